@@ -11,7 +11,10 @@ import { parseYaml } from '#api/machinery/codec/yaml.ts';
 import { systemClock } from '#machinery/clock.ts';
 
 /** As bin/cox.js has them. */
-export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=64', '--use-largepages=silent'];
+export const NODE_FLAGS: readonly string[] = [
+  '--max-semi-space-size=64',
+  '--use-largepages=silent',
+];
 /** The built command. */
 export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 
@@ -53,15 +56,25 @@ export class BuiltCluster {
     const began = systemClock.monotonic();
     // A later flag overrides an earlier one.
     const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
-    const child = spawn(process.execPath, [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     const seconds = await readySeconds(child);
     const wallMs = systemClock.monotonic() - began;
     return new BuiltCluster(child, dataDir, options.dataDir === undefined, wallMs, seconds * 1000);
   }
 
-  private constructor(child: ChildProcess, dataDir: string, removeDataDir: boolean, wallMs: number, readyMs: number) {
+  private constructor(
+    child: ChildProcess,
+    dataDir: string,
+    removeDataDir: boolean,
+    wallMs: number,
+    readyMs: number,
+  ) {
     this.#child = child;
     this.#dataDir = dataDir;
     this.#removeDataDir = removeDataDir;
@@ -103,7 +116,10 @@ interface Kubeconfig {
     readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
   }[];
   readonly users: readonly {
-    readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string };
+    readonly user: {
+      readonly 'client-certificate-data': string;
+      readonly 'client-key-data': string;
+    };
   }[];
 }
 
@@ -113,7 +129,8 @@ export function readKubeconfig(dataDir: string): Target {
   const { clusters, users } = parseYaml(readFileSync(path, 'utf8')) as Kubeconfig;
   const [cluster] = clusters;
   const [user] = users;
-  if (cluster === undefined || user === undefined) throw new Error(`${path} names no cluster or no user`);
+  if (cluster === undefined || user === undefined)
+    throw new Error(`${path} names no cluster or no user`);
   const url = new URL(cluster.cluster.server);
   const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
   return {

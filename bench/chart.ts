@@ -40,7 +40,10 @@ export function barChart({ title, bars, goal }: BarChart): string {
       ? ''
       : `<line class="g" x1="${round(LEFT + goal.value * scale)}" x2="${round(LEFT + goal.value * scale)}" y1="30" y2="${height - 12}"/>` +
         `<text x="${round(LEFT + goal.value * scale + 4)}" y="28">${escaped(goal.text)}</text>`;
-  return svg(height, `<text class="t" x="8" y="18">${escaped(title)}</text>${line}${rows.join('')}`);
+  return svg(
+    height,
+    `<text class="t" x="8" y="18">${escaped(title)}</text>${line}${rows.join('')}`,
+  );
 }
 
 export interface LineChart {

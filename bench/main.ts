@@ -21,7 +21,9 @@ interface Options {
 }
 
 const program = new Command('npm run bench --')
-  .description('Runs benchmarks of the built program one after the other, all of them or those that are named.')
+  .description(
+    'Runs benchmarks of the built program one after the other, all of them or those that are named.',
+  )
   .argument('[names...]', 'default: all')
   .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
   .option('--h2', 'over HTTP/2 (load)', false)
@@ -31,7 +33,10 @@ const program = new Command('npm run bench --')
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
   .option('--nodes <number>', 'simulated nodes (restart)', '1000')
   .option('--pods <number>', 'pods (restart)', '20000')
-  .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
+  .option(
+    '--data-dir <dir>',
+    'fill this directory and keep it, for the next run to start from (restart)',
+  )
   .option('--definitions <number>', 'of custom resources (extensions)', '10000')
   .option(
     '--reference <url>',
@@ -157,7 +162,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   },
   async webhooks() {
     const { webhooks } = await import('./webhooks/bench.ts');
-    await webhooks({ token: options.token, ...(options.reference !== undefined && { reference: options.reference }) });
+    await webhooks({
+      token: options.token,
+      ...(options.reference !== undefined && { reference: options.reference }),
+    });
   },
   async extensions() {
     const { extensions } = await import('./extensions/bench.ts');
@@ -165,7 +173,9 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       definitions: Number(options.definitions),
       nodeFlags: options.nodeFlag,
       ...(options.workload !== undefined && { only: options.workload }),
-      ...(options.reference !== undefined && { reference: { url: options.reference, token: options.token } }),
+      ...(options.reference !== undefined && {
+        reference: { url: options.reference, token: options.token },
+      }),
     });
   },
   async policy() {
@@ -195,19 +205,24 @@ program
 const options = program.opts<Options>();
 const names = program.args.length > 0 ? program.args : Object.keys(benchmarks);
 for (const [option, takers] of Object.entries(OPTION_OF)) {
-  if (program.getOptionValueSource(option) !== 'cli' || names.some((name) => takers.includes(name))) continue;
+  if (program.getOptionValueSource(option) !== 'cli' || names.some((name) => takers.includes(name)))
+    continue;
   const flag = program.options.find((each) => each.attributeName() === option)?.long;
   program.error(`error: option '${flag}' is for ${takers.join(', ')}`);
 }
 for (const name of names) {
   const benchmark = benchmarks[name];
   if (benchmark === undefined) {
-    console.error(`there is no benchmark '${name}'; there are: ${Object.keys(benchmarks).join(', ')}`);
+    console.error(
+      `there is no benchmark '${name}'; there are: ${Object.keys(benchmarks).join(', ')}`,
+    );
     process.exit(1);
   }
   const stolen = new Stolen();
   await benchmark();
   const percent = stolen.percent();
   if (percent >= 0)
-    note(`other guests of the host took ${percent.toFixed(1)} % of this machine's processors meanwhile`);
+    note(
+      `other guests of the host took ${percent.toFixed(1)} % of this machine's processors meanwhile`,
+    );
 }

@@ -36,11 +36,20 @@ export function note(text: string): void {
 export function show(figure: Figure): void {
   const { what, unit, values, goal, comparedWith } = figure;
   const middle = median(values);
-  const range = values.length > 1 ? `${number(Math.min(...values))} – ${number(Math.max(...values))}` : '';
+  const range =
+    values.length > 1 ? `${number(Math.min(...values))} – ${number(Math.max(...values))}` : '';
   const goalText =
-    goal === undefined ? '' : 'atLeast' in goal ? `goal ≥ ${number(goal.atLeast)}` : `goal ≤ ${number(goal.atMost)}`;
+    goal === undefined
+      ? ''
+      : 'atLeast' in goal
+        ? `goal ≥ ${number(goal.atLeast)}`
+        : `goal ≤ ${number(goal.atMost)}`;
   const met =
-    goal === undefined ? '' : 'atLeast' in goal ? verdict(middle / goal.atLeast) : verdict(goal.atMost / middle);
+    goal === undefined
+      ? ''
+      : 'atLeast' in goal
+        ? verdict(middle / goal.atLeast)
+        : verdict(goal.atMost / middle);
   const other =
     comparedWith === undefined
       ? ''
@@ -57,5 +66,8 @@ function verdict(ratio: number): string {
 
 function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-  return value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  return value.toLocaleString('en', {
+    maximumFractionDigits: digits,
+    minimumFractionDigits: digits,
+  });
 }

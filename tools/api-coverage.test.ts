@@ -18,11 +18,18 @@ test('the page is current: kinds, verbs, encodings, columns (else: npm run cover
   expect(withoutReference(page())).toBe(coverage.withoutReference);
 });
 
-test.skipIf(!existsSync(reference))('… golden files and OpenAPI (skipped where ../shared is not at hand)', () => {
-  expect(page()).toBe(coverage.page);
-});
+test.skipIf(!existsSync(reference))(
+  '… golden files and OpenAPI (skipped where ../shared is not at hand)',
+  () => {
+    expect(page()).toBe(coverage.page);
+  },
+);
 
 test('every kind is spoken in all encodings', () => {
-  const rows = coverage.page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| Group'));
-  expect(rows.filter((row) => !row.includes('| JSON YAML protobuf |') && !row.startsWith('| ---'))).toEqual([]);
+  const rows = coverage.page
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| Group'));
+  expect(
+    rows.filter((row) => !row.includes('| JSON YAML protobuf |') && !row.startsWith('| ---')),
+  ).toEqual([]);
 });

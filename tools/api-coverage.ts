@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url';
 
 import { decodeObject, encodeObject, parseYaml } from '#api/machinery/codec/index.ts';
 import { formatYaml } from '#api/machinery/codec/format-yaml.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  openEnvelope,
+} from '#api/machinery/codec/protobuf/index.ts';
 import type { MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
@@ -62,7 +66,9 @@ export async function apiCoverage(): Promise<Coverage> {
           JSON.parse(readFileSync(PUBLISHED, 'utf8')) as OpenApiDocument,
         )
       : undefined;
-    const rows = sorted(server.server.catalog.snapshot().publishedKinds()).map((served) => rowOf(served, difference));
+    const rows = sorted(server.server.catalog.snapshot().publishedKinds()).map((served) =>
+      rowOf(served, difference),
+    );
     const page = render(rows, difference);
     return { page, withoutReference: withoutReference(page) };
   } finally {
@@ -86,7 +92,8 @@ interface Row {
 }
 
 function sorted(resources: readonly Kind[]): readonly Kind[] {
-  const key = ({ type }: Kind): string => `${type.group} ${type.version} ${type.kind} ${type.resource}`;
+  const key = ({ type }: Kind): string =>
+    `${type.group} ${type.version} ${type.kind} ${type.resource}`;
   return resources.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
@@ -96,7 +103,10 @@ function rowOf(served: Kind, difference: OpenApiDifference | undefined): Row {
   const { group, version, kind, resource } = served.type;
   const groupVersion = group === '' ? version : `${group}/${version}`;
   const message = scheme.schemas.lookup({ group, version, kind })?.message;
-  const golden = message === undefined ? '–' : goldenOf(message, `${group === '' ? 'core' : group}.${version}.${kind}`);
+  const golden =
+    message === undefined
+      ? '–'
+      : goldenOf(message, `${group === '' ? 'core' : group}.${version}.${kind}`);
   const lines = difference?.lines.filter((line) => line.startsWith(`${groupVersion}: `));
   return {
     groupVersion,
@@ -139,7 +149,8 @@ function encodingsOf(message: MessageDescriptor): readonly string[] {
   const ways: Readonly<Record<string, (object: object) => object>> = {
     JSON: (object) => decode(JSON.parse(Buffer.from(encodeObject(object)).toString('utf8'))),
     YAML: (object) => decode(parseYaml(formatYaml(object))),
-    protobuf: (object) => decodeProtobuf<object>(message, openEnvelope(encodeProtobuf(message, object))),
+    protobuf: (object) =>
+      decodeProtobuf<object>(message, openEnvelope(encodeProtobuf(message, object))),
   };
   return Object.entries(ways).flatMap(([name, way]) =>
     objects.every((object) => deepEqual(way(object), object)) ? [name] : [],
@@ -181,7 +192,11 @@ function render(rows: readonly Row[], difference: OpenApiDifference | undefined)
   ].join('\n');
 }
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  if (!existsSync(PUBLISHED)) throw new Error(`the published document is not at hand: ${PUBLISHED}`);
+if (
+  process.argv[1] !== undefined &&
+  realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+) {
+  if (!existsSync(PUBLISHED))
+    throw new Error(`the published document is not at hand: ${PUBLISHED}`);
   writeFileSync(PAGE, (await apiCoverage()).page);
 }

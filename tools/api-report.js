@@ -17,7 +17,8 @@ const GENERATED = /^api\/groups\/.*\/types\.d\.ts$|^api\/machinery\/meta\/v1\/ty
 /** Returns the text of the report. */
 export function apiReport(declarations = publicDeclarations()) {
   const entries = Object.entries(packageExports()).map(
-    ([subpath, { types }]) => `| \`coxswain${subpath.slice(1)}\` | \`${types.slice('dist/types/'.length)}\` |\n`,
+    ([subpath, { types }]) =>
+      `| \`coxswain${subpath.slice(1)}\` | \`${types.slice('dist/types/'.length)}\` |\n`,
   );
   const files = [...declarations].map(([path, text]) => {
     const code = GENERATED.test(path) ? namesIn(text) : withoutComments(text);
@@ -37,7 +38,8 @@ function withoutComments(text) {
     .trim();
 }
 
-const namesIn = (text) => [...text.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name).join('\n');
+const namesIn = (text) =>
+  [...text.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name).join('\n');
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
   writeFileSync(REPORT, apiReport());

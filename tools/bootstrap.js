@@ -3,7 +3,15 @@
 // When all is current it adds a few milliseconds.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -26,7 +34,9 @@ function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   const [wantMajor, wantMinor] = NODE_MINIMUM;
   if (major < wantMajor || (major === wantMajor && minor < wantMinor)) {
-    fail(`coxswain needs Node ${NODE_MINIMUM.join('.')} or later; this is ${process.versions.node}`);
+    fail(
+      `coxswain needs Node ${NODE_MINIMUM.join('.')} or later; this is ${process.versions.node}`,
+    );
   }
 }
 
@@ -68,7 +78,9 @@ function newest(path) {
 /** When what the build is made from was last changed. */
 const sourcesChanged = () =>
   Math.max(
-    ...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) => newest(inRoot(path))),
+    ...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) =>
+      newest(inRoot(path)),
+    ),
   );
 
 function ensureBuilt() {
@@ -96,7 +108,11 @@ function staticChecks() {
       program: 'oxlint',
       programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools', 'examples'],
     },
-    { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools', 'examples'] },
+    {
+      name: 'format',
+      program: 'oxfmt',
+      programArgs: ['--check', 'src', 'test', 'bench', 'tools', 'examples'],
+    },
   ]) {
     const started = performance.now();
     run(bin(program), programArgs);
@@ -122,16 +138,23 @@ function vitest(projects, vitestArgs) {
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, FORCE_COLOR: process.env.FORCE_COLOR ?? (process.stdout.isTTY ? '1' : '0') },
+      env: {
+        ...process.env,
+        FORCE_COLOR: process.env.FORCE_COLOR ?? (process.stdout.isTTY ? '1' : '0'),
+      },
     },
   );
   if (existsSync(report)) {
-    const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+    const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(
+      readFileSync(report, 'utf8'),
+    );
     const skipped = testResults
       .flatMap((file) => file.assertionResults)
       .filter((test) => test.status !== 'passed' && test.status !== 'failed');
     for (const test of skipped) process.stdout.write(`skipped: ${test.fullName}\n`);
-    process.stdout.write(`\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped\n`);
+    process.stdout.write(
+      `\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped\n`,
+    );
   }
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
@@ -195,7 +218,8 @@ const commands = {
     run(bin('tsx'), [inRoot('test', 'torture', 'main.ts'), ...args]);
   },
   clean() {
-    for (const path of ['dist', '.cache', 'coverage']) rmSync(inRoot(path), { recursive: true, force: true });
+    for (const path of ['dist', '.cache', 'coverage'])
+      rmSync(inRoot(path), { recursive: true, force: true });
     say('removed dist, .cache and coverage (node_modules and .coxswain are kept)');
   },
   help() {
@@ -212,6 +236,7 @@ async function runCox(coxArgs) {
 }
 
 checkNode();
-if (!Object.hasOwn(commands, command)) fail(`unknown command '${command}'; see: node tools/bootstrap.js help`);
+if (!Object.hasOwn(commands, command))
+  fail(`unknown command '${command}'; see: node tools/bootstrap.js help`);
 if (command !== 'clean' && command !== 'help') ensureDependencies();
 await commands[command]();

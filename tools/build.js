@@ -46,14 +46,22 @@ const seldomApart = {
   name: 'seldom-apart',
   setup({ onResolve }) {
     onResolve({ filter: /^(@grpc|@peculiar|jose)/ }, ({ path, kind }) =>
-      kind === 'entry-point' || SELDOM[path] === undefined ? undefined : { path: `./${SELDOM[path]}`, external: true },
+      kind === 'entry-point' || SELDOM[path] === undefined
+        ? undefined
+        : { path: `./${SELDOM[path]}`, external: true },
     );
   },
 };
 
 const buildSeldom = () =>
   Object.entries(SELDOM).map(([entry, file]) =>
-    build({ ...options, format: 'cjs', outfile: join(out, file), entryPoints: [entry], plugins: [seldomApart] }),
+    build({
+      ...options,
+      format: 'cjs',
+      outfile: join(out, file),
+      entryPoints: [entry],
+      plugins: [seldomApart],
+    }),
   );
 
 /** The program: the text of a function, as tools/program/load.ts calls it. */
@@ -138,10 +146,14 @@ function writeLicences(metafiles) {
   }
   const texts = [...packages].sort().map((path) => {
     const folder = join(root, path);
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const { name, version, license } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    );
     const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
     const notice = readdirSync(folder).find((each) => /^notice/i.test(each));
-    const parts = [file, notice].filter(Boolean).map((each) => readFileSync(join(folder, each), 'utf8').trim());
+    const parts = [file, notice]
+      .filter(Boolean)
+      .map((each) => readFileSync(join(folder, each), 'utf8').trim());
     return `${name} ${version} (${license})\n\n${parts.join('\n\n')}\n`;
   });
   const rule = `\n${'-'.repeat(78)}\n\n`;
@@ -153,16 +165,26 @@ function writeLicences(metafiles) {
 
 /** For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as well, only later. */
 function compile() {
-  const flags = /^#!\S+ -S node (.*)$/m.exec(readFileSync(join(root, 'bin', 'cox.js'), 'utf8'))[1].split(' ');
+  const flags = /^#!\S+ -S node (.*)$/m
+    .exec(readFileSync(join(root, 'bin', 'cox.js'), 'utf8'))[1]
+    .split(' ');
   const { status } = spawnSync(process.execPath, [...flags, join(out, 'cox.js'), 'compile'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     // Flags in there would make it something that nobody asks for.
     env: { ...process.env, NODE_OPTIONS: '' },
   });
-  if (status !== 0) process.stderr.write('coxswain: it could not be compiled ahead of time, and will start later\n');
+  if (status !== 0)
+    process.stderr.write(
+      'coxswain: it could not be compiled ahead of time, and will start later\n',
+    );
 }
 
-const [program, ...others] = await Promise.all([buildProgram(), ...buildSeldom(), buildEntries(), buildApi()]);
+const [program, ...others] = await Promise.all([
+  buildProgram(),
+  ...buildSeldom(),
+  buildEntries(),
+  buildApi(),
+]);
 writeLicences([program, ...others.map(({ metafile }) => metafile)]);
 await writeEntries();
 compile();

@@ -31,7 +31,9 @@ export function publicDeclarations() {
     });
     if (status !== 0) throw new Error(`tsc failed:\n${stdout}`);
     const reached = new Map();
-    const queue = Object.values(packageExports()).map(({ source }) => declarationOf(source.slice('src/'.length)));
+    const queue = Object.values(packageExports()).map(({ source }) =>
+      declarationOf(source.slice('src/'.length)),
+    );
     for (const path of queue) {
       if (reached.has(path)) continue;
       reached.set(path, rewritten(path, readFileSync(join(emitted, path), 'utf8'), queue, emitted));
@@ -53,7 +55,9 @@ function rewritten(path, text, queue, emitted) {
         `${path} imports the types of ${specifier}: declare what is needed of them instead, so that users need no more packages`,
       );
     }
-    const target = specifier.startsWith('#') ? specifier.slice(1) : posix.join(posix.dirname(path), specifier);
+    const target = specifier.startsWith('#')
+      ? specifier.slice(1)
+      : posix.join(posix.dirname(path), specifier);
     const declaration = declarationOf(target);
     if (!existsSync(join(emitted, declaration)))
       throw new Error(`${path} imports ${specifier}, which has no declarations`);

@@ -11,7 +11,9 @@ const FOLDERS = ['src', 'docs', 'test', 'tools', 'bench'];
 
 /** All files and folders of FOLDERS, from the root of the repository. */
 const paths = FOLDERS.flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+    join(folder, path),
+  ),
 );
 
 const documents = [
@@ -19,7 +21,8 @@ const documents = [
   // docs/api-report.md is generated from declarations.
   ...paths.filter(
     (path) =>
-      path !== 'docs/api-report.md' && /^docs\/[^/]+\.md$|^bench\/README\.md$|^src\/(?:.*\/)?README\.md$/.test(path),
+      path !== 'docs/api-report.md' &&
+      /^docs\/[^/]+\.md$|^bench\/README\.md$|^src\/(?:.*\/)?README\.md$/.test(path),
   ),
 ];
 
@@ -39,7 +42,9 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
 function missingPaths(document: string, text: string): string[] {
   const folder = dirname(document);
   const prose = text.replace(/^```[\s\S]*?^```/gm, '');
-  const links = [...prose.matchAll(LINK)].map((match) => match[1] as string).filter((link) => !/^[a-z]+:/.test(link));
+  const links = [...prose.matchAll(LINK)]
+    .map((match) => match[1] as string)
+    .filter((link) => !/^[a-z]+:/.test(link));
   const spans = [...prose.matchAll(CODE_SPAN)]
     .map((match) => match[1] as string)
     .filter((span) => EXAMPLES[document]?.includes(span) !== true);
@@ -47,7 +52,11 @@ function missingPaths(document: string, text: string): string[] {
     ...links.filter((link) => !exists(join(folder, link))),
     ...spans.filter((span) => ROOTED.test(span) && !exists(span)),
     ...spans.filter(
-      (span) => !ROOTED.test(span) && FILE.test(span) && !exists(join(folder, span)) && !isPartOfPath(span, folder),
+      (span) =>
+        !ROOTED.test(span) &&
+        FILE.test(span) &&
+        !exists(join(folder, span)) &&
+        !isPartOfPath(span, folder),
     ),
   ];
 }
@@ -55,20 +64,27 @@ function missingPaths(document: string, text: string): string[] {
 /** Reports whether a file in the folder of the README, or anywhere for other documents, has a path that ends with `name`. */
 function isPartOfPath(name: string, folder: string): boolean {
   const within = folder.startsWith('src/') ? `${folder}/` : '';
-  return exists(join('src', name)) || paths.some((path) => path.startsWith(within) && path.endsWith(`/${name}`));
+  return (
+    exists(join('src', name)) ||
+    paths.some((path) => path.startsWith(within) && path.endsWith(`/${name}`))
+  );
 }
 
 /** Reports whether the path exists. `*`, and words such as `<kind>`, stand for any part of one name. */
 function exists(path: string): boolean {
   const pattern = normalize(path.replace(/<[^>]*>/g, '*')).replace(/\/$/, '');
   if (!pattern.includes('*')) return existsSync(join(root, pattern));
-  const expression = new RegExp(`^${pattern.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*+/g, '[^/]*')}$`);
+  const expression = new RegExp(
+    `^${pattern.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*+/g, '[^/]*')}$`,
+  );
   return paths.some((candidate) => expression.test(candidate));
 }
 
 describe('documentation', () => {
   test('is found', () => {
-    expect(documents).toEqual(expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'src/kubelet/README.md']));
+    expect(documents).toEqual(
+      expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'src/kubelet/README.md']),
+    );
   });
 
   test.each(documents)('%s names only files and folders that exist', (document) => {
@@ -78,6 +94,10 @@ describe('documentation', () => {
   test('reports a path that does not exist', () => {
     const text =
       'See [here](no-guide.md), `src/no-layer/`, `no-file.ts`, [the layers](ARCHITECTURE.md#layers) and `src/*/README.md`.';
-    expect(missingPaths('docs/some.md', text)).toEqual(['no-guide.md', 'src/no-layer/', 'no-file.ts']);
+    expect(missingPaths('docs/some.md', text)).toEqual([
+      'no-guide.md',
+      'src/no-layer/',
+      'no-file.ts',
+    ]);
   });
 });

@@ -19,8 +19,14 @@ const role = {
 };
 
 function put(name: string, object: object): void {
-  writeFileSync(join(folder, `${name}.json`), JSON.stringify(object, null, 2).replaceAll('<', String.raw`\u003c`));
-  writeFileSync(join(folder, `${name}.pb`), encodeProtobuf(allSchemas.message('rbac/v1.Role'), role));
+  writeFileSync(
+    join(folder, `${name}.json`),
+    JSON.stringify(object, null, 2).replaceAll('<', String.raw`\u003c`),
+  );
+  writeFileSync(
+    join(folder, `${name}.pb`),
+    encodeProtobuf(allSchemas.message('rbac/v1.Role'), role),
+  );
 }
 
 test('what is alike is counted, and what differs is told', () => {
@@ -32,7 +38,9 @@ test('what is alike is counted, and what differs is told', () => {
   expect(runGolden(folder, (line) => lines.push(line))).toBe(1);
   expect(lines.at(-1)).toBe('1 of 3 alike');
   expect(lines).toContain('nobody.v1.Knows: no such kind is known');
-  expect(lines.join()).toContain('rbac.authorization.k8s.io.v1.RoleBinding: the objects read differ');
+  expect(lines.join()).toContain(
+    'rbac.authorization.k8s.io.v1.RoleBinding: the objects read differ',
+  );
   expect(lines.join()).toContain('after_roundtrip: not compared');
 });
 

@@ -5,7 +5,11 @@
 import { realpathSync } from 'node:fs';
 
 import { decodeObject } from '#api/machinery/codec/index.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  openEnvelope,
+} from '#api/machinery/codec/protobuf/index.ts';
 import { readGolden } from '#api/testing/golden.ts';
 import type { GoldenFile } from '#api/testing/golden.ts';
 
@@ -49,7 +53,11 @@ export function differences({ message, json, protobuf }: GoldenFile): string[] {
     attempt('encoding protobuf', () => {
       const written = Buffer.from(encodeProtobuf(message, object)).toString('hex');
       problems.push(
-        ...parting(`protobuf written after reading ${from}`, Buffer.from(protobuf).toString('hex'), written),
+        ...parting(
+          `protobuf written after reading ${from}`,
+          Buffer.from(protobuf).toString('hex'),
+          written,
+        ),
       );
     });
   }
@@ -68,7 +76,8 @@ function parting(what: string, wanted: string, got: string): string[] {
   if (wanted === got) return [];
   let at = 0;
   while (wanted[at] === got[at]) at++;
-  const shown = (text: string): string => JSON.stringify(text.slice(Math.max(at - SHOWN / 2, 0), at + SHOWN));
+  const shown = (text: string): string =>
+    JSON.stringify(text.slice(Math.max(at - SHOWN / 2, 0), at + SHOWN));
   return [`${what} differ(s) at ${at}: wanted ${shown(wanted)}, got ${shown(got)}`];
 }
 
@@ -77,7 +86,9 @@ export function runGolden(directory: string, print: (line: string) => void): num
   const all = readGolden(directory);
   const files = all.filter(({ name }) => !name.endsWith(FROM_ANOTHER_RELEASE));
   for (const { name } of all.filter((file) => !files.includes(file))) {
-    print(`${name}: not compared: it is what another release, with other fields, made of the object`);
+    print(
+      `${name}: not compared: it is what another release, with other fields, made of the object`,
+    );
   }
   let alike = 0;
   for (const file of files) {

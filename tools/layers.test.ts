@@ -45,13 +45,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */
-const ALLOWED_IN_TESTS = ['apiserver', 'storage', 'client', 'runtime', 'cluster', 'controllers', 'scheduler'];
+const ALLOWED_IN_TESTS = [
+  'apiserver',
+  'storage',
+  'client',
+  'runtime',
+  'cluster',
+  'controllers',
+  'scheduler',
+];
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([.#][^'"]+)['"]|import\(\s*['"]([.#][^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([.#][^'"]+)['"]/g;
 
 function* importsOf(file: string): Generator<string> {
-  for (const match of readFileSync(file, 'utf8').matchAll(IMPORT)) yield (match[1] ?? match[2] ?? match[3]) as string;
+  for (const match of readFileSync(file, 'utf8').matchAll(IMPORT))
+    yield (match[1] ?? match[2] ?? match[3]) as string;
 }
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
@@ -81,7 +90,13 @@ function folderImports(layer: string): FolderImports {
       const [toLayer, to = '', toFile] = imported.split('/');
       if (toLayer !== layer || toFile === undefined || to === from) continue;
       const targets = graph.get(from) ?? new Map<string, string[]>();
-      graph.set(from, targets.set(to, [...(targets.get(to) ?? []), `${relative(source, file)} imports ${imported}`]));
+      graph.set(
+        from,
+        targets.set(to, [
+          ...(targets.get(to) ?? []),
+          `${relative(source, file)} imports ${imported}`,
+        ]),
+      );
     }
   }
   return graph;
@@ -116,14 +131,21 @@ function shortestCycle(graph: FolderImports, start: string): string[] | undefine
 
 describe('cyclesOf', () => {
   const graphOf = (imports: Readonly<Record<string, readonly string[]>>): FolderImports =>
-    new Map(Object.entries(imports).map(([from, targets]) => [from, new Map(targets.map((to) => [to, []]))]));
+    new Map(
+      Object.entries(imports).map(([from, targets]) => [
+        from,
+        new Map(targets.map((to) => [to, []])),
+      ]),
+    );
 
   test('two folders that import each other', () => {
     expect(cyclesOf(graphOf({ b: ['a', 'c'], a: ['b'], c: [] }))).toEqual([['a', 'b']]);
   });
 
   test('a cycle through three folders', () => {
-    expect(cyclesOf(graphOf({ d: ['a'], c: ['a'], a: ['b'], b: ['c'] }))).toEqual([['a', 'b', 'c']]);
+    expect(cyclesOf(graphOf({ d: ['a'], c: ['a'], a: ['b'], b: ['c'] }))).toEqual([
+      ['a', 'b', 'c'],
+    ]);
   });
 
   test('no cycle', () => {
@@ -142,7 +164,12 @@ describe('layers', () => {
       const from = layerOf(file);
       for (const specifier of importsOf(file)) {
         const to = layerOf(resolveImport(file, specifier));
-        if (to === from || ALLOWED[from]?.includes(to) || (isTest(file) && ALLOWED_IN_TESTS.includes(to))) continue;
+        if (
+          to === from ||
+          ALLOWED[from]?.includes(to) ||
+          (isTest(file) && ALLOWED_IN_TESTS.includes(to))
+        )
+          continue;
         wrong.push(
           `${relative(source, file)} imports ${specifier}: ${from} may import only ${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
             `Move what is shared down (machinery, api), or hand it in through the Config from cluster/.`,
@@ -156,8 +183,13 @@ describe('layers', () => {
     const machinery = join(source, 'api/machinery');
     const wrong = files
       .filter((file) => file.startsWith(`${machinery}/`) && !file.endsWith('.test.ts'))
-      .flatMap((file) => [...importsOf(file)].map((specifier) => [file, resolveImport(file, specifier)] as const))
-      .filter(([, imported]) => imported.startsWith(join(source, 'api/')) && !imported.startsWith(`${machinery}/`))
+      .flatMap((file) =>
+        [...importsOf(file)].map((specifier) => [file, resolveImport(file, specifier)] as const),
+      )
+      .filter(
+        ([, imported]) =>
+          imported.startsWith(join(source, 'api/')) && !imported.startsWith(`${machinery}/`),
+      )
       .map(([file, imported]) => `${relative(source, file)} imports ${relative(source, imported)}`);
     expect(wrong).toEqual([]);
   });
@@ -170,7 +202,9 @@ describe('layers', () => {
         const edges = cycle.map(
           (from, index) => graph.get(from)?.get(cycle[(index + 1) % cycle.length] as string) ?? [],
         );
-        const smallest = edges.reduce((least, imports) => (imports.length < least.length ? imports : least));
+        const smallest = edges.reduce((least, imports) =>
+          imports.length < least.length ? imports : least,
+        );
         wrong.push(
           `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle are: ${smallest.join('; ')}. ` +
             `Move what is shared down, or to the root of the layer, or declare an interface in the folder that uses it.`,

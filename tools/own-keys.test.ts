@@ -20,11 +20,16 @@ const LOOKUP = new RegExp(
 );
 const IN = new RegExp(`\\b[a-z]\\w* in \\(?[\\w.?]*\\b(?:${MAPS})\\b(?!['.])`);
 /** Texts of messages have words and brackets, too. */
-const withoutTexts = (code: string): string => code.replaceAll(/'[^']*'/g, "''").replaceAll(/`[^`]*`/g, '``');
+const withoutTexts = (code: string): string =>
+  code.replaceAll(/'[^']*'/g, "''").replaceAll(/`[^`]*`/g, '``');
 
 /** Lookups that are right, by file and text, each with the reason. */
 const ALLOWED: readonly (readonly [file: string, text: string, reason: string])[] = [
-  ['machinery/selectors/label-requirement.ts', 'labels[this.key]', 'checks that the value is a string'],
+  [
+    'machinery/selectors/label-requirement.ts',
+    'labels[this.key]',
+    'checks that the value is a string',
+  ],
   ['machinery/validation/validation.ts', 'labels?.[key]', 'a key of the map'],
   ['api/groups/core/v1/csi-migration/topology.ts', 'labels[zone]', 'one of two keys'],
   ['api/groups/core/v1/csi-migration/topology.ts', 'labels[region]', 'one of two keys'],
@@ -43,7 +48,11 @@ const ALLOWED: readonly (readonly [file: string, text: string, reason: string])[
   ['kubelet/images/pull-credentials.ts', 'labels[index]', 'a list'],
   ['runtime/simulated/annotations.ts', 'annotations[key]', 'keys of ours'],
   ['scheduler/framework/affinity-terms.ts', 'labels[key]', 'checked with Object.hasOwn before'],
-  ['scheduler/plugins/pod-topology-spread/constraints.ts', 'labels[key]', 'checked with Object.hasOwn before'],
+  [
+    'scheduler/plugins/pod-topology-spread/constraints.ts',
+    'labels[key]',
+    'checked with Object.hasOwn before',
+  ],
   ['scheduler/plugins/volume-zone.ts', '[key]', 'one of four keys'],
   ['cel/types.ts', 'parameters[', 'a list'],
   ['cel/unify.ts', 'parameters[', 'a list'],
@@ -60,7 +69,11 @@ function lookupsOf(file: string): string[] {
       const code = line.trim();
       if (/^(?:\/\/|\*|\/\*)/.test(code) || line.includes('Object.hasOwn')) return [];
       const found = LOOKUP.exec(withoutTexts(code)) ?? IN.exec(withoutTexts(code));
-      if (found === null || ALLOWED.some(([allowed, text]) => allowed === file && line.includes(text))) return [];
+      if (
+        found === null ||
+        ALLOWED.some(([allowed, text]) => allowed === file && line.includes(text))
+      )
+        return [];
       return [`src/${file}:${index + 1}: ${code}`];
     });
 }

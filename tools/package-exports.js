@@ -10,7 +10,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export function packageExports() {
   const entries = {};
   const add = (subpath, source, file) => {
-    entries[subpath] = { source, file, types: source.replace('src/', 'dist/types/').replace(/\.ts$/, '.d.ts') };
+    entries[subpath] = {
+      source,
+      file,
+      types: source.replace('src/', 'dist/types/').replace(/\.ts$/, '.d.ts'),
+    };
   };
   for (const name of ['index', 'client', 'controller', 'scheduler', 'testing']) {
     add(name === 'index' ? '.' : `./${name}`, `src/exports/${name}.ts`, `dist/${name}.js`);

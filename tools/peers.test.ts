@@ -12,10 +12,14 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'machinery/net/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
   'machinery/net/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
   'machinery/streams/remotecommand/client.ts': 'the client of tests and tools',
-  'apiserver/aggregator/proxy/connection-pool.ts': 'overrides createConnection by the dial of machinery/net/peer',
-  'apiserver/aggregator/proxy/pooled-exchange.ts': 'on(error) of the request and of the response; the agent dials',
-  'apiserver/webhooks/client/agent.ts': 'overrides createConnection by the dial of machinery/net/peer',
-  'apiserver/webhooks/client/send.ts': 'on(error) of the request and of the response; the agent dials',
+  'apiserver/aggregator/proxy/connection-pool.ts':
+    'overrides createConnection by the dial of machinery/net/peer',
+  'apiserver/aggregator/proxy/pooled-exchange.ts':
+    'on(error) of the request and of the response; the agent dials',
+  'apiserver/webhooks/client/agent.ts':
+    'overrides createConnection by the dial of machinery/net/peer',
+  'apiserver/webhooks/client/send.ts':
+    'on(error) of the request and of the response; the agent dials',
   'client/http/http-transport.ts': 'a listener from the dial on; then the exchange has its own',
   'client/http/http1-exchange.ts': 'on(error) of the request; the agent owns the sockets',
   'client/http/http2-exchange.ts': 'on(error) of the session and of each stream; pings',
@@ -23,7 +27,8 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'cluster/embedded/local-agent.ts': 'the same; the agent and its requests have on(error)',
   'cluster/pod-access.ts': 'on(error) of both ends; the peer is the API server of the same process',
   'ingress/proxy/back-http1.ts': 'on(error) of each request, and a timer for its connection',
-  'ingress/proxy/back-http2.ts': 'on(error) of the session and of each stream, and a timer for the connection',
+  'ingress/proxy/back-http2.ts':
+    'on(error) of the session and of each stream, and a timer for the connection',
   'ingress/proxy/upgrade.ts': 'on(error) of both ends, and a timer for the connection',
   'kubelet/handlers/network.ts': 'on(error) and a deadline for each probe and hook',
   'proxy/userspace/tcp.ts': 'on(error) from the dial to the end; a timer for the dial',
@@ -38,7 +43,8 @@ const OPENS =
 const IMPORTS = /from 'node:(?:net|tls|http|https|http2)'/;
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
-  (file) => file.endsWith('.ts') && !/\.test\.ts$|\/testing\/|\/conformance\.ts$|test-pair/.test(file),
+  (file) =>
+    file.endsWith('.ts') && !/\.test\.ts$|\/testing\/|\/conformance\.ts$|test-pair/.test(file),
 );
 
 function* codeLines(file: string): Generator<readonly [line: string, place: string]> {
@@ -50,9 +56,11 @@ function* codeLines(file: string): Generator<readonly [line: string, place: stri
 test('connections to peers are opened only in modules that see to their errors', () => {
   const wrong: string[] = [];
   for (const file of files) {
-    if (file in OPENS_CONNECTIONS || !IMPORTS.test(readFileSync(join(source, file), 'utf8'))) continue;
+    if (file in OPENS_CONNECTIONS || !IMPORTS.test(readFileSync(join(source, file), 'utf8')))
+      continue;
     for (const [line, place] of codeLines(file)) {
-      if (OPENS.test(line)) wrong.push(`${place}: use dial and exchange of machinery/net/peer instead: ${line.trim()}`);
+      if (OPENS.test(line))
+        wrong.push(`${place}: use dial and exchange of machinery/net/peer instead: ${line.trim()}`);
     }
   }
   expect(wrong).toEqual([]);
@@ -63,7 +71,9 @@ test('the last error listener of a stream is never removed', () => {
   for (const file of files) {
     for (const [line, place] of codeLines(file)) {
       if (/removeAllListeners\(\s*(?:['"]error['"]\s*)?\)/.test(line)) {
-        wrong.push(`${place}: remove your own listener by its function, and leave another: ${line.trim()}`);
+        wrong.push(
+          `${place}: remove your own listener by its function, and leave another: ${line.trim()}`,
+        );
       }
     }
   }

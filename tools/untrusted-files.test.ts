@@ -16,13 +16,15 @@ const IMPORT = /import (?:type )?\{([^}]*)\} from 'node:fs(?:\/promises)?';/g;
 const ALLOWED: Readonly<Record<string, string>> = {
   'kubelet/node/machine.ts': 'reads /proc and the machine’s own files',
   'kubelet/node/node-usage.ts': 'reads /proc',
-  'kubelet/volumes/atomic-writer.ts': 'makes new files only (wx), in a directory that it has just made',
+  'kubelet/volumes/atomic-writer.ts':
+    'makes new files only (wx), in a directory that it has just made',
   'kubelet/volumes/host-path.ts': 'creates with O_NONBLOCK, bounded',
   'kubelet/volumes/mounter.ts': 'reads /proc',
   'kubelet/volumes/mounts.ts': 'makes new files only (wx)',
   'kubelet/volumes/subpath.ts': 'makes a new file only (wx)',
   'runtime/containerd/host.ts': 'reads /proc and /sys',
-  'runtime/containerd/launch.ts': 'the configuration and log of our own containerd, in its own directory',
+  'runtime/containerd/launch.ts':
+    'the configuration and log of our own containerd, in its own directory',
   'runtime/containerd/reset.ts': 'reads /proc',
   'runtime/host-processes.ts': 'reads /proc',
   'runtime/process-identity.ts': 'reads /proc',
@@ -35,7 +37,9 @@ const ALLOWED: Readonly<Record<string, string>> = {
 
 const opening = ['kubelet', 'runtime']
   .flatMap((layer) =>
-    readdirSync(join(source, layer), { recursive: true, encoding: 'utf8' }).map((file) => `${layer}/${file}`),
+    readdirSync(join(source, layer), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${layer}/${file}`,
+    ),
   )
   .filter((file) => file.endsWith('.ts') && !/test\.ts$|\/testing\//.test(file))
   .filter((file) =>
@@ -46,9 +50,10 @@ const opening = ['kubelet', 'runtime']
 
 test('kubelet and runtimes open files of pods with machinery/files/', () => {
   const others = opening.filter((file) => !Object.hasOwn(ALLOWED, file));
-  expect(others, 'use machinery/files/untrusted.ts, or say in ALLOWED why no pod can put another file there').toEqual(
-    [],
-  );
+  expect(
+    others,
+    'use machinery/files/untrusted.ts, or say in ALLOWED why no pod can put another file there',
+  ).toEqual([]);
 });
 
 test('the list of exceptions has no others', () => {

@@ -6,7 +6,11 @@ import { runInNewContext } from 'node:vm';
 
 import { DescriptorCodec } from '#api/machinery/codec/descriptor-codec.ts';
 import { decodeObject } from '#api/machinery/codec/index.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  openEnvelope,
+} from '#api/machinery/codec/protobuf/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import { FieldManager } from '#api/machinery/managed-fields/index.ts';
 import { allSchemas } from '#api/all-schemas.ts';
@@ -89,7 +93,10 @@ async function protobuf(): Promise<void> {
     value: parse,
   });
   const stringify = await perSecond(() => Buffer.from(JSON.stringify(object), 'utf8'));
-  await figure('protobuf encode', () => encodeProtobuf(message, object), { name: 'JSON.stringify', value: stringify });
+  await figure('protobuf encode', () => encodeProtobuf(message, object), {
+    name: 'JSON.stringify',
+    value: stringify,
+  });
 }
 
 const body = (object: object): RequestBody => {
@@ -108,7 +115,10 @@ async function writes(): Promise<void> {
     disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition'],
   });
   await server.start();
-  const handler = server.inProcess({ name: 'admin', groups: ['system:masters', 'system:authenticated'] });
+  const handler = server.inProcess({
+    name: 'admin',
+    groups: ['system:masters', 'system:authenticated'],
+  });
   const PODS = '/api/v1/namespaces/default/pods';
   const call = async (method: string, path: string, sent: RequestBody): Promise<ApiResponse> => {
     const response = await handler({
@@ -139,12 +149,20 @@ async function writes(): Promise<void> {
   const managing = await perSecond(() => manager.update(undefined, object, 'bench'));
   const creating = await perSecond(create);
   const creatingWithout = 1 / (1 / creating - 1 / managing);
-  show({ what: 'create', unit: '/s', values: [creating], comparedWith: { name: 'without', value: creatingWithout } });
+  show({
+    what: 'create',
+    unit: '/s',
+    values: [creating],
+    comparedWith: { name: 'without', value: creatingWithout },
+  });
 
   let change = 0;
   const changed = (name: string, more: object): RequestBody => {
     const { metadata, ...rest } = pod(name) as { readonly metadata: object };
-    return body({ ...rest, metadata: { ...metadata, annotations: { change: String(change++) }, ...more } });
+    return body({
+      ...rest,
+      metadata: { ...metadata, annotations: { change: String(change++) }, ...more },
+    });
   };
   await call('POST', PODS, body(pod('with')));
   await call('POST', PODS, body(pod('without')));
@@ -154,15 +172,27 @@ async function writes(): Promise<void> {
   const best = { with: 0, without: 0 };
   for (let turn = 0; turn < TURNS; turn++) {
     for (const name of ['with', 'without'] as const) {
-      best[name] = Math.max(best[name], await perSecond(() => call('PUT', `${PODS}/${name}`, changed(name, {}))));
+      best[name] = Math.max(
+        best[name],
+        await perSecond(() => call('PUT', `${PODS}/${name}`, changed(name, {}))),
+      );
     }
   }
-  show({ what: 'update', unit: '/s', values: [best.with], comparedWith: { name: 'without', value: best.without } });
+  show({
+    what: 'update',
+    unit: '/s',
+    values: [best.with],
+    comparedWith: { name: 'without', value: best.without },
+  });
 
   heading(`api: memory of ${CACHED_PODS} pods`);
   const before = await resident();
   for (let i = 0; i < CACHED_PODS; i++) await call('POST', PODS, body(pod(`cached-${i}`)));
-  show({ what: 'stored and cached by the server', unit: 'MB', values: [((await resident()) - before) / 1e6] });
+  show({
+    what: 'stored and cached by the server',
+    unit: 'MB',
+    values: [((await resident()) - before) / 1e6],
+  });
   await call('GET', PODS, noBody);
   await server.stop();
   await storage.close();

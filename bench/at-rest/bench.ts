@@ -34,9 +34,18 @@ export async function atRest(): Promise<void> {
     const cpu = cpuMs(cluster.pid);
     await systemClock.sleep(MEASURED_MS);
     const used = cpuMs(cluster.pid) - cpu;
-    show({ what: 'CPU of a core', unit: '%', values: [(used / MEASURED_MS) * 100], goal: { atMost: 2 } });
+    show({
+      what: 'CPU of a core',
+      unit: '%',
+      values: [(used / MEASURED_MS) * 100],
+      goal: { atMost: 2 },
+    });
     // Heartbeats: a Lease of each node and of who leads.
-    show({ what: '  writes', unit: '/s', values: [((await revision(client)) - before) / (MEASURED_MS / 1000)] });
+    show({
+      what: '  writes',
+      unit: '/s',
+      values: [((await revision(client)) - before) / (MEASURED_MS / 1000)],
+    });
     show({ what: '  resident', unit: 'MB', values: [residentMB(cluster.pid)] });
   } finally {
     close();
@@ -77,7 +86,8 @@ async function fill(client: Client): Promise<void> {
   }
   const until = systemClock.monotonic() + STARTED_TIMEOUT_MS;
   while ((await running(client)) < DEPLOYMENTS * REPLICAS) {
-    if (systemClock.monotonic() > until) throw new Error(`not all pods ran after ${STARTED_TIMEOUT_MS / 1000} s`);
+    if (systemClock.monotonic() > until)
+      throw new Error(`not all pods ran after ${STARTED_TIMEOUT_MS / 1000} s`);
     await systemClock.sleep(500);
   }
 }

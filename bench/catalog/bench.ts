@@ -34,7 +34,8 @@ interface Installed {
   readonly install: { readonly ms: number; readonly heapBytes: number };
 }
 
-const groupOf = (index: number): string => `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
+const groupOf = (index: number): string =>
+  `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
 
 function kindAt(t: Pick<TestServer, 'storage' | 'clock'>, index: number): Kind {
   const kind = widgetKind(t, widgetType('v1', groupOf(index), `widgets${index}s`));
@@ -44,11 +45,18 @@ function kindAt(t: Pick<TestServer, 'storage' | 'clock'>, index: number): Kind {
     metadata: { name: 'a' },
   });
   // Reading costs nothing: what is measured is the way there.
-  return { ...kind, subresources: [{ name: 'fixed', kind: kind.type, rest: { get: async () => object } }] };
+  return {
+    ...kind,
+    subresources: [{ name: 'fixed', kind: kind.type, rest: { get: async () => object } }],
+  };
 }
 
 async function serverWith(size: number): Promise<Installed> {
-  const t = await startTestServer({ clock: systemClock, random: systemRandom, detectMutations: false });
+  const t = await startTestServer({
+    clock: systemClock,
+    random: systemRandom,
+    detectMutations: false,
+  });
   globalThis.gc?.();
   const [heap, began] = [process.memoryUsage().heapUsed, process.cpuUsage()];
   t.server.catalog.install(Array.from({ length: size }, (_, index) => kindAt(t, index)));
@@ -64,7 +72,12 @@ async function serverWith(size: number): Promise<Installed> {
     minWatchTimeoutMs: 60_000,
   };
   const router = requestInfo(new Router({ services, routes: [], metrics }).handle);
-  return { size, t, router, install: { ms: (user + system) / 1000, heapBytes: process.memoryUsage().heapUsed - heap } };
+  return {
+    size,
+    t,
+    router,
+    install: { ms: (user + system) / 1000, heapBytes: process.memoryUsage().heapUsed - heap },
+  };
 }
 
 interface Measurement {
@@ -75,20 +88,23 @@ interface Measurement {
   run(installed: Installed, index: number): unknown;
 }
 
-const pathOf = (index: number): string => `/apis/${groupOf(index)}/v1/namespaces/default/widgets${index}s/a`;
+const pathOf = (index: number): string =>
+  `/apis/${groupOf(index)}/v1/namespaces/default/widgets${index}s/a`;
 
 const MEASUREMENTS: readonly Measurement[] = [
   {
     what: 'install and uninstall a kind',
     unit: 'µs',
     times: 2_000,
-    run: ({ t }) => t.server.catalog.install([widgetKind(t, widgetType('v1', groupOf(0), 'others'))]).uninstall(),
+    run: ({ t }) =>
+      t.server.catalog.install([widgetKind(t, widgetType('v1', groupOf(0), 'others'))]).uninstall(),
   },
   {
     what: 'route a request to its resource',
     unit: 'µs',
     times: 20_000,
-    run: ({ router }, index) => router(rawRequest({ path: `${pathOf(index % REQUESTED_KINDS)}/fixed` })),
+    run: ({ router }, index) =>
+      router(rawRequest({ path: `${pathOf(index % REQUESTED_KINDS)}/fixed` })),
   },
   {
     what: 'a whole request without a connection',
@@ -101,7 +117,9 @@ const MEASUREMENTS: readonly Measurement[] = [
     unit: 'µs',
     times: 500,
     run: async ({ t }) => {
-      const installed = t.server.catalog.install([widgetKind(t, widgetType('v1', groupOf(0), 'others'))]);
+      const installed = t.server.catalog.install([
+        widgetKind(t, widgetType('v1', groupOf(0), 'others')),
+      ]);
       await send(t.server, { path: `/apis/${groupOf(0)}/v1` });
       installed.uninstall();
     },
@@ -111,7 +129,9 @@ const MEASUREMENTS: readonly Measurement[] = [
     unit: 'ms',
     times: 10,
     run: async ({ t }) => {
-      const installed = t.server.catalog.install([widgetKind(t, widgetType('v1', groupOf(0), 'others'))]);
+      const installed = t.server.catalog.install([
+        widgetKind(t, widgetType('v1', groupOf(0), 'others')),
+      ]);
       await send(t.server, { path: `/openapi/v3/apis/${groupOf(0)}/v1` });
       installed.uninstall();
     },
@@ -130,7 +150,9 @@ async function timeOf({ times, run }: Measurement, installed: Installed): Promis
 }
 
 export async function catalog(): Promise<void> {
-  heading('catalog: kinds that come and go, with 100 and with 10,000 kinds installed (time of the processor)');
+  heading(
+    'catalog: kinds that come and go, with 100 and with 10,000 kinds installed (time of the processor)',
+  );
   const servers: Installed[] = [];
   for (const size of SIZES) servers.push(await serverWith(size));
   for (const { size, install } of servers) {
@@ -150,7 +172,12 @@ export async function catalog(): Promise<void> {
     const [few = [], many = []] = values;
     const { what, unit } = measurement;
     show({ what: `${what}, ${SIZES[0]} kinds`, unit, values: few });
-    show({ what: `… 10,000 kinds`, unit, values: many, comparedWith: { name: 'with 100 kinds', value: median(few) } });
+    show({
+      what: `… 10,000 kinds`,
+      unit,
+      values: many,
+      comparedWith: { name: 'with 100 kinds', value: median(few) },
+    });
   }
   for (const { t } of servers) await t.stop();
 }

@@ -14,8 +14,16 @@ const OBJECT = {
   spec: {
     replicas: 3,
     containers: [
-      { name: 'main', image: 'registry.example/web:1.2.3', resources: { limits: { memory: '128Mi' } } },
-      { name: 'side', image: 'registry.example/side:1.0.0', resources: { limits: { memory: '64Mi' } } },
+      {
+        name: 'main',
+        image: 'registry.example/web:1.2.3',
+        resources: { limits: { memory: '128Mi' } },
+      },
+      {
+        name: 'side',
+        image: 'registry.example/side:1.0.0',
+        resources: { limits: { memory: '64Mi' } },
+      },
     ],
   },
 };
@@ -24,19 +32,29 @@ const DEVICE = {
   attributes: { 'gpu.example.com': { model: 'a100', index: 2 } },
 };
 
-const EXPRESSIONS: readonly { readonly what: string; readonly source: string; readonly alone?: true }[] = [
-  { what: 'two comparisons of a policy', source: 'object.spec.replicas <= 5 && object.metadata.name.startsWith("w")' },
+const EXPRESSIONS: readonly {
+  readonly what: string;
+  readonly source: string;
+  readonly alone?: true;
+}[] = [
+  {
+    what: 'two comparisons of a policy',
+    source: 'object.spec.replicas <= 5 && object.metadata.name.startsWith("w")',
+  },
   {
     what: 'a loop over containers',
-    source: 'object.spec.containers.all(c, c.image.startsWith("registry.example/") && c.name != "")',
+    source:
+      'object.spec.containers.all(c, c.image.startsWith("registry.example/") && c.name != "")',
   },
   {
     what: 'a device selector',
-    source: 'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"',
+    source:
+      'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"',
   },
   {
     what: 'quantities of containers',
-    source: 'object.spec.containers.all(c, quantity(c.resources.limits.memory).isLessThan(quantity("1Gi")))',
+    source:
+      'object.spec.containers.all(c, quantity(c.resources.limits.memory).isLessThan(quantity("1Gi")))',
     alone: true,
   },
 ];
@@ -69,7 +87,8 @@ function other(source: string): number {
     return new Map(Object.entries(value).map(([key, item]) => [key, convert(item)]));
   };
   const values = { object: convert(OBJECT), device: convert(DEVICE) } as never;
-  if (program(values) !== true) throw new Error(`the other evaluator does not say yes to ${source}`);
+  if (program(values) !== true)
+    throw new Error(`the other evaluator does not say yes to ${source}`);
   return best(rates(() => program(values)));
 }
 
@@ -93,7 +112,11 @@ export function cel(): void {
     });
   }
   const missing = environment.compile('device.attributes["other"].model == "x"').program;
-  show({ what: 'a selector that fails', unit: '/s', values: rates(() => missing?.evaluate(activation)) });
+  show({
+    what: 'a selector that fails',
+    unit: '/s',
+    values: rates(() => missing?.evaluate(activation)),
+  });
   const [first] = EXPRESSIONS;
   show({
     what: 'compiled',

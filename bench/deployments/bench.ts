@@ -41,7 +41,11 @@ export async function manyDeployments(options: DeploymentsOptions): Promise<void
   const results: Round[] = [];
   for (let i = 0; i < rounds; i++) results.push(await measure(options));
   const goal = count * replicas <= 10_000 ? ({ atMost: 30 } as const) : undefined;
-  show({ what: 'all Deployments created', unit: 's', values: results.map(({ createdMs }) => createdMs / 1000) });
+  show({
+    what: 'all Deployments created',
+    unit: 's',
+    values: results.map(({ createdMs }) => createdMs / 1000),
+  });
   show({
     what: 'all available',
     unit: 's',
@@ -53,7 +57,11 @@ export async function manyDeployments(options: DeploymentsOptions): Promise<void
     unit: 'ms/pod',
     values: results.map((round) => round.cpuMs / (count * replicas)),
   });
-  show({ what: '  resident after it', unit: 'MB', values: results.map((round) => round.residentMB) });
+  show({
+    what: '  resident after it',
+    unit: 'MB',
+    values: results.map((round) => round.residentMB),
+  });
 }
 
 async function measure(options: DeploymentsOptions): Promise<Round> {
@@ -103,7 +111,9 @@ async function create(
   watch.stop();
   await creating;
   if (available.size < count)
-    throw new Error(`only ${available.size} Deployments were available after ${TIMEOUT_MS / 1000} s`);
+    throw new Error(
+      `only ${available.size} Deployments were available after ${TIMEOUT_MS / 1000} s`,
+    );
   const round = { createdMs, availableMs, cpuMs: cpuMs(pid) - cpu, residentMB: residentMB(pid) };
   await mustAllRun(client, count * replicas);
   return round;

@@ -31,7 +31,9 @@ const NAMES = [
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const node = (file: string, args: readonly string[], flags: readonly string[] = []): ChildProcess =>
-  spawn(process.execPath, ['--import', 'tsx', ...flags, here(file), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  spawn(process.execPath, ['--import', 'tsx', ...flags, here(file), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
 
 async function line(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the process has no output');
@@ -52,7 +54,11 @@ async function load(port: number): Promise<number> {
 export async function dns(): Promise<void> {
   heading('DNS');
   const dir = mkdtempSync(join(tmpdir(), 'dns-bench-'));
-  const cluster = await startCluster({ nodes: 0, port: 0, controllers: ['*', '-endpointslice', '-endpoints'] });
+  const cluster = await startCluster({
+    nodes: 0,
+    port: 0,
+    controllers: ['*', '-endpointslice', '-endpoints'],
+  });
   writeFileSync(join(dir, 'kubeconfig'), cluster.kubeconfig as string);
   const inDefault = cluster.client.resource(services).namespace('default');
   for (let i = 0; i < 50; i++) {
@@ -111,8 +117,18 @@ function startCoreDns(dir: string): ChildProcess | undefined {
 }
 
 async function ask(port: number, name: string): Promise<Buffer> {
-  const question = encode({ type: 'query', id: 1, flags: 0x0100, questions: [{ name, type: 'A' }] });
-  return nodeSockets.askUdp({ address: '127.0.0.1', port }, question, () => true, AbortSignal.timeout(1000));
+  const question = encode({
+    type: 'query',
+    id: 1,
+    flags: 0x0100,
+    questions: [{ name, type: 'A' }],
+  });
+  return nodeSockets.askUdp(
+    { address: '127.0.0.1', port },
+    question,
+    () => true,
+    AbortSignal.timeout(1000),
+  );
 }
 
 const found = (answer: Buffer): boolean => answer.readUInt16BE(6) > 0;
@@ -149,7 +165,8 @@ async function throughput(port: number, echoPort: number, withCoreDns: boolean):
 
 /** A packet that is sent back has no record: that is no failure here. */
 async function echoLoad(port: number): Promise<number> {
-  return JSON.parse(await line(node('generator.ts', [String(port), String(SECONDS), ...NAMES]))).perSecond;
+  return JSON.parse(await line(node('generator.ts', [String(port), String(SECONDS), ...NAMES])))
+    .perSecond;
 }
 
 /** From the call of the write to the first answer that has it, asked without pause. */
@@ -169,7 +186,9 @@ async function visibility(cluster: EmbeddedCluster, port: number): Promise<void>
     values: [quantile(delays, 0.99)],
     goal: { atMost: 10 },
   });
-  note(`median ${quantile(delays, 0.5).toFixed(2)} ms; the server is another process, on a connection over TLS`);
+  note(
+    `median ${quantile(delays, 0.5).toFixed(2)} ms; the server is another process, on a connection over TLS`,
+  );
 }
 
 async function memory(cluster: EmbeddedCluster, ours: ChildProcess, port: number): Promise<void> {
@@ -212,5 +231,7 @@ async function memory(cluster: EmbeddedCluster, ours: ChildProcess, port: number
     values: [(after.records - before.records) / 2 ** 20],
     goal: { atMost: 60 },
   });
-  note(`resident ${(before.rss / 2 ** 20).toFixed(0)} MB before, ${(after.rss / 2 ** 20).toFixed(0)} MB after`);
+  note(
+    `resident ${(before.rss / 2 ** 20).toFixed(0)} MB before, ${(after.rss / 2 ** 20).toFixed(0)} MB after`,
+  );
 }

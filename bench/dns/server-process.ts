@@ -13,7 +13,9 @@ import { systemRandom } from '#machinery/random.ts';
 const access = await loadKubeconfig(process.argv[2] as string);
 const heapAtStart = process.memoryUsage().heapUsed;
 const server = new DnsServer({
-  client: createClient(createHttpTransport({ ...access, clock: systemClock, userAgent: 'dns-bench' })),
+  client: createClient(
+    createHttpTransport({ ...access, clock: systemClock, userAgent: 'dns-bench' }),
+  ),
   sockets: { ...nodeSockets, readResolvConf: () => Promise.resolve('') },
   clock: systemClock,
   random: systemRandom,

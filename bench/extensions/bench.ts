@@ -40,19 +40,27 @@ const CONNECTIONS = 64;
 const ROUNDS = 3;
 const ROUND_MS = 2500;
 
-export async function extensions({ definitions, reference, nodeFlags, only }: ExtensionsOptions): Promise<void> {
+export async function extensions({
+  definitions,
+  reference,
+  nodeFlags,
+  only,
+}: ExtensionsOptions): Promise<void> {
   heading('extensions: custom resources (embedded store, TLS, HTTP/1.1)');
   const withProbe = [...nodeFlags, ...MEMORY_FLAGS];
   const parts: Readonly<Record<string, () => Promise<void>>> = {
     creates: () => withCluster(nodeFlags, (cluster, client) => creates(cluster, client, reference)),
     objects: () => withCluster(withProbe, watchedObjects),
-    definitions: () => withCluster(withProbe, (cluster, client) => manyDefinitions(cluster, client, definitions)),
+    definitions: () =>
+      withCluster(withProbe, (cluster, client) => manyDefinitions(cluster, client, definitions)),
   };
   const names = only === undefined ? Object.keys(parts) : [only];
   for (const name of names) {
     const part = parts[name];
     if (part === undefined)
-      throw new Error(`there is no workload '${name}'; there are: ${Object.keys(parts).join(', ')}`);
+      throw new Error(
+        `there is no workload '${name}'; there are: ${Object.keys(parts).join(', ')}`,
+      );
     await part();
   }
 }
@@ -61,7 +69,10 @@ async function withCluster(
   nodeFlags: readonly string[],
   use: (cluster: BuiltCluster, client: Client) => Promise<void>,
 ): Promise<void> {
-  const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'], nodeFlags });
+  const cluster = await BuiltCluster.start({
+    flags: ['--store', 'embedded', '--runtime', 'simulated'],
+    nodeFlags,
+  });
   const { client, close } = connectTo(cluster.target);
   try {
     await client.resource(namespaces).create({ metadata: { name: NAMESPACE } });
@@ -111,7 +122,11 @@ interface Creates {
 }
 
 async function measureCreates(target: Target, work: WorkName, pid?: number): Promise<Creates> {
-  const generator = await GeneratorProcess.open({ target, protocol: 'h1', connections: CONNECTIONS });
+  const generator = await GeneratorProcess.open({
+    target,
+    protocol: 'h1',
+    connections: CONNECTIONS,
+  });
   try {
     const rates: number[] = [];
     const cpuMicros: number[] = [];
@@ -131,7 +146,10 @@ async function measureCreates(target: Target, work: WorkName, pid?: number): Pro
   }
 }
 
-async function referenceCreates({ url, token }: NonNullable<ExtensionsOptions['reference']>): Promise<Creates> {
+async function referenceCreates({
+  url,
+  token,
+}: NonNullable<ExtensionsOptions['reference']>): Promise<Creates> {
   const { hostname, port } = new URL(url);
   const target = { host: hostname, port: Number(port), token };
   const { client, close } = connectTo(target);
@@ -202,7 +220,11 @@ const difference = (after: Memory, before: Memory): Memory => ({
 });
 
 /** Measures the memory of idle definitions, and the time until one more definition can be used. */
-async function manyDefinitions(cluster: BuiltCluster, client: Client, total: number): Promise<void> {
+async function manyDefinitions(
+  cluster: BuiltCluster,
+  client: Client,
+  total: number,
+): Promise<void> {
   await usable(client, 0, APPLIED);
   await settled();
   const before = await memoryOf(cluster.pid);
@@ -219,7 +241,9 @@ async function manyDefinitions(cluster: BuiltCluster, client: Client, total: num
   await usable(client, half, half);
   await add(half, total);
   const seconds = (systemClock.monotonic() - began) / 1000;
-  await poll(async () => (await establishedAt(client, averageDefinition(total - 1).body)) !== undefined);
+  await poll(
+    async () => (await establishedAt(client, averageDefinition(total - 1).body)) !== undefined,
+  );
   note(
     `${total} definitions of ${(bytes / total / 1000).toFixed(0)} KB on average, defined in ${seconds.toFixed(0)} s`,
   );
@@ -236,7 +260,11 @@ async function manyDefinitions(cluster: BuiltCluster, client: Client, total: num
     goal: { atMost: 50 },
   });
   show({ what: '  resident', unit: 'kB', values: each(idle.residentMB) });
-  show({ what: '  heap with the history of their creation', unit: 'kB', values: each(withHistory.heapMB) });
+  show({
+    what: '  heap with the history of their creation',
+    unit: 'kB',
+    values: each(withHistory.heapMB),
+  });
 }
 
 /** Measures how soon definitions can be used, after `there` others. */
@@ -260,12 +288,18 @@ async function usable(client: Client, there: number, from: number): Promise<void
     const applied = systemClock.monotonic();
     await client.transport.request({ method: 'POST', path: DEFINITIONS, body });
     const path = `/apis/${group}/v1/namespaces/${NAMESPACE}/${name}`;
-    const object = { apiVersion: `${group}/v1`, kind: `Applied${index}Of${from}`, metadata: { name: 'first' } };
+    const object = {
+      apiVersion: `${group}/v1`,
+      kind: `Applied${index}Of${from}`,
+      metadata: { name: 'first' },
+    };
     await poll(async () => (await establishedAt(client, body)) !== undefined);
     await poll(async () => (await send(client, 'POST', path, object)) !== undefined);
     created.push(systemClock.monotonic() - applied);
     await poll(async () =>
-      JSON.stringify(await send(client, 'GET', `/openapi/v3/apis/${group}/v1`)).includes(`/${name}"`),
+      JSON.stringify(await send(client, 'GET', `/openapi/v3/apis/${group}/v1`)).includes(
+        `/${name}"`,
+      ),
     );
     published.push(systemClock.monotonic() - applied);
   }
@@ -275,13 +309,20 @@ async function usable(client: Client, there: number, from: number): Promise<void
     values: created,
     goal: { atMost: 20 },
   });
-  show({ what: '  until /openapi/v3 has it', unit: 'ms', values: published, goal: { atMost: 200 } });
+  show({
+    what: '  until /openapi/v3 has it',
+    unit: 'ms',
+    values: published,
+    goal: { atMost: 200 },
+  });
 }
 
 interface Definition {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly names: object };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
 }
 
 const nameOf = (definition: object): string => (definition as Definition).metadata.name;
@@ -292,13 +333,17 @@ async function define(client: Client, body: object): Promise<void> {
   await poll(async () => (await establishedAt(client, body)) !== undefined);
   // Discovery knows of the kind before all of kube-apiserver does.
   await poll(
-    async () => (await send(client, 'GET', THINGS)) !== undefined || nameOf(body) !== nameOf(thingDefinition()),
+    async () =>
+      (await send(client, 'GET', THINGS)) !== undefined ||
+      nameOf(body) !== nameOf(thingDefinition()),
   );
 }
 
 /** Undefined: it is not established. */
 async function establishedAt(client: Client, body: object): Promise<Definition | undefined> {
-  const definition = (await send(client, 'GET', `${DEFINITIONS}/${nameOf(body)}`)) as Definition | undefined;
+  const definition = (await send(client, 'GET', `${DEFINITIONS}/${nameOf(body)}`)) as
+    | Definition
+    | undefined;
   const isEstablished = definition?.status?.conditions?.some(
     ({ type, status }) => type === 'Established' && status === 'True',
   );
@@ -306,7 +351,12 @@ async function establishedAt(client: Client, body: object): Promise<Definition |
 }
 
 /** Undefined: it is not found. */
-async function send(client: Client, method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+async function send(
+  client: Client,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<unknown> {
   try {
     return await client.transport.request({ method, path, ...(body !== undefined && { body }) });
   } catch (err) {

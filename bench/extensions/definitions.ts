@@ -15,7 +15,14 @@ export function thingDefinition(): object {
     ...many('count', 10, count),
     ...many('flag', 4, { type: 'boolean' }),
     ['tags', { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 20 } }],
-    ['labels', { type: 'object', maxProperties: 10, additionalProperties: { type: 'string', maxLength: 20 } }],
+    [
+      'labels',
+      {
+        type: 'object',
+        maxProperties: 10,
+        additionalProperties: { type: 'string', maxLength: 20 },
+      },
+    ],
     ['mode', { type: 'string', enum: ['fast', 'slow'] }],
     ['ratio', { type: 'number' }],
     ['word', { type: 'string', maxLength: 20, pattern: '^[a-z]+$' }],
@@ -24,7 +31,10 @@ export function thingDefinition(): object {
   const rules = [
     { rule: 'self.count1 <= self.count2' },
     { rule: "self.mode != 'slow' || self.tags.all(tag, tag.startsWith('a'))" },
-    { rule: '!has(self.labels) || size(self.labels) <= self.count9 + 5', message: 'too many labels' },
+    {
+      rule: '!has(self.labels) || size(self.labels) <= self.count9 + 5',
+      message: 'too many labels',
+    },
   ];
   const spec = {
     type: 'object',
@@ -54,7 +64,8 @@ export function thing(name: string): object {
 export const KINDS_PER_GROUP = 20;
 
 /** The group of a definition of average size. */
-export const groupOf = (index: number): string => `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
+export const groupOf = (index: number): string =>
+  `group-${Math.floor(index / KINDS_PER_GROUP)}.example.com`;
 
 /** A definition of 20 to 60 KB, as its index has it. Schemas have descriptions, as those of generated definitions do. */
 export function averageDefinition(index: number): {
@@ -88,7 +99,12 @@ function sectionOf(index: number, at: number): object {
       },
     ]),
   );
-  return { type: 'object', description: describe('The section'), required: ['field0'], properties: fields };
+  return {
+    type: 'object',
+    description: describe('The section'),
+    required: ['field0'],
+    properties: fields,
+  };
 }
 
 function definition(group: string, plural: string, kind: string, openAPIV3Schema: object): object {

@@ -12,7 +12,10 @@ if (isMainThread) {
     const file = join(tmpdir(), `coxswain-memory-${process.pid}.json`);
     const { heapUsed, external, rss } = process.memoryUsage();
     // Whole or not at all.
-    writeFileSync(`${file}.new`, JSON.stringify({ heapMB: (heapUsed + external) / 1e6, residentMB: rss / 1e6 }));
+    writeFileSync(
+      `${file}.new`,
+      JSON.stringify({ heapMB: (heapUsed + external) / 1e6, residentMB: rss / 1e6 }),
+    );
     renameSync(`${file}.new`, file);
   });
 }

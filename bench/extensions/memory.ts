@@ -27,7 +27,8 @@ export async function memoryOf(pid: number): Promise<Memory> {
   const deadline = systemClock.monotonic() + TIMEOUT_MS;
   process.kill(pid, 'SIGUSR2');
   while (!existsSync(file)) {
-    if (systemClock.monotonic() > deadline) throw new Error(`process ${pid} does not say what memory it has`);
+    if (systemClock.monotonic() > deadline)
+      throw new Error(`process ${pid} does not say what memory it has`);
     await systemClock.sleep(20);
   }
   const memory = JSON.parse(readFileSync(file, 'utf8')) as Memory;

@@ -53,16 +53,27 @@ http {
   }
 }`,
   );
-  return spawn(binary, ['-p', dir, '-c', join(dir, 'nginx.conf')], { stdio: ['ignore', 'inherit', 'inherit'] });
+  return spawn(binary, ['-p', dir, '-c', join(dir, 'nginx.conf')], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
 }
 
 function load(port: number): Load {
-  const args = ['-t1', `-c${CONNECTIONS}`, `-d${SECONDS}s`, '--latency', `http://127.0.0.1:${port}/`];
+  const args = [
+    '-t1',
+    `-c${CONNECTIONS}`,
+    `-d${SECONDS}s`,
+    '--latency',
+    `http://127.0.0.1:${port}/`,
+  ];
   const { stdout } = spawnSync('wrk', args, { encoding: 'utf8' });
   if (/Non-2xx|Socket errors/.test(stdout)) note(stdout.trim().split('\n').at(-3) ?? '');
   const [, value = '', unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout) ?? [];
   const factor = unit === 's' ? 1000 : unit === 'us' ? 0.001 : 1;
-  return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]), p99Ms: Number(value) * factor };
+  return {
+    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
+    p99Ms: Number(value) * factor,
+  };
 }
 
 export async function ingress(): Promise<void> {
@@ -86,10 +97,15 @@ export async function ingress(): Promise<void> {
     const results = new Map<string, Load[]>();
     for (const port of ports.values()) load(port);
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [name, port] of ports) results.set(name, [...(results.get(name) ?? []), load(port)]);
+      for (const [name, port] of ports)
+        results.set(name, [...(results.get(name) ?? []), load(port)]);
     }
     for (const [name, loads] of results) {
-      show({ what: `${name}: requests`, unit: '/s', values: loads.map(({ perSecond }) => perSecond) });
+      show({
+        what: `${name}: requests`,
+        unit: '/s',
+        values: loads.map(({ perSecond }) => perSecond),
+      });
       note(`p99 ${median(loads.map(({ p99Ms }) => p99Ms)).toFixed(1)} ms`);
     }
   } finally {

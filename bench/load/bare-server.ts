@@ -18,7 +18,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const object = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { metadata: { name: string; uid?: string } };
+      const object = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+        metadata: { name: string; uid?: string };
+      };
       object.metadata.uid = 'a7d1b2c4-0000-4000-8000-000000000000';
       const body = Buffer.from(JSON.stringify(object), 'utf8');
       objects.set(`${path}/${object.metadata.name}`, body);
@@ -41,6 +43,8 @@ process.once('message', ({ key, cert }: ServeOrder) => {
   server.on('request', (request, response) =>
     answer(request as unknown as IncomingMessage, response as unknown as ServerResponse),
   );
-  server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+  server.listen(0, '127.0.0.1', () =>
+    process.send?.({ port: (server.address() as AddressInfo).port }),
+  );
 });
 process.on('disconnect', () => process.exit(0));

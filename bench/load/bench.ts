@@ -41,11 +41,18 @@ export async function load({ store, protocol, nodeFlags }: LoadOptions): Promise
     `load: ${store} store, ${CONNECTIONS} connections over TLS (${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB`,
   );
   const bare = await measureBare(protocol);
-  const cluster = await BuiltCluster.start({ flags: ['--store', store, '--runtime', 'simulated'], nodeFlags });
+  const cluster = await BuiltCluster.start({
+    flags: ['--store', store, '--runtime', 'simulated'],
+    nodeFlags,
+  });
   let generator: GeneratorProcess | undefined;
   try {
     await createNamespace(cluster.target);
-    generator = await GeneratorProcess.open({ target: cluster.target, protocol, connections: CONNECTIONS });
+    generator = await GeneratorProcess.open({
+      target: cluster.target,
+      protocol,
+      connections: CONNECTIONS,
+    });
     await measure(generator, cluster, bare);
   } finally {
     generator?.close();
@@ -59,7 +66,11 @@ interface Bare {
   readonly get: Round;
 }
 
-async function measure(generator: GeneratorProcess, cluster: BuiltCluster, bare: Bare): Promise<void> {
+async function measure(
+  generator: GeneratorProcess,
+  cluster: BuiltCluster,
+  bare: Bare,
+): Promise<void> {
   let created = 0;
   const round = async (
     work: WorkName,
@@ -104,10 +115,21 @@ async function measure(generator: GeneratorProcess, cluster: BuiltCluster, bare:
   show({ what: 'resident after the lists', unit: 'MB', values: [residentMB(cluster.pid)] });
 }
 
-function showRequests(what: string, rounds: readonly Round[], goal: NonNullable<Figure['goal']>, bare: Round): void {
+function showRequests(
+  what: string,
+  rounds: readonly Round[],
+  goal: NonNullable<Figure['goal']>,
+  bare: Round,
+): void {
   const rate = ({ requests, elapsedMs }: RunReport): number => requests / (elapsedMs / 1000);
   const serverCpu = ({ serverCpuMs, requests }: Round): number => (serverCpuMs / requests) * 1000;
-  show({ what, unit: '/s', values: rounds.map(rate), goal, comparedWith: { name: 'bare server', value: rate(bare) } });
+  show({
+    what,
+    unit: '/s',
+    values: rounds.map(rate),
+    goal,
+    comparedWith: { name: 'bare server', value: rate(bare) },
+  });
   show({ what: '  p50', unit: 'ms', values: rounds.map(({ p50Ms }) => p50Ms) });
   show({ what: '  p99', unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) });
   const comparedWith = { name: 'bare server', value: serverCpu(bare) };
@@ -137,7 +159,11 @@ export async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
     await generator.run({ work: 'create', from: 0, durationMs: WARM_UP_MS, requests: 10_000 });
     const round = async (work: WorkName, from: number): Promise<Round> => {
       const before = cpuMs(server.pid as number);
-      const report = await (generator as GeneratorProcess).run({ work, from, durationMs: ROUND_MS });
+      const report = await (generator as GeneratorProcess).run({
+        work,
+        from,
+        durationMs: ROUND_MS,
+      });
       return { ...report, serverCpuMs: cpuMs(server.pid as number) - before };
     };
     const create = await round('create', 0);

@@ -30,11 +30,14 @@ export class GeneratorProcess {
     return new Promise((resolve, reject) => {
       const ended = (): void => reject(new Error('the load generator ended'));
       this.#child.once('exit', ended);
-      this.#child.once('message', (message: { readonly report?: unknown; readonly error?: string }) => {
-        this.#child.off('exit', ended);
-        if (message.error === undefined) resolve(message.report);
-        else reject(new Error(`load generator: ${message.error}`));
-      });
+      this.#child.once(
+        'message',
+        (message: { readonly report?: unknown; readonly error?: string }) => {
+          this.#child.off('exit', ended);
+          if (message.error === undefined) resolve(message.report);
+          else reject(new Error(`load generator: ${message.error}`));
+        },
+      );
       this.#child.send(order);
     });
   }

@@ -69,7 +69,8 @@ async function run(order: RunOrder): Promise<RunReport> {
   const elapsedMs = clock.monotonic() - began;
   const used = process.cpuUsage(cpu);
   const sorted = Float64Array.from(latencies).sort();
-  const at = (p: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
+  const at = (p: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
   return {
     requests: sorted.length,
     elapsedMs,
@@ -84,7 +85,8 @@ process.on('message', (message: OpenOrder | RunOrder) => {
   const doing = message.order === 'open' ? open(message) : run(message);
   doing.then(
     (report) => process.send?.({ report: report ?? null }),
-    (error: unknown) => process.send?.({ error: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) =>
+      process.send?.({ error: error instanceof Error ? error.message : String(error) }),
   );
 });
 process.on('disconnect', () => process.exit(0));

@@ -13,11 +13,18 @@ export class Http1Connection implements Connection {
   readonly #socket: TLSSocket;
   readonly #host: string;
   readonly #authorization: string;
-  #settle: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | undefined;
+  #settle:
+    | { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }
+    | undefined;
   #response = new ResponseReader();
   /** The last request with a body. */
   #last:
-    | { readonly method: string; readonly path: string; readonly headLength: number; readonly bytes: Buffer }
+    | {
+        readonly method: string;
+        readonly path: string;
+        readonly headLength: number;
+        readonly bytes: Buffer;
+      }
     | undefined;
 
   static open(target: Target): Promise<Http1Connection> {
@@ -53,7 +60,8 @@ export class Http1Connection implements Connection {
   private constructor(socket: TLSSocket, target: Target) {
     this.#socket = socket;
     this.#host = `${target.host}:${target.port}`;
-    this.#authorization = target.token === undefined ? '' : `Authorization: Bearer ${target.token}\r\n`;
+    this.#authorization =
+      target.token === undefined ? '' : `Authorization: Bearer ${target.token}\r\n`;
     socket.setNoDelay(true);
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
@@ -72,7 +80,9 @@ export class Http1Connection implements Connection {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#socket.write(
-        body === undefined ? Buffer.from(this.#head(method, path), 'latin1') : this.#withBody(method, path, body),
+        body === undefined
+          ? Buffer.from(this.#head(method, path), 'latin1')
+          : this.#withBody(method, path, body),
       );
     });
   }
@@ -80,11 +90,19 @@ export class Http1Connection implements Connection {
   /** In one piece of memory, always the same for requests that differ in their bodies' bytes only: the last one has been answered. */
   #withBody(method: string, path: string, body: Buffer): Buffer {
     const last = this.#last;
-    if (last?.method === method && last.path === path && last.bytes.length === last.headLength + body.length) {
+    if (
+      last?.method === method &&
+      last.path === path &&
+      last.bytes.length === last.headLength + body.length
+    ) {
       body.copy(last.bytes, last.headLength);
       return last.bytes;
     }
-    const head = this.#head(method, path, `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`);
+    const head = this.#head(
+      method,
+      path,
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`,
+    );
     const bytes = Buffer.concat([Buffer.from(head, 'latin1'), body]);
     this.#last = { method, path, headLength: head.length, bytes };
     return bytes;
@@ -122,7 +140,9 @@ class ResponseReader {
     if (this.#expected === -1 && this.#tail === '') return this.#begin(buffer, length);
     this.length += length;
     if (this.#expected === -1)
-      this.#tail = (this.#tail + buffer.toString('latin1', Math.max(0, length - 7), length)).slice(-7);
+      this.#tail = (this.#tail + buffer.toString('latin1', Math.max(0, length - 7), length)).slice(
+        -7,
+      );
     return this.#complete();
   }
 

@@ -29,19 +29,30 @@ export function makeWork(name: WorkName, from: number): Work {
         from,
       );
     case 'create-custom':
-      return creating(`/apis/${GROUP}/v1/namespaces/${NAMESPACE}/things`, thing(objectName(0)), from);
+      return creating(
+        `/apis/${GROUP}/v1/namespaces/${NAMESPACE}/things`,
+        thing(objectName(0)),
+        from,
+      );
     case 'get': {
       // A step that shares no factor with their number visits all of them, in no order.
       let at = 0;
       return {
         expectedStatus: 200,
-        next: (connection) => connection.request('GET', `${COLLECTION}/${objectName((at += 7919) % from)}`, undefined),
+        next: (connection) =>
+          connection.request('GET', `${COLLECTION}/${objectName((at += 7919) % from)}`, undefined),
       };
     }
     case 'list':
-      return { expectedStatus: 200, next: (connection) => connection.request('GET', COLLECTION, undefined) };
+      return {
+        expectedStatus: 200,
+        next: (connection) => connection.request('GET', COLLECTION, undefined),
+      };
     case 'version':
-      return { expectedStatus: 200, next: (connection) => connection.request('GET', '/version', undefined) };
+      return {
+        expectedStatus: 200,
+        next: (connection) => connection.request('GET', '/version', undefined),
+      };
   }
 }
 

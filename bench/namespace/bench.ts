@@ -18,7 +18,9 @@ export async function namespaceDeletion(): Promise<void> {
   heading(
     `namespace: deletion of one with ${OBJECTS} ConfigMaps, half of them owned by the other half; embedded store`,
   );
-  const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'] });
+  const cluster = await BuiltCluster.start({
+    flags: ['--store', 'embedded', '--runtime', 'simulated'],
+  });
   const { client, close } = connectTo(cluster.target);
   try {
     await client.resource(namespaces).create({ metadata: { name: NAMESPACE } });
@@ -27,7 +29,8 @@ export async function namespaceDeletion(): Promise<void> {
     const began = systemClock.monotonic();
     await client.resource(namespaces).delete(NAMESPACE);
     while (await isThere(client)) {
-      if (systemClock.monotonic() - began > TIMEOUT_MS) throw new Error(`it was there after ${TIMEOUT_MS / 1000} s`);
+      if (systemClock.monotonic() - began > TIMEOUT_MS)
+        throw new Error(`it was there after ${TIMEOUT_MS / 1000} s`);
       await systemClock.sleep(50);
     }
     show({
@@ -53,7 +56,10 @@ async function fill(client: Client): Promise<void> {
       const owner = await maps.create({ metadata: { name: `owner-${index}` }, data: { a: 'b' } });
       const { name, uid } = owner.metadata;
       const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }];
-      await maps.create({ metadata: { name: `owned-${index}`, ownerReferences }, data: { a: 'b' } });
+      await maps.create({
+        metadata: { name: `owned-${index}`, ownerReferences },
+        data: { a: 'b' },
+      });
     }
   };
   await Promise.all(Array.from({ length: CREATORS }, creator));

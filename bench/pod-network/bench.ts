@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import type { NodeRecord } from '#network/pod-network/model.ts';
-import { NodeNetwork, type PodNetworkSettings, systemPodNetwork } from '#network/pod-network/index.ts';
+import {
+  NodeNetwork,
+  type PodNetworkSettings,
+  systemPodNetwork,
+} from '#network/pod-network/index.ts';
 import { LabCluster, until } from '#network/pod-network/testing/cluster.ts';
 import { labIsMissing, type LabMachine, MachineLab } from '#network/pod-network/testing/lab.ts';
 import { heading, note, quantile, show } from '../report.ts';
@@ -59,7 +63,10 @@ async function joinTimes(mode: 'routes' | 'vxlan'): Promise<number[]> {
     cluster.agent('n2', second, { mode });
     await until(async () => (await cluster.condition('n1')) === 'False RouteCreated');
     const from = await first.pod();
-    const to = await second.pod({ mtu: mode === 'vxlan' ? 1450 : 1500, subnets: ['10.202.2.0/24'] });
+    const to = await second.pod({
+      mtu: mode === 'vxlan' ? 1450 : 1500,
+      subnets: ['10.202.2.0/24'],
+    });
     for (let round = 0; round < ROUNDS; round++) {
       const start = systemClock.monotonic();
       await cluster.register('n2', second.address);
@@ -111,7 +118,11 @@ async function manyNodes(mode: 'routes' | 'vxlan'): Promise<ManyNodes> {
   }
 }
 
-function networkOf(machine: LabMachine, mode: PodNetworkSettings['mode'], dir: string): NodeNetwork {
+function networkOf(
+  machine: LabMachine,
+  mode: PodNetworkSettings['mode'],
+  dir: string,
+): NodeNetwork {
   return new NodeNetwork({
     nodeName: 'n0',
     settings: {

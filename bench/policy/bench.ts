@@ -32,7 +32,12 @@ export async function policy(): Promise<void> {
   }
   heading(`policy: ${POLICIES} network policies, ${PODS} pods`);
   const logger = createLogger({ level: 'error' });
-  const cluster = await startCluster({ nodes: 0, port: 0, controllers: ['ttl-controller'], logger });
+  const cluster = await startCluster({
+    nodes: 0,
+    port: 0,
+    controllers: ['ttl-controller'],
+    logger,
+  });
   const abort = new AbortController();
   const nft = new TimedNft();
   execFileSync('ip', ['netns', 'add', NAMESPACE]);
@@ -43,15 +48,32 @@ export async function policy(): Promise<void> {
     await each(POLICIES, (index) => createPolicy(client, index));
     const settings = { table: 'bench', podCidrs: ['10.0.0.0/24'] };
     const random = systemRandom;
-    const policies = new NodePolicies({ client, nodeName: 'here', settings, clock: systemClock, random, logger, nft });
+    const policies = new NodePolicies({
+      client,
+      nodeName: 'here',
+      settings,
+      clock: systemClock,
+      random,
+      logger,
+      nft,
+    });
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
     const started = performance.now();
     const running = policies.run(abort.signal);
     await nft.next((commands) => commands.length > 100);
-    show({ what: 'all rules there, of nothing', unit: 's', values: [(performance.now() - started) / 1000] });
-    note(`the longest turn of the event loop until then, lists of objects included: ${longest(delay)} ms`);
-    const report = async (what: string, change: (turn: number) => Promise<unknown>): Promise<void> => {
+    show({
+      what: 'all rules there, of nothing',
+      unit: 's',
+      values: [(performance.now() - started) / 1000],
+    });
+    note(
+      `the longest turn of the event loop until then, lists of objects included: ${longest(delay)} ms`,
+    );
+    const report = async (
+      what: string,
+      change: (turn: number) => Promise<unknown>,
+    ): Promise<void> => {
       delay.reset();
       const [times, sizes]: [number[], number[]] = [[], []];
       for (let turn = 0; turn < CHANGES; turn++) {
@@ -63,12 +85,16 @@ export async function policy(): Promise<void> {
       }
       show({ what: `${what}, p50`, unit: 'ms', values: [quantile(times, 0.5)] });
       show({ what: `${what}, p99`, unit: 'ms', values: [quantile(times, 0.99)] });
-      note(`commands of a transaction: at most ${Math.max(...sizes)}; longest turn: ${longest(delay)} ms`);
+      note(
+        `commands of a transaction: at most ${Math.max(...sizes)}; longest turn: ${longest(delay)} ms`,
+      );
     };
     await report('an address of a pod elsewhere, from the write to the rules', (turn) =>
       setAddress(client, 1, `10.200.0.${turn}`),
     );
-    await report('a label of a pod of this node', (turn) => setLabel(client, 0, turn % 2 === 0 ? 'none' : 'a0'));
+    await report('a label of a pod of this node', (turn) =>
+      setLabel(client, 0, turn % 2 === 0 ? 'none' : 'a0'),
+    );
     await report('the rules of a policy', (turn) => setPort(client, 0, 1000 + turn));
     abort.abort(new Error('over'));
     await running;
@@ -87,7 +113,10 @@ const longest = (delay: IntervalHistogram): string => Math.max(0, delay.max / 1e
 class TimedNft implements Nft {
   readonly #nft = new NftSession({ clock: systemClock, prefix: INSIDE });
   #waiting:
-    | { readonly matches: (commands: readonly string[]) => boolean; readonly done: (count: number) => void }
+    | {
+        readonly matches: (commands: readonly string[]) => boolean;
+        readonly done: (count: number) => void;
+      }
     | undefined;
 
   async run(text: string): Promise<void> {
@@ -119,7 +148,9 @@ const addressOf = (index: number): string =>
 
 async function createNamespace(client: Client, index: number): Promise<void> {
   const name = `ns${index}`;
-  await client.resource(namespaces).create({ metadata: { name, labels: { team: `t${index % 10}` } } });
+  await client
+    .resource(namespaces)
+    .create({ metadata: { name, labels: { team: `t${index % 10}` } } });
   await client
     .resource(serviceAccounts)
     .namespace(name)
@@ -136,7 +167,10 @@ async function createPod(client: Client, index: number): Promise<void> {
       containers: [{ name: 'c', image: 'i' }],
     },
   });
-  await all.updateStatus({ ...pod, status: { ...pod.status, phase: 'Running', podIPs: [{ ip: addressOf(index) }] } });
+  await all.updateStatus({
+    ...pod,
+    status: { ...pod.status, phase: 'Running', podIPs: [{ ip: addressOf(index) }] },
+  });
 }
 
 /** The first policy selects a pod of this node whatever its labels are. */
@@ -151,7 +185,10 @@ async function createPolicy(client: Client, index: number): Promise<void> {
     .namespace(namespaceOf(index))
     .create({
       metadata: { name: `p${index}` },
-      spec: { podSelector: index === 0 ? {} : { matchLabels: { app } }, ingress: [{ from, ports: [{ port: 80 }] }] },
+      spec: {
+        podSelector: index === 0 ? {} : { matchLabels: { app } },
+        ingress: [{ from, ports: [{ port: 80 }] }],
+      },
     });
 }
 

@@ -48,7 +48,9 @@ export async function proxy(): Promise<void> {
     await each(SERVICES, (index) => createService(client, index));
     const ours = await measureOurs(client);
     const theirs =
-      process.env['KUBE_PROXY'] === undefined ? undefined : await measureKubeProxy(cluster, process.env['KUBE_PROXY']);
+      process.env['KUBE_PROXY'] === undefined
+        ? undefined
+        : await measureKubeProxy(cluster, process.env['KUBE_PROXY']);
     const beside = (value: number | undefined) =>
       value === undefined ? {} : { comparedWith: { name: 'kube-proxy', value } };
     show({
@@ -81,7 +83,8 @@ export async function proxy(): Promise<void> {
   }
 }
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function clusterIp(index: number): string {
   return `10.${96 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`;
@@ -90,7 +93,8 @@ function clusterIp(index: number): string {
 const endpointsOf = (index: number, turn: number): string[] =>
   Array.from(
     { length: 4 },
-    (_, endpoint) => `10.${endpoint + (endpoint === 3 && turn > 0 ? 1 + (turn % 50) : 0)}.${index >> 8}.${index & 255}`,
+    (_, endpoint) =>
+      `10.${endpoint + (endpoint === 3 && turn > 0 ? 1 + (turn % 50) : 0)}.${index >> 8}.${index & 255}`,
   );
 
 async function createService(client: Client, index: number): Promise<void> {
@@ -110,14 +114,20 @@ async function createService(client: Client, index: number): Promise<void> {
       metadata: { name, namespace: 'default', labels: { 'kubernetes.io/service-name': name } },
       addressType: 'IPv4',
       ports: [{ name: '', port: 8080, protocol: 'TCP' }],
-      endpoints: endpointsOf(index, 0).map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      endpoints: endpointsOf(index, 0).map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+      })),
     });
 }
 
 async function changeSlice(client: Client, index: number, turn: number): Promise<void> {
   const slices = client.resource(endpointSlices).namespace('default');
   const present = await slices.get(`s${index}`);
-  const endpoints = endpointsOf(index, turn).map((address) => ({ addresses: [address], conditions: { ready: true } }));
+  const endpoints = endpointsOf(index, turn).map((address) => ({
+    addresses: [address],
+    conditions: { ready: true },
+  }));
   await slices.update({ ...present, endpoints });
 }
 
@@ -158,10 +168,17 @@ async function measureOurs(client: Client): Promise<Ours> {
  * Returns the seconds until the first update was applied, after `work`, which can wait for the duration of the next
  * update in ms.
  */
-async function runProxier(client: Client, work: (nextSync: () => Promise<number>) => Promise<void>): Promise<number> {
+async function runProxier(
+  client: Client,
+  work: (nextSync: () => Promise<number>) => Promise<void>,
+): Promise<number> {
   let synced: ((ms: number) => void) | undefined;
   const nextSync = (): Promise<number> => new Promise((resolve) => (synced = resolve));
-  const common = { clock: systemClock, random: systemRandom, logger: createLogger({ level: 'error' }) };
+  const common = {
+    clock: systemClock,
+    random: systemRandom,
+    logger: createLogger({ level: 'error' }),
+  };
   const timed = (backend: Backend): Backend => ({
     name: backend.name,
     close: () => backend.close(),
@@ -253,7 +270,11 @@ interface Theirs {
  * Its own metrics say how long it took: `sync_full_…` for the first update, the mean of `sync_partial_…` for changes.
  */
 async function measureKubeProxy(
-  cluster: { readonly url: string | undefined; readonly kubeconfig: string | undefined; readonly client: Client },
+  cluster: {
+    readonly url: string | undefined;
+    readonly kubeconfig: string | undefined;
+    readonly client: Client;
+  },
   program: string,
 ): Promise<Theirs> {
   const dir = mkdtempSync(join(tmpdir(), 'bench-proxy-'));
@@ -280,8 +301,13 @@ async function measureKubeProxy(
   const metric = (name: string): number => {
     const [command = '', ...rest] = [...INSIDE, 'curl', '-s', 'http://127.0.0.1:10249/metrics'];
     try {
-      const text = execFileSync(command, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-      return Number(new RegExp(`^kubeproxy_${name}\\{ip_family="IPv4"\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0);
+      const text = execFileSync(command, rest, {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      return Number(
+        new RegExp(`^kubeproxy_${name}\\{ip_family="IPv4"\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0,
+      );
     } catch {
       // It does not serve yet.
       return 0;
@@ -290,7 +316,8 @@ async function measureKubeProxy(
   const until = async (condition: () => boolean): Promise<void> => {
     const start = systemClock.monotonic();
     while (!condition()) {
-      if (systemClock.monotonic() - start > PATIENCE_MS) throw new Error('kube-proxy did not get so far');
+      if (systemClock.monotonic() - start > PATIENCE_MS)
+        throw new Error('kube-proxy did not get so far');
       await systemClock.sleep(500);
     }
   };

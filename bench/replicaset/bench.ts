@@ -37,15 +37,27 @@ export async function replicaSet(options: ReplicaSetOptions): Promise<void> {
   const results: Round[] = [];
   for (let i = 0; i < rounds; i++) results.push(await measure(options));
   const goal = replicas <= 1000 ? ({ atMost: 3 } as const) : undefined;
-  show({ what: 'all pods created', unit: 's', values: results.map(({ createdMs }) => createdMs / 1000) });
+  show({
+    what: 'all pods created',
+    unit: 's',
+    values: results.map(({ createdMs }) => createdMs / 1000),
+  });
   show({
     what: 'all pods running and ready',
     unit: 's',
     values: results.map(({ readyMs }) => readyMs / 1000),
     ...(goal && { goal }),
   });
-  show({ what: '  CPU of the cluster', unit: 'ms/pod', values: results.map((round) => round.cpuMs / replicas) });
-  show({ what: '  resident after it', unit: 'MB', values: results.map((round) => round.residentMB) });
+  show({
+    what: '  CPU of the cluster',
+    unit: 'ms/pod',
+    values: results.map((round) => round.cpuMs / replicas),
+  });
+  show({
+    what: '  resident after it',
+    unit: 'MB',
+    values: results.map((round) => round.residentMB),
+  });
 }
 
 async function measure({ store, replicas, nodes, nodeFlags }: ReplicaSetOptions): Promise<Round> {
@@ -111,7 +123,10 @@ async function scale(pid: number, client: Client, replicas: number): Promise<Rou
 }
 
 async function mustAllRun(client: Client, replicas: number): Promise<void> {
-  const { items } = await client.resource(pods).namespace(NAMESPACE).list({ labelSelector: 'app=bench' });
+  const { items } = await client
+    .resource(pods)
+    .namespace(NAMESPACE)
+    .list({ labelSelector: 'app=bench' });
   const running = items.filter(({ status }) => status.phase === 'Running').length;
   if (items.length !== replicas || running !== replicas)
     throw new Error(`of ${items.length} pods ${running} run; ${replicas} should`);

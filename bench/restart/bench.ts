@@ -96,7 +96,11 @@ export async function restart(options: RestartOptions): Promise<void> {
 
 function report(rounds: readonly Round[], hasGoal: boolean): void {
   const goal = hasGoal ? { goal: { atMost: GOAL_S } } : {};
-  show({ what: 'program reports ready', unit: 's', values: rounds.map(({ readyMs }) => readyMs / 1000) });
+  show({
+    what: 'program reports ready',
+    unit: 's',
+    values: rounds.map(({ readyMs }) => readyMs / 1000),
+  });
   show({
     what: 'all nodes Ready, all pods Running',
     unit: 's',
@@ -104,9 +108,17 @@ function report(rounds: readonly Round[], hasGoal: boolean): void {
     ...goal,
   });
   show({ what: '  CPU', unit: 's', values: rounds.map((round) => round.cpuMs / 1000) });
-  show({ what: '  CPU of the API server thread', unit: 's', values: rounds.map((round) => round.mainThreadMs / 1000) });
+  show({
+    what: '  CPU of the API server thread',
+    unit: 's',
+    values: rounds.map((round) => round.mainThreadMs / 1000),
+  });
   show({ what: '  writes', unit: '', values: rounds.map(({ writes }) => writes) });
-  show({ what: '  pods with restarted containers', unit: '', values: rounds.map(({ restarted }) => restarted) });
+  show({
+    what: '  pods with restarted containers',
+    unit: '',
+    values: rounds.map(({ restarted }) => restarted),
+  });
   show({
     what: '  first request answered',
     unit: 's',
@@ -117,17 +129,37 @@ function report(rounds: readonly Round[], hasGoal: boolean): void {
     unit: 'ms',
     values: rounds.map(({ requestMs }) => median(requestMs)),
   });
-  show({ what: '    p99', unit: 'ms', values: rounds.map(({ requestMs }) => quantile(requestMs, 0.99)) });
-  show({ what: '    longest', unit: 'ms', values: rounds.map(({ requestMs }) => Math.max(...requestMs)) });
-  show({ what: '    failed', unit: '', values: rounds.map(({ failedRequests }) => failedRequests) });
-  show({ what: '  list of all pods, then', unit: 'ms', values: rounds.map(({ listAllMs }) => listAllMs) });
+  show({
+    what: '    p99',
+    unit: 'ms',
+    values: rounds.map(({ requestMs }) => quantile(requestMs, 0.99)),
+  });
+  show({
+    what: '    longest',
+    unit: 'ms',
+    values: rounds.map(({ requestMs }) => Math.max(...requestMs)),
+  });
+  show({
+    what: '    failed',
+    unit: '',
+    values: rounds.map(({ failedRequests }) => failedRequests),
+  });
+  show({
+    what: '  list of all pods, then',
+    unit: 'ms',
+    values: rounds.map(({ listAllMs }) => listAllMs),
+  });
   show({
     what: '  the same with resourceVersion=0',
     unit: 'ms',
     values: rounds.map(({ listFromCacheMs }) => listFromCacheMs),
   });
   show({ what: '  resident, at most', unit: 'MB', values: rounds.map(({ peakMB }) => peakMB) });
-  show({ what: '  resident after it', unit: 'MB', values: rounds.map((round) => round.residentMB) });
+  show({
+    what: '  resident after it',
+    unit: 'MB',
+    values: rounds.map((round) => round.residentMB),
+  });
 }
 
 /** Starts the cluster, and creates what is missing. */
@@ -150,7 +182,9 @@ async function fill(dataDir: string, { nodes, pods: podCount }: RestartOptions):
       const filled = await podsNow(client);
       if (filled.pods.size === total) {
         const seconds = (systemClock.monotonic() - began) / 1000;
-        note(`filled in ${seconds.toFixed(1)} s; resident ${residentMB(cluster.pid).toFixed(0)} MB`);
+        note(
+          `filled in ${seconds.toFixed(1)} s; resident ${residentMB(cluster.pid).toFixed(0)} MB`,
+        );
         return filled;
       }
       if (systemClock.monotonic() - began > FILL_TIMEOUT_MS)
@@ -173,7 +207,11 @@ async function measure(
   const began = systemClock.monotonic();
   const requests = new SmallRequests(target);
   requests.begin();
-  const cluster = await BuiltCluster.start({ flags: flagsFor(nodes, target.port), dataDir, nodeFlags });
+  const cluster = await BuiltCluster.start({
+    flags: flagsFor(nodes, target.port),
+    dataDir,
+    nodeFlags,
+  });
   const readyMs = systemClock.monotonic() - began;
   const { client, close } = connectTo(cluster.target);
   try {
@@ -190,7 +228,9 @@ async function measure(
       answersAfterMs: requests.firstAnswerMs,
       failedRequests: requests.failed,
       writes: revision - before.revision,
-      restarted: [...podStates].filter(([name, { restarts }]) => restarts !== before.pods.get(name)?.restarts).length,
+      restarted: [...podStates].filter(
+        ([name, { restarts }]) => restarts !== before.pods.get(name)?.restarts,
+      ).length,
       listAllMs: await timed(() => client.resource(pods).list()),
       listFromCacheMs: await timed(() => client.resource(pods).list({ resourceVersion: '0' })),
       peakMB: peakResidentMB(cluster.pid),
@@ -210,7 +250,12 @@ async function measure(
  */
 async function settle(
   client: Client,
-  expected: { readonly nodes: number; readonly pods: PodStates; readonly startedAt: number; readonly began: number },
+  expected: {
+    readonly nodes: number;
+    readonly pods: PodStates;
+    readonly startedAt: number;
+    readonly began: number;
+  },
 ): Promise<number> {
   const deadline = expected.began + TIMEOUT_MS;
   const list = await client.resource(pods).list();
@@ -232,9 +277,12 @@ async function settle(
     for (;;) {
       const now = systemClock.monotonic();
       if (now > deadline)
-        throw new Error(`only ${running.size} of ${expected.pods.size} pods run, after ${TIMEOUT_MS / 1000} s`);
+        throw new Error(
+          `only ${running.size} of ${expected.pods.size} pods run, after ${TIMEOUT_MS / 1000} s`,
+        );
       if (running.size === expected.pods.size && now - lastChange > QUIET_MS) return lastChange;
-      if (!(await nodesReady(client, expected.nodes, expected.startedAt))) lastChange = systemClock.monotonic();
+      if (!(await nodesReady(client, expected.nodes, expected.startedAt)))
+        lastChange = systemClock.monotonic();
       await systemClock.sleep(POLL_MS);
     }
   } finally {
@@ -258,14 +306,20 @@ function isReady({ status, spec }: Immutable<Node>): boolean {
 }
 
 function isRunning({ status }: Immutable<Pod>): boolean {
-  return status.phase === 'Running' && status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  return (
+    status.phase === 'Running' &&
+    status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  );
 }
 
 /** The pods that run and are Ready. */
 async function podsNow(client: Client): Promise<Filled> {
   const { items, metadata } = await client.resource(pods).list();
   const states = items.filter(isRunning).map((pod): [string, PodState] => {
-    const restarts = (pod.status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0);
+    const restarts = (pod.status.containerStatuses ?? []).reduce(
+      (sum, { restartCount }) => sum + restartCount,
+      0,
+    );
     return [pod.metadata.name, { uid: pod.metadata.uid, restarts }];
   });
   return { pods: new Map(states), revision: Number(metadata.resourceVersion) };
@@ -275,7 +329,8 @@ function mustBeTheSame(before: PodStates, after: PodStates): void {
   for (const [name, { uid }] of before) {
     if (after.get(name)?.uid !== uid) throw new Error(`pod ${name} was recreated, or is gone`);
   }
-  if (after.size !== before.size) throw new Error(`there are ${after.size} pods instead of ${before.size}`);
+  if (after.size !== before.size)
+    throw new Error(`there are ${after.size} pods instead of ${before.size}`);
 }
 
 /** A client that gets one small object again and again, as a person with kubectl would, and measures each request. */

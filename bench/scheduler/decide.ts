@@ -37,17 +37,29 @@ export interface DecisionsWanted {
   readonly metrics?: boolean;
 }
 
-export function decide({ nodes, pods, template = PODS.plain, metrics = true }: DecisionsWanted): Decisions {
+export function decide({
+  nodes,
+  pods,
+  template = PODS.plain,
+  metrics = true,
+}: DecisionsWanted): Decisions {
   const random = new SeededRandom(1);
   const cache = new SchedulerCache({ clock: systemClock, logger: new RecordingLogger() });
   for (let i = 0; i < nodes; i++) {
     const { metadata, status } = nodeOf(`node-${i}`, i, { zones: ['zone1', 'zone2', 'zone3'] });
     cache.putNode(
-      makeNode(metadata.name, { labels: { [ZONE]: `zone${(i % 3) + 1}` }, allocatable: { ...status.allocatable } }),
+      makeNode(metadata.name, {
+        labels: { [ZONE]: `zone${(i % 3) + 1}` },
+        allocatable: { ...status.allocatable },
+      }),
     );
   }
   const snapshot = new Snapshot();
-  const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined };
+  const nominator = {
+    nominatedPodsForNode: () => [],
+    isEmpty: () => true,
+    nominatedNode: () => undefined,
+  };
   const [profile] = readConfiguration(undefined).profiles;
   if (profile === undefined) throw new Error('there is a default profile');
   const framework = new Framework({
@@ -61,7 +73,10 @@ export function decide({ nodes, pods, template = PODS.plain, metrics = true }: D
   const algorithm = new SchedulingAlgorithm({ snapshot, random });
   const made = Array.from({ length: pods }, (_, i) => {
     const { metadata, spec } = podOf(`pod-${i}`, template, false);
-    return makePod(metadata.name, { spec, ...(metadata.labels !== undefined && { labels: metadata.labels }) });
+    return makePod(metadata.name, {
+      spec,
+      ...(metadata.labels !== undefined && { labels: metadata.labels }),
+    });
   });
   const times: number[] = [];
   const start = performance.now();

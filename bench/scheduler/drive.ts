@@ -53,10 +53,18 @@ export async function drive(
   const clock = systemClock;
   await makeNodes(client, workload);
   const stop = new AbortController();
-  const watching = new SharedInformerFactory({ client, clock, random: new SeededRandom(2), logger: silentLogger });
+  const watching = new SharedInformerFactory({
+    client,
+    clock,
+    random: new SeededRandom(2),
+    logger: silentLogger,
+  });
   const bound = new BoundPods();
   const informer = watching.informerFor(pods);
-  informer.addEventHandler({ onAdd: (pod) => bound.see(pod), onUpdate: (_, pod) => bound.see(pod) });
+  informer.addEventHandler({
+    onAdd: (pod) => bound.see(pod),
+    onUpdate: (_, pod) => bound.see(pod),
+  });
   watching.start(stop.signal);
   await watching.waitForCacheSync(stop.signal);
   startScheduling();
@@ -64,7 +72,9 @@ export async function drive(
   const { existing, deleted, churn } = workload;
   const priority = churn?.pod.priority;
   if (byClass && priority !== undefined) {
-    await client.resource(priorityClasses).create({ metadata: { name: priorityClassOf(priority) }, value: priority });
+    await client
+      .resource(priorityClasses)
+      .create({ metadata: { name: priorityClassOf(priority) }, value: priority });
   }
   if (existing !== undefined) {
     await makePods(client, 'existing', existing);
@@ -79,7 +89,10 @@ export async function drive(
     await client
       .resource(services)
       .namespace('measured')
-      .create({ metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } });
+      .create({
+        metadata: { name: 'web' },
+        spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+      });
   }
   globalThis.gc?.();
   const meanwhile = Promise.all([
@@ -90,7 +103,10 @@ export async function drive(
   const cpuBefore = cpuSeconds();
   bound.began = clock.monotonic();
   const { count } = workload.measured;
-  await Promise.all([makePods(client, 'measured', workload.measured), bound.reaches('measured', count)]);
+  await Promise.all([
+    makePods(client, 'measured', workload.measured),
+    bound.reaches('measured', count),
+  ]);
   const seconds = (clock.monotonic() - bound.began) / 1000;
   const measured = { seconds, cpuSeconds: cpuSeconds() - cpuBefore, memoryMB: await memoryMB() };
   const p99Ms = cycleQuantileMs(cyclesBefore, cycleTimes(await metrics()), 0.99);
@@ -104,7 +120,9 @@ class BoundPods {
   began = 0;
   readonly perSecond: number[] = [];
   readonly #seen = new Map<string, Set<string>>();
-  #waiting: { readonly group: string; readonly count: number; readonly reached: () => void } | undefined;
+  #waiting:
+    | { readonly group: string; readonly count: number; readonly reached: () => void }
+    | undefined;
 
   see(pod: Immutable<Pod>): void {
     if (!pod.spec.nodeName) return;
@@ -136,7 +154,10 @@ class BoundPods {
   }
 }
 
-async function makeNodes(client: Client, { nodes: { count, template = {} }, theOneNode }: Workload): Promise<void> {
+async function makeNodes(
+  client: Client,
+  { nodes: { count, template = {} }, theOneNode }: Workload,
+): Promise<void> {
   const make = async (name: string, i: number, of = template): Promise<void> => {
     const { status, ...node } = nodeOf(name, i, of);
     // Patches: controllers write to the same nodes meanwhile.
@@ -149,7 +170,8 @@ async function makeNodes(client: Client, { nodes: { count, template = {} }, theO
     if (of.volumes !== undefined) await limitVolumes(client, name, of.volumes);
   };
   await atOnce(count, (i) => make(`node-${i}`, i));
-  if (theOneNode === true) await make('the-one', 0, { capacity: { cpu: '4', memory: '32Gi', pods: '90000' } });
+  if (theOneNode === true)
+    await make('the-one', 0, { capacity: { cpu: '4', memory: '32Gi', pods: '90000' } });
 }
 
 async function namespaceNamed(client: Client, name: string): Promise<void> {
@@ -171,7 +193,9 @@ async function makePods(client: Client, group: string, of: PodGroup): Promise<vo
     const namespace = names[i % names.length] as string;
     if (volumesOf !== undefined) await makeVolumes(client, namespace, i, volumesOf);
     const inNamespace = client.resource(pods).namespace(namespace);
-    await untilAllowed(() => inNamespace.create(volumesOf === undefined ? pod : withClaim(pod, namespace, i)));
+    await untilAllowed(() =>
+      inNamespace.create(volumesOf === undefined ? pod : withClaim(pod, namespace, i)),
+    );
   });
 }
 
@@ -219,7 +243,9 @@ async function comeAndGo(
     if (recreated) {
       const { status, ...node } = nodeOf(name, 0, { capacity: { pods: '0' } });
       const created = await client.resource(nodes).create(node);
-      await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
+      await client
+        .resource(nodes)
+        .updateStatus({ ...created, status: { ...created.status, ...status } });
     }
     await untilAllowed(() => inChurn.pods.create(podOf(name, pod, byClass)));
     if (recreated) {

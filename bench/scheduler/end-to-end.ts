@@ -15,7 +15,10 @@ const FLAGS = ['--store', 'embedded', '--runtime', 'simulated', '--nodes', '1'];
 /** The only one that is needed: nodes that nobody looks after must not be taken for broken ones. */
 const CONTROLLERS = 'serviceaccount';
 
-export async function runEndToEnd(workload: Workload, nodeFlags: readonly string[]): Promise<Measured> {
+export async function runEndToEnd(
+  workload: Workload,
+  nodeFlags: readonly string[],
+): Promise<Measured> {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
   try {
     await keepOwnNodeFree(dataDir);
@@ -40,8 +43,16 @@ async function keepOwnNodeFree(dataDir: string): Promise<void> {
   }
 }
 
-async function runOn(dataDir: string, workload: Workload, nodeFlags: readonly string[]): Promise<Measured> {
-  const cluster = await BuiltCluster.start({ flags: [...FLAGS, '--controllers', CONTROLLERS], dataDir, nodeFlags });
+async function runOn(
+  dataDir: string,
+  workload: Workload,
+  nodeFlags: readonly string[],
+): Promise<Measured> {
+  const cluster = await BuiltCluster.start({
+    flags: [...FLAGS, '--controllers', CONTROLLERS],
+    dataDir,
+    nodeFlags,
+  });
   try {
     const { client, close } = connectTo(cluster.target);
     const measured = await drive(workload, {

@@ -29,7 +29,8 @@ export async function runInProcess(workload: Workload): Promise<Measured> {
   const clientOf = (name: string, groups: readonly string[]): Client =>
     createClient(createInProcessTransport({ handler: server.inProcess({ name, groups }) }));
   let thread: SchedulerThread | undefined;
-  const report = async (): Promise<SchedulerReport> => (await thread?.report()) ?? { metrics: '', heapMB: 0 };
+  const report = async (): Promise<SchedulerReport> =>
+    (await thread?.report()) ?? { metrics: '', heapMB: 0 };
   const measured = await drive(workload, {
     byClass: false,
     client: clientOf('admin', ['system:masters', 'system:authenticated']),

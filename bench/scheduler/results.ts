@@ -38,7 +38,9 @@ const [BEGIN, END] = ['<!-- scheduler: begin -->', '<!-- scheduler: end -->'];
 
 export function readResults(): Results {
   const file = path('./results.json');
-  return existsSync(file) ? { ...NOTHING, ...(JSON.parse(readFileSync(file, 'utf8')) as Partial<Results>) } : NOTHING;
+  return existsSync(file)
+    ? { ...NOTHING, ...(JSON.parse(readFileSync(file, 'utf8')) as Partial<Results>) }
+    : NOTHING;
 }
 
 /** Those of a workload that was measured anew take the place of the old ones. */
@@ -70,7 +72,9 @@ export function tables({ machine, inProcess, endToEnd, decisions }: Results): st
   const count = (value: number): string => Math.round(value).toLocaleString('en');
   const table = (columns: readonly string[], rows: readonly (readonly string[])[]): string =>
     `${[columns, columns.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')}\n\n`;
-  const parts = [`Scheduler: last measured on ${machine}.\n\n![Throughput](scheduler/throughput.svg)\n\n`];
+  const parts = [
+    `Scheduler: last measured on ${machine}.\n\n![Throughput](scheduler/throughput.svg)\n\n`,
+  ];
   if (inProcess.length > 0) {
     parts.push(
       table(
@@ -85,17 +89,19 @@ export function tables({ machine, inProcess, endToEnd, decisions }: Results): st
           'CPU a pod',
           'heap',
         ],
-        inProcess.map(({ workload, nodes, pods, rate, floor, cpuMicrosPerPod, memoryMB, p99Ms }) => [
-          workload,
-          count(nodes),
-          count(pods),
-          count(rate),
-          count(floor),
-          rate >= TARGET * floor ? (rate / floor).toFixed(1) : `**${(rate / floor).toFixed(1)}**`,
-          p99Text(p99Ms),
-          `${count(cpuMicrosPerPod)} µs`,
-          `${count(memoryMB)} MB`,
-        ]),
+        inProcess.map(
+          ({ workload, nodes, pods, rate, floor, cpuMicrosPerPod, memoryMB, p99Ms }) => [
+            workload,
+            count(nodes),
+            count(pods),
+            count(rate),
+            count(floor),
+            rate >= TARGET * floor ? (rate / floor).toFixed(1) : `**${(rate / floor).toFixed(1)}**`,
+            p99Text(p99Ms),
+            `${count(cpuMicrosPerPod)} µs`,
+            `${count(memoryMB)} MB`,
+          ],
+        ),
       ),
     );
   }
@@ -162,7 +168,11 @@ function throughputChart({ inProcess }: Results): string {
 function nodesChart({ decisions }: Results): string {
   return logLineChart({
     title: 'One decision, median, by the number of nodes',
-    points: decisions.map(({ nodes, p50 }) => ({ x: nodes, y: p50, text: `${Math.round(p50 * 1000)} µs` })),
+    points: decisions.map(({ nodes, p50 }) => ({
+      x: nodes,
+      y: p50,
+      text: `${Math.round(p50 * 1000)} µs`,
+    })),
     xLabel: 'nodes',
   });
 }

@@ -53,13 +53,21 @@ export async function runSchedulerThread(): Promise<void> {
   const logger = silentLogger;
   const random = new SeededRandom(2);
   const metrics = new SchedulerMetrics({ clock });
-  const handler = clients.handlerOf({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
+  const handler = clients.handlerOf({
+    name: 'system:kube-scheduler',
+    groups: ['system:authenticated'],
+  });
   const client = createClient(createInProcessTransport({ handler }));
   const informers = new SharedInformerFactory({ client, clock, random, logger });
   const parent = parentPort as MessagePort;
   parent.on('message', () => {
-    const report: SchedulerReport = { metrics: metrics.text(), heapMB: process.memoryUsage().heapUsed / 1e6 };
+    const report: SchedulerReport = {
+      metrics: metrics.text(),
+      heapMB: process.memoryUsage().heapUsed / 1e6,
+    };
     parent.postMessage(report, []);
   });
-  await new Scheduler({ client, informers, clock, random, logger, metrics }).run(new AbortController().signal);
+  await new Scheduler({ client, informers, clock, random, logger, metrics }).run(
+    new AbortController().signal,
+  );
 }

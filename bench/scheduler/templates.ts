@@ -23,7 +23,11 @@ export interface NewNode {
 }
 
 /** Node `name`, which is ready. */
-export function nodeOf(name: string, i: number, { zones, capacity = NODE_CAPACITY }: NodeTemplate): NewNode {
+export function nodeOf(
+  name: string,
+  i: number,
+  { zones, capacity = NODE_CAPACITY }: NodeTemplate,
+): NewNode {
   const zone = zones === undefined ? undefined : zones[i % zones.length];
   const time = '2026-01-01T00:00:00Z';
   return {
@@ -73,10 +77,15 @@ export const priorityClassOf = (priority: number): string => `priority-${priorit
 export function podOf(name: string, template: PodTemplate, byClass: boolean): NewPod {
   const { labels, container = PLAIN, priority, spec } = template;
   const important =
-    priority !== undefined && (byClass ? { priorityClassName: priorityClassOf(priority) } : { priority });
+    priority !== undefined &&
+    (byClass ? { priorityClassName: priorityClassOf(priority) } : { priority });
   return {
     metadata: { name, ...(labels !== undefined && { labels }) },
-    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10', ...container }], ...important, ...spec },
+    spec: {
+      containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10', ...container }],
+      ...important,
+      ...spec,
+    },
   };
 }
 
@@ -85,7 +94,11 @@ const green = { color: 'green' };
 const yellow = { color: 'yellow' };
 const red = { color: 'red' };
 
-const term = (topologyKey: string, matchLabels: Readonly<Record<string, string>>, more: object = {}) => ({
+const term = (
+  topologyKey: string,
+  matchLabels: Readonly<Record<string, string>>,
+  more: object = {},
+) => ({
   topologyKey,
   labelSelector: { matchLabels },
   ...more,
@@ -108,7 +121,9 @@ export const PODS = {
     labels: green,
     spec: {
       affinity: {
-        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(HOST, green, { namespaces })] },
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [term(HOST, green, { namespaces })],
+        },
       },
     },
   },
@@ -117,7 +132,11 @@ export const PODS = {
   affinity: {
     labels: blue,
     spec: {
-      affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(ZONE, blue, { namespaces })] } },
+      affinity: {
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [term(ZONE, blue, { namespaces })],
+        },
+      },
     },
   },
   preferAffinity: {
@@ -149,7 +168,9 @@ export const PODS = {
       affinity: {
         nodeAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: {
-            nodeSelectorTerms: [{ matchExpressions: [{ key: ZONE, operator: 'In', values: ['zone1', 'zone2'] }] }],
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: ZONE, operator: 'In', values: ['zone1', 'zone2'] }] },
+            ],
           },
         },
       },
@@ -161,7 +182,9 @@ export const PODS = {
       affinity: {
         nodeAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: {
-            nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['the-one'] }] }],
+            nodeSelectorTerms: [
+              { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['the-one'] }] },
+            ],
           },
         },
       },
@@ -175,7 +198,10 @@ export const PODS = {
   high: { container: limited('3'), priority: 10 },
   /** More than any node has, and important. */
   tooLarge: {
-    container: { ports: [{ containerPort: 80 }], resources: { requests: { cpu: '9', memory: '500Mi' } } },
+    container: {
+      ports: [{ containerPort: 80 }],
+      resources: { requests: { cpu: '9', memory: '500Mi' } },
+    },
     priority: 10,
   },
   light: { container: LIGHT, spec: { terminationGracePeriodSeconds: 0 } },

@@ -56,7 +56,10 @@ export async function throughput(options: ThroughputOptions): Promise<void> {
   const known = readResults();
   const done = new Set(goOn ? known[which].map(({ workload }) => workload) : []);
   const chosen = WORKLOADS.filter(({ name }) => isWanted(name, only) && !done.has(name));
-  const before = only === undefined && !goOn ? { ...known, [which]: [], ...(!endToEnd && { decisions: [] }) } : known;
+  const before =
+    only === undefined && !goOn
+      ? { ...known, [which]: [], ...(!endToEnd && { decisions: [] }) }
+      : known;
   let results: Results = {
     ...before,
     machine: `${process.platform}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}`,
@@ -70,12 +73,15 @@ export async function throughput(options: ThroughputOptions): Promise<void> {
   for (const workload of chosen) {
     const smaller = scaled(workload, scale);
     const began = performance.now();
-    const measured = endToEnd ? await runEndToEnd(smaller, nodeFlags) : await inOwnProcess(smaller, scale, nodeFlags);
+    const measured = endToEnd
+      ? await runEndToEnd(smaller, nodeFlags)
+      : await inOwnProcess(smaller, scale, nodeFlags);
     const found = resultOf(smaller, measured);
     show(found, endToEnd, (performance.now() - began) / 1000);
     keep({ [which]: merged(results[which], [found], ORDER) });
   }
-  if (only === undefined && !endToEnd && results.decisions.length === 0) keep({ decisions: decisionTimes(scale) });
+  if (only === undefined && !endToEnd && results.decisions.length === 0)
+    keep({ decisions: decisionTimes(scale) });
   if (!write) note('only a try: nothing is written');
 }
 
@@ -85,7 +91,10 @@ function isWanted(name: string, only: string | undefined): boolean {
   return only === undefined || name.toLowerCase().includes(only.toLowerCase());
 }
 
-function resultOf({ name, floor, nodes, theOneNode = false }: Workload, measured: Measured): Throughput {
+function resultOf(
+  { name, floor, nodes, theOneNode = false }: Workload,
+  measured: Measured,
+): Throughput {
   const { pods, seconds, cpuSeconds, memoryMB, p99Ms } = measured;
   return {
     workload: name,
@@ -127,7 +136,9 @@ function show(found: Throughput, endToEnd: boolean, seconds: number): void {
 }
 
 function decisionTimes(scale: number): readonly Decisions[] {
-  heading(`scheduler: one decision (target: p99 ${P99_TARGET_MS} ms or less; grows less than the nodes do)`);
+  heading(
+    `scheduler: one decision (target: p99 ${P99_TARGET_MS} ms or less; grows less than the nodes do)`,
+  );
   // What the first ones compile is not theirs.
   decide({ nodes: 100, pods: 1000 });
   return DECISIONS.map(([nodes, pods]) => {
@@ -170,7 +181,11 @@ async function bundledWorkload(): Promise<string> {
   return outfile;
 }
 
-async function inOwnProcess({ name }: Workload, scale: number, nodeFlags: readonly string[]): Promise<Measured> {
+async function inOwnProcess(
+  { name }: Workload,
+  scale: number,
+  nodeFlags: readonly string[],
+): Promise<Measured> {
   const child = fork(await bundledWorkload(), [name, String(scale)], {
     execArgv: [...NODE_FLAGS, ...nodeFlags],
   });

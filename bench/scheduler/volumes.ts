@@ -18,7 +18,12 @@ export async function limitVolumes(
 }
 
 /** Volume and claim of pod number `i`. */
-export async function makeVolumes(client: Client, namespace: string, i: number, driver: string): Promise<void> {
+export async function makeVolumes(
+  client: Client,
+  namespace: string,
+  i: number,
+  driver: string,
+): Promise<void> {
   const name = nameOf(namespace, i);
   const shared = { accessModes: ['ReadOnlyMany' as const], storageClassName: '' };
   const claims = client.resource(persistentVolumeClaims).namespace(namespace);
@@ -34,7 +39,13 @@ export async function makeVolumes(client: Client, namespace: string, i: number, 
       capacity: { storage: '1Gi' },
       persistentVolumeReclaimPolicy: 'Retain',
       csi: { driver, volumeHandle: name },
-      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid: claim.metadata.uid },
+      claimRef: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        namespace,
+        name,
+        uid: claim.metadata.uid,
+      },
     },
   });
   await volumes.updateStatus({ ...volume, status: { phase: 'Bound' } });

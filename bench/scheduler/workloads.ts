@@ -59,7 +59,10 @@ export function scaled(workload: Workload, scale: number): Workload {
 
 const zone1 = { zones: ['zone1'] } as const;
 const threeZones = { zones: ['zone1', 'zone2', 'zone3'] } as const;
-const of = (count: number, ...templates: readonly PodTemplate[]): PodGroup => ({ count, templates });
+const of = (count: number, ...templates: readonly PodTemplate[]): PodGroup => ({
+  count,
+  templates,
+});
 
 export const WORKLOADS: readonly Workload[] = [
   {
@@ -157,7 +160,14 @@ export const WORKLOADS: readonly Workload[] = [
   {
     name: 'MixedSchedulingBasePod',
     nodes: { count: 5000, template: zone1 },
-    existing: of(10_000, PODS.plain, PODS.affinity, PODS.antiAffinity, PODS.preferAffinity, PODS.preferAntiAffinity),
+    existing: of(
+      10_000,
+      PODS.plain,
+      PODS.affinity,
+      PODS.antiAffinity,
+      PODS.preferAffinity,
+      PODS.preferAntiAffinity,
+    ),
     measured: of(5000, PODS.plain),
     floor: 140,
   },

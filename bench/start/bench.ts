@@ -69,9 +69,13 @@ function embedded(rounds: number): void {
   const program = join(dirname(PROGRAM), 'index.js');
   const runs: number[][] = [];
   for (let i = 0; i < rounds; i++) {
-    const text = execFileSync(process.execPath, ['--input-type=module', '--eval', EMBEDDING, program], {
-      encoding: 'utf8',
-    });
+    const text = execFileSync(
+      process.execPath,
+      ['--input-type=module', '--eval', EMBEDDING, program],
+      {
+        encoding: 'utf8',
+      },
+    );
     runs.push((JSON.parse(text) as number[]).map((ms) => ms / 1000));
   }
   ['import', 'start', 'stop', '  CPU of the whole process'].forEach((what, index) =>
@@ -85,8 +89,17 @@ async function idle(): Promise<void> {
     await systemClock.sleep(SETTLE_MS);
     const cpu = threadsMs(cluster.pid);
     await systemClock.sleep(SETTLE_MS);
-    show({ what: 'resident at rest', unit: 'MB', values: [residentMB(cluster.pid)], goal: { atMost: 120 } });
-    show({ what: '  CPU at rest', unit: 'ms/s', values: [(threadsMs(cluster.pid) - cpu) / (SETTLE_MS / 1000)] });
+    show({
+      what: 'resident at rest',
+      unit: 'MB',
+      values: [residentMB(cluster.pid)],
+      goal: { atMost: 120 },
+    });
+    show({
+      what: '  CPU at rest',
+      unit: 'ms/s',
+      values: [(threadsMs(cluster.pid) - cpu) / (SETTLE_MS / 1000)],
+    });
   } finally {
     await cluster.stop();
   }

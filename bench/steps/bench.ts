@@ -30,7 +30,11 @@ const ROUND_MS = 120;
 const POD = {
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name: 'web-0', labels: { app: 'web', tier: 'front' }, annotations: { note: 'one of many' } },
+  metadata: {
+    name: 'web-0',
+    labels: { app: 'web', tier: 'front' },
+    annotations: { note: 'one of many' },
+  },
   spec: {
     containers: [
       {
@@ -77,7 +81,10 @@ async function step(what: string, run: () => unknown): Promise<void> {
   show({ what, unit: 'µs', values: [Math.min(...times)] });
 }
 
-async function codec(type: ResourceType, object: { readonly metadata: { readonly name: string } }): Promise<void> {
+async function codec(
+  type: ResourceType,
+  object: { readonly metadata: { readonly name: string } },
+): Promise<void> {
   const text = JSON.stringify(object);
   const bytes = Buffer.from(text, 'utf8');
   const scheme = newDefaultScheme();
@@ -118,7 +125,10 @@ async function requests(): Promise<void> {
     disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition'],
   });
   await server.start();
-  const handler = server.inProcess({ name: 'admin', groups: ['system:masters', 'system:authenticated'] });
+  const handler = server.inProcess({
+    name: 'admin',
+    groups: ['system:masters', 'system:authenticated'],
+  });
   const call = async (method: string, path: string, body: RequestBody): Promise<ApiResponse> => {
     const response = await handler({
       method,
@@ -145,9 +155,13 @@ async function requests(): Promise<void> {
     return { kind: 'bytes', read: () => Promise.resolve(bytes) };
   };
   heading('steps: whole requests without a connection, memory store');
-  await step('create a ConfigMap', () => call('POST', '/api/v1/namespaces/default/configmaps', asBody(CONFIG_MAP)));
+  await step('create a ConfigMap', () =>
+    call('POST', '/api/v1/namespaces/default/configmaps', asBody(CONFIG_MAP)),
+  );
   await step('create a Pod', () => call('POST', '/api/v1/namespaces/default/pods', asBody(POD)));
-  await step('get a ConfigMap', () => call('GET', '/api/v1/namespaces/default/configmaps/object-0', noBody));
+  await step('get a ConfigMap', () =>
+    call('GET', '/api/v1/namespaces/default/configmaps/object-0', noBody),
+  );
   await step('/version', () => call('GET', '/version', noBody));
   await server.stop();
   await storage.close();

@@ -20,7 +20,10 @@ const WATCHERS = 1000;
 const IDLE_WATCHERS = 10_000;
 
 const clock = systemClock;
-const { values: options, positionals } = parseArgs({ options: { dir: { type: 'string' } }, allowPositionals: true });
+const { values: options, positionals } = parseArgs({
+  options: { dir: { type: 'string' } },
+  allowPositionals: true,
+});
 const engines = positionals.length > 0 ? positionals : ['memory', 'embedded'];
 
 function report(engine: string, what: string, figure: number, unit: string): void {
@@ -40,7 +43,11 @@ function newKey(kind: string): string {
   return `/registry/${kind}/default/object-${String(serial++).padStart(9, '0')}`;
 }
 
-async function rate(operations: number, writers: number, run: () => Promise<unknown>): Promise<number> {
+async function rate(
+  operations: number,
+  writers: number,
+  run: () => Promise<unknown>,
+): Promise<number> {
   const began = clock.monotonic();
   let left = operations;
   const loop = async (): Promise<void> => {
@@ -53,7 +60,12 @@ async function rate(operations: number, writers: number, run: () => Promise<unkn
 async function measure(name: string, storage: Storage, durable: boolean): Promise<void> {
   const writes = durable ? 3000 : 50_000;
   await rate(500, 8, () => storage.create(newKey('warm'), newValue()));
-  report(name, 'creates, 1 writer', await rate(writes, 1, () => storage.create(newKey('one'), newValue())), '/s');
+  report(
+    name,
+    'creates, 1 writer',
+    await rate(writes, 1, () => storage.create(newKey('one'), newValue())),
+    '/s',
+  );
   report(
     name,
     'creates, 64 writers',
@@ -61,17 +73,27 @@ async function measure(name: string, storage: Storage, durable: boolean): Promis
     '/s',
   );
   const update = (): Promise<unknown> =>
-    storage.guaranteedUpdate(`/registry/hot/default/${serial++ % 256}`, () => ({ action: 'put', value: newValue() }));
+    storage.guaranteedUpdate(`/registry/hot/default/${serial++ % 256}`, () => ({
+      action: 'put',
+      value: newValue(),
+    }));
   report(name, 'updates of 256 keys, 64 writers', await rate(writes * 8, 64, update), '/s');
 
   const keys = Array.from({ length: LIST_ITEMS }, () => newKey('listed'));
   await Promise.all(keys.map((key) => storage.create(key, newValue())));
   let next = 0;
-  report(name, 'gets', await rate(500_000, 1, () => storage.get(keys[(next += 7919) % LIST_ITEMS] ?? '')), '/s');
+  report(
+    name,
+    'gets',
+    await rate(500_000, 1, () => storage.get(keys[(next += 7919) % LIST_ITEMS] ?? '')),
+    '/s',
+  );
   const lists = await rate(100, 1, () => storage.list('/registry/listed/'));
   report(name, `list of ${LIST_ITEMS}`, 1000 / lists, 'ms');
   report(name, `list of ${LIST_ITEMS}`, (lists * LIST_ITEMS * VALUE_BYTES) / 1e6, 'MB/s');
-  const pages = await rate(5000, 1, () => storage.list('/registry/listed/', { limit: 500, startAfter: keys[12_000] }));
+  const pages = await rate(5000, 1, () =>
+    storage.list('/registry/listed/', { limit: 500, startAfter: keys[12_000] }),
+  );
   report(name, 'page of 500 with remaining', pages, '/s');
   const past = await storage.currentRevision();
   await Promise.all(keys.slice(0, 2000).map((key) => storage.delete(key)));
@@ -83,7 +105,9 @@ async function measure(name: string, storage: Storage, durable: boolean): Promis
 
 async function measureWatch(name: string, storage: Storage): Promise<void> {
   const events = 200;
-  const idle = Array.from({ length: IDLE_WATCHERS }, (_, i) => storage.watch(`/registry/idle/${i}/`));
+  const idle = Array.from({ length: IDLE_WATCHERS }, (_, i) =>
+    storage.watch(`/registry/idle/${i}/`),
+  );
   const watchers = Array.from({ length: WATCHERS }, () => storage.watch('/registry/watched/'));
   const began = clock.monotonic();
   const readers = watchers.map(async (stream) => {
@@ -111,7 +135,8 @@ for (const name of engines) {
     continue;
   }
   const dataDir = await mkdtemp(join(options.dir ?? tmpdir(), 'storage-bench-'));
-  const open = (): Promise<Storage> => openEmbeddedStorage({ clock, logger: silentLogger, dataDir });
+  const open = (): Promise<Storage> =>
+    openEmbeddedStorage({ clock, logger: silentLogger, dataDir });
   try {
     const before = process.memoryUsage.rss();
     let storage = await open();
@@ -123,7 +148,12 @@ for (const name of engines) {
     await storage.close();
     const began = clock.monotonic();
     storage = await open();
-    report(name, `open with ${await storage.count('/registry/')} objects`, clock.monotonic() - began, 'ms');
+    report(
+      name,
+      `open with ${await storage.count('/registry/')} objects`,
+      clock.monotonic() - began,
+      'ms',
+    );
     await storage.close();
   } finally {
     await rm(dataDir, { recursive: true, force: true });

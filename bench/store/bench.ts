@@ -81,12 +81,29 @@ export async function store(): Promise<void> {
       });
       show({ what: '  p50', unit: 'ms', values: rounds.map(({ p50Ms }) => p50Ms) });
       show({ what: '  p99', unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) });
-      show({ what: '  event loop: delay p99', unit: 'ms', values: delays.map(({ p99Ms }) => p99Ms), goal: DELAY_GOAL });
-      show({ what: '  event loop: the longest', unit: 'ms', values: delays.map(({ maxMs }) => maxMs) });
-      show({ what: '  of the processors, stolen by other guests', unit: '%', values: stolenPercents });
+      show({
+        what: '  event loop: delay p99',
+        unit: 'ms',
+        values: delays.map(({ p99Ms }) => p99Ms),
+        goal: DELAY_GOAL,
+      });
+      show({
+        what: '  event loop: the longest',
+        unit: 'ms',
+        values: delays.map(({ maxMs }) => maxMs),
+      });
+      show({
+        what: '  of the processors, stolen by other guests',
+        unit: '%',
+        values: stolenPercents,
+      });
       if (clients === 64) {
         const rate = bare.requests / (bare.elapsedMs / 1000);
-        show({ what: '  ceiling: a bare TLS server that keeps nothing', unit: '/s', values: [rate] });
+        show({
+          what: '  ceiling: a bare TLS server that keeps nothing',
+          unit: '/s',
+          values: [rate],
+        });
         note(`    the API reaches ${((100 * median(rates)) / rate).toFixed(0)} % of it`);
       }
       const each = clients === 1 ? 'a record' : `${clients} records`;
@@ -134,7 +151,9 @@ async function rawSqlite(records: number): Promise<Ceiling> {
   const { DatabaseSync } = await loadSqlite();
   return inDirectory((dir) => {
     const database = new DatabaseSync(join(dir, 'file.db'));
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    database.exec(
+      'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL',
+    );
     database.exec('CREATE TABLE log (revision INTEGER PRIMARY KEY, record BLOB NOT NULL)');
     const insert = database.prepare('INSERT INTO log VALUES (?, ?)');
     const record = Buffer.alloc(RECORD_BYTES, 'x');

@@ -12,7 +12,9 @@ if (isMainThread) {
   delay.enable();
   process.on('SIGUSR2', () => {
     const file = join(tmpdir(), `coxswain-loop-delay-${process.pid}.json`);
-    const [p50Ms, p99Ms, maxMs] = [delay.percentile(50), delay.percentile(99), delay.max].map((ns) => ns / 1e6);
+    const [p50Ms, p99Ms, maxMs] = [delay.percentile(50), delay.percentile(99), delay.max].map(
+      (ns) => ns / 1e6,
+    );
     delay.reset();
     // Whole or not at all.
     writeFileSync(`${file}.new`, JSON.stringify({ p50Ms, p99Ms, maxMs }));

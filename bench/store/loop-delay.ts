@@ -26,7 +26,8 @@ export async function loopDelay(pid: number): Promise<LoopDelay> {
   const deadline = systemClock.monotonic() + TIMEOUT_MS;
   process.kill(pid, 'SIGUSR2');
   while (!existsSync(file)) {
-    if (systemClock.monotonic() > deadline) throw new Error(`process ${pid} does not say how its event loop is`);
+    if (systemClock.monotonic() > deadline)
+      throw new Error(`process ${pid} does not say how its event loop is`);
     await systemClock.sleep(5);
   }
   const delay = JSON.parse(readFileSync(file, 'utf8')) as LoopDelay;

@@ -21,7 +21,8 @@ const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url));
 
 function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('it must be a whole number from 1 on.');
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('it must be a whole number from 1 on.');
   return value;
 }
 
@@ -47,12 +48,21 @@ async function round(side: Side): Promise<Results> {
     const measure = async (running: RunningSide): Promise<Results> => ({
       [scheduledKey(nodes)]: await schedule(running, nodes),
     });
-    results = { ...(await withSide(side, index === 0 ? [measure, deploy] : [measure])), ...results };
+    results = {
+      ...(await withSide(side, index === 0 ? [measure, deploy] : [measure])),
+      ...results,
+    };
   }
   return results;
 }
 
-async function versus({ rounds, record }: { readonly rounds: number; readonly record: boolean }): Promise<void> {
+async function versus({
+  rounds,
+  record,
+}: {
+  readonly rounds: number;
+  readonly record: boolean;
+}): Promise<void> {
   const programs = ensurePrograms(note);
   const upstream = upstreamSide(programs);
   const stolen = new Stolen();

@@ -46,9 +46,17 @@ export async function idle({ pids }: RunningSide): Promise<Results> {
 /** Creates and gets per second over 64 connections, and MB of lists per second over 4. ConfigMaps of 1 KB, HTTP/1.1 and TLS. */
 export async function load({ target }: RunningSide): Promise<Results> {
   await createNamespace(target);
-  const generator = await GeneratorProcess.open({ target, protocol: 'h1', connections: CONNECTIONS });
+  const generator = await GeneratorProcess.open({
+    target,
+    protocol: 'h1',
+    connections: CONNECTIONS,
+  });
   let created = 0;
-  const run = async (work: WorkName, durationMs: number, limits: { requests?: number; connections?: number } = {}) => {
+  const run = async (
+    work: WorkName,
+    durationMs: number,
+    limits: { requests?: number; connections?: number } = {},
+  ) => {
     const report = await generator.run({ work, from: created, durationMs, ...limits });
     if (work === 'create') created += report.requests;
     return report;
@@ -107,7 +115,9 @@ async function untilHasRootCertificate(client: Client, namespace: string): Promi
     await systemClock.sleep(20);
 }
 
-function watchReports(child: ReturnType<typeof fork>): { next(state: 'open' | 'delivered'): Promise<void> } {
+function watchReports(child: ReturnType<typeof fork>): {
+  next(state: 'open' | 'delivered'): Promise<void>;
+} {
   return {
     next: (state) =>
       new Promise((resolve, reject) => {
@@ -155,7 +165,12 @@ export async function deploy({ target }: RunningSide): Promise<Results> {
     await client.resource(namespaces).create({ metadata: { name: namespace } });
     await untilHasRootCertificate(client, namespace);
     const random = new SeededRandom(3);
-    const factory = new SharedInformerFactory({ client, clock: systemClock, random, logger: silentLogger });
+    const factory = new SharedInformerFactory({
+      client,
+      clock: systemClock,
+      random,
+      logger: silentLogger,
+    });
     const bound = new Set<string>();
     const informer = factory.informerFor(pods);
     const allBound = new Promise<void>((resolve) => {

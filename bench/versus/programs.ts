@@ -1,6 +1,11 @@
 // Upstream's programs that `npm run versus` compares with, built once from their published Go modules.
 
-import { ensureCommand, ensureEtcd, etcdVersion, requiredVersion } from '../../test/conformance/binaries.ts';
+import {
+  ensureCommand,
+  ensureEtcd,
+  etcdVersion,
+  requiredVersion,
+} from '../../test/conformance/binaries.ts';
 
 /** Paths of the programs. */
 export interface Programs {

@@ -78,12 +78,19 @@ ${table(comparisons)}
 export function chart(comparisons: readonly Comparison[]): string {
   return barChart({
     title: 'How many times better than upstream',
-    bars: comparisons.map(({ row, ratio }) => ({ label: row.what, value: ratio, text: `${ratio.toFixed(1)} ×` })),
+    bars: comparisons.map(({ row, ratio }) => ({
+      label: row.what,
+      value: ratio,
+      text: `${ratio.toFixed(1)} ×`,
+    })),
     goal: { value: 1, text: 'upstream' },
   });
 }
 
 function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-  return value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  return value.toLocaleString('en', {
+    maximumFractionDigits: digits,
+    minimumFractionDigits: digits,
+  });
 }

@@ -15,7 +15,12 @@ export const ROWS: readonly Row[] = [
   { key: 'memory', what: 'resident memory at rest, all processes', unit: 'MB', better: 'less' },
   { key: 'creates', what: 'creates of 1 KB, 64 connections', unit: '/s', better: 'more' },
   { key: 'gets', what: 'gets of 1 KB, 64 connections', unit: '/s', better: 'more' },
-  { key: 'lists', what: 'lists of 20,000 objects or more, 4 at a time', unit: 'MB/s', better: 'more' },
+  {
+    key: 'lists',
+    what: 'lists of 20,000 objects or more, 4 at a time',
+    unit: 'MB/s',
+    better: 'more',
+  },
   { key: 'watch', what: 'events of 4 KB delivered to 1,000 watchers', unit: '/s', better: 'more' },
   ...SCHEDULED_ON.map((nodes): Row => ({
     key: scheduledKey(nodes),
@@ -23,7 +28,12 @@ export const ROWS: readonly Row[] = [
     unit: '/s',
     better: 'more',
   })),
-  { key: 'deployment', what: 'a Deployment of 1,000 pods, until all are bound', unit: 's', better: 'less' },
+  {
+    key: 'deployment',
+    what: 'a Deployment of 1,000 pods, until all are bound',
+    unit: 's',
+    better: 'less',
+  },
 ];
 
 /** Returns how many times better `ours` is than `theirs`. */

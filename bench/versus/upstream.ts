@@ -32,7 +32,8 @@ interface Files {
 }
 
 async function start(programs: Programs): Promise<RunningSide> {
-  const [etcdPort = 0, peerPort = 0, apiPort = 0, controllerPort = 0, schedulerPort = 0] = await freePorts(5);
+  const [etcdPort = 0, peerPort = 0, apiPort = 0, controllerPort = 0, schedulerPort = 0] =
+    await freePorts(5);
   const files = await makeFiles(apiPort);
   const children = new Map<string, ChildProcess>();
   const stop = async (): Promise<void> => {
@@ -48,7 +49,11 @@ async function start(programs: Programs): Promise<RunningSide> {
     const etcdUrl = `http://127.0.0.1:${etcdPort}`;
     run('etcd', programs.etcd, etcdFlags(files, etcdUrl, `http://127.0.0.1:${peerPort}`));
     run('kube-apiserver', programs.apiServer, apiServerFlags(files, etcdUrl, apiPort));
-    run('kube-controller-manager', programs.controllerManager, controllerManagerFlags(files, controllerPort));
+    run(
+      'kube-controller-manager',
+      programs.controllerManager,
+      controllerManagerFlags(files, controllerPort),
+    );
     run('kube-scheduler', programs.scheduler, [
       `--kubeconfig=${files.path('scheduler.conf')}`,
       `--secure-port=${schedulerPort}`,
@@ -58,7 +63,12 @@ async function start(programs: Programs): Promise<RunningSide> {
     await untilReady(files, apiPort, children);
     const readyMs = systemClock.monotonic() - began;
     const pids = Object.fromEntries([...children].map(([name, { pid }]) => [name, pid ?? 0]));
-    return { target: { host: '127.0.0.1', port: apiPort, ca: files.ca, ...files.admin }, readyMs, pids, stop };
+    return {
+      target: { host: '127.0.0.1', port: apiPort, ca: files.ca, ...files.admin },
+      readyMs,
+      pids,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -109,7 +119,11 @@ async function makeFiles(apiPort: number): Promise<Files> {
     usage: 'server',
     hosts: ['127.0.0.1', 'kubernetes.default.svc'],
   });
-  const admin = await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' });
+  const admin = await pki.sign({
+    commonName: 'admin',
+    organizations: ['system:masters'],
+    usage: 'client',
+  });
   const { privateKey, publicKey } = pki.serviceAccountKeys();
   mkdirSync(path('etcd'), { mode: 0o700 });
   const contents = {
@@ -119,7 +133,8 @@ async function makeFiles(apiPort: number): Promise<Files> {
     'sa.key': privateKey,
     'sa.pub': publicKey,
   };
-  for (const [name, text] of Object.entries(contents)) writeFileSync(path(name), text, { mode: 0o600 });
+  for (const [name, text] of Object.entries(contents))
+    writeFileSync(path(name), text, { mode: 0o600 });
   for (const user of ['controller-manager', 'scheduler']) {
     const { cert, key } = await pki.sign({ commonName: `system:kube-${user}`, usage: 'client' });
     writeKubeconfig(path(`${user}.conf`), {
@@ -134,16 +149,29 @@ async function makeFiles(apiPort: number): Promise<Files> {
 }
 
 /** Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or time is up. */
-async function untilReady(files: Files, port: number, children: ReadonlyMap<string, ChildProcess>): Promise<void> {
-  const agent = new Agent({ ca: files.ca, cert: files.admin.cert, key: files.admin.key, keepAlive: true });
+async function untilReady(
+  files: Files,
+  port: number,
+  children: ReadonlyMap<string, ChildProcess>,
+): Promise<void> {
+  const agent = new Agent({
+    ca: files.ca,
+    cert: files.admin.cert,
+    key: files.admin.key,
+    keepAlive: true,
+  });
   const deadline = systemClock.monotonic() + READY_TIMEOUT_MS;
   try {
     while ((await status(agent, port)) !== 200) {
-      const ended = [...children].find(([, { exitCode, signalCode }]) => exitCode !== null || signalCode !== null)?.[0];
+      const ended = [...children].find(
+        ([, { exitCode, signalCode }]) => exitCode !== null || signalCode !== null,
+      )?.[0];
       // The others wait for the API server, and end when it takes too long.
       if (ended !== undefined || systemClock.monotonic() > deadline) {
         const name = ended ?? 'kube-apiserver';
-        throw new Error(`${name} did not get ready:\n${readFileSync(files.path(`${name}.log`), 'utf8').slice(-2000)}`);
+        throw new Error(
+          `${name} did not get ready:\n${readFileSync(files.path(`${name}.log`), 'utf8').slice(-2000)}`,
+        );
       }
       await systemClock.sleep(POLL_MS);
     }

@@ -11,7 +11,10 @@ export interface WatchOrder {
   readonly eventsEach: number;
 }
 
-export type WatchReport = { readonly state: 'open' } | { readonly state: 'delivered' } | { readonly error: string };
+export type WatchReport =
+  | { readonly state: 'open' }
+  | { readonly state: 'delivered' }
+  | { readonly error: string };
 
 /** Servers allow 100 streams per connection, or more. */
 const STREAMS_PER_SESSION = 50;
@@ -26,7 +29,9 @@ async function open({ target, path, watchers, eventsEach }: WatchOrder): Promise
     if (missing === 0) send({ state: 'delivered' });
     if (missing < 0) send({ error: 'more events than were written' });
   };
-  const sessions = Array.from({ length: Math.ceil(watchers / STREAMS_PER_SESSION) }, () => openSession(target));
+  const sessions = Array.from({ length: Math.ceil(watchers / STREAMS_PER_SESSION) }, () =>
+    openSession(target),
+  );
   const opened: Promise<void>[] = [];
   for (let i = 0; i < watchers; i++) {
     const session = sessions[i % sessions.length];
@@ -45,7 +50,11 @@ function openSession({ host, port, ca, cert, key }: Target): Promise<ClientHttp2
 }
 
 /** Resolves when the server has accepted the watch. */
-function openWatch(session: ClientHttp2Session, path: string, onEvents: (count: number) => void): Promise<void> {
+function openWatch(
+  session: ClientHttp2Session,
+  path: string,
+  onEvents: (count: number) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const stream = session.request({ ':method': 'GET', ':path': path, accept: 'application/json' });
     stream.once('error', reject);
@@ -56,13 +65,16 @@ function openWatch(session: ClientHttp2Session, path: string, onEvents: (count: 
     stream.on('data', (chunk: Buffer) => {
       // Each event ends with the only line break in it.
       let events = 0;
-      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) events++;
+      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1))
+        events++;
       if (events > 0) onEvents(events);
     });
   });
 }
 
 process.on('message', (order: WatchOrder) => {
-  open(order).catch((error: unknown) => send({ error: error instanceof Error ? error.message : String(error) }));
+  open(order).catch((error: unknown) =>
+    send({ error: error instanceof Error ? error.message : String(error) }),
+  );
 });
 process.on('disconnect', () => process.exit(0));

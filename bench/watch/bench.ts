@@ -41,18 +41,26 @@ export async function watch(): Promise<void> {
 }
 
 async function serverOn(storage: Storage): Promise<TestServer> {
-  return startTestServer({ storage, clock: systemClock, random: systemRandom, detectMutations: false });
+  return startTestServer({
+    storage,
+    clock: systemClock,
+    random: systemRandom,
+    detectMutations: false,
+  });
 }
 
 function podsOf({ server }: TestServer) {
   const pods = server.catalog.snapshot().get('', 'v1', 'pods');
-  if (pods?.rest.watch === undefined || pods.rest.list === undefined) throw new Error('the server has no pods');
+  if (pods?.rest.watch === undefined || pods.rest.list === undefined)
+    throw new Error('the server has no pods');
   return { watch: pods.rest.watch.bind(pods.rest), list: pods.rest.list.bind(pods.rest) };
 }
 
 /** All watch all pods; writes come one after the other, so that each one's way to its last watcher can be timed. */
 async function fanOut(count: number): Promise<void> {
-  heading(`watch: ${count.toLocaleString('en')} watchers of all pods, ${POD_BYTES / 1024} KB a pod`);
+  heading(
+    `watch: ${count.toLocaleString('en')} watchers of all pods, ${POD_BYTES / 1024} KB a pod`,
+  );
   const storage = createMemoryStorage({ clock: systemClock, logger: silentLogger });
   const server = await serverOn(storage);
   const { watch } = podsOf(server);
@@ -84,7 +92,10 @@ async function fanOut(count: number): Promise<void> {
       });
       // The memory store commits and tells before its promise resolves, so the clock starts with the call.
       const called = systemClock.monotonic();
-      await storage.guaranteedUpdate(podKey(i), () => ({ action: 'put', value: podValue(i, POD_BYTES, round) }));
+      await storage.guaranteedUpdate(podKey(i), () => ({
+        action: 'put',
+        value: podValue(i, POD_BYTES, round),
+      }));
       await delivered;
       latencies.push(systemClock.monotonic() - called);
     }
@@ -93,7 +104,9 @@ async function fanOut(count: number): Promise<void> {
   show({ what: 'deliveries', unit: '/s', values: rates, goal: { atLeast: 25_000 } });
   show({ what: 'write to last delivery, p50', unit: 'ms', values: [quantile(latencies, 0.5)] });
   show({ what: 'write to last delivery, p99', unit: 'ms', values: [quantile(latencies, 0.99)] });
-  note(`${Math.round(bytes / 1024 / 1024).toLocaleString('en')} MB of frames were handed over, each encoded once`);
+  note(
+    `${Math.round(bytes / 1024 / 1024).toLocaleString('en')} MB of frames were handed over, each encoded once`,
+  );
   for (const stream of streams) stream.stop();
   await server.stop();
 }
@@ -122,19 +135,29 @@ async function listing(): Promise<void> {
     for (const item of items) offset = item.copyItem(target, offset);
     rates.push(length / 1e6 / ((systemClock.monotonic() - began) / 1000));
   }
-  show({ what: 'listed and spliced into one body', unit: 'MB/s', values: rates.slice(2), goal: { atLeast: 400 } });
+  show({
+    what: 'listed and spliced into one body',
+    unit: 'MB/s',
+    values: rates.slice(2),
+    goal: { atLeast: 400 },
+  });
   await server.stop();
 }
 
 async function underLoad(): Promise<void> {
-  heading(`event loop: ${WRITERS} writers of ConfigMaps of 1 KB, embedded store, in one process with the server`);
+  heading(
+    `event loop: ${WRITERS} writers of ConfigMaps of 1 KB, embedded store, in one process with the server`,
+  );
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
-  const server = await serverOn(await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir }));
+  const server = await serverOn(
+    await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir }),
+  );
   const maps = server.client.resource(configMaps).namespace('default');
   const data = { filler: 'x'.repeat(1000) };
   let serial = 0;
   const write = async (until: number): Promise<void> => {
-    while (systemClock.monotonic() < until) await maps.create({ metadata: { name: `map-${serial++}` }, data });
+    while (systemClock.monotonic() < until)
+      await maps.create({ metadata: { name: `map-${serial++}` }, data });
   };
   const writers = (ms: number): Promise<unknown> => {
     const until = systemClock.monotonic() + ms;
@@ -162,15 +185,29 @@ function memory(): void {
   heading('memory: 150,000 pods of 2 KB, each in a process of its own');
   for (const kind of ['core', 'cache']) {
     const script = fileURLToPath(new URL('memory.ts', import.meta.url));
-    const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, '--import', 'tsx', script, kind], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const { stdout, status } = spawnSync(
+      process.execPath,
+      [...process.execArgv, '--import', 'tsx', script, kind],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     if (status !== 0) throw new Error(`the process that measures memory ended with ${status}`);
-    const figures = JSON.parse(stdout) as { kept: number; served: number; watched: number; watchers: number };
+    const figures = JSON.parse(stdout) as {
+      kept: number;
+      served: number;
+      watched: number;
+      watchers: number;
+    };
     const name = kind === 'core' ? "embedded engine's core" : 'watch cache before etcd';
     show({ what: `${name}: resident`, unit: 'MB', values: [figures.kept] });
-    show({ what: `${name}: after all were listed`, unit: 'MB', values: [figures.served], goal: { atMost: 1200 } });
+    show({
+      what: `${name}: after all were listed`,
+      unit: 'MB',
+      values: [figures.served],
+      goal: { atMost: 1200 },
+    });
     const each = ((figures.watched - figures.served) * 1024) / figures.watchers;
     show({ what: `${name}: a watcher`, unit: 'KB', values: [each] });
   }

@@ -30,7 +30,9 @@ interface Round {
 }
 
 export async function etcd(): Promise<void> {
-  heading(`etcd: ${WRITERS} writers of ${VALUE_BYTES / 1024} KB on one connection, one member on this machine`);
+  heading(
+    `etcd: ${WRITERS} writers of ${VALUE_BYTES / 1024} KB on one connection, one member on this machine`,
+  );
   if (!hasEtcd()) {
     note(ETCD_HINT);
     return;
@@ -44,7 +46,8 @@ export async function etcd(): Promise<void> {
   const value = new Uint8Array(VALUE_BYTES).fill(120);
   const key = (name: string, serial: number): string =>
     `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
-  const createsRound = (): Promise<Round> => round((serial) => storage.create(key('made', serial), value));
+  const createsRound = (): Promise<Round> =>
+    round((serial) => storage.create(key('made', serial), value));
   const bareRound = (): Promise<Round> =>
     round((serial) => {
       const put = { key: new TextEncoder().encode(key('bare', serial)), value };
@@ -56,9 +59,11 @@ export async function etcd(): Promise<void> {
     for (let i = 0; i <= ROUNDS; i++) {
       creates.push(await createsRound());
       bare.push(await bareRound());
-      if (program !== undefined) ceiling.push(await benchmarkRound(program, member.endpoint, key('gone', 0).length));
+      if (program !== undefined)
+        ceiling.push(await benchmarkRound(program, member.endpoint, key('gone', 0).length));
     }
-    const of = (rounds: readonly Round[], figure: keyof Round): number[] => rounds.slice(1).map((each) => each[figure]);
+    const of = (rounds: readonly Round[], figure: keyof Round): number[] =>
+      rounds.slice(1).map((each) => each[figure]);
     const print = (what: string, rounds: readonly Round[]): void => {
       show({ what, unit: '/s', values: of(rounds, 'perSecond') });
       show({ what: '  p50', unit: 'ms', values: of(rounds, 'p50Ms') });
@@ -91,7 +96,11 @@ export async function etcd(): Promise<void> {
     };
     await Promise.all(Array.from({ length: WRITERS }, writer));
     const seconds = (systemClock.monotonic() - began) / 1000;
-    return { perSecond: REQUESTS / seconds, p50Ms: quantile(times, 0.5), p99Ms: quantile(times, 0.99) };
+    return {
+      perSecond: REQUESTS / seconds,
+      p50Ms: quantile(times, 0.5),
+      p99Ms: quantile(times, 0.99),
+    };
   }
 }
 
@@ -100,21 +109,35 @@ function benchmark(): string | undefined {
   const version = /^require go\.etcd\.io\/etcd\/v3 (v\S+)$/m.exec(
     readFileSync(join(MODULE_DIR, 'go.mod'), 'utf8'),
   )?.[1];
-  if (version === undefined) throw new Error(`${MODULE_DIR}/go.mod does not require go.etcd.io/etcd/v3`);
+  if (version === undefined)
+    throw new Error(`${MODULE_DIR}/go.mod does not require go.etcd.io/etcd/v3`);
   const program = join(CACHE_DIR, version, 'benchmark');
   if (existsSync(program)) return program;
   if (spawnSync('go', ['version']).error !== undefined) {
-    note("etcd's own benchmark is left out: it is built with Go, and there is none here (https://go.dev/dl)");
+    note(
+      "etcd's own benchmark is left out: it is built with Go, and there is none here (https://go.dev/dl)",
+    );
     return undefined;
   }
   note(`building etcd's own benchmark ${version}, once …`);
   mkdirSync(join(CACHE_DIR, version), { recursive: true });
   // Under another name until it is whole.
   const partial = `${program}.partial`;
-  const args = ['build', '-p', '1', '-ldflags', '-s -w', '-o', partial, 'go.etcd.io/etcd/v3/tools/benchmark'];
+  const args = [
+    'build',
+    '-p',
+    '1',
+    '-ldflags',
+    '-s -w',
+    '-o',
+    partial,
+    'go.etcd.io/etcd/v3/tools/benchmark',
+  ];
   const { status, stderr } = spawnSync('go', args, { cwd: MODULE_DIR, encoding: 'utf8' });
   if (status !== 0) {
-    note(`etcd's own benchmark is left out, it cannot be built: ${stderr.trim().split('\n').at(-1)}`);
+    note(
+      `etcd's own benchmark is left out, it cannot be built: ${stderr.trim().split('\n').at(-1)}`,
+    );
     return undefined;
   }
   renameSync(partial, program);
@@ -130,7 +153,9 @@ async function benchmarkRound(program: string, endpoint: string, keyBytes: numbe
   const figure = (pattern: RegExp): number => {
     const text = pattern.exec(stdout)?.[1];
     if (text === undefined)
-      throw new Error(`etcd's benchmark says something else than expected: ${stdout.slice(0, 500)}`);
+      throw new Error(
+        `etcd's benchmark says something else than expected: ${stdout.slice(0, 500)}`,
+      );
     return Number(text);
   };
   return {

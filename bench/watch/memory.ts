@@ -65,7 +65,12 @@ async function cached(): Promise<Storage> {
     health: async () => undefined,
     close: () => memory.close(),
   };
-  return openWatchCache({ storage: far, clock: systemClock, logger: silentLogger, prefix: '/registry/' });
+  return openWatchCache({
+    storage: far,
+    clock: systemClock,
+    logger: silentLogger,
+    prefix: '/registry/',
+  });
 }
 
 async function direct(): Promise<Storage> {
@@ -76,7 +81,12 @@ async function direct(): Promise<Storage> {
 
 const storage = process.argv.includes('cache') ? await cached() : await direct();
 const kept = await settled();
-const server = await startTestServer({ storage, clock: systemClock, detectMutations: false, start: false });
+const server = await startTestServer({
+  storage,
+  clock: systemClock,
+  detectMutations: false,
+  start: false,
+});
 const pods = server.server.catalog.snapshot().get('', 'v1', 'pods');
 const context = {
   user: { name: 'bench', groups: [] },

@@ -42,7 +42,12 @@ class Server {
   readonly #headers: Readonly<Record<string, string>>;
   #created = 0;
 
-  constructor(name: string, url: string, agent: Agent, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    name: string,
+    url: string,
+    agent: Agent,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     this.name = name;
     this.#url = url;
     this.#agent = agent;
@@ -57,11 +62,15 @@ class Server {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(text),
       };
-      const sent = request(new URL(path, this.#url), { method, agent: this.#agent, headers }, (response) => {
-        response.resume();
-        response.once('end', () => resolve(response.statusCode ?? 0));
-        response.once('error', reject);
-      });
+      const sent = request(
+        new URL(path, this.#url),
+        { method, agent: this.#agent, headers },
+        (response) => {
+          response.resume();
+          response.once('end', () => resolve(response.statusCode ?? 0));
+          response.once('error', reject);
+        },
+      );
       sent.once('error', reject);
       sent.end(text);
     });
@@ -73,7 +82,10 @@ class Server {
     for (let i = 0; i < count; i++) {
       const metadata = { name: `bench-${this.#created++}`, labels: { bench: 'webhooks' } };
       const began = systemClock.monotonic();
-      const code = await this.send('POST', `/api/v1/namespaces/${NAMESPACE}/configmaps`, { metadata, data: DATA });
+      const code = await this.send('POST', `/api/v1/namespaces/${NAMESPACE}/configmaps`, {
+        metadata,
+        data: DATA,
+      });
       times.push(systemClock.monotonic() - began);
       if (code !== 201) throw new Error(`${this.name}: a create answered ${code}`);
     }
@@ -81,7 +93,9 @@ class Server {
   }
 
   async configure({ url, caBundle }: Webhook): Promise<void> {
-    const rules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }];
+    const rules = [
+      { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] },
+    ];
     const clientConfig = { url, caBundle };
     const webhook = {
       name: 'bench.webhooks.example.com',
@@ -90,7 +104,10 @@ class Server {
       sideEffects: 'None',
       admissionReviewVersions: ['v1'],
     };
-    const code = await this.send('POST', CONFIGURATIONS, { metadata: { name: NAME }, webhooks: [webhook] });
+    const code = await this.send('POST', CONFIGURATIONS, {
+      metadata: { name: NAME },
+      webhooks: [webhook],
+    });
     if (code !== 201) throw new Error(`${this.name}: the configuration was answered ${code}`);
     await systemClock.sleep(SETTLE_MS);
   }
@@ -102,7 +119,10 @@ class Server {
 
   async clean(): Promise<void> {
     await this.unconfigure();
-    await this.send('DELETE', `/api/v1/namespaces/${NAMESPACE}/configmaps?labelSelector=bench%3Dwebhooks`);
+    await this.send(
+      'DELETE',
+      `/api/v1/namespaces/${NAMESPACE}/configmaps?labelSelector=bench%3Dwebhooks`,
+    );
   }
 
   close(): void {
@@ -149,22 +169,35 @@ async function measure(server: Server, webhook: Webhook, pid?: number): Promise<
 }
 
 export async function webhooks({ reference, token }: WebhooksOptions): Promise<void> {
-  heading('webhooks: a create of a ConfigMap of 1 KB, without and with one validating webhook on loopback');
+  heading(
+    'webhooks: a create of a ConfigMap of 1 KB, without and with one validating webhook on loopback',
+  );
   const child = fork(fileURLToPath(new URL('webhook-process.ts', import.meta.url)));
   const [webhook] = (await once(child, 'message')) as [Webhook];
-  const cluster = await BuiltCluster.start({ flags: ['--runtime', 'simulated'] }).catch((error: unknown) => {
-    child.disconnect();
-    throw error;
-  });
+  const cluster = await BuiltCluster.start({ flags: ['--runtime', 'simulated'] }).catch(
+    (error: unknown) => {
+      child.disconnect();
+      throw error;
+    },
+  );
   const { host, port, ca, cert, key } = cluster.target;
-  const ours = new Server('ours', `https://${host}:${port}`, new Agent({ keepAlive: true, ca, cert, key }));
+  const ours = new Server(
+    'ours',
+    `https://${host}:${port}`,
+    new Agent({ keepAlive: true, ca, cert, key }),
+  );
   try {
     const theirs =
       reference === undefined
         ? undefined
-        : new Server('reference', reference, new Agent({ keepAlive: true, rejectUnauthorized: false }), {
-            authorization: `Bearer ${token}`,
-          });
+        : new Server(
+            'reference',
+            reference,
+            new Agent({ keepAlive: true, rejectUnauthorized: false }),
+            {
+              authorization: `Bearer ${token}`,
+            },
+          );
     const compared = theirs === undefined ? undefined : await measure(theirs, webhook);
     const measured = await measure(ours, webhook, cluster.pid);
     const line = (what: string, values: keyof Measured, goal?: number): void =>
@@ -173,7 +206,9 @@ export async function webhooks({ reference, token }: WebhooksOptions): Promise<v
         unit: 'ms',
         values: measured[values],
         ...(goal !== undefined && { goal: { atMost: goal } }),
-        ...(compared !== undefined && { comparedWith: { name: 'the reference', value: median(compared[values]) } }),
+        ...(compared !== undefined && {
+          comparedWith: { name: 'the reference', value: median(compared[values]) },
+        }),
       });
     line('create, p50, without', 'without');
     line('create, p50, with the webhook', 'with');

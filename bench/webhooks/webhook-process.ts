@@ -21,12 +21,18 @@ const server = createServer({ cert, key, keepAliveTimeout: 60_000 }, (request, r
       apiVersion: 'admission.k8s.io/v1',
       response: { uid, allowed: true },
     });
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    });
     response.end(body);
   });
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  process.send?.({ url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.cert).toString('base64') });
+  process.send?.({
+    url: `https://127.0.0.1:${port}/`,
+    caBundle: Buffer.from(authority.cert).toString('base64'),
+  });
 });
 process.on('disconnect', () => process.exit(0));

@@ -30,7 +30,11 @@ describe.skipIf(!hasHelm())('the chart (needs helm)', () => {
 
   /** Runs helm on the cluster, with nothing of the user's own settings. */
   const helm = async (...args: readonly string[]): Promise<string> => {
-    const env = { PATH: process.env['PATH'], HOME: home, KUBECONFIG: shared.cluster.kubeconfigPath };
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: home,
+      KUBECONFIG: shared.cluster.kubeconfigPath,
+    };
     return (await promisify(execFile)('helm', args, { env })).stdout;
   };
 
@@ -42,8 +46,18 @@ describe.skipIf(!hasHelm())('the chart (needs helm)', () => {
     expect(web?.spec.replicas).toBe(2);
     expect(await readyEndpoints(cluster, 'web', namespace)).toHaveLength(2);
 
-    await helm('upgrade', 'web', chart, '--namespace', namespace, '--set', 'replicas=3,greeting=hi');
-    await cluster.waitFor(deployments, 'web', ({ status }) => status.availableReplicas === 3, { namespace });
+    await helm(
+      'upgrade',
+      'web',
+      chart,
+      '--namespace',
+      namespace,
+      '--set',
+      'replicas=3,greeting=hi',
+    );
+    await cluster.waitFor(deployments, 'web', ({ status }) => status.availableReplicas === 3, {
+      namespace,
+    });
     expect((await cluster.get(configMaps, 'web', { namespace })).data).toEqual({ greeting: 'hi' });
 
     await helm('rollback', 'web', '1', '--namespace', namespace);

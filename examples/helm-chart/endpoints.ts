@@ -12,6 +12,8 @@ export async function readyEndpoints(
   const labelSelector = `kubernetes.io/service-name=${service}`;
   const slices = await cluster.list(endpointSlices, { namespace, labelSelector });
   return slices.flatMap(({ endpoints }) =>
-    (endpoints ?? []).filter(({ conditions }) => conditions?.ready === true).flatMap(({ addresses }) => addresses),
+    (endpoints ?? [])
+      .filter(({ conditions }) => conditions?.ready === true)
+      .flatMap(({ addresses }) => addresses),
   );
 }

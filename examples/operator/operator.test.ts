@@ -24,16 +24,28 @@ describe('the tenant operator', () => {
       await cluster.apply(tenant(5));
       await cluster.waitFor(tenants, 'blue', ({ status }) => status?.ready === true);
       const inBlue = { namespace: 'blue' };
-      expect((await cluster.get(resourceQuotas, 'tenant', inBlue)).spec.hard).toEqual({ pods: '5' });
+      expect((await cluster.get(resourceQuotas, 'tenant', inBlue)).spec.hard).toEqual({
+        pods: '5',
+      });
       await cluster.clock.advance('1s');
       expect((await cluster.list(events)).map(({ reason }) => reason)).toContain('Ready');
 
       await cluster.apply(tenant(7));
-      await cluster.waitFor(resourceQuotas, 'tenant', ({ spec }) => spec.hard?.['pods'] === '7', inBlue);
+      await cluster.waitFor(
+        resourceQuotas,
+        'tenant',
+        ({ spec }) => spec.hard?.['pods'] === '7',
+        inBlue,
+      );
 
       const { uid } = (await cluster.get(resourceQuotas, 'tenant', inBlue)).metadata;
       await cluster.delete(resourceQuotas, 'tenant', inBlue);
-      await cluster.waitFor(resourceQuotas, 'tenant', ({ metadata }) => metadata.uid !== uid, inBlue);
+      await cluster.waitFor(
+        resourceQuotas,
+        'tenant',
+        ({ metadata }) => metadata.uid !== uid,
+        inBlue,
+      );
 
       await cluster.delete(tenants, 'blue');
       await cluster.waitFor(namespaces, 'blue', 'deleted');

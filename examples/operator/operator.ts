@@ -20,23 +20,32 @@ export const tenants = defineResource<Tenant>({
 
 const manager = { fieldManager: 'tenant-operator' };
 
-export const tenantOperator = defineController('tenant-operator', ({ client, for: reconciles, owns, recorder }) => {
-  const all = reconciles(tenants);
-  owns(namespaces);
-  owns(resourceQuotas);
-  return async ({ name }) => {
-    const tenant = all.lister.get('', name);
-    // The garbage collector deletes what a deleted tenant owned.
-    if (tenant === undefined || tenant.metadata.deletionTimestamp !== undefined) return;
-    const ownerReferences = [ownerReference(tenant, tenants)];
-    await client.resource(namespaces).apply({ metadata: { name, ownerReferences } }, manager);
-    const quota = { metadata: { name: 'tenant', ownerReferences }, spec: { hard: { pods: String(tenant.spec.pods) } } };
-    await client.resource(resourceQuotas).namespace(name).apply(quota, manager);
-    if (tenant.status?.ready === true) return;
-    await client
-      .resource(tenants)
-      .apply({ metadata: { name }, status: { ready: true } }, { ...manager, subresource: 'status' });
-    const subject = { apiVersion: 'example.com/v1', kind: 'Tenant', metadata: tenant.metadata };
-    recorder.event(subject, 'Normal', 'Ready', `Namespace ${name} is ready`);
-  };
-});
+export const tenantOperator = defineController(
+  'tenant-operator',
+  ({ client, for: reconciles, owns, recorder }) => {
+    const all = reconciles(tenants);
+    owns(namespaces);
+    owns(resourceQuotas);
+    return async ({ name }) => {
+      const tenant = all.lister.get('', name);
+      // The garbage collector deletes what a deleted tenant owned.
+      if (tenant === undefined || tenant.metadata.deletionTimestamp !== undefined) return;
+      const ownerReferences = [ownerReference(tenant, tenants)];
+      await client.resource(namespaces).apply({ metadata: { name, ownerReferences } }, manager);
+      const quota = {
+        metadata: { name: 'tenant', ownerReferences },
+        spec: { hard: { pods: String(tenant.spec.pods) } },
+      };
+      await client.resource(resourceQuotas).namespace(name).apply(quota, manager);
+      if (tenant.status?.ready === true) return;
+      await client
+        .resource(tenants)
+        .apply(
+          { metadata: { name }, status: { ready: true } },
+          { ...manager, subresource: 'status' },
+        );
+      const subject = { apiVersion: 'example.com/v1', kind: 'Tenant', metadata: tenant.metadata };
+      recorder.event(subject, 'Normal', 'Ready', `Namespace ${name} is ready`);
+    };
+  },
+);

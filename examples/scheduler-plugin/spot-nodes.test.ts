@@ -44,7 +44,9 @@ test('a pod that no node suits waits, and says why', async () => {
     );
     await cluster.client
       .resource(nodes)
-      .patch('node-1', 'application/merge-patch+json', { metadata: { labels: { 'example.com/spot': null } } });
+      .patch('node-1', 'application/merge-patch+json', {
+        metadata: { labels: { 'example.com/spot': null } },
+      });
     await cluster.waitFor(pods, 'database', 'PodScheduled');
   });
 });

@@ -5,7 +5,9 @@ import { ActionType, clusterEvent, Status } from 'coxswain/scheduler';
 
 const SPOT = 'example.com/spot';
 const RELIABLE = 'example.com/reliable';
-const REJECTED = new Status('UnschedulableAndUnresolvable', ['node(s) may be taken away at any time']);
+const REJECTED = new Status('UnschedulableAndUnresolvable', [
+  'node(s) may be taken away at any time',
+]);
 
 export const spotNodes: PluginRegistration = {
   name: 'SpotNodes',
@@ -13,11 +15,14 @@ export const spotNodes: PluginRegistration = {
     ({
       name: 'SpotNodes',
       filter: (_state, { pod }, { node }) =>
-        pod.metadata.annotations?.[RELIABLE] !== undefined && node?.metadata.labels?.[SPOT] !== undefined
+        pod.metadata.annotations?.[RELIABLE] !== undefined &&
+        node?.metadata.labels?.[SPOT] !== undefined
           ? REJECTED
           : undefined,
       score: (_state, _pod, { node }) => (node?.metadata.labels?.[SPOT] === undefined ? 0 : 100),
-      eventsToRegister: () => [{ event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') }],
+      eventsToRegister: () => [
+        { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') },
+      ],
     }) satisfies FilterPlugin & ScorePlugin,
 };
 

@@ -74,7 +74,10 @@ test('the budget rejects evictions that it cannot afford', async () => {
   const [pod] = await cluster.list(pods, { namespace });
   const name = pod?.metadata.name ?? '';
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } };
-  const evict = cluster.client.resource(pods).namespace(namespace).subresource(name, 'eviction', eviction);
+  const evict = cluster.client
+    .resource(pods)
+    .namespace(namespace)
+    .subresource(name, 'eviction', eviction);
   await expect(evict).rejects.toSatisfy(errors.isTooManyRequests);
 });
 

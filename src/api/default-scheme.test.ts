@@ -7,10 +7,17 @@ const scheme = newDefaultScheme();
 
 test.each<[apiVersion: string, kind: string, draft: Record<string, unknown>, after: object]>([
   ['v1', 'Secret', {}, { type: 'Opaque' }],
-  ['storage.k8s.io/v1', 'StorageClass', {}, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' }],
+  [
+    'storage.k8s.io/v1',
+    'StorageClass',
+    {},
+    { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' },
+  ],
   ['v1', 'ConfigMap', { data: {} }, { data: {} }],
 ])('%s %s has the defaults of its group', (apiVersion, kind, draft, after) => {
-  scheme.codecOf({ group: '', version: '', ...parseApiVersion(apiVersion), kind })?.applyDefaults(draft);
+  scheme
+    .codecOf({ group: '', version: '', ...parseApiVersion(apiVersion), kind })
+    ?.applyDefaults(draft);
   expect(draft).toEqual(after);
 });
 
@@ -25,13 +32,18 @@ test.each([
     kind,
   }));
   if (first === undefined || second === undefined) throw new Error('no kinds');
-  expect([scheme.canConvert(first, second), scheme.canConvert(second, first)]).toEqual([true, true]);
+  expect([scheme.canConvert(first, second), scheme.canConvert(second, first)]).toEqual([
+    true,
+    true,
+  ]);
 });
 
 test('every defaulter is of a kind that its group has', () => {
   const unknown = Object.entries(DEFAULTERS).flatMap(([apiVersion, defaulters]) =>
     Object.keys(defaulters).filter(
-      (kind) => scheme.schemas.lookup({ group: '', version: '', ...parseApiVersion(apiVersion), kind }) === undefined,
+      (kind) =>
+        scheme.schemas.lookup({ group: '', version: '', ...parseApiVersion(apiVersion), kind }) ===
+        undefined,
     ),
   );
   expect(unknown).toEqual([]);

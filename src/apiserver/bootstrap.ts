@@ -40,9 +40,15 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
   const snapshot = config.catalog.snapshot();
   const serves = (group: string): boolean => snapshot.group(group)?.served === true;
   const classes = serves(priorityClasses.group) ? SYSTEM_PRIORITY_CLASSES : [];
-  const createClass = ({ name, value, description }: (typeof SYSTEM_PRIORITY_CLASSES)[number]): Promise<void> => {
+  const createClass = ({
+    name,
+    value,
+    description,
+  }: (typeof SYSTEM_PRIORITY_CLASSES)[number]): Promise<void> => {
     const access = config.client.resource(priorityClasses);
-    return ensure(access.get(name), () => access.create({ metadata: { name }, value, description }));
+    return ensure(access.get(name), () =>
+      access.create({ metadata: { name }, value, description }),
+    );
   };
   await writes.attempt('priority classes', async () => {
     await Promise.all(classes.map(createClass));
@@ -113,7 +119,10 @@ export async function keepKubernetesService({
 }
 
 function isAddressTaken(error: unknown): boolean {
-  return apierrors.isInvalid(error) && (error as Error).message.includes('provided IP is already allocated');
+  return (
+    apierrors.isInvalid(error) &&
+    (error as Error).message.includes('provided IP is already allocated')
+  );
 }
 
 async function unlessExists(creation: Promise<unknown>): Promise<void> {

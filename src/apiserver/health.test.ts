@@ -12,7 +12,8 @@ let t: TestServer;
 beforeAll(async () => (t = await startTestServer({ flags: { 'secure-port': '6443' } })));
 afterAll(() => t.stop());
 
-const get = async (path: string, headers: Record<string, string> = {}) => send(t.server, { path, headers });
+const get = async (path: string, headers: Record<string, string> = {}) =>
+  send(t.server, { path, headers });
 
 const HOOKS = [
   'start-apiserver-admission-initializer',
@@ -45,21 +46,26 @@ test.each([
   ['healthz', ['ping', 'log', 'etcd', ...HOOKS]],
   ['livez', ['ping', 'log', 'etcd', ...HOOKS]],
   ['readyz', ['ping', 'log', 'etcd', 'etcd-readiness', 'informer-sync', ...HOOKS, 'shutdown']],
-])('/%s?verbose lists the checks as upstream names them, and each has a path', async (name, checks) => {
-  const lines = [...checks.map((check) => `[+]${check} ok`), `${name} check passed`, ''];
-  expect((await get(`/${name}?verbose`)).text.split('\n')).toEqual(lines);
-  for (const check of checks) {
-    const { code, text } = await get(`/${name}/${check}`);
-    expect([check, code, text]).toEqual([check, 200, 'ok']);
-  }
-  expect((await get(`/${name}/no-such-check`)).code).toBe(404);
-});
+])(
+  '/%s?verbose lists the checks as upstream names them, and each has a path',
+  async (name, checks) => {
+    const lines = [...checks.map((check) => `[+]${check} ok`), `${name} check passed`, ''];
+    expect((await get(`/${name}?verbose`)).text.split('\n')).toEqual(lines);
+    for (const check of checks) {
+      const { code, text } = await get(`/${name}/${check}`);
+      expect([check, code, text]).toEqual([check, 200, 'ok']);
+    }
+    expect((await get(`/${name}/no-such-check`)).code).toBe(404);
+  },
+);
 
 test('checks can be excluded', async () => {
   const { code, text } = await get('/livez?verbose&exclude=etcd&exclude=b&exclude=a');
   expect(code).toBe(200);
   expect(text).toContain('[+]log ok\n[+]etcd excluded: ok\n');
-  expect(text).toContain('\nwarn: some health checks cannot be excluded: no matches for "a","b"\nlivez check passed\n');
+  expect(text).toContain(
+    '\nwarn: some health checks cannot be excluded: no matches for "a","b"\nlivez check passed\n',
+  );
 });
 
 test('a hook that has not finished fails the check, and why is only at its own path', async () => {
@@ -67,12 +73,19 @@ test('a hook that has not finished fails the check, and why is only at its own p
   hooks.finish('first');
   expect(() => hooks.finish('third')).toThrow('no hook is named third');
   const slis = new HealthSlis();
-  const endpoint = new HealthEndpoint({ path: '/readyz', checks: () => hooks.checks, logger: undefined, slis });
+  const endpoint = new HealthEndpoint({
+    path: '/readyz',
+    checks: () => hooks.checks,
+    logger: undefined,
+    slis,
+  });
   expect(await endpoint.respond('/readyz', new URLSearchParams())).toMatchObject({
     code: 500,
     text: '[+]poststarthook/first ok\n[-]poststarthook/second failed: reason withheld\nreadyz check failed\n',
   });
-  expect(await endpoint.respond('/readyz/poststarthook/second', new URLSearchParams())).toMatchObject({
+  expect(
+    await endpoint.respond('/readyz/poststarthook/second', new URLSearchParams()),
+  ).toMatchObject({
     code: 500,
     text: 'internal server error: not finished\n',
   });
@@ -91,7 +104,9 @@ test('a hook that has not finished fails the check, and why is only at its own p
 
 test('/metrics/slis has the results', async () => {
   await get('/livez');
-  expect((await get('/metrics/slis')).text).toContain('kubernetes_healthcheck{name="etcd",type="livez"} 1\n');
+  expect((await get('/metrics/slis')).text).toContain(
+    'kubernetes_healthcheck{name="etcd",type="livez"} 1\n',
+  );
 });
 
 test('/statusz for people', async () => {
@@ -116,7 +131,11 @@ test.each<[accept: string, code: number, type: string]>([
     200,
     'application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz',
   ],
-  ['application/json;as=Statusz;v=v1;g=config.k8s.io,text/plain;q=0.5', 200, 'text/plain; charset=utf-8'],
+  [
+    'application/json;as=Statusz;v=v1;g=config.k8s.io,text/plain;q=0.5',
+    200,
+    'text/plain; charset=utf-8',
+  ],
   ['*/*', 200, 'text/plain; charset=utf-8'],
   ['application/json', 406, 'application/json'],
   ['application/json;as=Flagz;v=v1beta1;g=config.k8s.io', 406, 'application/json'],
@@ -126,11 +145,14 @@ test.each<[accept: string, code: number, type: string]>([
 });
 
 test('/flagz as an object; its old version is deprecated', async () => {
-  const as = (version: string) => get('/flagz', { accept: `application/json;as=Flagz;v=${version};g=config.k8s.io` });
+  const as = (version: string) =>
+    get('/flagz', { accept: `application/json;as=Flagz;v=${version};g=config.k8s.io` });
   const { text, headers } = await as('v1beta1');
   expect(text).toBe(
     '{"kind":"Flagz","apiVersion":"config.k8s.io/v1beta1","metadata":{"name":"apiserver"},"flags":{"secure-port":"6443"}}\n',
   );
   expect(headers['warning']).toBeUndefined();
-  expect((await as('v1alpha1')).headers['warning']).toMatch(/^299 - "This version of the flagz endpoint is deprecated/);
+  expect((await as('v1alpha1')).headers['warning']).toMatch(
+    /^299 - "This version of the flagz endpoint is deprecated/,
+  );
 });

@@ -19,7 +19,10 @@ export function slisRoute(slis: HealthSlis): NonResourceRoute {
   return {
     handles: (path) => path === '/metrics/slis',
     handle: () =>
-      Promise.resolve({ code: 200, body: { kind: 'text', contentType: PROMETHEUS_TEXT, text: slis.text() } }),
+      Promise.resolve({
+        code: 200,
+        body: { kind: 'text', contentType: PROMETHEUS_TEXT, text: slis.text() },
+      }),
   };
 }
 

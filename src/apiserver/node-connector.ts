@@ -37,7 +37,12 @@ export interface TlsNodeConnectorConfig {
 }
 
 /** Returns a connector by TLS to the node's address and kubelet port. */
-export function createTlsNodeConnector({ clock, cert, key, ca }: TlsNodeConnectorConfig): NodeConnector {
+export function createTlsNodeConnector({
+  clock,
+  cert,
+  key,
+  ca,
+}: TlsNodeConnectorConfig): NodeConnector {
   return {
     async connect({ name, host, port, anyPath }, signal) {
       if (host === '') throw new Error(`node ${name} has no address`);

@@ -12,7 +12,9 @@ import type { TestServer } from './testing/server.ts';
 const CONFIGURATION = '/.well-known/openid-configuration';
 const JWKS = '/openid/v1/jwks';
 
-const [current, old] = [1, 2].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+const [current, old] = [1, 2].map(
+  () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+);
 const pem = (key = current): string =>
   (key as NonNullable<typeof current>).export({ type: 'pkcs8', format: 'pem' }).toString();
 
@@ -23,7 +25,10 @@ beforeAll(async () => {
     port: 6443,
     serviceAccounts: {
       signingKey: pem(),
-      publicKeys: [pem(), createPublicKey(pem(old)).export({ type: 'spki', format: 'pem' }).toString()],
+      publicKeys: [
+        pem(),
+        createPublicKey(pem(old)).export({ type: 'spki', format: 'pem' }).toString(),
+      ],
     },
   });
 });
@@ -53,7 +58,11 @@ test('the key set verifies tokens', async () => {
   expect(keySet.keys.map((key) => Object.keys(key))).toEqual(
     [1, 2].map(() => ['use', 'kty', 'kid', 'crv', 'alg', 'x', 'y']),
   );
-  const request = { method: 'POST', path: '/api/v1/namespaces/default/serviceaccounts/default/token', body: {} };
+  const request = {
+    method: 'POST',
+    path: '/api/v1/namespaces/default/serviceaccounts/default/token',
+    body: {},
+  };
   await send(t.server, {
     method: 'POST',
     path: '/api/v1/namespaces/default/serviceaccounts',
@@ -68,7 +77,10 @@ test('the key set verifies tokens', async () => {
   const { token } = (made.json as unknown as { status: { token: string } }).status;
   // The server has a virtual clock.
   const currentDate = new Date(t.clock.now());
-  const verified = await jwtVerify(token, createLocalJWKSet(keySet), { audience: 'vault', currentDate });
+  const verified = await jwtVerify(token, createLocalJWKSet(keySet), {
+    audience: 'vault',
+    currentDate,
+  });
   expect(verified.payload.sub).toBe('system:serviceaccount:default:default');
 });
 
@@ -86,7 +98,10 @@ test('ServiceAccounts may read both, as the role says, and nobody else may', asy
   for (const path of [CONFIGURATION, JWKS]) {
     const account = { name: 'system:serviceaccount:default:default', groups };
     expect((await send(t.server, { path, user: account })).code).toBe(200);
-    expect((await send(t.server, { path, user: { name: 'joe', groups: ['system:authenticated'] } })).code).toBe(403);
+    expect(
+      (await send(t.server, { path, user: { name: 'joe', groups: ['system:authenticated'] } }))
+        .code,
+    ).toBe(403);
   }
 });
 

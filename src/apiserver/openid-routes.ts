@@ -30,7 +30,12 @@ export function isDiscoverable(issuer: string): boolean {
   return protocol === 'https:' && search === '' && hash === '';
 }
 
-export function openIdRoutes({ issuer, keys, externalAddress, jwksUri }: OpenIdConfig): readonly NonResourceRoute[] {
+export function openIdRoutes({
+  issuer,
+  keys,
+  externalAddress,
+  jwksUri,
+}: OpenIdConfig): readonly NonResourceRoute[] {
   const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].toSorted();
   const configuration = (): object => ({
     issuer,

@@ -15,9 +15,19 @@ beforeEach(async () => {
 afterEach(() => t.stop());
 
 async function published(): Promise<readonly unknown[]> {
-  const { subsets, metadata } = await t.client.resource(endpoints).namespace('default').get('kubernetes');
+  const { subsets, metadata } = await t.client
+    .resource(endpoints)
+    .namespace('default')
+    .get('kubernetes');
   const slice = await t.client.resource(endpointSlices).namespace('default').get('kubernetes');
-  return [metadata.labels, subsets, slice.metadata.labels, slice.addressType, slice.endpoints, slice.ports];
+  return [
+    metadata.labels,
+    subsets,
+    slice.metadata.labels,
+    slice.addressType,
+    slice.endpoints,
+    slice.ports,
+  ];
 }
 const expected = (address: string, port: number, family: string) => [
   { 'endpointslice.kubernetes.io/skip-mirror': 'true' },

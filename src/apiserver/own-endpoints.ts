@@ -83,7 +83,9 @@ export class OwnEndpoints {
  */
 export function advertisedAddress(bindAddress: string): string | undefined {
   const isOwn =
-    isIP(bindAddress) !== 0 && !['0.0.0.0', '::', '::1'].includes(bindAddress) && !bindAddress.startsWith('127.');
+    isIP(bindAddress) !== 0 &&
+    !['0.0.0.0', '::', '::1'].includes(bindAddress) &&
+    !bindAddress.startsWith('127.');
   if (isOwn) return bindAddress;
   const all = Object.values(machineInterfaces())
     .flatMap((list) => list ?? [])
@@ -92,7 +94,10 @@ export function advertisedAddress(bindAddress: string): string | undefined {
 }
 
 /** Writes where the servers are, if it is written otherwise. */
-export async function publishEndpoints(client: Client, servers: readonly ServerAddress[]): Promise<void> {
+export async function publishEndpoints(
+  client: Client,
+  servers: readonly ServerAddress[],
+): Promise<void> {
   // Endpoints may have several families, but those of a slice are of one: that of the first server.
   const family = (servers[0]?.address ?? '').includes(':');
   const byPort = new Map<number, string[]>();
@@ -114,25 +119,36 @@ interface Group {
 const portOf = ({ port }: Group) => ({ name: 'https', port, protocol: 'TCP' as const });
 
 async function publishAsEndpoints(client: Client, groups: readonly Group[]): Promise<void> {
-  const subsets = groups.map((group) => ({ addresses: group.addresses.map((ip) => ({ ip })), ports: [portOf(group)] }));
+  const subsets = groups.map((group) => ({
+    addresses: group.addresses.map((ip) => ({ ip })),
+    ports: [portOf(group)],
+  }));
   const inDefault = client.resource(endpoints).namespace('default');
   const present = await unlessMissing(inDefault.get(NAME));
   if (present === undefined) {
     // Slices are written here as well: nobody has to mirror them.
     const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
     await inDefault.create({ metadata: { name: NAME, namespace: 'default', labels }, subsets });
-  } else if (!semanticEqual(present.subsets, subsets)) await inDefault.update({ ...present, subsets });
+  } else if (!semanticEqual(present.subsets, subsets))
+    await inDefault.update({ ...present, subsets });
 }
 
 /** One slice for each port, since all endpoints of a slice have the same; all servers but those of a test have one. */
-async function publishAsSlices(client: Client, groups: readonly Group[], addressType: 'IPv4' | 'IPv6'): Promise<void> {
+async function publishAsSlices(
+  client: Client,
+  groups: readonly Group[],
+  addressType: 'IPv4' | 'IPv6',
+): Promise<void> {
   const slices = client.resource(endpointSlices).namespace('default');
   const { items } = await slices.list({ labelSelector: `${SERVICE_NAME_LABEL}=${NAME}` });
   const present = new Map(items.map((slice) => [slice.metadata.name, slice]));
   for (const [index, group] of groups.entries()) {
     const name = index === 0 ? NAME : `${NAME}-${group.port}`;
     const content = {
-      endpoints: group.addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      endpoints: group.addresses.map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+      })),
       ports: [portOf(group)],
     };
     let slice = present.get(name);
@@ -166,7 +182,8 @@ async function patiently(write: () => Promise<void>): Promise<void> {
     try {
       return await write();
     } catch (err) {
-      const isRace = apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
+      const isRace =
+        apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
       if (!isRace || attempt === ATTEMPTS) throw err;
     }
   }

@@ -5,7 +5,14 @@ import type { Histogram } from '#machinery/metrics/instruments.ts';
 import { Link } from '#machinery/collections/linked-list.ts';
 import type { EndpointMetrics } from './endpoints/endpoint-metrics.ts';
 import type { AuditIds } from './http/audit-ids.ts';
-import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
+import type {
+  ApiRequest,
+  PeerCertificate,
+  RequestBody,
+  RequestInfo,
+  Upgrade,
+  UserInfo,
+} from './request.ts';
 
 export interface RequestFields {
   readonly method: string;
@@ -108,7 +115,8 @@ export class RequestState extends Link implements ApiRequest {
       this.#controller = new AbortController();
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
       const own = this.#controller.signal;
-      this.#signal = this.#parentSignal === undefined ? own : AbortSignal.any([own, this.#parentSignal()]);
+      this.#signal =
+        this.#parentSignal === undefined ? own : AbortSignal.any([own, this.#parentSignal()]);
     }
     return this.#signal;
   }

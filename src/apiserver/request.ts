@@ -139,7 +139,10 @@ export interface ApiResponse {
 }
 
 export interface ResponseFormat {
-  readonly mediaType: 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
+  readonly mediaType:
+    | 'application/json'
+    | 'application/yaml'
+    | 'application/vnd.kubernetes.protobuf';
   readonly pretty?: boolean;
   /** Encodes the objects of the endpoint's kind where the media type is protobuf. Absent: there are only common kinds in the body. */
   readonly protobuf?: ProtobufCodec;

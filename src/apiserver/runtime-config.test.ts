@@ -7,7 +7,9 @@ import type { RuntimeConfig } from './runtime-config.ts';
 import { send } from './testing/requests.ts';
 import { startTestServer } from './testing/server.ts';
 
-const of = (group: string, version: string, resource: string) => ({ type: { group, version, resource } });
+const of = (group: string, version: string, resource: string) => ({
+  type: { group, version, resource },
+});
 const RESOURCES = [
   of('', 'v1', 'pods'),
   of('', 'v1', 'events'),
@@ -57,12 +59,18 @@ test.each<[RuntimeConfig, string]>([
     { 'apps/v2': 'true' },
     'apps/v2=true: group version apps/v2 that has not been registered: this server does not have it',
   ],
-  [{ 'apps/v1/nothing': 'true' }, 'apps/v1/nothing=true: this server has no resource nothing in apps/v1'],
+  [
+    { 'apps/v1/nothing': 'true' },
+    'apps/v1/nothing=true: this server has no resource nothing in apps/v1',
+  ],
   [
     { 'apps/v1/Deployments': 'true' },
     'invalid key apps/v1/Deployments: group/version/resource and resource is always lowercase plural, not "Deployments"',
   ],
-  [{ 'apps/v1': 'on' }, 'invalid value of apps/v1: on, err: strconv.ParseBool: parsing "on": invalid syntax'],
+  [
+    { 'apps/v1': 'on' },
+    'invalid value of apps/v1: on, err: strconv.ParseBool: parsing "on": invalid syntax',
+  ],
 ])('%j is refused', (config, message) => {
   expect(() => served(config)).toThrow(message);
 });
@@ -78,12 +86,20 @@ describe('a server', () => {
     await expect(t.client.resource(clusterRoles).get(ROLE)).rejects.toThrow('not found');
     await t.stop();
 
-    const asked = await startTestServer({ runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' } });
+    const asked = await startTestServer({
+      runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' },
+    });
     expect((await send(asked.server, { path: PATH })).code).toBe(200);
-    expect((await send(asked.server, { path: '/apis' })).text).toContain('storagemigration.k8s.io/v1beta1');
-    expect((await send(asked.server, { path: '/openapi/v3/apis/storagemigration.k8s.io/v1beta1' })).code).toBe(200);
+    expect((await send(asked.server, { path: '/apis' })).text).toContain(
+      'storagemigration.k8s.io/v1beta1',
+    );
+    expect(
+      (await send(asked.server, { path: '/openapi/v3/apis/storagemigration.k8s.io/v1beta1' })).code,
+    ).toBe(200);
     const { spec } = (
-      await send(asked.server, { path: '/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.storagemigration.k8s.io' })
+      await send(asked.server, {
+        path: '/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.storagemigration.k8s.io',
+      })
     ).json;
     expect(spec).toMatchObject({ groupPriorityMinimum: 15_800, versionPriority: 9 });
     await asked.client.resource(storageVersionMigrations).list();
@@ -92,8 +108,12 @@ describe('a server', () => {
     await asked.server.stop();
     // What told others of it goes with it.
     const again = await startTestServer({ storage });
-    const services = (await send(again.server, { path: '/apis/apiregistration.k8s.io/v1/apiservices' })).json.items;
-    expect(services.map(({ metadata }) => metadata.name)).not.toContain('v1beta1.storagemigration.k8s.io');
+    const services = (
+      await send(again.server, { path: '/apis/apiregistration.k8s.io/v1/apiservices' })
+    ).json.items;
+    expect(services.map(({ metadata }) => metadata.name)).not.toContain(
+      'v1beta1.storagemigration.k8s.io',
+    );
     expect(services.map(({ metadata }) => metadata.name)).toContain('v1.apps');
     await again.stop();
   });
@@ -105,8 +125,13 @@ describe('a server', () => {
       'apiregistration.k8s.io/v1',
       'rbac.authorization.k8s.io/v1',
     ];
-    const t = await startTestServer({ runtimeConfig: Object.fromEntries(off.map((key) => [key, 'false'])) });
-    for (const path of ['scheduling.k8s.io/v1/priorityclasses', 'rbac.authorization.k8s.io/v1/clusterroles']) {
+    const t = await startTestServer({
+      runtimeConfig: Object.fromEntries(off.map((key) => [key, 'false'])),
+    });
+    for (const path of [
+      'scheduling.k8s.io/v1/priorityclasses',
+      'rbac.authorization.k8s.io/v1/clusterroles',
+    ]) {
       expect((await send(t.server, { path: `/apis/${path}` })).code).toBe(404);
     }
     expect((await send(t.server, { path: '/api/v1/namespaces' })).json.items).toHaveLength(4);

@@ -31,7 +31,10 @@ const BOOLEANS: Readonly<Record<string, boolean>> = Object.fromEntries([
 ]);
 
 /** Those of `resources` that are to be served. Throws RuntimeConfigError, also for what is to be served and is not there. */
-export function servedUnder<T extends Served>(resources: readonly T[], config: RuntimeConfig): readonly T[] {
+export function servedUnder<T extends Served>(
+  resources: readonly T[],
+  config: RuntimeConfig,
+): readonly T[] {
   const keys = Object.keys(config);
   if (keys.length === 1 && config['api/all'] === 'false') {
     throw new RuntimeConfigError('invalid runtime-config with only api/all=false');
@@ -39,9 +42,11 @@ export function servedUnder<T extends Served>(resources: readonly T[], config: R
   const levels = LEVELS.flatMap(([key, pattern]) => {
     const value = config[key];
     if (value === undefined) return [];
-    if (value !== 'true' && value !== 'false') throw new RuntimeConfigError(`invalid value ${key}=${value}`);
+    if (value !== 'true' && value !== 'false')
+      throw new RuntimeConfigError(`invalid value ${key}=${value}`);
     const concerned = resources.some(({ type }) => pattern.test(type.version));
-    if (value === 'true' && !concerned) throw new RuntimeConfigError(`${key}=true: this server has no such versions`);
+    if (value === 'true' && !concerned)
+      throw new RuntimeConfigError(`${key}=true: this server has no such versions`);
     return [{ pattern, on: value === 'true' }];
   });
   const versions = new Map<string, boolean>();
@@ -60,7 +65,8 @@ export function servedUnder<T extends Served>(resources: readonly T[], config: R
     else single.set(path, on);
   }
   return resources.filter(({ type: { group, version, resource } }) => {
-    const byLevel = levels.findLast(({ pattern }) => pattern.test(version))?.on ?? STABLE.test(version);
+    const byLevel =
+      levels.findLast(({ pattern }) => pattern.test(version))?.on ?? STABLE.test(version);
     const groupVersion = `${group}/${version}`;
     return single.get(`${groupVersion}/${resource}`) ?? versions.get(groupVersion) ?? byLevel;
   });
@@ -102,6 +108,8 @@ function check(
     );
   }
   if (resource !== undefined && !ofVersion.some(({ type }) => type.resource === resource)) {
-    throw new RuntimeConfigError(`${key}=true: this server has no resource ${resource} in ${groupVersion}`);
+    throw new RuntimeConfigError(
+      `${key}=true: this server has no resource ${resource} in ${groupVersion}`,
+    );
   }
 }

@@ -83,7 +83,10 @@ export class ServerHealth {
     const readiness: HealthCheck = { name: 'etcd-readiness', check: storage };
     const informers: HealthCheck = {
       name: 'informer-sync',
-      check: () => hooks.find(({ name }) => name === 'poststarthook/generic-apiserver-start-informers')?.check(),
+      check: () =>
+        hooks
+          .find(({ name }) => name === 'poststarthook/generic-apiserver-start-informers')
+          ?.check(),
     };
     const shutdown: HealthCheck = {
       name: 'shutdown',

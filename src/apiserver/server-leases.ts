@@ -29,12 +29,16 @@ export class ServerLeases {
     await this.#storage.guaranteedUpdate(this.#key, (current) => {
       // Another value each time, since a write of the same is none.
       const before =
-        current === undefined ? undefined : decodeFromStorage<Endpoints>(current.value, current.modRevision);
+        current === undefined
+          ? undefined
+          : decodeFromStorage<Endpoints>(current.value, current.modRevision);
       const object = {
         kind: 'Endpoints',
         apiVersion: 'v1',
         metadata: { generation: (before?.metadata.generation ?? 0) + 1 },
-        subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+        subsets: [
+          { addresses: [{ ip: address }], ports: [{ name: 'https', port, protocol: 'TCP' }] },
+        ],
       };
       return { action: 'put', value: encodeForStorage(object), ttlMs: LIFETIME_MS };
     });

@@ -27,7 +27,10 @@ export class ServerMetrics {
   readonly admission = new AdmissionMetrics();
   readonly cel: CelMetrics;
   readonly conversions: ConversionMetrics;
-  readonly policies = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
+  readonly policies = {
+    validating: new PolicyMetrics('validating'),
+    mutating: new PolicyMetrics('mutating'),
+  };
   readonly webhooks = new WebhookMetrics();
   readonly webhookCertificates = new CertificateMetrics('apiserver_webhooks');
   readonly podSecurity: PodSecurityMetrics;
@@ -47,7 +50,8 @@ export class ServerMetrics {
       () => this.storage.text(),
       () => this.admission.text() + this.webhooks.text() + this.webhookCertificates.text(),
       () => this.cel.text() + this.conversions.text(),
-      () => this.policies.mutating.text() + this.policies.validating.text() + this.podSecurity.text(),
+      () =>
+        this.policies.mutating.text() + this.policies.validating.text() + this.podSecurity.text(),
     ];
   }
 }

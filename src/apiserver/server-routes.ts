@@ -11,7 +11,12 @@ import { createDiscovery } from './discovery/index.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import { metricsRoute, slisRoute } from './metrics.ts';
 import { createOpenApi } from './openapi/index.ts';
-import { isDiscoverable, JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdRoutes } from './openid-routes.ts';
+import {
+  isDiscoverable,
+  JWKS_PATH,
+  OPENID_CONFIGURATION_PATH,
+  openIdRoutes,
+} from './openid-routes.ts';
 import { HEALTH_PATHS, type ServerHealth } from './server-health.ts';
 import type { ServerMetrics } from './server-metrics.ts';
 import { flagzRoute, healthRoute, statuszRoute } from './status-routes.ts';
@@ -36,14 +41,34 @@ export interface ServerRoutesConfig extends Pick<
 }
 
 export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRoute[] {
-  const { catalog, scheme, version, clock, logger, flags, health, metrics, externalAddress, aggregator } = config;
+  const {
+    catalog,
+    scheme,
+    version,
+    clock,
+    logger,
+    flags,
+    health,
+    metrics,
+    externalAddress,
+    aggregator,
+  } = config;
   const slis = new HealthSlis();
   const ofHealth = HEALTH_PATHS.map((path) =>
-    healthRoute({ path, checks: () => health.checks(path), logger, slis, metrics: metrics.requests }),
+    healthRoute({
+      path,
+      checks: () => health.checks(path),
+      logger,
+      slis,
+      metrics: metrics.requests,
+    }),
   );
   const ofIssuer = issuerRoutes(config);
   const otherPaths = [
-    ...HEALTH_PATHS.flatMap((path) => [path, ...health.checks(path).map(({ name }) => `${path}/${name}`)]),
+    ...HEALTH_PATHS.flatMap((path) => [
+      path,
+      ...health.checks(path).map(({ name }) => `${path}/${name}`),
+    ]),
     '/metrics',
     '/metrics/slis',
     '/openapi/v2',
@@ -60,7 +85,13 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
     slisRoute(slis),
     ...ofIssuer,
     statuszRoute(
-      { component: COMPONENT, clock, startedAt: clock.now(), version: build, paths: () => otherPaths },
+      {
+        component: COMPONENT,
+        clock,
+        startedAt: clock.now(),
+        version: build,
+        paths: () => otherPaths,
+      },
       metrics.requests,
     ),
     ...(flags === undefined ? [] : [flagzRoute(COMPONENT, flags, metrics.requests)]),
@@ -69,7 +100,11 @@ export function createRoutes(config: ServerRoutesConfig): readonly NonResourceRo
     createOpenApi({ catalog, scheme, version, remote: aggregator.openApi }),
     metricsRoute({
       build,
-      parts: [...metrics.texts, () => aggregator.metricsText(), () => config.otherMetrics?.() ?? ''],
+      parts: [
+        ...metrics.texts,
+        () => aggregator.metricsText(),
+        () => config.otherMetrics?.() ?? '',
+      ],
     }),
   ];
 }

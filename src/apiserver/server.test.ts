@@ -37,7 +37,9 @@ describe('ApiServer, in-process', () => {
     });
     expect(await client.get('a')).toEqual(created);
     const updated = await client.update({ ...created, data: { k: 'w' } });
-    expect(Number(updated.metadata.resourceVersion)).toBeGreaterThan(Number(created.metadata.resourceVersion));
+    expect(Number(updated.metadata.resourceVersion)).toBeGreaterThan(
+      Number(created.metadata.resourceVersion),
+    );
     expect((await client.list()).items).toEqual([updated]);
     await client.delete('a');
     for await (const event of watch) {

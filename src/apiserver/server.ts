@@ -101,7 +101,14 @@ export class ApiServer {
 
   /** Throws RuntimeConfigError, UnknownAdmissionPluginError, and TypeError for keys of accounts. */
   constructor(config: ApiServerConfig) {
-    const { clock, logger, random, storage, version = DEFAULT_VERSION, scheme = newDefaultScheme() } = config;
+    const {
+      clock,
+      logger,
+      random,
+      storage,
+      version = DEFAULT_VERSION,
+      scheme = newDefaultScheme(),
+    } = config;
     const { catalog } = this;
     this.#config = config;
     const metrics = new ServerMetrics({ clock, logger, storage, version });
@@ -114,7 +121,10 @@ export class ApiServer {
       certificateMetrics: metrics.webhookCertificates,
     });
     this.#loopback = createClient(
-      createInProcessTransport({ handler: this.inProcess(API_SERVER_USER), userAgent: 'kube-apiserver' }),
+      createInProcessTransport({
+        handler: this.inProcess(API_SERVER_USER),
+        userAgent: 'kube-apiserver',
+      }),
     );
     this.#health = new ServerHealth({ storage, isStopping: () => this.#stopped });
 
@@ -126,7 +136,10 @@ export class ApiServer {
         roles: this.#roles,
         nodeGraph: this.#nodeGraph.graph,
       });
-    const authentication = createAuthentication(config, { objects: this.#objects, loopback: this.#loopback });
+    const authentication = createAuthentication(config, {
+      objects: this.#objects,
+      loopback: this.#loopback,
+    });
 
     this.#serviceAllocators = makeServiceAllocators({
       client: this.#loopback,
@@ -210,9 +223,21 @@ export class ApiServer {
     );
   }
 
-  #installBuiltInKinds(metrics: ServerMetrics, authorizer: Authorizer, authentication: Authentication): void {
-    const { storage, clock, random, logger, nodeConnector, componentHealth, eventTtlMs, detectMutations } =
-      this.#config;
+  #installBuiltInKinds(
+    metrics: ServerMetrics,
+    authorizer: Authorizer,
+    authentication: Authentication,
+  ): void {
+    const {
+      storage,
+      clock,
+      random,
+      logger,
+      nodeConnector,
+      componentHealth,
+      eventTtlMs,
+      detectMutations,
+    } = this.#config;
     const kinds = buildRegistry({
       storage,
       storageMetrics: metrics.storage,
@@ -238,7 +263,8 @@ export class ApiServer {
   }
 
   #createAdmission(scheme: Scheme, metrics: ServerMetrics, authorizer: Authorizer): AdmissionChain {
-    const { clock, random, logger, podSecurity, serviceAccounts, defaultTolerationSeconds } = this.#config;
+    const { clock, random, logger, podSecurity, serviceAccounts, defaultTolerationSeconds } =
+      this.#config;
     const { find, findAll, appears, updateStatus } = this.#objects;
     const plugins = defaultAdmissionPlugins(
       {
@@ -292,30 +318,52 @@ export class ApiServer {
     health.finish('start-apiserver-admission-initializer', 'storage-readiness');
     // The conditions depend on what is installed.
     await this.#definitions.start([this.#customResources, this.#conditions]);
-    health.finish('start-apiextensions-informers', 'start-apiextensions-controllers', 'crd-informer-synced');
+    health.finish(
+      'start-apiextensions-informers',
+      'start-apiextensions-controllers',
+      'crd-informer-synced',
+    );
     const writes = new StartWrites({ hasWebhooks: () => this.#hasWebhooks(), clock, logger });
     this.#startWrites = writes;
     await writes.attempt('addresses of services', () => repair.begin());
-    health.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
+    health.finish(
+      'start-service-ip-repair-controllers',
+      'start-kubernetes-service-cidr-controller',
+    );
     await createBootstrapObjects({ client, catalog: this.catalog, serviceIp, port, clock, writes });
     await this.#aggregator.start();
     await writes.attempt('API services', () => this.#aggregator.registerLocal());
-    health.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
+    health.finish(
+      'start-system-namespaces-controller',
+      'scheduling/bootstrap-system-priority-classes',
+    );
     health.finish('priority-and-fairness-config-producer', ...AGGREGATION_HOOKS);
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await writes.attempt('roles', () => keepBootstrapPolicy(client, this.catalog.snapshot()));
     health.finish('rbac/bootstrap-roles');
     if (this.#config.serviceAccounts !== undefined) {
-      await writes.attempt('the ConfigMap of token tracking', () => keepTokenTracking(client, clock));
+      await writes.attempt('the ConfigMap of token tracking', () =>
+        keepTokenTracking(client, clock),
+      );
     }
     health.finish('start-legacy-token-tracking-controller');
-    if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
+    if (this.#config.authorizer === undefined)
+      await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
     health.finish('generic-apiserver-start-informers');
-    const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
+    const address =
+      this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
     if (this.#port !== undefined && address !== undefined) {
       const { storage, sharesStorage: shared = false } = this.#config;
-      this.#ownEndpoints = new OwnEndpoints({ client, storage, clock, logger, address, port, shared });
+      this.#ownEndpoints = new OwnEndpoints({
+        client,
+        storage,
+        clock,
+        logger,
+        address,
+        port,
+        shared,
+      });
       await this.#ownEndpoints.join();
     }
     health.finish('bootstrap-controller');
@@ -334,8 +382,8 @@ export class ApiServer {
   /** Reports whether an admission webhook is configured. */
   async #hasWebhooks(): Promise<boolean> {
     const group = 'admissionregistration.k8s.io';
-    const lists = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].map(async (resource) =>
-      this.#objects.findAll(group, resource, ''),
+    const lists = ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'].map(
+      async (resource) => this.#objects.findAll(group, resource, ''),
     );
     return (await Promise.all(lists)).some((list) => list.length > 0);
   }
@@ -362,7 +410,10 @@ export class ApiServer {
     this.#port = await listener.start();
     this.#listener = listener;
     const host = bindAddress === '0.0.0.0' || bindAddress === '::' ? '127.0.0.1' : bindAddress;
-    return { port: this.#port, url: `https://${host.includes(':') ? `[${host}]` : host}:${this.#port}` };
+    return {
+      port: this.#port,
+      url: `https://${host.includes(':') ? `[${host}]` : host}:${this.#port}`,
+    };
   }
 
   /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
@@ -393,7 +444,8 @@ export class ApiServer {
       } finally {
         this.#inProcess.delete(request);
       }
-      if (response.body.kind === 'taken') throw new Error('an upgraded connection cannot be answered in-process');
+      if (response.body.kind === 'taken')
+        throw new Error('an upgraded connection cannot be answered in-process');
       return { code: response.code, body: response.body };
     };
   }
@@ -423,7 +475,11 @@ export class ApiServer {
     for (const callback of this.#onStop) callback();
     this.#webhooks.close();
     this.catalog.close();
-    for (const request of [...this.#inProcess, ...(this.#local?.requests ?? []), ...(this.#listener?.requests ?? [])]) {
+    for (const request of [
+      ...this.#inProcess,
+      ...(this.#local?.requests ?? []),
+      ...(this.#listener?.requests ?? []),
+    ]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
     const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () =>

@@ -9,7 +9,8 @@ import { startTestServer } from './testing/server.ts';
 import type { TestServer } from './testing/server.ts';
 
 const portOf = async (t: TestServer): Promise<unknown> =>
-  (await t.client.resource(services).namespace('default').get('kubernetes')).spec.ports?.[0]?.targetPort;
+  (await t.client.resource(services).namespace('default').get('kubernetes')).spec.ports?.[0]
+    ?.targetPort;
 
 test('it starts on another port, and writes the Service once it can', async () => {
   const before = await startTestServer({ clock: systemClock, port: 6443 });

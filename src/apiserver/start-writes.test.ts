@@ -19,7 +19,9 @@ test('the server starts on another port, and writes what it could not once the w
     get: (target, name) => {
       if (name === 'close') return () => Promise.resolve();
       const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
+      return typeof value === 'function'
+        ? (value as (...args: unknown[]) => unknown).bind(target)
+        : value;
     },
   });
   const first = await startTestServer({ clock, storage: keep, port: 6443 });
@@ -40,7 +42,8 @@ test('the server starts on another port, and writes what it could not once the w
   await first.stop();
   const second = await startTestServer({ clock, storage: keep, port: 7443 });
   const inDefault = second.client.resource(services).namespace('default');
-  const targetPort = async (): Promise<unknown> => (await inDefault.get('kubernetes')).spec.ports?.[0]?.targetPort;
+  const targetPort = async (): Promise<unknown> =>
+    (await inDefault.get('kubernetes')).spec.ports?.[0]?.targetPort;
   const hasRole = () =>
     second.client
       .resource(clusterRoles)

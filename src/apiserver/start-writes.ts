@@ -49,7 +49,10 @@ export class StartWrites {
       logger.warn('API server: a write at the start is slow, going on without it', { write: name });
     } catch (err) {
       if (!isByWebhook(err)) throw err;
-      logger.warn('API server: an admission webhook rejects a write at the start, will retry', { write: name, err });
+      logger.warn('API server: an admission webhook rejects a write at the start, will retry', {
+        write: name,
+        err,
+      });
     } finally {
       waiting.abort();
     }
@@ -72,7 +75,10 @@ export class StartWrites {
         this.#pending.delete(name);
         return;
       } catch (err) {
-        logger.debug('API server: a write of the start failed, will retry', { write: name, reason: errorMessage(err) });
+        logger.debug('API server: a write of the start failed, will retry', {
+          write: name,
+          reason: errorMessage(err),
+        });
       }
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);
       if (signal.aborted) return;

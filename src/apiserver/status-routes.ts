@@ -24,7 +24,13 @@ export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResou
   const endpoint = new HealthEndpoint(config);
   const { path } = config;
   // As upstream: the path itself is counted, single checks are not.
-  const counted = metrics.endpoint({ group: '', version: '', resource: '', subresource: path, component: '' });
+  const counted = metrics.endpoint({
+    group: '',
+    version: '',
+    resource: '',
+    subresource: path,
+    component: '',
+  });
   return {
     handles: (requested) => endpoint.handles(requested),
     metricsOf: (requested) => (requested === path ? counted : undefined),
@@ -57,7 +63,13 @@ function zpageRoute(
   metrics: RequestMetrics,
   page: (request: ApiRequest) => Promise<TextResponse>,
 ): NonResourceRoute {
-  const counted = metrics.endpoint({ group: '', version: '', resource, subresource: '', component });
+  const counted = metrics.endpoint({
+    group: '',
+    version: '',
+    resource,
+    subresource: '',
+    component,
+  });
   return {
     handles: (path) => path === `/${resource}`,
     metricsOf: () => counted,
@@ -66,10 +78,18 @@ function zpageRoute(
 }
 
 function asResponse({ code, contentType, text, headers }: TextResponse): ApiResponse {
-  return { code, body: { kind: 'text', contentType, text }, ...(headers !== undefined && { headers }) };
+  return {
+    code,
+    body: { kind: 'text', contentType, text },
+    ...(headers !== undefined && { headers }),
+  };
 }
 
 /** Upstream's answer for paths that are not served. */
 export function notFound(): ApiResponse {
-  return { code: 404, headers: NOSNIFF, body: { kind: 'text', contentType: TEXT, text: '404 page not found\n' } };
+  return {
+    code: 404,
+    headers: NOSNIFF,
+    body: { kind: 'text', contentType: TEXT, text: '404 page not found\n' },
+  };
 }

@@ -18,7 +18,11 @@ export function versionRoute(gitVersion: string): NonResourceRoute {
     handle: async (request) => {
       // Indented for everybody, and in no other form.
       if (!acceptsType(request, JSON_TYPE)) throw apierrors.noRepresentation([JSON_TYPE]);
-      return { code: 200, body: { kind: 'object', object }, format: { mediaType: JSON_TYPE, pretty: true } };
+      return {
+        code: 200,
+        body: { kind: 'object', object },
+        format: { mediaType: JSON_TYPE, pretty: true },
+      };
     },
   };
 }

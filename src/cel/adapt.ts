@@ -48,7 +48,9 @@ function makeAdapter(type: Type): Adapter {
     case 'int':
       return scalar((raw) => (typeof raw === 'bigint' ? normalizeInt(raw) : adaptDynamic(raw)));
     case 'uint':
-      return scalar((raw) => (typeof raw === 'number' || typeof raw === 'bigint' ? Uint.checked(BigInt(raw)) : raw));
+      return scalar((raw) =>
+        typeof raw === 'number' || typeof raw === 'bigint' ? Uint.checked(BigInt(raw)) : raw,
+      );
     case 'bytes':
       return text((raw) => Uint8Array.from(Buffer.from(raw, 'base64')));
     case 'timestamp':
@@ -62,7 +64,8 @@ function makeAdapter(type: Type): Adapter {
     case 'map':
       return mapAdapter(type);
     case 'object':
-      if (type.unstructured === true) return scalar((raw) => new UnstructuredObject(mapOrThrow(raw), type));
+      if (type.unstructured === true)
+        return scalar((raw) => new UnstructuredObject(mapOrThrow(raw), type));
       return scalar((raw) => (isPlainObject(raw) ? new AdaptedObject(raw, type) : raw));
     default:
       return asIs;
@@ -85,7 +88,9 @@ function listAdapter({ element, setBy, strict }: ListType): Adapter {
 
 function mapAdapter({ value, strict }: MapType): Adapter {
   const adapt = adapterOf(value);
-  return scalar((raw) => (strict === true || isPlainObject(raw) ? new AdaptedMap(mapOrThrow(raw), adapt) : raw));
+  return scalar((raw) =>
+    strict === true || isPlainObject(raw) ? new AdaptedMap(mapOrThrow(raw), adapt) : raw,
+  );
 }
 
 function mapOrThrow(raw: unknown): Readonly<Record<string, unknown>> {
@@ -93,7 +98,8 @@ function mapOrThrow(raw: unknown): Readonly<Record<string, unknown>> {
   return raw;
 }
 
-const text = (parse: (text: string) => Value): Adapter => scalar((raw) => (typeof raw === 'string' ? parse(raw) : raw));
+const text = (parse: (text: string) => Value): Adapter =>
+  scalar((raw) => (typeof raw === 'string' ? parse(raw) : raw));
 
 /** `open`: types that are being looked at, taken as plain while they are. */
 function isPlain(type: Type, open: Set<string>): boolean {
@@ -121,7 +127,9 @@ function isPlain(type: Type, open: Set<string>): boolean {
       open.add(type.name);
       return names.every((name) => {
         const field = type.field(name) as FieldType;
-        return field.default === undefined && field.property === undefined && isPlain(field.type, open);
+        return (
+          field.default === undefined && field.property === undefined && isPlain(field.type, open)
+        );
       });
     }
     default:
@@ -197,7 +205,8 @@ class AdaptedObject extends AbstractMap {
     const field = this.#type.field(key);
     if (field === undefined) return undefined;
     const property = field.property ?? key;
-    if (!Object.hasOwn(this.#raw, property) || this.#raw[property] === undefined) return field.default;
+    if (!Object.hasOwn(this.#raw, property) || this.#raw[property] === undefined)
+      return field.default;
     return adapterOf(field.type)(this.#raw[property]);
   }
 
@@ -289,6 +298,7 @@ export function toJson(value: Value, limit: WorkLimit = new WorkLimit()): unknow
     }
     return Object.fromEntries(entries);
   }
-  if (value instanceof CelObject) throw evaluationError(`a value of type ${value.type.kind} has no JSON`);
+  if (value instanceof CelObject)
+    throw evaluationError(`a value of type ${value.type.kind} has no JSON`);
   return value;
 }

@@ -1,5 +1,14 @@
 // Expressions made at random, and another evaluator of the same language: both must say the same, or both that it is an error.
-import { celEnv, celUint, isCelError, isCelList, isCelMap, isCelUint, parse, plan } from '@bufbuild/cel';
+import {
+  celEnv,
+  celUint,
+  isCelError,
+  isCelList,
+  isCelMap,
+  isCelUint,
+  parse,
+  plan,
+} from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -35,9 +44,14 @@ const { expression } = fc.letrec<
   const fill = (template: string, ...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
     fc
       .tuple(...parts)
-      .map((filled) => template.split('§').reduce((text, rest, index) => text + String(filled[index - 1]) + rest));
+      .map((filled) =>
+        template.split('§').reduce((text, rest, index) => text + String(filled[index - 1]) + rest),
+      );
   const { int, uint, double, bool, string, list, map } = Object.fromEntries(
-    ['int', 'uint', 'double', 'bool', 'string', 'list', 'map'].map((name) => [name, tie(name as 'int')]),
+    ['int', 'uint', 'double', 'bool', 'string', 'list', 'map'].map((name) => [
+      name,
+      tie(name as 'int'),
+    ]),
   ) as Record<'int' | 'uint' | 'double' | 'bool' | 'string' | 'list' | 'map', fc.Arbitrary<string>>;
   const any = fc.oneof(int, uint, double, bool, string, list, map);
   const arithmetic = fc.constantFrom('+', '-', '*', '/');
@@ -75,7 +89,16 @@ const { expression } = fc.letrec<
       fill('uint(§)', fc.oneof(int, double)),
     ),
     double: either(
-      fc.constantFrom('d', '0.0', '-0.0', '1.5', '-2.25', '1e300', '9007199254740993.0', '9223372036854775808.0'),
+      fc.constantFrom(
+        'd',
+        '0.0',
+        '-0.0',
+        '1.5',
+        '-2.25',
+        '1e300',
+        '9007199254740993.0',
+        '9223372036854775808.0',
+      ),
       fill('(§ § §)', double, arithmetic, double),
       fill('double(§)', fc.oneof(int, uint)),
       fill('-(§)', double),
@@ -90,7 +113,12 @@ const { expression } = fc.letrec<
       fill('(§ § §)', uint, comparison, uint),
       fill('(§ § §)', string, comparison, string),
       fill('(dyn(§) == dyn(§))', any, any),
-      fill('(dyn(§) § dyn(§))', fc.oneof(int, uint, double), comparison, fc.oneof(int, uint, double)),
+      fill(
+        '(dyn(§) § dyn(§))',
+        fc.oneof(int, uint, double),
+        comparison,
+        fc.oneof(int, uint, double),
+      ),
       fill('(§ == §)', list, list),
       fill('(§ == §)', map, map),
       fill('(§ in §)', int, list),
@@ -124,7 +152,15 @@ const { expression } = fc.letrec<
   };
 });
 
-const VALUES = { i: 5, u: new Uint(7n), d: new Double(2.5), b: true, s: 'cab', l: [3, 0, 5], m: { a: 1, cab: 2 } };
+const VALUES = {
+  i: 5,
+  u: new Uint(7n),
+  d: new Double(2.5),
+  b: true,
+  s: 'cab',
+  l: [3, 0, 5],
+  m: { a: 1, cab: 2 },
+};
 const THEIRS = {
   i: 5n,
   u: celUint(7n),
@@ -145,8 +181,10 @@ function ours(value: Value): unknown {
   if (value instanceof Double) return `double ${Object.is(value.value, -0) ? 0 : value.value}`;
   if (value instanceof Timestamp || value instanceof Duration) return value.nanoseconds;
   if (isList(value)) return listItems(value).map(ours);
-  if (isPlainObject(value)) return sorted(Object.entries(value).map(([key, item]) => [ours(key), ours(item)]));
-  if (isMap(value)) return sorted([...mapKeys(value)].map((key) => [ours(key), ours(mapGet(value, key))]));
+  if (isPlainObject(value))
+    return sorted(Object.entries(value).map(([key, item]) => [ours(key), ours(item)]));
+  if (isMap(value))
+    return sorted([...mapKeys(value)].map((key) => [ours(key), ours(mapGet(value, key))]));
   return value;
 }
 
@@ -155,11 +193,13 @@ function theirs(value: unknown): unknown {
   if (typeof value === 'number') return `double ${Object.is(value, -0) ? 0 : value}`;
   if (isCelUint(value)) return `uint ${value.value}`;
   if (isCelList(value)) return [...value].map(theirs);
-  if (isCelMap(value)) return sorted([...value.entries()].map(([key, item]) => [theirs(key), theirs(item)]));
+  if (isCelMap(value))
+    return sorted([...value.entries()].map(([key, item]) => [theirs(key), theirs(item)]));
   return value;
 }
 
-const sorted = (entries: unknown[][]): unknown[][] => entries.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+const sorted = (entries: unknown[][]): unknown[][] =>
+  entries.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 
 /** It divides uints as ints. */
 const MISTAKEN = /^int overflow during divide by/;

@@ -77,12 +77,16 @@ export const doubles = {
 };
 
 export const times = {
-  addDuration: (a: Timestamp, b: Duration): Timestamp => Timestamp.checked(a.nanoseconds + b.nanoseconds, a.offset),
+  addDuration: (a: Timestamp, b: Duration): Timestamp =>
+    Timestamp.checked(a.nanoseconds + b.nanoseconds, a.offset),
   subtractDuration: (a: Timestamp, b: Duration): Timestamp =>
     Timestamp.checked(a.nanoseconds - b.nanoseconds, a.offset),
-  between: (a: Timestamp, b: Timestamp): Duration => Duration.checked(a.nanoseconds - b.nanoseconds),
-  addDurations: (a: Duration, b: Duration): Duration => Duration.checked(a.nanoseconds + b.nanoseconds),
-  subtractDurations: (a: Duration, b: Duration): Duration => Duration.checked(a.nanoseconds - b.nanoseconds),
+  between: (a: Timestamp, b: Timestamp): Duration =>
+    Duration.checked(a.nanoseconds - b.nanoseconds),
+  addDurations: (a: Duration, b: Duration): Duration =>
+    Duration.checked(a.nanoseconds + b.nanoseconds),
+  subtractDurations: (a: Duration, b: Duration): Duration =>
+    Duration.checked(a.nanoseconds - b.nanoseconds),
 };
 
 /** A double to an int, towards zero. */

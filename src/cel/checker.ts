@@ -46,7 +46,9 @@ export interface Declarations {
   readonly container: string;
   /** By its name as a container's names are tried: the innermost first. */
   lookupName(name: string): NamedValue | undefined;
-  lookupFunction(name: string): { readonly name: string; readonly overloads: readonly Overload[] } | undefined;
+  lookupFunction(
+    name: string,
+  ): { readonly name: string; readonly overloads: readonly Overload[] } | undefined;
 }
 
 export type Reference =
@@ -134,7 +136,10 @@ class Checker {
         let element: Type | undefined;
         node.elements.forEach((item, index) => {
           const type = this.check(item);
-          element = this.#join(element, node.optionalIndices.has(index) ? this.#unwrap(item, type) : type);
+          element = this.#join(
+            element,
+            node.optionalIndices.has(index) ? this.#unwrap(item, type) : type,
+          );
         });
         return list(element ?? this.substitution.freshVariable());
       }
@@ -146,7 +151,10 @@ class Checker {
           const type = this.check(entry.value);
           value = this.#join(value, entry.optional ? this.#unwrap(entry.value, type) : type);
         }
-        return map(key ?? this.substitution.freshVariable(), value ?? this.substitution.freshVariable());
+        return map(
+          key ?? this.substitution.freshVariable(),
+          value ?? this.substitution.freshVariable(),
+        );
       }
       case 'struct':
         return this.#struct(node);
@@ -156,7 +164,10 @@ class Checker {
   }
 
   #undeclared(offset: number, name: string): Type {
-    this.#report(offset, `undeclared reference to '${name}' (in container '${this.#declarations.container}')`);
+    this.#report(
+      offset,
+      `undeclared reference to '${name}' (in container '${this.#declarations.container}')`,
+    );
     return ERROR;
   }
 
@@ -245,11 +256,12 @@ class Checker {
     const fitting: Overload[] = [];
     let result: Type | undefined;
     for (const overload of overloads) {
-      if (overload.member !== member || overload.parameters.length !== argumentTypes.length) continue;
-      const [returned, ...parameters] = instantiate([overload.result, ...overload.parameters], this.substitution) as [
-        Type,
-        ...Type[],
-      ];
+      if (overload.member !== member || overload.parameters.length !== argumentTypes.length)
+        continue;
+      const [returned, ...parameters] = instantiate(
+        [overload.result, ...overload.parameters],
+        this.substitution,
+      ) as [Type, ...Type[]];
       if (!this.substitution.allAssignable(argumentTypes, parameters)) continue;
       fitting.push(overload);
       const type = this.substitution.apply(returned);
@@ -258,7 +270,9 @@ class Checker {
     }
     if (result === undefined) {
       const types = argumentTypes.map((type) => formatType(this.substitution.apply(type, true)));
-      const applied = member ? `${types[0] as string}.(${types.slice(1).join(', ')})` : `(${types.join(', ')})`;
+      const applied = member
+        ? `${types[0] as string}.(${types.slice(1).join(', ')})`
+        : `(${types.join(', ')})`;
       this.#report(node.offset, `found no matching overload for '${name}' applied to '${applied}'`);
       return ERROR;
     }
@@ -267,12 +281,20 @@ class Checker {
   }
 
   /** && and ||: what is wrong is each operand that is no boolean. */
-  #logical(node: Call, name: string, overloads: readonly Overload[], operandTypes: readonly Type[]): Type {
+  #logical(
+    node: Call,
+    name: string,
+    overloads: readonly Overload[],
+    operandTypes: readonly Type[],
+  ): Type {
     let result = BOOL;
     operandTypes.forEach((type, index) => {
       if (this.substitution.assignable(type, BOOL)) return;
       const { offset } = node.arguments[index] as Expression;
-      this.#report(offset, `expected type 'bool' but found '${formatType(this.substitution.apply(type))}'`);
+      this.#report(
+        offset,
+        `expected type 'bool' but found '${formatType(this.substitution.apply(type))}'`,
+      );
       result = ERROR;
     });
     this.references.set(node, { kind: 'function', name, overloads, qualified: true });
@@ -281,7 +303,12 @@ class Checker {
 
   #optionalSelect(node: Call): Type {
     const [operand, field] = node.arguments as [Expression, Expression];
-    const type = this.#field(node.offset, this.check(operand), (field as { value: string }).value, true);
+    const type = this.#field(
+      node.offset,
+      this.check(operand),
+      (field as { value: string }).value,
+      true,
+    );
     this.check(field);
     return this.substitution.apply(type);
   }
@@ -299,7 +326,10 @@ class Checker {
     const inner = optionalOf(actual);
     if (inner !== undefined) return inner;
     if (!isDynOrError(actual)) {
-      this.#report(item.offset, `expected type '${formatType(optional(actual))}' but found '${formatType(actual)}'`);
+      this.#report(
+        item.offset,
+        `expected type '${formatType(optional(actual))}' but found '${formatType(actual)}'`,
+      );
     }
     return actual;
   }
@@ -355,7 +385,10 @@ class Checker {
       second = ERROR;
     }
     const scope = this.#locals.length;
-    this.#locals.push({ name: node.accumulator, type: accumulator }, { name: node.variable, type: first });
+    this.#locals.push(
+      { name: node.accumulator, type: accumulator },
+      { name: node.variable, type: first },
+    );
     if (node.variable2 !== undefined) this.#locals.push({ name: node.variable2, type: second });
     this.#assert(node.condition, this.check(node.condition), BOOL);
     this.#assert(node.step, this.check(node.step), accumulator);
@@ -367,7 +400,10 @@ class Checker {
 
   #assert(node: Expression, actual: Type, expected: Type): void {
     if (this.substitution.assignable(expected, actual)) return;
-    const [wanted, got] = [formatType(this.substitution.apply(expected)), formatType(this.substitution.apply(actual))];
+    const [wanted, got] = [
+      formatType(this.substitution.apply(expected)),
+      formatType(this.substitution.apply(actual)),
+    ];
     this.#report(node.offset, `expected type '${wanted}' but found '${got}'`);
   }
 }

@@ -26,7 +26,8 @@ class ConcatList extends ListValue {
   }
 
   at(index: number): Value {
-    const [list, place] = index < this.#middle ? [this.#left, index] : [this.#right, index - this.#middle];
+    const [list, place] =
+      index < this.#middle ? [this.#left, index] : [this.#right, index - this.#middle];
     return listItem(list, place);
   }
 }

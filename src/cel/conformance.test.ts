@@ -14,13 +14,18 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
     /TestAllTypes|TestRequired|NestedEnum|GlobalEnum|proto\.(hasExt|getExt)/,
     'protobuf messages: Kubernetes has none in expressions',
   ],
-  [/google\.protobuf\.\w*(Value|Struct|Any|Empty|FieldMask)|NullValue\./, 'protobuf wrappers and JSON messages'],
+  [
+    /google\.protobuf\.\w*(Value|Struct|Any|Empty|FieldMask)|NullValue\./,
+    'protobuf wrappers and JSON messages',
+  ],
   [/^block_ext\//, 'cel.block is made by optimizers, not written'],
   [/^proto2\//, 'protobuf messages: Kubernetes has none in expressions'],
 ];
 
 function unsupported(it: ConformanceTest): string | undefined {
-  const text = [it.path, it.expr, JSON.stringify([it.typeEnv, it.bindings, it.value ?? null])].join('\n');
+  const text = [it.path, it.expr, JSON.stringify([it.typeEnv, it.bindings, it.value ?? null])].join(
+    '\n',
+  );
   return UNSUPPORTED.find(([pattern]) => pattern.test(text))?.[1];
 }
 
@@ -41,7 +46,8 @@ function environmentOf(it: ConformanceTest): Environment {
   const variables: Record<string, Type> = {};
   const functions: Record<string, readonly Overload[]> = {};
   for (const declaration of it.typeEnv as unknown as readonly Declaration[]) {
-    if (declaration.ident !== undefined) variables[declaration.name] = readType(declaration.ident.type);
+    if (declaration.ident !== undefined)
+      variables[declaration.name] = readType(declaration.ident.type);
     functions[declaration.name] = (declaration.function?.overloads ?? []).map((overload) => ({
       id: overload.overloadId,
       member: overload.isInstanceFunction === true,
@@ -54,7 +60,9 @@ function environmentOf(it: ConformanceTest): Environment {
   }
   const declared: Library = {
     name: 'test',
-    functions: Object.fromEntries(Object.entries(functions).filter(([, overloads]) => overloads.length > 0)),
+    functions: Object.fromEntries(
+      Object.entries(functions).filter(([, overloads]) => overloads.length > 0),
+    ),
   };
   return new Environment({
     variables,
@@ -68,7 +76,10 @@ function environmentOf(it: ConformanceTest): Environment {
 const same = (actual: Value, wanted: Value): boolean => {
   if (runtimeTypeName(actual) !== runtimeTypeName(wanted)) return false;
   const bothNaN =
-    actual instanceof Double && wanted instanceof Double && Number.isNaN(actual.value) && Number.isNaN(wanted.value);
+    actual instanceof Double &&
+    wanted instanceof Double &&
+    Number.isNaN(actual.value) &&
+    Number.isNaN(wanted.value);
   return bothNaN || equals(actual, wanted);
 };
 
@@ -78,11 +89,15 @@ function run(it: ConformanceTest): string | undefined {
   if (program === undefined) return it.fails ? undefined : error.message;
   if (it.deducedType !== undefined) {
     const wanted = formatType(readType(it.deducedType as Record<string, unknown>));
-    if (formatType(program.resultType) !== wanted) return `deduced ${formatType(program.resultType)}, not ${wanted}`;
+    if (formatType(program.resultType) !== wanted)
+      return `deduced ${formatType(program.resultType)}, not ${wanted}`;
   }
   if (it.checkOnly) return undefined;
   const activation = Object.fromEntries(
-    Object.entries(it.bindings).map(([name, binding]) => [name, readValue(binding.value as Record<string, unknown>)]),
+    Object.entries(it.bindings).map(([name, binding]) => [
+      name,
+      readValue(binding.value as Record<string, unknown>),
+    ]),
   );
   const result = program.evaluate(activation);
   if (it.fails) return result.error === undefined ? 'it evaluated, and should not' : undefined;

@@ -32,8 +32,18 @@ const CASES: readonly Case[] = [
   { expr: 'input', cost: 1, variables: { input: list(INT) }, input: { input: [1, 2] } },
   { expr: "input['key']", cost: 2, variables: { input: strings }, input: { input: { key: 'v' } } },
   { expr: 'input[0]', cost: 2, variables: { input: list(STRING) }, input: { input: ['v'] } },
-  { expr: 'input.single_int32', cost: 2, variables: { input: struct }, input: { input: { single_int32: 1 } } },
-  { expr: "input['ke' + 'y']", cost: 3, variables: { input: strings }, input: { input: { key: 'v' } } },
+  {
+    expr: 'input.single_int32',
+    cost: 2,
+    variables: { input: struct },
+    input: { input: { single_int32: 1 } },
+  },
+  {
+    expr: "input['ke' + 'y']",
+    cost: 3,
+    variables: { input: strings },
+    input: { input: { key: 'v' } },
+  },
   { expr: 'input[3-3]', cost: 3, variables: { input: list(STRING) }, input: { input: ['v'] } },
   // Presence costs nothing in Kubernetes, the way to it does.
   { expr: 'has(input.single_int32)', cost: 0, variables: { input: struct }, input: { input: {} } },
@@ -45,7 +55,12 @@ const CASES: readonly Case[] = [
   { expr: '{"a": 1 + 0}', cost: 31 },
   { expr: 'input.all(x, true)', cost: 2, variables: { input: list(struct) }, input: { input: [] } },
   { expr: '[1, 2, 3].all(x, true)', cost: 10 },
-  { expr: "input.matches('[0-9]')", cost: 103, variables: { input: STRING }, input: { input: TEXT_500 } },
+  {
+    expr: "input.matches('[0-9]')",
+    cost: 103,
+    variables: { input: STRING },
+    input: { input: TEXT_500 },
+  },
   { expr: "'123'.matches('[0-9]')", cost: 2 },
   { expr: 'true || false', cost: 0 },
   {

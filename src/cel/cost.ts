@@ -4,7 +4,17 @@
 import { evaluationError } from './errors.ts';
 import type { CallCost } from './declarations.ts';
 import { codePointLength } from './text.ts';
-import { isList, isMap, listItems, listSize, mapGet, mapKeys, mapSize, OpaqueValue, type Value } from './values.ts';
+import {
+  isList,
+  isMap,
+  listItems,
+  listSize,
+  mapGet,
+  mapKeys,
+  mapSize,
+  OpaqueValue,
+  type Value,
+} from './values.ts';
 import { WorkLimit } from './work-limit.ts';
 
 export const LIST_CREATE = 10;
@@ -69,7 +79,8 @@ function traversalOf(value: Value, limit: WorkLimit = new WorkLimit()): number {
   if (isList(value)) {
     for (const item of listItems(value)) cost += traversalOf(item, limit);
   } else if (isMap(value)) {
-    for (const key of mapKeys(value)) cost += traversalOf(key, limit) + traversalOf(mapGet(value, key), limit);
+    for (const key of mapKeys(value))
+      cost += traversalOf(key, limit) + traversalOf(mapGet(value, key), limit);
   } else {
     cost = 1;
   }

@@ -117,19 +117,26 @@ export function matches(type: Type, value: Value): boolean {
       return value === null || matches(type.of, value);
     case 'list':
       return (
-        isList(value) && (isDyn(type.element) || listSize(value) === 0 || matches(type.element, listItem(value, 0)))
+        isList(value) &&
+        (isDyn(type.element) || listSize(value) === 0 || matches(type.element, listItem(value, 0)))
       );
     case 'map': {
       if (!isMap(value)) return false;
-      for (const key of mapKeys(value)) return matches(type.key, key) && matches(type.value, mapGet(value, key));
+      for (const key of mapKeys(value))
+        return matches(type.key, key) && matches(type.value, mapGet(value, key));
       return true;
     }
     case 'object':
       return (
-        isMap(value) || (value instanceof CelObject && value.type.kind === 'object' && value.type.name === type.name)
+        isMap(value) ||
+        (value instanceof CelObject &&
+          value.type.kind === 'object' &&
+          value.type.name === type.name)
       );
     case 'opaque':
       if (type.name === OPTIONAL) return value instanceof Optional;
-      return value instanceof CelObject && value.type.kind === 'opaque' && value.type.name === type.name;
+      return (
+        value instanceof CelObject && value.type.kind === 'opaque' && value.type.name === type.name
+      );
   }
 }

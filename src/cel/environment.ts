@@ -10,7 +10,13 @@ import { check, type Checked, type Declarations, type NamedValue } from './check
 import type { Budget } from './cost.ts';
 import { Frame, PER_CALL_LIMIT } from './cost.ts';
 import type { Library } from './declarations.ts';
-import { CompileError, EvaluationError, Suspension, type CompileErrorReason, type Issue } from './errors.ts';
+import {
+  CompileError,
+  EvaluationError,
+  Suspension,
+  type CompileErrorReason,
+  type Issue,
+} from './errors.ts';
 import { estimateCost } from './estimate.ts';
 import type { Range } from './estimate-range.ts';
 import { checkLiterals } from './literals.ts';
@@ -79,11 +85,13 @@ export class Environment {
   constructor(config: EnvironmentConfig = {}) {
     this.#config = config;
     this.#tables = tablesOf(config.libraries ?? NO_LIBRARIES, config.crossTypeComparisons ?? true);
-    for (const [name, type] of Object.entries(config.variables ?? {})) this.#variables.set(name, { name, type });
+    for (const [name, type] of Object.entries(config.variables ?? {}))
+      this.#variables.set(name, { name, type });
     const container = config.container ?? '';
     this.#declarations = {
       container,
-      lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#lookup(candidate)),
+      lookupName: (name) =>
+        firstOf(candidates(container, name), (candidate) => this.#lookup(candidate)),
       lookupFunction: (name) =>
         firstOf(candidates(container, name), (candidate) => {
           const overloads = this.#tables.functions.get(candidate);
@@ -96,7 +104,9 @@ export class Environment {
     const known = this.#variables.get(name) ?? this.#tables.names.get(name);
     if (known !== undefined) return known;
     const type = firstOf(this.#tables.resolvers, (resolve) => resolve(name));
-    return type === undefined ? undefined : { name, type: typeOf(type), constant: { value: new TypeValue(name) } };
+    return type === undefined
+      ? undefined
+      : { name, type: typeOf(type), constant: { value: new TypeValue(name) } };
   }
 
   /** This environment and more: variables and libraries are added, the rest is replaced. */
@@ -137,11 +147,13 @@ export class Environment {
         : this.check(expression);
     if (checked.issues.length > 0) return fail(checked.issues);
     const homogeneous = this.#config.homogeneousLiterals ?? true;
-    const unreadable = options.unchecked === true ? [] : checkLiterals(expression, checked.types, homogeneous);
+    const unreadable =
+      options.unchecked === true ? [] : checkLiterals(expression, checked.types, homogeneous);
     if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
     const wrong = wrongResult(resultType, options);
-    if (wrong !== undefined) return fail([{ offset: expression.offset, message: wrong }], 'resultType');
+    if (wrong !== undefined)
+      return fail([{ offset: expression.offset, message: wrong }], 'resultType');
     const planned = plan(expression, {
       checked,
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
@@ -177,19 +189,28 @@ export class Environment {
   }
 }
 
-function wrongResult(actual: Type, { resultType, exactResult }: CompileOptions): string | undefined {
+function wrongResult(
+  actual: Type,
+  { resultType, exactResult }: CompileOptions,
+): string | undefined {
   if (resultType === undefined || (isDyn(actual) && exactResult !== true)) return undefined;
   const types = 'kind' in resultType ? [resultType] : resultType;
   if (types.some((type) => sameType(actual, type))) return undefined;
   const names = types.map(formatType);
-  return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
+  return names.length === 1
+    ? `must evaluate to ${names[0]}`
+    : `must evaluate to one of [${names.join(' ')}]`;
 }
 
 /** The names that a name may mean in a container, in the order in which they are tried. */
 function candidates(container: string, name: string): string[] {
   if (name.startsWith('.')) return [name.slice(1)];
   const found: string[] = [];
-  for (let scope = container; scope !== ''; scope = scope.slice(0, Math.max(0, scope.lastIndexOf('.')))) {
+  for (
+    let scope = container;
+    scope !== '';
+    scope = scope.slice(0, Math.max(0, scope.lastIndexOf('.')))
+  ) {
     found.push(`${scope}.${name}`);
   }
   return [...found, name];
@@ -230,7 +251,11 @@ export class Program {
     this.resultType = resultType;
     this.#plan = plan;
     this.#slots = Array.from({ length: plan.slots });
-    this.#variables = plan.variables.map(({ name, slot }) => ({ name, slot, adapt: adapterOf(typeOfVariable(name)) }));
+    this.#variables = plan.variables.map(({ name, slot }) => ({
+      name,
+      slot,
+      adapt: adapterOf(typeOfVariable(name)),
+    }));
   }
 
   /** The variables that it reads. */

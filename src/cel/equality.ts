@@ -36,8 +36,10 @@ function compareNumbers(
 ): -1 | 0 | 1 | undefined {
   const x = a instanceof Uint || a instanceof Double ? a.value : a;
   const y = b instanceof Uint || b instanceof Double ? b.value : b;
-  if (a instanceof Double) return typeof y === 'bigint' ? order(a.value, Number(y)) : order(a.value, y);
-  if (b instanceof Double) return typeof x === 'bigint' ? order(Number(x), b.value) : order(x, b.value);
+  if (a instanceof Double)
+    return typeof y === 'bigint' ? order(a.value, Number(y)) : order(a.value, y);
+  if (b instanceof Double)
+    return typeof x === 'bigint' ? order(Number(x), b.value) : order(x, b.value);
   return order(x, y);
 }
 
@@ -49,7 +51,10 @@ function order(x: number | bigint, y: number | bigint): -1 | 0 | 1 | undefined {
 }
 
 const isNumber = (value: Value): value is number | bigint | Uint | Double =>
-  typeof value === 'number' || typeof value === 'bigint' || value instanceof Double || value instanceof Uint;
+  typeof value === 'number' ||
+  typeof value === 'bigint' ||
+  value instanceof Double ||
+  value instanceof Uint;
 
 /** Throws EvaluationError if it takes too much. */
 export function equals(a: Value, b: Value, limit?: WorkLimit): boolean {
@@ -59,7 +64,8 @@ export function equals(a: Value, b: Value, limit?: WorkLimit): boolean {
     if (typeof b !== 'object' || b === null) return false;
     return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
   }
-  if (typeof b !== 'object' || b === null) return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
+  if (typeof b !== 'object' || b === null)
+    return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
   if (isList(a)) return isList(b) && listsEqual(a, b, limit ?? new WorkLimit());
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
   if (isMap(a)) return isMap(b) && mapsEqual(a, b, limit ?? new WorkLimit());
@@ -69,7 +75,11 @@ export function equals(a: Value, b: Value, limit?: WorkLimit): boolean {
 const setByOf = (list: Parameters<typeof listSize>[0]): readonly string[] | undefined =>
   list instanceof ListValue ? list.setBy : undefined;
 
-function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0], limit: WorkLimit): boolean {
+function listsEqual(
+  a: Parameters<typeof listSize>[0],
+  b: Parameters<typeof listSize>[0],
+  limit: WorkLimit,
+): boolean {
   const size = listSize(a);
   if (size !== listSize(b)) return false;
   const setBy = setByOf(a);
@@ -81,7 +91,11 @@ function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof list
   return true;
 }
 
-function mapsEqual(a: Parameters<typeof mapSize>[0], b: Parameters<typeof mapSize>[0], limit: WorkLimit): boolean {
+function mapsEqual(
+  a: Parameters<typeof mapSize>[0],
+  b: Parameters<typeof mapSize>[0],
+  limit: WorkLimit,
+): boolean {
   if (a instanceof AbstractMap && b instanceof AbstractMap && a.isEqualTo !== undefined) {
     return a.isEqualTo(b, (x, y) => {
       limit.part();
@@ -104,7 +118,9 @@ function objectsEqual(a: CelObject, b: CelObject, limit: WorkLimit | undefined):
   if (a instanceof TypeValue) return b instanceof TypeValue && a.name === b.name;
   if (a instanceof Optional) {
     if (!(b instanceof Optional)) return false;
-    return a.hasValue && b.hasValue ? equals(a.value(), b.value(), limit) : a.hasValue === b.hasValue;
+    return a.hasValue && b.hasValue
+      ? equals(a.value(), b.value(), limit)
+      : a.hasValue === b.hasValue;
   }
   if (a instanceof OpaqueValue) return a.constructor === b.constructor && a.equals(b as typeof a);
   return a === b;
@@ -115,7 +131,10 @@ export function compare(a: Value, b: Value): -1 | 0 | 1 | undefined {
   if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
   if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return a === b ? 0 : a ? 1 : -1;
-  if ((a instanceof Timestamp && b instanceof Timestamp) || (a instanceof Duration && b instanceof Duration)) {
+  if (
+    (a instanceof Timestamp && b instanceof Timestamp) ||
+    (a instanceof Duration && b instanceof Duration)
+  ) {
     return a.nanoseconds < b.nanoseconds ? -1 : a.nanoseconds > b.nanoseconds ? 1 : 0;
   }
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);

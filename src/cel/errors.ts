@@ -58,7 +58,11 @@ const MAX_SHOWN_LINE = 16_384;
  *      | 1 + x
  *      | ....^
  */
-export function formatIssues(source: string, issues: readonly Issue[], description = '<input>'): string {
+export function formatIssues(
+  source: string,
+  issues: readonly Issue[],
+  description = '<input>',
+): string {
   const sorted = issues.toSorted((a, b) => a.offset - b.offset);
   const lines = source.split('\n');
   let line = 0;
@@ -73,9 +77,15 @@ export function formatIssues(source: string, issues: readonly Issue[], descripti
       start += text.length + 1;
       line++;
     }
-    return formatIssue(`${description}:${line + 1}`, lines[line] as string, offset - start, message);
+    return formatIssue(
+      `${description}:${line + 1}`,
+      lines[line] as string,
+      offset - start,
+      message,
+    );
   });
-  if (sorted.length > MAX_ISSUES) shown.push(`${sorted.length - MAX_ISSUES} more errors were truncated`);
+  if (sorted.length > MAX_ISSUES)
+    shown.push(`${sorted.length - MAX_ISSUES} more errors were truncated`);
   return shown.join('\n');
 }
 
@@ -101,7 +111,11 @@ export class CompileError extends Error {
   readonly issues: readonly Issue[];
 
   constructor(source: string, issues: readonly Issue[], reason: CompileErrorReason = 'invalid') {
-    super(reason === 'resultType' ? issues.map(({ message }) => message).join('\n') : formatIssues(source, issues));
+    super(
+      reason === 'resultType'
+        ? issues.map(({ message }) => message).join('\n')
+        : formatIssues(source, issues),
+    );
     this.name = 'CompileError';
     this.reason = reason;
     this.issues = issues;

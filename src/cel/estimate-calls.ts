@@ -3,7 +3,17 @@
 
 import { operators, type Expression } from './ast.ts';
 import { LIST_CREATE, REGEX_FACTOR, TEXT_FACTOR } from './cost.ts';
-import { exactly, ONE, plus, scaled, times, UNBOUNDED, UNKNOWN, upTo, type Range } from './estimate-range.ts';
+import {
+  exactly,
+  ONE,
+  plus,
+  scaled,
+  times,
+  UNBOUNDED,
+  UNKNOWN,
+  upTo,
+  type Range,
+} from './estimate-range.ts';
 import type { Type } from './types.ts';
 
 /** An argument, or a receiver. */
@@ -31,7 +41,9 @@ const traversal = (size: Range): Range => scaled(size, TEXT_FACTOR);
 const fixed = (): CallEstimate => ({ cost: ONE });
 
 /** Reads its first argument, or its receiver. */
-const reads = ({ target, args }: Estimated): CallEstimate => ({ cost: traversal(sizeOf(target ?? args[0])) });
+const reads = ({ target, args }: Estimated): CallEstimate => ({
+  cost: traversal(sizeOf(target ?? args[0])),
+});
 /** And makes a text of the same size. */
 const transforms = ({ target, args }: Estimated): CallEstimate => {
   const size = sizeOf(target ?? args[0]);
@@ -61,14 +73,20 @@ function replaces({ target, args }: Estimated): CallEstimate {
       : old.max <= by.min
         ? { count: 0, kept: text.min }
         : { count: Math.ceil(text.min / old.max), kept: 0 };
-  const size = plus(times({ min: shortest.count, max: longest.count }, by), { min: shortest.kept, max: longest.kept });
+  const size = plus(times({ min: shortest.count, max: longest.count }, by), {
+    min: shortest.kept,
+    max: longest.kept,
+  });
   return { cost: scaled(text, 2 * TEXT_FACTOR), size };
 }
 
 function splits({ target, args }: Estimated): CallEstimate {
   const size = sizeOf(target);
   const limit = args[1]?.expression;
-  const max = limit?.kind === 'literal' && typeof limit.value === 'number' && limit.value >= 0 ? limit.value : size.max;
+  const max =
+    limit?.kind === 'literal' && typeof limit.value === 'number' && limit.value >= 0
+      ? limit.value
+      : size.max;
   return { cost: scaled(size, 2 * TEXT_FACTOR), size: upTo(max) };
 }
 
@@ -119,7 +137,10 @@ const each = (names: string, estimator: Estimator): [string, Estimator][] =>
 /** By the name of the function. */
 const BY_NAME: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ['check', () => ({ cost: exactly(350_000) })],
-  ...each('serviceAccount path group resource subresource namespace name allowed reason error errored', fixed),
+  ...each(
+    'serviceAccount path group resource subresource namespace name allowed reason error errored',
+    fixed,
+  ),
   ...each('fieldSelector labelSelector', selects),
   ...each('isSorted sum max min indexOf lastIndexOf', overList),
   ...each('url jsonpatch.escapeKey', transforms),
@@ -138,7 +159,10 @@ const BY_NAME: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ),
   ['containsIP', contains(exactly(0), 'cidr_contains_ip_string')],
   ['containsCIDR', contains(plus(traversal(ADDRESS_BYTES), ONE), 'cidr_contains_cidr_string')],
-  ['validate', ({ args }) => ({ cost: scaled(traversal(sizeOf(args[0])), FORMAT_REGEX * REGEX_FACTOR) })],
+  [
+    'validate',
+    ({ args }) => ({ cost: scaled(traversal(sizeOf(args[0])), FORMAT_REGEX * REGEX_FACTOR) }),
+  ],
   ['format.named', fixed],
   ...each(
     'sign asInteger isInteger asApproximateFloat isGreaterThan isLessThan compareTo add sub major minor patch',
@@ -159,7 +183,9 @@ function concatenates({ args }: Estimated): CallEstimate {
 
 const productOfArguments =
   (factor: number) =>
-  ({ args }: Estimated): CallEstimate => ({ cost: plus(ONE, scaled(times(sizeOf(args[0]), sizeOf(args[1])), factor)) });
+  ({ args }: Estimated): CallEstimate => ({
+    cost: plus(ONE, scaled(times(sizeOf(args[0]), sizeOf(args[1])), factor)),
+  });
 
 /** The call, and the list that it makes. */
 const allocates = (size: Range, factor: number): CallEstimate => ({
@@ -172,7 +198,9 @@ function writtenInt(node: EstimatedNode | undefined): number | undefined {
   const literal = node?.expression;
   if (literal?.kind !== 'literal') return undefined;
   const { value } = literal;
-  return typeof value === 'number' || typeof value === 'bigint' ? Math.max(0, Number(value)) : undefined;
+  return typeof value === 'number' || typeof value === 'bigint'
+    ? Math.max(0, Number(value))
+    : undefined;
 }
 
 const squared = (node: EstimatedNode | undefined, factor: number): CallEstimate =>
@@ -182,19 +210,33 @@ const squared = (node: EstimatedNode | undefined, factor: number): CallEstimate 
 const difference = (a: number, b: number): number => (a < b ? UNBOUNDED : a - b);
 
 const TEXTS = ['string', 'bytes'];
-const COMPARABLE = ['int', 'uint', 'double', 'bool', 'google.protobuf.Duration', 'google.protobuf.Timestamp', ...TEXTS];
+const COMPARABLE = [
+  'int',
+  'uint',
+  'double',
+  'bool',
+  'google.protobuf.Duration',
+  'google.protobuf.Timestamp',
+  ...TEXTS,
+];
 
 /** Of functions that make lists of lists. */
 const LIST_TRANSFORMS: readonly [string, Estimator][] = [
   [
     'list_slice',
     ({ target, args }) =>
-      allocates(exactly(difference(writtenInt(args[1]) ?? sizeOf(target).max, writtenInt(args[0]) ?? 0)), 1),
+      allocates(
+        exactly(difference(writtenInt(args[1]) ?? sizeOf(target).max, writtenInt(args[0]) ?? 0)),
+        1,
+      ),
   ],
   ['lists_range', ({ args }) => allocates(exactly(writtenInt(args[0]) ?? UNBOUNDED), 1)],
   ['list_reverse', ({ target }) => allocates(sizeOf(target), 1)],
   ['list_flatten', ({ target }) => allocates(sizeOf(target), 1)],
-  ['list_flatten_int', ({ target, args }) => allocates(sizeOf(target), writtenInt(args[0]) ?? UNBOUNDED)],
+  [
+    'list_flatten_int',
+    ({ target, args }) => allocates(sizeOf(target), writtenInt(args[0]) ?? UNBOUNDED),
+  ],
   ['list_distinct', ({ target }) => squared(target, 2)],
   ...COMPARABLE.flatMap((type): [string, Estimator][] => {
     const factor = TEXTS.includes(type) ? 2.1 : 2;
@@ -209,7 +251,10 @@ const LIST_TRANSFORMS: readonly [string, Estimator][] = [
 const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   [
     'string_to_bytes',
-    (call) => ({ ...reads(call), size: { min: sizeOf(call.args[0]).min, max: sizeOf(call.args[0]).max * 4 } }),
+    (call) => ({
+      ...reads(call),
+      size: { min: sizeOf(call.args[0]).min, max: sizeOf(call.args[0]).max * 4 },
+    }),
   ],
   [
     'bytes_to_string',
@@ -220,17 +265,28 @@ const BY_OVERLOAD: ReadonlyMap<string, Estimator> = new Map<string, Estimator>([
   ],
   [
     'strings_quote',
-    (call) => ({ ...reads(call), size: { min: sizeOf(call.args[0]).min + 2, max: sizeOf(call.args[0]).max * 2 + 2 } }),
+    (call) => ({
+      ...reads(call),
+      size: { min: sizeOf(call.args[0]).min + 2, max: sizeOf(call.args[0]).max * 2 + 2 },
+    }),
   ],
   ['string_format', reads],
-  ...each('starts_with_string ends_with_string', ({ args }) => ({ cost: traversal(sizeOf(args[0])) })),
+  ...each('starts_with_string ends_with_string', ({ args }) => ({
+    cost: traversal(sizeOf(args[0])),
+  })),
   ['in_list', ({ args }) => ({ cost: sizeOf(args[1]) })],
   ...each('matches matches_string', (call) => ({ cost: searches(call).cost })),
-  ['contains_string', ({ target, args }) => ({ cost: times(traversal(sizeOf(target)), traversal(sizeOf(args[0]))) })],
+  [
+    'contains_string',
+    ({ target, args }) => ({ cost: times(traversal(sizeOf(target)), traversal(sizeOf(args[0]))) }),
+  ],
   ...each('add_string add_bytes', concatenates),
   ['add_list', (call) => ({ cost: ONE, size: concatenates(call).size })],
   ...each('less_string less_equals_string greater_string greater_equals_string', compares),
-  ...each('less_bytes less_equals_bytes greater_bytes greater_equals_bytes equals not_equals', compares),
+  ...each(
+    'less_bytes less_equals_bytes greater_bytes greater_equals_bytes equals not_equals',
+    compares,
+  ),
   ...each('list_sets_contains_list list_sets_intersects_list', productOfArguments(1)),
   ['list_sets_equivalent_list', productOfArguments(2)],
   ...LIST_TRANSFORMS,

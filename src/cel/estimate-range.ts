@@ -25,7 +25,10 @@ export function plus(...ranges: readonly Range[]): Range {
   return { min: cap(min), max: cap(max) };
 }
 
-export const times = (a: Range, b: Range): Range => ({ min: cap(a.min * b.min), max: cap(a.max * b.max) });
+export const times = (a: Range, b: Range): Range => ({
+  min: cap(a.min * b.min),
+  max: cap(a.max * b.max),
+});
 
 /** Rounded up. */
 export const scaled = (range: Range, factor: number): Range => ({
@@ -33,4 +36,7 @@ export const scaled = (range: Range, factor: number): Range => ({
   max: cap(Math.ceil(range.max * factor)),
 });
 
-export const either = (a: Range, b: Range): Range => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) });
+export const either = (a: Range, b: Range): Range => ({
+  min: Math.min(a.min, b.min),
+  max: Math.max(a.max, b.max),
+});

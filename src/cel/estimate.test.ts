@@ -86,7 +86,9 @@ describe('expressions of literals', () => {
 
   test.each(CASES)('%s', (source, min, max, cost, folded = 0) => {
     expect(environment.estimateCost(source)).toEqual({ min, max });
-    expect(environment.compile(source).program?.evaluate({ authorizer })).toMatchObject({ cost: cost - folded });
+    expect(environment.compile(source).program?.evaluate({ authorizer })).toMatchObject({
+      cost: cost - folded,
+    });
   });
 });
 
@@ -100,8 +102,18 @@ describe('rules over schemas', () => {
     ['numbers', numbers(), 'self.all(x, true)', 4718591],
     ['ten numbers', numbers(10), 'self.all(x, true)', 32],
     ['texts', { type: 'array', items: { type: 'string' } }, 'self.all(x, true)', 3145727],
-    ['a map of numbers', { type: 'object', additionalProperties: { type: 'number' } }, 'self.all(x, true)', 1348169],
-    ['a map of texts', { type: 'object', additionalProperties: { type: 'string' } }, 'self.all(x, true)', 1179647],
+    [
+      'a map of numbers',
+      { type: 'object', additionalProperties: { type: 'number' } },
+      'self.all(x, true)',
+      1348169,
+    ],
+    [
+      'a map of texts',
+      { type: 'object', additionalProperties: { type: 'string' } },
+      'self.all(x, true)',
+      1179647,
+    ],
     ['a text', { type: 'string' }, "self.contains('test')", 314574],
     ['a text', { type: 'string' }, "self.matches('x')", 314574],
     ['a short text', { type: 'string', maxLength: 10 }, "self.contains('test')", 5],
@@ -152,7 +164,9 @@ test('what evaluating costs lies within what was estimated', () => {
       tie('bool').map((x) => `a.all(x, x > 2 || ${x as string})`),
       tie('bool').map((x) => `a.filter(x, ${x as string}).size() == 1`),
       tie('bool').map((x) => `a.map(x, x + 1).exists(y, ${x as string} && y < 3)`),
-      fc.tuple(tie('bool'), tie('bool')).map(([x, y]) => `(${x as string} ? ${y as string} : s.lowerAscii() < "abc")`),
+      fc
+        .tuple(tie('bool'), tie('bool'))
+        .map(([x, y]) => `(${x as string} ? ${y as string} : s.lowerAscii() < "abc")`),
     ),
   })).bool;
   fc.assert(

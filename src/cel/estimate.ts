@@ -5,7 +5,17 @@ import { operators, type Call, type Comprehension, type Expression, type Select 
 import type { Checked } from './checker.ts';
 import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from './cost.ts';
 import { estimateCall, type EstimatedNode } from './estimate-calls.ts';
-import { either, exactly, ONE, plus, times, UNKNOWN, upTo, ZERO, type Range } from './estimate-range.ts';
+import {
+  either,
+  exactly,
+  ONE,
+  plus,
+  times,
+  UNKNOWN,
+  upTo,
+  ZERO,
+  type Range,
+} from './estimate-range.ts';
 import { codePointLength } from './text.ts';
 import { DYN, optionalOf, type Type } from './types.ts';
 
@@ -68,7 +78,10 @@ class Estimator {
         return ZERO;
       case 'identifier': {
         const local = this.#local(node.name);
-        this.#declare(node, local === undefined ? (this.#root ?? this.#typeOf(node)) : local.declared);
+        this.#declare(
+          node,
+          local === undefined ? (this.#root ?? this.#typeOf(node)) : local.declared,
+        );
         return ONE;
       }
       case 'select':
@@ -103,7 +116,9 @@ class Estimator {
   #partOf(node: Expression, part: (type: Type) => Type | undefined): Declared | undefined {
     const declared = this.#declared.get(node);
     if (declared === undefined) return this.#root;
-    return declared === null ? null : (part(declared) ?? (this.#root === undefined ? undefined : null));
+    return declared === null
+      ? null
+      : (part(declared) ?? (this.#root === undefined ? undefined : null));
   }
 
   #typeOf(node: Expression): Type {
@@ -120,7 +135,8 @@ class Estimator {
   }
 
   #within<T>(locals: readonly (readonly [string, Local])[], run: () => T): T {
-    for (const [name, local] of locals) this.#locals.set(name, [...(this.#locals.get(name) ?? []), local]);
+    for (const [name, local] of locals)
+      this.#locals.set(name, [...(this.#locals.get(name) ?? []), local]);
     const result = run();
     for (const [name] of locals) this.#locals.get(name)?.pop();
     return result;
@@ -153,7 +169,8 @@ class Estimator {
       return plus(cost, ONE);
     }
     const costs = node.arguments.map((argument) => this.cost(argument));
-    if (reference?.kind !== 'function') return plus(...costs, node.function === operators.optionalSelect ? ONE : ZERO);
+    if (reference?.kind !== 'function')
+      return plus(...costs, node.function === operators.optionalSelect ? ONE : ZERO);
     const args = node.arguments.map((argument) => this.#estimated(argument));
     const isMember = node.target !== undefined && !reference.qualified;
     const target = isMember ? node.target : undefined;
@@ -164,7 +181,8 @@ class Estimator {
     for (const { id } of reference.overloads) {
       const estimate = this.#overload(node, reference.name, id, receiver, args, costs);
       total = total === undefined ? estimate.cost : either(total, estimate.cost);
-      if (estimate.size !== undefined) size = size === undefined ? estimate.size : either(size, estimate.size);
+      if (estimate.size !== undefined)
+        size = size === undefined ? estimate.size : either(size, estimate.size);
       if (id === 'index_list' || id === 'index_map') {
         const [operand] = node.arguments as [Expression];
         size = this.#entry(operand)?.value;
@@ -237,12 +255,19 @@ class Estimator {
   }
 
   #entry(node: Expression): EntrySize | undefined {
-    return this.#entries.get(node) ?? (node.kind === 'identifier' ? this.#local(node.name)?.entry : undefined);
+    return (
+      this.#entries.get(node) ??
+      (node.kind === 'identifier' ? this.#local(node.name)?.entry : undefined)
+    );
   }
 
   #setEntry(node: Expression, a: EntrySize | undefined, b: EntrySize | undefined): void {
     if (a === undefined || b === undefined) return;
-    this.#entries.set(node, { container: a.container, key: either(a.key, b.key), value: either(a.value, b.value) });
+    this.#entries.set(node, {
+      container: a.container,
+      key: either(a.key, b.key),
+      value: either(a.value, b.value),
+    });
   }
 
   #copySizes(to: Expression, from: Expression): void {
@@ -258,7 +283,9 @@ class Estimator {
 
   #bind(node: Comprehension): Range {
     const costs = [this.cost(node.range), this.cost(node.init)];
-    costs.push(this.#within([[node.accumulator, this.#localOf(node.init)]], () => this.cost(node.result)));
+    costs.push(
+      this.#within([[node.accumulator, this.#localOf(node.init)]], () => this.cost(node.result)),
+    );
     this.#copySizes(node, node.result);
     return plus(...costs);
   }

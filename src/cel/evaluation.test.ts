@@ -78,22 +78,38 @@ describe('values of declared types', () => {
   });
 
   test('that are not of their type are errors where they are used', () => {
-    expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: 'x' } })).toBe('error: no such overload');
-    expect(evaluate('thing.made.getHours()', { thing: type }, { thing: { made: 'soon' } })).toContain(
-      'error: type conversion error',
+    expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: 'x' } })).toBe(
+      'error: no such overload',
     );
-    expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: null } })).toBe('error: no such overload');
-    expect(evaluate('thing.ratio', { thing: type }, { thing: {} })).toBe('error: no such key: ratio');
+    expect(
+      evaluate('thing.made.getHours()', { thing: type }, { thing: { made: 'soon' } }),
+    ).toContain('error: type conversion error');
+    expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: null } })).toBe(
+      'error: no such overload',
+    );
+    expect(evaluate('thing.ratio', { thing: type }, { thing: {} })).toBe(
+      'error: no such key: ratio',
+    );
     expect(evaluate('thing.ratio', { thing: type }, {})).toBe('error: no such attribute(s): thing');
     expect(evaluate('thing.nothing', { thing: type }, {})).toContain("undefined field 'nothing'");
   });
 
   test('become JSON again', () => {
-    const made = evaluate('{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}', { thing: type }, { thing });
+    const made = evaluate(
+      '{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}',
+      { thing: type },
+      { thing },
+    );
     expect(made).toContain("expected type 'list(double)' but found 'uint'");
     const environment = new Environment({ variables: { thing: type }, homogeneousLiterals: false });
-    const { program } = environment.compile('{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}');
-    expect(toJson(program?.evaluate({ thing }).value)).toEqual({ a: [2, 1.5], b: 3, c: { d: null } });
+    const { program } = environment.compile(
+      '{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}',
+    );
+    expect(toJson(program?.evaluate({ thing }).value)).toEqual({
+      a: [2, 1.5],
+      b: 3,
+      c: { d: null },
+    });
     expect(() => toJson(new Double(1))).not.toThrow();
     expect(toJson(new Uint(5n))).toBe(5);
   });
@@ -131,18 +147,26 @@ describe('a map of one’s own', () => {
     device: {
       driver: 'gpu.example.com',
       attributes: new Domains({ 'gpu.example.com': { model: 'a100', index: 2 } }),
-      capacity: new Domains({ 'gpu.example.com': { memory: new QuantityValue(parseQuantity('80Gi')) } }),
+      capacity: new Domains({
+        'gpu.example.com': { memory: new QuantityValue(parseQuantity('80Gi')) },
+      }),
     },
   };
 
   test.each<[string, Value]>([
-    ['device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"', true],
+    [
+      'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"',
+      true,
+    ],
     ['device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0', true],
     ['has(device.attributes["other"].model)', false],
     ['device.attributes["gpu.example.com"].index + 1 == 3', true],
     ['device.attributes["other"].model == "x"', 'error: no such key: model'],
     ['device.attributes["other"].model == "x" || true', true],
-    ['cel.bind(gpu, device.attributes["gpu.example.com"], gpu.model)', "undeclared reference to 'cel'"],
+    [
+      'cel.bind(gpu, device.attributes["gpu.example.com"], gpu.model)',
+      "undeclared reference to 'cel'",
+    ],
   ])('%s', (source, result) => {
     const actual = evaluate(source, { device }, values);
     if (typeof result === 'string' && !result.startsWith('error')) expect(actual).toContain(result);
@@ -191,18 +215,23 @@ test('variables that are made when they are asked for', () => {
 
 describe('compile', () => {
   const compile = (source: string, options = {}, config: EnvironmentConfig = {}) =>
-    new Environment({ variables: { object: DYN, x: INT }, libraries: kubernetesLibraries, ...config }).compile(
-      source,
-      options,
-    );
+    new Environment({
+      variables: { object: DYN, x: INT },
+      libraries: kubernetesLibraries,
+      ...config,
+    }).compile(source, options);
 
   test('tells what an expression must evaluate to', () => {
     expect(compile('x', { resultType: BOOL }).error).toMatchObject({
       message: 'must evaluate to bool',
       reason: 'resultType',
     });
-    expect(compile('x', { resultType: [STRING, BOOL] }).error?.message).toBe('must evaluate to one of [string bool]');
-    expect(compile('object.x', { resultType: BOOL, exactResult: true }).error?.message).toBe('must evaluate to bool');
+    expect(compile('x', { resultType: [STRING, BOOL] }).error?.message).toBe(
+      'must evaluate to one of [string bool]',
+    );
+    expect(compile('object.x', { resultType: BOOL, exactResult: true }).error?.message).toBe(
+      'must evaluate to bool',
+    );
     expect(compile('object.x', { resultType: BOOL }).error).toBeUndefined();
     expect(compile('x > 1', { resultType: BOOL }).program?.resultType).toEqual(BOOL);
   });
@@ -240,7 +269,9 @@ describe('compile', () => {
       { offset: 9, message: 'invalid duration argument' },
     ]);
     expect(compile("timestamp('2026') == timestamp('2026')").error?.issues).toHaveLength(2);
-    expect(compile("'a'.matches('(')").error?.issues).toEqual([{ offset: 12, message: 'invalid matches argument' }]);
+    expect(compile("'a'.matches('(')").error?.issues).toEqual([
+      { offset: 12, message: 'invalid matches argument' },
+    ]);
   });
 
   test('has limits', () => {
@@ -248,15 +279,19 @@ describe('compile', () => {
       'expression code point size exceeds limit: size: 11, limit 10',
     );
     expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 17 } }).error).toBeUndefined();
-    expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 16 } }).error?.message).toContain(
-      'size: 17, limit 16',
-    );
+    expect(
+      compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 16 } }).error?.message,
+    ).toContain('size: 17, limit 16');
     const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
-    expect(compile(deep).error?.message).toBe('ERROR: <input>:-1:0: expression recursion limit exceeded: 250');
-    expect(compile(`${'1 + '.repeat(300)}1`).error?.message).toBe('ERROR: <input>:-1:0: max recursion depth exceeded');
-    expect(compile(`[${'1,'.repeat(200)}]`, {}, { limits: { maxNodes: 100 } }).error?.message).toContain(
-      'more than 100 nodes',
+    expect(compile(deep).error?.message).toBe(
+      'ERROR: <input>:-1:0: expression recursion limit exceeded: 250',
     );
+    expect(compile(`${'1 + '.repeat(300)}1`).error?.message).toBe(
+      'ERROR: <input>:-1:0: max recursion depth exceeded',
+    );
+    expect(
+      compile(`[${'1,'.repeat(200)}]`, {}, { limits: { maxNodes: 100 } }).error?.message,
+    ).toContain('more than 100 nodes');
     // Long chains of logic are no deep ones.
     expect(compile(`${'x > 1 || '.repeat(500)}false`).error).toBeUndefined();
     // A target that macros use twice is one tree, however often that is nested.

@@ -21,7 +21,10 @@ const CLAUSES: Readonly<Record<string, Clause>> = {
   d: { kinds: ['int', 'uint'], expected: 'decimal clause can only be used on integers' },
   f: { kinds: DOUBLES, expected: 'fixed-point clause can only be used on doubles' },
   e: { kinds: DOUBLES, expected: 'scientific clause can only be used on doubles' },
-  b: { kinds: ['int', 'uint', 'bool'], expected: 'only integers and bools can be formatted as binary' },
+  b: {
+    kinds: ['int', 'uint', 'bool'],
+    expected: 'only integers and bools can be formatted as binary',
+  },
   o: { kinds: ['int', 'uint'], expected: 'octal clause can only be used on integers' },
   x: {
     kinds: ['int', 'uint', 'string', 'bytes'],
@@ -33,7 +36,8 @@ const CLAUSES: Readonly<Record<string, Clause>> = {
 export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): Issue | undefined {
   const { target } = node;
   const [list] = node.arguments;
-  if (node.function !== 'format' || node.arguments.length !== 1 || list?.kind !== 'list') return undefined;
+  if (node.function !== 'format' || node.arguments.length !== 1 || list?.kind !== 'list')
+    return undefined;
   if (target?.kind !== 'literal' || typeof target.value !== 'string') return undefined;
   const { elements } = list;
   let used = 0;
@@ -41,7 +45,8 @@ export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): I
     for (const verb of clausesOf(target.value)) {
       if (verb === undefined) continue;
       const argument = elements[used];
-      if (argument === undefined) return { offset: node.offset, message: `index ${used} out of range` };
+      if (argument === undefined)
+        return { offset: node.offset, message: `index ${used} out of range` };
       used++;
       const wrong = wrongPart(argument, CLAUSES[verb.toLowerCase()] as Clause, types);
       if (wrong !== undefined) return wrong;
@@ -55,11 +60,18 @@ export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): I
   return { offset: node.offset, message: `too many arguments supplied to string.format ${counts}` };
 }
 
-function wrongPart(node: Expression, clause: Clause, types: ReadonlyMap<Expression, Type>): Issue | undefined {
+function wrongPart(
+  node: Expression,
+  clause: Clause,
+  types: ReadonlyMap<Expression, Type>,
+): Issue | undefined {
   const type = types.get(node) ?? DYN;
   if (type.kind !== 'dyn' && !clause.kinds.includes(type.kind)) {
     const given = type.kind === 'error' ? '!error!' : typeName(type);
-    return { offset: node.offset, message: `error during formatting: ${clause.expected}, was given ${given}` };
+    return {
+      offset: node.offset,
+      message: `error during formatting: ${clause.expected}, was given ${given}`,
+    };
   }
   if (clause !== TEXT) return undefined;
   const parts =

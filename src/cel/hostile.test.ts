@@ -22,7 +22,12 @@ function secondsSince(began: NodeJS.CpuUsage): number {
 }
 
 /** `first` bound to a name, then to the next what `next` makes of it, and so on. */
-function chain(first: string, next: (name: string) => string, length: number, last: (name: string) => string): string {
+function chain(
+  first: string,
+  next: (name: string) => string,
+  length: number,
+  last: (name: string) => string,
+): string {
   let source = last(`v${length - 1}`);
   for (let index = length - 1; index >= 0; index--) {
     source = `cel.bind(v${index}, ${index === 0 ? first : next(`v${index - 1}`)}, ${source})`;
@@ -113,7 +118,10 @@ describe('a small expression', () => {
         (v) => `"%s".format([${v}])`,
       ),
     ],
-    ['nests loops', `[1,2,3,4,5,6,7,8,9,10]${'.map(x, [1,2,3,4,5,6,7,8,9,10]'.repeat(12)}${')'.repeat(12)}`],
+    [
+      'nests loops',
+      `[1,2,3,4,5,6,7,8,9,10]${'.map(x, [1,2,3,4,5,6,7,8,9,10]'.repeat(12)}${')'.repeat(12)}`,
+    ],
     [
       'raises to powers',
       chain(
@@ -156,9 +164,9 @@ describe('a small expression', () => {
   test('with a pattern that others choke on takes time linear in the text', () => {
     const began = process.cpuUsage();
     expect(run(`"${'a'.repeat(2000)}!".matches("^(a+)+$")`).value).toBe(false);
-    expect(environment.compile('"a".matches("((a{1,1000}){1,1000}){1,1000}")').error?.message).toContain(
-      'invalid matches argument',
-    );
+    expect(
+      environment.compile('"a".matches("((a{1,1000}){1,1000}){1,1000}")').error?.message,
+    ).toContain('invalid matches argument');
     expect(secondsSince(began)).toBeLessThan(3);
   });
 
@@ -166,8 +174,10 @@ describe('a small expression', () => {
     const began = process.cpuUsage();
     const text = 'ä'.repeat(1_500_000);
     expect(
-      run(`object.items.all(x, object.text.size() > x)`, { items: Array.from({ length: 2000 }, (_, i) => i), text })
-        .value,
+      run(`object.items.all(x, object.text.size() > x)`, {
+        items: Array.from({ length: 2000 }, (_, i) => i),
+        text,
+      }).value,
     ).toBe(true);
     expect(secondsSince(began)).toBeLessThan(1.5);
   });
@@ -178,7 +188,9 @@ test('__proto__ is only a key', () => {
   expect(run('has(object.constructor) || "toString" in object').value).toBe(false);
   const { value } = run('{"__proto__": 1}["__proto__"] == 1 && !has(object.hasOwnProperty)');
   expect(value).toBe(true);
-  expect(JSON.stringify(toJson(run('{"__proto__": {"a": 1}}').value))).toBe('{"__proto__":{"a":1}}');
+  expect(JSON.stringify(toJson(run('{"__proto__": {"a": 1}}').value))).toBe(
+    '{"__proto__":{"a":1}}',
+  );
   expect(({} as Record<string, unknown>).a).toBeUndefined();
 });
 
@@ -206,7 +218,9 @@ describe('the type checker', () => {
       60,
       (v) => `${v} == ${v}`,
     );
-    expect(environment.compile(source).error?.message).toContain('type of the expression is too complex');
+    expect(environment.compile(source).error?.message).toContain(
+      'type of the expression is too complex',
+    );
     const loops = `${'[1].map(a, {a: a}).map(b, '.repeat(40)}1${')'.repeat(40)}`;
     expect(environment.compile(loops).error).toBeUndefined();
     expect(secondsSince(began)).toBeLessThan(3);
@@ -216,7 +230,10 @@ describe('the type checker', () => {
     const began = process.cpuUsage();
     for (const item of ['1==1', '[]+[]', 'x.y<z', 'size([])']) {
       const wide = `[${Array.from({ length: 3000 }, () => item).join(',')}]`;
-      const { error } = new Environment({ libraries: allLibraries, variables: { x: DYN, z: DYN } }).compile(wide);
+      const { error } = new Environment({
+        libraries: allLibraries,
+        variables: { x: DYN, z: DYN },
+      }).compile(wide);
       expect(error).toBeUndefined();
     }
     expect(secondsSince(began)).toBeLessThan(8);

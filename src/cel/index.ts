@@ -2,7 +2,14 @@
 
 export { adapterOf, toJson } from './adapt.ts';
 export { Budget, PER_CALL_LIMIT, RUNTIME_BUDGET } from './cost.ts';
-export { global, member, type CallCost, type Functions, type Library, type Overload } from './declarations.ts';
+export {
+  global,
+  member,
+  type CallCost,
+  type Functions,
+  type Library,
+  type Overload,
+} from './declarations.ts';
 export { typeOfMessage, type DescribedMessage, type DescribedType } from './descriptor-types.ts';
 export {
   Environment,
@@ -16,7 +23,13 @@ export {
 } from './environment.ts';
 export { STATIC_COST_LIMIT, STATIC_COST_TOTAL_LIMIT } from './estimate.ts';
 export type { Range } from './estimate-range.ts';
-export { CompileError, EvaluationError, evaluationError, formatIssues, type Issue } from './errors.ts';
+export {
+  CompileError,
+  EvaluationError,
+  evaluationError,
+  formatIssues,
+  type Issue,
+} from './errors.ts';
 export { LazyMap } from './lazy-map.ts';
 export {
   authorizerValue,
@@ -25,7 +38,13 @@ export {
   type AuthorizationDecision,
   type ExpressionAuthorizer,
 } from './library/authorizer.ts';
-export { allLibraries, bindingsLibrary, extraLibraries, kubernetesLibraries, patchLibrary } from './library/index.ts';
+export {
+  allLibraries,
+  bindingsLibrary,
+  extraLibraries,
+  kubernetesLibraries,
+  patchLibrary,
+} from './library/index.ts';
 export { CIDR, CIDRValue, IP, IPValue } from './library/ip.ts';
 export { JSON_PATCH, misnamedObjects, OBJECT, ObjectValue } from './library/patch.ts';
 export { QUANTITY, QuantityValue } from './library/quantity.ts';

@@ -6,7 +6,10 @@ import { AbstractMap, type Value } from './values.ts';
 /** Each value is made at most once; one that cannot be made fails whenever it is asked for. */
 export class LazyMap extends AbstractMap {
   readonly #makers: ReadonlyMap<string, () => Value>;
-  readonly #made = new Map<string, { readonly value: Value } | { readonly error: EvaluationError }>();
+  readonly #made = new Map<
+    string,
+    { readonly value: Value } | { readonly error: EvaluationError }
+  >();
 
   /** A maker may throw EvaluationError; other errors, Suspension among them, are not kept. */
   constructor(makers: ReadonlyMap<string, () => Value>) {
@@ -40,7 +43,9 @@ export class LazyMap extends AbstractMap {
   }
 }
 
-function attempt(maker: () => Value): { readonly value: Value } | { readonly error: EvaluationError } {
+function attempt(
+  maker: () => Value,
+): { readonly value: Value } | { readonly error: EvaluationError } {
   try {
     return { value: maker() };
   } catch (error) {

@@ -22,7 +22,8 @@ const KEYWORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'in']);
 const SPACE = /(?:[\t\n\f\r ]+|\/\/[^\n]*)+/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 const ESCAPED_NAME = /`[A-Za-z0-9_.\-/ ]+`/y;
-const FLOAT = /(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/y;
+const FLOAT =
+  /(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/y;
 const INTEGER = /(?:0x[0-9a-fA-F]+|[0-9]+)([uU]?)/y;
 const PUNCTUATION = /==|!=|<=|>=|&&|\|\||[<>[\](){}.,\-!?:+*/%]/y;
 
@@ -92,7 +93,10 @@ export function lex(source: string, maxTokens = 200_000): Lexed {
       continue;
     }
     const wrong = unrecognized(source, at);
-    issues.push({ offset: at, message: `Syntax error: token recognition error at: '${printable(wrong)}'` });
+    issues.push({
+      offset: at,
+      message: `Syntax error: token recognition error at: '${printable(wrong)}'`,
+    });
     at += wrong.length;
   }
   tokens.push({ kind: END, text: END, offset: source.length });
@@ -132,7 +136,8 @@ export function unquote(token: string): string | Uint8Array {
     .replaceAll('\r', '\n');
   if (isRaw || !body.includes('\\')) return isBytes ? new TextEncoder().encode(body) : body;
   const parts = body.split(/(\\(?:[xX].{2}|u.{4}|U.{8}|[0-3]..|[^]))/);
-  if (!isBytes) return parts.map((part) => (part.startsWith('\\') ? unescape(part) : part)).join('');
+  if (!isBytes)
+    return parts.map((part) => (part.startsWith('\\') ? unescape(part) : part)).join('');
   const bytes: number[] = [];
   for (const part of parts) {
     if (/^\\[uU]/.test(part)) throw new LiteralError('unable to unescape string');
@@ -159,6 +164,7 @@ function unescape(escape: string): string {
   const letter = escape[1] as string;
   if (!/[xXuU0-3]/.test(letter)) return SHORT_ESCAPES[letter] ?? letter;
   const code = codeOf(escape);
-  if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) throw new LiteralError('invalid unicode code point');
+  if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+    throw new LiteralError('invalid unicode code point');
   return String.fromCodePoint(code);
 }

@@ -8,7 +8,9 @@ import { compileRegex } from './standard/strings.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
 import { DYN, formatType, sameType, type Type } from './types.ts';
 
-const READERS: Readonly<Record<string, { readonly member: boolean; readonly read: (text: string) => unknown }>> = {
+const READERS: Readonly<
+  Record<string, { readonly member: boolean; readonly read: (text: string) => unknown }>
+> = {
   duration: { member: false, read: parseDuration },
   timestamp: { member: false, read: parseTimestamp },
   matches: { member: true, read: compileRegex },
@@ -18,7 +20,11 @@ const READERS: Readonly<Record<string, { readonly member: boolean; readonly read
 const EXEMPT: ReadonlySet<string> = new Set(['format']);
 
 /** `types`: of the expression's parts. `homogeneous`: items of a list or map that is written out must be of one type. */
-export function checkLiterals(root: Expression, types: ReadonlyMap<Expression, Type>, homogeneous: boolean): Issue[] {
+export function checkLiterals(
+  root: Expression,
+  types: ReadonlyMap<Expression, Type>,
+  homogeneous: boolean,
+): Issue[] {
   const issues: Issue[] = [];
   // Macros use some trees twice.
   const seen = new Set<Expression>();
@@ -36,7 +42,11 @@ export function checkLiterals(root: Expression, types: ReadonlyMap<Expression, T
 }
 
 /** `types`: absent where format may be given what it cannot write. */
-function checkCall(node: Call, types: ReadonlyMap<Expression, Type> | undefined, issues: Issue[]): void {
+function checkCall(
+  node: Call,
+  types: ReadonlyMap<Expression, Type> | undefined,
+  issues: Issue[],
+): void {
   const format = types === undefined ? undefined : checkFormat(node, types);
   if (format !== undefined) issues.push(format);
   const reader = Object.hasOwn(READERS, node.function) ? READERS[node.function] : undefined;
@@ -57,14 +67,20 @@ function checkList(
   types: ReadonlyMap<Expression, Type>,
   issues: Issue[],
 ): void {
-  const typesOf = elements.map((element, index) => itemType(types.get(element), optionalIndices.has(index)));
+  const typesOf = elements.map((element, index) =>
+    itemType(types.get(element), optionalIndices.has(index)),
+  );
   const [expected] = typesOf;
   const at = typesOf.findIndex((type) => expected !== undefined && !sameType(expected, type));
   // What comes after the first is not told.
   if (at > 0) mismatch(issues, elements[at] as Expression, expected as Type, typesOf[at] as Type);
 }
 
-function checkMap({ entries }: MapLiteral, types: ReadonlyMap<Expression, Type>, issues: Issue[]): void {
+function checkMap(
+  { entries }: MapLiteral,
+  types: ReadonlyMap<Expression, Type>,
+  issues: Issue[],
+): void {
   const typesOf = entries.map(({ key, value, optional }) => ({
     key: itemType(types.get(key), false),
     value: itemType(types.get(value), optional),
@@ -86,7 +102,10 @@ function itemType(type: Type | undefined, optional: boolean): Type {
 }
 
 function mismatch(issues: Issue[], { offset }: Expression, expected: Type, found: Type): void {
-  issues.push({ offset, message: `expected type '${formatType(expected)}' but found '${formatType(found)}'` });
+  issues.push({
+    offset,
+    message: `expected type '${formatType(expected)}' but found '${formatType(found)}'`,
+  });
 }
 
 export function childrenOf(node: Expression): readonly Expression[] {

@@ -73,7 +73,8 @@ class Maker {
 
 /** The name that a macro's argument gives to a variable. */
 function variableOf(argument: Expression, message: string): string {
-  if (argument.kind !== 'identifier' || argument.name.startsWith('.')) throw new MacroError(argument.offset, message);
+  if (argument.kind !== 'identifier' || argument.name.startsWith('.'))
+    throw new MacroError(argument.offset, message);
   if (argument.name === ACCUMULATOR || argument.name === OLD_ACCUMULATOR) {
     throw new MacroError(argument.offset, 'iteration variable overwrites accumulator variable');
   }
@@ -110,7 +111,11 @@ function quantifier(kind: 'all' | 'exists' | 'existsOne', name: string, variable
       const shape: ComprehensionShape = { kind, predicate };
       const range = call.target as Expression;
       const accumulator = make.name(ACCUMULATOR);
-      const loop = { ...variablesOf(call, variables, 'argument must be a simple name'), range, shape };
+      const loop = {
+        ...variablesOf(call, variables, 'argument must be a simple name'),
+        range,
+        shape,
+      };
       if (kind === 'all') {
         return make.loop({
           ...loop,
@@ -155,7 +160,9 @@ function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: bo
       const make = new Maker(call.offset);
       const names = variablesOf(call, variables, 'argument is not an identifier');
       const predicate = filtered ? (call.arguments[variables] as Expression) : undefined;
-      const item = mapped ? (call.arguments.at(-1) as Expression) : (call.arguments[0] as Expression);
+      const item = mapped
+        ? (call.arguments.at(-1) as Expression)
+        : (call.arguments[0] as Expression);
       const accumulator = make.name(ACCUMULATOR);
       const append = make.call(operators.add, accumulator, make.list(item));
       return make.loop({
@@ -163,7 +170,10 @@ function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: bo
         range: call.target as Expression,
         init: make.list(),
         condition: make.literal(true),
-        step: predicate === undefined ? append : make.call(operators.conditional, predicate, append, accumulator),
+        step:
+          predicate === undefined
+            ? append
+            : make.call(operators.conditional, predicate, append, accumulator),
         result: accumulator,
         shape: { kind: 'collect', item, ...(predicate !== undefined && { predicate }) },
       });
@@ -193,7 +203,10 @@ function mapTransformer(name: string, filtered: boolean, entries: boolean): Macr
         range: call.target as Expression,
         init: { kind: 'map', entries: [], offset: call.offset },
         condition: make.literal(true),
-        step: predicate === undefined ? insert : make.call(operators.conditional, predicate, insert, accumulator),
+        step:
+          predicate === undefined
+            ? insert
+            : make.call(operators.conditional, predicate, insert, accumulator),
         result: accumulator,
       });
     },
@@ -206,7 +219,8 @@ const has: Macro = {
   arity: 1,
   expand(call) {
     const argument = call.arguments[0] as Expression;
-    if (argument.kind === 'select' && !argument.testOnly) return { ...argument, testOnly: true, offset: call.offset };
+    if (argument.kind === 'select' && !argument.testOnly)
+      return { ...argument, testOnly: true, offset: call.offset };
     throw new MacroError(argument.offset, 'invalid argument to has() macro');
   },
 };
@@ -263,7 +277,10 @@ export const bindMacros: readonly Macro[] = [
       if (!isName(call.target, 'cel')) return undefined;
       const [variable, value, result] = call.arguments as [Expression, Expression, Expression];
       if (variable.kind !== 'identifier')
-        throw new MacroError(variable.offset, 'cel.bind() variable names must be simple identifiers');
+        throw new MacroError(
+          variable.offset,
+          'cel.bind() variable names must be simple identifiers',
+        );
       return bind(call.offset, variable.name, value, result);
     },
   },
@@ -280,7 +297,10 @@ function optionalMapper(name: string, flat: boolean): Macro {
       const [variable, item] = call.arguments as [Expression, Expression];
       const target = call.target as Expression;
       if (variable.kind !== 'identifier') {
-        throw new MacroError(variable.offset, `${name}() variable name must be a simple identifier`);
+        throw new MacroError(
+          variable.offset,
+          `${name}() variable name must be a simple identifier`,
+        );
       }
       const method = (name: string): Expression => ({
         kind: 'call',
@@ -300,7 +320,10 @@ function optionalMapper(name: string, flat: boolean): Macro {
   };
 }
 
-export const optionalMacros: readonly Macro[] = [optionalMapper('optMap', false), optionalMapper('optFlatMap', true)];
+export const optionalMacros: readonly Macro[] = [
+  optionalMapper('optMap', false),
+  optionalMapper('optFlatMap', true),
+];
 
 /** The function that sorts a list by keys, and the name of the list for it; no expression can write these names. */
 export const SORT_BY_KEYS = '@sortByAssociatedKeys';
@@ -319,7 +342,10 @@ export const sortMacros: readonly Macro[] = [
         throw new MacroError(target.offset, `sortBy can only be applied to ${allowed}`);
       }
       const input = make.name(SORTED_INPUT);
-      const keys = collector('map', 1, false, true).expand({ ...call, target: input }) as Expression;
+      const keys = collector('map', 1, false, true).expand({
+        ...call,
+        target: input,
+      }) as Expression;
       const sorted: Expression = {
         kind: 'call',
         function: SORT_BY_KEYS,

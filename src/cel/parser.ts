@@ -41,7 +41,9 @@ export type Parsed =
   | { readonly expression?: undefined; readonly issues: readonly Issue[] };
 
 const RESERVED: ReadonlySet<string> = new Set(
-  'as break const continue else for function if import let loop package namespace return var void while'.split(' '),
+  'as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
 );
 
 const EXPRESSION_STARTS: readonly TokenKind[] = [
@@ -71,7 +73,10 @@ const RELATIONS: Readonly<Record<TokenKind, string>> = {
   "'!='": operators.notEquals,
   "'in'": operators.in,
 };
-const SUMS: Readonly<Record<TokenKind, string>> = { "'+'": operators.add, "'-'": operators.subtract };
+const SUMS: Readonly<Record<TokenKind, string>> = {
+  "'+'": operators.add,
+  "'-'": operators.subtract,
+};
 const PRODUCTS: Readonly<Record<TokenKind, string>> = {
   "'*'": operators.multiply,
   "'/'": operators.divide,
@@ -95,7 +100,8 @@ class Parser {
   constructor(source: string, config: ParserConfig) {
     this.#config = config;
     const macros = new Map<string, Macro[]>();
-    for (const macro of config.macros) macros.set(macro.name, [...(macros.get(macro.name) ?? []), macro]);
+    for (const macro of config.macros)
+      macros.set(macro.name, [...(macros.get(macro.name) ?? []), macro]);
     this.#macros = macros;
     const { tokens, issues } = lex(source);
     this.#tokens = tokens;
@@ -187,7 +193,9 @@ class Parser {
   }
 
   #disjunction(): Expression {
-    return this.#logical(operators.or, "'||'", () => this.#logical(operators.and, "'&&'", () => this.#relation()));
+    return this.#logical(operators.or, "'||'", () =>
+      this.#logical(operators.and, "'&&'", () => this.#relation()),
+    );
   }
 
   /** Terms between || or &&, as a balanced tree: a long chain must not nest deeply. */
@@ -203,7 +211,8 @@ class Parser {
     const balanced = (low: number, high: number): Expression => {
       const middle = Math.floor((low + high + 1) / 2);
       const left = middle === low ? (terms[middle] as Expression) : balanced(low, middle - 1);
-      const right = middle === high ? (terms[middle + 1] as Expression) : balanced(middle + 1, high);
+      const right =
+        middle === high ? (terms[middle + 1] as Expression) : balanced(middle + 1, high);
       return this.#call(places[middle] as number, name, left, right);
     };
     return balanced(0, places.length - 1);
@@ -223,7 +232,9 @@ class Parser {
   }
 
   #relation(): Expression {
-    return this.#binary(RELATIONS, () => this.#binary(SUMS, () => this.#binary(PRODUCTS, () => this.#unary())));
+    return this.#binary(RELATIONS, () =>
+      this.#binary(SUMS, () => this.#binary(PRODUCTS, () => this.#unary())),
+    );
   }
 
   #unary(): Expression {
@@ -251,7 +262,12 @@ class Parser {
   #expectOperand(): void {
     const next = this.#tokens[this.#at + 1] as Token;
     const afterNot = this.#tokens[this.#at - 1]?.kind === "'!'";
-    if (afterNot ? this.#isNumber(this.#at + 1) : next.kind !== "'!'" && EXPRESSION_STARTS.includes(next.kind)) return;
+    if (
+      afterNot
+        ? this.#isNumber(this.#at + 1)
+        : next.kind !== "'!'" && EXPRESSION_STARTS.includes(next.kind)
+    )
+      return;
     const text = next.kind === END ? '-' : `-${next.text}`;
     this.#report(next.offset, `Syntax error: no viable alternative at input '${text}'`);
     throw new SyntaxProblem();
@@ -277,7 +293,8 @@ class Parser {
   #selection(operand: Expression): Expression {
     const dot = this.#take();
     const optional = this.#accept("'?'");
-    if (optional !== undefined && !this.#config.optionalSyntax) this.#report(dot.offset, "unsupported syntax '.?'");
+    if (optional !== undefined && !this.#config.optionalSyntax)
+      this.#report(dot.offset, "unsupported syntax '.?'");
     const name = this.#expect(IDENTIFIER, ESCAPED_IDENTIFIER);
     const field = this.#nameOf(name);
     if (optional !== undefined) {
@@ -301,10 +318,16 @@ class Parser {
   #index(operand: Expression): Expression {
     const open = this.#take();
     const optional = this.#accept("'?'");
-    if (optional !== undefined && !this.#config.optionalSyntax) this.#report(open.offset, "unsupported syntax '[?'");
+    if (optional !== undefined && !this.#config.optionalSyntax)
+      this.#report(open.offset, "unsupported syntax '[?'");
     const index = this.#expression();
     this.#expect("']'");
-    return this.#call(open.offset, optional === undefined ? operators.index : operators.optionalIndex, operand, index);
+    return this.#call(
+      open.offset,
+      optional === undefined ? operators.index : operators.optionalIndex,
+      operand,
+      index,
+    );
   }
 
   #arguments(): Expression[] {
@@ -316,10 +339,16 @@ class Parser {
     return args;
   }
 
-  #callOrMacro(name: string, target: Expression | undefined, args: readonly Expression[], offset: number): Expression {
+  #callOrMacro(
+    name: string,
+    target: Expression | undefined,
+    args: readonly Expression[],
+    offset: number,
+  ): Expression {
     const member = target !== undefined;
     for (const macro of this.#macros.get(name) ?? []) {
-      if (macro.member !== member || (macro.arity !== undefined && macro.arity !== args.length)) continue;
+      if (macro.member !== member || (macro.arity !== undefined && macro.arity !== args.length))
+        continue;
       try {
         const expanded = macro.expand({ offset, arguments: args, ...(member && { target }) });
         // What it adds to its arguments is a few nodes.
@@ -330,7 +359,13 @@ class Parser {
         return this.#node({ kind: 'literal', value: null, offset });
       }
     }
-    return this.#node({ kind: 'call', function: name, arguments: args, offset, ...(member && { target }) });
+    return this.#node({
+      kind: 'call',
+      function: name,
+      arguments: args,
+      offset,
+      ...(member && { target }),
+    });
   }
 
   #primary(): Expression {
@@ -481,14 +516,30 @@ class Parser {
     const { offset } = this.#take();
     const entries: MapEntry[] = [];
     if (this.#is(END))
-      this.#expect("'['", "'{'", "'}'", "'('", "'.'", "','", "'-'", "'!'", "'?'", ...EXPRESSION_STARTS.slice(6));
+      this.#expect(
+        "'['",
+        "'{'",
+        "'}'",
+        "'('",
+        "'.'",
+        "','",
+        "'-'",
+        "'!'",
+        "'?'",
+        ...EXPRESSION_STARTS.slice(6),
+      );
     while (!this.#is("'}'") && !(entries.length === 0 && this.#is("','"))) {
       const optional = this.#accept("'?'");
       if (optional !== undefined && !this.#config.optionalSyntax)
         this.#report(optional.offset, "unsupported syntax '?'");
       const key = this.#expression();
       const colon = this.#expect("':'");
-      entries.push({ key, value: this.#expression(), optional: optional !== undefined, offset: colon.offset });
+      entries.push({
+        key,
+        value: this.#expression(),
+        optional: optional !== undefined,
+        offset: colon.offset,
+      });
       if (this.#accept("','") === undefined) break;
     }
     if (entries.length === 0) this.#accept("','");

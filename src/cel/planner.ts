@@ -44,7 +44,11 @@ export interface Plan {
 export function plan(expression: Expression, context: PlanContext): Plan {
   const planner = new Planner(context);
   const step = planner.plan(expression);
-  return { step, slots: planner.slots, variables: [...planner.variables].map(([name, slot]) => ({ name, slot })) };
+  return {
+    step,
+    slots: planner.slots,
+    variables: [...planner.variables].map(([name, slot]) => ({ name, slot })),
+  };
 }
 
 const COMPARISONS: Readonly<Record<string, (order: number) => boolean>> = {
@@ -66,7 +70,8 @@ class Planner {
   }
 
   plan(node: Expression, nested = false): Step {
-    if (nested || (node.kind !== 'call' && node.kind !== 'comprehension')) return this.#planNode(node, nested);
+    if (nested || (node.kind !== 'call' && node.kind !== 'comprehension'))
+      return this.#planNode(node, nested);
     // Macros use some trees twice; planned twice in each level, a chain of them would never be done.
     const known = this.#planned.get(node);
     if (known !== undefined) return known;
@@ -270,7 +275,10 @@ class Planner {
     };
   }
 
-  #ordering([left, right]: readonly [Expression, Expression], holds: (order: number) => boolean): Step {
+  #ordering(
+    [left, right]: readonly [Expression, Expression],
+    holds: (order: number) => boolean,
+  ): Step {
     const [a, b] = [this.plan(left), this.plan(right)];
     return (frame) => {
       const x = a(frame);
@@ -289,7 +297,12 @@ class Planner {
   #alternative(node: Call): Step | undefined {
     const [alternative] = node.arguments;
     const isAlternative = node.function === 'or' || node.function === 'orValue';
-    if (!isAlternative || node.target === undefined || alternative === undefined || node.arguments.length > 1)
+    if (
+      !isAlternative ||
+      node.target === undefined ||
+      alternative === undefined ||
+      node.arguments.length > 1
+    )
       return undefined;
     const reference = this.#reference(node);
     if (reference?.kind !== 'function' || reference.qualified) return undefined;
@@ -311,7 +324,8 @@ class Planner {
     const member = node.target !== undefined && resolved?.qualified !== true;
     const argumentNodes = member ? [node.target, ...node.arguments] : node.arguments;
     const overloads = (resolved?.overloads ?? this.#context.overloadsOf(node.function)).filter(
-      (overload) => overload.member === member && overload.parameters.length === argumentNodes.length,
+      (overload) =>
+        overload.member === member && overload.parameters.length === argumentNodes.length,
     );
     const steps = argumentNodes.map((argument) => this.plan(argument));
     const call = caller(
@@ -327,7 +341,8 @@ class Planner {
   #isSure(node: Expression): boolean {
     if (!this.#context.checked.types.has(node)) return false;
     if (node.kind === 'literal') return true;
-    if (node.kind !== 'call' || isAttribute(node) || node.function === operators.conditional) return false;
+    if (node.kind !== 'call' || isAttribute(node) || node.function === operators.conditional)
+      return false;
     return isConcrete(this.#typeOf(node));
   }
 

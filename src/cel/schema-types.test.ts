@@ -7,9 +7,10 @@ import { escapeName, typeOfSchema, type Schema } from './schema-types.ts';
 import { formatType, type Type } from './types.ts';
 
 function evaluate(source: string, type: Type, self: unknown): unknown {
-  const { program, error } = new Environment({ variables: { self: type }, libraries: kubernetesLibraries }).compile(
-    source,
-  );
+  const { program, error } = new Environment({
+    variables: { self: type },
+    libraries: kubernetesLibraries,
+  }).compile(source);
   if (program === undefined) return error.message;
   const result = program.evaluate({ self });
   return result.error?.message ?? result.value;
@@ -36,7 +37,10 @@ describe('schemas', () => {
         type: 'array',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['port'],
-        items: { type: 'object', properties: { port: { type: 'integer' }, name: { type: 'string' } } },
+        items: {
+          type: 'object',
+          properties: { port: { type: 'integer' }, name: { type: 'string' } },
+        },
       },
       hidden: {},
       template: { type: 'object', 'x-kubernetes-embedded-resource': true },
@@ -83,7 +87,11 @@ describe('schemas', () => {
     expect(typeOfSchema({}, 'Self')).toBeUndefined();
     expect(typeOfSchema({ type: 'array' }, 'Self')).toBeUndefined();
     expect(
-      evaluate('self.metadata.name + self.kind', typeOfSchema({ type: 'object' }, 'Self', true) as Type, self.template),
+      evaluate(
+        'self.metadata.name + self.kind',
+        typeOfSchema({ type: 'object' }, 'Self', true) as Type,
+        self.template,
+      ),
     ).toBe('pPod');
   });
 
@@ -109,7 +117,10 @@ test('descriptions of messages', () => {
       { name: 'labels', type: { kind: 'map', values: { kind: 'scalar', scalar: 'string' } } },
     ],
   };
-  const props: { name: string; fields: { name: string; type: DescribedMessage['fields'][number]['type'] }[] } = {
+  const props: {
+    name: string;
+    fields: { name: string; type: DescribedMessage['fields'][number]['type'] }[];
+  } = {
     name: 'Props',
     fields: [],
   };
@@ -127,10 +138,20 @@ test('descriptions of messages', () => {
     list: [{ name: 'b' }],
     port: 8,
   };
-  expect(evaluate('self.not.not.minimum == 2.0 && self.list[0].name == "b" && self.port == 8', type, self)).toBe(true);
-  expect(evaluate('self.metadata.creationTimestamp.getMonth() == 0 && !has(self.metadata.labels)', type, self)).toBe(
-    true,
-  );
+  expect(
+    evaluate(
+      'self.not.not.minimum == 2.0 && self.list[0].name == "b" && self.port == 8',
+      type,
+      self,
+    ),
+  ).toBe(true);
+  expect(
+    evaluate(
+      'self.metadata.creationTimestamp.getMonth() == 0 && !has(self.metadata.labels)',
+      type,
+      self,
+    ),
+  ).toBe(true);
   expect(evaluate('self.not.nothing', type, self)).toContain("undefined field 'nothing'");
   expect(formatType(type)).toBe('Props');
 });

@@ -58,7 +58,12 @@ const RESERVED: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-const ESCAPES: Readonly<Record<string, string>> = { __: 'underscores', '.': 'dot', '-': 'dash', '/': 'slash' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  __: 'underscores',
+  '.': 'dot',
+  '-': 'dash',
+  '/': 'slash',
+};
 
 /** A property's name as expressions write it: 'x-y' is x__dash__y. Undefined: they cannot. */
 export function escapeName(name: string): string | undefined {
@@ -105,7 +110,9 @@ function withMeta(schema: Schema): Schema {
 function metadataOf(schema: Schema): Schema {
   const metadata = schema.properties?.metadata;
   const known = metadata?.properties;
-  return known?.name?.type === 'string' && known.generateName?.type === 'string' ? (metadata as Schema) : META;
+  return known?.name?.type === 'string' && known.generateName?.type === 'string'
+    ? (metadata as Schema)
+    : META;
 }
 
 /** A map whose values have a schema. */
@@ -149,14 +156,18 @@ function typeOf(schema: Schema, name: string): Type | undefined {
       ...DYN,
       read: readIntOrString,
       maxLength:
-        (schema.maxLength ?? undefined) === undefined ? MAX_REQUEST - 2 : Math.max(0, schema.maxLength as number) * 4,
+        (schema.maxLength ?? undefined) === undefined
+          ? MAX_REQUEST - 2
+          : Math.max(0, schema.maxLength as number) * 4,
     };
   }
   switch (schema.type) {
     case 'array':
       return listOf(schema, child(schema.items as Schema), name);
     case 'object':
-      return isMap(schema) ? mapOf(schema, child(schema.additionalProperties), name) : objectOf(schema, name);
+      return isMap(schema)
+        ? mapOf(schema, child(schema.additionalProperties), name)
+        : objectOf(schema, name);
     case 'string':
       return stringOf(schema);
     case 'boolean':
@@ -183,7 +194,10 @@ function listOf(schema: Schema, items: Schema, name: string): ListType {
     get element() {
       return element();
     },
-    maxItems: Math.max(0, schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1))),
+    maxItems: Math.max(
+      0,
+      schema.maxItems ?? Math.floor((MAX_REQUEST - 2) / ((minSize(items) as number) + 1)),
+    ),
     ...(listType === 'set' && { setBy: [] }),
     // As upstream: a key that expressions call otherwise is missing in every item.
     ...(listType === 'map' && { setBy: schema['x-kubernetes-list-map-keys'] ?? [] }),
@@ -223,7 +237,13 @@ function objectOf(schema: Schema, name: string): ObjectType {
     fields.set(key, known);
     return known;
   };
-  return { kind: 'object', name, field, fieldNames: () => [...properties.keys()], unstructured: true };
+  return {
+    kind: 'object',
+    name,
+    field,
+    fieldNames: () => [...properties.keys()],
+    unstructured: true,
+  };
 }
 
 interface Property {
@@ -252,7 +272,11 @@ function propertiesOf(schema: Schema): ReadonlyMap<string, Property> {
 function stringOf(schema: Schema): SimpleType {
   switch (schema.format) {
     case 'byte':
-      return { ...BYTES, maxLength: Math.max(0, schema.maxLength ?? MAX_REQUEST - 2), read: READERS.byte };
+      return {
+        ...BYTES,
+        maxLength: Math.max(0, schema.maxLength ?? MAX_REQUEST - 2),
+        read: READERS.byte,
+      };
     case 'duration':
       return { ...DURATION, maxLength: 32, read: READERS.duration };
     case 'date':
@@ -268,7 +292,10 @@ function stringOf(schema: Schema): SimpleType {
 function maxLengthOf({ maxLength, enum: values }: Schema): number {
   if (typeof maxLength === 'number') return Math.max(0, maxLength) * 4;
   if (!Array.isArray(values) || values.length === 0) return MAX_REQUEST - 2;
-  return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
+  return Math.max(
+    0,
+    ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)),
+  );
 }
 
 const minSizes = new WeakMap<Schema, number | null>();

@@ -5,7 +5,14 @@
 import { DurationError, parseDurationNanoseconds } from '#machinery/text/duration.ts';
 import { evaluationError, EvaluationError } from './errors.ts';
 import { parseTimestamp } from './standard/time-text.ts';
-import { adaptDynamic, Double, Duration, normalizeInt, type Timestamp, type Value } from './values.ts';
+import {
+  adaptDynamic,
+  Double,
+  Duration,
+  normalizeInt,
+  type Timestamp,
+  type Value,
+} from './values.ts';
 
 /** Makes a value of what is in an object, null excepted. Throws EvaluationError. */
 export type ReadValue = (raw: unknown) => Value;
@@ -53,7 +60,9 @@ export const readDouble: ReadValue = (raw) => {
 
 export const readIntOrString: ReadValue = (raw) => {
   if (typeof raw === 'string' || Number.isInteger(raw)) return adaptDynamic(raw);
-  throw evaluationError('invalid data, expected XIntOrString value to be either a string or integer');
+  throw evaluationError(
+    'invalid data, expected XIntOrString value to be either a string or integer',
+  );
 };
 
 export const notAMap = (): Error =>
@@ -65,7 +74,9 @@ export const notAList = (): Error =>
 export function parseBytes(text: string): Uint8Array {
   const wrong = /[^A-Za-z0-9_=-]/.exec(text);
   if (wrong !== null) {
-    throw evaluationError(`Invalid byte formatted string ${text}: illegal base64 data at input byte ${wrong.index}`);
+    throw evaluationError(
+      `Invalid byte formatted string ${text}: illegal base64 data at input byte ${wrong.index}`,
+    );
   }
   return Uint8Array.from(Buffer.from(text, 'base64url'));
 }
@@ -96,7 +107,8 @@ function dateProblem(text: string): string {
   let rest = text;
   for (const [part, name] of DATE_PARTS) {
     const found = part.exec(rest)?.[0];
-    if (found === undefined) return ` as "2006-01-02": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(name)}`;
+    if (found === undefined)
+      return ` as "2006-01-02": cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(name)}`;
     if (name === '01' && (Number(found) < 1 || Number(found) > 12)) return ': month out of range';
     rest = rest.slice(found.length);
   }
@@ -121,7 +133,11 @@ export function parseDateTime(text: string): Timestamp {
 }
 
 const SECOND = 1_000_000_000n;
-const UNITS: readonly { readonly exact: readonly string[]; readonly prefix: string; readonly nanoseconds: bigint }[] = [
+const UNITS: readonly {
+  readonly exact: readonly string[];
+  readonly prefix: string;
+  readonly nanoseconds: bigint;
+}[] = [
   { exact: ['ns'], prefix: 'nano', nanoseconds: 1n },
   { exact: ['us', 'µs'], prefix: 'micro', nanoseconds: 1000n },
   { exact: ['ms'], prefix: 'milli', nanoseconds: 1_000_000n },
@@ -148,7 +164,8 @@ export function formatDurationNanoseconds(text: string): bigint | undefined {
     if (count.length > 19 || BigInt(count) > MAX_COUNT) return undefined;
     const lower = unit.toLowerCase();
     for (const { exact, prefix, nanoseconds } of UNITS) {
-      if (exact.includes(lower) || lower.startsWith(prefix)) sum = (sum ?? 0n) + BigInt(count) * nanoseconds;
+      if (exact.includes(lower) || lower.startsWith(prefix))
+        sum = (sum ?? 0n) + BigInt(count) * nanoseconds;
     }
   }
   return sum === undefined ? undefined : BigInt.asIntN(64, sum);
@@ -156,6 +173,7 @@ export function formatDurationNanoseconds(text: string): bigint | undefined {
 
 export function parseFormatDuration(text: string): Duration {
   const nanoseconds = formatDurationNanoseconds(text);
-  if (nanoseconds === undefined) throw evaluationError(`Invalid duration ${text}: unable to parse ${text} as duration`);
+  if (nanoseconds === undefined)
+    throw evaluationError(`Invalid duration ${text}: unable to parse ${text} as duration`);
   return new Duration(nanoseconds);
 }

@@ -55,7 +55,8 @@ export function unite(
   });
   for (const item of listItems(b)) {
     const key = itemKey(item, setBy);
-    const place = key === undefined ? items.findIndex((other) => equals(other, item)) : (places.get(key) ?? -1);
+    const place =
+      key === undefined ? items.findIndex((other) => equals(other, item)) : (places.get(key) ?? -1);
     if (place >= 0) {
       items[place] = item;
     } else {

@@ -31,7 +31,9 @@ describe('trees', () => {
       if (ast === undefined) continue;
       const parsed = quoting.parse(original.expr);
       const actual =
-        parsed.expression === undefined ? formatIssues(original.expr, parsed.issues) : toDebugString(parsed.expression);
+        parsed.expression === undefined
+          ? formatIssues(original.expr, parsed.issues)
+          : toDebugString(parsed.expression);
       if (actual === unadorned(ast)) same++;
       else different.push([original.expr, actual, unadorned(ast)]);
     }
@@ -53,7 +55,8 @@ describe('messages', () => {
       const wanted = (error as string).replaceAll(/ERROR: :(?=-?\d)/g, 'ERROR: <input>:');
       const grammar = wanted.includes('Syntax error');
       const first = (text: string): string => text.split('\nERROR')[0] as string;
-      if (grammar ? first(message) !== first(wanted) : message !== wanted) different.push(original.expr);
+      if (grammar ? first(message) !== first(wanted) : message !== wanted)
+        different.push(original.expr);
     }
     // Limits of recursion that are cel-go's tests' own, messages of its parser generator's recovery, protobuf types.
     expect(cases.length - different.length).toBe(AGREEING);

@@ -15,7 +15,10 @@ export interface Tables {
   readonly optionalSyntax: boolean;
 }
 
-const known = { true: new WeakMap<readonly Library[], Tables>(), false: new WeakMap<readonly Library[], Tables>() };
+const known = {
+  true: new WeakMap<readonly Library[], Tables>(),
+  false: new WeakMap<readonly Library[], Tables>(),
+};
 
 /** Of the language's own library and these. */
 export function tablesOf(libraries: readonly Library[], crossTypeComparisons: boolean): Tables {
@@ -40,7 +43,11 @@ function makeTables(libraries: readonly Library[]): Tables {
     }
     for (const type of library.types ?? []) {
       if (type.kind !== 'object' && type.kind !== 'opaque') continue;
-      names.set(type.name, { name: type.name, type: typeOf(type), constant: { value: new TypeValue(type.name) } });
+      names.set(type.name, {
+        name: type.name,
+        type: typeOf(type),
+        constant: { value: new TypeValue(type.name) },
+      });
     }
   }
   return {

@@ -44,7 +44,9 @@ export class CodePoints {
   }
 
   slice(start: number, end?: number): string {
-    return this.#points === undefined ? this.text.slice(start, end) : this.#points.slice(start, end).join('');
+    return this.#points === undefined
+      ? this.text.slice(start, end)
+      : this.#points.slice(start, end).join('');
   }
 
   /** From code points to UTF-16 units. */
@@ -54,7 +56,9 @@ export class CodePoints {
 
   /** From UTF-16 units to code points; -1 stays. */
   fromUnits(index: number): number {
-    return this.#points === undefined || index < 0 ? index : codePointLength(this.text.slice(0, index));
+    return this.#points === undefined || index < 0
+      ? index
+      : codePointLength(this.text.slice(0, index));
   }
 }
 

@@ -99,7 +99,11 @@ export const TYPE: Type = { kind: 'type' };
 
 export const list = (element: Type): ListType => ({ kind: 'list', element });
 export const map = (key: Type, value: Type): MapType => ({ kind: 'map', key, value });
-export const opaque = (name: string, ...parameters: Type[]): Type => ({ kind: 'opaque', name, parameters });
+export const opaque = (name: string, ...parameters: Type[]): Type => ({
+  kind: 'opaque',
+  name,
+  parameters,
+});
 export const typeOf = (of: Type): Type => ({ kind: 'type', of });
 export const wrapper = (of: Type): Type => ({ kind: 'wrapper', of });
 export const parameter = (name: string): Type => ({ kind: 'parameter', name });
@@ -111,11 +115,22 @@ export const optionalOf = (type: Type): Type | undefined =>
   type.kind === 'opaque' && type.name === OPTIONAL ? type.parameters[0] : undefined;
 
 /** An object type with a fixed list of fields. */
-export function object(name: string, fields: Readonly<Record<string, Type | FieldType>>): ObjectType {
+export function object(
+  name: string,
+  fields: Readonly<Record<string, Type | FieldType>>,
+): ObjectType {
   const known = new Map(
-    Object.entries(fields).map(([key, field]): [string, FieldType] => [key, 'kind' in field ? { type: field } : field]),
+    Object.entries(fields).map(([key, field]): [string, FieldType] => [
+      key,
+      'kind' in field ? { type: field } : field,
+    ]),
   );
-  return { kind: 'object', name, field: (key) => known.get(key), fieldNames: () => [...known.keys()] };
+  return {
+    kind: 'object',
+    name,
+    field: (key) => known.get(key),
+    fieldNames: () => [...known.keys()],
+  };
 }
 
 /** As messages write a type: 'map(string, list(int))'. */
@@ -129,7 +144,9 @@ export function formatType(type: Type): string {
     case 'parameter':
       return type.name;
     case 'opaque':
-      return type.parameters.length === 0 ? type.name : `${type.name}(${type.parameters.map(formatType).join(', ')})`;
+      return type.parameters.length === 0
+        ? type.name
+        : `${type.name}(${type.parameters.map(formatType).join(', ')})`;
     case 'type':
       return type.of === undefined ? 'type' : `type(${formatType(type.of)})`;
     case 'wrapper':
@@ -176,7 +193,8 @@ export function sameType(a: Type, b: Type): boolean {
       );
     case 'type':
       return (
-        b.kind === 'type' && (a.of === undefined ? b.of === undefined : b.of !== undefined && sameType(a.of, b.of))
+        b.kind === 'type' &&
+        (a.of === undefined ? b.of === undefined : b.of !== undefined && sameType(a.of, b.of))
       );
     case 'wrapper':
       return b.kind === 'wrapper' && sameType(a.of, b.of);
@@ -194,8 +212,10 @@ export function typeSize(type: Type): number {
   let size = 1;
   if (type.kind === 'list') size += typeSize(type.element);
   else if (type.kind === 'map') size += typeSize(type.key) + typeSize(type.value);
-  else if (type.kind === 'opaque') for (const parameter of type.parameters) size += typeSize(parameter);
-  else if ((type.kind === 'type' || type.kind === 'wrapper') && type.of !== undefined) size += typeSize(type.of);
+  else if (type.kind === 'opaque')
+    for (const parameter of type.parameters) size += typeSize(parameter);
+  else if ((type.kind === 'type' || type.kind === 'wrapper') && type.of !== undefined)
+    size += typeSize(type.of);
   sizes.set(type, size);
   return size;
 }

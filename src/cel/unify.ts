@@ -32,7 +32,10 @@ export class Substitution {
       }
       case 'opaque': {
         if (type.parameters.length === 0) return type;
-        return { ...type, parameters: type.parameters.map((parameter) => this.apply(parameter, toDyn)) };
+        return {
+          ...type,
+          parameters: type.parameters.map((parameter) => this.apply(parameter, toDyn)),
+        };
       }
       case 'type':
         return type.of === undefined ? type : { kind: 'type', of: this.apply(type.of, toDyn) };
@@ -62,7 +65,9 @@ export class Substitution {
   }
 
   #all(from: readonly Type[], to: readonly Type[]): boolean {
-    return from.length === to.length && from.every((type, index) => this.#unify(type, to[index] as Type));
+    return (
+      from.length === to.length && from.every((type, index) => this.#unify(type, to[index] as Type))
+    );
   }
 
   #unify(from: Type, to: Type): boolean {
@@ -83,7 +88,9 @@ export class Substitution {
       case 'map':
         return to.kind === 'map' && this.#all([from.key, from.value], [to.key, to.value]);
       case 'opaque':
-        return to.kind === 'opaque' && from.name === to.name && this.#all(from.parameters, to.parameters);
+        return (
+          to.kind === 'opaque' && from.name === to.name && this.#all(from.parameters, to.parameters)
+        );
       case 'object':
         return to.kind === 'object' && from.name === to.name;
       default:
@@ -93,7 +100,8 @@ export class Substitution {
 
   /** Whether the variable is, or may from now on be, the type; and whether it was something already. */
   #bind(type: Type, variable: Type & { kind: 'parameter' }): { valid: boolean; bound: boolean } {
-    if (type.kind === 'parameter' && type.name === variable.name) return { valid: true, bound: false };
+    if (type.kind === 'parameter' && type.name === variable.name)
+      return { valid: true, bound: false };
     const known = this.#bindings.get(variable.name);
     if (known !== undefined) {
       if (sameType(type, known)) return { valid: true, bound: true };
@@ -142,12 +150,18 @@ function isEqualOrLessSpecific(a: Type, b: Type): boolean {
     case 'list':
       return b.kind === 'list' && isEqualOrLessSpecific(a.element, b.element);
     case 'map':
-      return b.kind === 'map' && isEqualOrLessSpecific(a.key, b.key) && isEqualOrLessSpecific(a.value, b.value);
+      return (
+        b.kind === 'map' &&
+        isEqualOrLessSpecific(a.key, b.key) &&
+        isEqualOrLessSpecific(a.value, b.value)
+      );
     case 'opaque':
       return (
         b.kind === 'opaque' &&
         a.name === b.name &&
-        a.parameters.every((parameter, index) => isEqualOrLessSpecific(parameter, b.parameters[index] as Type))
+        a.parameters.every((parameter, index) =>
+          isEqualOrLessSpecific(parameter, b.parameters[index] as Type),
+        )
       );
     case 'type':
       return b.kind === 'type';
@@ -174,7 +188,9 @@ export function instantiate(types: readonly Type[], substitution: Substitution):
       case 'map':
         return map(replace(type.key), replace(type.value));
       case 'opaque':
-        return type.parameters.length === 0 ? type : { ...type, parameters: type.parameters.map(replace) };
+        return type.parameters.length === 0
+          ? type
+          : { ...type, parameters: type.parameters.map(replace) };
       case 'type':
         return type.of === undefined ? type : { kind: 'type', of: replace(type.of) };
       case 'wrapper':

@@ -42,7 +42,8 @@ export function normalizeInt(value: bigint): number | bigint {
   return value;
 }
 
-export const isInt = (value: Value): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
+export const isInt = (value: Value): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
 
 /** The base class of values that JSON does not have. */
 export abstract class CelObject {
@@ -120,7 +121,8 @@ export class Timestamp extends CelObject {
   }
 
   static checked(nanoseconds: bigint, offset = 0): Timestamp {
-    if (nanoseconds < MIN_TIME || nanoseconds > MAX_TIME) throw evaluationError('timestamp overflow');
+    if (nanoseconds < MIN_TIME || nanoseconds > MAX_TIME)
+      throw evaluationError('timestamp overflow');
     return new Timestamp(nanoseconds, offset);
   }
 }
@@ -227,7 +229,8 @@ function canonicalKey(key: Value): string | number | bigint | boolean | undefine
     case 'boolean':
       return key;
     default:
-      if (key instanceof Uint) return key.value <= 9007199254740991n ? Number(key.value) : key.value;
+      if (key instanceof Uint)
+        return key.value <= 9007199254740991n ? Number(key.value) : key.value;
       if (key instanceof Double) {
         if (Number.isSafeInteger(key.value)) return key.value + 0;
         return Number.isInteger(key.value) ? BigInt(key.value) : undefined;
@@ -238,7 +241,10 @@ function canonicalKey(key: Value): string | number | bigint | boolean | undefine
 
 /** A map that an expression made. Immutable once it is out of its builder's hands. */
 export class MapValue extends AbstractMap {
-  readonly #entries = new Map<string | number | bigint | boolean, { readonly key: Value; readonly value: Value }>();
+  readonly #entries = new Map<
+    string | number | bigint | boolean,
+    { readonly key: Value; readonly value: Value }
+  >();
 
   /** Throws EvaluationError for keys that no map may have, or that it has already. */
   static of(entries: Iterable<readonly [Value, Value]>): MapValue {
@@ -251,7 +257,8 @@ export class MapValue extends AbstractMap {
   insert(key: Value, value: Value): void {
     const canonical = key instanceof Double ? undefined : canonicalKey(key);
     if (canonical === undefined) throw evaluationError('unsupported key type');
-    if (this.#entries.has(canonical)) throw evaluationError(`insert failed: key ${describeKey(key)} already exists`);
+    if (this.#entries.has(canonical))
+      throw evaluationError(`insert failed: key ${describeKey(key)} already exists`);
     this.#entries.set(canonical, { key, value });
   }
 
@@ -311,7 +318,9 @@ export function listItem(list: readonly unknown[] | ListValue, index: number): V
 /** Items as an array; the list itself where it is one and needs no adapting. */
 export function listItems(list: Value): readonly Value[] {
   if (Array.isArray(list)) {
-    return list.some((item) => item === undefined || (typeof item === 'number' && !Number.isSafeInteger(item)))
+    return list.some(
+      (item) => item === undefined || (typeof item === 'number' && !Number.isSafeInteger(item)),
+    )
       ? list.map(adaptDynamic)
       : list;
   }

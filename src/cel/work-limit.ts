@@ -8,7 +8,8 @@ const MAX_PARTS = 1_600_000;
 /** UTF-16 units of a text that is made in one step. */
 const MAX_TEXT = 32 * 1024 * 1024;
 
-const tooMuch = (): Error => evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
+const tooMuch = (): Error =>
+  evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
 
 export class WorkLimit {
   #parts = 0;

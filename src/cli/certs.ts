@@ -21,12 +21,20 @@ export async function init(options: {
 
 export async function kubeconfig(
   role: string,
-  options: { readonly certDir: string; readonly server: string; readonly node?: string; readonly output?: string },
+  options: {
+    readonly certDir: string;
+    readonly server: string;
+    readonly node?: string;
+    readonly output?: string;
+  },
 ): Promise<void> {
   const known = KUBECONFIG_ROLES.find((each): each is KubeconfigRole => each === role);
   if (known === undefined)
-    throw new UserError(`there is no role ${JSON.stringify(role)}: it is one of ${KUBECONFIG_ROLES.join(', ')}`);
-  const path = options.output ?? `${options.node === undefined ? known : `${known}-${options.node}`}.conf`;
+    throw new UserError(
+      `there is no role ${JSON.stringify(role)}: it is one of ${KUBECONFIG_ROLES.join(', ')}`,
+    );
+  const path =
+    options.output ?? `${options.node === undefined ? known : `${known}-${options.node}`}.conf`;
   await roleKubeconfig({ ...options, role: known, path });
   process.stdout.write(`${path}\n`);
 }

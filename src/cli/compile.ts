@@ -8,7 +8,8 @@ import type { Build } from './build.ts';
 
 /** `build`: undefined where the program runs from its sources. */
 export async function compile(build: Build | undefined): Promise<void> {
-  if (build === undefined) throw new UserError('only the built program can be compiled ahead of time: npm run build');
+  if (build === undefined)
+    throw new UserError('only the built program can be compiled ahead of time: npm run build');
   const withoutFlags = process.execArgv.length === 0 ? undefined : compileWithoutFlags();
   await warmUp();
   try {

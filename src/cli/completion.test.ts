@@ -16,7 +16,10 @@ const hasBash = (): boolean => {
 function offered(...words: readonly string[]): string[] {
   const script = `${completionScript(createProgram(), 'bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cox; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return execFileSync('bash', ['-c', script, 'bash', ...words], { encoding: 'utf8', cwd: import.meta.dirname })
+  return execFileSync('bash', ['-c', script, 'bash', ...words], {
+    encoding: 'utf8',
+    cwd: import.meta.dirname,
+  })
     .split('\n')
     .filter((line) => line !== '');
 }
@@ -25,7 +28,9 @@ describe.skipIf(!hasBash())('completion in bash (needs bash)', () => {
   test('of commands', () => {
     expect(offered('cox', 'sn')).toEqual(['snapshot']);
     expect(offered('cox', 'snapshot', 're')).toEqual(['restore']);
-    expect(offered('cox', '')).toEqual(expect.arrayContaining(['up', 'down', 'completion', 'version']));
+    expect(offered('cox', '')).toEqual(
+      expect.arrayContaining(['up', 'down', 'completion', 'version']),
+    );
   });
 
   test('of flags', () => {

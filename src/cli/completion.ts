@@ -68,14 +68,20 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 function bashScript(commands: readonly Completed[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== '');
   const words = commands.map(({ path, subcommands, values, flags }) => {
-    const all = [...subcommands.map(({ name }) => name), ...values, ...flags.flatMap(({ names }) => names)];
+    const all = [
+      ...subcommands.map(({ name }) => name),
+      ...values,
+      ...flags.flatMap(({ names }) => names),
+    ];
     return `    ${quoted(path)}) words=${quoted(all.join(' '))} ;;\n`;
   });
   const choices = commands.flatMap(({ path, flags }) =>
     flags
       .filter((flag) => flag.choices.length > 0)
       .flatMap(({ names, choices: values }) =>
-        names.map((name) => `    ${quoted(`${path} ${name}`)}) words=${quoted(values.join(' '))} ;;\n`),
+        names.map(
+          (name) => `    ${quoted(`${path} ${name}`)}) words=${quoted(values.join(' '))} ;;\n`,
+        ),
       ),
   );
   const withValue = commands.flatMap(({ path, flags }) =>
@@ -109,7 +115,8 @@ function fishScript(commands: readonly Completed[]): string {
   const lines: string[] = ['complete -c cox -f'];
   for (const { path, subcommands, values, flags } of commands) {
     const condition = conditionOf(path, subcommands);
-    if (values.length > 0) lines.push(`complete -c cox -n ${condition} -a ${quoted(values.join(' '))}`);
+    if (values.length > 0)
+      lines.push(`complete -c cox -n ${condition} -a ${quoted(values.join(' '))}`);
     for (const { name, description } of subcommands) {
       lines.push(`complete -c cox -n ${condition} -a ${quoted(name)} -d ${quoted(description)}`);
     }
@@ -117,7 +124,8 @@ function fishScript(commands: readonly Completed[]): string {
       const spelled = names
         .map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
         .join(' ');
-      const value = choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : takesValue ? ' -r -F' : '';
+      const value =
+        choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : takesValue ? ' -r -F' : '';
       lines.push(`complete -c cox -n ${condition} ${spelled}${value} -d ${quoted(description)}`);
     }
   }
@@ -129,5 +137,7 @@ function conditionOf(path: string, subcommands: Completed['subcommands']): strin
   if (path === '') return quoted('__fish_use_subcommand');
   const seen = path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`);
   const names = subcommands.map(({ name }) => name).join(' ');
-  return quoted([...seen, ...(names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`])].join('; and '));
+  return quoted(
+    [...seen, ...(names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`])].join('; and '),
+  );
 }

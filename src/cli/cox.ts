@@ -21,7 +21,8 @@ const nodeCount = (text: string): number => {
 
 const revisions = (text: string): number => {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 1e15) throw new InvalidArgumentError('a number of revisions is a whole number.');
+  if (!/^\d+$/.test(text) || value > 1e15)
+    throw new InvalidArgumentError('a number of revisions is a whole number.');
   return value;
 };
 
@@ -74,16 +75,28 @@ export function createProgram(build?: Build): Command {
     .enablePositionalOptions()
     // Errors are thrown, to be written in one place. The subcommands inherit it.
     .exitOverride()
-    .configureOutput({ writeOut: (text) => process.stdout.write(typed(text)), outputError: () => undefined });
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(typed(text)),
+      outputError: () => undefined,
+    });
 
   program
     .command('up')
-    .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
-    .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
+    .description(
+      'start a cluster and keep it running until Ctrl-C (or in the background with --detach)',
+    )
+    .option(
+      '--data-dir <dir>',
+      'where the cluster keeps its data, certificates and logs',
+      '.coxswain',
+    )
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
     .option('--bind <address>', 'address that the API server listens on', address, '127.0.0.1')
     .option('--kubeconfig <path>', 'where to write the kubeconfig (default: DATA-DIR/kubeconfig)')
-    .option('--merge-kubeconfig', "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)")
+    .option(
+      '--merge-kubeconfig',
+      "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)",
+    )
     .addOption(
       new Option(
         '--store <engine>',
@@ -92,8 +105,10 @@ export function createProgram(build?: Build): Command {
         .choices(['embedded', 'memory', 'etcd'])
         .default('embedded'),
     )
-    .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', (text: string) =>
-      text.split(','),
+    .option(
+      '--etcd-servers <urls>',
+      'members of the etcd cluster, separated by commas',
+      (text: string) => text.split(','),
     )
     .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
     .option('--etcd-certfile <file>', 'client certificate for etcd (PEM)')
@@ -129,10 +144,16 @@ export function createProgram(build?: Build): Command {
       '10.96.0.0/16',
     )
     .option('--load-balancer-pool <ranges>', POOL_HELP)
-    .option('--dns', "run the cluster's DNS (default: with containerd, if its address and port are free)")
+    .option(
+      '--dns',
+      "run the cluster's DNS (default: with containerd, if its address and port are free)",
+    )
     .option('--no-dns', "run no DNS: pods have the node's name servers")
     .option('--no-network-policy', 'do not enforce network policies: for a CNI plugin that does')
-    .option('--cluster-domain <domain>', 'domain of the names of services and pods (default: cluster.local)')
+    .option(
+      '--cluster-domain <domain>',
+      'domain of the names of services and pods (default: cluster.local)',
+    )
     .option('--ingress', 'serve Ingresses and Gateways (GatewayClass and IngressClass: coxswain)')
     .option(
       '--ingress-address <addresses>',
@@ -141,7 +162,11 @@ export function createProgram(build?: Build): Command {
     )
     .option('--ingress-http-port <port>', 'port of Ingresses without TLS (default: 80)', port)
     .option('--ingress-https-port <port>', 'port of Ingresses with TLS (default: 443)', port)
-    .option('--ingress-trusted-proxies <ranges>', 'proxies whose X-Forwarded headers are kept (default: none)', list)
+    .option(
+      '--ingress-trusted-proxies <ranges>',
+      'proxies whose X-Forwarded headers are kept (default: none)',
+      list,
+    )
     .option('--ingress-access-log', 'log every request (with --verbose)')
     .option(
       '--gateway-addresses <ranges>',
@@ -158,12 +183,19 @@ export function createProgram(build?: Build): Command {
       "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)",
       list,
     )
-    .option('--root-dir <dir>', "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)")
+    .option(
+      '--root-dir <dir>',
+      "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)",
+    )
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
     .option('--detach', 'leave the cluster running in the background once it is ready')
     .option('--quiet', 'print only the line that says that the cluster is ready')
-    .addOption(new Option('--log-format <format>', 'form of the log').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('--log-format <format>', 'form of the log')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
     .option('-v, --verbose', 'log what the components do', false)
     .addHelpText(
       'after',
@@ -218,7 +250,9 @@ Examples:
 
   const snapshot = program
     .command('snapshot')
-    .description('save, check and restore the state of a cluster with an embedded store, in one file')
+    .description(
+      'save, check and restore the state of a cluster with an embedded store, in one file',
+    )
     .addHelpText(
       'after',
       `
@@ -245,8 +279,14 @@ Examples:
 
   snapshot
     .command('restore <file>')
-    .description('make FILE the store of a stopped cluster; its present store is moved aside, not removed')
-    .option('--data-dir <dir>', 'the data directory of the cluster; created if it does not exist', '.coxswain')
+    .description(
+      'make FILE the store of a stopped cluster; its present store is moved aside, not removed',
+    )
+    .option(
+      '--data-dir <dir>',
+      'the data directory of the cluster; created if it does not exist',
+      '.coxswain',
+    )
     .option(
       '--bump-revision <count>',
       'number of revisions to add, so that clients with newer ones notice',
@@ -273,7 +313,11 @@ without any, as tests that import the package run. npm run build does this, and 
     .description('print the versions of this program, of Kubernetes, and of Node')
     .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(({ output }: { readonly output?: 'json' }) => {
-      const versions = { coxswain: COXSWAIN_VERSION, kubernetes: KUBERNETES_VERSION.gitVersion, node: process.version };
+      const versions = {
+        coxswain: COXSWAIN_VERSION,
+        kubernetes: KUBERNETES_VERSION.gitVersion,
+        node: process.version,
+      };
       const { coxswain, kubernetes, node } = versions;
       process.stdout.write(
         output === 'json'

@@ -19,7 +19,8 @@ export interface DownOptions {
 
 export async function down(options: DownOptions): Promise<void> {
   if (options.clean !== true) return stop(options);
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) throw new UserError('--clean needs Linux and root');
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    throw new UserError('--clean needs Linux and root');
   const layout = dataDirLayout(options.dataDir);
   if ((await runningProcess(layout)) !== undefined) await stop(options, false);
   const removed = await cleanMachine(layout, systemClock);
@@ -51,9 +52,10 @@ async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> 
   if (!tellsLeftovers) return;
   const { processes, mounts } = leftoversOf(options.dataDir);
   if (processes === 0 && mounts === 0) return;
-  const left = [amount(processes, 'process', 'processes'), amount(mounts, 'mount', 'mounts')].filter(
-    (text) => text !== '',
-  );
+  const left = [
+    amount(processes, 'process', 'processes'),
+    amount(mounts, 'mount', 'mounts'),
+  ].filter((text) => text !== '');
   process.stdout.write(
     typed(
       `pods keep running: ${left.join(' and ')}. The next 'cox up' takes them over; ` +

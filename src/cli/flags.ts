@@ -6,7 +6,8 @@ import { DurationError, parseDuration } from '#machinery/text/duration.ts';
 
 export const port = (text: string): number => {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65535) throw new InvalidArgumentError('a port is a whole number from 0 to 65535.');
+  if (!/^\d+$/.test(text) || value > 65535)
+    throw new InvalidArgumentError('a port is a whole number from 0 to 65535.');
   return value;
 };
 
@@ -15,7 +16,8 @@ export const duration = (text: string): number => {
   try {
     return parseDuration(text);
   } catch (err) {
-    if (err instanceof DurationError) throw new InvalidArgumentError('a duration is such as 15s or 1m30s.');
+    if (err instanceof DurationError)
+      throw new InvalidArgumentError('a duration is such as 15s or 1m30s.');
     throw err;
   }
 };
@@ -53,7 +55,9 @@ export const settings = (
 ): Readonly<Record<string, string>> => {
   const pairs = list(text).map((item) => {
     const sign = item.indexOf('=');
-    return (sign < 0 ? [item, ''] : [item.slice(0, sign), item.slice(sign + 1)]).map((part) => part.trim());
+    return (sign < 0 ? [item, ''] : [item.slice(0, sign), item.slice(sign + 1)]).map((part) =>
+      part.trim(),
+    );
   });
   return { ...before, ...Object.fromEntries(pairs as [string, string][]) };
 };
@@ -70,7 +74,10 @@ export const labels = (text: string): Record<string, string> =>
   );
 
 /** One value of a flag that may be repeated. Values may contain commas. */
-export const repeated = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+export const repeated = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  text,
+];
 
 export const wholeNumber = (text: string): number => {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number, 0 or more.');
@@ -98,6 +105,7 @@ export const ipAddress = (text: string): string => {
 export const addresses = (text: string): readonly string[] => list(text).map(ipAddress);
 
 export const address = (text: string): string => {
-  if (isIP(text) === 0 && text !== 'localhost') throw new InvalidArgumentError('an IP address, such as 127.0.0.1.');
+  if (isIP(text) === 0 && text !== 'localhost')
+    throw new InvalidArgumentError('an IP address, such as 127.0.0.1.');
   return text;
 };

@@ -13,13 +13,17 @@ describe('the words to type for the command', () => {
   test('in node_modules, with npx or without', () => {
     const link = '/app/node_modules/.bin/cox';
     const realpath = files({ [link]: SCRIPT, [SCRIPT]: SCRIPT });
-    expect(ownCommand({ script: link, path: '/app/node_modules/.bin:/bin', realpath })).toBe('npx cox');
+    expect(ownCommand({ script: link, path: '/app/node_modules/.bin:/bin', realpath })).toBe(
+      'npx cox',
+    );
     expect(ownCommand({ script: SCRIPT, path: '/bin', realpath })).toBe('npx cox');
   });
 
   test('in a checkout', () => {
     const script = `${process.cwd()}/bin/cox.js`;
-    expect(ownCommand({ script, path: '/bin', realpath: files({ [script]: script }) })).toBe('bin/cox.js');
+    expect(ownCommand({ script, path: '/bin', realpath: files({ [script]: script }) })).toBe(
+      'bin/cox.js',
+    );
   });
 
   test('beside another program of that name', () => {
@@ -30,7 +34,12 @@ describe('the words to type for the command', () => {
 });
 
 test('messages get the words in place of the command', () => {
-  expect(typed("stop it with 'cox down --data-dir x'; cox is running\n  $ cox down && cox up", 'npx cox')).toBe(
+  expect(
+    typed(
+      "stop it with 'cox down --data-dir x'; cox is running\n  $ cox down && cox up",
+      'npx cox',
+    ),
+  ).toBe(
     "stop it with 'npx cox down --data-dir x'; cox is running\n  $ npx cox down && npx cox up",
   );
   expect(typed('stop it with: cox down', 'bin/cox.js')).toBe('stop it with: bin/cox.js down');

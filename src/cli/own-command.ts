@@ -19,7 +19,9 @@ const IN_PACKAGES = join('node_modules', '.bin');
 export function ownCommand({ script, path, realpath = existing }: Invocation): string {
   const own = realpath(script);
   if (own === undefined) return 'cox';
-  const folders = path.split(delimiter).filter((folder) => folder !== '' && realpath(join(folder, 'cox')) === own);
+  const folders = path
+    .split(delimiter)
+    .filter((folder) => folder !== '' && realpath(join(folder, 'cox')) === own);
   // npm and npx put these folders on PATH for what they run: the user's shell does not have them.
   if (folders.some((folder) => !folder.endsWith(IN_PACKAGES))) return 'cox';
   if (folders.length > 0 || script.endsWith(join(IN_PACKAGES, 'cox'))) return 'npx cox';

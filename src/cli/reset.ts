@@ -22,7 +22,8 @@ export async function reset(options: ResetCommandOptions): Promise<void> {
     process.stdout.write(`nothing to remove: ${layout.root} does not exist or is empty\n`);
     return;
   }
-  if (options.yes !== true && !(await confirm(layout.root))) throw new UserError('nothing was removed');
+  if (options.yes !== true && !(await confirm(layout.root)))
+    throw new UserError('nothing was removed');
   if (running && options.stop) await down(options);
   const progress = progressLine(false);
   try {
@@ -33,15 +34,19 @@ export async function reset(options: ResetCommandOptions): Promise<void> {
       progress: (text) => progress.show(text),
     });
     progress.clear();
-    process.stdout.write(`removed: ${root} (${processes} processes ended, ${mounts} mounts removed)\n`);
-    if (kept.length > 0) process.stdout.write(`left in ${root}, since no cluster made it: ${kept.join(', ')}\n`);
+    process.stdout.write(
+      `removed: ${root} (${processes} processes ended, ${mounts} mounts removed)\n`,
+    );
+    if (kept.length > 0)
+      process.stdout.write(`left in ${root}, since no cluster made it: ${kept.join(', ')}\n`);
   } finally {
     progress.clear();
   }
 }
 
 async function confirm(root: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new UserError(`this removes ${root} with all pods and data: add --yes to confirm`);
+  if (!process.stdin.isTTY)
+    throw new UserError(`this removes ${root} with all pods and data: add --yes to confirm`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const text = await terminal.question(`Remove ${root} with all pods and data? Type "yes": `);

@@ -49,7 +49,8 @@ export function addRoleCommands(program: Command): void {
 /** Parses the value of --version=v…: the version that is spoken, with or without a suffix of the user's. */
 function reportedVersion(text: string): string {
   const { gitVersion } = KUBERNETES_VERSION;
-  if (new RegExp(`^${gitVersion.replaceAll('.', '\\.')}([-+][0-9A-Za-z.+-]{1,64})?$`).test(text)) return text;
+  if (new RegExp(`^${gitVersion.replaceAll('.', '\\.')}([-+][0-9A-Za-z.+-]{1,64})?$`).test(text))
+    return text;
   throw new InvalidArgumentError(
     `a reported version is ${gitVersion}, with or without a suffix such as ${gitVersion}-mine`,
   );
@@ -58,7 +59,11 @@ function reportedVersion(text: string): string {
 /** Flags that every role has. */
 function withLogFlags(command: Command): Command {
   return command
-    .addOption(new Option('--log-format <format>', 'form of the log').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('--log-format <format>', 'form of the log')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
     .addOption(new Option('--logging-format <format>', 'the same').choices(['text', 'json']))
     .option('--verbose', 'log what it does, as -v 4', false)
     .option(
@@ -92,7 +97,9 @@ function addApiServer(program: Command): void {
   withCommonFlags(
     program
       .command('apiserver')
-      .description('run an API server alone, on an etcd that several may share or with a store in memory')
+      .description(
+        'run an API server alone, on an etcd that several may share or with a store in memory',
+      )
       .addOption(
         new Option('--store <engine>', 'where objects are kept; memory: gone with the process')
           .choices(['etcd', 'memory'])
@@ -103,8 +110,16 @@ function addApiServer(program: Command): void {
         "run the scheduler and these controllers here, with --store memory: '*' all, 'foo' this one, '-foo' not this one",
         list,
       )
-      .option('--with-nodes <count>', 'run so many simulated nodes here, with --store memory', wholeNumber)
-      .addOption(new Option('--reported-version <version>', 'as --version=v…').argParser(reportedVersion).hideHelp())
+      .option(
+        '--with-nodes <count>',
+        'run so many simulated nodes here, with --store memory',
+        wholeNumber,
+      )
+      .addOption(
+        new Option('--reported-version <version>', 'as --version=v…')
+          .argParser(reportedVersion)
+          .hideHelp(),
+      )
       .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', list)
       .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
       .option('--etcd-certfile <file>', 'client certificate for etcd (PEM)')
@@ -128,17 +143,27 @@ function addApiServer(program: Command): void {
         "directory of files that no flag names, as 'cox certs init' makes them; without apiserver.crt in it, one is made",
       )
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/apiserver.crt)')
-      .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/apiserver.key)')
+      .option(
+        '--tls-private-key-file <file>',
+        'key of the serving certificate (default: CERT-DIR/apiserver.key)',
+      )
       .option(
         '--tls-min-version <version>',
         'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)',
       )
-      .option('--tls-cipher-suites <names>', "cipher suites of TLS 1.2, by Go's names (default: Node's)", list)
+      .option(
+        '--tls-cipher-suites <names>',
+        "cipher suites of TLS 1.2, by Go's names (default: Node's)",
+        list,
+      )
       .option(
         '--client-ca-file <file>',
         'authority of client certificates (default: CERT-DIR/ca.crt; without, none is accepted)',
       )
-      .option('--token-auth-file <file>', 'static bearer tokens: lines of token,user,uid,"group1,group2"')
+      .option(
+        '--token-auth-file <file>',
+        'static bearer tokens: lines of token,user,uid,"group1,group2"',
+      )
       .option(
         '--anonymous-auth [bool]',
         'authorize requests without credentials as system:anonymous (default: those for health and version)',
@@ -165,7 +190,10 @@ function addApiServer(program: Command): void {
         '--proxy-client-cert-file <file>',
         'client certificate for other API servers (default: CERT-DIR/front-proxy-client.crt)',
       )
-      .option('--proxy-client-key-file <file>', 'key of that certificate (default: CERT-DIR/front-proxy-client.key)')
+      .option(
+        '--proxy-client-key-file <file>',
+        'key of that certificate (default: CERT-DIR/front-proxy-client.key)',
+      )
       .option(
         '--requestheader-client-ca-file <file>',
         'authority of front proxies, whose headers name users (default: CERT-DIR/front-proxy-ca.crt; without, there are none)',
@@ -180,7 +208,11 @@ function addApiServer(program: Command): void {
         'headers with the user (default with CERT-DIR: X-Remote-User)',
         list,
       )
-      .option('--requestheader-uid-headers <names>', 'headers with the uid (default with CERT-DIR: X-Remote-Uid)', list)
+      .option(
+        '--requestheader-uid-headers <names>',
+        'headers with the uid (default with CERT-DIR: X-Remote-Uid)',
+        list,
+      )
       .option(
         '--requestheader-group-headers <names>',
         'headers with groups (default with CERT-DIR: X-Remote-Group)',
@@ -221,16 +253,35 @@ function addApiServer(program: Command): void {
         duration,
         0,
       )
-      .option('--api-audiences <names>', 'audiences of tokens for this server (default: the issuers)', list)
-      .option('--max-requests-inflight <count>', 'reads at a time; more wait, 0 is no limit', wholeNumber, 400)
+      .option(
+        '--api-audiences <names>',
+        'audiences of tokens for this server (default: the issuers)',
+        list,
+      )
+      .option(
+        '--max-requests-inflight <count>',
+        'reads at a time; more wait, 0 is no limit',
+        wholeNumber,
+        400,
+      )
       .option(
         '--max-mutating-requests-inflight <count>',
         'writes at a time; more wait, 0 is no limit',
         wholeNumber,
         200,
       )
-      .option('--request-timeout <duration>', 'deadline of requests that are not long-running', duration, 60_000)
-      .option('--min-request-timeout <seconds>', 'seconds that a watch lasts at least', wholeNumber, 1800)
+      .option(
+        '--request-timeout <duration>',
+        'deadline of requests that are not long-running',
+        duration,
+        60_000,
+      )
+      .option(
+        '--min-request-timeout <seconds>',
+        'seconds that a watch lasts at least',
+        wholeNumber,
+        1800,
+      )
       .option('--event-ttl <duration>', 'how long events are kept', duration, 3_600_000)
       .option(
         '--default-not-ready-toleration-seconds <seconds>',
@@ -249,8 +300,15 @@ function addApiServer(program: Command): void {
         "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
         settings,
       )
-      .option('--encryption-provider-config <file>', 'an EncryptionConfiguration: what is encrypted in the store')
-      .option('--enable-admission-plugins <names>', 'admission plugins to run beside those that run by default', list)
+      .option(
+        '--encryption-provider-config <file>',
+        'an EncryptionConfiguration: what is encrypted in the store',
+      )
+      .option(
+        '--enable-admission-plugins <names>',
+        'admission plugins to run beside those that run by default',
+        list,
+      )
       .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list)
       .addHelpText(
         'after',
@@ -265,8 +323,18 @@ Examples:
 
 function withLeaderElection(command: Command, name: string): Command {
   return command
-    .option('--leader-elect [bool]', 'work only while holding the lease, so that several may run', yesOrNo, true)
-    .option('--leader-elect-lease-duration <duration>', 'how long others wait after the last renewal', duration, 15_000)
+    .option(
+      '--leader-elect [bool]',
+      'work only while holding the lease, so that several may run',
+      yesOrNo,
+      true,
+    )
+    .option(
+      '--leader-elect-lease-duration <duration>',
+      'how long others wait after the last renewal',
+      duration,
+      15_000,
+    )
     .option(
       '--leader-elect-renew-deadline <duration>',
       'how long the leader tries to renew before it stops working',
@@ -275,33 +343,65 @@ function withLeaderElection(command: Command, name: string): Command {
     )
     .option('--leader-elect-retry-period <duration>', 'time between two tries', duration, 2000)
     .option('--leader-elect-resource-name <name>', 'name of the lease', name)
-    .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease', 'kube-system');
+    .option(
+      '--leader-elect-resource-namespace <namespace>',
+      'namespace of the lease',
+      'kube-system',
+    );
 }
 
 function withServing(command: Command, defaultPort: number): Command {
   return command
-    .requiredOption('--kubeconfig <file>', 'identity of the component, and address of the API server')
-    .option('--bind-address <address>', 'address that serves health and metrics', ipAddress, '127.0.0.1')
+    .requiredOption(
+      '--kubeconfig <file>',
+      'identity of the component, and address of the API server',
+    )
+    .option(
+      '--bind-address <address>',
+      'address that serves health and metrics',
+      ipAddress,
+      '127.0.0.1',
+    )
     .option('--secure-port <port>', 'port that serves health and metrics', port, defaultPort)
-    .option('--tls-cert-file <file>', 'certificate of that port (default: one that is made at each start)')
+    .option(
+      '--tls-cert-file <file>',
+      'certificate of that port (default: one that is made at each start)',
+    )
     .option('--tls-private-key-file <file>', 'key of that certificate');
 }
 
 function addControllerManager(program: Command): void {
-  const command = withServing(program.command('controller-manager').description('run the controllers alone'), 10_257);
+  const command = withServing(
+    program.command('controller-manager').description('run the controllers alone'),
+    10_257,
+  );
   withCommonFlags(withLeaderElection(command, 'kube-controller-manager'))
-    .option('--controllers <names>', "which controllers run: '*' all, 'foo' this one, '-foo' not this one", list, ['*'])
+    .option(
+      '--controllers <names>',
+      "which controllers run: '*' all, 'foo' this one, '-foo' not this one",
+      list,
+      ['*'],
+    )
     .option(
       '--use-service-account-credentials [bool]',
       'let each controller work as an account of its own',
       yesOrNo,
       true,
     )
-    .option('--cluster-cidr <cidrs>', 'addresses of pods, of which each node gets a part (default: nodes get none)')
+    .option(
+      '--cluster-cidr <cidrs>',
+      'addresses of pods, of which each node gets a part (default: nodes get none)',
+    )
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services, which nodes do not get')
     .option('--load-balancer-pool <ranges>', POOL_HELP)
-    .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs init' makes them")
-    .option('--root-ca-file <file>', 'authority to publish in every namespace (default: CERT-DIR/ca.crt)')
+    .option(
+      '--cert-dir <dir>',
+      "directory of files that no flag names, as 'cox certs init' makes them",
+    )
+    .option(
+      '--root-ca-file <file>',
+      'authority to publish in every namespace (default: CERT-DIR/ca.crt)',
+    )
     .option(
       '--cluster-signing-cert-file <file>',
       'authority that signs approved certificate requests (default: none are signed)',
@@ -312,7 +412,10 @@ function addControllerManager(program: Command): void {
       'longest validity of signed certificates (default: 8760h)',
       duration,
     )
-    .option('--service-account-private-key-file <file>', 'key that signs tokens in Secrets (default: CERT-DIR/sa.key)')
+    .option(
+      '--service-account-private-key-file <file>',
+      'key that signs tokens in Secrets (default: CERT-DIR/sa.key)',
+    )
     .addHelpText(
       'after',
       `
@@ -324,7 +427,10 @@ Examples:
 }
 
 function addScheduler(program: Command): void {
-  const command = withServing(program.command('scheduler').description('run the scheduler alone'), 10_259);
+  const command = withServing(
+    program.command('scheduler').description('run the scheduler alone'),
+    10_259,
+  );
   withCommonFlags(withLeaderElection(command, 'kube-scheduler'))
     .option('--config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .addHelpText(
@@ -342,10 +448,20 @@ function addProxy(program: Command): void {
     program
       .command('proxy')
       .description('run the service proxy of this machine')
-      .option('--kubeconfig <file>', 'identity of the proxy (system:kube-proxy), and address of the API server')
+      .option(
+        '--kubeconfig <file>',
+        'identity of the proxy (system:kube-proxy), and address of the API server',
+      )
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
-      .option('--proxy-mode <mode>', 'nftables, userspace, or auto: nftables where it can be had', 'auto')
-      .option('--cluster-cidr <cidrs>', 'addresses of pods: traffic to cluster IPs from elsewhere is masqueraded')
+      .option(
+        '--proxy-mode <mode>',
+        'nftables, userspace, or auto: nftables where it can be had',
+        'auto',
+      )
+      .option(
+        '--cluster-cidr <cidrs>',
+        'addresses of pods: traffic to cluster IPs from elsewhere is masqueraded',
+      )
       .option(
         '--nodeport-addresses <ranges>',
         "addresses of the node that serve node ports (default: primary, the Node's own)",
@@ -356,7 +472,11 @@ function addProxy(program: Command): void {
         'addresses of load balancers that this machine may announce by ARP and NDP',
       )
       .option('--masquerade-all [bool]', 'masquerade all traffic to cluster IPs', yesOrNo, false)
-      .option('--healthz-bind-address <address>', 'where /healthz and /livez are; empty: nowhere', '0.0.0.0:10256')
+      .option(
+        '--healthz-bind-address <address>',
+        'where /healthz and /livez are; empty: nowhere',
+        '0.0.0.0:10256',
+      )
       .option(
         '--metrics-bind-address <address>',
         'where /metrics and /proxyMode are; empty: nowhere',
@@ -379,7 +499,10 @@ function addKubelet(program: Command): void {
     program
       .command('kubelet')
       .description('run this machine as a node of a cluster')
-      .option('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
+      .option(
+        '--kubeconfig <file>',
+        'identity of the node (system:node:NAME), and address of the API server',
+      )
       .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
       .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
@@ -392,13 +515,29 @@ function addKubelet(program: Command): void {
           .choices(['auto', 'containerd', 'process', 'simulated'])
           .default('auto'),
       )
-      .option('--container-runtime-endpoint <socket>', 'CRI socket of a runtime that is already there')
-      .option('--address <address>', "address that the kubelet's own server listens on (default: 0.0.0.0)", ipAddress)
+      .option(
+        '--container-runtime-endpoint <socket>',
+        'CRI socket of a runtime that is already there',
+      )
+      .option(
+        '--address <address>',
+        "address that the kubelet's own server listens on (default: 0.0.0.0)",
+        ipAddress,
+      )
       .option('--port <port>', "port of the kubelet's own server (default: 10250)", port)
-      .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs node' makes them")
+      .option(
+        '--cert-dir <dir>',
+        "directory of files that no flag names, as 'cox certs node' makes them",
+      )
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/kubelet-NAME.crt)')
-      .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/kubelet-NAME.key)')
-      .option('--client-ca-file <file>', 'authority of client certificates (default: CERT-DIR/ca.crt)')
+      .option(
+        '--tls-private-key-file <file>',
+        'key of the serving certificate (default: CERT-DIR/kubelet-NAME.key)',
+      )
+      .option(
+        '--client-ca-file <file>',
+        'authority of client certificates (default: CERT-DIR/ca.crt)',
+      )
       .option(
         '--tls-min-version <version>',
         'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)',
@@ -408,7 +547,11 @@ function addKubelet(program: Command): void {
         "cipher suites of TLS 1.2, by Go's names (default: AEAD with forward secrecy)",
         list,
       )
-      .option('--authentication-token-webhook [bool]', 'check bearer tokens by TokenReview (default: true)', yesOrNo)
+      .option(
+        '--authentication-token-webhook [bool]',
+        'check bearer tokens by TokenReview (default: true)',
+        yesOrNo,
+      )
       .option(
         '--authentication-token-webhook-cache-ttl <duration>',
         'how long a valid token counts as valid (default: 2m)',
@@ -430,8 +573,14 @@ function addKubelet(program: Command): void {
         'how long a denial holds (default: 30s)',
         duration,
       )
-      .option('--pod-cidr <cidrs>', 'addresses of its pods (default: those that the controller manager gives it)')
-      .option('--cluster-cidr <cidrs>', 'addresses of all pods: other nodes cannot claim any outside')
+      .option(
+        '--pod-cidr <cidrs>',
+        'addresses of its pods (default: those that the controller manager gives it)',
+      )
+      .option(
+        '--cluster-cidr <cidrs>',
+        'addresses of all pods: other nodes cannot claim any outside',
+      )
       .addOption(podNetworkOption())
       .addOption(vxlanIdOption())
       .addOption(vxlanPortOption())
@@ -467,10 +616,22 @@ function addDns(program: Command): void {
     program
       .command('dns')
       .description("run the cluster's DNS alone")
-      .option('--kubeconfig <file>', 'identity of the server (system:coredns), and address of the API server')
-      .option('--bind-address <addresses>', 'addresses to listen on, separated by commas', addresses, ['127.0.0.1'])
+      .option(
+        '--kubeconfig <file>',
+        'identity of the server (system:coredns), and address of the API server',
+      )
+      .option(
+        '--bind-address <addresses>',
+        'addresses to listen on, separated by commas',
+        addresses,
+        ['127.0.0.1'],
+      )
       .option('--port <port>', 'port to listen on by UDP and TCP; 0 picks a free one', port, 53)
-      .option('--metrics-port <port>', 'port that serves metrics by HTTP on the same addresses (default: none)', port)
+      .option(
+        '--metrics-port <port>',
+        'port that serves metrics by HTTP on the same addresses (default: none)',
+        port,
+      )
       .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
       .option(
         '--allowed-clients <ranges>',
@@ -488,7 +649,10 @@ function addDns(program: Command): void {
         ipAddress,
       )
       .option('--hostname-override <name>', "name in the EndpointSlice (default: the machine's)")
-      .option('--print-permissions', 'print the roles that the server needs, for an administrator to apply, and end')
+      .option(
+        '--print-permissions',
+        'print the roles that the server needs, for an administrator to apply, and end',
+      )
       .addHelpText(
         'after',
         `
@@ -516,14 +680,37 @@ function addIngress(program: Command): void {
       )
       .option('--http-port <port>', 'port of Ingresses without TLS', port, 80)
       .option('--https-port <port>', 'port of Ingresses with TLS', port, 443)
-      .option('--gateway-addresses <ranges>', 'addresses of this machine of which each Gateway gets one', list)
-      .option('--publish-addresses <addresses>', 'addresses in statuses (default: those that it listens on)', addresses)
-      .option('--trusted-proxies <ranges>', 'proxies whose X-Forwarded headers are kept (default: none)', list)
-      .option('--max-request-body <bytes>', "limit of a request's body (default: none)", wholeNumber)
+      .option(
+        '--gateway-addresses <ranges>',
+        'addresses of this machine of which each Gateway gets one',
+        list,
+      )
+      .option(
+        '--publish-addresses <addresses>',
+        'addresses in statuses (default: those that it listens on)',
+        addresses,
+      )
+      .option(
+        '--trusted-proxies <ranges>',
+        'proxies whose X-Forwarded headers are kept (default: none)',
+        list,
+      )
+      .option(
+        '--max-request-body <bytes>',
+        "limit of a request's body (default: none)",
+        wholeNumber,
+      )
       .option('--access-log', 'log every request', false)
       .option('--no-update-status', 'write no statuses: another one does')
-      .option('--metrics-port <port>', 'port of 127.0.0.1 that serves metrics by HTTP (default: none)', port)
-      .option('--print-permissions', 'print the roles that it needs, for an administrator to apply, and end')
+      .option(
+        '--metrics-port <port>',
+        'port of 127.0.0.1 that serves metrics by HTTP (default: none)',
+        port,
+      )
+      .option(
+        '--print-permissions',
+        'print the roles that it needs, for an administrator to apply, and end',
+      )
       .addHelpText(
         'after',
         `
@@ -549,7 +736,9 @@ Examples:
     );
   certs
     .command('init')
-    .description('make the authority and the files of API servers; files that are there and still valid stay')
+    .description(
+      'make the authority and the files of API servers; files that are there and still valid stay',
+    )
     .option('--cert-dir <dir>', 'directory of the files', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers are reached', list, [])
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/16')
@@ -557,7 +746,10 @@ Examples:
   certs
     .command('kubeconfig')
     .description('make a kubeconfig with a certificate of its own, for one role')
-    .argument('<role>', 'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy')
+    .argument(
+      '<role>',
+      'admin, controller-manager, scheduler, proxy, kubelet, dns, ingress or network-policy',
+    )
     .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
     .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--node <name>', 'name of the node, for the role kubelet')

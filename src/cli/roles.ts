@@ -4,12 +4,26 @@ import { createLogger, type Logger, type LogLevel } from '#machinery/log.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { startApiServerRole, type ApiServerRoleConfig } from '#cluster/roles/api-server.ts';
-import { startControllerManagerRole, type ControllerManagerRoleConfig } from '#cluster/roles/controller-manager.ts';
+import {
+  startControllerManagerRole,
+  type ControllerManagerRoleConfig,
+} from '#cluster/roles/controller-manager.ts';
 import type { LeaderElectionSettings } from '#cluster/roles/leading.ts';
 import { dnsPermissionsYaml, startDnsRole, type DnsRoleConfig } from '#cluster/roles/dns.ts';
-import { ingressPermissionsYaml, type IngressRoleConfig, startIngressRole } from '#cluster/roles/ingress.ts';
-import { podNetworkPermissionsYaml, startKubeletRole, type KubeletRoleConfig } from '#cluster/roles/kubelet.ts';
-import { type KubeletConfiguration, readKubeletConfiguration } from '#cluster/roles/kubelet-configuration.ts';
+import {
+  ingressPermissionsYaml,
+  type IngressRoleConfig,
+  startIngressRole,
+} from '#cluster/roles/ingress.ts';
+import {
+  podNetworkPermissionsYaml,
+  startKubeletRole,
+  type KubeletRoleConfig,
+} from '#cluster/roles/kubelet.ts';
+import {
+  type KubeletConfiguration,
+  readKubeletConfiguration,
+} from '#cluster/roles/kubelet-configuration.ts';
 import { CleanedUp, startProxyRole, type ProxyRoleConfig } from '#cluster/roles/proxy.ts';
 import type { RoleConfig, RunningRole } from '#cluster/roles/role.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '#cluster/roles/scheduler.ts';
@@ -89,10 +103,17 @@ export async function controllerManager(
   });
 }
 
-export async function scheduler(options: CommonOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
+export async function scheduler(
+  options: CommonOptions & ElectionOptions & Given<SchedulerRoleConfig>,
+): Promise<void> {
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
-    return startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) });
+    return startSchedulerRole({
+      ...options,
+      ...role,
+      leaderElection: electionOf(options),
+      flags: flagValues(options),
+    });
   });
 }
 
@@ -117,18 +138,30 @@ export async function kubelet(
   }
   const { kubeconfig } = options;
   if (kubeconfig === undefined)
-    throw new UserError('--kubeconfig is needed: identity of the node, and address of the API server');
+    throw new UserError(
+      '--kubeconfig is needed: identity of the node, and address of the API server',
+    );
   const { options: inFile, warnings }: KubeletConfiguration =
-    options.config === undefined ? { options: {}, warnings: [] } : readKubeletConfiguration(options.config);
+    options.config === undefined
+      ? { options: {}, warnings: [] }
+      : readKubeletConfiguration(options.config);
   for (const warning of warnings) process.stderr.write(`cox: warning: ${warning}\n`);
   const { featureGates = {}, ...others } = inFile;
-  const gates = [...Object.entries(featureGates).map(([name, on]) => `${name}=${on}`), options.featureGates ?? ''].join(
-    ',',
-  );
+  const gates = [
+    ...Object.entries(featureGates).map(([name, on]) => `${name}=${on}`),
+    options.featureGates ?? '',
+  ].join(',');
   const merged = { ...others, ...options, featureGates: gates };
   await run(merged, (role, progress, signal, faults) => {
     endAfterUncaught(faults);
-    return startKubeletRole({ ...merged, ...role, kubeconfig, progress, signal, flags: flagValues(merged) });
+    return startKubeletRole({
+      ...merged,
+      ...role,
+      kubeconfig,
+      progress,
+      signal,
+      flags: flagValues(merged),
+    });
   });
 }
 
@@ -164,7 +197,9 @@ export async function ingress(
   }
   const { kubeconfig, bindAddress } = options;
   if (kubeconfig === undefined)
-    throw new UserError('--kubeconfig is needed: who the controller is, and where the API server is');
+    throw new UserError(
+      '--kubeconfig is needed: who the controller is, and where the API server is',
+    );
   await run(options, (role, _progress, _signal, faults) => {
     endAfterUncaught(faults);
     return startIngressRole({
@@ -177,12 +212,20 @@ export async function ingress(
 }
 
 function electionOf(options: ElectionOptions): LeaderElectionSettings {
-  const { leaderElectLeaseDuration: lease, leaderElectRenewDeadline: renew, leaderElectRetryPeriod: retry } = options;
+  const {
+    leaderElectLeaseDuration: lease,
+    leaderElectRenewDeadline: renew,
+    leaderElectRetryPeriod: retry,
+  } = options;
   if (lease % 1000 !== 0) throw new UserError('--leader-elect-lease-duration takes whole seconds');
   if (lease <= renew)
-    throw new UserError('--leader-elect-lease-duration must be more than --leader-elect-renew-deadline');
+    throw new UserError(
+      '--leader-elect-lease-duration must be more than --leader-elect-renew-deadline',
+    );
   if (renew <= retry * 1.2)
-    throw new UserError('--leader-elect-renew-deadline must be more than 1.2 times --leader-elect-retry-period');
+    throw new UserError(
+      '--leader-elect-renew-deadline must be more than 1.2 times --leader-elect-retry-period',
+    );
   return {
     leaderElect: options.leaderElect,
     leaseDurationMs: lease,
@@ -195,7 +238,9 @@ function electionOf(options: ElectionOptions): LeaderElectionSettings {
 
 /** Rejects when an aborted start has cleaned up, or has taken too long. Never resolves. */
 async function stoppedWhile(starting: Promise<RunningRole>, signal: AbortSignal): Promise<never> {
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await new Promise<void>((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
   const role = await Promise.race([starting, systemClock.sleep(GIVE_UP_MS)]);
   await role?.stop();
   throw signal.reason;
@@ -239,7 +284,11 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
   const stop = stopSignal();
   let fatal!: (error: Error) => void;
   const fatalError = new Promise<Error>((resolve) => (fatal = resolve));
-  const faults = new UncaughtErrors({ clock: systemClock, logger, onFatal: (error) => fatal(error) });
+  const faults = new UncaughtErrors({
+    clock: systemClock,
+    logger,
+    onFatal: (error) => fatal(error),
+  });
   let role: RunningRole;
   try {
     const starting = start(

@@ -1,7 +1,11 @@
 // `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put back while it does not.
 
 import type { SnapshotStatus } from '#cluster/snapshot.ts';
-import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from '#cluster/snapshot.ts';
+import {
+  clusterSnapshotStatus,
+  restoreClusterSnapshot,
+  saveClusterSnapshot,
+} from '#cluster/snapshot.ts';
 
 export async function save(file: string, options: { dataDir: string }): Promise<void> {
   const status = await saveClusterSnapshot({ file, dataDir: options.dataDir });
@@ -12,11 +16,16 @@ export async function status(file: string, options: { output?: 'json' }): Promis
   const found = await clusterSnapshotStatus(file);
   if (options.output === 'json') {
     const { createdAt, ...rest } = found;
-    process.stdout.write(`${JSON.stringify({ ...rest, createdAt: new Date(createdAt).toISOString() })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ ...rest, createdAt: new Date(createdAt).toISOString() })}\n`,
+    );
   } else process.stdout.write(`${file} is whole\n${describe(found)}`);
 }
 
-export async function restore(file: string, options: { dataDir: string; bumpRevision: number }): Promise<void> {
+export async function restore(
+  file: string,
+  options: { dataDir: string; bumpRevision: number },
+): Promise<void> {
   const { status: restored, store, movedTo } = await restoreClusterSnapshot({ file, ...options });
   process.stdout.write(`restored ${store} from ${file}\n${describe(restored)}`);
   if (movedTo !== undefined) process.stdout.write(`the store that was there is now ${movedTo}\n`);

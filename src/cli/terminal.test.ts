@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { progressLine } from './terminal.ts';
 
-function streamOf(isTTY: boolean): { written: string[]; stream: Parameters<typeof progressLine>[2] } {
+function streamOf(isTTY: boolean): {
+  written: string[];
+  stream: Parameters<typeof progressLine>[2];
+} {
   const written: string[] = [];
   const stream = { isTTY, fd: 1, write: (text: string) => written.push(text) > 0 };
   return { written, stream: stream as unknown as Parameters<typeof progressLine>[2] };

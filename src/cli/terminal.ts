@@ -6,7 +6,9 @@ import picocolors from 'picocolors';
 import { type Clock, systemClock } from '#machinery/clock.ts';
 
 /** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
-export const coloursFor = (stream: { readonly fd: number }): ReturnType<typeof picocolors.createColors> =>
+export const coloursFor = (stream: {
+  readonly fd: number;
+}): ReturnType<typeof picocolors.createColors> =>
   picocolors.createColors(isatty(stream.fd) && picocolors.isColorSupported);
 
 /** A path as one would type it here. */
@@ -41,7 +43,8 @@ export function progressLine(
       if (quiet) return;
       const text = count === undefined ? step : `${step}: ${count}`;
       const now = clock.monotonic();
-      if (text === shown?.text || (!terminal && step === shown?.step && now - shown.at < REPORT_MS)) return;
+      if (text === shown?.text || (!terminal && step === shown?.step && now - shown.at < REPORT_MS))
+        return;
       shown = { text, step, at: now };
       stream.write(terminal ? `\r\x1b[K${dim(`${text} …`)}` : `${text}\n`);
     },
@@ -53,7 +56,10 @@ export function progressLine(
 }
 
 /** Resolves with the signal's name at the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
-export function stopSignal(): { readonly requested: Promise<string>; readonly signal: AbortSignal } {
+export function stopSignal(): {
+  readonly requested: Promise<string>;
+  readonly signal: AbortSignal;
+} {
   const controller = new AbortController();
   const requested = new Promise<string>((resolveRequested) => {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

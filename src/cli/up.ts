@@ -68,7 +68,9 @@ export interface UpOptions {
 }
 
 /** The message of a detached cluster to the process that started it. */
-type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
+type DetachMessage =
+  | { readonly ready: string }
+  | { readonly failed: string; readonly exitCode: number };
 
 export async function up(options: UpOptions, build?: Build): Promise<void> {
   if (options.detach) return detach(options);
@@ -78,7 +80,11 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const stop = stopSignal();
-  const faults = new UncaughtErrors({ clock: systemClock, logger, onFatal: (error) => fatal(error) });
+  const faults = new UncaughtErrors({
+    clock: systemClock,
+    logger,
+    onFatal: (error) => fatal(error),
+  });
   let fatal!: (error: Error) => void;
   const fatalError = new Promise<Error>((resolveError) => (fatal = resolveError));
   faults.install();
@@ -108,7 +114,10 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       clusterDomain: options.clusterDomain,
       ingress: ingressRequest(options),
       rootDir: options.rootDir,
-      schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
+      schedulerConfig:
+        options.schedulerConfig === undefined
+          ? undefined
+          : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
       logger,
       faults,
@@ -130,7 +139,8 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
     process.stdout.write(text);
     await tellParent({ ready: text });
     const reason = await Promise.race([stop.requested, cluster.failed, fatalError]);
-    if (reason instanceof Error) throw new UserError(`the cluster stopped: ${reason.message}`, { cause: reason });
+    if (reason instanceof Error)
+      throw new UserError(`the cluster stopped: ${reason.message}`, { cause: reason });
     if (!options.quiet) process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {
     await cluster.stop();
@@ -157,7 +167,11 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
     ? 'kubectl get nodes'
     : `export KUBECONFIG=${shown.startsWith('/') ? shown : `$PWD/${shown}`} && kubectl get nodes`;
   const { dim } = coloursFor(process.stdout);
-  return ready + rows.map(([name, value]) => `  ${dim(name.padEnd(11))} ${value}\n`).join('') + `next: ${next}\n`;
+  return (
+    ready +
+    rows.map(([name, value]) => `  ${dim(name.padEnd(11))} ${value}\n`).join('') +
+    `next: ${next}\n`
+  );
 }
 
 function storeText(options: UpOptions): string {
@@ -173,7 +187,9 @@ function storeText(options: UpOptions): string {
 
 function etcdConfig(options: UpOptions): EtcdConfig | undefined {
   const { etcdServers, etcdCafile, etcdCertfile, etcdKeyfile, etcdPrefix } = options;
-  const given = [etcdServers, etcdCafile, etcdCertfile, etcdKeyfile, etcdPrefix].some((each) => each !== undefined);
+  const given = [etcdServers, etcdCafile, etcdCertfile, etcdKeyfile, etcdPrefix].some(
+    (each) => each !== undefined,
+  );
   if (options.store !== 'etcd') {
     if (given) throw new UserError('the --etcd-… flags are for --store etcd');
     return undefined;
@@ -244,22 +260,30 @@ async function detach(options: UpOptions): Promise<void> {
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   const log = openSync(layout.logFile, 'a', 0o600);
   const args = process.argv.slice(1).filter((arg) => arg !== '--detach');
-  const child = spawn(process.execPath, [...process.execArgv, resolve(args[0] as string), ...args.slice(1)], {
-    detached: true,
-    stdio: ['ignore', log, log, 'ipc'],
-    env: { ...process.env, NO_COLOR: '1', [DETACHED_VARIABLE]: '1' },
-  });
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, resolve(args[0] as string), ...args.slice(1)],
+    {
+      detached: true,
+      stdio: ['ignore', log, log, 'ipc'],
+      env: { ...process.env, NO_COLOR: '1', [DETACHED_VARIABLE]: '1' },
+    },
+  );
   closeSync(log);
   const message = await new Promise<DetachMessage>((resolveMessage) => {
     child.once('message', (received) => resolveMessage(received as DetachMessage));
     child.once('error', (err) => resolveMessage({ failed: err.message, exitCode: 1 }));
     child.once('exit', (code) =>
-      resolveMessage({ failed: `it ended with status ${code ?? 'unknown'}; see ${layout.logFile}`, exitCode: 1 }),
+      resolveMessage({
+        failed: `it ended with status ${code ?? 'unknown'}; see ${layout.logFile}`,
+        exitCode: 1,
+      }),
     );
   });
   child.unref();
   if (child.connected) child.disconnect();
   if ('failed' in message) throw new UserError(message.failed, { exitCode: message.exitCode });
   process.stdout.write(message.ready);
-  if (!options.quiet) process.stdout.write(typed(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`));
+  if (!options.quiet)
+    process.stdout.write(typed(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`));
 }

@@ -54,7 +54,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Connection>
   };
 }
 
-async function findAccess({ kubeconfig, context }: ConnectOptions, clock: Clock): Promise<KubeconfigContext> {
+async function findAccess(
+  { kubeconfig, context }: ConnectOptions,
+  clock: Clock,
+): Promise<KubeconfigContext> {
   const selection = { clock, ...(context !== undefined && { context }) };
   if (kubeconfig !== undefined) return loadKubeconfig(kubeconfig, selection);
   const listed = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
@@ -62,5 +65,7 @@ async function findAccess({ kubeconfig, context }: ConnectOptions, clock: Clock)
   if (isInCluster()) return inClusterAccess({ clock });
   const path = join(homedir(), '.kube', 'config');
   if (existsSync(path)) return loadKubeconfig(path, selection);
-  throw new KubeconfigError('there is no cluster to connect to: set KUBECONFIG, pass `kubeconfig`, or run in a pod');
+  throw new KubeconfigError(
+    'there is no cluster to connect to: set KUBECONFIG, pass `kubeconfig`, or run in a pod',
+  );
 }

@@ -5,7 +5,12 @@ import { createClient } from './create-client.ts';
 import { createInProcessTransport } from './in-process.ts';
 import { FakeServer } from './testing/fake-server.ts';
 
-const type = (group: string, resource: string, kind: string, namespaced: boolean): ResourceType<KubeObject> => ({
+const type = (
+  group: string,
+  resource: string,
+  kind: string,
+  namespaced: boolean,
+): ResourceType<KubeObject> => ({
   group,
   version: 'v1',
   resource,
@@ -43,11 +48,13 @@ describe('createClient', () => {
       'GET /apis/apps/v1/namespaces/x/sets/a',
       null,
     ]);
-    expect(await heard(client.resource(nodes).get('n/1'))).toEqual(['GET /api/v1/nodes/n%2F1', null]);
-    expect(await heard(client.resource(things).list({ labelSelector: 'a in (b)', limit: 5 }))).toEqual([
-      'GET /api/v1/objects?labelSelector=a+in+%28b%29&limit=5',
+    expect(await heard(client.resource(nodes).get('n/1'))).toEqual([
+      'GET /api/v1/nodes/n%2F1',
       null,
     ]);
+    expect(
+      await heard(client.resource(things).list({ labelSelector: 'a in (b)', limit: 5 })),
+    ).toEqual(['GET /api/v1/objects?labelSelector=a+in+%28b%29&limit=5', null]);
     expect(await heard(inX.list())).toEqual(['GET /api/v1/namespaces/x/objects', null]);
   });
 
@@ -58,31 +65,50 @@ describe('createClient', () => {
       'POST /api/v1/namespaces/x/objects?dryRun=All',
       sent,
     ]);
-    expect(await heard(client.resource(things).update(a))).toEqual(['PUT /api/v1/namespaces/x/objects/a', sent]);
+    expect(await heard(client.resource(things).update(a))).toEqual([
+      'PUT /api/v1/namespaces/x/objects/a',
+      sent,
+    ]);
     expect(await heard(client.resource(things).updateStatus(a))).toEqual([
       'PUT /api/v1/namespaces/x/objects/a/status',
       sent,
     ]);
     const typed = { apiVersion: 'apps/v1', kind: 'Set', metadata: { name: 'b' } };
     expect((await heard(client.resource(sets).namespace('y').create(typed)))[1]).toBe(typed);
-    expect((await heard(client.resource(nodes).update({ metadata: { name: 'n' } })))[0]).toBe('PUT /api/v1/nodes/n');
+    expect((await heard(client.resource(nodes).update({ metadata: { name: 'n' } })))[0]).toBe(
+      'PUT /api/v1/nodes/n',
+    );
   });
 
   it('patches, deletes and calls subresources', async () => {
     const inX = client.resource(things).namespace('x');
     expect(
       await heard(
-        inX.patch('a', 'application/merge-patch+json', { spec: 1 }, { subresource: 'status', fieldManager: 'me' }),
+        inX.patch(
+          'a',
+          'application/merge-patch+json',
+          { spec: 1 },
+          { subresource: 'status', fieldManager: 'me' },
+        ),
       ),
     ).toEqual(['PATCH /api/v1/namespaces/x/objects/a/status?fieldManager=me', { spec: 1 }]);
     const options = { kind: 'DeleteOptions', apiVersion: 'v1' };
-    expect(await heard(inX.delete('a'))).toEqual(['DELETE /api/v1/namespaces/x/objects/a', options]);
-    const uid = { preconditions: { uid: '1' }, propagationPolicy: 'Orphan', gracePeriodSeconds: 0 } as const;
+    expect(await heard(inX.delete('a'))).toEqual([
+      'DELETE /api/v1/namespaces/x/objects/a',
+      options,
+    ]);
+    const uid = {
+      preconditions: { uid: '1' },
+      propagationPolicy: 'Orphan',
+      gracePeriodSeconds: 0,
+    } as const;
     expect(await heard(inX.delete('a', { ...uid, dryRun: 'All' }))).toEqual([
       'DELETE /api/v1/namespaces/x/objects/a',
       { ...options, ...uid, dryRun: ['All'] },
     ]);
-    expect(await heard(inX.deleteCollection({ labelSelector: 'a=b', propagationPolicy: 'Background' }))).toEqual([
+    expect(
+      await heard(inX.deleteCollection({ labelSelector: 'a=b', propagationPolicy: 'Background' })),
+    ).toEqual([
       'DELETE /api/v1/namespaces/x/objects?labelSelector=a%3Db',
       { ...options, propagationPolicy: 'Background' },
     ]);
@@ -99,7 +125,11 @@ describe('createClient', () => {
   it('refuses what cannot be meant', async () => {
     expect(() => client.resource(nodes).namespace('x')).toThrow('not in namespaces');
     await expect(client.resource(things).get('a')).rejects.toThrow('in which namespace');
-    await expect(client.resource(things).create({ metadata: { name: 'a' } })).rejects.toThrow('in which namespace');
-    await expect(client.resource(things).namespace('x').delete('')).rejects.toThrow('a name is needed');
+    await expect(client.resource(things).create({ metadata: { name: 'a' } })).rejects.toThrow(
+      'in which namespace',
+    );
+    await expect(client.resource(things).namespace('x').delete('')).rejects.toThrow(
+      'a name is needed',
+    );
   });
 });

@@ -49,20 +49,30 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     return this.#transport.request({ method: 'GET', path: this.#collectionPath(), query, signal });
   }
 
-  async watch({ signal, ...query }: WatchOptions = {}): Promise<WatchStream<WatchEvent<Immutable<T>>>> {
+  async watch({ signal, ...query }: WatchOptions = {}): Promise<
+    WatchStream<WatchEvent<Immutable<T>>>
+  > {
     return this.#transport.watch({ method: 'GET', path: this.#collectionPath(), query, signal });
   }
 
   async create(object: New<T>, options: WriteOptions = {}): Promise<Immutable<T>> {
     const path = resourcePath(this.#type, this.#namespaceOf(object as KubeObject));
-    return this.#transport.request({ method: 'POST', path, ...writeQuery(options), body: this.#typed(object) });
+    return this.#transport.request({
+      method: 'POST',
+      path,
+      ...writeQuery(options),
+      body: this.#typed(object),
+    });
   }
 
   async update(object: Immutable<T> | New<T>, options: WriteOptions = {}): Promise<Immutable<T>> {
     return this.#put(object as KubeObject, '', options);
   }
 
-  async updateStatus(object: Immutable<T> | New<T>, options: WriteOptions = {}): Promise<Immutable<T>> {
+  async updateStatus(
+    object: Immutable<T> | New<T>,
+    options: WriteOptions = {},
+  ): Promise<Immutable<T>> {
     return this.#put(object as KubeObject, 'status', options);
   }
 
@@ -81,7 +91,10 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     });
   }
 
-  async apply(object: New<T>, { subresource, signal, ...query }: ApplyOptions): Promise<Immutable<T>> {
+  async apply(
+    object: New<T>,
+    { subresource, signal, ...query }: ApplyOptions,
+  ): Promise<Immutable<T>> {
     const { metadata } = object as Partial<KubeObject>;
     const name = nonEmpty(metadata?.name ?? '');
     return this.#transport.request({
@@ -104,7 +117,8 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async deleteCollection(options: DeleteOptions & ListOptions = {}): Promise<unknown> {
-    const { signal, gracePeriodSeconds, propagationPolicy, preconditions, dryRun, ...query } = options;
+    const { signal, gracePeriodSeconds, propagationPolicy, preconditions, dryRun, ...query } =
+      options;
     return this.#transport.request({
       method: 'DELETE',
       path: this.#collectionPath(),
@@ -120,13 +134,23 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     body?: unknown,
     { method = 'POST', ...options }: WriteOptions & { method?: 'GET' | 'PUT' | 'POST' } = {},
   ): Promise<R> {
-    return this.#transport.request({ method, path: this.#objectPath(name, subresource), ...writeQuery(options), body });
+    return this.#transport.request({
+      method,
+      path: this.#objectPath(name, subresource),
+      ...writeQuery(options),
+      body,
+    });
   }
 
   #put(object: KubeObject, subresource: string, options: WriteOptions): Promise<Immutable<T>> {
     const name = object.metadata.name ?? '';
     const path = resourcePath(this.#type, this.#namespaceOf(object), nonEmpty(name), subresource);
-    return this.#transport.request({ method: 'PUT', path, ...writeQuery(options), body: this.#typed(object) });
+    return this.#transport.request({
+      method: 'PUT',
+      path,
+      ...writeQuery(options),
+      body: this.#typed(object),
+    });
   }
 
   #collectionPath(): string {
@@ -156,7 +180,11 @@ class TypedClient<T extends KubeObject> implements ResourceClient<T> {
     const { apiVersion, kind } = object as KubeObject;
     if (apiVersion && kind) return object;
     const { group, version } = this.#type;
-    return { ...(object as object), apiVersion: group === '' ? version : `${group}/${version}`, kind: this.#type.kind };
+    return {
+      ...(object as object),
+      apiVersion: group === '' ? version : `${group}/${version}`,
+      kind: this.#type.kind,
+    };
   }
 }
 

@@ -15,10 +15,21 @@ export interface ResourceDefinition {
 }
 
 /** Returns the value by which clients and informers find the resource: `defineResource<Tenant>({ group: 'example.com', … })`. */
-export function defineResource<T extends KubeObject = KubeObject>(definition: ResourceDefinition): ResourceType<T> {
+export function defineResource<T extends KubeObject = KubeObject>(
+  definition: ResourceDefinition,
+): ResourceType<T> {
   const { group, version, kind, resource, namespaced = true } = definition;
   if (version === '' || kind === '' || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(resource)) {
     throw new TypeError(`not a resource: ${JSON.stringify(definition)}`);
   }
-  return { group, version, kind, resource, singular: kind.toLowerCase(), namespaced, shortNames: [], categories: [] };
+  return {
+    group,
+    version,
+    kind,
+    resource,
+    singular: kind.toLowerCase(),
+    namespaced,
+    shortNames: [],
+    categories: [],
+  };
 }

@@ -41,7 +41,11 @@ export class ControllerExpectations {
   }
 
   setExpectations(key: string, creations: number, deletionUids: readonly string[]): void {
-    this.#expected.set(key, { creations, deletions: new Set(deletionUids), since: this.#clock.monotonic() });
+    this.#expected.set(key, {
+      creations,
+      deletions: new Set(deletionUids),
+      since: this.#clock.monotonic(),
+    });
   }
 
   /** A creation was seen, or failed and will never be. */

@@ -72,7 +72,10 @@ export function createInProcessTransport(config: InProcessTransportConfig): Tran
   return new InProcessTransport(config);
 }
 
-type ResponseOf<Kind extends InProcessResponse['body']['kind']> = Extract<InProcessResponse['body'], { kind: Kind }>;
+type ResponseOf<Kind extends InProcessResponse['body']['kind']> = Extract<
+  InProcessResponse['body'],
+  { kind: Kind }
+>;
 
 class InProcessTransport implements Transport {
   readonly #config: InProcessTransportConfig;
@@ -98,7 +101,9 @@ class InProcessTransport implements Transport {
       case 'text':
       case 'bytes':
         // Documents such as OpenAPI exist only encoded.
-        return JSON.parse(body.kind === 'text' ? body.text : new TextDecoder().decode(body.bytes)) as T;
+        return JSON.parse(
+          body.kind === 'text' ? body.text : new TextDecoder().decode(body.bytes),
+        ) as T;
       case 'stream':
         return JSON.parse(await textOf(body.stream)) as T;
       default:
@@ -109,7 +114,10 @@ class InProcessTransport implements Transport {
   async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     try {
-      const body = await this.#exchange({ ...request, query: { ...request.query, watch: true } }, call);
+      const body = await this.#exchange(
+        { ...request, query: { ...request.query, watch: true } },
+        call,
+      );
       if (body.kind !== 'watch') throw unexpected(request, body.kind);
       return watchStream<T>(body, call);
     } catch (err) {
@@ -174,12 +182,16 @@ class InProcessTransport implements Transport {
   }
 
   /** The body of a successful response; anything else is thrown. Rejects as soon as the call aborts. */
-  async #exchange(request: TransportRequest, call: LinkedAbort): Promise<InProcessResponse['body']> {
+  async #exchange(
+    request: TransportRequest,
+    call: LinkedAbort,
+  ): Promise<InProcessResponse['body']> {
     call.throwIfAborted();
     const warnings: string[] = [];
     const headers: Record<string, string | undefined> = {
       accept: request.accept ?? 'application/json',
-      'content-type': request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
+      'content-type':
+        request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
       'user-agent': this.#config.userAgent ?? 'coxswain',
     };
     const answer = this.#config.handler(new OutgoingRequest(request, headers, warnings, call));
@@ -190,7 +202,9 @@ class InProcessTransport implements Transport {
     } catch (err) {
       // A watch that the handler still returns has no reader that would stop it.
       if (call.aborted)
-        void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
+        void answer
+          .then(({ body }) => body.kind === 'watch' && body.events.stop())
+          .catch(() => undefined);
       throw err;
     }
     for (const warning of warnings) this.#config.onWarning?.(warning);
@@ -231,8 +245,14 @@ class OutgoingRequest implements InProcessRequest {
   }
 }
 
-function watchStream<T>({ events }: ResponseOf<'watch'>, call: LinkedAbort): WatchStream<WatchEvent<T>> {
-  const mapped = mapWatch(events, (event): WatchEvent<T> => ({ type: event.type, object: event.object.object() as T }));
+function watchStream<T>(
+  { events }: ResponseOf<'watch'>,
+  call: LinkedAbort,
+): WatchStream<WatchEvent<T>> {
+  const mapped = mapWatch(events, (event): WatchEvent<T> => ({
+    type: event.type,
+    object: event.object.object() as T,
+  }));
   const stop = (): void => {
     mapped.stop();
     call.abort();
@@ -258,18 +278,27 @@ function failureOf(request: TransportRequest, response: InProcessResponse): apie
 }
 
 function isStatus(object: unknown): object is apierrors.Status {
-  return typeof object === 'object' && object !== null && (object as { kind?: unknown }).kind === 'Status';
+  return (
+    typeof object === 'object' &&
+    object !== null &&
+    (object as { kind?: unknown }).kind === 'Status'
+  );
 }
 
 function unexpected(request: TransportRequest, kind: string): Error {
-  return new Error(`${request.method} ${request.path} answered a body of kind ${kind}, which this call cannot take`);
+  return new Error(
+    `${request.method} ${request.path} answered a body of kind ${kind}, which this call cannot take`,
+  );
 }
 
 async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }
 
-async function* releasing(chunks: AsyncIterable<Uint8Array>, call: LinkedAbort): AsyncIterable<Uint8Array> {
+async function* releasing(
+  chunks: AsyncIterable<Uint8Array>,
+  call: LinkedAbort,
+): AsyncIterable<Uint8Array> {
   try {
     yield* chunks;
   } finally {

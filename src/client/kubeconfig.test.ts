@@ -59,7 +59,10 @@ users:
       impersonate: { user: 'jane', groups: ['g'], extra: {} },
     });
     expect(await credentials?.current()).toEqual({ token: 'fresh' });
-    expect((await loadKubeconfig(path, { context: 'three' })).basic).toEqual({ username: 'joe', password: 'secret' });
+    expect((await loadKubeconfig(path, { context: 'three' })).basic).toEqual({
+      username: 'joe',
+      password: 'secret',
+    });
   });
 
   it('lets the first of several files win, and skips missing ones', async () => {
@@ -75,7 +78,9 @@ users:
       contextName: 'x',
       server: 'https://first',
     });
-    expect(await loadKubeconfig([second, first], { context: 'x' })).toMatchObject({ server: 'https://second' });
+    expect(await loadKubeconfig([second, first], { context: 'x' })).toMatchObject({
+      server: 'https://second',
+    });
   });
 
   it.each([

@@ -53,7 +53,9 @@ export async function loadKubeconfig(
       text = await readFile(path, 'utf8');
     } catch (err) {
       if (files.length > 1 && (err as NodeJS.ErrnoException).code === 'ENOENT') continue;
-      throw new KubeconfigError(`cannot read the kubeconfig ${path}: ${(err as Error).message}`, { cause: err });
+      throw new KubeconfigError(`cannot read the kubeconfig ${path}: ${(err as Error).message}`, {
+        cause: err,
+      });
     }
     configs.push({ path, content: parseKubeconfig(text, path) });
   }
@@ -62,13 +64,17 @@ export async function loadKubeconfig(
     .find((name) => typeof name === 'string' && name !== '');
   const name = options.context ?? current;
   if (typeof name !== 'string')
-    throw new KubeconfigError(`${files.join(', ')}: there is no current-context, and none was chosen`);
+    throw new KubeconfigError(
+      `${files.join(', ')}: there is no current-context, and none was chosen`,
+    );
   const find = (list: string, key: string, wanted: string): Named<Section> => {
     for (const { path, content } of configs) {
       const found = named(content, list, key, path).find((entry) => entry.name === wanted);
       if (found !== undefined) return found;
     }
-    throw new KubeconfigError(`${files.join(', ')}: there is no ${key} named ${JSON.stringify(wanted)}`);
+    throw new KubeconfigError(
+      `${files.join(', ')}: there is no ${key} named ${JSON.stringify(wanted)}`,
+    );
   };
   const context = find('contexts', 'context', name).value;
   const cluster = find('clusters', 'cluster', text(context, 'cluster') ?? '');
@@ -92,7 +98,8 @@ function parseKubeconfig(source: string, path: string): Section {
     throw new KubeconfigError(`${path} is no YAML: ${(err as Error).message}`, { cause: err });
   }
   if (content === null) return {};
-  if (typeof content !== 'object' || Array.isArray(content)) throw new KubeconfigError(`${path} is no kubeconfig`);
+  if (typeof content !== 'object' || Array.isArray(content))
+    throw new KubeconfigError(`${path} is no kubeconfig`);
   return content as Section;
 }
 
@@ -101,7 +108,8 @@ function named(content: Section, list: string, key: string, path: string): Named
   if (!Array.isArray(entries)) return [];
   return entries.flatMap((entry: Section) => {
     const value = entry?.[key];
-    if (typeof entry?.['name'] !== 'string' || typeof value !== 'object' || value === null) return [];
+    if (typeof entry?.['name'] !== 'string' || typeof value !== 'object' || value === null)
+      return [];
     return [{ name: entry['name'], value: value as Section, folder: dirname(resolve(path)) }];
   });
 }
@@ -121,9 +129,15 @@ async function readCluster({ name, value, folder }: Named<Section>) {
   };
 }
 
-async function readUser({ name, value, folder }: Named<Section>, cluster: ServerAccess, clock: Clock) {
+async function readUser(
+  { name, value, folder }: Named<Section>,
+  cluster: ServerAccess,
+  clock: Clock,
+) {
   if (value['auth-provider']) {
-    throw new KubeconfigError(`the user ${name} gets credentials by auth-provider, which is not supported`);
+    throw new KubeconfigError(
+      `the user ${name} gets credentials by auth-provider, which is not supported`,
+    );
   }
   const clientCertificate = await dataOrFile(value, 'client-certificate', folder);
   const clientKey = await dataOrFile(value, 'client-key', folder);
@@ -137,8 +151,12 @@ async function readUser({ name, value, folder }: Named<Section>, cluster: Server
     ...(clientCertificate !== undefined && { clientCertificate }),
     ...(clientKey !== undefined && { clientKey }),
     // With both, the file wins: it is the one that is rotated.
-    ...(tokenFile ? { credentials: new TokenFile({ path: resolve(folder, tokenFile), clock }) } : token && { token }),
-    ...(exec ? { credentials: execCredentials(name, exec as Section, folder, cluster, clock) } : undefined),
+    ...(tokenFile
+      ? { credentials: new TokenFile({ path: resolve(folder, tokenFile), clock }) }
+      : token && { token }),
+    ...(exec
+      ? { credentials: execCredentials(name, exec as Section, folder, cluster, clock) }
+      : undefined),
     ...(username && { basic: { username, password: text(value, 'password') ?? '' } }),
     ...(user && {
       impersonate: {
@@ -163,16 +181,22 @@ function execCredentials(
   const apiVersion = text(exec, 'apiVersion') ?? '';
   const interactiveMode = text(exec, 'interactiveMode');
   if (!interactiveMode && apiVersion === 'client.authentication.k8s.io/v1') {
-    throw new KubeconfigError(`the user ${user}: interactiveMode must be specified to use exec authentication plugin`);
+    throw new KubeconfigError(
+      `the user ${user}: interactiveMode must be specified to use exec authentication plugin`,
+    );
   }
   if (interactiveMode && !['Never', 'IfAvailable', 'Always'].includes(interactiveMode)) {
-    throw new KubeconfigError(`the user ${user}: the interactiveMode of exec must be Never, IfAvailable or Always`);
+    throw new KubeconfigError(
+      `the user ${user}: the interactiveMode of exec must be Never, IfAvailable or Always`,
+    );
   }
   const args = listOf(exec['args'], (arg): arg is string => typeof arg === 'string');
   const env = listOf(
     exec['env'],
     (entry): entry is { name: string; value: string } =>
-      typeof entry === 'object' && entry !== null && typeof (entry as { name?: unknown }).name === 'string',
+      typeof entry === 'object' &&
+      entry !== null &&
+      typeof (entry as { name?: unknown }).name === 'string',
   );
   if (args === undefined || env === undefined)
     throw new KubeconfigError(`the user ${user}: args or env of exec is not valid`);
@@ -209,7 +233,11 @@ function listOf<T>(value: unknown, isItem: (item: unknown) => item is T): readon
 }
 
 /** `key-data` (base64) or the file that `key` names. */
-async function dataOrFile(section: Section, key: string, folder: string): Promise<string | undefined> {
+async function dataOrFile(
+  section: Section,
+  key: string,
+  folder: string,
+): Promise<string | undefined> {
   const data = text(section, `${key}-data`);
   if (data) return Buffer.from(data, 'base64').toString('utf8');
   const file = text(section, key);
@@ -217,7 +245,9 @@ async function dataOrFile(section: Section, key: string, folder: string): Promis
   try {
     return await readFile(resolve(folder, file), 'utf8');
   } catch (err) {
-    throw new KubeconfigError(`cannot read the ${key} ${file}: ${(err as Error).message}`, { cause: err });
+    throw new KubeconfigError(`cannot read the ${key} ${file}: ${(err as Error).message}`, {
+      cause: err,
+    });
   }
 }
 

@@ -95,8 +95,17 @@ describe('LeaderElector', () => {
     const b = candidate('b');
     await clock.advance('1m');
     expect(leading).toEqual(['a']);
-    expect([a.elector.isLeader, b.elector.isLeader, b.elector.leader, b.seen]).toEqual([true, false, 'a', ['a']]);
-    expect(await lease()).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect([a.elector.isLeader, b.elector.isLeader, b.elector.leader, b.seen]).toEqual([
+      true,
+      false,
+      'a',
+      ['a'],
+    ]);
+    expect(await lease()).toMatchObject({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 15,
+      leaseTransitions: 0,
+    });
     expect((await lease()).acquireTime).toBe('2026-01-01T00:00:00.000000Z');
     expect(((await lease()).renewTime ?? '') > '2026-01-01T00:00:55').toBe(true);
   });

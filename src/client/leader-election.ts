@@ -115,7 +115,9 @@ export class LeaderElector {
       const acquired = await this.#tryAcquireOrRenew(signal);
       this.#reportLeader();
       if (acquired) return true;
-      await clock.sleep(wait.jitter(random, this.#retryPeriodMs, JITTER), signal).catch(() => undefined);
+      await clock
+        .sleep(wait.jitter(random, this.#retryPeriodMs, JITTER), signal)
+        .catch(() => undefined);
     }
     return false;
   }
@@ -124,10 +126,13 @@ export class LeaderElector {
   async #renew(signal: AbortSignal): Promise<void> {
     const { clock, logger, name } = this.#config;
     /** When trying to renew must have succeeded, counted from when trying begins. */
-    const deadlineAfter = (): number => clock.monotonic() + this.#retryPeriodMs + this.#renewDeadlineMs;
+    const deadlineAfter = (): number =>
+      clock.monotonic() + this.#retryPeriodMs + this.#renewDeadlineMs;
     let deadline = deadlineAfter();
     for (;;) {
-      await clock.sleep(Math.min(this.#retryPeriodMs, deadline - clock.monotonic()), signal).catch(() => undefined);
+      await clock
+        .sleep(Math.min(this.#retryPeriodMs, deadline - clock.monotonic()), signal)
+        .catch(() => undefined);
       if (signal.aborted) return;
       const late = new LinkedAbort(signal);
       const timer = clock.setTimer(deadline - clock.monotonic(), () =>
@@ -158,13 +163,17 @@ export class LeaderElector {
       }
       const current = await this.#read(signal);
       if (current !== undefined) {
-        if (current.metadata.resourceVersion !== this.#observed?.lease.metadata.resourceVersion) this.#observe(current);
+        if (current.metadata.resourceVersion !== this.#observed?.lease.metadata.resourceVersion)
+          this.#observe(current);
         if (this.leader !== '' && !this.isLeader && this.#isFresh()) return false;
       }
       return await this.#write(current, signal);
     } catch (err) {
       if (!signal.aborted)
-        this.#config.logger.debug('the lease could not be acquired or renewed', { lease: this.#config.name, err });
+        this.#config.logger.debug('the lease could not be acquired or renewed', {
+          lease: this.#config.name,
+          err,
+        });
       return false;
     }
   }
@@ -195,7 +204,8 @@ export class LeaderElector {
       leaseDurationSeconds: Math.round(this.#leaseDurationMs / 1000),
       acquireTime: held ? current.spec.acquireTime : now,
       renewTime: now,
-      leaseTransitions: current === undefined ? 0 : (current.spec.leaseTransitions ?? 0) + (held ? 0 : 1),
+      leaseTransitions:
+        current === undefined ? 0 : (current.spec.leaseTransitions ?? 0) + (held ? 0 : 1),
     };
     const toWrite = this.#leases();
     this.#unanswered = true;
@@ -264,8 +274,17 @@ export class LeaderElector {
   #record(what: string): void {
     const lease = this.#observed?.lease;
     if (lease === undefined) return;
-    const subject = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease.metadata };
-    this.#config.recorder?.event(subject, 'Normal', 'LeaderElection', `${this.#config.identity} ${what}`);
+    const subject = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: lease.metadata,
+    };
+    this.#config.recorder?.event(
+      subject,
+      'Normal',
+      'LeaderElection',
+      `${this.#config.identity} ${what}`,
+    );
   }
 
   #leases() {

@@ -15,7 +15,11 @@ import { FakeServer, serveOverHttp } from './testing/fake-server.ts';
 import type { ServeOptions, ServedOverHttp } from './testing/fake-server.ts';
 import type { Transport, WatchEvent } from './transport.ts';
 
-type Made = { readonly server: FakeServer; readonly transport: Transport; readonly warnings: string[] };
+type Made = {
+  readonly server: FakeServer;
+  readonly transport: Transport;
+  readonly warnings: string[];
+};
 
 let tls: { readonly key: string; readonly cert: string };
 const cleanUps: (() => Promise<void> | void)[] = [];
@@ -52,7 +56,10 @@ async function inProcess(): Promise<Made> {
   const warnings: string[] = [];
   return {
     server,
-    transport: createInProcessTransport({ handler: server.handler, onWarning: (text) => warnings.push(text) }),
+    transport: createInProcessTransport({
+      handler: server.handler,
+      onWarning: (text) => warnings.push(text),
+    }),
     warnings,
   };
 }
@@ -111,27 +118,41 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect(await transport.request({ method: 'POST', path: '/x', body: {} })).toMatchObject({
       contentType: 'application/json',
     });
-    expect(await transport.request({ method: 'DELETE', path: '/x' })).toMatchObject({ contentType: null, sent: null });
+    expect(await transport.request({ method: 'DELETE', path: '/x' })).toMatchObject({
+      contentType: null,
+      sent: null,
+    });
   });
 
   it('answers lists', async () => {
     const { transport } = await setUp();
-    expect(await transport.request({ method: 'GET', path: '/api/v1/things', query: { labelSelector: 'a=b' } })).toEqual(
-      {
-        apiVersion: 'v1',
-        kind: 'ThingList',
-        metadata: { resourceVersion: '7' },
-        items: ['a', 'b'].map((item) => ({ metadata: { name: item, selected: 'a=b' } })),
-      },
-    );
+    expect(
+      await transport.request({
+        method: 'GET',
+        path: '/api/v1/things',
+        query: { labelSelector: 'a=b' },
+      }),
+    ).toEqual({
+      apiVersion: 'v1',
+      kind: 'ThingList',
+      metadata: { resourceVersion: '7' },
+      items: ['a', 'b'].map((item) => ({ metadata: { name: item, selected: 'a=b' } })),
+    });
   });
 
   it('throws the Status that the server answers, and makes one where it answers none', async () => {
     const { transport } = await setUp();
-    const missing = await transport.request({ method: 'GET', path: '/missing' }).catch((err: unknown) => err);
+    const missing = await transport
+      .request({ method: 'GET', path: '/missing' })
+      .catch((err: unknown) => err);
     expect(apierrors.isNotFound(missing)).toBe(true);
-    expect((missing as apierrors.StatusError).status.details).toEqual({ name: 'missing', kind: 'things' });
-    const broken = await transport.request({ method: 'GET', path: '/broken' }).catch((err: unknown) => err);
+    expect((missing as apierrors.StatusError).status.details).toEqual({
+      name: 'missing',
+      kind: 'things',
+    });
+    const broken = await transport
+      .request({ method: 'GET', path: '/broken' })
+      .catch((err: unknown) => err);
     expect((broken as apierrors.StatusError).code).toBe(502);
     expect(apierrors.isUnexpectedServerError(broken)).toBe(true);
     expect((broken as Error).message).toContain('bad gateway');
@@ -164,7 +185,9 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     server.watches[0]?.close();
     for await (const event of stream) seen.push(event);
     expect(seen.length).toBe(201);
-    expect(seen.slice(0, 200).every(({ type, object }, index) => type === 'ADDED' && object.n === index)).toBe(true);
+    expect(
+      seen.slice(0, 200).every(({ type, object }, index) => type === 'ADDED' && object.n === index),
+    ).toBe(true);
     expect(seen[200]).toEqual({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } });
   });
 
@@ -173,7 +196,11 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     async (how) => {
       const { server, transport } = await setUp();
       const abort = new AbortController();
-      const stream = await transport.watch({ method: 'GET', path: '/api/v1/things', signal: abort.signal });
+      const stream = await transport.watch({
+        method: 'GET',
+        path: '/api/v1/things',
+        signal: abort.signal,
+      });
       server.push('ADDED', {});
       let seen = 0;
       for await (const event of stream) {
@@ -202,7 +229,11 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
 
   it('throws when a watch cannot be opened', async () => {
     const { transport } = await setUp();
-    const opening = transport.watch({ method: 'GET', path: '/api/v1/things', query: { resourceVersion: '1' } });
+    const opening = transport.watch({
+      method: 'GET',
+      path: '/api/v1/things',
+      query: { resourceVersion: '1' },
+    });
     expect(apierrors.isResourceExpired(await opening.catch((err: unknown) => err))).toBe(true);
   });
 
@@ -240,7 +271,11 @@ describe('in-process', () => {
   it('passes objects by reference, both ways', async () => {
     const body = { metadata: { name: 'a' } };
     const { transport } = await inProcess();
-    const answer = await transport.request<{ sent: unknown }>({ method: 'POST', path: '/api/v1/things', body });
+    const answer = await transport.request<{ sent: unknown }>({
+      method: 'POST',
+      path: '/api/v1/things',
+      body,
+    });
     expect(answer.sent).toBe(body);
   });
 });
@@ -254,12 +289,16 @@ describe('between threads', () => {
 
   it('gives watches of the same objects one object', async () => {
     const { server, transport } = await betweenThreads();
-    const watches = await Promise.all([1, 2, 3].map(() => transport.watch({ method: 'GET', path: '/api/v1/things' })));
+    const watches = await Promise.all(
+      [1, 2, 3].map(() => transport.watch({ method: 'GET', path: '/api/v1/things' })),
+    );
     const readers = watches.map((watch) => watch[Symbol.asyncIterator]());
     // More than are kept: those who come late get one of their own.
     for (let n = 0; n < 3000; n++) server.push('ADDED', { n });
     for (let n = 0; n < 3000; n++) {
-      const [first, ...others] = await Promise.all(readers.map(async (reader) => (await reader.next()).value?.object));
+      const [first, ...others] = await Promise.all(
+        readers.map(async (reader) => (await reader.next()).value?.object),
+      );
       expect(first).toEqual({ n });
       for (const other of others) expect(other).toBe(first);
     }
@@ -274,9 +313,14 @@ describe('between threads', () => {
       spec: { managedFields: [1] },
     });
     const { value } = await watch[Symbol.asyncIterator]().next();
-    expect(value?.object).toEqual({ metadata: { name: 'a', uid: 'u' }, spec: { managedFields: [1] } });
+    expect(value?.object).toEqual({
+      metadata: { name: 'a', uid: 'u' },
+      spec: { managedFields: [1] },
+    });
     const body = { metadata: { managedFields: [{ manager: 'm' }] } };
-    expect(await transport.request({ method: 'PUT', path: '/x', body })).toMatchObject({ sent: body });
+    expect(await transport.request({ method: 'PUT', path: '/x', body })).toMatchObject({
+      sent: body,
+    });
     watch.stop();
   });
 
@@ -301,7 +345,8 @@ describe('between threads', () => {
     })().catch((err: unknown) => err);
     await transport.request({ method: 'GET', path: '/x' });
     port.close();
-    for (const failure of [await asked, await read]) expect(apierrors.isServiceUnavailable(failure)).toBe(true);
+    for (const failure of [await asked, await read])
+      expect(apierrors.isServiceUnavailable(failure)).toBe(true);
     await until(() => server.aborted.includes('/never'));
   });
 });
@@ -321,28 +366,33 @@ describe('HTTP', () => {
     for (const watch of watches) watch.stop();
   });
 
-  it.each(['http1', 'http2'] as const)('connects again after the server went away (%s)', async (protocol) => {
-    const { transport, served } = await overHttp({ protocol });
-    const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
-    const consumed = (async () => {
-      for await (const _ of stream) expect.unreachable();
-    })().catch((err: unknown) => err);
-    const asked = transport.request({ method: 'GET', path: '/never' }).catch((err: unknown) => err);
-    await transport.request({ method: 'GET', path: '/x' });
-    served.breakConnections();
-    expect(apierrors.isServiceUnavailable(await consumed)).toBe(true);
-    expect(apierrors.isServiceUnavailable(await asked)).toBe(true);
-    expect(await transport.request({ method: 'GET', path: '/x' })).toMatchObject({ path: '/x' });
-    await served.close();
-    // The first request may still find a connection that it takes for alive.
-    let down: unknown;
-    await until(async () => {
-      down = await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err);
-      expect(apierrors.isServiceUnavailable(down)).toBe(true);
-      return /ECONNREFUSED/.test((down as Error).message);
-    });
-    expect((down as Error).message).toContain(`GET ${served.url}/x: `);
-  });
+  it.each(['http1', 'http2'] as const)(
+    'connects again after the server went away (%s)',
+    async (protocol) => {
+      const { transport, served } = await overHttp({ protocol });
+      const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
+      const consumed = (async () => {
+        for await (const _ of stream) expect.unreachable();
+      })().catch((err: unknown) => err);
+      const asked = transport
+        .request({ method: 'GET', path: '/never' })
+        .catch((err: unknown) => err);
+      await transport.request({ method: 'GET', path: '/x' });
+      served.breakConnections();
+      expect(apierrors.isServiceUnavailable(await consumed)).toBe(true);
+      expect(apierrors.isServiceUnavailable(await asked)).toBe(true);
+      expect(await transport.request({ method: 'GET', path: '/x' })).toMatchObject({ path: '/x' });
+      await served.close();
+      // The first request may still find a connection that it takes for alive.
+      let down: unknown;
+      await until(async () => {
+        down = await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err);
+        expect(apierrors.isServiceUnavailable(down)).toBe(true);
+        return /ECONNREFUSED/.test((down as Error).message);
+      });
+      expect((down as Error).message).toContain(`GET ${served.url}/x: `);
+    },
+  );
 
   it('says who is asking', async () => {
     let token = 'first';
@@ -370,20 +420,34 @@ describe('HTTP', () => {
   it('believes only certificates of its authority, for the right name', async () => {
     const other = await makeCertificate();
     const strange = await overHttp({ protocol: 'http2' }, { ca: other.cert });
-    await expect(strange.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(/certificate/);
+    await expect(strange.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(
+      /certificate/,
+    );
     const misnamed = await overHttp({ protocol: 'http2' }, { tlsServerName: 'somebody-else' });
-    await expect(misnamed.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(/altnames/);
+    await expect(misnamed.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(
+      /altnames/,
+    );
     const named = await overHttp({ protocol: 'http2' }, { tlsServerName: 'kubernetes' });
     await named.transport.request({ method: 'GET', path: '/x' });
-    const careless = await overHttp({ protocol: 'http2' }, { ca: undefined, insecureSkipTlsVerify: true });
+    const careless = await overHttp(
+      { protocol: 'http2' },
+      { ca: undefined, insecureSkipTlsVerify: true },
+    );
     await careless.transport.request({ method: 'GET', path: '/x' });
   });
 
   it('keeps the path of a server that is not at the root', async () => {
     const { transport, served } = await overHttp({ protocol: 'http1' });
-    const below = createHttpTransport({ server: `${served.url}/clusters/one/`, clock: systemClock });
+    const below = createHttpTransport({
+      server: `${served.url}/clusters/one/`,
+      clock: systemClock,
+    });
     cleanUps.push(() => below.close());
-    expect(await below.request({ method: 'GET', path: '/api' })).toMatchObject({ path: '/clusters/one/api' });
-    expect(await transport.request({ method: 'GET', path: '/api' })).toMatchObject({ path: '/api' });
+    expect(await below.request({ method: 'GET', path: '/api' })).toMatchObject({
+      path: '/clusters/one/api',
+    });
+    expect(await transport.request({ method: 'GET', path: '/api' })).toMatchObject({
+      path: '/api',
+    });
   });
 });

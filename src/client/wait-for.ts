@@ -32,9 +32,16 @@ export async function waitFor<T extends KubeObject>(
 ): Promise<Immutable<T> | undefined> {
   const { timeoutMs = 60_000, clock = systemClock } = options;
   const timeout = new AbortController();
-  const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([options.signal, timeout.signal]);
-  const expired = new WaitTimeoutError(`timed out waiting for ${name} to be ${describe(condition)}`);
-  const timer = Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, () => timeout.abort(expired)) : undefined;
+  const signal =
+    options.signal === undefined
+      ? timeout.signal
+      : AbortSignal.any([options.signal, timeout.signal]);
+  const expired = new WaitTimeoutError(
+    `timed out waiting for ${name} to be ${describe(condition)}`,
+  );
+  const timer = Number.isFinite(timeoutMs)
+    ? clock.setTimer(timeoutMs, () => timeout.abort(expired))
+    : undefined;
   try {
     for (;;) {
       signal.throwIfAborted();
@@ -53,7 +60,10 @@ export async function waitFor<T extends KubeObject>(
 }
 
 /** Reports whether an object (undefined: none) meets the condition. */
-export function meets<T extends KubeObject>(object: Immutable<T> | undefined, condition: WaitCondition<T>): boolean {
+export function meets<T extends KubeObject>(
+  object: Immutable<T> | undefined,
+  condition: WaitCondition<T>,
+): boolean {
   if (condition === 'deleted') return object === undefined;
   if (object === undefined) return false;
   if (typeof condition === 'function') return condition(object);
@@ -76,7 +86,11 @@ async function watchOnce<T extends KubeObject>(
   const { items, metadata } = await resource.list({ fieldSelector, signal });
   const [current] = items;
   if (meets(current, condition)) return { object: current };
-  const events = await resource.watch({ fieldSelector, resourceVersion: metadata.resourceVersion, signal });
+  const events = await resource.watch({
+    fieldSelector,
+    resourceVersion: metadata.resourceVersion,
+    signal,
+  });
   try {
     for await (const { type, object } of events) {
       if (type === 'ERROR') return 'ended';

@@ -35,7 +35,14 @@ test(
       signing.add(pair);
       return pair;
     };
-    const config = { clock, logger: silentLogger, name: 'apiserver', current, periodMs: HALF_A_DAY_MS, latest };
+    const config = {
+      clock,
+      logger: silentLogger,
+      name: 'apiserver',
+      current,
+      periodMs: HALF_A_DAY_MS,
+      latest,
+    };
     const running = keepRenewed({ ...config, use: (pair) => used.push(pair) }, stop.signal);
     for (let day = 0; day < 400; day++) {
       await clock.advance(DAY_MS);
@@ -88,12 +95,25 @@ test('an API server serves the renewed certificate to new connections and keeps 
   const clock = new VirtualClock();
   const storage = createMemoryStorage({ clock, logger: silentLogger });
   const tls = { ...first, clientCa: pki.caCertificate };
-  const server = new ApiServer({ storage, clock, random: systemRandom, logger: silentLogger, tls, port: 0 });
+  const server = new ApiServer({
+    storage,
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
+    tls,
+    port: 0,
+  });
   closing.push(() => server.stop());
   const { port } = await server.listen();
   await server.start();
   const open = async (pair?: KeyPair): Promise<{ socket: TLSSocket; serial: string }> => {
-    const options = { host: '127.0.0.1', port, ca: pki.caCertificate, ALPNProtocols: ['http/1.1'], ...pair };
+    const options = {
+      host: '127.0.0.1',
+      port,
+      ca: pki.caCertificate,
+      ALPNProtocols: ['http/1.1'],
+      ...pair,
+    };
     const socket = await new Promise<TLSSocket>((resolve, reject) => {
       const connecting = connect(options, () => resolve(connecting));
       connecting.once('error', reject);
@@ -114,10 +134,16 @@ test('an API server serves the renewed certificate to new connections and keeps 
   expect([before.serial, after.serial]).toEqual([serialOf(first), serialOf(second)]);
   expect(await answerOn(before.socket, '/version')).toBe('HTTP/1.1 200 OK');
   // Clients are still authenticated by certificate.
-  const admin = await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' });
+  const admin = await pki.sign({
+    commonName: 'admin',
+    organizations: ['system:masters'],
+    usage: 'client',
+  });
   expect(await answerOn((await open(admin)).socket, '/api')).toBe('HTTP/1.1 200 OK');
   expect(await answerOn((await open()).socket, '/api')).toMatch(/^HTTP\/1.1 40[13]/);
   // A pair that does not fit changes nothing.
-  expect(() => server.setServingCertificate({ cert: first.cert, key: second.key })).toThrow(/mismatch/);
+  expect(() => server.setServingCertificate({ cert: first.cert, key: second.key })).toThrow(
+    /mismatch/,
+  );
   expect((await open()).serial).toBe(serialOf(second));
 });

@@ -29,7 +29,10 @@ export interface CertificateRenewalConfig {
  * Asks for the latest pair once per period, and resolves when the signal aborts. Does not reject: a pair that cannot be had or used is
  * logged and asked for again.
  */
-export async function keepRenewed(config: CertificateRenewalConfig, signal: AbortSignal): Promise<void> {
+export async function keepRenewed(
+  config: CertificateRenewalConfig,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, logger, name, periodMs, latest, use } = config;
   let { current } = config;
   const renew = async (): Promise<void> => {

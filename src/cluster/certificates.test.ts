@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
-import { initCertificates, nodeCertificate, roleKubeconfig, type KubeconfigRole } from './certificates.ts';
+import {
+  initCertificates,
+  nodeCertificate,
+  roleKubeconfig,
+  type KubeconfigRole,
+} from './certificates.ts';
 
 let dir: string;
 let certDir: string;
@@ -16,7 +21,8 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const init = (hosts: readonly string[] = []) =>
   initCertificates({ certDir, hosts, serviceClusterIpRange: 'fd00:10:96::/112,10.96.0.0/16' });
-const certificate = (name: string): X509Certificate => new X509Certificate(readFileSync(join(certDir, `${name}.crt`)));
+const certificate = (name: string): X509Certificate =>
+  new X509Certificate(readFileSync(join(certDir, `${name}.crt`)));
 
 test('API servers are known by every name that they are given, and to pods', async () => {
   const files = await init(['api.example.org', '192.0.2.5']);
@@ -44,7 +50,9 @@ test('API servers are known by every name that they are given, and to pods', asy
 
 test('what is there and still serves stays', async () => {
   await init(['192.0.2.5']);
-  const [ca, server] = [certificate('ca'), certificate('apiserver')].map(({ fingerprint256 }) => fingerprint256);
+  const [ca, server] = [certificate('ca'), certificate('apiserver')].map(
+    ({ fingerprint256 }) => fingerprint256,
+  );
   await init(['192.0.2.5']);
   expect(certificate('apiserver').fingerprint256).toBe(server);
   await init(['192.0.2.6']);
@@ -82,7 +90,9 @@ describe('a kubeconfig', () => {
     await expect(write('admin', { server: 'http://192.0.2.5' })).rejects.toThrow(/--server takes/);
     await expect(write('kubelet')).rejects.toThrow(/--node NAME/);
     await expect(write('kubelet', { node: 'Not a name' })).rejects.toThrow(/no name of a node/);
-    await expect(write('scheduler', { node: 'worker-1' })).rejects.toThrow(/--node is for the role kubelet/);
+    await expect(write('scheduler', { node: 'worker-1' })).rejects.toThrow(
+      /--node is for the role kubelet/,
+    );
   });
 });
 
@@ -93,5 +103,8 @@ test('a node serves by its name and its addresses', async () => {
     'kubelet-worker-1.key',
   ]);
   const serving = certificate('kubelet-worker-1');
-  expect([serving.checkHost('worker-1'), serving.checkIP('192.0.2.7')]).toEqual(['worker-1', '192.0.2.7']);
+  expect([serving.checkHost('worker-1'), serving.checkIP('192.0.2.7')]).toEqual([
+    'worker-1',
+    '192.0.2.7',
+  ]);
 });

@@ -35,12 +35,26 @@ export interface InitCertificatesConfig {
 
 /** The authority, and what API servers need. What is there and still serves stays. Answers the names of the files. */
 export async function initCertificates(config: InitCertificatesConfig): Promise<readonly string[]> {
-  const service = firstServiceAddress(parseServiceRanges('--service-cluster-ip-range', config.serviceClusterIpRange));
+  const service = firstServiceAddress(
+    parseServiceRanges('--service-cluster-ip-range', config.serviceClusterIpRange),
+  );
   const pki = await openPki(config.certDir);
-  const names = ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
+  const names = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+  ];
   const hosts = new Set(['localhost', '127.0.0.1', ...names, service, ...config.hosts]);
-  await pki.certificate('apiserver', { commonName: 'kube-apiserver', usage: 'server', hosts: [...hosts] });
-  await pki.certificate('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', usage: 'client' });
+  await pki.certificate('apiserver', {
+    commonName: 'kube-apiserver',
+    usage: 'server',
+    hosts: [...hosts],
+  });
+  await pki.certificate('apiserver-kubelet-client', {
+    commonName: 'kube-apiserver-kubelet-client',
+    usage: 'client',
+  });
   const frontProxy = await openFrontProxy(pki);
   await frontProxy.certificate();
   pki.serviceAccountKeys();
@@ -55,7 +69,11 @@ export interface NodeCertificateConfig {
 }
 
 /** Issues the serving certificate of a node's kubelet. Returns the names of the files. */
-export async function nodeCertificate({ certDir, node, hosts }: NodeCertificateConfig): Promise<readonly string[]> {
+export async function nodeCertificate({
+  certDir,
+  node,
+  hosts,
+}: NodeCertificateConfig): Promise<readonly string[]> {
   checkNode(node);
   const pki = await openPki(certDir, true);
   const name = `kubelet-${node}`;
@@ -79,14 +97,28 @@ export interface RoleKubeconfigConfig {
 }
 
 /** A kubeconfig with a certificate of its own in it. */
-export async function roleKubeconfig({ certDir, role, node, server, path }: RoleKubeconfigConfig): Promise<void> {
+export async function roleKubeconfig({
+  certDir,
+  role,
+  node,
+  server,
+  path,
+}: RoleKubeconfigConfig): Promise<void> {
   if (!URL.canParse(server) || new URL(server).protocol !== 'https:') {
-    throw new UserError(`--server takes the address of an API server, such as https://10.0.0.5:6443, not '${server}'`);
+    throw new UserError(
+      `--server takes the address of an API server, such as https://10.0.0.5:6443, not '${server}'`,
+    );
   }
   const { commonName, organizations } = identityOf(role, node);
   const pki = await openPki(certDir, true);
   const { cert, key } = await pki.sign({ commonName, organizations, usage: 'client' });
-  const entry = { name: 'coxswain', server, caCertificate: pki.caCertificate, clientCertificate: cert, clientKey: key };
+  const entry = {
+    name: 'coxswain',
+    server,
+    caCertificate: pki.caCertificate,
+    clientCertificate: cert,
+    clientKey: key,
+  };
   writeKubeconfig(path, entry);
 }
 
@@ -94,7 +126,8 @@ function identityOf(
   role: KubeconfigRole,
   node: string | undefined,
 ): { commonName: string; organizations?: readonly string[] } {
-  if (role !== 'kubelet' && node !== undefined) throw new UserError('--node is for the role kubelet');
+  if (role !== 'kubelet' && node !== undefined)
+    throw new UserError('--node is for the role kubelet');
   switch (role) {
     case 'admin':
       return { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups };
@@ -109,23 +142,27 @@ function identityOf(
     case 'network-policy':
       return { commonName: 'system:coxswain:network-policy' };
     case 'kubelet':
-      if (node === undefined) throw new UserError('the role kubelet needs the name of its node: --node NAME');
+      if (node === undefined)
+        throw new UserError('the role kubelet needs the name of its node: --node NAME');
       checkNode(node);
       return { commonName: `system:node:${node}`, organizations: ['system:nodes'] };
   }
 }
 
 function checkNode(node: string): void {
-  if (isDNS1123Subdomain(node).length > 0) throw new UserError(`${JSON.stringify(node)} is no name of a node`);
+  if (isDNS1123Subdomain(node).length > 0)
+    throw new UserError(`${JSON.stringify(node)} is no name of a node`);
 }
 
 /** Opens the authority. `existing`: throws if there is none, because no component would trust a new one. */
 async function openPki(dir: string, existing = false): Promise<Pki> {
   try {
-    if (existing && !readdirSync(dir).includes('ca.key')) throw new Error('there is no ca.key in it');
+    if (existing && !readdirSync(dir).includes('ca.key'))
+      throw new Error('there is no ca.key in it');
     return await Pki.open({ clock: systemClock, random: systemRandom, dir });
   } catch (err) {
-    if (err instanceof UserError) throw new UserError(`--cert-dir ${dir}: ${err.message}`, { cause: err });
+    if (err instanceof UserError)
+      throw new UserError(`--cert-dir ${dir}: ${err.message}`, { cause: err });
     const hint = existing ? `: make it with 'cox certs init --cert-dir ${dir}'` : '';
     throw new UserError(`--cert-dir ${dir}: ${(err as Error).message}${hint}`, { cause: err });
   }

@@ -11,7 +11,10 @@ import { UserError } from './user-error.ts';
  * Ends the pods of the cluster, and removes what it, and clusters without a process, have in the kernel. Needs Linux
  * and root. Idempotent. Returns what was removed, for people. Rejects with UserError.
  */
-export async function cleanMachine(layout: DataDirLayout, clock: Clock): Promise<readonly string[]> {
+export async function cleanMachine(
+  layout: DataDirLayout,
+  clock: Clock,
+): Promise<readonly string[]> {
   const removed: string[] = [];
   try {
     // A directory that is not there has no cluster, but rules of one that was there may be left.
@@ -27,7 +30,9 @@ export async function cleanMachine(layout: DataDirLayout, clock: Clock): Promise
     removed.push(...(await removeLeftStale()));
   } catch (err) {
     if (err instanceof UserError) throw err;
-    throw new UserError(`not everything could be removed: ${(err as Error).message}. Try again.`, { cause: err });
+    throw new UserError(`not everything could be removed: ${(err as Error).message}. Try again.`, {
+      cause: err,
+    });
   }
   return removed;
 }

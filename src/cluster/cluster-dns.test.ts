@@ -25,16 +25,19 @@ test('a cluster resolves its services by name, and has the Service kube-dns', as
   const { client } = cluster;
   const service = await client.resource(services).namespace('kube-system').get('kube-dns');
   expect(service.spec.clusterIP).toBe('10.96.0.10');
-  expect(service.spec.ports?.map(({ name, port, protocol }) => `${name} ${port}/${protocol}`)).toEqual([
-    'dns 53/UDP',
-    'dns-tcp 53/TCP',
-  ]);
+  expect(
+    service.spec.ports?.map(({ name, port, protocol }) => `${name} ${port}/${protocol}`),
+  ).toEqual(['dns 53/UDP', 'dns-tcp 53/TCP']);
   expect(await cluster.resolve('kube-dns.kube-system.svc.cluster.local', 'A')).toMatchObject({
     rcode: 'NOERROR',
-    answers: [{ name: 'kube-dns.kube-system.svc.cluster.local', type: 'A', ttl: 5, data: '10.96.0.10' }],
+    answers: [
+      { name: 'kube-dns.kube-system.svc.cluster.local', type: 'A', ttl: 5, data: '10.96.0.10' },
+    ],
   });
   await cluster.apply(WEB);
-  await eventually(async () => (await resolveA('web.default.svc.cluster.local')).join() === '10.96.3.4');
+  await eventually(
+    async () => (await resolveA('web.default.svc.cluster.local')).join() === '10.96.3.4',
+  );
   // Nothing listens that other machines or pods could reach: there is no endpoint.
   expect((await client.resource(endpointSlices).namespace('kube-system').list()).items).toEqual([]);
 });
@@ -42,7 +45,9 @@ test('a cluster resolves its services by name, and has the Service kube-dns', as
 test('on a virtual clock, with a domain of its own', async () => {
   cluster = await startCluster({ dns: true, clock: 'virtual', clusterDomain: 'example.internal' });
   expect(await resolveA('kubernetes.default.svc.example.internal')).toEqual(['10.96.0.1']);
-  expect((await cluster.resolve('kubernetes.default.svc.cluster.local', 'A')).rcode).toBe('SERVFAIL');
+  expect((await cluster.resolve('kubernetes.default.svc.cluster.local', 'A')).rcode).toBe(
+    'SERVFAIL',
+  );
 });
 
 test('listens on 127.0.0.1 if it is asked to', async () => {
@@ -59,8 +64,12 @@ test('listens on 127.0.0.1 if it is asked to', async () => {
 
 test('a range or a domain that cannot be is refused', async () => {
   cluster = await startCluster({ dns: true });
-  await expect(startCluster({ dns: true, serviceCidr: '10.96.0.0/29' })).rejects.toThrow('has no tenth address');
-  await expect(startCluster({ dns: true, clusterDomain: 'a..b' })).rejects.toThrow('"a..b" is not a DNS domain');
+  await expect(startCluster({ dns: true, serviceCidr: '10.96.0.0/29' })).rejects.toThrow(
+    'has no tenth address',
+  );
+  await expect(startCluster({ dns: true, clusterDomain: 'a..b' })).rejects.toThrow(
+    '"a..b" is not a DNS domain',
+  );
 });
 
 test('without DNS, resolve says what is missing', async () => {

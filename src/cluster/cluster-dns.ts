@@ -76,7 +76,13 @@ export class ClusterDns {
     const { settings, client, logger } = this.#config;
     try {
       await grantDnsPermissions(client);
-      if (!(await publishDnsService(client, settings.serviceAddress, settings.nodeAddress !== undefined))) {
+      if (
+        !(await publishDnsService(
+          client,
+          settings.serviceAddress,
+          settings.nodeAddress !== undefined,
+        ))
+      ) {
         logger.info('another DNS server runs as kube-dns, not starting this one');
         this.#started();
         return await aborted(signal);
@@ -84,7 +90,8 @@ export class ClusterDns {
       const { server, endpoint } = await this.#start();
       this.#server = server;
       try {
-        if (endpoint !== undefined) await this.#publish(endpoint, server.metricsAddresses.at(-1)?.port);
+        if (endpoint !== undefined)
+          await this.#publish(endpoint, server.metricsAddresses.at(-1)?.port);
         await server.waitForSync(signal);
         this.#started();
         await aborted(signal);
@@ -102,10 +109,14 @@ export class ClusterDns {
     }
   }
 
-  async #start(): Promise<{ readonly server: DnsServer; readonly endpoint: SocketAddress | undefined }> {
+  async #start(): Promise<{
+    readonly server: DnsServer;
+    readonly endpoint: SocketAddress | undefined;
+  }> {
     const { settings } = this.#config;
     const { nodeAddress, listen } = settings;
-    if (nodeAddress === undefined) return { server: await this.#startAt(listen), endpoint: undefined };
+    if (nodeAddress === undefined)
+      return { server: await this.#startAt(listen), endpoint: undefined };
     // The well-known ports if they are free; clients of the Service get others from its slice.
     for (const wellKnown of [true, false]) {
       try {
@@ -125,7 +136,10 @@ export class ClusterDns {
     throw new Error('no port for DNS');
   }
 
-  async #startAt(listen: readonly SocketAddress[], metricsListen: readonly SocketAddress[] = []): Promise<DnsServer> {
+  async #startAt(
+    listen: readonly SocketAddress[],
+    metricsListen: readonly SocketAddress[] = [],
+  ): Promise<DnsServer> {
     const { settings, clientOf, clock, random, logger } = this.#config;
     const server = new DnsServer({
       client: clientOf({
@@ -168,4 +182,5 @@ export class ClusterDns {
   }
 }
 
-const aborted = (signal: AbortSignal): Promise<void> => new Promise((resolve) => void onAbort(signal, resolve));
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => void onAbort(signal, resolve));

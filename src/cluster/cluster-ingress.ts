@@ -72,7 +72,8 @@ export class ClusterIngress {
         facts: settings.facts,
       });
       await controller.run(signal, () => {
-        for (const problem of controller.unavailable.values()) logger.warn('ingress cannot listen', { problem });
+        for (const problem of controller.unavailable.values())
+          logger.warn('ingress cannot listen', { problem });
         this.#started();
       });
     } catch (err) {

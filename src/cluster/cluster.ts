@@ -22,7 +22,13 @@ import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
-import { componentOf, Components, type ControlConfig, type RunningComponents, type User } from './components.ts';
+import {
+  componentOf,
+  Components,
+  type ControlConfig,
+  type RunningComponents,
+  type User,
+} from './components.ts';
 import type { ComponentsRunner } from './thread/index.ts';
 import { ClusterDns, type DnsSettings } from './cluster-dns.ts';
 import { ClusterIngress, type IngressSettings } from './cluster-ingress.ts';
@@ -147,7 +153,11 @@ export class Cluster {
     if (listen === undefined) return new Cluster(config, undefined);
     const serving = await servingCertificate(config, listen.bindAddress);
     const frontProxy = await openFrontProxy(config.pki as Pki);
-    return new Cluster(config, { ...serving, frontProxy, proxyClient: await frontProxy.certificate() });
+    return new Cluster(config, {
+      ...serving,
+      frontProxy,
+      proxyClient: await frontProxy.certificate(),
+    });
   }
 
   /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
@@ -199,7 +209,9 @@ export class Cluster {
       componentHealth: this.#componentHealth(),
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: async () => {
-        const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
+        const texts = await Promise.all(
+          this.#running.map(async (components) => components.metrics()),
+        );
         return (
           texts.join('') +
           (this.#dns?.metrics() ?? '') +
@@ -217,7 +229,10 @@ export class Cluster {
           requestHeader: tls.frontProxy.requestHeader,
           aggregation: { proxyClientCertificate: () => this.#proxyClient },
         }),
-      ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
+      ...(config.listen !== undefined && {
+        bindAddress: config.listen.bindAddress,
+        port: config.listen.port,
+      }),
     });
     this.client = this.#clientOf(ADMIN_USER);
     this.#dns =
@@ -305,12 +320,17 @@ export class Cluster {
     try {
       await grantPodNetworkPermissions(this.client);
     } catch (err) {
-      this.#config.logger.warn('nodes could not be permitted to read the nodes of the cluster', { err });
+      this.#config.logger.warn('nodes could not be permitted to read the nodes of the cluster', {
+        err,
+      });
     }
   }
 
   /** Runs a part without which the cluster goes on: its failure is logged, and with `faults` it is restarted. */
-  #keep(name: string, part: { run(until: AbortSignal): Promise<void> } | undefined): Promise<void> | undefined {
+  #keep(
+    name: string,
+    part: { run(until: AbortSignal): Promise<void> } | undefined,
+  ): Promise<void> | undefined {
     if (part === undefined) return undefined;
     const { clock, logger, faults } = this.#config;
     const { signal } = this.#abort;
@@ -321,8 +341,15 @@ export class Cluster {
   }
 
   #control(): ControlConfig {
-    const { podCidrs, serviceCidr, schedulerConfiguration, schedulerPlugins, controllers, leaderElect, pki } =
-      this.#config;
+    const {
+      podCidrs,
+      serviceCidr,
+      schedulerConfiguration,
+      schedulerPlugins,
+      controllers,
+      leaderElect,
+      pki,
+    } = this.#config;
     return {
       podCidrs,
       serviceCidr,
@@ -421,7 +448,9 @@ export class Cluster {
   /** A cluster is ready when pods can run: every node says so, and nothing keeps pods off it. */
   async #waitForNodes(): Promise<void> {
     const isReady = (node: Immutable<Node>): boolean =>
-      node.status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true &&
+      node.status.conditions?.some(
+        (condition) => condition.type === 'Ready' && condition.status === 'True',
+      ) === true &&
       node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
     const { clock, logger, progress, readyTimeoutMs = 60_000 } = this.#config;
     const expected = this.#nodeNames();
@@ -445,7 +474,10 @@ export class Cluster {
       await clock.sleep(intervalMs, this.#abort.signal);
     }
     // The cluster works, only without these nodes; they may come later.
-    logger.warn('nodes are not ready yet', { count: waitingFor.length, nodes: waitingFor.slice(0, 10).join(', ') });
+    logger.warn('nodes are not ready yet', {
+      count: waitingFor.length,
+      nodes: waitingFor.slice(0, 10).join(', '),
+    });
   }
 
   /** Idempotent. Containers go on running. */
@@ -465,8 +497,13 @@ export class Cluster {
     await all(this.#running.map((components) => components.stop()));
     await all([this.#server.stop()]);
     await all([this.#config.storage.close()]);
-    await all([...new Set(this.#config.nodes.map((node) => node.runtime))].map((runtime) => runtime.close()));
-    if (problems.length > 0) throw new AggregateError(problems, 'the cluster has not stopped cleanly');
+    await all(
+      [...new Set(this.#config.nodes.map((node) => node.runtime))].map((runtime) =>
+        runtime.close(),
+      ),
+    );
+    if (problems.length > 0)
+      throw new AggregateError(problems, 'the cluster has not stopped cleanly');
   }
 
   #handlerOf({ name, groups }: User): InProcessHandler {
@@ -498,8 +535,13 @@ export class Cluster {
     if (pki === undefined || this.#nodeNames().includes(node))
       throw new Error(`node ${node} does not run in this process`);
     this.#elsewhere ??= pki
-      .certificate('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', usage: 'client' })
-      .then((pair) => createTlsNodeConnector({ ...pair, clock: this.#config.clock, ca: pki.caCertificate }));
+      .certificate('apiserver-kubelet-client', {
+        commonName: 'kube-apiserver-kubelet-client',
+        usage: 'client',
+      })
+      .then((pair) =>
+        createTlsNodeConnector({ ...pair, clock: this.#config.clock, ca: pki.caCertificate }),
+      );
     return this.#elsewhere;
   }
 }
@@ -510,7 +552,10 @@ interface Certificates extends KeyPair {
   readonly proxyClient: KeyPair;
 }
 
-async function servingCertificate(config: ClusterConfig, bindAddress: string): Promise<{ cert: string; key: string }> {
+async function servingCertificate(
+  config: ClusterConfig,
+  bindAddress: string,
+): Promise<{ cert: string; key: string }> {
   if (config.pki === undefined) throw new TypeError('a cluster that listens needs a pki');
   const hosts = new Set([
     'localhost',
@@ -522,7 +567,11 @@ async function servingCertificate(config: ClusterConfig, bindAddress: string): P
     firstServiceAddress(parseServiceRanges('--service-cidr', config.serviceCidr)),
     ...(bindAddress === '0.0.0.0' || bindAddress === '::' ? machineAddresses() : [bindAddress]),
   ]);
-  return config.pki.certificate('apiserver', { commonName: 'kube-apiserver', usage: 'server', hosts: [...hosts] });
+  return config.pki.certificate('apiserver', {
+    commonName: 'kube-apiserver',
+    usage: 'server',
+    hosts: [...hosts],
+  });
 }
 
 function machineAddresses(): string[] {

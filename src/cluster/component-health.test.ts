@@ -14,7 +14,9 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> {
+async function serve(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<number> {
   const server = createServer(tls, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(() => {
@@ -26,7 +28,11 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
 
 test.each<[what: string, answer: (response: ServerResponse) => void, problem?: RegExp]>([
   ['ok', (response) => response.end('ok')],
-  ['an error', (response) => response.writeHead(500).end('no leader'), /HTTP status 500: no leader$/],
+  [
+    'an error',
+    (response) => response.writeHead(500).end('no leader'),
+    /HTTP status 500: no leader$/,
+  ],
   ['an endless body', (response) => response.end('x'.repeat(100_000)), /the answer is too long$/],
   ['a connection that is closed', (response) => response.destroy(), /socket hang up|ECONNRESET/],
 ])('%s', async (_, answer, problem) => {

@@ -33,7 +33,9 @@ export async function bounded(
 ): Promise<void> {
   const stop = new AbortController();
   const late = new Promise<never>((_, reject) => {
-    stop.signal.addEventListener('abort', () => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    stop.signal.addEventListener('abort', () =>
+      reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)),
+    );
   });
   const timer = clock.setTimer(TIMEOUT_MS, () => stop.abort());
   try {
@@ -52,7 +54,14 @@ function get(
   return new Promise((resolve, reject) => {
     // Without an agent no connection is kept: one from before a restart of the component would fail.
     const sent = request(
-      { host: '127.0.0.1', port, path: '/healthz', rejectUnauthorized: false, agent: false, signal },
+      {
+        host: '127.0.0.1',
+        port,
+        path: '/healthz',
+        rejectUnauthorized: false,
+        agent: false,
+        signal,
+      },
       (response) => {
         let body = '';
         response.setEncoding('utf8');

@@ -18,7 +18,12 @@ import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { Logger } from '#machinery/log.ts';
 import { IpPool } from '#machinery/net/ip-pool.ts';
 import type { Random } from '#machinery/random.ts';
-import { type AnnouncerSettings, NodePolicies, runAnnouncer, runPodNetwork } from '#network/index.ts';
+import {
+  type AnnouncerSettings,
+  NodePolicies,
+  runAnnouncer,
+  runPodNetwork,
+} from '#network/index.ts';
 import { PROXY_FAMILIES, ProxyMetrics, runNodeProxy } from '#proxy/index.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
 import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
@@ -147,7 +152,8 @@ export class Components implements RunningComponents {
   constructor(config: ComponentsConfig) {
     this.#config = config;
     const { clock, logger, kubeletPorts } = config;
-    this.#listeners = kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
+    this.#listeners =
+      kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
@@ -181,7 +187,15 @@ export class Components implements RunningComponents {
     const onChange = (): void => this.#kubelets.get(name)?.checkNode();
     this.#supervise(label, 'network', (signal) =>
       runPodNetwork(
-        { ...podNetwork, client, nodeName: name, onChange, clock, random: random.derive(label), logger },
+        {
+          ...podNetwork,
+          client,
+          nodeName: name,
+          onChange,
+          clock,
+          random: random.derive(label),
+          logger,
+        },
         signal,
       ),
     );
@@ -197,7 +211,10 @@ export class Components implements RunningComponents {
     const client = this.#clientOf(component('system:kube-proxy'));
     const metrics = this.#proxyMetrics;
     this.#supervise(label, 'proxy', (signal) =>
-      runNodeProxy({ client, nodeName: name, settings, metrics, clock, random: random.derive(label), logger }, signal),
+      runNodeProxy(
+        { client, nodeName: name, settings, metrics, clock, random: random.derive(label), logger },
+        signal,
+      ),
     );
   }
 
@@ -207,7 +224,10 @@ export class Components implements RunningComponents {
     const clock = this.#clockOf(label);
     const client = this.#clientOf(component('system:kube-proxy'));
     this.#supervise(label, 'network', (signal) =>
-      runAnnouncer({ client, nodeName: name, settings, clock, random: random.derive(label), logger }, signal),
+      runAnnouncer(
+        { client, nodeName: name, settings, clock, random: random.derive(label), logger },
+        signal,
+      ),
     );
   }
 
@@ -279,17 +299,35 @@ export class Components implements RunningComponents {
     const lead =
       (name: string, client: Client, work: (held: AbortSignal) => Promise<void>) =>
       (signal: AbortSignal): Promise<void> =>
-        leading({ client, clock, random, logger, component: name, identity, settings: { leaderElect }, work }, signal);
-    const runControllers = lead('kube-controller-manager', managerClient, (held) => controllers.run(held));
+        leading(
+          {
+            client,
+            clock,
+            random,
+            logger,
+            component: name,
+            identity,
+            settings: { leaderElect },
+            work,
+          },
+          signal,
+        );
+    const runControllers = lead('kube-controller-manager', managerClient, (held) =>
+      controllers.run(held),
+    );
     this.#supervise(CONTROLLER_MANAGER, 'controllers', runControllers);
     if (control.scheduler === false) return;
-    const runScheduler = lead('kube-scheduler', schedulerClient, (held) => makeScheduler().run(held));
+    const runScheduler = lead('kube-scheduler', schedulerClient, (held) =>
+      makeScheduler().run(held),
+    );
     this.#supervise(SCHEDULER, 'scheduler', runScheduler);
   }
 
   metrics(): string {
     if (this.#config.control === undefined) return '';
-    const proxies = this.#config.nodes.some(({ proxy }) => proxy !== undefined) ? this.#proxyMetrics.text() : '';
+    const proxies = this.#config.nodes.some(({ proxy }) => proxy !== undefined)
+      ? this.#proxyMetrics.text()
+      : '';
     return this.#schedulerMetrics.text() + this.#controllerMetrics.text() + proxies;
   }
 
@@ -420,14 +458,21 @@ export class Components implements RunningComponents {
   }
 
   async #stop(): Promise<void> {
-    const stopped = await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()));
+    const stopped = await Promise.allSettled(
+      [...this.#kubelets.values()].map((kubelet) => kubelet.stop()),
+    );
     this.#abort.abort(new Error('the cluster stops'));
     await Promise.allSettled(this.#restarts.values());
     // One that a restart has started meanwhile.
-    stopped.push(...(await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()))));
+    stopped.push(
+      ...(await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()))),
+    );
     stopped.push(...(await Promise.allSettled(this.#running)));
-    const problems = stopped.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
-    if (problems.length > 0) throw new AggregateError(problems, 'components have not stopped cleanly');
+    const problems = stopped.flatMap((result): unknown[] =>
+      result.status === 'rejected' ? [result.reason] : [],
+    );
+    if (problems.length > 0)
+      throw new AggregateError(problems, 'components have not stopped cleanly');
   }
 
   /** Runs a component until the cluster stops. `folder`: see FaultyComponent. */
@@ -478,7 +523,10 @@ function controllerIdentity(account: string): [user: User, userAgent: string] {
  * Returns the rate limit of events for each of so many kubelets. A kubelet alone has Kubernetes' limit: 50 events a second after 100 at
  * once. Many kubelets share this process, and their events must not delay pods.
  */
-function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly eventBurst: number } {
+function eventPace(nodes: number): {
+  readonly eventsPerSecond: number;
+  readonly eventBurst: number;
+} {
   return {
     eventsPerSecond: Math.min(50, Math.max(1, 100 / nodes)),
     eventBurst: Math.min(100, Math.max(1, Math.floor(200 / nodes))),
@@ -486,7 +534,11 @@ function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly 
 }
 
 /** Calls `work` for each item, for at most `limit` at a time. Rejects with the first failure; no further item is begun then. */
-async function forEachOf<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
+async function forEachOf<T>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const rest = items.values();
   let failed = false;
   const worker = async (): Promise<void> => {

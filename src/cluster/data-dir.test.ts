@@ -31,7 +31,9 @@ afterEach(() => rmSync(layout.root, { recursive: true, force: true }));
 
 /** Runs a process that does nothing while `body` runs. */
 async function withProcess(body: (pid: number) => Promise<void> | void): Promise<void> {
-  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   try {
     await body(child.pid as number);
   } finally {
@@ -79,7 +81,9 @@ describe('claimDataDir', () => {
 
   test('says what to do when the directory cannot be made', async () => {
     writeFileSync(join(layout.root, 'file'), '');
-    await expect(claimDataDir(dataDirLayout(join(layout.root, 'file', 'below')))).rejects.toThrow(UserError);
+    await expect(claimDataDir(dataDirLayout(join(layout.root, 'file', 'below')))).rejects.toThrow(
+      UserError,
+    );
   });
 });
 
@@ -114,7 +118,10 @@ test('own entries are known by their names', () => {
 describe('a pid file that names no running process', () => {
   const own = pidFileOf(process.pid);
   const texts: readonly (readonly [string, string])[] = [
-    ...Array.from({ length: own.length }, (_, length) => [`the first ${length} bytes`, own.slice(0, length)] as const),
+    ...Array.from(
+      { length: own.length },
+      (_, length) => [`the first ${length} bytes`, own.slice(0, length)] as const,
+    ),
     ['a newline', '\n'],
     ['zeros', '\0'.repeat(40)],
     ['text', 'no process at all\n'],
@@ -123,7 +130,10 @@ describe('a pid file that names no running process', () => {
     ['pid 1, not its start time', '1 x:1\n'],
     ['pid 1 without a start time', '1\n'],
     ['this pid, another start time', `${process.pid} ${identify(process.pid)?.startTime}0\n`],
-    ['this pid, another boot', `${process.pid} 00000000-0000-0000-0000-000000000000:${own.split(':')[1]}`],
+    [
+      'this pid, another boot',
+      `${process.pid} 00000000-0000-0000-0000-000000000000:${own.split(':')[1]}`,
+    ],
     ['a pid that no system has', own.replace(/^\d+/, '99999999999999999999')],
     ['hexadecimal', own.replace(/^\d+/, `0x${process.pid.toString(16)}`)],
     ['a fraction', own.replace(/^\d+/, `${process.pid}.5`)],

@@ -8,7 +8,15 @@
 //   DIR/cox.tag        says that the directory is one of these
 
 import { createHash } from 'node:crypto';
-import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { syncDirectory, writeDurableFile } from '#machinery/files/durable-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '#runtime/process-identity.ts';
@@ -119,7 +127,8 @@ export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
     );
   }
   const self = identify(process.pid);
-  if (self === undefined) throw new Error(`the start time of process ${process.pid} cannot be read`);
+  if (self === undefined)
+    throw new Error(`the start time of process ${process.pid} cannot be read`);
   const text = `${self.pid} ${self.startTime}\n`;
   for (;;) {
     const claim = readClaim(layout);
@@ -201,7 +210,8 @@ export async function checkStoreUnused(layout: DataDirLayout): Promise<void> {
   );
 }
 
-const TAG = 'This is a data directory of Coxswain. `cox reset` removes it with all that runs from it.\n';
+const TAG =
+  'This is a data directory of Coxswain. `cox reset` removes it with all that runs from it.\n';
 /** Names at the top of a data directory, those of earlier stores and of unfinished writes included. */
 const OWN_ENTRY =
   /^(store(\.(restored|before-restore-\d+)(\.restoring)?)?|pki|kubeconfig|kubelet|containerd|runtime|logs|cox\.(log|tag|pid)|cox\.pid\.(stale\.)?\d+)(\.tmp)?$/;

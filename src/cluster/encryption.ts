@@ -22,15 +22,26 @@ export function readEncryptionFile(path: string): EncryptionConfiguration {
   }
 }
 
-export function encryptStorage(storage: Storage, configuration: EncryptionConfiguration, random: Random): Storage {
-  return encryptedStorage({ storage, configuration, resourceOf: resourceOfKeys(allSchemas.resources()), random });
+export function encryptStorage(
+  storage: Storage,
+  configuration: EncryptionConfiguration,
+  random: Random,
+): Storage {
+  return encryptedStorage({
+    storage,
+    configuration,
+    resourceOf: resourceOfKeys(allSchemas.resources()),
+    random,
+  });
 }
 
 /**
  * Returns a function from keys to resources. `resources`: those that come with the server, which are filed as storagePrefix says. Custom
  * resources are filed under their group.
  */
-export function resourceOfKeys(resources: readonly GroupResource[]): (key: string) => GroupResource | undefined {
+export function resourceOfKeys(
+  resources: readonly GroupResource[],
+): (key: string) => GroupResource | undefined {
   const byPrefix = new Map<string, GroupResource>();
   for (const { group, resource } of resources) {
     const prefix = storagePrefix({ group, resource });
@@ -41,7 +52,8 @@ export function resourceOfKeys(resources: readonly GroupResource[]): (key: strin
   return (key) => {
     const [, root, first = '', second = ''] = key.split('/');
     if (root !== 'registry') return undefined;
-    const found = byPrefix.get(`/registry/${first}/${second}/`) ?? byPrefix.get(`/registry/${first}/`);
+    const found =
+      byPrefix.get(`/registry/${first}/${second}/`) ?? byPrefix.get(`/registry/${first}/`);
     return found ?? (first.includes('.') ? { group: first, resource: second } : undefined);
   };
 }

@@ -83,7 +83,10 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
   });
 
   it('loses no update that both make to the same object', async () => {
-    await mapsOf(servers[0] as TestServer).create({ metadata: { name: 'counter' }, data: { n: '0' } });
+    await mapsOf(servers[0] as TestServer).create({
+      metadata: { name: 'counter' },
+      data: { n: '0' },
+    });
     const count = async (server: TestServer): Promise<void> => {
       const maps = mapsOf(server);
       for (let done = 0; done < 15;) {
@@ -96,6 +99,7 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
       }
     };
     await Promise.all(servers.map(count));
-    for (const server of servers) expect((await mapsOf(server).get('counter')).data).toEqual({ n: '30' });
+    for (const server of servers)
+      expect((await mapsOf(server).get('counter')).data).toEqual({ n: '30' });
   });
 });

@@ -14,11 +14,17 @@ import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 it('a full store refuses writes with the reason, is not ready, answers reads, and writes again when there is room', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-full-'));
   const maxBytes = 3 * 1024 * 1024;
-  const storage = await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir, maxBytes });
+  const storage = await openEmbeddedStorage({
+    clock: systemClock,
+    logger: silentLogger,
+    dataDir,
+    maxBytes,
+  });
   const server = await startTestServer({ storage, clock: systemClock, logger: silentLogger });
   try {
     const maps = server.client.resource(configMaps).namespace('default');
-    const ready = (): Promise<string> => server.client.transport.text({ method: 'GET', path: '/readyz/etcd' });
+    const ready = (): Promise<string> =>
+      server.client.transport.text({ method: 'GET', path: '/readyz/etcd' });
     const data = { filler: 'x'.repeat(50_000) };
     const made: string[] = [];
     const create = async (name: string, given = data): Promise<unknown> => {
@@ -46,7 +52,9 @@ it('a full store refuses writes with the reason, is not ready, answers reads, an
     // Every object that was made is there, and no other.
     expect((await maps.list()).items.map(({ metadata }) => metadata.name)).toEqual(made.toSorted());
     expect((await maps.get('map-0')).data).toEqual(data);
-    await expect(maps.create({ metadata: { name: 'one-more' }, data })).rejects.toThrow(/no space for the store/);
+    await expect(maps.create({ metadata: { name: 'one-more' }, data })).rejects.toThrow(
+      /no space for the store/,
+    );
     await expect(maps.get('one-more')).rejects.toMatchObject({ status: { reason: 'NotFound' } });
     // A deletion takes little room; once the history is forgotten, what was deleted gives its own back.
     await maps.delete('map-0');

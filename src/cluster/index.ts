@@ -3,5 +3,9 @@
 export { startCluster } from './embedded/start-cluster.ts';
 export type { EmbeddedCluster, StartClusterOptions } from './embedded/start-cluster.ts';
 export { createCluster } from './embedded/create-cluster.ts';
-export type { CreateClusterOptions, DurableCluster, EtcdOptions } from './embedded/create-cluster.ts';
+export type {
+  CreateClusterOptions,
+  DurableCluster,
+  EtcdOptions,
+} from './embedded/create-cluster.ts';
 export type * from './embedded/handle.ts';

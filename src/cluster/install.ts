@@ -6,7 +6,11 @@ import { delimiter, join } from 'node:path';
 
 /** The programs of the containerd runtime, and the Debian package of each. */
 const TOOLS = [
-  { name: 'containerd', package: 'containerd', isThere: () => findProgram('containerd') !== undefined },
+  {
+    name: 'containerd',
+    package: 'containerd',
+    isThere: () => findProgram('containerd') !== undefined,
+  },
   { name: 'runc', package: 'runc', isThere: () => findProgram('runc') !== undefined },
   {
     name: 'CNI plugins',
@@ -14,7 +18,11 @@ const TOOLS = [
     isThere: () => CNI_BIN_DIRS.some((dir) => existsSync(join(dir, 'bridge'))),
   },
   // The pod sandbox's own program is made from it where no registry can be reached.
-  { name: 'busybox', package: 'busybox-static', isThere: () => findProgram('busybox') !== undefined },
+  {
+    name: 'busybox',
+    package: 'busybox-static',
+    isThere: () => findProgram('busybox') !== undefined,
+  },
 ] as const;
 
 const CNI_BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni'] as const;
@@ -62,7 +70,10 @@ export function canInstall(): boolean {
  * at the terminal). No service is started: the cluster runs a private containerd.
  */
 export async function installTools(progress: (text: string) => void): Promise<string | undefined> {
-  const packages = [...TOOLS.filter((tool) => !tool.isThere()).map((tool) => tool.package), ...HELPFUL_PACKAGES];
+  const packages = [
+    ...TOOLS.filter((tool) => !tool.isThere()).map((tool) => tool.package),
+    ...HELPFUL_PACKAGES,
+  ];
   progress(`installing ${packages.join(', ')} with apt-get (--no-install skips this)`);
   // Keeps init scripts from starting a system-wide containerd (systemd does not heed it; one that runs is only not used).
   const noServices = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
@@ -75,13 +86,18 @@ export async function installTools(progress: (text: string) => void): Promise<st
   }
   if (result !== undefined) return result;
   const missing = missingTools();
-  return missing.length === 0 ? undefined : `apt-get succeeded but ${missing.join(', ')} cannot be found`;
+  return missing.length === 0
+    ? undefined
+    : `apt-get succeeded but ${missing.join(', ')} cannot be found`;
 }
 
 /** Undefined on success, else the last lines that apt-get printed. */
 function aptGet(args: readonly string[], env: Record<string, string>): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn('apt-get', args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('apt-get', args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     const keepTail = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(-2000);
@@ -90,7 +106,11 @@ function aptGet(args: readonly string[], env: Record<string, string>): Promise<s
     child.stderr.on('data', keepTail);
     child.once('error', (err) => resolve(err.message));
     child.once('close', (code) =>
-      resolve(code === 0 ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').slice(-3).join('; ')}`),
+      resolve(
+        code === 0
+          ? undefined
+          : `apt-get ${args[0]} failed: ${output.trim().split('\n').slice(-3).join('; ')}`,
+      ),
     );
   });
 }

@@ -1,5 +1,13 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -27,11 +35,16 @@ test('a kubeconfig of our own: private, complete', () => {
   expect(parse(readFileSync(path, 'utf8'))).toEqual({
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: 'coxswain', cluster: { server: entry.server, 'certificate-authority-data': 'Q0E=' } }],
+    clusters: [
+      { name: 'coxswain', cluster: { server: entry.server, 'certificate-authority-data': 'Q0E=' } },
+    ],
     users: [
       {
         name: 'coxswain',
-        user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': Buffer.from(sec1).toString('base64') },
+        user: {
+          'client-certificate-data': 'Q0VSVA==',
+          'client-key-data': Buffer.from(sec1).toString('base64'),
+        },
       },
     ],
     contexts: [{ name: 'coxswain', context: { cluster: 'coxswain', user: 'coxswain' } }],
@@ -48,12 +61,15 @@ test("merging keeps the user's other entries and replaces our own", () => {
   mergeKubeconfig(path, entry);
   const merged = parse(readFileSync(path, 'utf8'));
   expect(merged.preferences).toEqual({ colors: true });
-  expect(merged.clusters.map((c: { name: string; cluster: { server: string } }) => [c.name, c.cluster.server])).toEqual(
-    [
-      ['work', 'a'],
-      ['coxswain', entry.server],
-    ],
-  );
+  expect(
+    merged.clusters.map((c: { name: string; cluster: { server: string } }) => [
+      c.name,
+      c.cluster.server,
+    ]),
+  ).toEqual([
+    ['work', 'a'],
+    ['coxswain', entry.server],
+  ]);
   expect(merged['current-context']).toBe('coxswain');
 });
 
@@ -68,15 +84,21 @@ test.each([
   ['P-256', () => keys.privateKey, 'EC PRIVATE KEY'],
   ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'PRIVATE KEY'],
   ['Ed25519', () => generateKeyPairSync('ed25519').privateKey, 'PRIVATE KEY'],
-])('a key of the kind %s is written in a form that clients read, and is the same key', (_, make, type) => {
-  const path = join(dir, 'kubeconfig');
-  const key = make();
-  writeKubeconfig(path, { ...entry, clientKey: key.export({ type: 'pkcs8', format: 'pem' }).toString() });
-  const { users } = parse(readFileSync(path, 'utf8'));
-  const written = Buffer.from(users[0].user['client-key-data'], 'base64').toString();
-  expect(written).toMatch(new RegExp(`^-----BEGIN ${type}-----\n`));
-  expect(createPrivateKey(written).equals(key)).toBe(true);
-});
+])(
+  'a key of the kind %s is written in a form that clients read, and is the same key',
+  (_, make, type) => {
+    const path = join(dir, 'kubeconfig');
+    const key = make();
+    writeKubeconfig(path, {
+      ...entry,
+      clientKey: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    });
+    const { users } = parse(readFileSync(path, 'utf8'));
+    const written = Buffer.from(users[0].user['client-key-data'], 'base64').toString();
+    expect(written).toMatch(new RegExp(`^-----BEGIN ${type}-----\n`));
+    expect(createPrivateKey(written).equals(key)).toBe(true);
+  },
+);
 
 test('a kubeconfig that is a symbolic link stays one', () => {
   const path = join(dir, 'link');

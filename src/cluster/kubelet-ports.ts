@@ -32,7 +32,11 @@ export function isLoopback(address: string): boolean {
  * a node's InternalIP. An API server on loopback is for this machine only, and so are the kubelets then: they listen on the
  * InternalIP, but serve only connections that come from this machine. `names`: of nodes, beside addresses in the certificate.
  */
-export async function makeKubeletPorts(pki: Pki, bindAddress: string, names: readonly string[]): Promise<KubeletPorts> {
+export async function makeKubeletPorts(
+  pki: Pki,
+  bindAddress: string,
+  names: readonly string[],
+): Promise<KubeletPorts> {
   const addresses = machineAddresses();
   const thisMachineOnly = isLoopback(bindAddress);
   const host = thisMachineOnly ? (addresses[0] ?? bindAddress) : bindAddress;
@@ -48,9 +52,23 @@ export async function makeKubeletPorts(pki: Pki, bindAddress: string, names: rea
 }
 
 /** Returns the serving certificate of the kubelets; a new one if the one before has less than 30 days left. See makeKubeletPorts. */
-export function kubeletCertificate(pki: Pki, bindAddress: string, names: readonly string[]): Promise<KeyPair> {
-  const hosts = ['localhost', '127.0.0.1', ...specificAddress(bindAddress), ...machineAddresses(), ...names];
-  return pki.certificate('kubelet', { commonName: 'kubelet', usage: 'server', hosts: [...new Set(hosts)] });
+export function kubeletCertificate(
+  pki: Pki,
+  bindAddress: string,
+  names: readonly string[],
+): Promise<KeyPair> {
+  const hosts = [
+    'localhost',
+    '127.0.0.1',
+    ...specificAddress(bindAddress),
+    ...machineAddresses(),
+    ...names,
+  ];
+  return pki.certificate('kubelet', {
+    commonName: 'kubelet',
+    usage: 'server',
+    hosts: [...new Set(hosts)],
+  });
 }
 
 function specificAddress(bindAddress: string): readonly string[] {

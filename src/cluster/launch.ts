@@ -43,7 +43,12 @@ import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
-import { type ComponentsRunner, ComponentsThread, KeptThread, type Logging } from './thread/index.ts';
+import {
+  type ComponentsRunner,
+  ComponentsThread,
+  KeptThread,
+  type Logging,
+} from './thread/index.ts';
 import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
 
@@ -125,10 +130,15 @@ const CONTEXT_NAME = 'coxswain';
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange =
-    config.podCidr === undefined ? defaultPodRange(config.nodes) : parsePodRange('--pod-cidr', config.podCidr);
+    config.podCidr === undefined
+      ? defaultPodRange(config.nodes)
+      : parsePodRange('--pod-cidr', config.podCidr);
   checkApart(podRange, parseServiceRanges('--service-cidr', config.serviceCidr));
   if (config.loadBalancerPool !== undefined) {
-    checkLoadBalancerPool(config.loadBalancerPool, [...podRange.cidr.split(','), ...config.serviceCidr.split(',')]);
+    checkLoadBalancerPool(config.loadBalancerPool, [
+      ...podRange.cidr.split(','),
+      ...config.serviceCidr.split(','),
+    ]);
   }
   nodeRanges(podRange, config.nodes - 1);
   if (config.clusterDomain !== undefined) checkClusterDomain(config.clusterDomain);
@@ -158,8 +168,11 @@ async function start(
   const clock = systemClock;
   const random = systemRandom;
   const schedulerConfiguration =
-    config.schedulerConfig === undefined ? undefined : parseFlagYaml('--scheduler-config', config.schedulerConfig);
-  const controllers = config.controllers === undefined ? undefined : selectedControllers(config.controllers);
+    config.schedulerConfig === undefined
+      ? undefined
+      : parseFlagYaml('--scheduler-config', config.schedulerConfig);
+  const controllers =
+    config.controllers === undefined ? undefined : selectedControllers(config.controllers);
   const encryption =
     config.encryptionProviderConfig === undefined
       ? undefined
@@ -186,10 +199,14 @@ async function start(
       random,
       logger,
       onFailure: storageFailed,
-    }).then((storage) => (encryption === undefined ? storage : encryptStorage(storage, encryption, random))),
+    }).then((storage) =>
+      encryption === undefined ? storage : encryptStorage(storage, encryption, random),
+    ),
     runtime: prepareRuntime({
       choice: config.runtime,
-      ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
+      ...(config.containerRuntimeEndpoint !== undefined && {
+        endpoint: config.containerRuntimeEndpoint,
+      }),
       install: config.install,
       podCidrs: nodeRanges(podRange, 0),
       podNetwork: {
@@ -199,7 +216,9 @@ async function start(
         clusterCidrs: podRange.cidr.split(','),
         serviceCidrs: config.serviceCidr.split(','),
       },
-      ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
+      ...(keepsSimulation(config) && {
+        simulationJournal: join(layout.simulated, 'machine.jsonl'),
+      }),
       layout,
       clock,
       random,
@@ -235,7 +254,8 @@ async function start(
     logger,
     storage,
     pki,
-    progress: ({ step, done, total = 0 }) => progress(step, total > 1 ? `${done} of ${total}` : undefined),
+    progress: ({ step, done, total = 0 }) =>
+      progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     kubeletPorts,
     ...(dns !== undefined && { dns: dns.settings }),
@@ -252,7 +272,8 @@ async function start(
     leaderElect: config.store === 'etcd',
   });
   // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.
-  const storeFailed = (cause: Error): UserError => new UserError(`the store failed: ${cause.message}`, { cause });
+  const storeFailed = (cause: Error): UserError =>
+    new UserError(`the store failed: ${cause.message}`, { cause });
   const cluster = await Promise.race([
     starting,
     storageFailure.then((cause) => Promise.reject(storeFailed(cause))),
@@ -269,8 +290,13 @@ async function start(
   signal.throwIfAborted();
 
   const url = cluster.url as string;
-  if (runtime.proxy !== undefined) await openToPods(config, podRange, Number(new URL(url).port), cleanup);
-  const adminRequest = { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' } as const;
+  if (runtime.proxy !== undefined)
+    await openToPods(config, podRange, Number(new URL(url).port), cleanup);
+  const adminRequest = {
+    commonName: ADMIN_USER.name,
+    organizations: ADMIN_USER.groups,
+    usage: 'client',
+  } as const;
   const admin = await pki.certificate('admin', adminRequest);
   const kubeconfigEntry: KubeconfigEntry = {
     name: CONTEXT_NAME,
@@ -279,7 +305,8 @@ async function start(
     clientCertificate: admin.cert,
     clientKey: admin.key,
   };
-  const kubeconfigPath = config.kubeconfig === undefined ? layout.kubeconfig : resolve(config.kubeconfig);
+  const kubeconfigPath =
+    config.kubeconfig === undefined ? layout.kubeconfig : resolve(config.kubeconfig);
   writeKubeconfig(kubeconfigPath, kubeconfigEntry);
   const renewing = new AbortController();
   cleanup.push(() => renewing.abort());
@@ -292,7 +319,11 @@ async function start(
       periodMs: RENEWAL_PERIOD_MS,
       latest: () => pki.certificate('admin', adminRequest),
       use: ({ cert, key }) =>
-        writeKubeconfig(kubeconfigPath, { ...kubeconfigEntry, clientCertificate: cert, clientKey: key }),
+        writeKubeconfig(kubeconfigPath, {
+          ...kubeconfigEntry,
+          clientCertificate: cert,
+          clientKey: key,
+        }),
     },
     renewing.signal,
   );
@@ -319,7 +350,11 @@ async function settleAll(
   preparing: { pki: Promise<Pki>; storage: Promise<Storage>; runtime: Promise<PreparedRuntime> },
   cleanup: (() => Promise<void> | void)[],
 ): Promise<[Pki, Storage, PreparedRuntime]> {
-  const [pki, storage, runtime] = await Promise.allSettled([preparing.pki, preparing.storage, preparing.runtime]);
+  const [pki, storage, runtime] = await Promise.allSettled([
+    preparing.pki,
+    preparing.storage,
+    preparing.runtime,
+  ]);
   if (storage.status === 'fulfilled') cleanup.push(() => storage.value.close());
   if (runtime.status === 'fulfilled') {
     cleanup.push(async () => {
@@ -327,7 +362,8 @@ async function settleAll(
       await runtime.value.stop();
     });
   }
-  for (const result of [pki, storage, runtime]) if (result.status === 'rejected') throw result.reason;
+  for (const result of [pki, storage, runtime])
+    if (result.status === 'rejected') throw result.reason;
   return [
     (pki as PromiseFulfilledResult<Pki>).value,
     (storage as PromiseFulfilledResult<Storage>).value,
@@ -337,7 +373,8 @@ async function settleAll(
 
 function makeThread({ logging, logger, faults }: LaunchConfig, clock: Clock): ComponentsRunner {
   if (faults === undefined) return new ComponentsThread(logging);
-  const make = (): ComponentsThread => new ComponentsThread(logging, (component) => faults.count(component));
+  const make = (): ComponentsThread =>
+    new ComponentsThread(logging, (component) => faults.count(component));
   return new KeptThread({ clock, logger, faults, make });
 }
 
@@ -373,19 +410,25 @@ function nodesOf(
         announcer: { pool: config.loadBalancerPool, id: proxyTable(layout) },
       }),
     ...(config.networkPolicy !== false &&
-      first.podNetwork && { networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge) }),
+      first.podNetwork && {
+        networkPolicy: policyTableOf(layout, nodeRanges(podRange, 0), first.proxy?.bridge),
+      }),
   };
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidrs: nodeRanges(podRange, index + 1) };
   });
-  const path = keepsSimulation(config) && others.length > 0 ? join(layout.simulated, 'nodes.jsonl') : undefined;
+  const path =
+    keepsSimulation(config) && others.length > 0
+      ? join(layout.simulated, 'nodes.jsonl')
+      : undefined;
   if (thread !== undefined) {
     return {
       nodes: [machine],
       thread: { components: thread, nodes: others, ...(path !== undefined && { journal: path }) },
     };
   }
-  const journal = path === undefined ? undefined : new SimulationJournal({ path, logger: config.logger });
+  const journal =
+    path === undefined ? undefined : new SimulationJournal({ path, logger: config.logger });
   last.push(() => journal?.close());
   const simulation = { clock: systemClock, random: systemRandom, journal };
   return { nodes: [machine, ...others.map((node) => simulatedNode(node, simulation))] };
@@ -407,7 +450,9 @@ async function openToPods(
       server: { host: bindAddress, port },
       podCidrs: podRange.cidr.split(','),
       ownAddresses: () =>
-        Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address)),
+        Object.values(networkInterfaces()).flatMap((list) =>
+          (list ?? []).map((entry) => entry.address),
+        ),
     });
     cleanup.push(() => access.close());
   } catch (err) {
@@ -478,8 +523,10 @@ function machineName(): string {
 /** Errors that come from the machine rather than from a bug get a text that says what to do. */
 function asUserError(err: unknown, config: LaunchConfig): unknown {
   if (err instanceof UserError || config.signal.aborted) return err;
-  if (err instanceof StorageError) return new UserError(`cannot open the store: ${err.message}`, { cause: err });
-  if (err instanceof RuntimeConfigError) return new UserError(`--runtime-config: ${err.message}`, { cause: err });
+  if (err instanceof StorageError)
+    return new UserError(`cannot open the store: ${err.message}`, { cause: err });
+  if (err instanceof RuntimeConfigError)
+    return new UserError(`--runtime-config: ${err.message}`, { cause: err });
   const { code } = err as NodeJS.ErrnoException;
   switch (code) {
     case 'EADDRINUSE':
@@ -488,7 +535,9 @@ function asUserError(err: unknown, config: LaunchConfig): unknown {
         { cause: err },
       );
     case 'EADDRNOTAVAIL':
-      return new UserError(`${config.bindAddress} is no address of this machine: see --bind`, { cause: err });
+      return new UserError(`${config.bindAddress} is no address of this machine: see --bind`, {
+        cause: err,
+      });
     case 'EACCES':
     case 'ENOSPC':
     case 'EROFS':

@@ -41,7 +41,8 @@ describe.skipIf(missing !== undefined)(
 
     beforeAll(async () => {
       lab = new LinkLab();
-      for (const machine of ['a', 'b', 'client'] as const) agents.set(machine, new Agent(lab.inside(machine)));
+      for (const machine of ['a', 'b', 'client'] as const)
+        agents.set(machine, new Agent(lab.inside(machine)));
       for (const [machine, number] of [
         ['a', 1],
         ['b', 2],
@@ -51,7 +52,10 @@ describe.skipIf(missing !== undefined)(
         // Something of the machine that listens at all its addresses.
         await agents.get(machine)?.serve('sshd', '::', 22);
       }
-      server = await startTestServer({ clock: systemClock, serviceCidr: '10.96.0.0/16,fd96::/112' });
+      server = await startTestServer({
+        clock: systemClock,
+        serviceCidr: '10.96.0.0/16,fd96::/112',
+      });
       const manager = new ControllerManager({
         client: server.client,
         clock: systemClock,
@@ -76,7 +80,10 @@ describe.skipIf(missing !== undefined)(
     async function startMachine(name: Host): Promise<void> {
       await server.client.resource(nodes).create({ metadata: { name } });
       await setReady(name, 'True');
-      const client = server.clientOf({ name: 'system:kube-proxy', groups: ['system:authenticated'] });
+      const client = server.clientOf({
+        name: 'system:kube-proxy',
+        groups: ['system:authenticated'],
+      });
       const common = { client, nodeName: name, clock: systemClock, random: systemRandom, logger };
       const prefix = lab.inside(name);
       const table = 'coxswain';
@@ -122,21 +129,38 @@ describe.skipIf(missing !== undefined)(
     const setReady = (name: string, status: string) =>
       server.client
         .resource(nodes)
-        .patch(name, MERGE, { status: { conditions: [{ type: 'Ready', status }] } }, { subresource: 'status' });
+        .patch(
+          name,
+          MERGE,
+          { status: { conditions: [{ type: 'Ready', status }] } },
+          { subresource: 'status' },
+        );
 
-    async function addService(name: string, endpoints: readonly Host[], spec: object = {}): Promise<void> {
+    async function addService(
+      name: string,
+      endpoints: readonly Host[],
+      spec: object = {},
+    ): Promise<void> {
       await server.client
         .resource(services)
         .namespace('default')
-        .create({ metadata: { name }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec } });
+        .create({
+          metadata: { name },
+          spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec },
+        });
       for (const family of ['IPv4', 'IPv6'] as const) {
         const ip = (host: Host): string =>
-          family === 'IPv4' ? `10.93.${host === 'a' ? 1 : 2}.2` : `fd93:0:0:${host === 'a' ? 1 : 2}::2`;
+          family === 'IPv4'
+            ? `10.93.${host === 'a' ? 1 : 2}.2`
+            : `fd93:0:0:${host === 'a' ? 1 : 2}::2`;
         await server.client
           .resource(endpointSlices)
           .namespace('default')
           .create({
-            metadata: { name: `${name}-${family.toLowerCase()}`, labels: { 'kubernetes.io/service-name': name } },
+            metadata: {
+              name: `${name}-${family.toLowerCase()}`,
+              labels: { 'kubernetes.io/service-name': name },
+            },
             addressType: family,
             ports: [{ name: '', port: 8080, protocol: 'TCP' }],
             endpoints: endpoints.map((host) => ({
@@ -148,9 +172,9 @@ describe.skipIf(missing !== undefined)(
       }
     }
     const ipsOf = async (name: string): Promise<readonly string[]> =>
-      (await server.client.resource(services).namespace('default').get(name)).status.loadBalancer.ingress?.map(
-        ({ ip = '' }) => ip,
-      ) ?? [];
+      (
+        await server.client.resource(services).namespace('default').get(name)
+      ).status.loadBalancer.ingress?.map(({ ip = '' }) => ip) ?? [];
     async function ipOf(name: string): Promise<string> {
       let ip: string | undefined;
       await until(async () => (ip = (await ipsOf(name))[0]) !== undefined);
@@ -166,7 +190,9 @@ describe.skipIf(missing !== undefined)(
     }
     const holdersOf = (address: string): string =>
       (['a', 'b'] as const)
-        .filter((machine) => lab.run(machine, 'ip', 'address', 'show', 'to', address).includes('cxs'))
+        .filter((machine) =>
+          lab.run(machine, 'ip', 'address', 'show', 'to', address).includes('cxs'),
+        )
         .join(' ');
 
     test('clients of the link reach two services at one port, and nothing else of the machines', async () => {
@@ -174,14 +200,22 @@ describe.skipIf(missing !== undefined)(
       await addService('two', ['b']);
       const [one, two] = [await ipOf('one'), await ipOf('two')];
       expect(one).not.toBe(two);
-      await until(async () => (await serverAt(one)).startsWith('a ') && (await serverAt(two)).startsWith('b '));
-      expect([holdersOf(one), holdersOf(two)].every((holder) => holder === 'a' || holder === 'b')).toBe(true);
+      await until(
+        async () =>
+          (await serverAt(one)).startsWith('a ') && (await serverAt(two)).startsWith('b '),
+      );
+      expect(
+        [holdersOf(one), holdersOf(two)].every((holder) => holder === 'a' || holder === 'b'),
+      ).toBe(true);
       expect([await serverAt(one, 22), await serverAt(two, 81)]).toEqual(['refused', 'refused']);
       expect(await serverAt('10.92.0.1', 22)).toBe('sshd 10.92.0.9');
     });
 
     test('only listed clients, and with the policy Local their own addresses', async () => {
-      await addService('local', ['b'], { externalTrafficPolicy: 'Local', loadBalancerSourceRanges: ['10.92.0.9/32'] });
+      await addService('local', ['b'], {
+        externalTrafficPolicy: 'Local',
+        loadBalancerSourceRanges: ['10.92.0.9/32'],
+      });
       const local = await ipOf('local');
       await until(async () => (await serverAt(local)) === 'b 10.92.0.9');
       expect(holdersOf(local)).toBe('b');
@@ -205,17 +239,29 @@ describe.skipIf(missing !== undefined)(
       const start = systemClock.monotonic();
       const slices = server.client.resource(endpointSlices).namespace('default');
       await slices.patch('both-ipv4', MERGE, {
-        endpoints: [{ addresses: [`10.93.${other === 'a' ? 1 : 2}.2`], conditions: { ready: true }, nodeName: other }],
+        endpoints: [
+          {
+            addresses: [`10.93.${other === 'a' ? 1 : 2}.2`],
+            conditions: { ready: true },
+            nodeName: other,
+          },
+        ],
       });
       await slices.patch('both-ipv6', MERGE, {
         endpoints: [
-          { addresses: [`fd93:0:0:${other === 'a' ? 1 : 2}::2`], conditions: { ready: true }, nodeName: other },
+          {
+            addresses: [`fd93:0:0:${other === 'a' ? 1 : 2}::2`],
+            conditions: { ready: true },
+            nodeName: other,
+          },
         ],
       });
       await setReady(holder, 'Unknown');
       for (const ip of ips) await until(async () => (await serverAt(ip)).startsWith(`${other} `));
       expect(systemClock.monotonic() - start).toBeLessThan(15_000);
-      expect(ips.map((ip) => holdersOf(ip).split(' ').includes(other))).toEqual(ips.map(() => true));
+      expect(ips.map((ip) => holdersOf(ip).split(' ').includes(other))).toEqual(
+        ips.map(() => true),
+      );
     });
   },
 );

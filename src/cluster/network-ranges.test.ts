@@ -39,18 +39,26 @@ describe('ranges of services', () => {
 
   test('have no address of a pod', () => {
     checkApart(pods('10.244.0.0/16,fd00:1::/56'), parse('10.96.0.0/16,fd00::/112'));
-    expect(() => checkApart(pods('10.96.8.0/24'), parse('fd00::/112,10.96.0.0/16'))).toThrow(/overlap/);
-    expect(() => checkApart(pods('10.244.0.0/16,fd00::/56'), parse('10.96.0.0/16,fd00::/112'))).toThrow(
-      /fd00::\/56 .* overlap/,
+    expect(() => checkApart(pods('10.96.8.0/24'), parse('fd00::/112,10.96.0.0/16'))).toThrow(
+      /overlap/,
     );
+    expect(() =>
+      checkApart(pods('10.244.0.0/16,fd00::/56'), parse('10.96.0.0/16,fd00::/112')),
+    ).toThrow(/fd00::\/56 .* overlap/);
   });
 });
 
 describe('ranges of pods', () => {
   test('of one family or two: a node gets a part of each', () => {
     expect(nodeRanges(pods('fd00:10:244::/56'), 255)).toEqual(['fd00:10:244:ff::/64']);
-    expect(nodeRanges(pods('10.1.0.0/16,fd00:10:244::/56'), 2)).toEqual(['10.1.2.0/24', 'fd00:10:244:2::/64']);
-    expect(nodeRanges(pods('fd00:1:2:3::/64,10.1.2.0/26'), 0)).toEqual(['fd00:1:2:3::/64', '10.1.2.0/26']);
+    expect(nodeRanges(pods('10.1.0.0/16,fd00:10:244::/56'), 2)).toEqual([
+      '10.1.2.0/24',
+      'fd00:10:244:2::/64',
+    ]);
+    expect(nodeRanges(pods('fd00:1:2:3::/64,10.1.2.0/26'), 0)).toEqual([
+      'fd00:1:2:3::/64',
+      '10.1.2.0/26',
+    ]);
     expect(() => nodeRanges(pods('10.0.0.0/8,fd00:10:244::/60'), 16)).toThrow(
       /fd00:10:244::\/60 has room for 16 nodes/,
     );
@@ -103,9 +111,9 @@ describe('ranges of nodes', () => {
 });
 
 test('a pool for load balancers is apart from pods and services', () => {
-  expect(String(checkLoadBalancerPool('10.0.0.240-10.0.0.250', ['10.244.0.0/16', '10.96.0.0/16']))).toBe(
-    '10.0.0.240-10.0.0.250',
-  );
+  expect(
+    String(checkLoadBalancerPool('10.0.0.240-10.0.0.250', ['10.244.0.0/16', '10.96.0.0/16'])),
+  ).toBe('10.0.0.240-10.0.0.250');
   expect(() => checkLoadBalancerPool('10.96.7.0/24', ['10.96.0.0/16'])).toThrow(
     '--load-balancer-pool 10.96.7.0/24 and 10.96.0.0/16 overlap',
   );

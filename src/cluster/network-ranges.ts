@@ -53,7 +53,8 @@ export function parsePodRange(flag: string, text: string): PodRange {
     return { ...range, cidr: canonicalCidr(flag, cidr, range) };
   };
   const [first, second, ...more] = text.split(',').map(parse) as [FamilyRange, ...FamilyRange[]];
-  if (more.length > 0 || second?.family === first.family) throw new UserError(`${flag} takes ${wanted}, not '${text}'`);
+  if (more.length > 0 || second?.family === first.family)
+    throw new UserError(`${flag} takes ${wanted}, not '${text}'`);
   return { cidr: text, parts: second === undefined ? [first] : [first, second] };
 }
 
@@ -61,7 +62,9 @@ export function parsePodRange(flag: string, text: string): PodRange {
 function canonicalCidr(flag: string, cidr: string, { family, first, prefix }: IpRange): string {
   const canonical = `${formatIp({ family, value: first })}/${prefix}`;
   if (canonical !== cidr)
-    throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`);
+    throw new UserError(
+      `${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`,
+    );
   return cidr;
 }
 
@@ -78,7 +81,10 @@ const SERVICE_PREFIXES: Readonly<Record<IpFamily, readonly [shortest: number, lo
  * The ranges of cluster IPs: one, or one of each family with a comma between them, the first being that of services which do
  * not say. Throws UserError, which names the flag.
  */
-export function parseServiceRanges(flag: string, text: string): readonly [ServiceRange, ...ServiceRange[]] {
+export function parseServiceRanges(
+  flag: string,
+  text: string,
+): readonly [ServiceRange, ...ServiceRange[]] {
   const parse = (cidr: string): ServiceRange => {
     const range = parseCidr(cidr);
     const [shortest, longest] = SERVICE_PREFIXES[range?.family ?? 'IPv4'];
@@ -100,10 +106,14 @@ export function parseServiceRanges(flag: string, text: string): readonly [Servic
 }
 
 /** Throws UserError if pods and services could have the same addresses. */
-export function checkApart({ parts }: Pick<PodRange, 'parts'>, services: readonly ServiceRange[]): void {
+export function checkApart(
+  { parts }: Pick<PodRange, 'parts'>,
+  services: readonly ServiceRange[],
+): void {
   for (const range of services) {
     const pods = parts.find((part) => overlaps(part, range));
-    if (pods !== undefined) throw new UserError(`--pod-cidr ${pods.cidr} and --service-cidr ${range.cidr} overlap`);
+    if (pods !== undefined)
+      throw new UserError(`--pod-cidr ${pods.cidr} and --service-cidr ${range.cidr} overlap`);
   }
 }
 
@@ -128,13 +138,16 @@ export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): I
 }
 
 /** The address that the Service `kubernetes` gets: the first of the first range. */
-export const firstServiceAddress = ([{ family, first }]: readonly [ServiceRange, ...ServiceRange[]]): string =>
-  formatIp({ family, value: first + 1n });
+export const firstServiceAddress = ([{ family, first }]: readonly [
+  ServiceRange,
+  ...ServiceRange[],
+]): string => formatIp({ family, value: first + 1n });
 
 /** The address that the Service `kube-dns` gets: the tenth of the first range, as kubeadm has it. undefined: the range is too small. */
-export function dnsServiceAddress([{ family, first, last }]: readonly [ServiceRange, ...ServiceRange[]]):
-  | string
-  | undefined {
+export function dnsServiceAddress([{ family, first, last }]: readonly [
+  ServiceRange,
+  ...ServiceRange[],
+]): string | undefined {
   return first + 10n < last ? formatIp({ family, value: first + 10n }) : undefined;
 }
 
@@ -143,7 +156,10 @@ export function nodeRanges({ parts }: PodRange, index: number): readonly [string
   return parts.map((range) => nodeRange(range, index)) as [string, ...string[]];
 }
 
-function nodeRange({ family, first, prefix, cidr, firstPart = 0 }: FamilyRange, index: number): string {
+function nodeRange(
+  { family, first, prefix, cidr, firstPart = 0 }: FamilyRange,
+  index: number,
+): string {
   const own = Math.max(NODE_PREFIXES[family], prefix);
   const available = 2 ** (own - prefix);
   if (index >= available) {

@@ -30,7 +30,8 @@ describe('Pki', () => {
     expect(certificate.checkHost('localhost')).toBe('localhost');
     expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1');
     const admin = new X509Certificate(
-      (await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' })).cert,
+      (await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' }))
+        .cert,
     );
     expect(admin.subject.split('\n')).toEqual(['O=system:masters', 'CN=admin']);
     expect(admin.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
@@ -52,7 +53,9 @@ describe('Pki', () => {
   test('makes a certificate anew when its hosts have changed or it soon expires', async () => {
     const pki = await Pki.open({ clock: systemClock, random: systemRandom, dir });
     const pair = await pki.certificate('apiserver', server);
-    expect(await pki.certificate('apiserver', { ...server, hosts: [...server.hosts, '10.0.0.7'] })).not.toEqual(pair);
+    expect(
+      await pki.certificate('apiserver', { ...server, hosts: [...server.hosts, '10.0.0.7'] }),
+    ).not.toEqual(pair);
     const renewed = await pki.certificate('apiserver', server);
     const nextYear = new VirtualClock({ start: systemClock.now() + 350 * 24 * 3600 * 1000 });
     const later = await Pki.open({ clock: nextYear, random: systemRandom, dir });
@@ -65,10 +68,15 @@ describe('Pki', () => {
     expect(pair.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----/);
     for (const name of ['ca.key', 'admin.key']) {
       const path = join(dir, name);
-      writeFileSync(path, createPrivateKey(readFileSync(path)).export({ type: 'pkcs8', format: 'pem' }));
+      writeFileSync(
+        path,
+        createPrivateKey(readFileSync(path)).export({ type: 'pkcs8', format: 'pem' }),
+      );
     }
     const again = await Pki.open({ clock: systemClock, random: systemRandom, dir });
-    expect(await again.certificate('admin', { commonName: 'admin', usage: 'client' })).toEqual(pair);
+    expect(await again.certificate('admin', { commonName: 'admin', usage: 'client' })).toEqual(
+      pair,
+    );
   });
 });
 
@@ -100,7 +108,9 @@ describe('files of a Pki that are missing or damaged', () => {
       });
       writeFileSync(
         path,
-        path.endsWith('.key') ? other : readFileSync(join(dir, path.endsWith('ca.crt') ? 'apiserver.crt' : 'ca.crt')),
+        path.endsWith('.key')
+          ? other
+          : readFileSync(join(dir, path.endsWith('ca.crt') ? 'apiserver.crt' : 'ca.crt')),
       );
     },
   };
@@ -122,7 +132,9 @@ describe('files of a Pki that are missing or damaged', () => {
   test.each(cases)('%s %s', async (file, damage) => {
     const authority = readFileSync(join(dir, 'ca.crt'), 'utf8');
     damages[damage]?.(join(dir, file));
-    const before = new Map(readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), 'utf8')]));
+    const before = new Map(
+      readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), 'utf8')]),
+    );
     if (remade.has(`${file} ${damage}`)) {
       expect(await start()).toBe(authority);
       return;
@@ -134,7 +146,9 @@ describe('files of a Pki that are missing or damaged', () => {
     expect(message).not.toContain('\n');
     expect(message).toMatch(/Restore|Remove/);
     // Nothing is replaced.
-    expect(new Map(readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), 'utf8')]))).toEqual(before);
+    expect(
+      new Map(readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), 'utf8')])),
+    ).toEqual(before);
   });
 
   test('a first start that was interrupted between the two files of the authority begins again', async () => {

@@ -10,7 +10,13 @@
 //   ca.crt or ca.key, sa.key   UserError: other files and objects depend on them, so that a new one would break the cluster
 //   a leaf certificate         missing, without its key, expiring or for other hosts: a new one is signed; damaged: UserError
 
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type webcrypto, X509Certificate } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type webcrypto,
+  X509Certificate,
+} from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -159,7 +165,10 @@ export class Pki {
     const stored = path === undefined ? undefined : readOptional(path);
     if (path !== undefined && stored !== undefined) {
       const publicKey = createPublicKey(readKey(path, stored, RESTORE_TOKEN_KEY));
-      return { privateKey: stored, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
+      return {
+        privateKey: stored,
+        publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      };
     }
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -178,7 +187,9 @@ export class Pki {
     // A crash between the two writes of a renewal leaves the new key with the old certificate.
     if (!certificate.checkPrivateKey(createPrivateKey(pair.key))) return false;
     return (request.hosts ?? []).every((host) =>
-      isIP(host) === 0 ? certificate.checkHost(host) !== undefined : certificate.checkIP(host) !== undefined,
+      isIP(host) === 0
+        ? certificate.checkHost(host) !== undefined
+        : certificate.checkIP(host) !== undefined,
     );
   }
 }
@@ -197,7 +208,9 @@ async function makeAuthority(config: PkiConfig): Promise<KeyPair> {
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(
-        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature,
+        x509.KeyUsageFlags.keyCertSign |
+          x509.KeyUsageFlags.cRLSign |
+          x509.KeyUsageFlags.digitalSignature,
         true,
       ),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
@@ -244,22 +257,33 @@ function readAuthority(dir: string, name: string): KeyPair | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (name !== 'ca' && (cert === undefined || key === undefined)) return undefined;
   // The first start writes the key, and nothing else before the certificate: it was interrupted.
-  if (cert === undefined && readdirSync(dir).every((name) => name === 'ca.key' || name === 'ca.crt.tmp'))
+  if (
+    cert === undefined &&
+    readdirSync(dir).every((name) => name === 'ca.key' || name === 'ca.crt.tmp')
+  )
     return undefined;
   if (cert === undefined)
-    throw new UserError(`${paths.cert} is missing, and ${paths.key} is there. ${RESTORE_AUTHORITY}`);
+    throw new UserError(
+      `${paths.cert} is missing, and ${paths.key} is there. ${RESTORE_AUTHORITY}`,
+    );
   if (key === undefined)
-    throw new UserError(`${paths.key} is missing, and ${paths.cert} is there. ${RESTORE_AUTHORITY}`);
+    throw new UserError(
+      `${paths.key} is missing, and ${paths.cert} is there. ${RESTORE_AUTHORITY}`,
+    );
   const certificate = readCertificate(paths.cert, cert, RESTORE_AUTHORITY);
   const privateKey = readKey(paths.key, key, RESTORE_AUTHORITY);
   if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    throw new UserError(`${paths.key} is not an ECDSA key on the curve P-256: other authorities are not supported.`);
+    throw new UserError(
+      `${paths.key} is not an ECDSA key on the curve P-256: other authorities are not supported.`,
+    );
   }
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new UserError(`${paths.key} is not the key of ${paths.cert}. ${RESTORE_AUTHORITY}`);
   }
   if (!certificate.ca)
-    throw new UserError(`${paths.cert} is not the certificate of an authority. ${RESTORE_AUTHORITY}`);
+    throw new UserError(
+      `${paths.cert} is not the certificate of an authority. ${RESTORE_AUTHORITY}`,
+    );
   return { cert, key };
 }
 
@@ -290,7 +314,13 @@ function readKey(path: string, pem: string, remedy: string): KeyObject {
   }
 }
 
-function damaged(path: string, contents: string, expected: string, remedy: string, cause: unknown): UserError {
+function damaged(
+  path: string,
+  contents: string,
+  expected: string,
+  remedy: string,
+  cause: unknown,
+): UserError {
   const problem = contents.trim() === '' ? 'is empty' : `does not contain ${expected}`;
   return new UserError(`${path} ${problem}. ${remedy}`, { cause });
 }

@@ -30,17 +30,20 @@ function ask(localAddress: string): Promise<string> {
   });
 }
 
-test.skipIf(process.platform !== 'linux')('pods and the machine itself are let through, others are not', async () => {
-  access = await openPodAccess({
-    address: '127.0.0.1',
-    port: 0,
-    server: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
-    podCidrs: ['127.5.0.0/16'],
-    ownAddresses: () => ['127.0.0.1'],
-  });
-  expect([await ask('127.0.0.1'), await ask('127.5.1.2'), await ask('127.6.1.2')]).toEqual([
-    'HELLO',
-    'HELLO',
-    'closed',
-  ]);
-});
+test.skipIf(process.platform !== 'linux')(
+  'pods and the machine itself are let through, others are not',
+  async () => {
+    access = await openPodAccess({
+      address: '127.0.0.1',
+      port: 0,
+      server: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+      podCidrs: ['127.5.0.0/16'],
+      ownAddresses: () => ['127.0.0.1'],
+    });
+    expect([await ask('127.0.0.1'), await ask('127.5.1.2'), await ask('127.6.1.2')]).toEqual([
+      'HELLO',
+      'HELLO',
+      'closed',
+    ]);
+  },
+);

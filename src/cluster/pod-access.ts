@@ -33,25 +33,28 @@ export async function openPodAccess(config: PodAccessConfig): Promise<PodAccess>
     return ranges.some((range) => contains(range, parsed)) || config.ownAddresses().includes(plain);
   };
   const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) => {
-    if (!mayConnect(client.remoteAddress ?? '')) {
-      client.resetAndDestroy();
-      return;
-    }
-    const onward = connect({ ...target, allowHalfOpen: true, noDelay: true });
-    for (const [socket, other] of [
-      [client, onward],
-      [onward, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-      socket.pipe(other);
-    }
-  });
+  const server = createServer(
+    { allowHalfOpen: true, pauseOnConnect: true, noDelay: true },
+    (client) => {
+      if (!mayConnect(client.remoteAddress ?? '')) {
+        client.resetAndDestroy();
+        return;
+      }
+      const onward = connect({ ...target, allowHalfOpen: true, noDelay: true });
+      for (const [socket, other] of [
+        [client, onward],
+        [onward, client],
+      ] as const) {
+        sockets.add(socket);
+        socket.on('error', () => other.destroy());
+        socket.on('close', () => {
+          sockets.delete(socket);
+          other.destroy();
+        });
+        socket.pipe(other);
+      }
+    },
+  );
   server.maxConnections = MAX_CONNECTIONS;
   const actual = await listening(server, address, port);
   return {

@@ -48,8 +48,16 @@ export const SYSTEM_CNI = { confDir: '/etc/cni/net.d', binDir: '/opt/cni/bin' } 
  * @param dir of the container runtime: names follow from it
  * @param confDir where the runtime reads its network configuration
  */
-export function nodePodNetwork(flags: PodNetworkFlags, dir: string, confDir: string): NodePodNetwork | undefined {
-  const { podNetwork: mode = 'auto', vxlanId = DEFAULT_VXLAN_ID, vxlanPort = DEFAULT_VXLAN_PORT } = flags;
+export function nodePodNetwork(
+  flags: PodNetworkFlags,
+  dir: string,
+  confDir: string,
+): NodePodNetwork | undefined {
+  const {
+    podNetwork: mode = 'auto',
+    vxlanId = DEFAULT_VXLAN_ID,
+    vxlanPort = DEFAULT_VXLAN_PORT,
+  } = flags;
   if (mode === 'none') return undefined;
   const { clusterCidrs, serviceCidrs } = flags;
   return {
@@ -65,7 +73,12 @@ export async function preparePodNetwork(
   podCidrs: readonly string[],
   logger: Logger,
 ): Promise<void> {
-  const node = new NodeNetwork({ ...network, nodeName: 'self', system: systemPodNetwork(), logger });
+  const node = new NodeNetwork({
+    ...network,
+    nodeName: 'self',
+    system: systemPodNetwork(),
+    logger,
+  });
   await node.prepare(podCidrs);
 }
 

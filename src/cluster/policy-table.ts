@@ -21,6 +21,9 @@ export async function removePolicies({ root }: DataDirLayout): Promise<void> {
     await removePolicyTable(systemNft(), policyTableName(root));
   } catch (err) {
     // Without nft, or a kernel with nftables, there are no rules either.
-    if (!(err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))) throw err;
+    if (
+      !(err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))
+    )
+      throw err;
   }
 }

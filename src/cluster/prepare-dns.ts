@@ -7,7 +7,12 @@
 import { isIPv4 } from 'node:net';
 import { nodeSockets, parseClusterDomain, PRIVATE_RANGES } from '#dns/index.ts';
 import { machineAddresses } from '#kubelet/node/machine.ts';
-import { addServiceAddress, otherInterfaceWith, removeServiceAddress, serviceInterfaceName } from '#network/index.ts';
+import {
+  addServiceAddress,
+  otherInterfaceWith,
+  removeServiceAddress,
+  serviceInterfaceName,
+} from '#network/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { DnsSettings } from './cluster-dns.ts';
@@ -58,7 +63,9 @@ export async function prepareDns(request: DnsRequest): Promise<PreparedDns | und
     return await prepare(request);
   } catch (err) {
     if (wanted === true) throw new UserError(`--dns: ${errorMessage(err)}`, { cause: err });
-    logger.warn('the cluster runs no DNS, pods use the name servers of the node', { reason: errorMessage(err) });
+    logger.warn('the cluster runs no DNS, pods use the name servers of the node', {
+      reason: errorMessage(err),
+    });
     return undefined;
   }
 }
@@ -66,7 +73,8 @@ export async function prepareDns(request: DnsRequest): Promise<PreparedDns | und
 async function prepare(request: DnsRequest): Promise<PreparedDns> {
   const { serviceCidr, podCidrs, clusterDomain, nodeName, podNetwork } = request;
   const serviceAddress = dnsServiceAddress(parseServiceRanges('--service-cidr', serviceCidr));
-  if (serviceAddress === undefined) throw new Error(`--service-cidr ${serviceCidr} has no tenth address`);
+  if (serviceAddress === undefined)
+    throw new Error(`--service-cidr ${serviceCidr} has no tenth address`);
   const first = machineAddresses().find((address) => isIPv4(address) === isIPv4(serviceAddress));
   const nodeAddress = request.nodeAddress ?? first;
   const reachable = podNetwork && isRoot() && process.platform === 'linux';
@@ -92,7 +100,9 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
   const name = serviceInterfaceName(request.interfaceOf);
   const other = otherInterfaceWith(serviceAddress, name);
   if (other !== undefined)
-    throw new Error(`${serviceAddress} belongs to the interface ${other}, maybe of another cluster`);
+    throw new Error(
+      `${serviceAddress} belongs to the interface ${other}, maybe of another cluster`,
+    );
   await addServiceAddress(name, serviceAddress);
   try {
     await checkFree(serviceAddress);

@@ -36,7 +36,8 @@ export async function prepareIngress(
   flags: IngressFlagNames,
 ): Promise<Omit<Facts, 'unavailable'>> {
   const { httpPort, httpsPort } = request;
-  if (httpPort === httpsPort) throw new UserError(`${flags.httpPort} and ${flags.httpsPort} must differ`);
+  if (httpPort === httpsPort)
+    throw new UserError(`${flags.httpPort} and ${flags.httpsPort} must differ`);
   const machine = machineAddresses();
   const addresses = request.addresses ?? [...machine, '127.0.0.1'];
   for (const address of addresses) {
@@ -49,7 +50,9 @@ export async function prepareIngress(
     published: (reachable.length > 0 ? reachable : addresses).slice(0, 2),
     httpPort,
     httpsPort,
-    gatewayAddresses: (request.gatewayAddresses ?? []).flatMap((text) => addressesOf(flags.gatewayAddresses, text)),
+    gatewayAddresses: (request.gatewayAddresses ?? []).flatMap((text) =>
+      addressesOf(flags.gatewayAddresses, text),
+    ),
   };
 }
 
@@ -57,7 +60,8 @@ export async function prepareIngress(
 export function parseTrustedProxies(flag: string, texts: readonly string[] = []): IpRange[] {
   return texts.map((text) => {
     const range = parseCidr(text) ?? singleAddress(text);
-    if (range === undefined) throw new UserError(`${flag}: ${JSON.stringify(text)} is no address or range`);
+    if (range === undefined)
+      throw new UserError(`${flag}: ${JSON.stringify(text)} is no address or range`);
     return range;
   });
 }
@@ -70,19 +74,32 @@ function singleAddress(text: string): IpRange | undefined {
 function addressesOf(flag: string, text: string): string[] {
   const [range] = parseTrustedProxies(flag, [text]) as [IpRange];
   const result: string[] = [];
-  for (let value = range.first; value <= range.last && result.length < MAX_GATEWAY_ADDRESSES; value++) {
+  for (
+    let value = range.first;
+    value <= range.last && result.length < MAX_GATEWAY_ADDRESSES;
+    value++
+  ) {
     // The first and last address of a network are not for hosts.
     const isEdge =
-      (value === range.first || value === range.last) && range.last - range.first > 2n && range.family === 'IPv4';
+      (value === range.first || value === range.last) &&
+      range.last - range.first > 2n &&
+      range.family === 'IPv4';
     if (!isEdge) result.push(formatIp({ family: range.family, value }));
   }
   return result;
 }
 
-function checkFree(host: string, port: number, flag: string, flags: IngressFlagNames): Promise<void> {
+function checkFree(
+  host: string,
+  port: number,
+  flag: string,
+  flags: IngressFlagNames,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', (err: NodeJS.ErrnoException) => reject(asUserError(err, host, port, flag, flags)));
+    server.once('error', (err: NodeJS.ErrnoException) =>
+      reject(asUserError(err, host, port, flag, flags)),
+    );
     server.listen({ host, port }, () => server.close(() => resolve()));
   });
 }
@@ -96,9 +113,12 @@ function asUserError(
 ): Error {
   switch (err.code) {
     case 'EACCES':
-      return new UserError(`the ingress cannot have port ${port} without root: choose another with ${flag}`, {
-        cause: err,
-      });
+      return new UserError(
+        `the ingress cannot have port ${port} without root: choose another with ${flag}`,
+        {
+          cause: err,
+        },
+      );
     case 'EADDRINUSE':
       return new UserError(
         `the ingress cannot have port ${port} of ${host}, which is in use: choose another with ${flag}, ` +
@@ -106,8 +126,12 @@ function asUserError(
         { cause: err },
       );
     case 'EADDRNOTAVAIL':
-      return new UserError(`${flags.addresses}: ${host} is no address of this machine`, { cause: err });
+      return new UserError(`${flags.addresses}: ${host} is no address of this machine`, {
+        cause: err,
+      });
     default:
-      return new UserError(`the ingress cannot listen at port ${port} of ${host}: ${err.message}`, { cause: err });
+      return new UserError(`the ingress cannot listen at port ${port} of ${host}: ${err.message}`, {
+        cause: err,
+      });
   }
 }

@@ -8,8 +8,17 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
 import { bridgeName, findCniPlugins } from '#network/index.ts';
-import { launchContainerd, type LaunchContainerdConfig, type LaunchedContainerd } from '#runtime/containerd/index.ts';
-import { type NodePodNetwork, preparePodNetwork, removePodNetwork, SYSTEM_CNI } from './pod-network.ts';
+import {
+  launchContainerd,
+  type LaunchContainerdConfig,
+  type LaunchedContainerd,
+} from '#runtime/containerd/index.ts';
+import {
+  type NodePodNetwork,
+  preparePodNetwork,
+  removePodNetwork,
+  SYSTEM_CNI,
+} from './pod-network.ts';
 import { UserError } from './user-error.ts';
 
 export interface PrivateContainerdConfig {
@@ -34,7 +43,9 @@ export interface PrivateContainerd {
 
 const RESTART_BACKOFF = { durationMs: 500, factor: 2, capMs: 30_000 } as const;
 
-export async function startPrivateContainerd(config: PrivateContainerdConfig): Promise<PrivateContainerd> {
+export async function startPrivateContainerd(
+  config: PrivateContainerdConfig,
+): Promise<PrivateContainerd> {
   const { dir, podNetwork, podCidrs, clock, logger, signal } = config;
   const cniBinDir = podNetwork === undefined ? SYSTEM_CNI.binDir : findCniPlugins();
   if (cniBinDir === undefined) {
@@ -43,10 +54,13 @@ export async function startPrivateContainerd(config: PrivateContainerdConfig): P
     );
   }
   if (podNetwork === undefined && !existsSync(join(cniBinDir, 'loopback')))
-    throw new UserError(`--pod-network none: the CNI plugins, loopback at least, have to be in ${cniBinDir}`);
+    throw new UserError(
+      `--pod-network none: the CNI plugins, loopback at least, have to be in ${cniBinDir}`,
+    );
   const cniConfDir = podNetwork?.cni.confDir ?? SYSTEM_CNI.confDir;
   await mkdir(cniConfDir, { recursive: true });
-  if (podNetwork !== undefined && podCidrs.length > 0) await preparePodNetwork(podNetwork, podCidrs, logger);
+  if (podNetwork !== undefined && podCidrs.length > 0)
+    await preparePodNetwork(podNetwork, podCidrs, logger);
   const launchConfig: LaunchContainerdConfig = { dir, cniConfDir, cniBinDir, clock, logger };
 
   let current: LaunchedContainerd = await launchContainerd({ ...launchConfig, signal });
@@ -81,7 +95,8 @@ export async function startPrivateContainerd(config: PrivateContainerdConfig): P
       stopping.abort(new Error('the cluster stops'));
       await supervising;
       await current.stop();
-      if (podNetwork !== undefined && (await hasNoPorts(bridgeName(dir)))) await removePodNetwork(dir);
+      if (podNetwork !== undefined && (await hasNoPorts(bridgeName(dir))))
+        await removePodNetwork(dir);
     },
   };
 }

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,7 +22,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const ENTRIES = ['containerd', 'kubelet', 'logs', 'pki', 'runtime', 'store', 'store.before-restore-1'];
+const ENTRIES = [
+  'containerd',
+  'kubelet',
+  'logs',
+  'pki',
+  'runtime',
+  'store',
+  'store.before-restore-1',
+];
 
 function make(entries: readonly string[]): void {
   for (const name of entries) {
@@ -25,7 +41,8 @@ function make(entries: readonly string[]): void {
   tagDataDir(dataDirLayout(dataDir));
 }
 
-const run = (path = dataDir) => reset({ dataDir: path, clock: systemClock, progress: () => undefined });
+const run = (path = dataDir) =>
+  reset({ dataDir: path, clock: systemClock, progress: () => undefined });
 
 test.each(ENTRIES.map((_, removed) => removed))(
   'a reset that was cut off after %i entries is finished by the next',

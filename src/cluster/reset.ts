@@ -10,7 +10,12 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parseMountPoints } from '#kubelet/volumes/mounter.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { containerdProcesses, containerdRemains, killContainerd, removeRemains } from '#runtime/containerd/reset.ts';
+import {
+  containerdProcesses,
+  containerdRemains,
+  killContainerd,
+  removeRemains,
+} from '#runtime/containerd/reset.ts';
 import { containerProcesses, killContainers } from '#runtime/process/reset.ts';
 import {
   checkStoreUnused,
@@ -91,10 +96,15 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
       await removeKernelState(pathsOf(layout.root), namespaces);
     }
     progress('unmounting');
-    const kubeletDirs = [layout.kubelet, ...(options.rootDir === undefined ? [] : [resolve(options.rootDir)])];
-    for (const dir of [layout.root, ...kubeletDirs.slice(1)]) result.mounts += await unmountBelow(dir);
+    const kubeletDirs = [
+      layout.kubelet,
+      ...(options.rootDir === undefined ? [] : [resolve(options.rootDir)]),
+    ];
+    for (const dir of [layout.root, ...kubeletDirs.slice(1)])
+      result.mounts += await unmountBelow(dir);
     progress('removing files');
-    for (const dir of kubeletDirs.slice(1)) for (const name of KUBELET_DIRECTORIES) remove(join(dir, name));
+    for (const dir of kubeletDirs.slice(1))
+      for (const name of KUBELET_DIRECTORIES) remove(join(dir, name));
     const last = new Set([layout.pidFile, layout.tagFile]);
     for (const name of entriesOf(layout)) {
       const path = join(layout.root, name);
@@ -103,9 +113,12 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
   } catch (err) {
     if (err instanceof UserError) throw err;
     const { stderr, message } = err as Error & { stderr?: string };
-    throw new UserError(`not all of ${layout.root} could be removed: ${(stderr ?? '').trim() || message}. Try again.`, {
-      cause: err,
-    });
+    throw new UserError(
+      `not all of ${layout.root} could be removed: ${(stderr ?? '').trim() || message}. Try again.`,
+      {
+        cause: err,
+      },
+    );
   } finally {
     release();
   }
@@ -192,7 +205,9 @@ async function unmountBelow(dir: string): Promise<number> {
   }
   const left = mountsBelow(dir);
   if (left.length === 0) return points.length;
-  throw new UserError(`cannot unmount ${left.join(', ')}: unmount it and try again. No file was removed.`);
+  throw new UserError(
+    `cannot unmount ${left.join(', ')}: unmount it and try again. No file was removed.`,
+  );
 }
 
 /** Removes a tree. Links are removed, not followed. Throws UserError if something is mounted at or below its path. */
@@ -200,8 +215,11 @@ function remove(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat?.isDirectory() === true) {
     const real = realPath(path);
-    const mounted = mountsBelow(dirname(real)).find((point) => point === real || point.startsWith(`${real}/`));
-    if (mounted !== undefined) throw new UserError(`something is mounted at ${mounted}: unmount it and try again`);
+    const mounted = mountsBelow(dirname(real)).find(
+      (point) => point === real || point.startsWith(`${real}/`),
+    );
+    if (mounted !== undefined)
+      throw new UserError(`something is mounted at ${mounted}: unmount it and try again`);
   }
   rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }

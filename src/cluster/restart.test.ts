@@ -84,18 +84,23 @@ describe('a restart with simulated nodes', () => {
         });
       let before: readonly Immutable<Pod>[] = [];
       let resourceVersion = '';
-      await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
-        const list = await first.client.resource(pods).namespace('default').list();
-        before = list.items;
-        ({ resourceVersion } = list.metadata);
-        return before.length === PODS && before.every(isRunning);
-      });
+      await wait.pollImmediately(
+        { clock: systemClock, intervalMs: 50, timeoutMs: 110_000 },
+        async () => {
+          const list = await first.client.resource(pods).namespace('default').list();
+          before = list.items;
+          ({ resourceVersion } = list.metadata);
+          return before.length === PODS && before.every(isRunning);
+        },
+      );
       expect(new Set(before.map(({ spec }) => spec.nodeName)).size).toBe(NODES);
       await first.cluster.stop();
 
       const second = await start(dataDir);
       expect(second.progress).toContain(`starting nodes: ${NODES} of ${NODES}`);
-      const since = await second.client.resource(pods).watch({ resourceVersion, timeoutSeconds: 300 });
+      const since = await second.client
+        .resource(pods)
+        .watch({ resourceVersion, timeoutSeconds: 300 });
       const changed: string[] = [];
       const following = (async () => {
         for await (const { type, object } of since)
@@ -110,10 +115,13 @@ describe('a restart with simulated nodes', () => {
         };
         await second.client.resource(pods).namespace('kube-system').create(pod);
       }
-      await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
-        const list = await second.client.resource(pods).namespace('kube-system').list();
-        return list.items.length === NODES && list.items.every(isRunning);
-      });
+      await wait.pollImmediately(
+        { clock: systemClock, intervalMs: 50, timeoutMs: 110_000 },
+        async () => {
+          const list = await second.client.resource(pods).namespace('kube-system').list();
+          return list.items.length === NODES && list.items.every(isRunning);
+        },
+      );
       const after = (await second.client.resource(pods).namespace('default').list()).items;
       expect(after).toEqual(before);
       since.stop();

@@ -11,7 +11,12 @@ import { machineAddresses } from '#kubelet/node/machine.ts';
 import type { ProxyMode } from '#proxy/index.ts';
 import type { DataDirLayout } from './data-dir.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
-import { type NodePodNetwork, nodePodNetwork, type PodNetworkFlags, SYSTEM_CNI } from './pod-network.ts';
+import {
+  type NodePodNetwork,
+  nodePodNetwork,
+  type PodNetworkFlags,
+  SYSTEM_CNI,
+} from './pod-network.ts';
 import { UserError } from './user-error.ts';
 
 export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';
@@ -53,8 +58,14 @@ export interface PreparedRuntime {
 const nothing = (): Promise<void> => Promise.resolve();
 
 export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedRuntime> {
-  if (request.endpoint !== undefined && request.choice !== 'auto' && request.choice !== 'containerd') {
-    throw new UserError(`--container-runtime-endpoint goes with --runtime containerd, not with ${request.choice}`);
+  if (
+    request.endpoint !== undefined &&
+    request.choice !== 'auto' &&
+    request.choice !== 'containerd'
+  ) {
+    throw new UserError(
+      `--container-runtime-endpoint goes with --runtime containerd, not with ${request.choice}`,
+    );
   }
   switch (request.choice) {
     case 'simulated':
@@ -74,7 +85,10 @@ export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedR
 }
 
 /** Why containerd cannot be run here; installs what is missing if that is allowed. */
-async function obstacleToContainerd({ install, progress }: RuntimeRequest): Promise<string | undefined> {
+async function obstacleToContainerd({
+  install,
+  progress,
+}: RuntimeRequest): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'containerd needs Linux';
   if (!isRoot()) return 'containerd needs root';
   const missing = missingTools();
@@ -108,14 +122,20 @@ function simulated({
 }
 
 /** Throws UserError if a network was asked for that pods of this runtime cannot have. */
-function checkPodNetwork({ podNetwork: { podNetwork = 'none' } }: RuntimeRequest, what: string): void {
+function checkPodNetwork(
+  { podNetwork: { podNetwork = 'none' } }: RuntimeRequest,
+  what: string,
+): void {
   if (podNetwork === 'none') return;
   throw new UserError(
     `--pod-network ${podNetwork} needs pods with a network of their own, which ${what} do not have: see --runtime`,
   );
 }
 
-async function hostProcesses(request: RuntimeRequest, description: string): Promise<PreparedRuntime> {
+async function hostProcesses(
+  request: RuntimeRequest,
+  description: string,
+): Promise<PreparedRuntime> {
   checkPodNetwork(request, description);
   const { layout, clock, random, logger } = request;
   const { createProcessRuntime } = await import('#runtime/process/index.ts');
@@ -132,7 +152,14 @@ async function hostProcesses(request: RuntimeRequest, description: string): Prom
     random,
     logger: logger.with({ component: 'runtime' }),
   });
-  return { runtime, simulated: false, podNetwork: false, description, proxy: { mode: 'userspace' }, stop: nothing };
+  return {
+    runtime,
+    simulated: false,
+    podNetwork: false,
+    description,
+    proxy: { mode: 'userspace' },
+    stop: nothing,
+  };
 }
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
@@ -152,14 +179,20 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
         podNetwork: true,
         ...(network !== undefined && { network }),
         description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`,
-        proxy: { mode: 'auto', ...(network !== undefined && { bridge: network.settings.names.bridge }) },
+        proxy: {
+          mode: 'auto',
+          ...(network !== undefined && { bridge: network.settings.names.bridge }),
+        },
         stop: nothing,
       };
     } catch (err) {
       await runtime.close();
-      throw new UserError(`no container runtime answers at ${request.endpoint}: ${(err as Error).message}`, {
-        cause: err,
-      });
+      throw new UserError(
+        `no container runtime answers at ${request.endpoint}: ${(err as Error).message}`,
+        {
+          cause: err,
+        },
+      );
     }
   }
   const obstacle = await obstacleToContainerd(request);
@@ -192,7 +225,10 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       podNetwork: true,
       ...(network !== undefined && { network }),
       description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
-      proxy: { mode: 'auto', ...(network !== undefined && { bridge: network.settings.names.bridge }) },
+      proxy: {
+        mode: 'auto',
+        ...(network !== undefined && { bridge: network.settings.names.bridge }),
+      },
       stop: () => launched.stop(),
     };
   } catch (err) {

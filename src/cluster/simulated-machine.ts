@@ -27,7 +27,11 @@ export function simulatedNode(
     clock,
     random,
     journal,
-  }: { readonly clock: Clock; readonly random: Random; readonly journal: SimulationJournal | undefined },
+  }: {
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly journal: SimulationJournal | undefined;
+  },
 ): ClusterNode {
   const runtime = createSimulatedRuntime({
     clock,

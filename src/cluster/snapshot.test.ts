@@ -1,6 +1,14 @@
 // Snapshots of a cluster's data directory: taken while the store is in use, put back while it is not.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -39,7 +47,12 @@ describe('snapshots of a cluster', () => {
   }
 
   const put = async (storage: Storage, value: string): Promise<number> =>
-    (await storage.guaranteedUpdate('/registry/a/x', () => ({ action: 'put', value: Buffer.from(value) }))).revision;
+    (
+      await storage.guaranteedUpdate('/registry/a/x', () => ({
+        action: 'put',
+        value: Buffer.from(value),
+      }))
+    ).revision;
   const read = async (storage: Storage): Promise<string> =>
     Buffer.from((await storage.get('/registry/a/x'))?.value ?? []).toString();
 
@@ -58,7 +71,12 @@ describe('snapshots of a cluster', () => {
   it('have definitions and their objects, which are served again', async () => {
     const dataDir = newDirectory();
     const file = join(dataDir, 'backup.snap');
-    const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' }, spec: { size: 3 } };
+    const widget = {
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'a' },
+      spec: { size: 3 },
+    };
     const storage = await open(dataDir);
     const before = await startTestServer({ clock: systemClock, storage });
     await define(before.client, definitionOf());
@@ -78,7 +96,9 @@ describe('snapshots of a cluster', () => {
       await widgets(after.client).create({ metadata: { name: 'b' } });
       await after.client.resource(customResourceDefinitions).delete('widgets.example.com');
       await vi.waitFor(() =>
-        expect(widgets(after.client).list()).rejects.toThrow('could not find the requested resource'),
+        expect(widgets(after.client).list()).rejects.toThrow(
+          'could not find the requested resource',
+        ),
       );
     } finally {
       await after.stop();
@@ -103,11 +123,15 @@ describe('snapshots of a cluster', () => {
     const { dataDir, file } = await saved();
     const damaged = join(dataDir, 'damaged.snap');
     writeFileSync(damaged, 'not a snapshot');
-    await expect(restoreClusterSnapshot({ dataDir, file: damaged, bumpRevision: 0 })).rejects.toThrow(damaged);
+    await expect(
+      restoreClusterSnapshot({ dataDir, file: damaged, bumpRevision: 0 }),
+    ).rejects.toThrow(damaged);
     const { pidFile } = dataDirLayout(dataDir);
     const other = identify(process.ppid);
     writeFileSync(pidFile, `${other?.pid} ${other?.startTime}\n`);
-    await expect(restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 })).rejects.toThrow(`process ${other?.pid}`);
+    await expect(restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 })).rejects.toThrow(
+      `process ${other?.pid}`,
+    );
     rmSync(pidFile);
     expect(await read(await open(dataDir))).toBe('now');
     expect(readdirSync(dataDir).filter((name) => name.startsWith('store'))).toEqual(['store']);

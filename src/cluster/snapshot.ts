@@ -20,7 +20,12 @@ export async function saveClusterSnapshot(options: {
   const { saveSnapshot } = await import('#storage/embedded/snapshot.ts');
   const dataDir = dataDirLayout(options.dataDir).store;
   return await asUserErrors(() =>
-    saveSnapshot({ clock: systemClock, logger: silentLogger, dataDir, file: resolve(options.file) }),
+    saveSnapshot({
+      clock: systemClock,
+      logger: silentLogger,
+      dataDir,
+      file: resolve(options.file),
+    }),
   );
 }
 
@@ -35,7 +40,11 @@ export async function restoreClusterSnapshot(options: {
   readonly dataDir: string;
   readonly file: string;
   readonly bumpRevision: number;
-}): Promise<{ readonly status: SnapshotStatus; readonly store: string; readonly movedTo: string | undefined }> {
+}): Promise<{
+  readonly status: SnapshotStatus;
+  readonly store: string;
+  readonly movedTo: string | undefined;
+}> {
   const { restoreSnapshot } = await import('#storage/embedded/snapshot.ts');
   const layout = dataDirLayout(options.dataDir);
   const release = await claimDataDir(layout);
@@ -70,7 +79,8 @@ export async function restoreClusterSnapshot(options: {
  * it the next start would begin with an empty store.
  */
 export function finishRestore(store: string): void {
-  if (!existsSync(store) && existsSync(restoredBeside(store))) renameDurably(restoredBeside(store), store);
+  if (!existsSync(store) && existsSync(restoredBeside(store)))
+    renameDurably(restoredBeside(store), store);
 }
 
 /** Only a store that is whole is ever called that. */
@@ -83,7 +93,8 @@ async function asUserErrors<T>(run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (err) {
     if (err instanceof StorageError) throw new UserError(err.message, { cause: err });
-    if (err instanceof Error && 'code' in err && 'path' in err) throw new UserError(err.message, { cause: err });
+    if (err instanceof Error && 'code' in err && 'path' in err)
+      throw new UserError(err.message, { cause: err });
     throw err;
   }
 }

@@ -73,7 +73,8 @@ describe('a cluster on the real clock', () => {
     const cluster = await start({ nodes: 3 });
     const { items } = await cluster.client.resource(nodes).list();
     expect(items.map((node) => node.metadata.name)).toEqual(['node-1', 'node-2', 'node-3']);
-    for (const node of items) expect(node.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
+    for (const node of items)
+      expect(node.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
     await cluster.apply(replicaSet(3));
     await untilRunning(cluster, 3);
   });
@@ -89,7 +90,9 @@ describe('a cluster on the real clock', () => {
     expect(metrics).not.toContain('name="replicaset-controller"');
     expect(metrics).toContain('apiserver_request_total');
     expect(await podsOf(cluster)).toEqual([]);
-    await expect(startCluster({ controllers: ['nonsense'] })).rejects.toThrow('not in the list of known controllers');
+    await expect(startCluster({ controllers: ['nonsense'] })).rejects.toThrow(
+      'not in the list of known controllers',
+    );
   });
 
   it('opens no port unless it is asked to', async () => {
@@ -111,8 +114,12 @@ describe('a cluster on the real clock', () => {
     expect(access.server).toBe(cluster.url);
 
     const admin = createClient(createHttpTransport({ ...access, clock: systemClock }));
-    const stranger = createClient(createHttpTransport({ server: access.server, ca: access.ca, clock: systemClock }));
-    const unbelieving = createClient(createHttpTransport({ server: access.server, clock: systemClock }));
+    const stranger = createClient(
+      createHttpTransport({ server: access.server, ca: access.ca, clock: systemClock }),
+    );
+    const unbelieving = createClient(
+      createHttpTransport({ server: access.server, clock: systemClock }),
+    );
     try {
       await cluster.apply(replicaSet(2));
       await untilRunning(cluster, 2);
@@ -122,9 +129,12 @@ describe('a cluster on the real clock', () => {
         (await podsOf(cluster)).map(({ metadata, status }) => [metadata, status]),
       );
       const name = seen.items[0]?.metadata.name as string;
-      expect(await admin.transport.text({ method: 'GET', path: `/api/v1/namespaces/default/pods/${name}/log` })).toBe(
-        'hello\n',
-      );
+      expect(
+        await admin.transport.text({
+          method: 'GET',
+          path: `/api/v1/namespaces/default/pods/${name}/log`,
+        }),
+      ).toBe('hello\n');
 
       await expect(stranger.resource(pods).list()).rejects.toMatchObject({
         status: { code: 401, reason: 'Unauthorized' },
@@ -142,15 +152,19 @@ describe('a cluster on the real clock', () => {
     await Promise.all(
       clusters.map(async (cluster, index) => {
         await cluster.apply(replicaSet(index + 1));
-        await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `of-${index}` } });
+        await cluster.apply({
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: `of-${index}` },
+        });
         await untilRunning(cluster, index + 1);
       }),
     );
     for (const [index, cluster] of clusters.entries()) {
       const { items } = await cluster.client.resource(configMaps).namespace('default').list();
-      expect(items.map((map) => map.metadata.name).filter((name) => name !== 'kube-root-ca.crt')).toEqual([
-        `of-${index}`,
-      ]);
+      expect(
+        items.map((map) => map.metadata.name).filter((name) => name !== 'kube-root-ca.crt'),
+      ).toEqual([`of-${index}`]);
       expect(await podsOf(cluster)).toHaveLength(index + 1);
     }
     const uids = (await Promise.all(clusters.map(podsOf))).flat().map((pod) => pod.metadata.uid);
@@ -172,7 +186,11 @@ describe('a cluster on the real clock', () => {
       async () => openResources().length <= before.length + 1,
     );
     await expect(cluster.client.resource(pods).list()).rejects.toThrow('shutting down');
-    const late = createHttpTransport({ server: url as string, insecureSkipTlsVerify: true, clock: systemClock });
+    const late = createHttpTransport({
+      server: url as string,
+      insecureSkipTlsVerify: true,
+      clock: systemClock,
+    });
     await expect(late.request({ method: 'GET', path: '/version' })).rejects.toThrow(/ECONNREFUSED/);
     late.close();
   });
@@ -184,9 +202,13 @@ describe('a cluster on the real clock', () => {
       kind: 'KubeSchedulerConfiguration',
       profiles: 'none',
     };
-    await expect(startCluster({ port: 0, schedulerConfiguration: scheduler })).rejects.toThrow(/profiles/);
+    await expect(startCluster({ port: 0, schedulerConfiguration: scheduler })).rejects.toThrow(
+      /profiles/,
+    );
     await expect(startCluster({ podCidr: 'nonsense' })).rejects.toThrow(/podCidr/);
-    await expect(startCluster({ nodes: 300, podCidr: '10.0.0.0/24' })).rejects.toThrow(/10\.0\.0\.0\/24/);
+    await expect(startCluster({ nodes: 300, podCidr: '10.0.0.0/24' })).rejects.toThrow(
+      /10\.0\.0\.0\/24/,
+    );
     await wait.pollImmediately(
       { clock: systemClock, intervalMs: 5, timeoutMs: 5000 },
       async () => openResources().length <= before.length + 1,
@@ -196,10 +218,17 @@ describe('a cluster on the real clock', () => {
   it('works without nodes', async () => {
     const cluster = await start({ nodes: 0 });
     await cluster.apply(replicaSet(1));
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 20_000 }, async () => {
-      const [pod] = await podsOf(cluster);
-      return pod?.status.conditions?.some(({ message }) => message === 'no nodes available to schedule pods') === true;
-    });
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 5, timeoutMs: 20_000 },
+      async () => {
+        const [pod] = await podsOf(cluster);
+        return (
+          pod?.status.conditions?.some(
+            ({ message }) => message === 'no nodes available to schedule pods',
+          ) === true
+        );
+      },
+    );
   });
 });
 
@@ -212,7 +241,9 @@ describe('a cluster on a virtual clock', () => {
     expect(cluster.clock.now()).toBe(began + 3_600_000);
     const [pod] = await podsOf(cluster);
     expect(pod?.status.phase).toBe('Running');
-    expect(Date.parse(pod?.metadata.creationTimestamp as string)).toBe(Math.floor(began / 1000) * 1000);
+    expect(Date.parse(pod?.metadata.creationTimestamp as string)).toBe(
+      Math.floor(began / 1000) * 1000,
+    );
   });
 
   it('is the same for the same seed, and another for another', async () => {
@@ -233,7 +264,10 @@ describe('a cluster on a virtual clock', () => {
     const hook = createHook({
       init(_id, type) {
         // The last of them is done when it is named.
-        if (['PROMISE', 'Immediate', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) return;
+        if (
+          ['PROMISE', 'Immediate', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)
+        )
+          return;
         // Whoever is met here can be late, and then every run is another. The way out: no such work on simulated nodes.
         const caller = new Error().stack
           ?.split('\n')
@@ -288,7 +322,8 @@ describe('a cluster on a virtual clock', () => {
   });
 
   it("keeps its containers' logs to itself, and takes them along", async () => {
-    const logs = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith(`coxswain-${process.pid}-`));
+    const logs = (): string[] =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith(`coxswain-${process.pid}-`));
     const before = logs();
     const cluster = await startVirtual({ nodes: 2 });
     expect(logs()).toEqual(before);
@@ -353,13 +388,17 @@ data: {${data}}
             group: 'example.com',
             scope: 'Namespaced',
             names: { plural: 'teams', kind: 'Team' },
-            versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+            versions: [
+              { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } },
+            ],
           },
         },
       ],
     });
     await cluster.waitFor(customResourceDefinitions, 'teams.example.com', 'Established');
-    await cluster.apply('{apiVersion: example.com/v1, kind: Team, metadata: {name: blue}, size: 3}');
+    await cluster.apply(
+      '{apiVersion: example.com/v1, kind: Team, metadata: {name: blue}, size: 3}',
+    );
     const teams = defineResource<KubeObject & { readonly size: number }>({
       group: 'example.com',
       version: 'v1',
@@ -367,10 +406,18 @@ data: {${data}}
       resource: 'teams',
     });
     expect((await cluster.get(teams, 'blue')).size).toBe(3);
-    const [made] = await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'a-' } });
+    const [made] = await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { generateName: 'a-' },
+    });
     expect(made?.metadata.name).toMatch(/^a-\w{5}$/);
-    await expect(cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap' })).rejects.toThrow('has no metadata.name');
-    await expect(cluster.apply('just text')).rejects.toThrow('a manifest has objects, not "just text"');
+    await expect(cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap' })).rejects.toThrow(
+      'has no metadata.name',
+    );
+    await expect(cluster.apply('just text')).rejects.toThrow(
+      'a manifest has objects, not "just text"',
+    );
   });
 
   it('takes objects as well as text', async () => {
@@ -379,15 +426,19 @@ data: {${data}}
     await cluster.apply(one);
     await cluster.apply([one, { ...one, metadata: { name: 'two' } }]);
     const { items } = await cluster.client.resource(namespaces).list();
-    expect(items.map((namespace) => namespace.metadata.name)).toEqual(expect.arrayContaining(['one', 'two']));
+    expect(items.map((namespace) => namespace.metadata.name)).toEqual(
+      expect.arrayContaining(['one', 'two']),
+    );
   });
 
   it('throws what the server says, or what is wrong with the manifest', async () => {
     const cluster = await startVirtual();
-    await expect(cluster.apply(replicaSet(-1))).rejects.toMatchObject({ status: { code: 422, reason: 'Invalid' } });
-    await expect(cluster.apply('apiVersion: v1\nkind: Nothing\nmetadata: {name: x}')).rejects.toThrow(
-      'no resource is known for apiVersion "v1", kind "Nothing"',
-    );
+    await expect(cluster.apply(replicaSet(-1))).rejects.toMatchObject({
+      status: { code: 422, reason: 'Invalid' },
+    });
+    await expect(
+      cluster.apply('apiVersion: v1\nkind: Nothing\nmetadata: {name: x}'),
+    ).rejects.toThrow('no resource is known for apiVersion "v1", kind "Nothing"');
     await expect(cluster.apply('a: [')).rejects.toThrow(/^yaml: /);
     expect((await cluster.client.resource(replicaSets).list()).items).toEqual([]);
   });

@@ -48,7 +48,9 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
     return openEmbeddedStorage({ clock, logger, dataDir: dir, onFailure: config.onFailure });
   }
   if (etcd === undefined || etcd.servers.length === 0) {
-    throw new UserError('--store etcd needs --etcd-servers, such as https://10.0.0.1:2379,https://10.0.0.2:2379');
+    throw new UserError(
+      '--store etcd needs --etcd-servers, such as https://10.0.0.1:2379,https://10.0.0.2:2379',
+    );
   }
   const { openEtcdStorage, parseEndpoint } = await import('#storage/etcd/index.ts');
   for (const server of etcd.servers) {
@@ -97,6 +99,8 @@ function prefixOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parts = text.split('/').filter((part) => part !== '');
   if (parts.length === 0)
-    throw new UserError('--etcd-prefix must not be empty: /registry is what it is without the flag');
+    throw new UserError(
+      '--etcd-prefix must not be empty: /registry is what it is without the flag',
+    );
   return `/${parts.join('/')}`;
 }

@@ -24,7 +24,14 @@ let revision = 100;
 
 function object(name: string, fields: Record<string, unknown> = {}, uid = name): KubeObject {
   return {
-    metadata: { name, namespace: 'ns', uid, resourceVersion: String(revision++), creationTimestamp: '', ...fields },
+    metadata: {
+      name,
+      namespace: 'ns',
+      uid,
+      resourceVersion: String(revision++),
+      creationTimestamp: '',
+      ...fields,
+    },
   };
 }
 
@@ -43,7 +50,10 @@ function setUp() {
     request: async <T>(request: TransportRequest) => {
       requests.push(request);
       if (held.has(resourceOf(request))) return new Promise<T>(() => undefined);
-      return { metadata: { resourceVersion: '1' }, items: lists.get(resourceOf(request)) ?? [] } as T;
+      return {
+        metadata: { resourceVersion: '1' },
+        items: lists.get(resourceOf(request)) ?? [],
+      } as T;
     },
     watch: async <T>(request: TransportRequest) => {
       const queue = new WatchQueue<WatchEvent<KubeObject>>();
@@ -95,7 +105,11 @@ function setUp() {
       await clock.settle();
       return { ended };
     },
-    async push(resource: string, type: 'ADDED' | 'MODIFIED' | 'DELETED', pushed: KubeObject): Promise<void> {
+    async push(
+      resource: string,
+      type: 'ADDED' | 'MODIFIED' | 'DELETED',
+      pushed: KubeObject,
+    ): Promise<void> {
       watches.get(resource)?.push({ type, object: pushed });
       await clock.settle();
     },
@@ -125,7 +139,10 @@ describe('what wakes a key', () => {
     const t = setUp();
     const builder = t.builder();
     builder.for(configMaps, {
-      predicate: { ...only(({ metadata }) => metadata.labels?.['wanted'] !== undefined), delete: false },
+      predicate: {
+        ...only(({ metadata }) => metadata.labels?.['wanted'] !== undefined),
+        delete: false,
+      },
     });
     await t.start(builder);
     const wanted = { labels: { wanted: '' } };
@@ -142,7 +159,8 @@ describe('what wakes a key', () => {
   test('watches: an update wakes the keys of the new object, of the old one, or of both', async () => {
     const t = setUp();
     const builder = t.builder();
-    const keysOf = ({ metadata }: KubeObject): readonly string[] => metadata.labels?.['for']?.split('.') ?? [];
+    const keysOf = ({ metadata }: KubeObject): readonly string[] =>
+      metadata.labels?.['for']?.split('.') ?? [];
     builder.watches(configMaps, keysOf);
     builder.watches(secrets, keysOf, { maps: 'old' });
     builder.watches(pods, keysOf, { maps: 'both' });
@@ -161,7 +179,10 @@ describe('what wakes a key', () => {
   test('the mapping of an update may compare the new object with the old one', async () => {
     const t = setUp();
     const builder = t.builder();
-    builder.watches(configMaps, ({ metadata }, before) => `${before?.metadata.uid ?? 'new'} ${metadata.uid}`);
+    builder.watches(
+      configMaps,
+      ({ metadata }, before) => `${before?.metadata.uid ?? 'new'} ${metadata.uid}`,
+    );
     await t.start(builder);
     await t.push('configmaps', 'ADDED', object('a'));
     await t.push('configmaps', 'MODIFIED', object('a'));
@@ -175,7 +196,8 @@ describe('what wakes a key', () => {
     const seen: string[] = [];
     builder.watches(configMaps, ({ metadata }) => metadata.uid, {
       predicate: { update: false },
-      onSeen: ({ metadata }, before) => seen.push(`seen ${metadata.uid}${before === undefined ? ', new' : ''}`),
+      onSeen: ({ metadata }, before) =>
+        seen.push(`seen ${metadata.uid}${before === undefined ? ', new' : ''}`),
       onGone: ({ metadata }) => seen.push(`gone ${metadata.uid}`),
     });
     await t.start(builder);
@@ -193,10 +215,16 @@ describe('what wakes a key', () => {
     t.lists.set('replicasets', [{ ...object('web'), spec: { selector } } as KubeObject]);
     const builder = t.builder();
     const owners = builder.for(replicaSets);
-    builder.owns<ReplicaSet, Pod>(pods, { ownerType: replicaSets, owners: owners.lister, selectorOf });
+    builder.owns<ReplicaSet, Pod>(pods, {
+      ownerType: replicaSets,
+      owners: owners.lister,
+      selectorOf,
+    });
     await t.start(builder);
     t.keys();
-    const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true }];
+    const ownerReferences = [
+      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true },
+    ];
     await t.push('pods', 'ADDED', object('owned', { ownerReferences }));
     expect(t.keys()).toEqual(['ns/web']);
     await t.push('pods', 'ADDED', object('orphan', { labels: { app: 'web' } }));
@@ -308,7 +336,9 @@ describe('the run', () => {
           finish = () => resolve(reconciled);
         }),
     });
-    const informer = builder.for(configMaps, { onSeen: ({ metadata }) => seen.push(metadata.name) });
+    const informer = builder.for(configMaps, {
+      onSeen: ({ metadata }) => seen.push(metadata.name),
+    });
     const recorder = builder.recorder('tester');
     const stopRun = new AbortController();
     let ended = false;
@@ -329,7 +359,12 @@ describe('the run', () => {
     expect(informer.lister.size).toBe(2);
     expect(seen).toEqual(['a']);
     // A recorder that was stopped sends nothing.
-    recorder.event({ apiVersion: 'v1', kind: 'ConfigMap', metadata: object('a').metadata }, 'Normal', 'Tested', 'a');
+    recorder.event(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: object('a').metadata },
+      'Normal',
+      'Tested',
+      'a',
+    );
     await t.clock.settle();
     expect(t.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });

@@ -101,7 +101,11 @@ export class ControllerBuilder implements InformerSource {
   addQueue(config: QueueConfig): RateLimitingQueue {
     const { clock, queueMetrics } = this.#config;
     const { queue: name, rateLimiter } = config;
-    const queue = new RateLimitingQueue<string>({ clock, metrics: queueMetrics?.(name), rateLimiter });
+    const queue = new RateLimitingQueue<string>({
+      clock,
+      metrics: queueMetrics?.(name),
+      rateLimiter,
+    });
     this.#queues.push({ queue, config });
     return queue;
   }
@@ -201,7 +205,10 @@ export class ControllerBuilder implements InformerSource {
         await Promise.all([
           ...this.#tasks.map((task) => task(signal)),
           ...this.#queues.map(({ queue, config: { workers, reconcile, maxRetries } }) =>
-            runWorkers(queue, workers, reconcile, signal, { logger: this.#config.logger, maxRetries }),
+            runWorkers(queue, workers, reconcile, signal, {
+              logger: this.#config.logger,
+              maxRetries,
+            }),
           ),
         ]);
       } finally {
@@ -245,13 +252,17 @@ function eventHandler<T extends KubeObject>(
         return;
       }
       onSeen?.(object, before);
-      if (update === undefined || (update !== false && update(before, object))) mapped(before, object);
+      if (update === undefined || (update !== false && update(before, object)))
+        mapped(before, object);
     },
     onDelete: gone && ((object) => gone(object)),
   };
 }
 
-function guarded<T>(condition: false | ((object: T) => boolean) | undefined, wake: (object: T) => void): Observer<T> {
+function guarded<T>(
+  condition: false | ((object: T) => boolean) | undefined,
+  wake: (object: T) => void,
+): Observer<T> {
   if (condition === undefined) return wake;
   if (condition === false) return undefined;
   return (object) => {

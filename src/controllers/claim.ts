@@ -4,7 +4,12 @@
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Immutable, KubeObject, LabelSelector, ObjectMeta } from '#api/machinery/meta/v1/index.ts';
+import type {
+  Immutable,
+  KubeObject,
+  LabelSelector,
+  ObjectMeta,
+} from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as labels from '#machinery/selectors/labels.ts';
@@ -18,7 +23,10 @@ export interface Claimant extends TypeName {
 }
 
 /** Returns the object with its type. */
-export function claimantOf(type: ResourceType, { metadata }: { readonly metadata: Immutable<ObjectMeta> }): Claimant {
+export function claimantOf(
+  type: ResourceType,
+  { metadata }: { readonly metadata: Immutable<ObjectMeta> },
+): Claimant {
   return { apiVersion: apiVersionOf(type), kind: type.kind, metadata };
 }
 
@@ -33,7 +41,10 @@ export function selectorOf({ spec }: Selecting): Selector {
 
 /** Reports whether the selector is empty, so that it matches every object of its namespace. */
 export function selectsEverything({ spec: { selector = {} } }: Selecting): boolean {
-  return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
+  return (
+    Object.keys(selector.matchLabels ?? {}).length === 0 &&
+    (selector.matchExpressions ?? []).length === 0
+  );
 }
 
 export interface Claims<T> {
@@ -87,11 +98,18 @@ export async function claim<Owner extends KubeObject, T extends KubeObject>(
   candidates: readonly Immutable<T>[],
   signal: AbortSignal,
 ): Promise<readonly Immutable<T>[]> {
-  const { owned, adopt, release } = decideClaims<Immutable<T> & KubeObject>(owner, selector, candidates);
+  const { owned, adopt, release } = decideClaims<Immutable<T> & KubeObject>(
+    owner,
+    selector,
+    candidates,
+  );
   if (adopt.length === 0 && release.length === 0) return owned;
   const namespaced = config.client.resource(config.type).namespace(owner.metadata.namespace ?? '');
   // The patch names the UID: a namesake that replaced the object is left alone.
-  const patch = ({ metadata: { name, uid } }: KubeObject, ownerReference: object): Promise<Immutable<T>> => {
+  const patch = (
+    { metadata: { name, uid } }: KubeObject,
+    ownerReference: object,
+  ): Promise<Immutable<T>> => {
     const body = { metadata: { ownerReferences: [ownerReference], uid } };
     return namespaced.patch(name, 'application/strategic-merge-patch+json', body, { signal });
   };
@@ -115,7 +133,8 @@ export async function claim<Owner extends KubeObject, T extends KubeObject>(
       await patch(object, { $patch: 'delete', uid: owner.metadata.uid });
     } catch (err) {
       // The object is gone, or a namesake replaced it, or it was released meanwhile.
-      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err) && !apierrors.isInvalid(err)) failures.push(err);
+      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err) && !apierrors.isInvalid(err))
+        failures.push(err);
     }
   }
   if (failures.length > 0) throw failures[0];

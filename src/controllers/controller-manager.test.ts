@@ -18,9 +18,19 @@ afterEach(() => cluster.stop());
 const manager = (change: Partial<ControllerManagerConfig> = {}) => {
   const { client, clock, logger } = cluster;
   const needs = { rootCa: 'PEM', clusterCidrs: ['10.244.0.0/16'] };
-  return new ControllerManager({ client, clock, logger, random: new SeededRandom(2), ...needs, ...change });
+  return new ControllerManager({
+    client,
+    clock,
+    logger,
+    random: new SeededRandom(2),
+    ...needs,
+    ...change,
+  });
 };
-const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 
 describe('ControllerManager', () => {
   it('runs all controllers together, and stops without leaving anything behind', async () => {
@@ -51,20 +61,25 @@ describe('ControllerManager', () => {
     expect((await cluster.client.resource(pods).namespace('x').list()).items).toEqual([]);
     await cluster.client.resource(namespaces).delete('x');
     await cluster.clock.settle();
-    const left = (await cluster.client.resource(namespaces).list()).items.map(({ metadata }) => metadata.name);
+    const left = (await cluster.client.resource(namespaces).list()).items.map(
+      ({ metadata }) => metadata.name,
+    );
     expect(left).not.toContain('x');
     stop.abort();
     await running;
     await cluster.clock.settle();
     expect(cluster.clock.pendingTimers).toBe(timers);
-    expect(cluster.logger.records.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+    expect(
+      cluster.logger.records.filter(({ level }) => level === 'error' || level === 'warn'),
+    ).toEqual([]);
   });
 
   it('tells what its queues do, and which controllers run', async () => {
     const metrics = new ControllerManagerMetrics({ clock: cluster.clock });
-    const running = manager({ metrics, controllers: ['serviceaccount-controller', 'replicaset-controller'] }).run(
-      stop.signal,
-    );
+    const running = manager({
+      metrics,
+      controllers: ['serviceaccount-controller', 'replicaset-controller'],
+    }).run(stop.signal);
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.clock.settle();
     const text = metrics.text();
@@ -79,7 +94,9 @@ describe('ControllerManager', () => {
     const adds = value('workqueue_adds_total{name="serviceaccount"}');
     expect(adds).toBeGreaterThanOrEqual(5);
     expect(value('workqueue_queue_duration_seconds_count{name="serviceaccount"}')).toBe(adds);
-    expect(value('workqueue_work_duration_seconds_bucket{name="serviceaccount",le="\\+Inf"}')).toBe(adds);
+    expect(value('workqueue_work_duration_seconds_bucket{name="serviceaccount",le="\\+Inf"}')).toBe(
+      adds,
+    );
     expect(value('workqueue_depth{name="serviceaccount"}')).toBe(0);
     expect(value('workqueue_adds_total{name="replicaset"}')).toBe(0);
     stop.abort();
@@ -100,13 +117,17 @@ describe('ControllerManager', () => {
     stop = new AbortController();
     const bare = manager({ rootCa: undefined, clusterCidrs: undefined }).run(stop.signal);
     await cluster.clock.settle();
-    expect((await cluster.client.resource(configMaps).namespace('default').list()).items).toEqual([]);
+    expect((await cluster.client.resource(configMaps).namespace('default').list()).items).toEqual(
+      [],
+    );
     stop.abort();
     await bare;
     expect(CONTROLLER_NAMES.length).toBe(new Set(CONTROLLER_NAMES).size);
   });
 
   it('refuses settings that cannot work', async () => {
-    await expect(manager({ clusterCidrs: ['nonsense'] }).run(stop.signal)).rejects.toThrow('no range of IP addresses');
+    await expect(manager({ clusterCidrs: ['nonsense'] }).run(stop.signal)).rejects.toThrow(
+      'no range of IP addresses',
+    );
   });
 });

@@ -42,15 +42,24 @@ export class ControllerManager {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clientOf, clock, random, logger, metrics } = this.#config;
-    const queueMetrics = metrics === undefined ? undefined : <K>(name: string) => metrics.queue<K>(name);
+    const queueMetrics =
+      metrics === undefined ? undefined : <K>(name: string) => metrics.queue<K>(name);
     const failed = new AbortController();
     const stop = sharedByMany(AbortSignal.any([signal, failed.signal]));
-    const informers = this.#config.informers ?? new SharedInformerFactory({ client, clock, random, logger });
+    const informers =
+      this.#config.informers ?? new SharedInformerFactory({ client, clock, random, logger });
     const controllers = (this.#config.controllers ?? CONTROLLER_NAMES).flatMap((name) => {
       const { account, make } = controllerEntry(name);
       const own = account === undefined ? client : (clientOf?.(account) ?? client);
-      const config = { client: own, clock, random, informers, logger: logger.with({ controller: name }) };
-      const counting = metrics === undefined ? {} : { queueMetrics, instruments: metrics.instruments };
+      const config = {
+        client: own,
+        clock,
+        random,
+        informers,
+        logger: logger.with({ controller: name }),
+      };
+      const counting =
+        metrics === undefined ? {} : { queueMetrics, instruments: metrics.instruments };
       const controller = make({ ...config, ...counting }, this.#config);
       return controller === undefined ? [] : [{ name, controller }];
     });

@@ -1,6 +1,11 @@
 // The controller of an object: the one owner reference with `controller: true`.
 
-import type { Immutable, KubeObject, ObjectMeta, OwnerReference } from '#api/machinery/meta/v1/index.ts';
+import type {
+  Immutable,
+  KubeObject,
+  ObjectMeta,
+  OwnerReference,
+} from '#api/machinery/meta/v1/index.ts';
 
 /** A kind as references name it: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }. */
 export interface TypeName {

@@ -3,7 +3,11 @@
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { AttachDetachConfig } from './attach-detach/index.ts';
 import { BootstrapSigner, BootstrapTokenCleaner } from './bootstrap/index.ts';
-import { CertificateApprover, CertificateCleaner, CertificateSigner } from './certificates/index.ts';
+import {
+  CertificateApprover,
+  CertificateCleaner,
+  CertificateSigner,
+} from './certificates/index.ts';
 import type { Authority } from './certificates/index.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
@@ -38,7 +42,11 @@ import type { IpPool } from '#machinery/net/ip-pool.ts';
 import { LoadBalancerPoolController } from './load-balancer-pool/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
 import { ServiceCidrController } from './servicecidrs/index.ts';
-import { LegacyTokenCleaner, legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
+import {
+  LegacyTokenCleaner,
+  legacyTokenSigner,
+  TokensController,
+} from './serviceaccount-token/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { StorageVersionMigrator } from './storage-version-migrator/index.ts';
@@ -46,7 +54,11 @@ import { TaintEvictionController } from './taint-eviction/index.ts';
 import { TtlController } from './ttl/index.ts';
 import { ValidatingAdmissionPolicyStatusController } from './validating-admission-policy-status/index.ts';
 import { VolumeExpandController } from './volume-expand/index.ts';
-import { PvcProtectionController, PvProtectionController, VacProtectionController } from './volume-protection/index.ts';
+import {
+  PvcProtectionController,
+  PvProtectionController,
+  VacProtectionController,
+} from './volume-protection/index.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 /** The settings of single controllers that may be changed. */
@@ -55,7 +67,10 @@ export interface ControllerSettings {
   readonly deployment?: { readonly workers?: number };
   readonly daemonset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly cronjob?: { readonly workers?: number };
-  readonly 'horizontal-pod-autoscaler'?: Omit<HorizontalPodAutoscalerConfig, keyof ControllerConfig>;
+  readonly 'horizontal-pod-autoscaler'?: Omit<
+    HorizontalPodAutoscalerConfig,
+    keyof ControllerConfig
+  >;
   readonly job?: { readonly workers?: number };
   readonly statefulset?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
@@ -73,7 +88,10 @@ export interface ControllerSettings {
   readonly 'taint-eviction'?: { readonly workers?: number };
   readonly 'device-taint-eviction'?: { readonly workers?: number };
   readonly 'pod-gc'?: Omit<PodGcConfig, keyof ControllerConfig>;
-  readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
+  readonly 'node-ipam'?: Pick<
+    NodeIpamConfig,
+    'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'
+  >;
 }
 
 /** Dependencies of single controllers. */
@@ -108,7 +126,8 @@ export const CONTROLLERS = {
   'deployment-controller': {
     account: 'deployment-controller',
     alias: 'deployment',
-    make: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
+    make: (config, { settings }) =>
+      new DeploymentController({ ...config, ...settings?.deployment }),
   },
   'daemonset-controller': {
     account: 'daemon-set-controller',
@@ -162,7 +181,10 @@ export const CONTROLLERS = {
     account: 'horizontal-pod-autoscaler',
     alias: 'horizontalpodautoscaling',
     make: (config, { settings }) =>
-      new HorizontalPodAutoscalerController({ ...config, ...settings?.['horizontal-pod-autoscaler'] }),
+      new HorizontalPodAutoscalerController({
+        ...config,
+        ...settings?.['horizontal-pod-autoscaler'],
+      }),
   },
   'job-controller': {
     account: 'job-controller',
@@ -172,18 +194,24 @@ export const CONTROLLERS = {
   'statefulset-controller': {
     account: 'statefulset-controller',
     alias: 'statefulset',
-    make: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),
+    make: (config, { settings }) =>
+      new StatefulSetController({ ...config, ...settings?.statefulset }),
   },
   'replicaset-controller': {
     account: 'replicaset-controller',
     alias: 'replicaset',
-    make: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
+    make: (config, { settings }) =>
+      new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
   },
   'replicationcontroller-controller': {
     account: 'replication-controller',
     alias: 'replicationcontroller',
     make: (config, { settings }) =>
-      new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),
+      new ReplicaManager({
+        ...config,
+        ...settings?.replicationcontroller,
+        kind: replicationControllerKind,
+      }),
   },
   'endpoints-controller': {
     account: 'endpoint-controller',
@@ -193,7 +221,8 @@ export const CONTROLLERS = {
   'endpointslice-controller': {
     account: 'endpointslice-controller',
     alias: 'endpointslice',
-    make: (config, { settings }) => new EndpointSliceController({ ...config, ...settings?.endpointslice }),
+    make: (config, { settings }) =>
+      new EndpointSliceController({ ...config, ...settings?.endpointslice }),
   },
   'endpointslice-mirroring-controller': {
     account: 'endpointslicemirroring-controller',
@@ -209,7 +238,8 @@ export const CONTROLLERS = {
   'garbage-collector-controller': {
     account: 'generic-garbage-collector',
     alias: 'garbagecollector',
-    make: (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
+    make: (config, { settings }) =>
+      new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
   },
   'resourceclaim-controller': {
     account: 'resource-claim-controller',
@@ -224,7 +254,8 @@ export const CONTROLLERS = {
   'resourcequota-controller': {
     account: 'resourcequota-controller',
     alias: 'resourcequota',
-    make: (config, { settings }) => new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
+    make: (config, { settings }) =>
+      new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
   },
   'namespace-controller': {
     account: 'namespace-controller',
@@ -251,7 +282,8 @@ export const CONTROLLERS = {
   'serviceaccount-controller': {
     account: 'service-account-controller',
     alias: 'serviceaccount',
-    make: (config, { settings }) => new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
+    make: (config, { settings }) =>
+      new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
   },
   'serviceaccount-token-controller': {
     alias: 'serviceaccount-token',
@@ -273,12 +305,14 @@ export const CONTROLLERS = {
   'root-ca-certificate-publisher-controller': {
     account: 'root-ca-cert-publisher',
     alias: 'root-ca-cert-publisher',
-    make: (config, { rootCa }) => (rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa })),
+    make: (config, { rootCa }) =>
+      rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa }),
   },
   'node-lifecycle-controller': {
     account: 'node-controller',
     alias: 'nodelifecycle',
-    make: (config, { settings }) => new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),
+    make: (config, { settings }) =>
+      new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),
   },
   'node-ipam-controller': {
     account: 'node-controller',
@@ -290,7 +324,8 @@ export const CONTROLLERS = {
   },
   'taint-eviction-controller': {
     account: 'node-controller',
-    make: (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
+    make: (config, { settings }) =>
+      new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
   },
   'persistentvolume-binder-controller': {
     account: 'persistent-volume-binder',
@@ -305,7 +340,8 @@ export const CONTROLLERS = {
   'persistentvolume-attach-detach-controller': {
     account: 'attachdetach-controller',
     alias: 'attachdetach',
-    make: (config, { settings }) => new AttachDetachController({ ...config, ...settings?.['attach-detach'] }),
+    make: (config, { settings }) =>
+      new AttachDetachController({ ...config, ...settings?.['attach-detach'] }),
   },
   'persistentvolume-expander-controller': {
     account: 'expand-controller',

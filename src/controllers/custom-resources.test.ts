@@ -29,13 +29,16 @@ import type { TestCluster } from './testing/test-cluster.ts';
 
 let cluster: TestCluster;
 beforeEach(async () => {
-  cluster = await startTestCluster({ runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' } });
+  cluster = await startTestCluster({
+    runtimeConfig: { 'storagemigration.k8s.io/v1beta1': 'true' },
+  });
 });
 afterEach(() => cluster.stop());
 
 const WIDGETS = widgetType('v1');
 const widgetsIn = (namespace: string) => cluster.client.resource(WIDGETS).namespace(namespace);
-const configMapsIn = (namespace: string) => cluster.client.resource(configMaps).namespace(namespace);
+const configMapsIn = (namespace: string) =>
+  cluster.client.resource(configMaps).namespace(namespace);
 const exists = async (object: Promise<unknown>): Promise<boolean> => {
   try {
     await object;
@@ -45,9 +48,11 @@ const exists = async (object: Promise<unknown>): Promise<boolean> => {
     throw error;
   }
 };
-const ownedBy = (apiVersion: string, kind: string, { name, uid }: { readonly name: string; readonly uid: string }) => [
-  { apiVersion, kind, name, uid },
-];
+const ownedBy = (
+  apiVersion: string,
+  kind: string,
+  { name, uid }: { readonly name: string; readonly uid: string },
+) => [{ apiVersion, kind, name, uid }];
 
 /** Resolves once the condition holds; a second passes between two looks. Real connections take real time, too. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
@@ -78,15 +83,18 @@ describe('with a definition whose conversion webhook is gone', () => {
   beforeEach(async () => {
     // Nothing listens there. Controllers ask for v2, which is preferred; objects are stored in v1.
     const clientConfig = { url: 'https://127.0.0.1:1/convert' };
-    const conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } };
+    const conversion = {
+      strategy: 'Webhook',
+      webhook: { conversionReviewVersions: ['v1'], clientConfig },
+    };
     const versions = [definitionVersion('v1'), definitionVersion('v2', { storage: false })];
     await define(cluster.client, definitionOf(versions, { conversion }));
     await cluster.client.resource(namespaces).create({ metadata: { name: 'broken' } });
     await cluster.client.resource(namespaces).create({ metadata: { name: 'other' } });
     await widgetsIn('broken').create({ metadata: { name: 'w' } });
-    await expect(cluster.client.resource(widgetType('v2')).namespace('broken').get('w')).rejects.toThrow(
-      'conversion webhook',
-    );
+    await expect(
+      cluster.client.resource(widgetType('v2')).namespace('broken').get('w'),
+    ).rejects.toThrow('conversion webhook');
   });
 
   test('other objects are garbage-collected', async () => {
@@ -97,8 +105,13 @@ describe('with a definition whose conversion webhook is gone', () => {
     await configMapsIn('broken').delete('owner');
     await eventually(async () => !(await exists(configMapsIn('broken').get('dependent'))));
     // New definitions are found nevertheless.
-    await define(cluster.client, definitionOf([definitionVersion()], { plural: 'gadgets', kind: 'Gadget' }));
-    const gadgets = cluster.client.resource(widgetType('v1', 'example.com', 'gadgets')).namespace('other');
+    await define(
+      cluster.client,
+      definitionOf([definitionVersion()], { plural: 'gadgets', kind: 'Gadget' }),
+    );
+    const gadgets = cluster.client
+      .resource(widgetType('v1', 'example.com', 'gadgets'))
+      .namespace('other');
     const second = await gadgets.create({ metadata: { name: 'owner' } });
     const references = ownedBy('example.com/v1', 'Gadget', second.metadata);
     await gadgets.create({ metadata: { name: 'dependent', ownerReferences: references } });
@@ -138,7 +151,10 @@ test('a quota counts objects of a definition', async () => {
   await define(cluster.client, definitionOf());
   await cluster.clock.advance('31s');
   const quotas = cluster.client.resource(resourceQuotas).namespace('default');
-  await quotas.create({ metadata: { name: 'q' }, spec: { hard: { 'count/widgets.example.com': '1' } } });
+  await quotas.create({
+    metadata: { name: 'q' },
+    spec: { hard: { 'count/widgets.example.com': '1' } },
+  });
   await cluster.clock.advance('5s');
   await widgetsIn('default').create({ metadata: { name: 'a' } });
   await expect(widgetsIn('default').create({ metadata: { name: 'b' } })).rejects.toThrow(
@@ -155,7 +171,9 @@ test('stored objects are migrated to another storage version', async () => {
   await widgetsIn('default').create({ metadata: { name: 'a' } });
   const storedIn = async (): Promise<unknown> => {
     const { items } = await cluster.storage.list('/registry/example.com/widgets/');
-    return items.map(({ value }) => /"apiVersion":"([^"]+)"/.exec(Buffer.from(value).toString('latin1'))?.[1]);
+    return items.map(
+      ({ value }) => /"apiVersion":"([^"]+)"/.exec(Buffer.from(value).toString('latin1'))?.[1],
+    );
   };
   const definitions = cluster.client.resource(customResourceDefinitions);
   const spec = { versions: versions('v2') };
@@ -182,14 +200,19 @@ test('an object of a definition is scaled as soon as it can be', async () => {
   const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
   const versions = [definitionVersion('v1', { subresources: { scale } })];
   const definitions = cluster.client.resource(customResourceDefinitions);
-  await definitions.patch('widgets.example.com', 'application/merge-patch+json', { spec: { versions } });
+  await definitions.patch('widgets.example.com', 'application/merge-patch+json', {
+    spec: { versions },
+  });
   await cluster.clock.advance('1s');
   await widgetsIn('default').create({ metadata: { name: 'a' }, spec: { replicas: 1 } } as never);
   const resource = await client.resourceOf(kind, signal);
   expect(resource.scalable).toBe(true);
   const before = await client.get(resource, 'default', 'a', signal);
   await client.update(resource, { ...before, spec: { replicas: 3 } }, signal);
-  expect(await widgetsIn('default').get('a')).toMatchObject({ spec: { replicas: 3 }, metadata: { generation: 2 } });
+  expect(await widgetsIn('default').get('a')).toMatchObject({
+    spec: { replicas: 3 },
+    metadata: { generation: 2 },
+  });
 });
 
 test('an autoscaler scales objects of a definition', async () => {
@@ -198,7 +221,10 @@ test('an autoscaler scales objects of a definition', async () => {
     statusReplicasPath: '.status.replicas',
     labelSelectorPath: '.status.selector',
   };
-  await define(cluster.client, definitionOf([definitionVersion('v1', { subresources: { scale, status: {} } })]));
+  await define(
+    cluster.client,
+    definitionOf([definitionVersion('v1', { subresources: { scale, status: {} } })]),
+  );
   await widgetsIn('default').create({ metadata: { name: 'a' }, spec: { replicas: 1 } } as never);
   await widgetsIn('default').patch(
     'a',
@@ -209,7 +235,10 @@ test('an autoscaler scales objects of a definition', async () => {
   await cluster.run((config) => new HorizontalPodAutoscalerController(config));
   const autoscalers = cluster.client.resource(horizontalPodAutoscalers).namespace('default');
   const scaleTargetRef = { apiVersion: 'example.com/v1', kind: 'Widget', name: 'a' };
-  await autoscalers.create({ metadata: { name: 'a' }, spec: { scaleTargetRef, minReplicas: 3, maxReplicas: 5 } });
+  await autoscalers.create({
+    metadata: { name: 'a' },
+    spec: { scaleTargetRef, minReplicas: 3, maxReplicas: 5 },
+  });
   await eventually(async () => {
     const { spec } = (await widgetsIn('default').get('a')) as unknown as {
       readonly spec: { readonly replicas: number };
@@ -244,7 +273,9 @@ test('a role that aggregates others gives access to objects of a definition', as
   );
   const labels = { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' };
   const rules = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['create', 'get'] }];
-  await cluster.client.resource(clusterRoles).create({ metadata: { name: 'widgets-edit', labels }, rules });
+  await cluster.client
+    .resource(clusterRoles)
+    .create({ metadata: { name: 'widgets-edit', labels }, rules });
   await cluster.clock.advance('1s');
   expect(await alice.create({ metadata: { name: 'a' } })).toMatchObject({ kind: 'Widget' });
   await expect(alice.delete('a')).rejects.toThrow('cannot delete resource "widgets"');
@@ -258,7 +289,12 @@ test('objects are encrypted at rest', async () => {
   const configuration = readEncryptionConfiguration({
     apiVersion: 'apiserver.config.k8s.io/v1',
     kind: 'EncryptionConfiguration',
-    resources: [{ resources: ['widgets.example.com'], providers: [{ aesgcm: { keys: [{ name: 'a', secret }] } }] }],
+    resources: [
+      {
+        resources: ['widgets.example.com'],
+        providers: [{ aesgcm: { keys: [{ name: 'a', secret }] } }],
+      },
+    ],
   });
   let below: Storage | undefined;
   const encrypted = await startTestCluster({
@@ -274,7 +310,9 @@ test('objects are encrypted at rest', async () => {
     .create({ metadata: { name: 'a' } });
   const { items } = await (below as Storage).list('/registry/example.com/widgets/');
   expect(
-    items.map(({ value }) => Buffer.from(value).toString('latin1').slice(0, 'k8s:enc:aesgcm:v1:a:'.length)),
+    items.map(({ value }) =>
+      Buffer.from(value).toString('latin1').slice(0, 'k8s:enc:aesgcm:v1:a:'.length),
+    ),
   ).toEqual(['k8s:enc:aesgcm:v1:a:']);
   expect(await exists(encrypted.client.resource(WIDGETS).namespace('default').get('a'))).toBe(true);
   await encrypted.stop();

@@ -23,7 +23,14 @@ const GONE = '2026-01-01T00:00:00Z';
 
 function set(name: string, app = name, fields: Record<string, unknown> = {}): ReadSet {
   return {
-    metadata: { name, namespace: 'ns', uid: `uid-of-${name}`, resourceVersion: '1', creationTimestamp: '', ...fields },
+    metadata: {
+      name,
+      namespace: 'ns',
+      uid: `uid-of-${name}`,
+      resourceVersion: '1',
+      creationTimestamp: '',
+      ...fields,
+    },
     spec: { selector: { matchLabels: { app } } },
     status: { replicas: 0 },
   } as unknown as ReadSet;
@@ -37,7 +44,10 @@ interface PodFields {
   readonly going?: boolean;
 }
 
-function pod(name: string, { owner, app, uid = `uid-of-${name}`, revision = 1, going }: PodFields = {}): ReadPod {
+function pod(
+  name: string,
+  { owner, app, uid = `uid-of-${name}`, revision = 1, going }: PodFields = {},
+): ReadPod {
   return {
     metadata: {
       name,
@@ -49,7 +59,13 @@ function pod(name: string, { owner, app, uid = `uid-of-${name}`, revision = 1, g
       ...(going === true && { deletionTimestamp: GONE }),
       ...(owner !== undefined && {
         ownerReferences: [
-          { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-of-${owner}`, controller: true },
+          {
+            apiVersion: 'apps/v1',
+            kind: 'ReplicaSet',
+            name: owner,
+            uid: `uid-of-${owner}`,
+            controller: true,
+          },
         ],
       }),
     },
@@ -92,9 +108,14 @@ function setUp(
     ...config,
   });
   const woken: string[] = [];
-  const handler = dependents.eventHandler({ enqueue: (key) => woken.push(key), expectations, writes });
+  const handler = dependents.eventHandler({
+    enqueue: (key) => woken.push(key),
+    expectations,
+    writes,
+  });
   const { onAdd, onUpdate, onDelete } = handler;
-  if (onAdd === undefined || onUpdate === undefined || onDelete === undefined) throw new Error('a handler is missing');
+  if (onAdd === undefined || onUpdate === undefined || onDelete === undefined)
+    throw new Error('a handler is missing');
   return {
     dependents,
     expectations,
@@ -109,7 +130,8 @@ function setUp(
   };
 }
 
-const names = (objects: readonly ReadPod[]): readonly string[] => objects.map(({ metadata }) => metadata.name).sort();
+const names = (objects: readonly ReadPod[]): readonly string[] =>
+  objects.map(({ metadata }) => metadata.name).sort();
 
 describe('the owner', () => {
   test('is the object that the reference names, and no namesake with another UID or of another kind', () => {
@@ -120,7 +142,9 @@ describe('the owner', () => {
     const { metadata } = pod('d', { owner: 'web' });
     const [reference] = metadata.ownerReferences ?? [];
     const owned = (changed: object): ReadPod =>
-      ({ metadata: { ...metadata, ownerReferences: [{ ...reference, ...changed }] } }) as unknown as ReadPod;
+      ({
+        metadata: { ...metadata, ownerReferences: [{ ...reference, ...changed }] },
+      }) as unknown as ReadPod;
     expect(dependents.ownerOf(owned({ uid: 'another' }))).toBeUndefined();
     expect(dependents.ownerOf(owned({ kind: 'DaemonSet' }))).toBeUndefined();
     expect(dependents.ownerOf(owned({ controller: false }))).toBeUndefined();
@@ -129,7 +153,9 @@ describe('the owner', () => {
   test('has its dependents and looks at the orphans of its namespace', () => {
     const web = set('web');
     const present = [pod('a', { owner: 'web' }), pod('b', { owner: 'other' }), pod('c'), pod('d')];
-    const { dependents } = setUp([web], present, { mayAdopt: (_, { metadata }) => metadata.name !== 'd' });
+    const { dependents } = setUp([web], present, {
+      mayAdopt: (_, { metadata }) => metadata.name !== 'd',
+    });
     expect(names(dependents.controlledBy(web))).toEqual(['a']);
     expect(names(dependents.candidates(web))).toEqual(['a', 'c']);
   });
@@ -168,7 +194,10 @@ describe('an event', () => {
   test('of an orphan that is being deleted, or may not be adopted, wakes no owner', () => {
     const t = setUp([set('web')], [], { mayAdopt: (_, { metadata }) => metadata.name !== 'b' });
     t.add(pod('a', { app: 'web', going: true }));
-    t.update(pod('a', { app: 'web', owner: 'web' }), pod('a', { app: 'web', going: true, revision: 2 }));
+    t.update(
+      pod('a', { app: 'web', owner: 'web' }),
+      pod('a', { app: 'web', going: true, revision: 2 }),
+    );
     t.woken();
     t.update(pod('a', { app: 'x' }), pod('a', { app: 'web', going: true, revision: 2 }));
     t.add(pod('b', { app: 'web' }));
@@ -203,16 +232,23 @@ describe('expectations', () => {
     expect(t.expectations.satisfiedExpectations('ns/web')).toBe(true);
   });
 
-  test.each(['marked', 'released and marked', 'removed'])('a dependent that is %s is a deletion', (how) => {
-    const t = setUp([set('web')]);
-    const before = pod('a', { owner: 'web' });
-    t.expectations.expectDeletions('ns/web', ['uid-of-a']);
-    t.update(before, pod('a', { owner: 'web', revision: 2 }));
-    expect(t.expectations.satisfiedExpectations('ns/web')).toBe(false);
-    if (how === 'removed') t.remove(before);
-    else t.update(before, pod('a', { ...(how === 'marked' && { owner: 'web' }), going: true, revision: 2 }));
-    expect(t.expectations.satisfiedExpectations('ns/web')).toBe(true);
-  });
+  test.each(['marked', 'released and marked', 'removed'])(
+    'a dependent that is %s is a deletion',
+    (how) => {
+      const t = setUp([set('web')]);
+      const before = pod('a', { owner: 'web' });
+      t.expectations.expectDeletions('ns/web', ['uid-of-a']);
+      t.update(before, pod('a', { owner: 'web', revision: 2 }));
+      expect(t.expectations.satisfiedExpectations('ns/web')).toBe(false);
+      if (how === 'removed') t.remove(before);
+      else
+        t.update(
+          before,
+          pod('a', { ...(how === 'marked' && { owner: 'web' }), going: true, revision: 2 }),
+        );
+      expect(t.expectations.satisfiedExpectations('ns/web')).toBe(true);
+    },
+  );
 });
 
 describe('own writes', () => {
@@ -244,14 +280,18 @@ describe('claim', () => {
   const strayed = pod('strayed', { owner: 'web', app: 'other' });
 
   test('writes nothing if every dependent matches and no orphan does', async () => {
-    const t = setUp([web], [owned, pod('stranger', { app: 'x' }), pod('other', { owner: 'also', app: 'web' })]);
+    const t = setUp(
+      [web],
+      [owned, pod('stranger', { app: 'x' }), pod('other', { owner: 'also', app: 'web' })],
+    );
     expect(names(await t.claim(web))).toEqual(['owned']);
     expect(t.requests).toEqual([]);
   });
 
   test('adopts after it has asked for the live owner, and releases; both name the UID', async () => {
     const t = setUp([web], [owned, orphan, strayed], {
-      answer: ({ method }) => (method === 'GET' ? web : pod('orphan', { owner: 'web', app: 'web' })),
+      answer: ({ method }) =>
+        method === 'GET' ? web : pod('orphan', { owner: 'web', app: 'web' }),
     });
     expect(names(await t.claim(web))).toEqual(['orphan', 'owned']);
     expect(t.requests).toHaveLength(3);
@@ -268,8 +308,16 @@ describe('claim', () => {
   });
 
   test.each([
-    ['has been replaced', set('web', 'web', { uid: 'another' }), 'original ReplicaSet ns/web is gone'],
-    ['is being deleted', set('web', 'web', { deletionTimestamp: GONE }), 'ReplicaSet ns/web has just been deleted'],
+    [
+      'has been replaced',
+      set('web', 'web', { uid: 'another' }),
+      'original ReplicaSet ns/web is gone',
+    ],
+    [
+      'is being deleted',
+      set('web', 'web', { deletionTimestamp: GONE }),
+      'ReplicaSet ns/web has just been deleted',
+    ],
   ])('adopts nothing if the live owner %s', async (_, live, message) => {
     const t = setUp([web], [orphan], { answer: () => live });
     await expect(t.claim(web)).rejects.toThrow(message);
@@ -289,14 +337,16 @@ describe('claim', () => {
     const answer = ({ method, path }: TransportRequest): unknown => {
       if (method === 'GET') return web;
       if (path.endsWith('gone')) throw apierrors.notFound(pod404, 'gone');
-      if (path.endsWith('taken')) throw apierrors.conflict(pod404, 'taken', new Error('the UID differs'));
+      if (path.endsWith('taken'))
+        throw apierrors.conflict(pod404, 'taken', new Error('the UID differs'));
       return {};
     };
     const t = setUp([web], present, { answer });
     expect(await t.claim(web)).toEqual([]);
     const failing = setUp([web], [...present, orphan], {
       answer: (request) => {
-        if (request.path.endsWith('orphan')) throw apierrors.forbidden(pod404, 'orphan', new Error('no'));
+        if (request.path.endsWith('orphan'))
+          throw apierrors.forbidden(pod404, 'orphan', new Error('no'));
         return answer(request);
       },
     });

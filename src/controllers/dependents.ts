@@ -75,7 +75,13 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
   ): Promise<readonly Immutable<T>[]> {
     const { ownerType, selectorOf } = this.#config;
     if (selectorOf === undefined) throw new Error(`${ownerType.kind} has no selector to claim by`);
-    return claim<Owner, T>(this.#config, claimantOf(ownerType, owner), selectorOf(owner), candidates, signal);
+    return claim<Owner, T>(
+      this.#config,
+      claimantOf(ownerType, owner),
+      selectorOf(owner),
+      candidates,
+      signal,
+    );
   }
 
   /**
@@ -88,7 +94,8 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
     const seen = (owner: Immutable<Owner>, object: Immutable<T>): void => {
       const key = objectKey(owner);
       writes?.seen(key, object);
-      if (object.metadata.deletionTimestamp !== undefined) expectations?.deletionObserved(key, object.metadata.uid);
+      if (object.metadata.deletionTimestamp !== undefined)
+        expectations?.deletionObserved(key, object.metadata.uid);
       enqueue(key);
     };
     const added = (object: Immutable<T>): void => {
@@ -97,7 +104,8 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
       if (owner !== undefined) {
         if (!isTerminating) expectations?.creationObserved(objectKey(owner));
         seen(owner, object);
-      } else if (!isTerminating && controllerOf(object) === undefined) this.#wakeAdopters(object, enqueue);
+      } else if (!isTerminating && controllerOf(object) === undefined)
+        this.#wakeAdopters(object, enqueue);
     };
     const gone = (object: Immutable<T>): void => {
       const owner = this.ownerOf(object);
@@ -132,7 +140,8 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
     const { owners, selectorOf, mayAdopt } = this.#config;
     if (selectorOf === undefined) return;
     for (const owner of owners.list(orphan.metadata.namespace ?? '')) {
-      const matches = (mayAdopt?.(owner, orphan) ?? true) && selectorOf(owner).matches(orphan.metadata.labels);
+      const matches =
+        (mayAdopt?.(owner, orphan) ?? true) && selectorOf(owner).matches(orphan.metadata.labels);
       if (matches) enqueue(objectKey(owner));
     }
   }
@@ -140,6 +149,7 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
 
 function sameLabels(a: KubeObject, b: KubeObject): boolean {
   return (
-    a.metadata.labels === b.metadata.labels || JSON.stringify(a.metadata.labels) === JSON.stringify(b.metadata.labels)
+    a.metadata.labels === b.metadata.labels ||
+    JSON.stringify(a.metadata.labels) === JSON.stringify(b.metadata.labels)
   );
 }

@@ -45,7 +45,11 @@ interface ApiResourceList {
 
 /** Asks for everything. Throws only if the list of groups itself cannot be had. Subresources are left out. */
 export async function discoverResources(client: Client, signal: AbortSignal): Promise<Discovered> {
-  const { groups } = await client.transport.request<ApiGroupList>({ method: 'GET', path: '/apis', signal });
+  const { groups } = await client.transport.request<ApiGroupList>({
+    method: 'GET',
+    path: '/apis',
+    signal,
+  });
   const versions = [{ group: '', version: 'v1' }];
   for (const { name, versions: served, preferredVersion } of groups) {
     // The preferred version first: what it has is preferred in it.

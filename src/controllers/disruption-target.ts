@@ -36,6 +36,8 @@ export function noDisruptionTarget(pod: Immutable<Pod>, nowMs: number): Immutabl
 }
 
 /** The UID of the pod that was evaluated. */
-function generationOf({ metadata: { generation } }: Immutable<Pod>): Pick<PodCondition, 'observedGeneration'> {
+function generationOf({
+  metadata: { generation },
+}: Immutable<Pod>): Pick<PodCondition, 'observedGeneration'> {
   return generation === undefined ? {} : { observedGeneration: generation };
 }

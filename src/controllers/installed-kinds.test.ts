@@ -28,7 +28,8 @@ async function install(): Promise<Installation> {
   return installation;
 }
 const widgetsIn = (namespace: string) => cluster.client.resource(TYPE).namespace(namespace);
-const configMapsIn = (namespace: string) => cluster.client.resource(configMaps).namespace(namespace);
+const configMapsIn = (namespace: string) =>
+  cluster.client.resource(configMaps).namespace(namespace);
 const exists = async (object: Promise<unknown>): Promise<boolean> => {
   try {
     await object;
@@ -38,9 +39,11 @@ const exists = async (object: Promise<unknown>): Promise<boolean> => {
     throw error;
   }
 };
-const ownedBy = (apiVersion: string, kind: string, { name, uid }: { readonly name: string; readonly uid: string }) => [
-  { apiVersion, kind, name, uid },
-];
+const ownedBy = (
+  apiVersion: string,
+  kind: string,
+  { name, uid }: { readonly name: string; readonly uid: string },
+) => [{ apiVersion, kind, name, uid }];
 
 test('its objects are garbage-collected with their owners, and are owners', async () => {
   await cluster.run((config) => new GarbageCollector(config));
@@ -50,7 +53,10 @@ test('its objects are garbage-collected with their owners, and are owners', asyn
     metadata: { name: 'w', ownerReferences: ownedBy('v1', 'ConfigMap', owner.metadata) },
   });
   await configMapsIn('default').create({
-    metadata: { name: 'dependent', ownerReferences: ownedBy('example.com/v1', 'Widget', widget.metadata) },
+    metadata: {
+      name: 'dependent',
+      ownerReferences: ownedBy('example.com/v1', 'Widget', widget.metadata),
+    },
   });
   await cluster.clock.advance('5s');
   expect(await exists(widgetsIn('default').get('w'))).toBe(true);
@@ -69,9 +75,9 @@ test('its objects are deleted with their namespace', async () => {
   await cluster.client.resource(namespaces).delete('gone');
   await cluster.clock.advance('5s');
   expect(await exists(cluster.client.resource(namespaces).get('gone'))).toBe(false);
-  expect((await cluster.client.resource(TYPE).list()).items.map(({ metadata }) => metadata.namespace)).toEqual([
-    'default',
-  ]);
+  expect(
+    (await cluster.client.resource(TYPE).list()).items.map(({ metadata }) => metadata.namespace),
+  ).toEqual(['default']);
 });
 
 test('its objects are counted by quotas, also by those that are older than the kind', async () => {
@@ -87,7 +93,9 @@ test('its objects are counted by quotas, also by those that are older than the k
   const installation = await install();
   expect(await used()).toEqual({ 'count/widgets.example.com': '0', configmaps: '0' });
   for (const name of ['a', 'b']) await widgetsIn('default').create({ metadata: { name } });
-  await expect(widgetsIn('default').create({ metadata: { name: 'c' } })).rejects.toThrow('exceeded quota');
+  await expect(widgetsIn('default').create({ metadata: { name: 'c' } })).rejects.toThrow(
+    'exceeded quota',
+  );
   await widgetsIn('default').delete('a');
   await cluster.clock.advance('5s');
   expect(await used()).toEqual({ 'count/widgets.example.com': '1', configmaps: '0' });

@@ -89,7 +89,10 @@ test('the binder: volumes and claims, and classes given later', async () => {
       /^pv_collector_unbound_pvc_count\{namespace="default",storage_class="\w*",volume_attributes_class=""\} 1$/,
     ),
   ]);
-  expect(told('retroactive')).toEqual(['retroactive_storageclass_errors_total 0', 'retroactive_storageclass_total 0']);
+  expect(told('retroactive')).toEqual([
+    'retroactive_storageclass_errors_total 0',
+    'retroactive_storageclass_total 0',
+  ]);
   const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
   await client
     .resource(storageClasses)
@@ -101,20 +104,35 @@ test('the binder: volumes and claims, and classes given later', async () => {
 test('the binder: how long volumes take to be made and deleted, and what fails', async () => {
   const { client, clock } = cluster;
   await run((config) => new PersistentVolumeBinder(config));
-  await client.resource(storageClasses).create({ metadata: { name: 'x' }, provisioner: 'example.com/p' });
+  await client
+    .resource(storageClasses)
+    .create({ metadata: { name: 'x' }, provisioner: 'example.com/p' });
   await client.resource(persistentVolumeClaims).create(newClaim('c', { storageClassName: 'x' }));
   await clock.advance('3s');
-  const { uid } = (await client.resource(persistentVolumeClaims).namespace('default').get('c')).metadata;
-  const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
+  const { uid } = (await client.resource(persistentVolumeClaims).namespace('default').get('c'))
+    .metadata;
+  const claimRef = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    namespace: 'default',
+    name: 'c',
+    uid,
+  };
   const annotations = { 'pv.kubernetes.io/provisioned-by': 'example.com/p' };
-  const spec = { storageClassName: 'x', claimRef, persistentVolumeReclaimPolicy: 'Delete' as const };
+  const spec = {
+    storageClassName: 'x',
+    claimRef,
+    persistentVolumeReclaimPolicy: 'Delete' as const,
+  };
   await client.resource(persistentVolumes).create(newVolume('v', spec, { annotations }));
   await clock.advance('1s');
   const taken = (): readonly string[] =>
     instruments
       .text()
       .split('\n')
-      .filter((line) => /^volume_operation_(total_seconds_sum|errors_total|total_errors)/.test(line));
+      .filter((line) =>
+        /^volume_operation_(total_seconds_sum|errors_total|total_errors)/.test(line),
+      );
   const sum = (operation: string): string =>
     `volume_operation_total_seconds_sum{plugin_name="example.com/p",operation_name="${operation}"}`;
   expect(taken()).toEqual([expect.stringMatching(/provision"\} 3(\.\d+)?$/)]);
@@ -131,7 +149,9 @@ test('the binder: how long volumes take to be made and deleted, and what fails',
   ]);
   expect(Number(taken()[1]?.split(' ')[1])).toBeCloseTo(7, 0);
   // Nobody is left who would delete it.
-  await client.resource(persistentVolumes).create(newVolume('w', { ...spec, claimRef: { ...claimRef, uid: 'gone' } }));
+  await client
+    .resource(persistentVolumes)
+    .create(newVolume('w', { ...spec, claimRef: { ...claimRef, uid: 'gone' } }));
   await clock.advance('1s');
   expect(taken().filter((line) => !line.includes('seconds'))).toEqual([
     'volume_operation_errors_total{plugin_name="N/A",operation_name="delete"} 1',
@@ -145,17 +165,29 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
   await run((config) => new AttachDetachController(config));
   await client.resource(csiDrivers).create({ metadata: { name: 'd.example.com' }, spec: {} });
   await client.resource(nodes).create({
-    metadata: { name: 'n', annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' } },
-    status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null }] },
+    metadata: {
+      name: 'n',
+      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+    },
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null },
+      ],
+    },
   });
   const csi = { driver: 'd.example.com', volumeHandle: 'h-v' };
-  await client.resource(persistentVolumes).create(newVolume('v', { hostPath: null, csi } as object));
+  await client
+    .resource(persistentVolumes)
+    .create(newVolume('v', { hostPath: null, csi } as object));
   await client.resource(persistentVolumeClaims).create(newClaim('c'));
   await settle();
   const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
   await client
     .resource(pods)
-    .create({ metadata: { name: 'p', namespace: 'default' }, spec: { nodeName: 'n', containers, volumes } });
+    .create({
+      metadata: { name: 'p', namespace: 'default' },
+      spec: { nodeName: 'n', containers, volumes },
+    });
   await settle();
   expect(told('storage_count')).toEqual([
     'storage_count_attachable_volumes_in_use{node="n",volume_plugin="kubernetes.io/csi:d.example.com"} 1',
@@ -189,7 +221,10 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
   expect(told('attach_detach')).toEqual([
     'attach_detach_controller_attachdetach_controller_forced_detaches{reason="out-of-service"} 1',
   ]);
-  expect(told('storage_operation')).toEqual([operation('volume_attach'), operation('volume_detach')]);
+  expect(told('storage_operation')).toEqual([
+    operation('volume_attach'),
+    operation('volume_detach'),
+  ]);
 });
 
 test('jobs: looks, pods, ends, and how late they are made and go', async () => {
@@ -200,14 +235,19 @@ test('jobs: looks, pods, ends, and how late they are made and go', async () => {
   const template = { spec: { restartPolicy: 'Never' as const, containers } };
   await client.resource(cronJobs).create({
     metadata: { name: 'hourly', namespace: 'default' },
-    spec: { schedule: '0 * * * *', jobTemplate: { spec: { template, ttlSecondsAfterFinished: 10 } } },
+    spec: {
+      schedule: '0 * * * *',
+      jobTemplate: { spec: { template, ttlSecondsAfterFinished: 10 } },
+    },
   });
   await client.resource(jobs).create({
     metadata: { name: 'elsewhere', namespace: 'default' },
     spec: { managedBy: 'example.com/runner', template },
   });
   await clock.advance('61m');
-  expect(told('cronjob')).toEqual(['cronjob_controller_job_creation_skew_duration_seconds_count 1']);
+  expect(told('cronjob')).toEqual([
+    'cronjob_controller_job_creation_skew_duration_seconds_count 1',
+  ]);
   expect(told('job_controller_jobs_by')).toEqual([
     'job_controller_jobs_by_external_controller_total{controller_name="example.com/runner"} 1',
   ]);
@@ -216,7 +256,9 @@ test('jobs: looks, pods, ends, and how late they are made and go', async () => {
   ]);
   const [pod] = (await client.resource(pods).list()).items;
   const state = { terminated: { exitCode: 0, finishedAt: formatTime(clock.now()) } };
-  const containerStatuses = [{ name: 'c', ready: false, restartCount: 0, image: '', imageID: '', state }];
+  const containerStatuses = [
+    { name: 'c', ready: false, restartCount: 0, image: '', imageID: '', state },
+  ];
   const status = { phase: 'Succeeded', containerStatuses };
   await client
     .resource(pods)
@@ -233,9 +275,13 @@ test('jobs: looks, pods, ends, and how late they are made and go', async () => {
     'job_controller_terminated_pods_tracking_finalizer_total{event="add"} 1',
     'job_controller_terminated_pods_tracking_finalizer_total{event="delete"} 1',
   ]);
-  expect(told('job_controller_job_syncs').join('\n')).toMatch(/result="success",action="pods_created"\} [1-9]/);
+  expect(told('job_controller_job_syncs').join('\n')).toMatch(
+    /result="success",action="pods_created"\} [1-9]/,
+  );
   await clock.advance('10s');
-  expect(told('ttl_after')).toEqual(['ttl_after_finished_controller_job_deletion_duration_seconds_count 1']);
+  expect(told('ttl_after')).toEqual([
+    'ttl_after_finished_controller_job_deletion_duration_seconds_count 1',
+  ]);
 });
 
 test('nodes: how their zones are, and pods that go from them', async () => {
@@ -247,8 +293,12 @@ test('nodes: how their zones are, and pods that go from them', async () => {
     conditions: [{ type: 'Ready', status, lastHeartbeatTime: null, lastTransitionTime: null }],
   });
   const labels = { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' };
-  await client.resource(nodes).create({ metadata: { name: 'well', labels }, status: ready('True') });
-  await client.resource(nodes).create({ metadata: { name: 'ill', labels }, status: ready('False') });
+  await client
+    .resource(nodes)
+    .create({ metadata: { name: 'well', labels }, status: ready('True') });
+  await client
+    .resource(nodes)
+    .create({ metadata: { name: 'ill', labels }, status: ready('False') });
   const access = client.resource(pods).namespace('default');
   const tolerated = {
     key: 'node.kubernetes.io/not-ready',
@@ -256,7 +306,10 @@ test('nodes: how their zones are, and pods that go from them', async () => {
     effect: 'NoExecute' as const,
     tolerationSeconds: 10,
   };
-  await access.create({ metadata: { name: 'p' }, spec: { nodeName: 'ill', containers, tolerations: [tolerated] } });
+  await access.create({
+    metadata: { name: 'p' },
+    spec: { nodeName: 'ill', containers, tolerations: [tolerated] },
+  });
   for (const name of ['old', 'new']) {
     await access.create({ metadata: { name }, spec: { nodeName: 'well', containers } });
     await access.patch(name, MERGE, { status: { phase: 'Succeeded' } }, { subresource: 'status' });
@@ -285,12 +338,21 @@ test('namespaces and ephemeral volumes: what was made', async () => {
   await run((config) => new RootCaPublisher({ ...config, rootCa: 'ca' }));
   await run((config) => new EphemeralVolumeController(config));
   await client.resource(namespaces).create({ metadata: { name: 'x' } });
-  const spec = { accessModes: ['ReadWriteOnce' as const], resources: { requests: { storage: '1Gi' } } };
+  const spec = {
+    accessModes: ['ReadWriteOnce' as const],
+    resources: { requests: { storage: '1Gi' } },
+  };
   const volumes = [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec } } }];
-  await client.resource(pods).create({ metadata: { name: 'p', namespace: 'default' }, spec: { containers, volumes } });
+  await client
+    .resource(pods)
+    .create({ metadata: { name: 'p', namespace: 'default' }, spec: { containers, volumes } });
   await clock.advance('1s');
   expect((await client.resource(configMaps).namespace('x').list()).items).toHaveLength(1);
-  expect(told('root_ca').every((line) => /^root_ca_cert_publisher_sync_\w+\{code="200"\} [1-9]/.test(line))).toBe(true);
+  expect(
+    told('root_ca').every((line) =>
+      /^root_ca_cert_publisher_sync_\w+\{code="200"\} [1-9]/.test(line),
+    ),
+  ).toBe(true);
   expect(told('root_ca')).toHaveLength(2);
   expect(told('ephemeral')).toEqual([
     'ephemeral_volume_controller_create_failures_total 0',
@@ -304,7 +366,10 @@ test('autoscalers and ranges of nodes', async () => {
   await run((config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'] }));
   await client.resource(horizontalPodAutoscalers).create({
     metadata: { name: 'web', namespace: 'default' },
-    spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'none' } },
+    spec: {
+      maxReplicas: 3,
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'none' },
+    },
   });
   await client.resource(nodes).create({ metadata: { name: 'n' } });
   await clock.advance('1s');
@@ -332,12 +397,21 @@ test('stateful sets: looks put off until the cache has what was written', async 
   await run((config) => new StatefulSetController(config));
   faults.hold('/api/v1/pods');
   const template = { metadata: { labels: { app: 'db' } }, spec: { containers } };
-  const spec = { replicas: 2, selector: { matchLabels: { app: 'db' } }, serviceName: 'db', template };
-  await client.resource(statefulSets).create({ metadata: { name: 'db', namespace: 'default' }, spec });
+  const spec = {
+    replicas: 2,
+    selector: { matchLabels: { app: 'db' } },
+    serviceName: 'db',
+    template,
+  };
+  await client
+    .resource(statefulSets)
+    .create({ metadata: { name: 'db', namespace: 'default' }, spec });
   await clock.advance('5s');
   // It is looked at again for the status that it was given.
   expect(told('statefulset_controller')).toContainEqual(
-    expect.stringMatching(/^statefulset_controller_stale_sync_skips_total\{group="",resource="pods"\} [1-9]/),
+    expect.stringMatching(
+      /^statefulset_controller_stale_sync_skips_total\{group="",resource="pods"\} [1-9]/,
+    ),
   );
 });
 
@@ -351,7 +425,9 @@ test('slices: what services have and what was written, and what is mirrored', as
     metadata: { name: 'web', namespace: 'default' },
     spec: { selector: { app: 'web' }, ports, trafficDistribution: 'PreferClose' },
   });
-  await client.resource(services).create({ metadata: { name: 'manual', namespace: 'default' }, spec: { ports } });
+  await client
+    .resource(services)
+    .create({ metadata: { name: 'manual', namespace: 'default' }, spec: { ports } });
   await clock.advance('1s');
   for (const [index, name] of ['a', 'b'].entries()) {
     await client.resource(pods).create({
@@ -360,23 +436,33 @@ test('slices: what services have and what was written, and what is mirrored', as
     });
     const podIP = `10.0.0.${index + 1}`;
     const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }] };
-    await client.resource(pods).namespace('default').patch(name, MERGE, { status }, { subresource: 'status' });
+    await client
+      .resource(pods)
+      .namespace('default')
+      .patch(name, MERGE, { status }, { subresource: 'status' });
   }
   const addresses = [{ ip: '10.1.0.1' }, { ip: '10.1.0.2' }];
   const subsets = [{ addresses, ports }];
-  await client.resource(endpoints).create({ metadata: { name: 'manual', namespace: 'default' }, subsets });
+  await client
+    .resource(endpoints)
+    .create({ metadata: { name: 'manual', namespace: 'default' }, subsets });
   await clock.advance('1s');
   await client.resource(pods).namespace('default').delete('a', { gracePeriodSeconds: 0 });
   await client
     .resource(endpoints)
     .namespace('default')
-    .patch('manual', MERGE, { subsets: [{ addresses: [{ ip: '10.1.0.1', hostname: 'h' }], ports }] });
+    .patch('manual', MERGE, {
+      subsets: [{ addresses: [{ ip: '10.1.0.1', hostname: 'h' }], ports }],
+    });
   await clock.advance('1s');
   const sums = (prefix: string): readonly string[] =>
     instruments
       .text()
       .split('\n')
-      .filter((line) => line.startsWith(prefix) && /_per_sync_sum|desired|num_|by_traffic|changes/.test(line));
+      .filter(
+        (line) =>
+          line.startsWith(prefix) && /_per_sync_sum|desired|num_|by_traffic|changes/.test(line),
+      );
   const made = 'endpoint_slice_controller';
   expect(sums(made)).toEqual([
     `${made}_changes{operation="create"} 1`,
@@ -407,7 +493,9 @@ test('slices: what services have and what was written, and what is mirrored', as
   await client.resource(services).namespace('default').delete('web');
   await client.resource(services).namespace('default').delete('manual');
   await clock.advance('1s');
-  expect(sums(made)).toEqual(expect.arrayContaining([`${made}_endpoints_desired 0`, `${made}_num_endpoint_slices 0`]));
+  expect(sums(made)).toEqual(
+    expect.arrayContaining([`${made}_endpoints_desired 0`, `${made}_num_endpoint_slices 0`]),
+  );
   expect(sums(mirrored)).toContain(`${mirrored}_endpoints_desired 0`);
 });
 
@@ -417,7 +505,9 @@ test('replica sets: how old the pods are that go, and looks that were put off', 
   const template = { metadata: { labels: { app: 'x' } }, spec: { containers } };
   const sets = client.resource(replicaSets).namespace('default');
   const spec = { replicas: 1, selector: { matchLabels: { app: 'x' } }, template };
-  await client.resource(replicaSets).create({ metadata: { name: 'x', namespace: 'default' }, spec });
+  await client
+    .resource(replicaSets)
+    .create({ metadata: { name: 'x', namespace: 'default' }, spec });
   const scale = async (replicas: number): Promise<void> => {
     await sets.patch('x', MERGE, { spec: { replicas } });
     await clock.advance('1s');
@@ -441,7 +531,9 @@ test('replica sets: how old the pods are that go, and looks that were put off', 
   const ratio = 'replicaset_controller_sorting_deletion_age_ratio';
   expect(told('replicaset_controller')).toEqual([
     `${ratio}_count 1`,
-    expect.stringMatching(/^replicaset_controller_stale_sync_skips_total\{group="",resource="pods"\} \d+$/),
+    expect.stringMatching(
+      /^replicaset_controller_stale_sync_skips_total\{group="",resource="pods"\} \d+$/,
+    ),
   ]);
   expect(instruments.text()).toContain(`${ratio}_sum 1\n`);
 });

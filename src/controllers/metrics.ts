@@ -87,7 +87,9 @@ export class ControllerManagerMetrics {
         'running_managed_controllers',
         'gauge',
         'Which controllers run.',
-        [...this.#running].sort().map((name) => `{manager="kube-controller-manager",name="${name}"} 1`),
+        [...this.#running]
+          .sort()
+          .map((name) => `{manager="kube-controller-manager",name="${name}"} 1`),
       ),
       this.instruments.text(),
     ].join('');

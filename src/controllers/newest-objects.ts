@@ -37,12 +37,16 @@ export class NewestObjects<T extends KubeObject> {
   wrote(object: T): void {
     const key = objectKey(object);
     // Objects that were deleted or replaced meanwhile are not restored.
-    if (this.#informer.lister.getByKey(key)?.metadata.uid === object.metadata.uid) this.#take(key, object);
+    if (this.#informer.lister.getByKey(key)?.metadata.uid === object.metadata.uid)
+      this.#take(key, object);
   }
 
   #take(key: string, object: T): void {
     const known = this.#objects.get(key);
-    if (known !== undefined && Number(known.metadata.resourceVersion) >= Number(object.metadata.resourceVersion))
+    if (
+      known !== undefined &&
+      Number(known.metadata.resourceVersion) >= Number(object.metadata.resourceVersion)
+    )
       return;
     this.#objects.set(key, object);
     this.#onChange(known, object);

@@ -42,7 +42,11 @@ test('looks that are put off are counted by what the cache lacks', () => {
   const skips = staleSyncSkips(instruments, 'x_controller');
   const writes = new OwnWrites({ clock: new VirtualClock(), skips });
   writes.remainingMs('k');
-  writes.wrote('k', { ...object('a', 10), apiVersion: 'apps/v1', kind: 'ControllerRevision' }, undefined);
+  writes.wrote(
+    'k',
+    { ...object('a', 10), apiVersion: 'apps/v1', kind: 'ControllerRevision' },
+    undefined,
+  );
   writes.remainingMs('k');
   writes.wrote('other', { ...object('b', 11), apiVersion: 'v1', kind: 'Pod' }, undefined);
   writes.remainingMs('other');

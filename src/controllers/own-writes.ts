@@ -39,7 +39,11 @@ export class OwnWrites {
     const { metadata } = object;
     if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf(object)) return;
     const own = this.#written.get(key) ?? new Map<string, Written>();
-    own.set(metadata.uid, { revision: versionOf(object), at: this.#clock.monotonic(), type: typeOf(object) });
+    own.set(metadata.uid, {
+      revision: versionOf(object),
+      at: this.#clock.monotonic(),
+      type: typeOf(object),
+    });
     this.#written.set(key, own);
   }
 
@@ -73,7 +77,8 @@ export class OwnWrites {
         longest = Math.max(longest, left);
       }
     }
-    if (missing !== undefined && this.#skips !== undefined) this.#skips.with(...missing.type).value++;
+    if (missing !== undefined && this.#skips !== undefined)
+      this.#skips.with(...missing.type).value++;
     return longest;
   }
 
@@ -95,11 +100,18 @@ function versionOf({ metadata }: KubeObject): number {
 
 /** Returns the group and the resource as upstream guesses it from the kind: right for the kinds that controllers write. */
 function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
-  return [apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '', `${kind.toLowerCase()}s`];
+  return [
+    apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '',
+    `${kind.toLowerCase()}s`,
+  ];
 }
 
 /** Returns the counter of reconciles that were delayed because the cache lacked own writes, by the type that it lacked. */
 export function staleSyncSkips(instruments: Instruments, subsystem: string): Family<Counter> {
   const help = 'Looks put off because the cache lacked what was written here.';
-  return instruments.counter({ name: `${subsystem}_stale_sync_skips_total`, help, labels: ['group', 'resource'] });
+  return instruments.counter({
+    name: `${subsystem}_stale_sync_skips_total`,
+    help,
+    labels: ['group', 'resource'],
+  });
 }

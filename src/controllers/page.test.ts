@@ -27,39 +27,63 @@ async function codeOfPage(): Promise<Page> {
   const file = join(dir, 'team-controller.ts');
   writeFileSync(
     file,
-    code.replaceAll("from '#", `from '${dirname(CONTROLLERS)}/`).replaceAll("from '../", `from '${CONTROLLERS}/`),
+    code
+      .replaceAll("from '#", `from '${dirname(CONTROLLERS)}/`)
+      .replaceAll("from '../", `from '${CONTROLLERS}/`),
   );
   return (await import(file)) as Page;
 }
 
-it('the controller of the page does what the page says, whatever goes wrong', { timeout: 60_000 }, async () => {
-  const { TeamController } = await codeOfPage();
-  const label = (team: string): object => ({ metadata: { labels: { 'example.com/team': team } } });
-  const { writes, outcome, disturbed } = await disturb({
-    subject: (config) => new TeamController(config),
-    steps: [
-      async ({ client }) => {
-        await client.resource(namespaces).create({ metadata: { name: 'shop', labels: { 'example.com/team': 'red' } } });
-        await client.resource(namespaces).create({ metadata: { name: 'plain' } });
-      },
-      async ({ client }) => {
-        await client.resource(namespaces).patch('shop', 'application/merge-patch+json', label('blue'));
-      },
-      async ({ client }) => {
-        await client.resource(configMaps).namespace('shop').delete('team');
-      },
-    ],
-    outcome: [configMaps],
-    rest: '1m',
-  });
-  expect(writes).toBe(3);
-  expect(outcome).toMatchObject([{ metadata: { name: 'team', namespace: 'shop' }, data: { team: 'blue' } }]);
-  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-});
+it(
+  'the controller of the page does what the page says, whatever goes wrong',
+  { timeout: 60_000 },
+  async () => {
+    const { TeamController } = await codeOfPage();
+    const label = (team: string): object => ({
+      metadata: { labels: { 'example.com/team': team } },
+    });
+    const { writes, outcome, disturbed } = await disturb({
+      subject: (config) => new TeamController(config),
+      steps: [
+        async ({ client }) => {
+          await client
+            .resource(namespaces)
+            .create({ metadata: { name: 'shop', labels: { 'example.com/team': 'red' } } });
+          await client.resource(namespaces).create({ metadata: { name: 'plain' } });
+        },
+        async ({ client }) => {
+          await client
+            .resource(namespaces)
+            .patch('shop', 'application/merge-patch+json', label('blue'));
+        },
+        async ({ client }) => {
+          await client.resource(configMaps).namespace('shop').delete('team');
+        },
+      ],
+      outcome: [configMaps],
+      rest: '1m',
+    });
+    expect(writes).toBe(3);
+    expect(outcome).toMatchObject([
+      { metadata: { name: 'team', namespace: 'shop' }, data: { team: 'blue' } },
+    ]);
+    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+  },
+);
 
 it('the methods of the builder that the page lists exist', async () => {
   const { ControllerBuilder } = await import('./builder.ts');
   const listed = [...PAGE.matchAll(/^\|[^|]*\| `(\w+)\(/gm)].map(([, name]) => name);
-  expect(listed).toEqual(['for', 'owns', 'watches', 'informerFor', 'recorder', 'addQueue', 'alongside']);
-  expect(Object.getOwnPropertyNames(ControllerBuilder.prototype)).toEqual(expect.arrayContaining(listed));
+  expect(listed).toEqual([
+    'for',
+    'owns',
+    'watches',
+    'informerFor',
+    'recorder',
+    'addQueue',
+    'alongside',
+  ]);
+  expect(Object.getOwnPropertyNames(ControllerBuilder.prototype)).toEqual(
+    expect.arrayContaining(listed),
+  );
 });

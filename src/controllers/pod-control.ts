@@ -45,11 +45,21 @@ export class PodControl {
     } catch (err) {
       // In a terminating namespace the failure is expected.
       if (!isNamespaceTerminating(err) && !signal.aborted) {
-        this.#recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(err)}`);
+        this.#recorder.event(
+          owner,
+          'Warning',
+          'FailedCreate',
+          `Error creating: ${errorMessage(err)}`,
+        );
       }
       throw err;
     }
-    this.#recorder.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
+    this.#recorder.event(
+      owner,
+      'Normal',
+      'SuccessfulCreate',
+      `Created pod: ${created.metadata.name}`,
+    );
     return created;
   }
 
@@ -57,10 +67,18 @@ export class PodControl {
   async delete(owner: PodOwner, pod: Immutable<Pod>, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
     try {
-      await this.#client.resource(pods).namespace(namespace).delete(name, { preconditions: { uid }, signal });
+      await this.#client
+        .resource(pods)
+        .namespace(namespace)
+        .delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (!apierrors.isNotFound(err) && !signal.aborted) {
-        this.#recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(err)}`);
+        this.#recorder.event(
+          owner,
+          'Warning',
+          'FailedDelete',
+          `Error deleting: ${errorMessage(err)}`,
+        );
       }
       throw err;
     }

@@ -46,7 +46,11 @@ export class ScaleClient {
     if (known !== undefined) return known;
     for (const version of await this.#versionsOf(group, signal)) {
       const path = groupVersionPath(group, version);
-      const { resources } = await this.#client.transport.request<ApiResourceList>({ method: 'GET', path, signal });
+      const { resources } = await this.#client.transport.request<ApiResourceList>({
+        method: 'GET',
+        path,
+        signal,
+      });
       const found = resources.find((each) => each.kind === kind && !each.name.includes('/'));
       if (found === undefined) continue;
       const scalable = resources.some(({ name }) => name === `${found.name}/scale`);
@@ -58,7 +62,12 @@ export class ScaleClient {
     throw new Error(`no matches for kind ${quote(kind)} in group ${quote(group)}`);
   }
 
-  async get(resource: ScaleResource, namespace: string, name: string, signal: AbortSignal): Promise<Scale> {
+  async get(
+    resource: ScaleResource,
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Scale> {
     try {
       return await this.#client.transport.request<Scale>({
         method: 'GET',
@@ -102,7 +111,11 @@ export class ScaleClient {
   }
 }
 
-function pathOf({ group, version, resource }: ScaleResource, namespace: string, name: string): string {
+function pathOf(
+  { group, version, resource }: ScaleResource,
+  namespace: string,
+  name: string,
+): string {
   return `${groupVersionPath(group, version)}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
 }
 

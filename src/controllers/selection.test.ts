@@ -8,7 +8,9 @@ describe('--controllers', () => {
     const all = selectControllers(['*']);
     expect(all).toContain('deployment-controller');
     expect(all).not.toContain('token-cleaner-controller');
-    expect(selectControllers(['*', 'token-cleaner-controller'])).toContain('token-cleaner-controller');
+    expect(selectControllers(['*', 'token-cleaner-controller'])).toContain(
+      'token-cleaner-controller',
+    );
   });
 
   test('a name is that one, and nothing else', () => {

@@ -15,11 +15,14 @@ export class UnknownControllerError extends Error {
  */
 export function selectControllers(selectors: readonly string[]): readonly ControllerName[] {
   const unknown = selectors.filter(
-    (selector) => selector !== '*' && !selector.startsWith('-') && canonical(selector) === undefined,
+    (selector) =>
+      selector !== '*' && !selector.startsWith('-') && canonical(selector) === undefined,
   );
   if (unknown.length > 0) {
     throw new UnknownControllerError(
-      unknown.map((name) => `${JSON.stringify(name)} is not in the list of known controllers`).join(', '),
+      unknown
+        .map((name) => `${JSON.stringify(name)} is not in the list of known controllers`)
+        .join(', '),
     );
   }
   const all = selectors.includes('*');

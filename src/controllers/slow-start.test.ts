@@ -31,7 +31,12 @@ describe('slowStartBatch', () => {
   });
 
   it('stops after the batch with a failure', async () => {
-    expect(await batches(100, 1)).toMatchObject({ sizes: [1], successes: 0, attempts: 1, failure: expect.any(Error) });
+    expect(await batches(100, 1)).toMatchObject({
+      sizes: [1],
+      successes: 0,
+      attempts: 1,
+      failure: expect.any(Error),
+    });
     expect(await batches(100, 5)).toMatchObject({
       sizes: [1, 2, 4],
       successes: 6,

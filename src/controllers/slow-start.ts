@@ -17,7 +17,11 @@ export async function slowStartBatch(
 ): Promise<SlowStartResult> {
   let successes = 0;
   let attempts = 0;
-  for (let size = Math.min(count, initialBatch); size > 0; size = Math.min(size * 2, count - attempts)) {
+  for (
+    let size = Math.min(count, initialBatch);
+    size > 0;
+    size = Math.min(size * 2, count - attempts)
+  ) {
     attempts += size;
     const results = await Promise.allSettled(Array.from({ length: size }, make));
     const failed = results.filter((result) => result.status === 'rejected');

@@ -16,7 +16,10 @@ export const TAINT_NETWORK_UNAVAILABLE = 'node.kubernetes.io/network-unavailable
 export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
 /** The same taint: key and effect make it; the value only describes it. */
-export function matchesTaint(a: Pick<ReadTaint, 'key' | 'effect'>, b: Pick<ReadTaint, 'key' | 'effect'>): boolean {
+export function matchesTaint(
+  a: Pick<ReadTaint, 'key' | 'effect'>,
+  b: Pick<ReadTaint, 'key' | 'effect'>,
+): boolean {
   return a.key === b.key && a.effect === b.effect;
 }
 

@@ -41,13 +41,19 @@ export interface CriHarness {
   /** Lets time go by until the condition holds; fails after a while. */
   readonly waitFor: (condition: () => boolean | Promise<boolean>) => Promise<void>;
   /** A container that does not end when asked to. Default: a shell that ignores SIGTERM and says when it does. */
-  readonly stubborn?: { readonly command: readonly string[]; readonly annotations?: Readonly<Record<string, string>> };
+  readonly stubborn?: {
+    readonly command: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   /** Stops the runtime and starts it again, containers running on. */
   readonly restart?: () => Promise<Runtime>;
   /** An image that can be pulled and removed, and one whose pull fails, with the annotations that it needs for that. */
   readonly images?: {
     readonly pullable?: string;
-    readonly missing?: { readonly image: string; readonly annotations?: Readonly<Record<string, string>> };
+    readonly missing?: {
+      readonly image: string;
+      readonly annotations?: Readonly<Record<string, string>>;
+    };
   };
   /** Closes the runtime and removes everything of it. */
   readonly dispose: () => Promise<void>;
@@ -98,7 +104,11 @@ async function reasonOf(operation: Promise<unknown>): Promise<CriErrorReason> {
 }
 
 /** The suite. `factory` is called once; every test has sandboxes of its own. */
-export function criConformance(name: string, factory: () => Promise<CriHarness>, claims: CriClaims): void {
+export function criConformance(
+  name: string,
+  factory: () => Promise<CriHarness>,
+  claims: CriClaims,
+): void {
   describe(`${name}: CRI conformance`, () => {
     let harness: CriHarness;
     let runtime: RuntimeService;
@@ -159,7 +169,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       return { id: await runtime.runPodSandbox(full), config: full };
     };
 
-    const containerConfig = (command: readonly string[], config: ContainerConfig = {}): ContainerConfig => ({
+    const containerConfig = (
+      command: readonly string[],
+      config: ContainerConfig = {},
+    ): ContainerConfig => ({
       metadata: { name: 'main', attempt: 0, ...config.metadata },
       image: { image: harness.image },
       command,
@@ -168,16 +181,25 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       ...config,
     });
 
-    const create = (pod: Pod, command: readonly string[], config?: ContainerConfig): Promise<string> =>
+    const create = (
+      pod: Pod,
+      command: readonly string[],
+      config?: ContainerConfig,
+    ): Promise<string> =>
       runtime.createContainer(pod.id, containerConfig(command, config), pod.config);
 
-    const start = async (pod: Pod, command: readonly string[], config?: ContainerConfig): Promise<string> => {
+    const start = async (
+      pod: Pod,
+      command: readonly string[],
+      config?: ContainerConfig,
+    ): Promise<string> => {
       const id = await create(pod, command, config);
       await runtime.startContainer(id);
       return id;
     };
 
-    const status = async (id: string): Promise<ContainerStatus> => (await runtime.containerStatus(id)).status!;
+    const status = async (id: string): Promise<ContainerStatus> =>
+      (await runtime.containerStatus(id)).status!;
 
     const untilExited = async (id: string): Promise<ContainerStatus> => {
       await harness.waitFor(async () => (await status(id)).state === 'CONTAINER_EXITED');
@@ -234,7 +256,11 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
           isTty ? Promise.resolve<Buffer[]>([]) : (stderr.toArray() as Promise<Buffer[]>),
         ]),
       );
-      return { ...result, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() };
+      return {
+        ...result,
+        stdout: Buffer.concat(out).toString(),
+        stderr: Buffer.concat(err).toString(),
+      };
     };
 
     describe('the runtime', () => {
@@ -281,7 +307,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         await runtime.removePodSandbox(id);
         await runtime.removePodSandbox(id);
         await runtime.stopPodSandbox(id);
-        await runtime.removePodSandbox('0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef');
+        await runtime.removePodSandbox(
+          '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+        );
       });
 
       test('can be removed while its containers run', async () => {
@@ -312,8 +340,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
           await runPod({ labels: { tier: 'back' } }),
         ];
         await runtime.stopPodSandbox(stopped.id);
-        const found = async (filter: Parameters<RuntimeService['listPodSandbox']>[0]): Promise<string[]> =>
-          (await runtime.listPodSandbox(filter)).map(({ id }) => id);
+        const found = async (
+          filter: Parameters<RuntimeService['listPodSandbox']>[0],
+        ): Promise<string[]> => (await runtime.listPodSandbox(filter)).map(({ id }) => id);
         expect(await found({ id: ready.id })).toEqual([ready.id]);
         expect(await found({ id: 'ffffffffffffffff' })).toEqual([]);
         expect(await found({ state: { state: 'SANDBOX_READY' } })).toEqual([ready.id]);
@@ -323,13 +352,17 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         expect((await found({ labelSelector: { app: 'conformance' } })).toSorted()).toEqual(
           [ready.id, stopped.id].toSorted(),
         );
-        expect(await found({ labelSelector: { tier: 'back' }, state: { state: 'SANDBOX_READY' } })).toEqual([]);
+        expect(
+          await found({ labelSelector: { tier: 'back' }, state: { state: 'SANDBOX_READY' } }),
+        ).toEqual([]);
       });
 
       claimed(claims.podNetwork, 'has an address of its own', async () => {
         const pods = [await runPod(), await runPod()];
         const ips = await Promise.all(
-          pods.map(async ({ id }) => (await runtime.podSandboxStatus(id)).status!.network?.ip ?? ''),
+          pods.map(
+            async ({ id }) => (await runtime.podSandboxStatus(id)).status!.network?.ip ?? '',
+          ),
         );
         expect(ips.map((ip) => isIP(ip) > 0)).toEqual([true, true]);
         expect(ips[0]).not.toBe(ips[1]);
@@ -339,7 +372,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         const { id } = await runPod({
           // The host's name is not a pod's to set.
           hostname: '',
-          linux: { ...harness.sandbox?.linux, securityContext: { namespaceOptions: { network: 'NODE' } } },
+          linux: {
+            ...harness.sandbox?.linux,
+            securityContext: { namespaceOptions: { network: 'NODE' } },
+          },
         });
         const { network, linux } = (await runtime.podSandboxStatus(id)).status!;
         expect(network?.ip ?? '').toBe('');
@@ -396,9 +432,13 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       test('starts only once', async () => {
         const pod = await runPod();
         const id = await start(pod, ['true']);
-        expect(isCriError(await runtime.startContainer(id).catch((err: unknown) => err))).toBe(true);
+        expect(isCriError(await runtime.startContainer(id).catch((err: unknown) => err))).toBe(
+          true,
+        );
         await untilExited(id);
-        expect(isCriError(await runtime.startContainer(id).catch((err: unknown) => err))).toBe(true);
+        expect(isCriError(await runtime.startContainer(id).catch((err: unknown) => err))).toBe(
+          true,
+        );
       });
 
       test.each([
@@ -427,7 +467,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       test('needs a sandbox that runs, and an image that is there', async () => {
         const pod = await runPod();
-        const nowhere = { ...pod, id: '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef' };
+        const nowhere = {
+          ...pod,
+          id: '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+        };
         expect(await reasonOf(create(nowhere, sleeper))).toBe('NotFound');
         expect(await reasonOf(runtime.startContainer(nowhere.id))).toBe('NotFound');
         await runtime.stopPodSandbox(pod.id);
@@ -437,17 +480,34 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       test('is found by id, sandbox, state and labels', async () => {
         const [pod, other] = [await runPod(), await runPod()];
         const ids = {
-          created: await create(pod, sleeper, { metadata: { name: 'created' }, labels: { phase: 'new' } }),
-          running: await start(pod, sleeper, { metadata: { name: 'running' }, labels: { phase: 'live' } }),
-          elsewhere: await start(other, sleeper, { metadata: { name: 'elsewhere' }, labels: { phase: 'live' } }),
+          created: await create(pod, sleeper, {
+            metadata: { name: 'created' },
+            labels: { phase: 'new' },
+          }),
+          running: await start(pod, sleeper, {
+            metadata: { name: 'running' },
+            labels: { phase: 'live' },
+          }),
+          elsewhere: await start(other, sleeper, {
+            metadata: { name: 'elsewhere' },
+            labels: { phase: 'live' },
+          }),
         };
-        const found = async (filter: Parameters<RuntimeService['listContainers']>[0]): Promise<string[]> =>
+        const found = async (
+          filter: Parameters<RuntimeService['listContainers']>[0],
+        ): Promise<string[]> =>
           (await runtime.listContainers(filter)).map(({ id }) => id).toSorted();
         expect(await found({ id: ids.running })).toEqual([ids.running]);
-        expect(await found({ podSandboxId: pod.id })).toEqual([ids.created, ids.running].toSorted());
+        expect(await found({ podSandboxId: pod.id })).toEqual(
+          [ids.created, ids.running].toSorted(),
+        );
         expect(await found({ state: { state: 'CONTAINER_CREATED' } })).toEqual([ids.created]);
-        expect(await found({ labelSelector: { phase: 'live' } })).toEqual([ids.running, ids.elsewhere].toSorted());
-        expect(await found({ labelSelector: { phase: 'live' }, podSandboxId: pod.id })).toEqual([ids.running]);
+        expect(await found({ labelSelector: { phase: 'live' } })).toEqual(
+          [ids.running, ids.elsewhere].toSorted(),
+        );
+        expect(await found({ labelSelector: { phase: 'live' }, podSandboxId: pod.id })).toEqual([
+          ids.running,
+        ]);
         expect(await found({ state: { state: 'CONTAINER_EXITED' } })).toEqual([]);
       });
 
@@ -465,7 +525,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       claimed(claims.realProcesses, 'gets the stop signal and may end in its own way', async () => {
         const pod = await runPod();
-        const id = await start(pod, shell("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done"));
+        const id = await start(
+          pod,
+          shell("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done"),
+        );
         await harness.waitFor(() => readLog(pod).length > 0);
         await settled(runtime.stopContainer(id, 30_000));
         expect((await untilExited(id)).exitCode).toBe(7);
@@ -489,7 +552,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
           envs: [env('GREETING', 'hello world'), env('EMPTY', '')],
           workingDir: '/tmp',
         });
-        expect((await exec(id, { command: shell('echo "$GREETING|$EMPTY|"') })).stdout).toBe('hello world||\n');
+        expect((await exec(id, { command: shell('echo "$GREETING|$EMPTY|"') })).stdout).toBe(
+          'hello world||\n',
+        );
         expect((await exec(id, { command: ['pwd'] })).stdout).toBe('/tmp\n');
         if (claims.podNetwork === true)
           expect((await exec(id, { command: ['hostname'] })).stdout).toBe('conformance\n');
@@ -508,10 +573,16 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
             { containerPath: '/mnt/fixed', hostPath: fixed, readonly: true },
           ],
         });
-        expect((await exec(id, { command: ['cat', '/mnt/fixed/file'] })).stdout).toBe('from the host');
-        expect((await exec(id, { command: shell('echo back >> /mnt/shared/file') })).exitCode).toBe(0);
+        expect((await exec(id, { command: ['cat', '/mnt/fixed/file'] })).stdout).toBe(
+          'from the host',
+        );
+        expect((await exec(id, { command: shell('echo back >> /mnt/shared/file') })).exitCode).toBe(
+          0,
+        );
         expect(readFileSync(join(shared, 'file'), 'utf8')).toBe('from the hostback\n');
-        expect((await exec(id, { command: shell('echo back >> /mnt/fixed/file') })).exitCode).not.toBe(0);
+        expect(
+          (await exec(id, { command: shell('echo back >> /mnt/fixed/file') })).exitCode,
+        ).not.toBe(0);
         expect((await status(id)).mounts).toContainEqual(
           expect.objectContaining({ containerPath: '/mnt/fixed', hostPath: fixed, readonly: true }),
         );
@@ -521,34 +592,51 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         const pod = await runPod();
         const id = await start(pod, sleeper, {
           linux: {
-            securityContext: { runAsUser: { value: 1000 }, runAsGroup: { value: 2000 }, supplementalGroups: [3000] },
+            securityContext: {
+              runAsUser: { value: 1000 },
+              runAsGroup: { value: 2000 },
+              supplementalGroups: [3000],
+            },
           },
         });
         expect((await exec(id, { command: ['id', '-u'] })).stdout).toBe('1000\n');
         expect((await exec(id, { command: ['id', '-g'] })).stdout).toBe('2000\n');
-        expect((await exec(id, { command: ['id', '-G'] })).stdout.trim().split(' ')).toContain('3000');
+        expect((await exec(id, { command: ['id', '-G'] })).stdout.trim().split(' ')).toContain(
+          '3000',
+        );
       });
 
       claimed(claims.updateResources, 'can be given other resources while it runs', async () => {
         const pod = await runPod();
-        const id = await start(pod, sleeper, { linux: { resources: { memoryLimitInBytes: 64 * 1024 * 1024 } } });
+        const id = await start(pod, sleeper, {
+          linux: { resources: { memoryLimitInBytes: 64 * 1024 * 1024 } },
+        });
         await runtime.updateContainerResources(id, { memoryLimitInBytes: 128 * 1024 * 1024 });
         const resources = (await status(id)).resources?.linux;
         if (resources !== undefined) expect(resources.memoryLimitInBytes).toBe(128 * 1024 * 1024);
       });
 
-      claimed(claims.restart, 'runs on when the runtime is restarted, and what ended meanwhile is known', async () => {
-        const pod = await runPod();
-        const running = await start(pod, sleeper, { metadata: { name: 'running' } });
-        const ending = await start(pod, shell('sleep 1; exit 9'), { metadata: { name: 'ending' } });
-        const before = await status(running);
-        use(await harness.restart!());
-        expect(await status(running)).toMatchObject({ state: 'CONTAINER_RUNNING', startedAt: before.startedAt });
-        expect((await untilExited(ending)).exitCode).toBe(9);
-        expect((await exec(running, { command: ['true'] })).exitCode).toBe(0);
-        await settled(runtime.stopContainer(running, 0));
-        expect((await untilExited(running)).exitCode).toBe(137);
-      });
+      claimed(
+        claims.restart,
+        'runs on when the runtime is restarted, and what ended meanwhile is known',
+        async () => {
+          const pod = await runPod();
+          const running = await start(pod, sleeper, { metadata: { name: 'running' } });
+          const ending = await start(pod, shell('sleep 1; exit 9'), {
+            metadata: { name: 'ending' },
+          });
+          const before = await status(running);
+          use(await harness.restart!());
+          expect(await status(running)).toMatchObject({
+            state: 'CONTAINER_RUNNING',
+            startedAt: before.startedAt,
+          });
+          expect((await untilExited(ending)).exitCode).toBe(9);
+          expect((await exec(running, { command: ['true'] })).exitCode).toBe(0);
+          await settled(runtime.stopContainer(running, 0));
+          expect((await untilExited(running)).exitCode).toBe(137);
+        },
+      );
     });
 
     describe('the log', () => {
@@ -558,7 +646,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         await harness.waitFor(() => readLog(pod).length >= 3);
         const entries = readLog(pod);
         const of = (stream: string): string[] =>
-          entries.filter((entry) => entry.stream === stream).map((entry) => entry.content.toString());
+          entries
+            .filter((entry) => entry.stream === stream)
+            .map((entry) => entry.content.toString());
         expect(of('stdout')).toEqual(['one', 'three']);
         expect(of('stderr')).toEqual(['two']);
         for (const entry of entries) {
@@ -588,7 +678,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         expect(readLog(pod).every((entry) => entry.content.toString() === 'tick')).toBe(true);
         await settled(runtime.stopContainer(id, 0));
         await untilExited(id);
-        expect(isCriError(await runtime.reopenContainerLog(id).catch((err: unknown) => err))).toBe(true);
+        expect(isCriError(await runtime.reopenContainerLog(id).catch((err: unknown) => err))).toBe(
+          true,
+        );
       });
 
       test('stays when the container goes', async () => {
@@ -602,12 +694,16 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       claimed(claims.realProcesses, 'takes a very long line in pieces', async () => {
         const pod = await runPod();
-        await untilExited(await start(pod, shell('head -c 40000 /dev/zero | tr "\\0" x; echo; echo after')));
+        await untilExited(
+          await start(pod, shell('head -c 40000 /dev/zero | tr "\\0" x; echo; echo after')),
+        );
         await harness.waitFor(() => readLog(pod).at(-1)?.content.toString() === 'after');
         const entries = readLog(pod);
         expect(entries.length).toBeGreaterThan(2);
         expect(entries.slice(0, -2).every((entry) => entry.partial)).toBe(true);
-        expect(entries.slice(0, -1).reduce((length, entry) => length + entry.content.length, 0)).toBe(40_000);
+        expect(
+          entries.slice(0, -1).reduce((length, entry) => length + entry.content.length, 0),
+        ).toBe(40_000);
       });
     });
 
@@ -622,9 +718,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       test('execSync gives a command up after its timeout', async () => {
         const id = await start(await runPod(), sleeper);
-        expect(await reasonOf(settled(runtime.execSync(id, ['sleep', '60'], { timeoutMs: 1000 })))).toBe(
-          'DeadlineExceeded',
-        );
+        expect(
+          await reasonOf(settled(runtime.execSync(id, ['sleep', '60'], { timeoutMs: 1000 }))),
+        ).toBe('DeadlineExceeded');
       });
 
       test('execSync can be called off', async () => {
@@ -639,7 +735,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         const pod = await runPod();
         const id = await start(pod, ['true']);
         await untilExited(id);
-        expect(isCriError(await runtime.execSync(id, ['true']).catch((err: unknown) => err))).toBe(true);
+        expect(isCriError(await runtime.execSync(id, ['true']).catch((err: unknown) => err))).toBe(
+          true,
+        );
         expect(await reasonOf(runtime.execSync('0123456789abcdef', ['true']))).toBe('NotFound');
       });
 
@@ -650,21 +748,28 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
           stdout: 'out\n',
           stderr: 'err\n',
         });
-        expect(await exec(id, { command: ['true'] })).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+        expect(await exec(id, { command: ['true'] })).toEqual({
+          exitCode: 0,
+          stdout: '',
+          stderr: '',
+        });
       });
 
       test('needs no streams at all', async () => {
         const id = await start(await runPod(), sleeper);
         const request = { command: shell('echo unheard; exit 2'), stdout: true, stderr: true };
         expect(await settled(runtime.exec(id, request, {}))).toEqual({ exitCode: 2 });
-        expect(await settled(runtime.exec(id, { command: request.command }, {}))).toEqual({ exitCode: 2 });
+        expect(await settled(runtime.exec(id, { command: request.command }, {}))).toEqual({
+          exitCode: 2,
+        });
       });
 
       claimed(claims.realProcesses, 'rejects if the program is not there', async () => {
         const id = await start(await runPod(), sleeper);
         const failure: unknown = await exec(id, { command: ['/no/such/program'] }).then(
           // A runtime may also say it as a shell does.
-          ({ exitCode }) => (exitCode === 126 || exitCode === 127 ? new CriError('Internal', 'exit code') : exitCode),
+          ({ exitCode }) =>
+            exitCode === 126 || exitCode === 127 ? new CriError('Internal', 'exit code') : exitCode,
           (err: unknown) => err,
         );
         expect(failure).toBeInstanceOf(CriError);
@@ -798,24 +903,40 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       await settled(call);
     });
 
-    claimed(claims.portForward, 'port-forward to a port on which nothing listens rejects', async () => {
-      const pod = await runPod();
-      expect(
-        isCriError(await settled(runtime.portForward(pod.id, 1, connection().stream)).catch((err: unknown) => err)),
-      ).toBe(true);
-    });
+    claimed(
+      claims.portForward,
+      'port-forward to a port on which nothing listens rejects',
+      async () => {
+        const pod = await runPod();
+        expect(
+          isCriError(
+            await settled(runtime.portForward(pod.id, 1, connection().stream)).catch(
+              (err: unknown) => err,
+            ),
+          ),
+        ).toBe(true);
+      },
+    );
 
     claimed(claims.stats, 'stats tell what containers and sandboxes use', async () => {
       const pod = await runPod();
       const id = await start(pod, sleeper);
       const stats = await runtime.containerStats(id);
-      expect(stats.attributes).toMatchObject({ id, metadata: { name: 'main' }, labels: { container: 'main' } });
+      expect(stats.attributes).toMatchObject({
+        id,
+        metadata: { name: 'main' },
+        labels: { container: 'main' },
+      });
       expect(stats.memory?.workingSetBytes?.value).toBeGreaterThan(0);
       expect(stats.cpu?.usageCoreNanoSeconds?.value).toBeGreaterThanOrEqual(0);
       expect(
-        (await runtime.listContainerStats({ podSandboxId: pod.id })).map(({ attributes }) => attributes?.id),
+        (await runtime.listContainerStats({ podSandboxId: pod.id })).map(
+          ({ attributes }) => attributes?.id,
+        ),
       ).toEqual([id]);
-      expect(await runtime.listContainerStats({ labelSelector: { container: 'other' } })).toEqual([]);
+      expect(await runtime.listContainerStats({ labelSelector: { container: 'other' } })).toEqual(
+        [],
+      );
       expect(await reasonOf(runtime.containerStats('0123456789abcdef'))).toBe('NotFound');
     });
 
@@ -831,9 +952,14 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       await untilExited(id);
       await runtime.removeContainer(id);
       await harness.waitFor(() =>
-        seen.some((event) => event.containerId === id && event.containerEventType === 'CONTAINER_DELETED_EVENT'),
+        seen.some(
+          (event) =>
+            event.containerId === id && event.containerEventType === 'CONTAINER_DELETED_EVENT',
+        ),
       );
-      expect(seen.filter((event) => event.containerId === id).map((event) => event.containerEventType)).toEqual([
+      expect(
+        seen.filter((event) => event.containerId === id).map((event) => event.containerEventType),
+      ).toEqual([
         'CONTAINER_CREATED_EVENT',
         'CONTAINER_STARTED_EVENT',
         'CONTAINER_STOPPED_EVENT',
@@ -849,7 +975,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         const { image } = await images.imageStatus({ image: harness.image });
         expect(image?.id).toMatch(/^sha256:[0-9a-f]{64}$/);
         expect((await images.listImages()).map(({ id }) => id)).toContain(image!.id);
-        expect((await images.listImages({ image: { image: harness.image } })).map(({ id }) => id)).toEqual([image!.id]);
+        expect(
+          (await images.listImages({ image: { image: harness.image } })).map(({ id }) => id),
+        ).toEqual([image!.id]);
       });
 
       test('their file system is known', async () => {
@@ -866,26 +994,37 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         );
       });
 
-      claimed(claims.pull, 'one that does not exist cannot be pulled, and is not there', async () => {
-        const missing = harness.images!.missing!;
-        expect(['ImageNotFound', 'ImagePull', 'RegistryUnavailable']).toContain(
-          await reasonOf(settled(images.pullImage(missing))),
-        );
-        expect((await images.imageStatus(missing)).image).toBeUndefined();
-      });
+      claimed(
+        claims.pull,
+        'one that does not exist cannot be pulled, and is not there',
+        async () => {
+          const missing = harness.images!.missing!;
+          expect(['ImageNotFound', 'ImagePull', 'RegistryUnavailable']).toContain(
+            await reasonOf(settled(images.pullImage(missing))),
+          );
+          expect((await images.imageStatus(missing)).image).toBeUndefined();
+        },
+      );
 
-      claimed(claims.removeImage, 'one that is removed is gone, and can be removed again', async () => {
-        const image = harness.images!.pullable!;
-        if ((await images.imageStatus({ image })).image === undefined) await settled(images.pullImage({ image }));
-        await images.removeImage({ image });
-        expect((await images.imageStatus({ image })).image).toBeUndefined();
-        await images.removeImage({ image });
-      });
+      claimed(
+        claims.removeImage,
+        'one that is removed is gone, and can be removed again',
+        async () => {
+          const image = harness.images!.pullable!;
+          if ((await images.imageStatus({ image })).image === undefined)
+            await settled(images.pullImage({ image }));
+          await images.removeImage({ image });
+          expect((await images.imageStatus({ image })).image).toBeUndefined();
+          await images.removeImage({ image });
+        },
+      );
     });
 
     test('many pods at once', async () => {
       const pods = await settled(Promise.all(Array.from({ length: 5 }, () => runPod())));
-      const ids = await settled(Promise.all(pods.map((pod, i) => start(pod, shell(`sleep 1; exit ${i + 1}`)))));
+      const ids = await settled(
+        Promise.all(pods.map((pod, i) => start(pod, shell(`sleep 1; exit ${i + 1}`)))),
+      );
       const ended = await Promise.all(ids.map((id) => untilExited(id)));
       expect(ended.map(({ exitCode }) => exitCode)).toEqual([1, 2, 3, 4, 5]);
       await settled(Promise.all(pods.map((pod) => runtime.removePodSandbox(pod.id))));
@@ -898,7 +1037,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
       appendFileSync(logPath(pod), '2026-01-01T00:00:00.000000000Z stdout F already there\n');
       await untilExited(await start(pod, ['echo', 'added']));
       await harness.waitFor(() => readLog(pod).length === 2);
-      expect(readLog(pod).map((entry) => entry.content.toString())).toEqual(['already there', 'added']);
+      expect(readLog(pod).map((entry) => entry.content.toString())).toEqual([
+        'already there',
+        'added',
+      ]);
     });
   });
 }

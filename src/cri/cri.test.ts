@@ -6,7 +6,10 @@ import { criDescriptor, criPackage } from './proto.ts';
 import { enums, messages, services } from './schema.ts';
 
 interface Facts {
-  services: Record<string, Record<string, { request: string; response: string; responseStream?: boolean }>>;
+  services: Record<
+    string,
+    Record<string, { request: string; response: string; responseStream?: boolean }>
+  >;
   enums: Record<string, Record<string, number>>;
   messages: Record<
     string,
@@ -24,7 +27,8 @@ describe.skipIf(!existsSync(factsPath))(
       : { services: {}, enums: {}, messages: {} };
     const isWindows = (text: string | undefined): boolean => /windows/i.test(text ?? '');
     const camel = (name: string): string =>
-      name.slice(0, 1) + name.slice(1).replace(/_([a-z])(?=[a-z]|$)/g, (_, letter: string) => letter.toUpperCase());
+      name.slice(0, 1) +
+      name.slice(1).replace(/_([a-z])(?=[a-z]|$)/g, (_, letter: string) => letter.toUpperCase());
 
     test('messages', () => {
       const expected = Object.entries(facts.messages)
@@ -45,7 +49,9 @@ describe.skipIf(!existsSync(factsPath))(
 
     test('enums', () => {
       expect(enums).toEqual(
-        Object.fromEntries(Object.entries(facts.enums).map(([name, values]) => [name.split('.').at(-1), values])),
+        Object.fromEntries(
+          Object.entries(facts.enums).map(([name, values]) => [name.split('.').at(-1), values]),
+        ),
       );
     });
 
@@ -89,9 +95,14 @@ describe('the protobuf description', () => {
   });
 
   test('bytes on the wire are those of protobuf', () => {
-    const bytes = method('RuntimeService', 'StopContainer').requestSerialize({ containerId: 'ab', timeout: 300 });
+    const bytes = method('RuntimeService', 'StopContainer').requestSerialize({
+      containerId: 'ab',
+      timeout: 300,
+    });
     expect(bytes.toString('hex')).toBe('0a02616210ac02');
-    expect(method('RuntimeService', 'StopContainer').path).toBe('/runtime.v1.RuntimeService/StopContainer');
+    expect(method('RuntimeService', 'StopContainer').path).toBe(
+      '/runtime.v1.RuntimeService/StopContainer',
+    );
   });
 
   test('a whole configuration comes back as it went in', () => {
@@ -102,7 +113,12 @@ describe('the protobuf description', () => {
         image: { image: 'busybox' },
         envs: [{ key: 'A', value: Buffer.from('b') }],
         mounts: [
-          { containerPath: '/a', hostPath: '/b', readonly: true, propagation: 'PROPAGATION_BIDIRECTIONAL' as const },
+          {
+            containerPath: '/a',
+            hostPath: '/b',
+            readonly: true,
+            propagation: 'PROPAGATION_BIDIRECTIONAL' as const,
+          },
         ],
         labels: { a: 'b' },
         CDIDevices: [{ name: 'gpu' }],
@@ -114,7 +130,9 @@ describe('the protobuf description', () => {
     };
     const { requestSerialize, requestDeserialize } = method('RuntimeService', 'CreateContainer');
     const back = requestDeserialize(requestSerialize(config));
-    expect(complete('CreateContainerRequest', back)).toEqual(complete('CreateContainerRequest', config));
+    expect(complete('CreateContainerRequest', back)).toEqual(
+      complete('CreateContainerRequest', config),
+    );
     expect(back).toMatchObject(config);
   });
 });
@@ -133,7 +151,8 @@ test('complete gives zero values at every depth, and leaves absent messages abse
 });
 
 test('timestamps come back to the same millisecond', () => {
-  for (let ms = 1_767_225_600_000; ms < 1_767_225_602_000; ms++) expect(toMilliseconds(toNanoseconds(ms))).toBe(ms);
+  for (let ms = 1_767_225_600_000; ms < 1_767_225_602_000; ms++)
+    expect(toMilliseconds(toNanoseconds(ms))).toBe(ms);
   expect(toMilliseconds(0)).toBe(0);
 });
 
@@ -156,7 +175,10 @@ describe('log entries', () => {
       partial: true,
       content: Buffer.from('a  b '),
     });
-    expect(parseLogEntry(Buffer.from('t stdout F'))).toMatchObject({ partial: false, content: Buffer.alloc(0) });
+    expect(parseLogEntry(Buffer.from('t stdout F'))).toMatchObject({
+      partial: false,
+      content: Buffer.alloc(0),
+    });
   });
 
   test.each(['', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])('%j is none', (line) => {

@@ -22,8 +22,17 @@ export function logTime(milliseconds: number): string {
 }
 
 /** One entry as it stands in the file, its newline included. */
-export function formatLogEntry(milliseconds: number, stream: LogStream, partial: boolean, content: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`${logTime(milliseconds)} ${stream} ${partial ? 'P' : 'F'} `), content, NEWLINE]);
+export function formatLogEntry(
+  milliseconds: number,
+  stream: LogStream,
+  partial: boolean,
+  content: Uint8Array,
+): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${logTime(milliseconds)} ${stream} ${partial ? 'P' : 'F'} `),
+    content,
+    NEWLINE,
+  ]);
 }
 
 /** Reads one line of a log file (without its newline). Undefined if it is not in this format. */

@@ -61,7 +61,10 @@ function compiledOf(name: MessageName): CompiledMessage {
   return message;
 }
 
-function completeFields(name: MessageName, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function completeFields(
+  name: MessageName,
+  input: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const { scalars, lists, maps, fields } = compiledOf(name);
   const out: Record<string, unknown> = { ...scalars };
   for (const field of lists) out[field] = [];

@@ -18,7 +18,10 @@ function fieldJson([id, type]: readonly [number, string]): FieldJson {
   return type.endsWith('[]') ? { id, type: type.slice(0, -2), rule: 'repeated' } : { id, type };
 }
 
-function mapEntries<V, W>(record: Readonly<Record<string, V>>, fn: (value: V) => W): Record<string, W> {
+function mapEntries<V, W>(
+  record: Readonly<Record<string, V>>,
+  fn: (value: V) => W,
+): Record<string, W> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, fn(value)]));
 }
 
@@ -26,16 +29,22 @@ function mapEntries<V, W>(record: Readonly<Record<string, V>>, fn: (value: V) =>
 export function criDescriptor(): Parameters<typeof fromJSON>[0] {
   const definitions = {
     ...mapEntries<Readonly<Record<string, number>>, object>(enums, (values) => ({ values })),
-    ...mapEntries<Readonly<Record<string, readonly [number, string]>>, object>(messages, (fields) => ({
-      fields: mapEntries(fields, fieldJson),
-    })),
-    ...mapEntries<Readonly<Record<string, readonly [string, string, 'stream'?]>>, object>(services, (methods) => ({
-      methods: mapEntries(methods, ([requestType, responseType, stream]) => ({
-        requestType,
-        responseType,
-        responseStream: stream === 'stream',
-      })),
-    })),
+    ...mapEntries<Readonly<Record<string, readonly [number, string]>>, object>(
+      messages,
+      (fields) => ({
+        fields: mapEntries(fields, fieldJson),
+      }),
+    ),
+    ...mapEntries<Readonly<Record<string, readonly [string, string, 'stream'?]>>, object>(
+      services,
+      (methods) => ({
+        methods: mapEntries(methods, ([requestType, responseType, stream]) => ({
+          requestType,
+          responseType,
+          responseStream: stream === 'stream',
+        })),
+      }),
+    ),
   };
   return {
     nested: { runtime: { nested: { v1: { options: { syntax: 'proto3' }, nested: definitions } } } },

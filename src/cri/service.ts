@@ -92,7 +92,11 @@ export interface RuntimeService {
   updateRuntimeConfig(config: RuntimeConfig, options?: CallOptions): Promise<void>;
 
   /** Creates and starts a sandbox with its network; resolves with its id. AlreadyExists if metadata (name, namespace, uid, attempt) is taken. */
-  runPodSandbox(config: PodSandboxConfig, runtimeHandler?: string, options?: CallOptions): Promise<string>;
+  runPodSandbox(
+    config: PodSandboxConfig,
+    runtimeHandler?: string,
+    options?: CallOptions,
+  ): Promise<string>;
   /** Stops every container in it and gives its network back. Idempotent. */
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void>;
   /** Removes it and its containers, by force if they run. Idempotent. */
@@ -117,7 +121,10 @@ export interface RuntimeService {
   /** Removes it, by force if it runs. Its log file stays. Idempotent. */
   removeContainer(containerId: string, options?: CallOptions): Promise<void>;
   listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]>;
-  containerStatus(containerId: string, options?: CallOptions & { verbose?: boolean }): Promise<ContainerStatusResponse>;
+  containerStatus(
+    containerId: string,
+    options?: CallOptions & { verbose?: boolean },
+  ): Promise<ContainerStatusResponse>;
   updateContainerResources(
     containerId: string,
     resources: LinuxContainerResources,
@@ -127,18 +134,43 @@ export interface RuntimeService {
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>;
 
   /** Runs a command to its end and answers what it wrote. With timeoutMs, the command is killed and DeadlineExceeded thrown. */
-  execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult>;
+  execSync(
+    containerId: string,
+    command: readonly string[],
+    options?: CallOptions,
+  ): Promise<ExecSyncResult>;
   /** Runs a command with streams. Resolves with its exit code, whatever it is; rejects if it could not be run. Abort: hangs up. */
-  exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult>;
+  exec(
+    containerId: string,
+    request: ExecRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<ExecResult>;
   /** Connects to the streams of a running container's first process. Resolves when it ends or the streams are closed. */
-  attach(containerId: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void>;
+  attach(
+    containerId: string,
+    request: AttachRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<void>;
   /** Connects `stream` to a TCP port inside the sandbox. Resolves when either side has closed; rejects if nothing listens. */
-  portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void>;
+  portForward(
+    podSandboxId: string,
+    port: number,
+    stream: Duplex,
+    signal?: AbortSignal,
+  ): Promise<void>;
 
   containerStats(containerId: string, options?: CallOptions): Promise<ContainerStats>;
-  listContainerStats(filter?: ContainerStatsFilter, options?: CallOptions): Promise<readonly ContainerStats[]>;
+  listContainerStats(
+    filter?: ContainerStatsFilter,
+    options?: CallOptions,
+  ): Promise<readonly ContainerStats[]>;
   podSandboxStats(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStats>;
-  listPodSandboxStats(filter?: PodSandboxStatsFilter, options?: CallOptions): Promise<readonly PodSandboxStats[]>;
+  listPodSandboxStats(
+    filter?: PodSandboxStatsFilter,
+    options?: CallOptions,
+  ): Promise<readonly PodSandboxStats[]>;
 
   /**
    * Every container event from the call on, until the signal aborts (iteration then completes). Events are hints, and may come
@@ -150,7 +182,10 @@ export interface RuntimeService {
 export interface ImageService {
   listImages(filter?: ImageFilter, options?: CallOptions): Promise<readonly Image[]>;
   /** `image` is absent from the answer if the runtime does not have it (that is no error). */
-  imageStatus(image: ImageSpec, options?: CallOptions & { verbose?: boolean }): Promise<ImageStatusResponse>;
+  imageStatus(
+    image: ImageSpec,
+    options?: CallOptions & { verbose?: boolean },
+  ): Promise<ImageStatusResponse>;
   /** Resolves with the reference of the image that is now there. Rejects with one of the image reasons of CriError. */
   pullImage(
     image: ImageSpec,

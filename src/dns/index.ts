@@ -2,7 +2,12 @@
 
 export { DnsMetrics } from './metrics.ts';
 export { DNS_PERMISSIONS, DNS_USERS, type DnsEndpoint } from './publish/objects.ts';
-export { grantDnsPermissions, publishDnsEndpoint, publishDnsService, withdrawDnsEndpoint } from './publish/publish.ts';
+export {
+  grantDnsPermissions,
+  publishDnsEndpoint,
+  publishDnsService,
+  withdrawDnsEndpoint,
+} from './publish/publish.ts';
 export { resolveWith } from './resolve.ts';
 export type { DnsRecord, DnsRecordType, Resolved } from './resolved.ts';
 export { PRIVATE_RANGES } from './serving/clients.ts';

@@ -25,10 +25,13 @@ const histograms = (
   help: string,
   buckets: readonly number[],
   ...labels: readonly string[]
-): Family<Histogram> => new Family({ name: `coredns_${name}`, help, labels }, () => new Histogram(buckets));
+): Family<Histogram> =>
+  new Family({ name: `coredns_${name}`, help, labels }, () => new Histogram(buckets));
 
 const DURATION_BUCKETS = exponentialBuckets(0.00025, 2, 16);
-const SIZE_BUCKETS = [0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16_000, 32_000, 48_000, 64_000];
+const SIZE_BUCKETS = [
+  0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16_000, 32_000, 48_000, 64_000,
+];
 /** The server block of a Corefile for all names. */
 const SERVER = 'dns://:53';
 const VIEW = '';
@@ -39,7 +42,16 @@ export interface Gauges {
 }
 
 export class DnsMetrics {
-  readonly #requests = counters('dns_requests_total', 'Queries.', 'server', 'zone', 'view', 'proto', 'family', 'type');
+  readonly #requests = counters(
+    'dns_requests_total',
+    'Queries.',
+    'server',
+    'zone',
+    'view',
+    'proto',
+    'family',
+    'type',
+  );
   readonly #requestSize = histograms(
     'dns_request_size_bytes',
     'Size of queries.',
@@ -66,9 +78,28 @@ export class DnsMetrics {
     'zone',
     'view',
   );
-  readonly #responses = counters('dns_responses_total', 'Answers.', 'server', 'zone', 'view', 'rcode', 'plugin');
-  readonly #dropped = counters('coxswain_dropped_total', 'Packets that were not answered.', 'reason');
-  readonly #cacheHits = counters('cache_hits_total', 'Answers from the cache.', 'server', 'type', 'zones', 'view');
+  readonly #responses = counters(
+    'dns_responses_total',
+    'Answers.',
+    'server',
+    'zone',
+    'view',
+    'rcode',
+    'plugin',
+  );
+  readonly #dropped = counters(
+    'coxswain_dropped_total',
+    'Packets that were not answered.',
+    'reason',
+  );
+  readonly #cacheHits = counters(
+    'cache_hits_total',
+    'Answers from the cache.',
+    'server',
+    'type',
+    'zones',
+    'view',
+  );
   readonly #cacheMisses = counters(
     'cache_misses_total',
     'Questions that the cache has no answer to.',
@@ -76,12 +107,21 @@ export class DnsMetrics {
     'zones',
     'view',
   );
-  readonly #cacheRequests = counters('cache_requests_total', 'Questions to the cache.', 'server', 'zones', 'view');
+  readonly #cacheRequests = counters(
+    'cache_requests_total',
+    'Questions to the cache.',
+    'server',
+    'zones',
+    'view',
+  );
   readonly #rejects = counters(
     'forward_max_concurrent_rejects_total',
     'Questions refused because too many were in flight.',
   );
-  readonly #broken = counters('forward_healthcheck_broken_total', 'Questions asked while no server was healthy.');
+  readonly #broken = counters(
+    'forward_healthcheck_broken_total',
+    'Questions asked while no server was healthy.',
+  );
   readonly #upstreamDuration = histograms(
     'proxy_request_duration_seconds',
     'Time that an upstream server took.',
@@ -97,11 +137,16 @@ export class DnsMetrics {
     'to',
   );
   readonly #panics = counters('panics_total', 'Errors while a query was handled.');
-  readonly #reloadFailures = counters('reload_failed_total', 'Configurations that could not be used.');
+  readonly #reloadFailures = counters(
+    'reload_failed_total',
+    'Configurations that could not be used.',
+  );
   /** The instruments of the last combination of labels: nearly every query has the same. */
   readonly #requestCounters = new Map<number, Counter>();
   readonly #responseCounters = new Map<string, Counter>();
-  readonly #sizes: Readonly<Record<Protocol, { readonly request: Histogram; readonly response: Histogram }>>;
+  readonly #sizes: Readonly<
+    Record<Protocol, { readonly request: Histogram; readonly response: Histogram }>
+  >;
   readonly #durations: Histogram;
   #gauges: () => Gauges = () => ({ cache: { success: 0, denial: 0 } });
 
@@ -205,10 +250,18 @@ export class DnsMetrics {
       this.#cacheMisses,
       this.#cacheRequests,
     ];
-    const others = [this.#rejects, this.#broken, this.#upstreamFailures, this.#panics, this.#reloadFailures];
+    const others = [
+      this.#rejects,
+      this.#broken,
+      this.#upstreamFailures,
+      this.#panics,
+      this.#reloadFailures,
+    ];
     return [
       ...[...families, ...others].map(counterText),
-      ...[this.#requestSize, this.#responseSize, this.#duration, this.#upstreamDuration].map(histogramText),
+      ...[this.#requestSize, this.#responseSize, this.#duration, this.#upstreamDuration].map(
+        histogramText,
+      ),
       gaugeText(entries, samples),
     ].join('');
   }

@@ -6,15 +6,28 @@ import type { DnsServer } from './serving/dns-server.ts';
 import { rcodeName } from './wire/types.ts';
 
 /** Throws TypeError for a name or type that no question can have. */
-export async function resolveWith(server: DnsServer, name: string, type: DnsRecordType): Promise<Resolved> {
+export async function resolveWith(
+  server: DnsServer,
+  name: string,
+  type: DnsRecordType,
+): Promise<Resolved> {
   let query: Buffer;
   try {
-    query = encode({ type: 'query', id: 1, flags: 0x0100, questions: [{ name, type: type satisfies RecordType }] });
+    query = encode({
+      type: 'query',
+      id: 1,
+      flags: 0x0100,
+      questions: [{ name, type: type satisfies RecordType }],
+    });
   } catch (err) {
-    throw new TypeError(`${JSON.stringify(name)} ${type} is no question: ${(err as Error).message}`, { cause: err });
+    throw new TypeError(
+      `${JSON.stringify(name)} ${type} is no question: ${(err as Error).message}`,
+      { cause: err },
+    );
   }
   const message = await server.ask(query);
-  if (message === undefined) throw new TypeError(`${JSON.stringify(name)} is no name that can be asked for`);
+  if (message === undefined)
+    throw new TypeError(`${JSON.stringify(name)} is no name that can be asked for`);
   const { answers = [], additionals = [] } = decode(message);
   return {
     rcode: rcodeName(message.readUInt16BE(2) & 0xf),

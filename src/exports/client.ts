@@ -27,7 +27,13 @@ export type { WaitCondition, WaitForOptions } from '#client/wait-for.ts';
 export type * from '#client/client.ts';
 export type * from '#client/transport.ts';
 
-export { objectKey, SharedInformer, SharedInformerFactory, splitKey, Store } from '#client/informers/index.ts';
+export {
+  objectKey,
+  SharedInformer,
+  SharedInformerFactory,
+  splitKey,
+  Store,
+} from '#client/informers/index.ts';
 export type {
   EventHandler,
   HandlerRegistration,
@@ -47,9 +53,19 @@ export {
   runWorkers,
   WorkQueue,
 } from '#client/workqueue/index.ts';
-export type { RateLimiter, Reconcile, ReconcileResult, RunWorkersOptions } from '#client/workqueue/index.ts';
+export type {
+  RateLimiter,
+  Reconcile,
+  ReconcileResult,
+  RunWorkersOptions,
+} from '#client/workqueue/index.ts';
 export { EventRecorder } from '#client/events/index.ts';
-export type { EventRecorderConfig, EventSubject, EventType, Recorder } from '#client/events/index.ts';
+export type {
+  EventRecorderConfig,
+  EventSubject,
+  EventType,
+  Recorder,
+} from '#client/events/index.ts';
 export { LeaderElector } from '#client/leader-election.ts';
 export type { LeaderElectorConfig } from '#client/leader-election.ts';
 

@@ -32,7 +32,13 @@ test.each([
 
 test('the order of precedence', () => {
   const hostnames = ['', '*.example', 'b.example', '*.a.example', 'a.b.example'];
-  expect(hostnames.toSorted(compareHostnames)).toEqual(['a.b.example', 'b.example', '*.a.example', '*.example', '']);
+  expect(hostnames.toSorted(compareHostnames)).toEqual([
+    'a.b.example',
+    'b.example',
+    '*.a.example',
+    '*.example',
+    '',
+  ]);
 });
 
 test.each([

@@ -41,7 +41,9 @@ function rank(hostname: string): number {
  * is malformed.
  */
 export function hostOf(authority: string): string | undefined {
-  const match = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.~!$&'()*+,;=%-]*)(?::(\d{0,5}))?$/.exec(authority);
+  const match = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.~!$&'()*+,;=%-]*)(?::(\d{0,5}))?$/.exec(
+    authority,
+  );
   if (match === null) return undefined;
   const host = (match[1] ?? '').toLowerCase();
   return host.endsWith('.') ? host.slice(0, -1) : host;

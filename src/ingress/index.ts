@@ -1,6 +1,9 @@
 // Ingress and the Gateway API.
 
-export { IngressController, type IngressControllerConfig } from './controller/ingress-controller.ts';
+export {
+  IngressController,
+  type IngressControllerConfig,
+} from './controller/ingress-controller.ts';
 export type { Facts } from './decide/objects.ts';
 export { IngressMetrics } from './proxy/metrics.ts';
 export { NodeProxy, type Proxy, type ProxyConfig } from './proxy/proxy.ts';

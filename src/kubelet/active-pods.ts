@@ -29,7 +29,8 @@ export class ActivePods {
   #isActive(pod: Pod): boolean {
     const uid = podUid(pod);
     return (
-      this.#workers.couldHaveRunningContainers(uid) ?? !isTerminal(this.#statuses.get(uid)?.phase ?? pod.status.phase)
+      this.#workers.couldHaveRunningContainers(uid) ??
+      !isTerminal(this.#statuses.get(uid)?.phase ?? pod.status.phase)
     );
   }
 }

@@ -5,7 +5,13 @@ import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { Node, Pod, PodSpec } from './types.ts';
 
 const node: Node = {
-  metadata: { name: 'node', uid: 'n', resourceVersion: '1', creationTimestamp: '', labels: { zone: 'a', size: '4' } },
+  metadata: {
+    name: 'node',
+    uid: 'n',
+    resourceVersion: '1',
+    creationTimestamp: '',
+    labels: { zone: 'a', size: '4' },
+  },
   spec: { taints: [{ key: 'gone', value: 'yes', effect: 'NoExecute' }] },
   status: {
     daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
@@ -39,7 +45,9 @@ function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | un
     pods: Infinity,
     requested: new Map(Object.keys(allocatable).map((resource) => [resource, Infinity])),
   };
-  expect(admitPod({ pod, active: () => active, activeAtMost: unbound, allocatable, node })).toEqual(rejection);
+  expect(admitPod({ pod, active: () => active, activeAtMost: unbound, allocatable, node })).toEqual(
+    rejection,
+  );
   return rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`;
 }
 
@@ -103,7 +111,10 @@ describe('resources', () => {
     ],
     [
       'an init container may ask for more',
-      { ...asking({ cpu: '1' }), initContainers: [makeContainer('init', { resources: { requests: { cpu: '3' } } })] },
+      {
+        ...asking({ cpu: '1' }),
+        initContainers: [makeContainer('init', { resources: { requests: { cpu: '3' } } })],
+      },
       [],
       "OutOfcpu: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000",
     ],
@@ -123,7 +134,11 @@ describe('the node', () => {
     ['DoesNotExist', affinity('zone', 'DoesNotExist'), mismatch],
     ['Gt', affinity('size', 'Gt', ['3']), undefined],
     ['Lt', affinity('size', 'Lt', ['4']), mismatch],
-    ['a taint that is not tolerated', { tolerations: [] }, 'TaintToleration: Predicate TaintToleration failed'],
+    [
+      'a taint that is not tolerated',
+      { tolerations: [] },
+      'TaintToleration: Predicate TaintToleration failed',
+    ],
     [
       'a foreign operating system',
       { os: { name: 'windows' } },
@@ -136,7 +151,11 @@ describe('the node', () => {
 
 test('two pods cannot have one port of the host', () => {
   const on = (hostIP: string, hostPort: number) => ({
-    containers: [makeContainer('main', { ports: [{ containerPort: 80, hostPort, hostIP, protocol: 'TCP' as const }] })],
+    containers: [
+      makeContainer('main', {
+        ports: [{ containerPort: 80, hostPort, hostIP, protocol: 'TCP' as const }],
+      }),
+    ],
   });
   const active = [makePod({ spec: on('10.0.0.1', 8080) })];
   expect(judge(on('', 8080), active)).toBe('NodePorts: Predicate NodePorts failed');
@@ -144,19 +163,26 @@ test('two pods cannot have one port of the host', () => {
   expect(judge(on('', 8081), active)).toBeUndefined();
 });
 
-describe.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('the label %s, which no node has', (key) => {
-  const mismatch = 'NodeAffinity: Predicate NodeAffinity failed';
-  test.each([
-    ['Exists', mismatch],
-    ['DoesNotExist', undefined],
-    ['In', mismatch],
-    ['NotIn', undefined],
-    ['Gt', mismatch],
-    ['Lt', mismatch],
-  ] as const)('%s', (operator, expected) => {
-    expect(judge(affinity(key, operator, operator.endsWith('t') && operator.length === 2 ? ['1'] : ['x']))).toBe(
-      expected,
-    );
-    expect(judge({ nodeSelector: JSON.parse(`{"${key}":"x"}`) as Record<string, string> })).toBe(mismatch);
-  });
-});
+describe.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+  'the label %s, which no node has',
+  (key) => {
+    const mismatch = 'NodeAffinity: Predicate NodeAffinity failed';
+    test.each([
+      ['Exists', mismatch],
+      ['DoesNotExist', undefined],
+      ['In', mismatch],
+      ['NotIn', undefined],
+      ['Gt', mismatch],
+      ['Lt', mismatch],
+    ] as const)('%s', (operator, expected) => {
+      expect(
+        judge(
+          affinity(key, operator, operator.endsWith('t') && operator.length === 2 ? ['1'] : ['x']),
+        ),
+      ).toBe(expected);
+      expect(judge({ nodeSelector: JSON.parse(`{"${key}":"x"}`) as Record<string, string> })).toBe(
+        mismatch,
+      );
+    });
+  },
+);

@@ -27,18 +27,38 @@ export interface Rejection {
 
 /** Undefined: it may run. */
 export function admitPod(input: AdmissionInput): Rejection | undefined {
-  return checkOS(input.pod) ?? checkResources(input) ?? checkNode(input) ?? checkPorts(input) ?? checkTaints(input);
+  return (
+    checkOS(input.pod) ??
+    checkResources(input) ??
+    checkNode(input) ??
+    checkPorts(input) ??
+    checkTaints(input)
+  );
 }
 
 function checkOS(pod: Pod): Rejection | undefined {
   const os = pod.spec.os?.name;
   if (os === undefined || os === 'linux') return undefined;
-  return { reason: 'PodOSNotSupported', message: 'Failed to admit pod as the OS field does not match node OS' };
+  return {
+    reason: 'PodOSNotSupported',
+    message: 'Failed to admit pod as the OS field does not match node OS',
+  };
 }
 
-function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInput): Rejection | undefined {
+function checkResources({
+  pod,
+  active,
+  activeAtMost,
+  allocatable,
+}: AdmissionInput): Rejection | undefined {
   const capacity = amounts(allocatable);
-  const lacking = (reason: string, resource: string, requested: number, used: number, total: number): Rejection => ({
+  const lacking = (
+    reason: string,
+    resource: string,
+    requested: number,
+    used: number,
+    total: number,
+  ): Rejection => ({
     reason,
     message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`,
   });
@@ -51,20 +71,23 @@ function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInp
   if (fits(wanted, activeAtMost.requested, capacity)) return undefined;
   const used = new Map<string, number>();
   for (const other of active())
-    for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
+    for (const [resource, amount] of podRequests(other))
+      used.set(resource, (used.get(resource) ?? 0) + amount);
   for (const [resource, amount] of wanted) {
     // Another component may have added it to the Node: the scheduler has counted it.
     if (isExtended(resource) && !capacity.has(resource)) continue;
     const total = capacity.get(resource) ?? 0;
     const taken = used.get(resource) ?? 0;
-    if (amount > 0 && amount > total - taken) return lacking(`OutOf${resource}`, resource, amount, taken, total);
+    if (amount > 0 && amount > total - taken)
+      return lacking(`OutOf${resource}`, resource, amount, taken, total);
   }
   return undefined;
 }
 
 function fits(wanted: Amounts, used: Amounts, capacity: Amounts): boolean {
   for (const [resource, amount] of wanted)
-    if (amount > 0 && amount > (capacity.get(resource) ?? 0) - (used.get(resource) ?? 0)) return false;
+    if (amount > 0 && amount > (capacity.get(resource) ?? 0) - (used.get(resource) ?? 0))
+      return false;
   return true;
 }
 
@@ -84,7 +107,9 @@ function checkNode({ pod, node }: AdmissionInput): Rejection | undefined {
 }
 
 export function selectsNode(selector: Immutable<v1.NodeSelector>, { metadata }: Node): boolean {
-  return (selector.nodeSelectorTerms ?? []).some((term) => termMatches(term, metadata.labels ?? {}, metadata.name));
+  return (selector.nodeSelectorTerms ?? []).some((term) =>
+    termMatches(term, metadata.labels ?? {}, metadata.name),
+  );
 }
 
 /** A term without any requirement matches nothing. */
@@ -100,7 +125,8 @@ function termMatches(
     expressions.every((requirement) => requirementMatches(requirement, labels)) &&
     fields.every(
       (requirement) =>
-        requirement.key === 'metadata.name' && requirementMatches(requirement, { 'metadata.name': name }),
+        requirement.key === 'metadata.name' &&
+        requirementMatches(requirement, { 'metadata.name': name }),
     )
   );
 }
@@ -174,7 +200,8 @@ function checkTaints({ pod, node }: AdmissionInput): Rejection | undefined {
   if (pod.metadata.annotations?.['kubernetes.io/config.source'] === 'file') return undefined;
   const untolerated = (node?.spec.taints ?? []).filter(
     (taint) =>
-      taint.effect === 'NoExecute' && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+      taint.effect === 'NoExecute' &&
+      !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
   );
   return untolerated.length === 0
     ? undefined

@@ -5,7 +5,13 @@
 
 import { semanticEqual } from '#machinery/deep.ts';
 import { amounts, podRequests } from './pod/resources.ts';
-import { podUid, type Container, type Pod, type ResourceList, type ResourceRequirements } from './types.ts';
+import {
+  podUid,
+  type Container,
+  type Pod,
+  type ResourceList,
+  type ResourceRequirements,
+} from './types.ts';
 
 /** Why a resize has to wait: Infeasible: this node can never do it; Deferred: it may, when others go. */
 export interface PendingResize {
@@ -46,7 +52,8 @@ export class Allocations {
     const given = this.#given.get(uid);
     let pending: PendingResize | undefined;
     if (before !== pod) pending = this.#obstacle(pod);
-    if (pending === undefined && (given === undefined || before !== pod)) this.#given.set(uid, whatIs(pod));
+    if (pending === undefined && (given === undefined || before !== pod))
+      this.#given.set(uid, whatIs(pod));
     else if (given === undefined) this.#given.set(uid, whatIs(before));
     if (pending === undefined) this.#pending.delete(uid);
     else this.#pending.set(uid, pending);
@@ -68,7 +75,9 @@ export class Allocations {
     const whole = given.whole ?? spec.resources;
     const same =
       containers.every((container, index) => container === spec.containers[index]) &&
-      (initContainers ?? []).every((container, index) => container === spec.initContainers?.[index]) &&
+      (initContainers ?? []).every(
+        (container, index) => container === spec.initContainers?.[index],
+      ) &&
       semanticEqual(whole, spec.resources);
     if (same) return pod;
     return {
@@ -115,7 +124,10 @@ export class Allocations {
     const others = this.#config.active().filter((other) => podUid(other) !== podUid(pod));
     for (const resource of more) {
       const [requested, total] = [wanted.get(resource) ?? 0, capacity.get(resource) ?? 0];
-      const used = others.reduce((sum, other) => sum + (podRequests(this.current(other)).get(resource) ?? 0), 0);
+      const used = others.reduce(
+        (sum, other) => sum + (podRequests(this.current(other)).get(resource) ?? 0),
+        0,
+      );
       if (requested <= total - used) continue;
       const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`;
       return { reason: 'Deferred', message };
@@ -126,13 +138,19 @@ export class Allocations {
 
 function whatIs({ spec }: Pod): Given {
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
-  return { containers: new Map(all.map(({ name, resources }) => [name, resources])), whole: spec.resources };
+  return {
+    containers: new Map(all.map(({ name, resources }) => [name, resources])),
+    whole: spec.resources,
+  };
 }
 
 /** Returns the allocated resources of running containers, from the status. */
 function reported({ status }: Pod): Given {
   const containers = new Map<string, ResourceRequirements>();
-  for (const container of [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])]) {
+  for (const container of [
+    ...(status.containerStatuses ?? []),
+    ...(status.initContainerStatuses ?? []),
+  ]) {
     const { name, state, resources, allocatedResources } = container;
     if (state.running === undefined || resources === undefined) continue;
     const { requests: _, ...rest } = resources;

@@ -12,7 +12,9 @@ test('the bound is never below what the pods have, is exact while none has chang
     gone: fc.boolean(),
   });
   const pod = (milli: number) =>
-    makePod({ spec: { containers: [makeContainer('c', { resources: { requests: { cpu: `${milli}m` } } })] } });
+    makePod({
+      spec: { containers: [makeContainer('c', { resources: { requests: { cpu: `${milli}m` } } })] },
+    });
   fc.assert(
     fc.property(fc.array(version, { maxLength: 20 }), (versions) => {
       const desired = new DesiredPods();
@@ -30,7 +32,10 @@ test('the bound is never below what the pods have, is exact while none has chang
         expect(desired.size).toBe(most.size);
         const sum = [...most.values()].reduce((a, b) => a + b, 0);
         expect(desired.requestedAtMost.get('cpu') ?? 0).toBe(sum);
-        const now = [...desired.values()].reduce((all, each) => all + (podRequests(each).get('cpu') ?? 0), 0);
+        const now = [...desired.values()].reduce(
+          (all, each) => all + (podRequests(each).get('cpu') ?? 0),
+          0,
+        );
         expect(now).toBeLessThanOrEqual(sum);
       }
     }),

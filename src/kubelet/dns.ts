@@ -38,7 +38,8 @@ export function parseResolvConf(text: string): ResolvConf {
       .split(/\s+/);
     if (keyword === 'nameserver' && values[0] !== undefined) servers.push(values[0]);
     // The last of its kind counts.
-    else if (keyword === 'search') searches = values.map((value) => (value === '.' ? value : value.replace(/\.$/, '')));
+    else if (keyword === 'search')
+      searches = values.map((value) => (value === '.' ? value : value.replace(/\.$/, '')));
     else if (keyword === 'options') options = values;
   }
   return { servers, searches, options };
@@ -55,7 +56,11 @@ export function podDns(pod: Pod, settings: DnsSettings, events: PodEvents): DnsC
       name === undefined ? [] : [value === undefined || value === '' ? name : `${name}:${value}`],
     ),
   );
-  return { servers: limitServers(pod, servers, events), searches: limitSearches(pod, searches, events), options };
+  return {
+    servers: limitServers(pod, servers, events),
+    searches: limitSearches(pod, searches, events),
+    options,
+  };
 }
 
 function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvConf {
@@ -63,7 +68,8 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   const policy = pod.spec.dnsPolicy ?? 'ClusterFirst';
   if (policy === 'None') return { servers: [], searches: [], options: [] };
   const wantsCluster =
-    policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && pod.spec.hostNetwork !== true);
+    policy === 'ClusterFirstWithHostNet' ||
+    (policy === 'ClusterFirst' && pod.spec.hostNetwork !== true);
   if (!wantsCluster) return node;
   if (settings.clusterDNS === undefined) return node;
   if (settings.clusterDNS.length === 0) {
@@ -75,7 +81,8 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
     return node;
   }
   const domain = settings.clusterDomain;
-  const clusterSearches = domain === '' ? [] : [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain];
+  const clusterSearches =
+    domain === '' ? [] : [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain];
   // Names with fewer than five dots are tried inside the cluster first.
   return {
     servers: settings.clusterDNS,
@@ -102,7 +109,11 @@ function limitServers(pod: Pod, servers: readonly string[], events: PodEvents): 
   return kept;
 }
 
-function limitSearches(pod: Pod, searches: readonly string[], events: PodEvents): readonly string[] {
+function limitSearches(
+  pod: Pod,
+  searches: readonly string[],
+  events: PodEvents,
+): readonly string[] {
   const kept: string[] = [];
   let length = 0;
   for (const search of searches.slice(0, MAX_SEARCH_PATHS)) {

@@ -4,7 +4,12 @@ import type { Container, ObjectReference, Pod } from './types.ts';
 
 /** Where events go: never blocks, never throws. */
 export interface EventSink {
-  event(regarding: ObjectReference, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  event(
+    regarding: ObjectReference,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void;
 }
 
 export type EventReason =
@@ -65,7 +70,13 @@ export class PodEvents {
     this.#sink.event(podReference(pod), 'Warning', reason, message);
   }
 
-  container(pod: Pod, container: Container, type: 'Normal' | 'Warning', reason: EventReason, message: string): void {
+  container(
+    pod: Pod,
+    container: Container,
+    type: 'Normal' | 'Warning',
+    reason: EventReason,
+    message: string,
+  ): void {
     this.#sink.event(containerReference(pod, container), type, reason, message);
   }
 }
@@ -87,7 +98,8 @@ function containerReference(pod: Pod, container: Container): ObjectReference {
 }
 
 function containerList(pod: Pod, container: Container): string {
-  const named = (candidate: { readonly name: string }): boolean => candidate.name === container.name;
+  const named = (candidate: { readonly name: string }): boolean =>
+    candidate.name === container.name;
   if ((pod.spec.initContainers ?? []).some(named)) return 'spec.initContainers';
   if ((pod.spec.ephemeralContainers ?? []).some(named)) return 'spec.ephemeralContainers';
   return 'spec.containers';

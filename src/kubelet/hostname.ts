@@ -24,7 +24,8 @@ export function podHostname(
     pod.spec.subdomain === undefined || clusterDomain === ''
       ? ''
       : `${hostname}.${pod.spec.subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}`;
-  if (pod.spec.setHostnameAsFQDN !== true || fqdn === '') return { hostname, fqdn, effective: hostname };
+  if (pod.spec.setHostnameAsFQDN !== true || fqdn === '')
+    return { hostname, fqdn, effective: hostname };
   if (fqdn.length > 64) {
     throw new Error(
       `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long (64 characters is the max, ${fqdn.length} characters requested)`,
@@ -34,7 +35,9 @@ export function podHostname(
 }
 
 function shorten(name: string): string {
-  return name.length <= MAX_HOSTNAME_LENGTH ? name : name.slice(0, MAX_HOSTNAME_LENGTH).replace(/[-.]+$/, '');
+  return name.length <= MAX_HOSTNAME_LENGTH
+    ? name
+    : name.slice(0, MAX_HOSTNAME_LENGTH).replace(/[-.]+$/, '');
 }
 
 /** The text of the pod's /etc/hosts. `nodeHosts`: the node's own, for pods in its network. */
@@ -58,7 +61,9 @@ export function hostsFile(
       'fe00::2\tip6-allrouters',
     );
     for (const ip of podIPs)
-      lines.push(name.fqdn === '' ? `${ip}\t${name.hostname}` : `${ip}\t${name.fqdn}\t${name.hostname}`);
+      lines.push(
+        name.fqdn === '' ? `${ip}\t${name.hostname}` : `${ip}\t${name.fqdn}\t${name.hostname}`,
+      );
   }
   const aliases = pod.spec.hostAliases ?? [];
   if (aliases.length > 0) {

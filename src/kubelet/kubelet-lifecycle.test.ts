@@ -54,10 +54,16 @@ describe('hooks and order', () => {
       },
       { annotations: { 'simulation.coxswain.dev/exec-exit-code': '1' } },
     );
-    await harness.waitForPod('web', (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1);
+    await harness.waitForPod(
+      'web',
+      (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1,
+    );
     await harness.clock.advance('1s');
     expect(await harness.eventsOf('web')).toEqual(
-      expect.arrayContaining(['FailedPostStartHook: PostStartHook failed', 'Killing: FailedPostStartHook']),
+      expect.arrayContaining([
+        'FailedPostStartHook: PostStartHook failed',
+        'Killing: FailedPostStartHook',
+      ]),
     );
   });
 
@@ -73,7 +79,10 @@ describe('hooks and order', () => {
     });
     await harness.waitForPod('web', isRunning);
     const begin = harness.clock.now();
-    const started = await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.started === true);
+    const started = await harness.waitForPod(
+      'web',
+      (pod) => pod.status.containerStatuses?.[0]?.started === true,
+    );
     expect(harness.clock.now() - begin).toBeGreaterThanOrEqual(4900);
     expect(started.status.containerStatuses?.[0]?.ready).toBe(false);
     await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.ready === true);
@@ -83,7 +92,10 @@ describe('hooks and order', () => {
   test('a sidecar starts before the containers and stops after them', async () => {
     await harness.createPod(
       'web',
-      { initContainers: [{ ...main, name: 'proxy', restartPolicy: 'Always' }], terminationGracePeriodSeconds: 60 },
+      {
+        initContainers: [{ ...main, name: 'proxy', restartPolicy: 'Always' }],
+        terminationGracePeriodSeconds: 60,
+      },
       { annotations: { 'simulation.coxswain.dev/stop-duration.main': '10s' } },
     );
     const running = await harness.waitForPod('web', isRunning);
@@ -96,7 +108,9 @@ describe('hooks and order', () => {
     await harness.clock.advance('5s');
     const states = async (): Promise<Readonly<Record<string, string>>> => {
       const list = await harness.runtime.runtime.listContainers();
-      return Object.fromEntries(list.map((container) => [container.metadata?.name ?? '', container.state]));
+      return Object.fromEntries(
+        list.map((container) => [container.metadata?.name ?? '', container.state]),
+      );
     };
     expect(await states()).toEqual({ main: 'CONTAINER_RUNNING', proxy: 'CONTAINER_RUNNING' });
     await harness.waitForGone('web');
@@ -128,7 +142,9 @@ describe('hooks and order', () => {
     expect(pod.status.containerStatuses?.[0]?.image).toContain('busybox:1.37');
     expect(pod.status.observedGeneration).toBe(2);
     await harness.clock.advance('1s');
-    expect(await harness.eventsOf('web')).toContain('Killing: Container main definition changed, will be restarted');
+    expect(await harness.eventsOf('web')).toContain(
+      'Killing: Container main definition changed, will be restarted',
+    );
   });
 
   test('a sandbox that is gone is made anew, and its containers with it', async () => {
@@ -136,7 +152,10 @@ describe('hooks and order', () => {
     const before = await harness.waitForPod('web', isRunning);
     const [sandbox] = await harness.runtime.runtime.listPodSandbox();
     await harness.runtime.runtime.stopPodSandbox(sandbox?.id ?? '');
-    const after = await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.restartCount === 1);
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => pod.status.containerStatuses?.[0]?.restartCount === 1,
+    );
     expect(after.status.podIP).not.toBe(before.status.podIP);
     await harness.clock.advance('1s');
     expect(await harness.eventsOf('web')).toContain(
@@ -166,7 +185,11 @@ describe('hooks and order', () => {
       { status: { podIP: '6.6.6.6', containerStatuses: null } },
       { subresource: 'status' },
     );
-    const pod = await harness.waitForPod('web', (candidate) => candidate.status.podIP !== '6.6.6.6', '5s');
+    const pod = await harness.waitForPod(
+      'web',
+      (candidate) => candidate.status.podIP !== '6.6.6.6',
+      '5s',
+    );
     expect(pod.status.containerStatuses).toHaveLength(1);
   });
 
@@ -176,7 +199,9 @@ describe('hooks and order', () => {
     runtime.status = () => Promise.reject(new Error('connection refused'));
     const { nodes } = await import('#api/groups/core/v1/index.ts');
     const ready = async () =>
-      (await harness.client.resource(nodes).get('node-1')).status.conditions?.find(({ type }) => type === 'Ready');
+      (await harness.client.resource(nodes).get('node-1')).status.conditions?.find(
+        ({ type }) => type === 'Ready',
+      );
     await harness.clock.advance('15s');
     expect(await ready()).toMatchObject({
       status: 'False',
@@ -219,7 +244,8 @@ describe('files', () => {
     }
     throw new Error('it did not come to be');
   };
-  const phaseOf = async (name: string): Promise<string | undefined> => (await harness.findPod(name))?.status.phase;
+  const phaseOf = async (name: string): Promise<string | undefined> =>
+    (await harness.findPod(name))?.status.phase;
 
   test('volumes follow their config map, and go with the pod', async () => {
     await start();
@@ -231,9 +257,16 @@ describe('files', () => {
       volumes: [{ name: 'colors', configMap: { name: 'colors' } }],
     });
     await eventually(async () => (await phaseOf('web')) === 'Running');
-    const file = join(root, 'kubelet/pods', pod.metadata.uid, 'volumes/kubernetes.io~configmap/colors/sky');
+    const file = join(
+      root,
+      'kubelet/pods',
+      pod.metadata.uid,
+      'volumes/kubernetes.io~configmap/colors/sky',
+    );
     expect(await readFile(file, 'utf8')).toBe('blue');
-    expect(await readFile(join(root, 'kubelet/pods', pod.metadata.uid, 'etc-hosts'), 'utf8')).toContain('\tweb\n');
+    expect(
+      await readFile(join(root, 'kubelet/pods', pod.metadata.uid, 'etc-hosts'), 'utf8'),
+    ).toContain('\tweb\n');
     await maps.patch('colors', 'application/merge-patch+json', { data: { sky: 'grey' } });
     await eventually(async () => (await readFile(file, 'utf8')) === 'grey');
     await harness.deletePod('web');
@@ -262,7 +295,9 @@ describe('files', () => {
   });
 
   test('directories of pods that nobody wants are removed at start', async () => {
-    await mkdir(join(root, 'kubelet/pods/lost/volumes/kubernetes.io~empty-dir/data'), { recursive: true });
+    await mkdir(join(root, 'kubelet/pods/lost/volumes/kubernetes.io~empty-dir/data'), {
+      recursive: true,
+    });
     await mkdir(join(root, 'logs/default_lost_lost'), { recursive: true });
     await start();
     expect(await readdir(join(root, 'kubelet/pods'))).toEqual([]);
@@ -279,9 +314,13 @@ describe('files', () => {
     const mirror = await harness.getPod('fixed-node-1');
     expect(mirror.metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file' });
     expect(mirror.spec.nodeName).toBe('node-1');
-    expect(mirror.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: 'node-1', controller: true }]);
+    expect(mirror.metadata.ownerReferences).toMatchObject([
+      { kind: 'Node', name: 'node-1', controller: true },
+    ]);
     const uids = async (): Promise<readonly string[]> =>
-      (await harness.runtime.runtime.listPodSandbox()).map((sandbox) => sandbox.metadata?.uid ?? '');
+      (await harness.runtime.runtime.listPodSandbox()).map(
+        (sandbox) => sandbox.metadata?.uid ?? '',
+      );
     const before = await uids();
     expect(before).toHaveLength(1);
     await writeFile(join(root, 'manifests/fixed.yaml'), manifest('busybox:1.37'));
@@ -291,7 +330,10 @@ describe('files', () => {
     await harness.deletePod('fixed-node-1', 0);
     await eventually(async () => (await phaseOf('fixed-node-1')) === 'Running');
     await rm(join(root, 'manifests/fixed.yaml'));
-    await eventually(async () => (await uids()).length === 0 && (await harness.findPod('fixed-node-1')) === undefined);
+    await eventually(
+      async () =>
+        (await uids()).length === 0 && (await harness.findPod('fixed-node-1')) === undefined,
+    );
   });
 
   test('a root directory that cannot be used is an error at start', async () => {
@@ -300,6 +342,8 @@ describe('files', () => {
     // Nothing to stop but the harness' own parts: started anew where it can be.
     await rm(join(root, 'kubelet'));
     await start();
-    expect(apierrors.isNotFound(await harness.getPod('nobody').catch((err: unknown) => err))).toBe(true);
+    expect(apierrors.isNotFound(await harness.getPod('nobody').catch((err: unknown) => err))).toBe(
+      true,
+    );
   });
 });

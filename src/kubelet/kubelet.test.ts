@@ -14,17 +14,27 @@ afterEach(async () => {
 
 const isRunning = (pod: Pod): boolean => pod.status.phase === 'Running';
 const isReady = (pod: Pod): boolean =>
-  pod.status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+  pod.status.conditions?.some(
+    (condition) => condition.type === 'Ready' && condition.status === 'True',
+  ) === true;
 
 describe('node', () => {
   test('is registered ready, with its labels, addresses and capacity', async () => {
     const node = await harness.client.resource(nodes).get(NODE_NAME);
-    expect(node.metadata.labels).toMatchObject({ 'kubernetes.io/hostname': NODE_NAME, 'kubernetes.io/os': 'linux' });
+    expect(node.metadata.labels).toMatchObject({
+      'kubernetes.io/hostname': NODE_NAME,
+      'kubernetes.io/os': 'linux',
+    });
     expect(node.status.addresses).toEqual([
       { type: 'InternalIP', address: '192.168.0.5' },
       { type: 'Hostname', address: NODE_NAME },
     ]);
-    expect(node.status.capacity).toEqual({ cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' });
+    expect(node.status.capacity).toEqual({
+      cpu: '4',
+      memory: '8Gi',
+      pods: '110',
+      'ephemeral-storage': '100Gi',
+    });
     expect(node.status.allocatable?.['memory']).toBe('8092Mi');
     const conditions = node.status.conditions?.map(({ type, status, reason, message }) => [
       type,
@@ -33,7 +43,12 @@ describe('node', () => {
       message,
     ]);
     expect(conditions).toEqual([
-      ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+      [
+        'MemoryPressure',
+        'False',
+        'KubeletHasSufficientMemory',
+        'kubelet has sufficient memory available',
+      ],
       ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
       ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
       ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
@@ -85,7 +100,9 @@ describe('pods', () => {
     expect(pod.status.podIP).toMatch(/^10\./);
     expect(pod.status.podIPs).toEqual([{ ip: pod.status.podIP }]);
     expect(pod.status.startTime).toBeDefined();
-    expect(pod.status.conditions?.map(({ type, status }) => `${type}=${status}`).toSorted()).toEqual([
+    expect(
+      pod.status.conditions?.map(({ type, status }) => `${type}=${status}`).toSorted(),
+    ).toEqual([
       'ContainersReady=True',
       'Initialized=True',
       'PodReadyToStartContainers=True',
@@ -158,7 +175,10 @@ describe('pods', () => {
     expect(status?.lastState.terminated).toMatchObject({ exitCode: 3, reason: 'Error' });
     expect(waiting.status.phase).toBe('Running');
     const begin = harness.clock.now();
-    await harness.waitForPod('crash', (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) === 4);
+    await harness.waitForPod(
+      'crash',
+      (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) === 4,
+    );
     // 10 s, 20 s, 40 s: less what went by before the first was seen.
     expect(harness.clock.now() - begin).toBeGreaterThan(65_000);
     expect(harness.clock.now() - begin).toBeLessThan(75_000);
@@ -173,19 +193,29 @@ describe('pods', () => {
     await harness.createPod('good', { restartPolicy: 'Never', containers: container(0) });
     await harness.createPod('bad', { restartPolicy: 'Never', containers: container(7) });
     const good = await harness.waitForPod('good', (pod) => pod.status.phase === 'Succeeded');
-    expect(good.status.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+    expect(good.status.containerStatuses?.[0]?.state.terminated).toMatchObject({
+      exitCode: 0,
+      reason: 'Completed',
+    });
     expect(good.status.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
       status: 'False',
       reason: 'PodCompleted',
     });
     const bad = await harness.waitForPod('bad', (pod) => pod.status.phase === 'Failed');
-    expect(bad.status.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 7, reason: 'Error' });
+    expect(bad.status.containerStatuses?.[0]?.state.terminated).toMatchObject({
+      exitCode: 7,
+      reason: 'Error',
+    });
     await harness.deletePod('bad');
     await harness.waitForGone('bad', '10s');
   });
 
   test('init containers run one after the other before the others', async () => {
-    const init = (name: string) => ({ name, image: 'busybox:1.36', command: ['sh', '-c', 'sleep 2'] });
+    const init = (name: string) => ({
+      name,
+      image: 'busybox:1.36',
+      command: ['sh', '-c', 'sleep 2'],
+    });
     await harness.createPod('staged', { initContainers: [init('one'), init('two')] });
     const first = await harness.waitForPod(
       'staged',
@@ -198,12 +228,14 @@ describe('pods', () => {
       reason: 'ContainersNotInitialized',
       message: 'containers with incomplete status: [one two]',
     });
-    await harness.waitForPod('staged', (pod) => pod.status.initContainerStatuses?.[1]?.state.running !== undefined);
+    await harness.waitForPod(
+      'staged',
+      (pod) => pod.status.initContainerStatuses?.[1]?.state.running !== undefined,
+    );
     const running = await harness.waitForPod('staged', isRunning);
-    expect(running.status.initContainerStatuses?.map((status) => status.state.terminated?.reason)).toEqual([
-      'Completed',
-      'Completed',
-    ]);
+    expect(
+      running.status.initContainerStatuses?.map((status) => status.state.terminated?.reason),
+    ).toEqual(['Completed', 'Completed']);
   });
 
   test('a missing config map holds the container until it is made', async () => {
@@ -219,9 +251,12 @@ describe('pods', () => {
     });
     const waiting = await harness.waitForPod(
       'needy',
-      (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'CreateContainerConfigError',
+      (pod) =>
+        pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'CreateContainerConfigError',
     );
-    expect(waiting.status.containerStatuses?.[0]?.state.waiting?.message).toBe('configmap "colors" not found');
+    expect(waiting.status.containerStatuses?.[0]?.state.waiting?.message).toBe(
+      'configmap "colors" not found',
+    );
     await harness.client
       .resource(configMaps)
       .create({ metadata: { name: 'colors', namespace: 'default' }, data: { sky: 'blue' } });
@@ -229,7 +264,11 @@ describe('pods', () => {
   });
 
   test('an image that cannot be pulled is backed off from', async () => {
-    await harness.createPod('lost', {}, { annotations: { 'simulation.coxswain.dev/image-pull-error': 'not found' } });
+    await harness.createPod(
+      'lost',
+      {},
+      { annotations: { 'simulation.coxswain.dev/image-pull-error': 'not found' } },
+    );
     const failed = await harness.waitForPod(
       'lost',
       (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ErrImagePull',
@@ -245,12 +284,20 @@ describe('pods', () => {
   test('an image that is a volume is pulled first; without it the container waits', async () => {
     const volumes = (reference: string): object => ({
       volumes: [{ name: 'pages', image: { reference, pullPolicy: 'Always' } }],
-      containers: [{ name: 'main', image: 'busybox:1.36', volumeMounts: [{ name: 'pages', mountPath: '/pages' }] }],
+      containers: [
+        {
+          name: 'main',
+          image: 'busybox:1.36',
+          volumeMounts: [{ name: 'pages', mountPath: '/pages' }],
+        },
+      ],
     });
     await harness.createPod('reader', volumes('registry.example/pages:1'));
     await harness.waitForPod('reader', isRunning, '1s');
     const messages = (await harness.client.resource(events).namespace('default').list()).items
-      .filter(({ involvedObject: { name, fieldPath } }) => name === 'reader' && fieldPath === undefined)
+      .filter(
+        ({ involvedObject: { name, fieldPath } }) => name === 'reader' && fieldPath === undefined,
+      )
       .map(({ reason, message }) => `${reason}: ${message}`);
     expect(messages).toContain('Pulling: Pulling image "registry.example/pages:1"');
 
@@ -268,7 +315,11 @@ describe('pods', () => {
     await harness.createPod('huge', {
       containers: [{ name: 'main', image: 'busybox:1.36', resources: { requests: { cpu: '5' } } }],
     });
-    const pod = await harness.waitForPod('huge', (candidate) => candidate.status.phase === 'Failed', '5s');
+    const pod = await harness.waitForPod(
+      'huge',
+      (candidate) => candidate.status.phase === 'Failed',
+      '5s',
+    );
     expect(pod.status.reason).toBe('OutOfcpu');
     expect(pod.status.message).toBe(
       "Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000",
@@ -278,9 +329,16 @@ describe('pods', () => {
   });
 
   test('a pod that was active for too long is ended', async () => {
-    await harness.createPod('late', { activeDeadlineSeconds: 20, terminationGracePeriodSeconds: 1 });
+    await harness.createPod('late', {
+      activeDeadlineSeconds: 20,
+      terminationGracePeriodSeconds: 1,
+    });
     await harness.waitForPod('late', isRunning);
-    const pod = await harness.waitForPod('late', (candidate) => candidate.status.phase === 'Failed', '40s');
+    const pod = await harness.waitForPod(
+      'late',
+      (candidate) => candidate.status.phase === 'Failed',
+      '40s',
+    );
     expect(pod.status).toMatchObject({
       reason: 'DeadlineExceeded',
       message: 'Pod was active on the node longer than the specified deadline',
@@ -303,7 +361,11 @@ describe('pods', () => {
       },
       { annotations: { 'simulation.coxswain.dev/exec-exit-code': '1' } },
     );
-    await harness.waitForPod('sick', (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1, '30s');
+    await harness.waitForPod(
+      'sick',
+      (pod) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1,
+      '30s',
+    );
     await harness.clock.advance('1s');
     expect(await harness.eventsOf('sick')).toEqual(
       expect.arrayContaining([
@@ -349,7 +411,10 @@ describe('restart of the kubelet', () => {
     const id = before.status.containerStatuses?.[0]?.containerID?.split('://')[1] ?? '';
     await harness.runtime.runtime.stopContainer(id, 0);
     await harness.restartKubelet();
-    const after = await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.restartCount === 1);
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => pod.status.containerStatuses?.[0]?.restartCount === 1,
+    );
     expect(after.status.containerStatuses?.[0]?.lastState.terminated?.containerID).toBe(
       before.status.containerStatuses?.[0]?.containerID,
     );

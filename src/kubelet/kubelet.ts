@@ -33,7 +33,8 @@ export class Kubelet {
     this.#logger = config.logger.with({ component: 'kubelet', node: config.nodeName });
     this.#metrics = new KubeletMetrics(config.clock);
     // The runtime of a simulated node is in memory: it always answers.
-    const runtime = config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
+    const runtime =
+      config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
     this.#runtime = instrumentRuntime(runtime, this.#metrics);
     this.#recorder = new EventRecorder({
       client: config.client,
@@ -83,14 +84,21 @@ export class Kubelet {
     await server.listen();
     informers.start(signal);
     // Static pods do not wait for the API; the others need to know the node and the services.
-    await Promise.all([reporter.register(signal), informers.waitForCacheSync(signal), staticPods?.load()]);
+    await Promise.all([
+      reporter.register(signal),
+      informers.waitForCacheSync(signal),
+      staticPods?.load(),
+    ]);
     watchApiPods(parts.podInformer, pods, staticPods, parts.statuses);
     pods.sourcesAreReady();
     await housekeeping.removeOrphans();
     this.#background.push(reporter.run(signal));
     if (staticPods !== undefined) this.#background.push(staticPods.run(signal));
     housekeeping.schedule(signal);
-    this.#logger.info('kubelet started', { runtime: settings.runtimeVersion, rootDir: settings.rootDir });
+    this.#logger.info('kubelet started', {
+      runtime: settings.runtimeVersion,
+      rootDir: settings.rootDir,
+    });
   }
 
   /** Stops the kubelet; containers go on running. Idempotent. */

@@ -47,12 +47,18 @@ export class MirrorPods {
   /** Returns the mirror of a static pod, and makes it if it is missing. Rejects as the API does. */
   async get(pod: Pod): Promise<Pod> {
     const known = this.#mirrors.get(fullName(pod));
-    if (known !== undefined && known.metadata.annotations?.[MIRROR_ANNOTATION] === podUid(pod)) return known;
+    if (known !== undefined && known.metadata.annotations?.[MIRROR_ANNOTATION] === podUid(pod))
+      return known;
     const resource = this.#config.client.resource(pods).namespace(pod.metadata.namespace ?? '');
     // The mirror of a manifest before this one.
     if (known !== undefined) await this.delete(known);
     const { name, namespace, labels, annotations } = pod.metadata;
-    const node = { apiVersion: 'v1', kind: 'Node', name: this.#config.nodeName, uid: await this.#config.nodeUid() };
+    const node = {
+      apiVersion: 'v1',
+      kind: 'Node',
+      name: this.#config.nodeName,
+      uid: await this.#config.nodeUid(),
+    };
     try {
       const made = await resource.create({
         metadata: {
@@ -83,9 +89,13 @@ export class MirrorPods {
       await this.#config.client
         .resource(pods)
         .namespace(mirror.metadata.namespace ?? '')
-        .delete(mirror.metadata.name, { gracePeriodSeconds: 0, preconditions: { uid: podUid(mirror) } });
+        .delete(mirror.metadata.name, {
+          gracePeriodSeconds: 0,
+          preconditions: { uid: podUid(mirror) },
+        });
     } catch (err) {
-      if (!apierrors.isNotFound(err)) this.#config.logger.warn('mirror pod not deleted', { pod: fullName(pod), err });
+      if (!apierrors.isNotFound(err))
+        this.#config.logger.warn('mirror pod not deleted', { pod: fullName(pod), err });
     }
   }
 }

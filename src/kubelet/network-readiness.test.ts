@@ -37,7 +37,9 @@ const containersOf = async (): Promise<string[]> =>
 test('no container is made before the addresses of the sandbox are ready', async () => {
   const network = new FakeReadiness();
   t = await startHarness({ networkReadiness: network });
-  await t.createPod('a', { initContainers: [{ name: 'init', image: 'busybox:1.36', command: ['true'] }] });
+  await t.createPod('a', {
+    initContainers: [{ name: 'init', image: 'busybox:1.36', command: ['true'] }],
+  });
   await t.clock.runUntil(() => network.announced.length > 0, '1m');
   const [sandbox] = await t.runtime.runtime.listPodSandbox({});
   const { status } = await t.runtime.runtime.podSandboxStatus(sandbox?.id ?? '');

@@ -11,7 +11,9 @@ interface Watched {
   stopped: boolean;
 }
 
-const object: ConfigMap = { metadata: { name: 'conf', uid: 'u', resourceVersion: '1', creationTimestamp: '' } };
+const object: ConfigMap = {
+  metadata: { name: 'conf', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+};
 const using = (uid: string, name = 'conf') =>
   makePod({
     metadata: { uid },
@@ -38,7 +40,12 @@ beforeEach(() => {
           resolve();
         };
       });
-      const entry: Watched = { key: `${kind}/${namespace}/${name}`, onChange, sync, stopped: false };
+      const entry: Watched = {
+        key: `${kind}/${namespace}/${name}`,
+        onChange,
+        sync,
+        stopped: false,
+      };
       watched.push(entry);
       return { synced, current: () => current, stop: () => void (entry.stopped = true) };
     },
@@ -86,9 +93,9 @@ test('nobody waits for ever for an API that does not answer', async () => {
 test('who gives up is let go at once', async () => {
   tracker.register(using('a'));
   const abort = new AbortController();
-  const found = expect(untilAbortedObjects(tracker, abort.signal).configMap('default', 'conf')).rejects.toThrow(
-    'enough',
-  );
+  const found = expect(
+    untilAbortedObjects(tracker, abort.signal).configMap('default', 'conf'),
+  ).rejects.toThrow('enough');
   abort.abort(new Error('enough'));
   await found;
 });
@@ -103,12 +110,17 @@ test('a pod refers to what its env, volumes and pull secrets name', () => {
         }),
       ],
       initContainers: [
-        makeContainer('init', { env: [{ name: 'Y', valueFrom: { secretKeyRef: { name: 's2', key: 'k' } } }] }),
+        makeContainer('init', {
+          env: [{ name: 'Y', valueFrom: { secretKeyRef: { name: 's2', key: 'k' } } }],
+        }),
       ],
       volumes: [
         { name: 'a', configMap: { name: 'c2' } },
         { name: 'b', secret: { secretName: 's3' } },
-        { name: 'c', projected: { sources: [{ configMap: { name: 'c3' } }, { secret: { name: 's4' } }] } },
+        {
+          name: 'c',
+          projected: { sources: [{ configMap: { name: 'c3' } }, { secret: { name: 's4' } }] },
+        },
       ],
       imagePullSecrets: [{ name: 's5' }],
     },

@@ -113,7 +113,10 @@ export class ObjectTracker implements ObjectSource {
     if (tracked === undefined) {
       const [kind, namespace, name] = key.split('/') as [ObjectKind, string, string];
       const users = new Set<string>();
-      tracked = { watch: this.#config.watch(kind, namespace, name, () => this.#config.onChange([...users])), users };
+      tracked = {
+        watch: this.#config.watch(kind, namespace, name, () => this.#config.onChange([...users])),
+        users,
+      };
       // Waiting callers get the failure. There may be none.
       tracked.watch.synced.catch(() => undefined);
       this.#tracked.set(key, tracked);

@@ -135,11 +135,19 @@ export async function makeParts(base: Base): Promise<Parts> {
     lastRelist: () => pleg.lastRelist,
   });
   const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
-  const downward = (): DownwardContext => ({ podIPs: [], hostIPs: node.hostIPs, nodeAllocatable: node.allocatable });
+  const downward = (): DownwardContext => ({
+    podIPs: [],
+    hostIPs: node.hostIPs,
+    nodeAllocatable: node.allocatable,
+  });
   const informers = new SharedInformerFactory({ ...common, client });
-  const podInformer = informers.informerFor(pods, { fieldSelector: `spec.nodeName=${config.nodeName}` });
+  const podInformer = informers.informerFor(pods, {
+    fieldSelector: `spec.nodeName=${config.nodeName}`,
+  });
   const serviceVariables = makeServiceVariables(informers);
-  const nodeInformer = informers.informerFor(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
+  const nodeInformer = informers.informerFor(nodes, {
+    fieldSelector: `metadata.name=${config.nodeName}`,
+  });
   const nodeObject = (): Node | undefined => nodeInformer.lister.get('', config.nodeName);
 
   // The workers, and what wakes them.
@@ -160,7 +168,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     hostFiles,
     localVolumesDir,
     claims: {
-      claim: (namespace, name) => client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+      claim: (namespace, name) =>
+        client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
       volume: (name) => client.resource(persistentVolumes).get(name, { signal }),
     },
     isReachable: ({ spec }) => {
@@ -172,7 +181,13 @@ export async function makeParts(base: Base): Promise<Parts> {
   const objects = new ObjectTracker({
     clock,
     watch: (kind, namespace, name, onChange) =>
-      watchObject({ ...common, client }, kind === 'secret' ? secrets : configMaps, namespace, name, onChange),
+      watchObject(
+        { ...common, client },
+        kind === 'secret' ? secrets : configMaps,
+        namespace,
+        name,
+        onChange,
+      ),
     onChange: (uids) => {
       for (const uid of uids) {
         volumes.markStale(uid);
@@ -196,7 +211,8 @@ export async function makeParts(base: Base): Promise<Parts> {
           logger,
           nodeName: config.nodeName,
           nodeUid: async () =>
-            (nodeObject() ?? (await client.resource(nodes).get(config.nodeName, { signal }))).metadata.uid,
+            (nodeObject() ?? (await client.resource(nodes).get(config.nodeName, { signal })))
+              .metadata.uid,
         });
   const statuses = new StatusManager({
     clock,
@@ -208,7 +224,10 @@ export async function makeParts(base: Base): Promise<Parts> {
     writer: new ApiPodWriter(client, mirrors),
   });
   const active = new ActivePods(desired, workers, statuses);
-  const allocations = new Allocations({ allocatable: () => node.allocatable, active: () => active.list() });
+  const allocations = new Allocations({
+    allocatable: () => node.allocatable,
+    active: () => active.list(),
+  });
   const tokens = new TokenManager(client, clock);
 
   // Actions on the runtime.
@@ -236,7 +255,8 @@ export async function makeParts(base: Base): Promise<Parts> {
     hostFiles,
     memoryCapacity,
     metrics,
-    runtimeHandler: async (name) => (await client.resource(runtimeClasses).get(name, { signal })).handler,
+    runtimeHandler: async (name) =>
+      (await client.resource(runtimeClasses).get(name, { signal })).handler,
     onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
     networkReadiness: config.networkReadiness,
     restartBackoffMs: config.restartBackoffMs ?? 10_000,
@@ -317,7 +337,17 @@ export async function makeParts(base: Base): Promise<Parts> {
         });
 
   // The server of the node.
-  const server = makeServer({ base, settings, node, memoryCapacity, desired, pleg, statuses, probes, volumes });
+  const server = makeServer({
+    base,
+    settings,
+    node,
+    memoryCapacity,
+    desired,
+    pleg,
+    statuses,
+    probes,
+    volumes,
+  });
   const reporter = new NodeReporter({
     ...common,
     client,
@@ -332,12 +362,21 @@ export async function makeParts(base: Base): Promise<Parts> {
       [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
     },
     unschedulable: config.unschedulable ?? false,
-    facts: () => node.current(config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port)),
+    facts: () =>
+      node.current(
+        config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : server.port),
+      ),
     checkMs: config.nodeCheckMs ?? 10_000,
     reportMs: config.nodeReportMs ?? 300_000,
     leaseDurationSeconds: 40,
   });
-  const podCidr = new PodCidrUpdater({ runtime, clock, logger, signal, onUpdate: () => reporter.nudge() });
+  const podCidr = new PodCidrUpdater({
+    runtime,
+    clock,
+    logger,
+    signal,
+    onUpdate: () => reporter.nudge(),
+  });
   const onNode = ({ spec }: Node): void => podCidr.nodeSeen(spec);
   nodeInformer.addEventHandler({ onAdd: onNode, onUpdate: (_, seen) => onNode(seen) });
   return {
@@ -371,9 +410,16 @@ interface Settings {
   readonly runtimeVersion: string;
 }
 
-async function readSettings(config: KubeletConfig, { runtime }: Runtime, signal: AbortSignal): Promise<Settings> {
+async function readSettings(
+  config: KubeletConfig,
+  { runtime }: Runtime,
+  signal: AbortSignal,
+): Promise<Settings> {
   const hostFiles = config.hostFiles ?? true;
-  const { runtimeName, runtimeVersion } = await runtime.version({ signal, timeoutMs: RUNTIME_DEADLINE_MS });
+  const { runtimeName, runtimeVersion } = await runtime.version({
+    signal,
+    timeoutMs: RUNTIME_DEADLINE_MS,
+  });
   const rootDir = await prepareRoot(config.rootDir ?? '/var/lib/kubelet', hostFiles);
   return {
     hostFiles,
@@ -385,7 +431,9 @@ async function readSettings(config: KubeletConfig, { runtime }: Runtime, signal:
     dns: {
       clusterDNS: config.clusterDNS,
       clusterDomain: config.clusterDomain ?? 'cluster.local',
-      node: parseResolvConf(hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : ''),
+      node: parseResolvConf(
+        hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : '',
+      ),
     },
     runtimeName,
     runtimeVersion: `${runtimeName}://${runtimeVersion}`,
@@ -455,7 +503,8 @@ function makeServer(parts: ServerParts): KubeletServer {
     pods: () => [...desired.values()].map(withStatus),
     runtimeStatus,
     removeLocalVolume: async (name) => {
-      if (volumes.usesPath(join(localVolumesDir, name))) throw new LocalVolumeError(`volume ${name} is in use`);
+      if (volumes.usesPath(join(localVolumesDir, name)))
+        throw new LocalVolumeError(`volume ${name} is in use`);
       if (hostFiles) await removeLocalVolume(name, localVolumesDir, mounter);
     },
     startedAt: clock.now(),
@@ -466,10 +515,15 @@ function makeServer(parts: ServerParts): KubeletServer {
   });
 }
 
-function makeGauges({ nodeName, clock }: KubeletConfig, desired: DesiredPods, pleg: Pleg): KubeletGauges {
+function makeGauges(
+  { nodeName, clock }: KubeletConfig,
+  desired: DesiredPods,
+  pleg: Pleg,
+): KubeletGauges {
   return {
     nodeName,
-    runningPods: () => [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
+    runningPods: () =>
+      [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
     containers: () => countContainers(pleg.pods()),
     desiredPods: () => {
       const all = [...desired.values()];

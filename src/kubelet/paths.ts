@@ -19,7 +19,13 @@ export function containerDir(rootDir: string, uid: string, container: string): s
   return join(podDir(rootDir, uid), 'containers', container);
 }
 
-export function subpathDir(rootDir: string, uid: string, volume: string, container: string, index: number): string {
+export function subpathDir(
+  rootDir: string,
+  uid: string,
+  volume: string,
+  container: string,
+  index: number,
+): string {
   return join(podDir(rootDir, uid), 'volume-subpaths', volume, container, String(index));
 }
 

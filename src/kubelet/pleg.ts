@@ -4,7 +4,12 @@
 // Where it has none, everything is listed once a second: two calls, whatever the number of pods. Either way only a pod whose
 // containers or sandboxes have changed is looked at in full, and only then is `onChange` called.
 
-import type { Container as CriContainer, ContainerEvent, PodSandbox, RuntimeService } from '#cri/index.ts';
+import type {
+  Container as CriContainer,
+  ContainerEvent,
+  PodSandbox,
+  RuntimeService,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from './runtime/labels.ts';
@@ -16,7 +21,12 @@ import {
   type RuntimePodStatus,
   type SandboxRecord,
 } from './pod/pod-status.ts';
-import { readContainer, readSandbox, toContainerState, type TerminationMessageReader } from './runtime/read-status.ts';
+import {
+  readContainer,
+  readSandbox,
+  toContainerState,
+  type TerminationMessageReader,
+} from './runtime/read-status.ts';
 
 export interface PlegConfig {
   readonly runtime: RuntimeService;
@@ -103,7 +113,8 @@ export class Pleg {
     const held = this.#held.get(uid);
     this.#held.delete(uid);
     if (held === undefined) return;
-    if (held.changed || held.events.some((event) => !this.#isKnown(uid, event))) void this.#look(uid);
+    if (held.changed || held.events.some((event) => !this.#isKnown(uid, event)))
+      void this.#look(uid);
   }
 
   forget(uid: string): void {
@@ -118,9 +129,13 @@ export class Pleg {
     const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);
     let evented = events !== undefined;
     const following =
-      events === undefined ? undefined : this.#followEvents(events, signal, (works) => (evented = works));
+      events === undefined
+        ? undefined
+        : this.#followEvents(events, signal, (works) => (evented = works));
     while (!signal.aborted) {
-      const interval = evented ? (this.#config.eventedRelistMs ?? 300_000) : (this.#config.relistMs ?? 1000);
+      const interval = evented
+        ? (this.#config.eventedRelistMs ?? 300_000)
+        : (this.#config.relistMs ?? 1000);
       try {
         await clock.sleep(interval, signal);
         await this.relist(signal);
@@ -142,7 +157,8 @@ export class Pleg {
     const listed = groupByPod(sandboxes, containers);
     const changed: string[] = [];
     for (const [uid, pod] of listed) {
-      if (fingerprintOf(pod.sandboxes, pod.containers) !== this.#statuses.get(uid)?.fingerprint) changed.push(uid);
+      if (fingerprintOf(pod.sandboxes, pod.containers) !== this.#statuses.get(uid)?.fingerprint)
+        changed.push(uid);
     }
     for (const uid of this.#statuses.keys()) if (!listed.has(uid)) changed.push(uid);
     this.#lastRelist = clock.monotonic();
@@ -258,7 +274,13 @@ export class Pleg {
       Promise.all(sandboxList.map((sandbox) => this.#readSandbox(sandbox, before))),
       Promise.all(containerList.map((container) => this.#readContainer(container, before))),
     ]);
-    const status = assemble(uid, sandboxList, containerList, sandboxes.filter(isThere), containers.filter(isThere));
+    const status = assemble(
+      uid,
+      sandboxList,
+      containerList,
+      sandboxes.filter(isThere),
+      containers.filter(isThere),
+    );
     if (before !== undefined) this.#drop(before);
     if (status.fingerprint === '') this.#statuses.delete(uid);
     else {
@@ -269,11 +291,19 @@ export class Pleg {
   }
 
   /** A sandbox that is as it was needs no further call: its addresses do not change. */
-  async #readSandbox(listed: PodSandbox, before: RuntimePodStatus | undefined): Promise<SandboxRecord | undefined> {
+  async #readSandbox(
+    listed: PodSandbox,
+    before: RuntimePodStatus | undefined,
+  ): Promise<SandboxRecord | undefined> {
     const ready = listed.state === 'SANDBOX_READY';
-    const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id) ?? this.#fresh.get(listed.id);
+    const known =
+      before?.sandboxes.find((sandbox) => sandbox.id === listed.id) ?? this.#fresh.get(listed.id);
     this.#fresh.delete(listed.id);
-    if (known !== undefined && known.ready === ready && (known.ips.length > 0 || known.hostNetwork || !ready))
+    if (
+      known !== undefined &&
+      known.ready === ready &&
+      (known.ips.length > 0 || known.hostNetwork || !ready)
+    )
       return known;
     return await readSandbox(this.#config.runtime, listed);
   }
@@ -304,21 +334,33 @@ function assemble(
   containers: readonly ContainerRecord[],
 ): RuntimePodStatus {
   const labels = sandboxList[0]?.labels ?? containerList[0]?.labels ?? {};
-  const empty = emptyPodStatus(uid, labels[POD_NAME_LABEL] ?? '', labels[POD_NAMESPACE_LABEL] ?? '');
+  const empty = emptyPodStatus(
+    uid,
+    labels[POD_NAME_LABEL] ?? '',
+    labels[POD_NAMESPACE_LABEL] ?? '',
+  );
   return {
     ...empty,
     sandboxes: sandboxes.toSorted((a, b) => b.createdAt - a.createdAt || b.attempt - a.attempt),
-    containers: containers.toSorted((a, b) => b.createdAt - a.createdAt || b.restartCount - a.restartCount),
+    containers: containers.toSorted(
+      (a, b) => b.createdAt - a.createdAt || b.restartCount - a.restartCount,
+    ),
     fingerprint: fingerprintOf(sandboxes, containers),
   };
 }
 
 interface Listed {
   readonly sandboxes: { readonly id: string; readonly ready: boolean }[];
-  readonly containers: { readonly id: string; readonly state: ReturnType<typeof toContainerState> }[];
+  readonly containers: {
+    readonly id: string;
+    readonly state: ReturnType<typeof toContainerState>;
+  }[];
 }
 
-function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): Map<string, Listed> {
+function groupByPod(
+  sandboxes: readonly PodSandbox[],
+  containers: readonly CriContainer[],
+): Map<string, Listed> {
   const pods = new Map<string, Listed>();
   const podOf = (labels: Readonly<Record<string, string>>): Listed | undefined => {
     const uid = labels[POD_UID_LABEL] ?? '';
@@ -332,10 +374,16 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
     return pod;
   };
   for (const sandbox of sandboxes) {
-    podOf(sandbox.labels)?.sandboxes.push({ id: sandbox.id, ready: sandbox.state === 'SANDBOX_READY' });
+    podOf(sandbox.labels)?.sandboxes.push({
+      id: sandbox.id,
+      ready: sandbox.state === 'SANDBOX_READY',
+    });
   }
   for (const container of containers) {
-    podOf(container.labels)?.containers.push({ id: container.id, state: toContainerState(container.state) });
+    podOf(container.labels)?.containers.push({
+      id: container.id,
+      state: toContainerState(container.state),
+    });
   }
   return pods;
 }

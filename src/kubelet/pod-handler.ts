@@ -21,7 +21,14 @@ import { isStaticPod } from './static-pods.ts';
 import { isTerminal } from './status/phase.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import type { TokenManager } from './tokens.ts';
-import { describePod, podUid, type Node, type Pod, type PodStatus, type ResourceList } from './types.ts';
+import {
+  describePod,
+  podUid,
+  type Node,
+  type Pod,
+  type PodStatus,
+  type ResourceList,
+} from './types.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
 export interface PodHandlerConfig {
@@ -62,7 +69,8 @@ export class PodHandler {
   podAdded(pod: Pod): void {
     const { workers, allocations } = this.#config;
     const uid = podUid(pod);
-    const admitted = workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
+    const admitted =
+      workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
     this.#config.desired.set(uid, pod, allocations.current(pod));
     if (!admitted) return;
     workers.update({ type: 'create', pod });
@@ -97,8 +105,19 @@ export class PodHandler {
 
   /** Reports whether the node has room for the pod; rejects it otherwise. Must be called before the pod is one of the desired pods. */
   #admit(pod: Pod): boolean {
-    const { allocatable, node, desired, active, statuses, pleg, allocations, metrics, logger, events, clock } =
-      this.#config;
+    const {
+      allocatable,
+      node,
+      desired,
+      active,
+      statuses,
+      pleg,
+      allocations,
+      metrics,
+      logger,
+      events,
+      clock,
+    } = this.#config;
     // The pod runs already: it was admitted before the kubelet restarted.
     if (pleg.get(podUid(pod)) !== undefined) return true;
     const rejection = admitPod({
@@ -113,7 +132,9 @@ export class PodHandler {
     logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
     events.warning(pod, rejection.reason, rejection.message);
     const status: PodStatus = {
-      ...(pod.metadata.generation !== undefined ? { observedGeneration: pod.metadata.generation } : {}),
+      ...(pod.metadata.generation !== undefined
+        ? { observedGeneration: pod.metadata.generation }
+        : {}),
       phase: 'Failed',
       reason: rejection.reason,
       message: `Pod was rejected: ${rejection.message}`,
@@ -127,7 +148,9 @@ export class PodHandler {
 
   /** Reports whether the pod was rejected at admission, and so never got a worker. */
   #isRejected(pod: Pod, hasWorker: boolean): boolean {
-    return !hasWorker && isTerminal(this.#config.statuses.get(podUid(pod))?.phase ?? pod.status.phase);
+    return (
+      !hasWorker && isTerminal(this.#config.statuses.get(podUid(pod))?.phase ?? pod.status.phase)
+    );
   }
 
   /** Called when the sandboxes or containers of a pod have changed. */
@@ -189,9 +212,13 @@ function concernsWorker(before: Pod, after: Pod): boolean {
   const b = after.metadata;
   // The generation grows with every change of the spec, and when deletion is asked for.
   if (a.generation === undefined || a.generation !== b.generation) return true;
-  if (a.deletionTimestamp !== b.deletionTimestamp || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds)
+  if (
+    a.deletionTimestamp !== b.deletionTimestamp ||
+    a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds
+  )
     return true;
-  if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations)) return true;
+  if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations))
+    return true;
   // Readiness gates are conditions that other clients write. Another client may also have set a terminal phase.
   if ((after.spec.readinessGates ?? []).length > 0) return true;
   return isTerminal(after.status.phase) && !isTerminal(before.status.phase);

@@ -3,7 +3,12 @@ import { parseResolvConf, podDns, type DnsSettings } from './dns.ts';
 import { PodEvents } from './events.ts';
 import { hostsFile, podHostname } from './hostname.ts';
 import { containerResources, oomScoreAdjustment } from './pod/resources.ts';
-import { containerSecurityContext, namespaceOptions, sysctls, verifyRunAsNonRoot } from './runtime/security-context.ts';
+import {
+  containerSecurityContext,
+  namespaceOptions,
+  sysctls,
+  verifyRunAsNonRoot,
+} from './runtime/security-context.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { PodSpec } from './types.ts';
 
@@ -19,7 +24,9 @@ describe('DNS', () => {
   };
   function dns(spec: Partial<PodSpec>, changes: Partial<DnsSettings> = {}) {
     const told: string[] = [];
-    const events = new PodEvents({ event: (_regarding, _type, reason, message) => told.push(`${reason}: ${message}`) });
+    const events = new PodEvents({
+      event: (_regarding, _type, reason, message) => told.push(`${reason}: ${message}`),
+    });
     return { config: podDns(makePod({ spec }), { ...settings, ...changes }, events), told };
   }
   const cluster = {
@@ -27,12 +34,20 @@ describe('DNS', () => {
     searches: ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example'],
     options: ['ndots:5'],
   };
-  const node = { servers: ['1.1.1.1', '8.8.8.8'], searches: ['corp.example'], options: ['timeout:2'] };
+  const node = {
+    servers: ['1.1.1.1', '8.8.8.8'],
+    searches: ['corp.example'],
+    options: ['timeout:2'],
+  };
 
   test.each<[string, Partial<PodSpec>, typeof node]>([
     ['of the cluster', { dnsPolicy: 'ClusterFirst' }, cluster],
     ['of the node in its network', { dnsPolicy: 'ClusterFirst', hostNetwork: true }, node],
-    ['of the cluster in the network of the node', { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true }, cluster],
+    [
+      'of the cluster in the network of the node',
+      { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true },
+      cluster,
+    ],
     ['of the node', { dnsPolicy: 'Default' }, node],
     [
       'none but its own',
@@ -41,8 +56,17 @@ describe('DNS', () => {
     ],
     [
       'its own beside the others',
-      { dnsConfig: { searches: ['extra.example'], options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }] } },
-      { ...cluster, searches: [...cluster.searches, 'extra.example'], options: ['ndots:2', 'edns0'] },
+      {
+        dnsConfig: {
+          searches: ['extra.example'],
+          options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+        },
+      },
+      {
+        ...cluster,
+        searches: [...cluster.searches, 'extra.example'],
+        options: ['ndots:2', 'edns0'],
+      },
     ],
   ])('%s', (_name, spec, expected) => {
     expect(dns(spec).config).toEqual(expected);
@@ -58,7 +82,10 @@ describe('DNS', () => {
   });
 
   test('is cut to what resolvers take', () => {
-    const { config, told } = dns({ dnsPolicy: 'None', dnsConfig: { nameservers: ['1', '2', '3', '4'] } });
+    const { config, told } = dns({
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: ['1', '2', '3', '4'] },
+    });
     expect(config.servers).toEqual(['1', '2', '3']);
     expect(told).toEqual([
       'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1 2 3',
@@ -85,13 +112,15 @@ describe('the host name', () => {
     expect(named({ hostname: 'db', subdomain: 'sub', setHostnameAsFQDN: true }).effective).toBe(
       'db.sub.default.svc.cluster.local',
     );
-    expect(() => named({ hostname: 'x'.repeat(50), subdomain: 'sub', setHostnameAsFQDN: true })).toThrow(
-      'is too long (64 characters is the max',
-    );
+    expect(() =>
+      named({ hostname: 'x'.repeat(50), subdomain: 'sub', setHostnameAsFQDN: true }),
+    ).toThrow('is too long (64 characters is the max');
   });
 
   test('is in /etc/hosts, with the aliases', () => {
-    const pod = makePod({ spec: { subdomain: 'sub', hostAliases: [{ ip: '1.2.3.4', hostnames: ['a', 'b'] }] } });
+    const pod = makePod({
+      spec: { subdomain: 'sub', hostAliases: [{ ip: '1.2.3.4', hostnames: ['a', 'b'] }] },
+    });
     const text = hostsFile(pod, podHostname(pod, 'cluster.local'), ['10.0.0.2'], undefined);
     expect(text).toContain('10.0.0.2\tweb.sub.default.svc.cluster.local\tweb\n');
     expect(text.endsWith('\n# Entries added by HostAliases.\n1.2.3.4\ta\tb\n')).toBe(true);
@@ -102,7 +131,10 @@ describe('the host name', () => {
 });
 
 describe('resources', () => {
-  const given = (resources: { requests?: Record<string, string>; limits?: Record<string, string> }) =>
+  const given = (resources: {
+    requests?: Record<string, string>;
+    limits?: Record<string, string>;
+  }) =>
     containerResources(
       makePod({ spec: { containers: [makeContainer('main', { resources })] } }),
       makeContainer('main', { resources }),
@@ -111,10 +143,19 @@ describe('resources', () => {
 
   test.each<[object, object]>([
     [{}, { cpuShares: 2, cpuPeriod: 100_000, oomScoreAdj: 1000, hugepageLimits: [] }],
-    [{ requests: { cpu: '500m' } }, { cpuShares: 512, cpuPeriod: 100_000, oomScoreAdj: 999, hugepageLimits: [] }],
+    [
+      { requests: { cpu: '500m' } },
+      { cpuShares: 512, cpuPeriod: 100_000, oomScoreAdj: 999, hugepageLimits: [] },
+    ],
     [
       { limits: { cpu: '2' } },
-      { cpuShares: 2048, cpuPeriod: 100_000, cpuQuota: 200_000, oomScoreAdj: 999, hugepageLimits: [] },
+      {
+        cpuShares: 2048,
+        cpuPeriod: 100_000,
+        cpuQuota: 200_000,
+        oomScoreAdj: 999,
+        hugepageLimits: [],
+      },
     ],
     [
       { limits: { cpu: '1m' } },
@@ -149,9 +190,13 @@ describe('resources', () => {
       spec: { containers: [makeContainer('main', { resources: { requests: { memory: '2Gi' } } })] },
     });
     expect(oomScoreAdjustment(pod, pod.spec.containers[0]!, 8 * GiB)).toBe(750);
-    expect(oomScoreAdjustment(makePod({ spec: { priority: 2_000_001_000 } }), makeContainer('main'), 8 * GiB)).toBe(
-      -997,
-    );
+    expect(
+      oomScoreAdjustment(
+        makePod({ spec: { priority: 2_000_001_000 } }),
+        makeContainer('main'),
+        8 * GiB,
+      ),
+    ).toBe(-997);
   });
 });
 
@@ -205,7 +250,10 @@ describe('security', () => {
     const own = containerSecurityContext(
       makePod(),
       makeContainer('main', {
-        securityContext: { procMount: 'Unmasked', seccompProfile: { type: 'Localhost', localhostProfile: 'p.json' } },
+        securityContext: {
+          procMount: 'Unmasked',
+          seccompProfile: { type: 'Localhost', localhostProfile: 'p.json' },
+        },
       }),
       '/seccomp',
     );
@@ -227,12 +275,23 @@ describe('security', () => {
         },
       },
     });
-    expect(sysctls(pod)).toEqual({ 'net.ipv4.conf.eth0/1.rp_filter': '1', 'kernel.shm_rmid_forced': '0' });
+    expect(sysctls(pod)).toEqual({
+      'net.ipv4.conf.eth0/1.rp_filter': '1',
+      'kernel.shm_rmid_forced': '0',
+    });
   });
 
   test.each([
-    [{ runAsNonRoot: true, runAsUser: 0 }, { uid: 5, username: '' }, "container's runAsUser breaks non-root policy"],
-    [{ runAsNonRoot: true }, { uid: 0, username: '' }, 'container has runAsNonRoot and image will run as root'],
+    [
+      { runAsNonRoot: true, runAsUser: 0 },
+      { uid: 5, username: '' },
+      "container's runAsUser breaks non-root policy",
+    ],
+    [
+      { runAsNonRoot: true },
+      { uid: 0, username: '' },
+      'container has runAsNonRoot and image will run as root',
+    ],
     [
       { runAsNonRoot: true },
       { uid: undefined, username: 'web' },
@@ -242,7 +301,11 @@ describe('security', () => {
     [{ runAsNonRoot: true }, { uid: 7, username: '' }, undefined],
     [{}, { uid: 0, username: '' }, undefined],
   ])('runAsNonRoot: %j, the image has %j', (securityContext, image, expected) => {
-    const problem = verifyRunAsNonRoot(makePod(), makeContainer('main', { securityContext }), image);
+    const problem = verifyRunAsNonRoot(
+      makePod(),
+      makeContainer('main', { securityContext }),
+      image,
+    );
     if (expected === undefined) expect(problem).toBeUndefined();
     else expect(problem?.startsWith(expected)).toBe(true);
   });

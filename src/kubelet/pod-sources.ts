@@ -22,8 +22,10 @@ export function watchApiPods(
     statuses.observe({ ...pod, metadata, status: mirror.status });
   };
   const added = (pod: Pod): void => (isMirrorPod(pod) ? mirrorSeen(pod) : handler.podAdded(pod));
-  const updated = (pod: Pod): void => (isMirrorPod(pod) ? mirrorSeen(pod) : handler.podUpdated(pod));
-  const deleted = (pod: Pod): void => (isMirrorPod(pod) ? staticPods?.mirrorDeleted(pod) : handler.podDeleted(pod));
+  const updated = (pod: Pod): void =>
+    isMirrorPod(pod) ? mirrorSeen(pod) : handler.podUpdated(pod);
+  const deleted = (pod: Pod): void =>
+    isMirrorPod(pod) ? staticPods?.mirrorDeleted(pod) : handler.podDeleted(pod);
   informer.addEventHandler({
     onAdd: added,
     onUpdate: (previous, pod) => {

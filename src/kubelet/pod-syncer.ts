@@ -72,7 +72,8 @@ export class KubeletPodSyncer implements PodSyncer {
     const { pleg, probes, allocations, clock, metrics } = this.#config;
     const { pod, pending } = allocations.allocate(wanted);
     const uid = podUid(pod);
-    if (first && metrics !== undefined && pleg.get(uid) === undefined) this.#starting.set(uid, metrics.timer());
+    if (first && metrics !== undefined && pleg.get(uid) === undefined)
+      this.#starting.set(uid, metrics.timer());
     pleg.hold(uid);
     try {
       const status = this.#observed(pod);
@@ -102,9 +103,17 @@ export class KubeletPodSyncer implements PodSyncer {
       const status = this.#observed(pod);
       probes.sync(pod, status, this.#previous(pod));
       probes.stopLivenessAndStartup(uid);
-      if (change !== undefined) this.#config.statuses.set(pod, change(this.#generate(pod, status, false)));
-      else this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
-      if (status.sandboxes.some((sandbox) => sandbox.ready) || runningContainers(status).length > 0) {
+      if (change !== undefined)
+        this.#config.statuses.set(pod, change(this.#generate(pod, status, false)));
+      else
+        this.#report(pod, status, {
+          ended: false,
+          deadlineExceeded: this.#deadline(pod)?.exceeded === true,
+        });
+      if (
+        status.sandboxes.some((sandbox) => sandbox.ready) ||
+        runningContainers(status).length > 0
+      ) {
         await killer.killPod(pod, status, gracePeriodSeconds, signal);
       }
       const stopped = await pleg.refresh(uid);
@@ -129,7 +138,8 @@ export class KubeletPodSyncer implements PodSyncer {
       // An orphan: no grace period is needed.
       await killer.killPod(pod, status, 1, signal);
       const running = runningContainers(await pleg.refresh(uid));
-      if (running.length > 0) throw new Error('detected running containers after a successful stop');
+      if (running.length > 0)
+        throw new Error('detected running containers after a successful stop');
     } finally {
       pleg.release(uid);
     }
@@ -154,9 +164,14 @@ export class KubeletPodSyncer implements PodSyncer {
    * Says how the pod is, and acts on it. A pod that has nothing yet is soon more than that: what can be said of it waits for a
    * moment, and is said only if the pod is not running by then.
    */
-  async #reportAndAct(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
+  async #reportAndAct(
+    pod: Pod,
+    status: RuntimePodStatus,
+    signal: AbortSignal,
+  ): Promise<SyncResult> {
     const neverReported =
-      this.#config.statuses.get(podUid(pod)) === undefined && pod.status.containerStatuses === undefined;
+      this.#config.statuses.get(podUid(pod)) === undefined &&
+      pod.status.containerStatuses === undefined;
     const isNew = status.fingerprint === '' && neverReported && !isTerminal(pod.status.phase);
     if (!isNew) {
       const reported = this.#report(pod, status, {
@@ -211,7 +226,9 @@ export class KubeletPodSyncer implements PodSyncer {
     return (
       actions.containersToKill.length > 0 ||
       (actions.killPod && status.sandboxes.some((sandbox) => sandbox.ready)) ||
-      actions.initContainersToStart.some((index) => startable(pod.spec.initContainers?.[index]?.name)) ||
+      actions.initContainersToStart.some((index) =>
+        startable(pod.spec.initContainers?.[index]?.name),
+      ) ||
       actions.containersToStart.some((index) => startable(pod.spec.containers[index]?.name))
     );
   }
@@ -237,7 +254,11 @@ export class KubeletPodSyncer implements PodSyncer {
       this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err });
       this.#volumeBackoff.next(uid, clock.now());
       const backoffMs = this.#volumeBackoff.get(uid);
-      return { retryAt: clock.now() + (err.unclaimed.length > 0 ? Math.min(backoffMs, CLAIM_RETRY_MS) : backoffMs) };
+      return {
+        retryAt:
+          clock.now() +
+          (err.unclaimed.length > 0 ? Math.min(backoffMs, CLAIM_RETRY_MS) : backoffMs),
+      };
     }
   }
 
@@ -249,11 +270,20 @@ export class KubeletPodSyncer implements PodSyncer {
     const missing: string[] = [];
     for (const { name = '' } of wanted) {
       try {
-        secrets.push(await untilAborted(this.#config.objects.secret(pod.metadata.namespace ?? '', name), signal));
+        secrets.push(
+          await untilAborted(
+            this.#config.objects.secret(pod.metadata.namespace ?? '', name),
+            signal,
+          ),
+        );
       } catch (err) {
         signal.throwIfAborted();
         missing.push(name);
-        this.#config.logger.debug('image pull secret not read', { pod: describePod(pod), secret: name, err });
+        this.#config.logger.debug('image pull secret not read', {
+          pod: describePod(pod),
+          secret: name,
+          err,
+        });
       }
     }
     if (missing.length > 0) {
@@ -269,7 +299,8 @@ export class KubeletPodSyncer implements PodSyncer {
   /** Returns the last observed status of the pod in the runtime: empty if it was never seen. */
   #observed(pod: Pod): RuntimePodStatus {
     return (
-      this.#config.pleg.get(podUid(pod)) ?? emptyPodStatus(podUid(pod), pod.metadata.name, pod.metadata.namespace ?? '')
+      this.#config.pleg.get(podUid(pod)) ??
+      emptyPodStatus(podUid(pod), pod.metadata.name, pod.metadata.namespace ?? '')
     );
   }
 
@@ -285,7 +316,10 @@ export class KubeletPodSyncer implements PodSyncer {
     return generatePodStatus({
       pod,
       actualResources: (record, container) => resizer.actual(pod, container, record),
-      resize: { pending: allocations.pending(uid), inProgress: resizer.progress(pod, runtimeStatus) },
+      resize: {
+        pending: allocations.pending(uid),
+        inProgress: resizer.progress(pod, runtimeStatus),
+      },
       runtimeStatus,
       previous: this.#previous(pod),
       runtimeName: this.#config.runtimeName(),

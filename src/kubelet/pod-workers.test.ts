@@ -13,11 +13,16 @@ class RecordingSyncer implements PodSyncer {
   readonly calls: string[] = [];
   readonly #busy = new Set<string>();
   syncResult: (pod: Pod) => SyncResult | Promise<SyncResult> = () => ({ ended: false });
-  terminating: (pod: Pod, grace: number, signal: AbortSignal) => Promise<void> = () => Promise.resolve();
+  terminating: (pod: Pod, grace: number, signal: AbortSignal) => Promise<void> = () =>
+    Promise.resolve();
   readonly statusChanges: (StatusChange | undefined)[] = [];
 
   async syncPod(pod: Pod, _first: boolean, _signal: AbortSignal): Promise<SyncResult> {
-    return await this.#exclusively(`sync ${pod.metadata.name}`, pod, async () => await this.syncResult(pod));
+    return await this.#exclusively(
+      `sync ${pod.metadata.name}`,
+      pod,
+      async () => await this.syncResult(pod),
+    );
   }
   async syncTerminatingPod(
     pod: Pod,
@@ -31,7 +36,9 @@ class RecordingSyncer implements PodSyncer {
     );
   }
   async syncTerminatingRuntimePod(pod: Pod): Promise<void> {
-    await this.#exclusively(`terminating runtime ${pod.metadata.name}`, pod, () => Promise.resolve());
+    await this.#exclusively(`terminating runtime ${pod.metadata.name}`, pod, () =>
+      Promise.resolve(),
+    );
   }
   async syncTerminatedPod(pod: Pod): Promise<void> {
     await this.#exclusively(`terminated ${pod.metadata.name}`, pod, () => Promise.resolve());
@@ -61,12 +68,19 @@ beforeEach(() => {
   clock = new VirtualClock();
   syncer = new RecordingSyncer();
   stopped = false;
-  workers = new PodWorkers({ clock, random: new SeededRandom(1), logger: silent, isStopped: () => stopped });
+  workers = new PodWorkers({
+    clock,
+    random: new SeededRandom(1),
+    logger: silent,
+    isStopped: () => stopped,
+  });
   workers.start(syncer, (pod) => syncer.podFinished(pod));
 });
 
-const web = (metadata: Partial<Pod['metadata']> = {}, status: Pod['status'] = { phase: 'Pending' }): Pod =>
-  makePod({ metadata: { name: 'web', uid: 'web', ...metadata }, status });
+const web = (
+  metadata: Partial<Pod['metadata']> = {},
+  status: Pod['status'] = { phase: 'Pending' },
+): Pod => makePod({ metadata: { name: 'web', uid: 'web', ...metadata }, status });
 
 describe('syncing', () => {
   test('news that come while a sync runs lead to one more', async () => {
@@ -84,7 +98,8 @@ describe('syncing', () => {
   });
 
   test('pods do not wait for each other', async () => {
-    syncer.syncResult = (pod) => (pod.metadata.name === 'web' ? new Promise(() => undefined) : { ended: false });
+    syncer.syncResult = (pod) =>
+      pod.metadata.name === 'web' ? new Promise(() => undefined) : { ended: false };
     workers.update({ type: 'create', pod: web() });
     workers.update({ type: 'create', pod: makePod({ metadata: { name: 'db', uid: 'db' } }) });
     await clock.settle();
@@ -133,22 +148,41 @@ describe('termination', () => {
   test('a pod that is deleted goes through every state, and is never started again', async () => {
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
-    const deleted = web({ deletionTimestamp: '2026-01-01T00:00:10Z', deletionGracePeriodSeconds: 10 });
+    const deleted = web({
+      deletionTimestamp: '2026-01-01T00:00:10Z',
+      deletionGracePeriodSeconds: 10,
+    });
     workers.update({ type: 'update', pod: deleted });
     await clock.settle();
-    expect(syncer.calls).toEqual(['sync web', 'terminating web 10', 'terminated web', 'finished web']);
+    expect(syncer.calls).toEqual([
+      'sync web',
+      'terminating web 10',
+      'terminated web',
+      'finished web',
+    ]);
     expect(workers.state('web')).toBe('finished');
     workers.update({ type: 'update', pod: deleted });
     workers.sync('web');
     await clock.settle();
-    expect(syncer.calls).toEqual(['sync web', 'terminating web 10', 'terminated web', 'finished web', 'finished web']);
+    expect(syncer.calls).toEqual([
+      'sync web',
+      'terminating web 10',
+      'terminated web',
+      'finished web',
+      'finished web',
+    ]);
   });
 
   test('a pod that has ended is stopped and tidied up', async () => {
     syncer.syncResult = () => ({ ended: true });
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
-    expect(syncer.calls).toEqual(['sync web', 'terminating web 30', 'terminated web', 'finished web']);
+    expect(syncer.calls).toEqual([
+      'sync web',
+      'terminating web 30',
+      'terminated web',
+      'finished web',
+    ]);
   });
 
   test('a kill interrupts a sync, and brings its own grace and status', async () => {
@@ -188,7 +222,8 @@ describe('termination', () => {
 
   test('stopping that fails is tried again until it succeeds', async () => {
     let failures = 2;
-    syncer.terminating = () => (failures-- > 0 ? Promise.reject(new Error('still there')) : Promise.resolve());
+    syncer.terminating = () =>
+      failures-- > 0 ? Promise.reject(new Error('still there')) : Promise.resolve();
     workers.update({ type: 'create', pod: web() });
     workers.update({ type: 'kill', pod: web() });
     await clock.advance('30s');
@@ -217,7 +252,9 @@ describe('termination', () => {
 
   test('stop waits for what runs, and nothing runs afterwards', async () => {
     syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) =>
-      new Promise<SyncResult>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      new Promise<SyncResult>((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason)),
+      );
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
     await workers.stop();

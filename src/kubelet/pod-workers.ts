@@ -163,7 +163,11 @@ export class PodWorkers {
   }
 
   /** Every pod that a worker knows, with its state. */
-  *known(): Iterable<{ readonly pod: Pod; readonly state: PodWorkState; readonly runtimeOnly: boolean }> {
+  *known(): Iterable<{
+    readonly pod: Pod;
+    readonly state: PodWorkState;
+    readonly runtimeOnly: boolean;
+  }> {
     for (const worker of this.#workers.values())
       yield { pod: worker.pod, state: worker.state, runtimeOnly: worker.runtimeOnly };
   }
@@ -292,7 +296,13 @@ export class PodWorkers {
       }
       case 'terminating':
         if (worker.runtimeOnly) await syncer.syncTerminatingRuntimePod(pod, signal);
-        else await syncer.syncTerminatingPod(pod, worker.gracePeriodSeconds, worker.statusChange, signal);
+        else
+          await syncer.syncTerminatingPod(
+            pod,
+            worker.gracePeriodSeconds,
+            worker.statusChange,
+            signal,
+          );
         // An orphan has no resources that only its spec could name.
         worker.state = worker.runtimeOnly ? 'finished' : 'terminated';
         if (worker.runtimeOnly) this.#onFinished(worker.pod);
@@ -340,6 +350,10 @@ function operationOf(worker: Worker): 'create' | 'sync' | 'kill' | 'terminated' 
 
 /** Seconds: what the killer says, else the deletion, else the spec; never under one, so that a container can end by itself. */
 function gracePeriod(pod: Pod, override: number | undefined): number {
-  const seconds = override ?? pod.metadata.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;
+  const seconds =
+    override ??
+    pod.metadata.deletionGracePeriodSeconds ??
+    pod.spec?.terminationGracePeriodSeconds ??
+    30;
   return Math.max(seconds, 1);
 }

@@ -17,7 +17,11 @@ export class ApiPodWriter implements PodWriter {
     this.#mirrors = mirrors;
   }
 
-  async patchStatus(pod: Pod, patch: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Pod> {
+  async patchStatus(
+    pod: Pod,
+    patch: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<Pod> {
     // The API has a mirror of a static pod, under a UID of its own.
     const target = isStaticPod(pod) ? await this.#mirrors?.get(pod) : pod;
     if (target === undefined) throw new Error('a static pod without a directory of static pods');
@@ -36,6 +40,10 @@ export class ApiPodWriter implements PodWriter {
     await this.#client
       .resource(pods)
       .namespace(pod.metadata.namespace ?? '')
-      .delete(pod.metadata.name, { gracePeriodSeconds: 0, preconditions: { uid: podUid(pod) }, signal });
+      .delete(pod.metadata.name, {
+        gracePeriodSeconds: 0,
+        preconditions: { uid: podUid(pod) },
+        signal,
+      });
   }
 }

@@ -25,7 +25,8 @@ const main = (cpu: string, more: New<v1.Container> = {}): New<v1.Container> => (
   resources: { requests: { cpu }, limits: { cpu: '4' } },
   ...more,
 });
-const condition = (pod: Pod, type: string) => pod.status.conditions?.find((candidate) => candidate.type === type);
+const condition = (pod: Pod, type: string) =>
+  pod.status.conditions?.find((candidate) => candidate.type === type);
 const containerOf = (pod: Pod) => pod.status.containerStatuses?.[0];
 
 async function run(name: string, cpu: string, more: New<v1.Container> = {}): Promise<Pod> {
@@ -39,7 +40,9 @@ function patch(name: string, subresource: string, body: object): Promise<Pod> {
 }
 
 const resize = (name: string, cpu: string): Promise<Pod> =>
-  patch(name, 'resize', { spec: { containers: [{ name: 'main', resources: { requests: { cpu } } }] } });
+  patch(name, 'resize', {
+    spec: { containers: [{ name: 'main', resources: { requests: { cpu } } }] },
+  });
 
 /** In thousandths, as the runtime has it. */
 async function sharesOf(pod: Pod): Promise<number | undefined> {
@@ -56,7 +59,10 @@ describe('resize', () => {
       resources: { requests: { cpu: '1' } },
     });
     await resize('web', '2');
-    const after = await harness.waitForPod('web', (pod) => containerOf(pod)?.resources?.requests?.['cpu'] === '2');
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => containerOf(pod)?.resources?.requests?.['cpu'] === '2',
+    );
     expect(containerOf(after)).toMatchObject({ allocatedResources: { cpu: '2' }, restartCount: 0 });
     expect(containerOf(after)?.containerID).toBe(containerOf(before)?.containerID);
     expect(after.status.observedGeneration).toBe(2);
@@ -78,13 +84,18 @@ describe('resize', () => {
       allocatedResources: { cpu: '2' },
       resources: { requests: { cpu: '2' } },
     });
-    expect(await harness.eventsOf('web')).toContain('Killing: Container main resize requires restart');
+    expect(await harness.eventsOf('web')).toContain(
+      'Killing: Container main resize requires restart',
+    );
   });
 
   test('what the node will never have is said to be infeasible, and taken back', async () => {
     await run('web', '1', { resources: { requests: { cpu: '1' } } });
     await resize('web', '5');
-    const pending = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    const pending = await harness.waitForPod(
+      'web',
+      (pod) => condition(pod, 'PodResizePending') !== undefined,
+    );
     expect(condition(pending, 'PodResizePending')).toMatchObject({
       status: 'True',
       reason: 'Infeasible',
@@ -96,7 +107,10 @@ describe('resize', () => {
       resources: { requests: { cpu: '1' } },
     });
     await resize('web', '1500m');
-    const after = await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '1500m');
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '1500m',
+    );
     expect(condition(after, 'PodResizePending')).toBeUndefined();
   });
 
@@ -104,13 +118,20 @@ describe('resize', () => {
     await run('web', '1');
     await run('other', '2');
     await resize('web', '3');
-    const pending = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    const pending = await harness.waitForPod(
+      'web',
+      (pod) => condition(pod, 'PodResizePending') !== undefined,
+    );
     expect(condition(pending, 'PodResizePending')).toMatchObject({
       reason: 'Deferred',
       message: "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000",
     });
     await harness.deletePod('other', 0);
-    await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3', '1m');
+    await harness.waitForPod(
+      'web',
+      (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3',
+      '1m',
+    );
   });
 
   test('what is deferred still holds after the kubelet has begun anew', async () => {
@@ -126,23 +147,34 @@ describe('resize', () => {
       restartCount: 0,
     });
     await harness.deletePod('other', 0);
-    await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3', '1m');
+    await harness.waitForPod(
+      'web',
+      (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3',
+      '1m',
+    );
   });
 
   test('a runtime that cannot is named in the condition, and asked again', async () => {
     await run('web', '1');
     const { runtime } = harness.runtime;
     const original = runtime.updateContainerResources.bind(runtime);
-    runtime.updateContainerResources = () => Promise.reject(new CriError('Unimplemented', 'not here'));
+    runtime.updateContainerResources = () =>
+      Promise.reject(new CriError('Unimplemented', 'not here'));
     await resize('web', '2');
-    const failed = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error');
+    const failed = await harness.waitForPod(
+      'web',
+      (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error',
+    );
     expect(condition(failed, 'PodResizeInProgress')?.message).toContain('not here');
     expect(containerOf(failed)).toMatchObject({
       allocatedResources: { cpu: '2' },
       resources: { requests: { cpu: '1' } },
     });
     runtime.updateContainerResources = original;
-    const after = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizeInProgress') === undefined);
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => condition(pod, 'PodResizeInProgress') === undefined,
+    );
     expect(containerOf(after)?.resources?.requests).toEqual({ cpu: '2' });
   });
 });
@@ -150,7 +182,12 @@ describe('resize', () => {
 test('a debug container is started once, beside the others', async () => {
   await run('web', '1');
   const ephemeralContainers = [
-    { name: 'debug', image: 'busybox:1.36', command: ['sleep', 'infinity'], targetContainerName: 'main' },
+    {
+      name: 'debug',
+      image: 'busybox:1.36',
+      command: ['sleep', 'infinity'],
+      targetContainerName: 'main',
+    },
   ];
   await patch('web', 'ephemeralcontainers', { spec: { ephemeralContainers } });
   const pod = await harness.waitForPod(

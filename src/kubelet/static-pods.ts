@@ -99,7 +99,9 @@ export class StaticPods {
     mirrors.gone(mirror);
     const pod = this.#podOf(mirror);
     if (pod === undefined) return;
-    mirrors.get(pod).catch((err: unknown) => logger.warn('mirror pod not made', { pod: fullName(pod), err }));
+    mirrors
+      .get(pod)
+      .catch((err: unknown) => logger.warn('mirror pod not made', { pod: fullName(pod), err }));
   }
 
   #podOf(mirror: Pod): Pod | undefined {
@@ -144,14 +146,21 @@ export class StaticPods {
 
   #makePod(document: unknown): Pod {
     const { nodeName, clock } = this.#config;
-    const { object, unknownFields } = decodeObject<v1.Pod>(allSchemas.message('core/v1.Pod'), document);
+    const { object, unknownFields } = decodeObject<v1.Pod>(
+      allSchemas.message('core/v1.Pod'),
+      document,
+    );
     if (object.apiVersion !== 'v1' || object.kind !== 'Pod')
       throw new Error(`not a Pod: ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
     if (unknownFields.length > 0) throw new Error(`unknown fields: ${unknownFields.join(', ')}`);
     if (object.metadata.name === '') throw new Error('the pod has no name');
     if (object.spec.containers.length === 0) throw new Error('the pod has no containers');
     setPodDefaults(object);
-    const hash = createHash('sha256').update(nodeName).update(JSON.stringify(document)).digest('hex').slice(0, 32);
+    const hash = createHash('sha256')
+      .update(nodeName)
+      .update(JSON.stringify(document))
+      .digest('hex')
+      .slice(0, 32);
     return {
       ...object,
       metadata: {
@@ -169,7 +178,10 @@ export class StaticPods {
       spec: {
         ...object.spec,
         nodeName,
-        tolerations: [...(object.spec.tolerations ?? []), { operator: 'Exists', effect: 'NoExecute' }],
+        tolerations: [
+          ...(object.spec.tolerations ?? []),
+          { operator: 'Exists', effect: 'NoExecute' },
+        ],
       },
       status: { phase: 'Pending' },
     };

@@ -47,7 +47,12 @@ export class TokenManager {
           spec: {
             audiences: request.audience === undefined ? [] : [request.audience],
             expirationSeconds: request.expirationSeconds,
-            boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: metadata.name, uid: metadata.uid },
+            boundObjectRef: {
+              apiVersion: 'v1',
+              kind: 'Pod',
+              name: metadata.name,
+              uid: metadata.uid,
+            },
           },
         });
     } catch (err) {
@@ -59,7 +64,10 @@ export class TokenManager {
     const tokens = this.#tokens.get(uid) ?? new Map<string, Token>();
     this.#tokens.set(
       uid,
-      tokens.set(key, { token: answer.status.token, refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS) }),
+      tokens.set(key, {
+        token: answer.status.token,
+        refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS),
+      }),
     );
     return answer.status.token;
   }

@@ -45,6 +45,7 @@ export function watchObject<T extends KubeObject>(
   return {
     synced: informer.waitForSync(abort.signal),
     current: () => informer.lister.get(namespace, name),
-    stop: () => abort.abort(new Error(`${type.resource} ${namespace}/${name} is not needed any more`)),
+    stop: () =>
+      abort.abort(new Error(`${type.resource} ${namespace}/${name} is not needed any more`)),
   };
 }

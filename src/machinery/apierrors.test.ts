@@ -25,7 +25,9 @@ function partsOf(error: StatusError) {
 describe('invalid', () => {
   const large = 'x'.repeat(200_000);
   const errorsOf = (count: number): field.FieldError[] =>
-    Array.from({ length: count }, (_, i) => field.invalid(field.path('list').index(i), large, 'bad'));
+    Array.from({ length: count }, (_, i) =>
+      field.invalid(field.path('list').index(i), large, 'bad'),
+    );
 
   it('shows the first errors if all are too long together', () => {
     const { status } = apierrors.invalid({ group: '', kind: 'Pod' }, 'x', errorsOf(1000));
@@ -35,7 +37,9 @@ describe('invalid', () => {
 
   it('shows one error, however long it is', () => {
     const error = field.invalid(field.path('a'), large.repeat(10), 'bad');
-    expect(apierrors.invalid({ group: '', kind: 'Pod' }, 'x', [error]).status.details?.causes).toHaveLength(1);
+    expect(
+      apierrors.invalid({ group: '', kind: 'Pod' }, 'x', [error]).status.details?.causes,
+    ).toHaveLength(1);
   });
 });
 
@@ -54,7 +58,12 @@ describe('constructors', () => {
     [
       'notFound in the core group',
       apierrors.notFound(pods, 'web'),
-      { code: 404, reason: 'NotFound', message: 'pods "web" not found', details: { name: 'web', kind: 'pods' } },
+      {
+        code: 404,
+        reason: 'NotFound',
+        message: 'pods "web" not found',
+        details: { name: 'web', kind: 'pods' },
+      },
     ],
     [
       'alreadyExists',
@@ -72,7 +81,8 @@ describe('constructors', () => {
       {
         code: 409,
         reason: 'AlreadyExists',
-        message: 'pods "web-x" already exists, the server was not able to generate a unique name for the object',
+        message:
+          'pods "web-x" already exists, the server was not able to generate a unique name for the object',
         details: { name: 'web-x', kind: 'pods', retryAfterSeconds: 1 },
       },
     ],
@@ -81,7 +91,11 @@ describe('constructors', () => {
       apierrors.unauthorized('Unauthorized'),
       { code: 401, reason: 'Unauthorized', message: 'Unauthorized' },
     ],
-    ['unauthorized', apierrors.unauthorized(), { code: 401, reason: 'Unauthorized', message: 'not authorized' }],
+    [
+      'unauthorized',
+      apierrors.unauthorized(),
+      { code: 401, reason: 'Unauthorized', message: 'not authorized' },
+    ],
     [
       'forbidden',
       apierrors.forbidden(pods, 'web', new Error('no')),
@@ -95,7 +109,12 @@ describe('constructors', () => {
     [
       'forbidden without name',
       apierrors.forbidden(pods, '', 'no'),
-      { code: 403, reason: 'Forbidden', message: 'pods is forbidden: no', details: { kind: 'pods' } },
+      {
+        code: 403,
+        reason: 'Forbidden',
+        message: 'pods is forbidden: no',
+        details: { kind: 'pods' },
+      },
     ],
     [
       'forbidden without resource',
@@ -115,7 +134,10 @@ describe('constructors', () => {
     ],
     [
       'applyConflict',
-      apierrors.applyConflict([{ reason: 'FieldManagerConflict', message: 'm', field: '.spec' }], 'Apply failed'),
+      apierrors.applyConflict(
+        [{ reason: 'FieldManagerConflict', message: 'm', field: '.spec' }],
+        'Apply failed',
+      ),
       {
         code: 409,
         reason: 'Conflict',
@@ -124,7 +146,11 @@ describe('constructors', () => {
       },
     ],
     ['gone', apierrors.gone('over'), { code: 410, reason: 'Gone', message: 'over' }],
-    ['resourceExpired', apierrors.resourceExpired('too old'), { code: 410, reason: 'Expired', message: 'too old' }],
+    [
+      'resourceExpired',
+      apierrors.resourceExpired('too old'),
+      { code: 410, reason: 'Expired', message: 'too old' },
+    ],
     [
       'invalid',
       apierrors.invalid({ group: 'apps', kind: 'ReplicaSet' }, 'web', [
@@ -158,19 +184,32 @@ describe('constructors', () => {
         code: 422,
         reason: 'Invalid',
         message: 'Pod "" is invalid: spec: Required value',
-        details: { kind: 'Pod', causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec' }] },
+        details: {
+          kind: 'Pod',
+          causes: [{ reason: 'FieldValueRequired', message: 'Required value', field: 'spec' }],
+        },
       },
     ],
     [
       'invalid without errors',
       apierrors.invalid({ group: '', kind: 'Pod' }, 'a', []),
-      { code: 422, reason: 'Invalid', message: 'Pod "a" is invalid', details: { name: 'a', kind: 'Pod' } },
+      {
+        code: 422,
+        reason: 'Invalid',
+        message: 'Pod "a" is invalid',
+        details: { name: 'a', kind: 'Pod' },
+      },
     ],
     ['badRequest', apierrors.badRequest('no'), { code: 400, reason: 'BadRequest', message: 'no' }],
     [
       'tooManyRequests',
       apierrors.tooManyRequests('slow down', 5),
-      { code: 429, reason: 'TooManyRequests', message: 'slow down', details: { retryAfterSeconds: 5 } },
+      {
+        code: 429,
+        reason: 'TooManyRequests',
+        message: 'slow down',
+        details: { retryAfterSeconds: 5 },
+      },
     ],
     [
       'tooManyRequestsError',
@@ -198,7 +237,8 @@ describe('constructors', () => {
       {
         code: 500,
         reason: 'ServerTimeout',
-        message: 'The create operation against pods could not be completed at this time, please try again.',
+        message:
+          'The create operation against pods could not be completed at this time, please try again.',
         details: { name: 'create', kind: 'pods' },
       },
     ],
@@ -220,7 +260,11 @@ describe('constructors', () => {
     [
       'requestEntityTooLarge',
       apierrors.requestEntityTooLarge('limit is 3145728'),
-      { code: 413, reason: 'RequestEntityTooLarge', message: 'Request entity too large: limit is 3145728' },
+      {
+        code: 413,
+        reason: 'RequestEntityTooLarge',
+        message: 'Request entity too large: limit is 3145728',
+      },
     ],
     [
       'notAcceptable',
@@ -237,7 +281,8 @@ describe('constructors', () => {
       {
         code: 415,
         reason: 'UnsupportedMediaType',
-        message: 'the body of the request was in an unknown format - accepted media types include: application/json',
+        message:
+          'the body of the request was in an unknown format - accepted media types include: application/json',
       },
     ],
     [
@@ -266,7 +311,13 @@ describe('constructors', () => {
 
 describe('genericServerResponse', () => {
   const respond = (code: number, more: Partial<apierrors.GenericServerResponse> = {}) =>
-    apierrors.genericServerResponse({ code, verb: 'GET', serverMessage: 'said', isUnexpectedResponse: false, ...more });
+    apierrors.genericServerResponse({
+      code,
+      verb: 'GET',
+      serverMessage: 'said',
+      isUnexpectedResponse: false,
+      ...more,
+    });
 
   it.each([
     [400, 'BadRequest', 'the server rejected our request for an unknown reason'],
@@ -278,9 +329,21 @@ describe('genericServerResponse', () => {
     [409, 'Conflict', 'the server reported a conflict'],
     [415, 'UnsupportedMediaType', 'said'],
     [422, 'Invalid', 'the server rejected our request due to an error in our request'],
-    [429, 'TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
-    [500, 'InternalError', 'an error on the server ("said") has prevented the request from succeeding'],
-    [502, 'InternalError', 'an error on the server ("said") has prevented the request from succeeding'],
+    [
+      429,
+      'TooManyRequests',
+      'the server has received too many requests and has asked us to try again later',
+    ],
+    [
+      500,
+      'InternalError',
+      'an error on the server ("said") has prevented the request from succeeding',
+    ],
+    [
+      502,
+      'InternalError',
+      'an error on the server ("said") has prevented the request from succeeding',
+    ],
     [503, 'ServiceUnavailable', 'the server is currently unable to handle the request'],
     [
       504,
@@ -301,9 +364,15 @@ describe('genericServerResponse', () => {
     expect(respond(404, { resource: pods }).message).toBe(
       'the server could not find the requested resource (get pods)',
     );
-    expect(respond(404, where).status.details).toEqual({ name: 'web', group: 'apps', kind: 'replicasets' });
+    expect(respond(404, where).status.details).toEqual({
+      name: 'web',
+      group: 'apps',
+      kind: 'replicasets',
+    });
     expect(respond(409, { verb: 'POST' }).reason).toBe('AlreadyExists');
-    expect(respond(406, { serverMessage: '' }).message).toContain('content type that the client supports');
+    expect(respond(406, { serverMessage: '' }).message).toContain(
+      'content type that the client supports',
+    );
   });
 
   it('marks an answer that was not in the API form', () => {
@@ -341,7 +410,8 @@ describe('predicates', () => {
 
   it.each(names)('%s holds for its own error and no other', (name) => {
     const predicate = all[name];
-    for (const other of names) expect([other, predicate(examples[other])]).toEqual([other, other === name]);
+    for (const other of names)
+      expect([other, predicate(examples[other])]).toEqual([other, other === name]);
     expect(predicate(undefined)).toBe(false);
     expect(predicate(new Error('not found'))).toBe(false);
   });
@@ -374,7 +444,9 @@ describe('predicates', () => {
   });
 
   it('tell a resourceVersion from the future', () => {
-    expect(apierrors.isTooLargeResourceVersion(apierrors.tooLargeResourceVersion('9', '3', 1))).toBe(true);
+    expect(
+      apierrors.isTooLargeResourceVersion(apierrors.tooLargeResourceVersion('9', '3', 1)),
+    ).toBe(true);
     expect(apierrors.isTooLargeResourceVersion(apierrors.timeoutError('x'))).toBe(false);
   });
 
@@ -395,13 +467,22 @@ describe('toStatus', () => {
   });
 
   it('makes a 500 of anything else', () => {
-    const expected = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'boom', code: 500 };
+    const expected = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: 'boom',
+      code: 500,
+    };
     expect(apierrors.toStatus(new Error('boom'))).toEqual(expected);
     expect(apierrors.toStatus('boom')).toEqual(expected);
   });
 
   it('goes over the wire and back', () => {
-    const error = apierrors.invalid({ group: '', kind: 'Pod' }, 'a', [field.required(field.path('spec'))]);
+    const error = apierrors.invalid({ group: '', kind: 'Pod' }, 'a', [
+      field.required(field.path('spec')),
+    ]);
     const back = apierrors.fromStatus(JSON.parse(JSON.stringify(error.status)) as Status);
     expect(back.status).toEqual(error.status);
     expect(back.message).toBe(error.message);

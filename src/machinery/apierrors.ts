@@ -142,11 +142,18 @@ export function alreadyExists(resource: GroupResource, name: string): StatusErro
 }
 
 /** 409: the server made up a name, and it was taken. */
-export function generateNameConflict(resource: GroupResource, name: string, retryAfterSeconds: number): StatusError {
+export function generateNameConflict(
+  resource: GroupResource,
+  name: string,
+  retryAfterSeconds: number,
+): StatusError {
   const message =
     `${groupResourceString(resource)} ${quote(name)} already exists, ` +
     'the server was not able to generate a unique name for the object';
-  return failure(409, 'AlreadyExists', message, { ...forResource(resource, name), ...retryAfter(retryAfterSeconds) });
+  return failure(409, 'AlreadyExists', message, {
+    ...forResource(resource, name),
+    ...retryAfter(retryAfterSeconds),
+  });
 }
 
 /** 401. */
@@ -211,7 +218,12 @@ export function invalid(kind: GroupKind, name: string, errors: readonly FieldErr
     ...forResource({ group: kind.group, resource: kind.kind }, name),
     ...(causes.length > 0 && { causes }),
   };
-  return failure(422, 'Invalid', causes.length === 0 ? what : `${what}: ${joinMessages(messages)}`, details);
+  return failure(
+    422,
+    'Invalid',
+    causes.length === 0 ? what : `${what}: ${joinMessages(messages)}`,
+    details,
+  );
 }
 
 /** 400. */
@@ -246,7 +258,11 @@ export function genericStatus(code: 404 | 405 | 422): StatusError {
 }
 
 /** 500, to be tried again. */
-export function serverTimeout(resource: GroupResource, operation: string, retryAfterSeconds: number): StatusError {
+export function serverTimeout(
+  resource: GroupResource,
+  operation: string,
+  retryAfterSeconds: number,
+): StatusError {
   const message =
     `The ${operation} operation against ${groupResourceString(resource)} ` +
     'could not be completed at this time, please try again.';
@@ -280,7 +296,11 @@ export function requestEntityTooLarge(message: string): StatusError {
 
 /** 406. `accepted`: the media types that would do. */
 export function notAcceptable(accepted: readonly string[]): StatusError {
-  return failure(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+  return failure(
+    406,
+    'NotAcceptable',
+    `only the following media types are accepted: ${accepted.join(', ')}`,
+  );
 }
 
 /** 406, of a request that accepts no type at all that the path has. `available`: the media types that would do. */
@@ -319,22 +339,29 @@ export function tooLargeResourceVersion(
   return failure(504, 'Timeout', message, { causes, ...retryAfter(retryAfterSeconds) });
 }
 
-const GENERIC_RESPONSES: ReadonlyMap<number, readonly [reason: StatusReason, message: string]> = new Map([
-  [404, ['NotFound', 'the server could not find the requested resource']],
-  [400, ['BadRequest', 'the server rejected our request for an unknown reason']],
-  [401, ['Unauthorized', 'the server has asked for the client to provide credentials']],
-  [405, ['MethodNotAllowed', 'the server does not allow this method on the requested resource']],
-  [422, ['Invalid', 'the server rejected our request due to an error in our request']],
-  [503, ['ServiceUnavailable', 'the server is currently unable to handle the request']],
-  [
-    504,
+const GENERIC_RESPONSES: ReadonlyMap<number, readonly [reason: StatusReason, message: string]> =
+  new Map([
+    [404, ['NotFound', 'the server could not find the requested resource']],
+    [400, ['BadRequest', 'the server rejected our request for an unknown reason']],
+    [401, ['Unauthorized', 'the server has asked for the client to provide credentials']],
+    [405, ['MethodNotAllowed', 'the server does not allow this method on the requested resource']],
+    [422, ['Invalid', 'the server rejected our request due to an error in our request']],
+    [503, ['ServiceUnavailable', 'the server is currently unable to handle the request']],
     [
-      'Timeout',
-      'the server was unable to return a response in the time allotted, but may still be processing the request',
+      504,
+      [
+        'Timeout',
+        'the server was unable to return a response in the time allotted, but may still be processing the request',
+      ],
     ],
-  ],
-  [429, ['TooManyRequests', 'the server has received too many requests and has asked us to try again later']],
-]);
+    [
+      429,
+      [
+        'TooManyRequests',
+        'the server has received too many requests and has asked us to try again later',
+      ],
+    ],
+  ]);
 
 export interface GenericServerResponse {
   /** The HTTP status code. */
@@ -357,7 +384,11 @@ export function genericServerResponse(response: GenericServerResponse): StatusEr
   const resource = response.resource ?? { group: '', resource: '' };
   let [reason, message] = genericReason(code, response.verb, serverMessage);
   if (resource.group !== '' || resource.resource !== '') {
-    const where = [response.verb.toLowerCase(), groupResourceString(resource), ...(name === '' ? [] : [name])];
+    const where = [
+      response.verb.toLowerCase(),
+      groupResourceString(resource),
+      ...(name === '' ? [] : [name]),
+    ];
     message += ` (${where.join(' ')})`;
   }
   return failure(code, reason, message, {
@@ -369,7 +400,11 @@ export function genericServerResponse(response: GenericServerResponse): StatusEr
   });
 }
 
-function genericReason(code: number, verb: string, said: string): [StatusReason | undefined, string] {
+function genericReason(
+  code: number,
+  verb: string,
+  said: string,
+): [StatusReason | undefined, string] {
   const known = GENERIC_RESPONSES.get(code);
   if (known !== undefined) return [known[0], known[1]];
   switch (code) {
@@ -384,13 +419,21 @@ function genericReason(code: number, verb: string, said: string): [StatusReason 
       const unsaid = said === '' || said === 'unknown';
       return [
         'NotAcceptable',
-        unsaid ? 'the server was unable to respond with a content type that the client supports' : said,
+        unsaid
+          ? 'the server was unable to respond with a content type that the client supports'
+          : said,
       ];
     }
     default:
       if (code >= 500)
-        return ['InternalError', `an error on the server (${quote(said)}) has prevented the request from succeeding`];
-      return [undefined, `the server responded with the status code ${code} but did not return more information`];
+        return [
+          'InternalError',
+          `an error on the server (${quote(said)}) has prevented the request from succeeding`,
+        ];
+      return [
+        undefined,
+        `the server responded with the status code ${code} but did not return more information`,
+      ];
   }
 }
 
@@ -486,7 +529,9 @@ export function isUnexpectedServerError(error: unknown): boolean {
 
 /** The first cause with this reason. */
 export function statusCause(error: unknown, reason: string): StatusCause | undefined {
-  return findStatusError(error)?.status.details?.causes?.find((candidate) => candidate.reason === reason);
+  return findStatusError(error)?.status.details?.causes?.find(
+    (candidate) => candidate.reason === reason,
+  );
 }
 
 /** Seconds to wait that the server asks for; undefined if it does not ask. */
@@ -524,10 +569,18 @@ function failure(
   details?: StatusDetails,
   why?: Error | string,
 ): StatusError {
-  return new StatusError(makeStatus(code, reason, message, details), why instanceof Error ? { cause: why } : undefined);
+  return new StatusError(
+    makeStatus(code, reason, message, details),
+    why instanceof Error ? { cause: why } : undefined,
+  );
 }
 
-function makeStatus(code: number, reason: StatusReason | undefined, message: string, details?: StatusDetails): Status {
+function makeStatus(
+  code: number,
+  reason: StatusReason | undefined,
+  message: string,
+  details?: StatusDetails,
+): Status {
   return {
     kind: 'Status',
     apiVersion: 'v1',
@@ -553,7 +606,10 @@ function retryAfter(seconds: number): StatusDetails {
 }
 
 function cause(parts: StatusCause): StatusCause {
-  return { ...(parts.reason && { reason: parts.reason }), ...(parts.message && { message: parts.message }) };
+  return {
+    ...(parts.reason && { reason: parts.reason }),
+    ...(parts.message && { message: parts.message }),
+  };
 }
 
 function textOf(why: Error | string): string {

@@ -146,7 +146,8 @@ describe('VirtualClock', () => {
     clock.setTimer(1, () => {
       // Work of another thread: several turns of the event loop.
       work = (async () => {
-        for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+        for (let turns = 0; turns < 5; turns++)
+          await new Promise((resolve) => setImmediate(resolve));
         order.push('work');
       })();
     });

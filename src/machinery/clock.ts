@@ -152,7 +152,12 @@ export class VirtualClock implements Clock {
     checkDelay(delayMs);
     this.#activity++;
     if (delayMs <= 0) return this.#setImmediate(callback);
-    return this.#add({ id: ++this.#lastId, due: this.#elapsed + delayMs, intervalMs: undefined, callback });
+    return this.#add({
+      id: ++this.#lastId,
+      due: this.#elapsed + delayMs,
+      intervalMs: undefined,
+      callback,
+    });
   }
 
   setInterval(intervalMs: number, callback: () => void): Timer {
@@ -198,7 +203,10 @@ export class VirtualClock implements Clock {
    * Moves time forward from timer to timer until `condition` holds (looked at after each instant has settled). Rejects when
    * no timer is left that could change anything, or when `timeout` (default '24h') of virtual time has gone by.
    */
-  runUntil(condition: () => boolean | Promise<boolean>, timeout: number | string = '24h'): Promise<void> {
+  runUntil(
+    condition: () => boolean | Promise<boolean>,
+    timeout: number | string = '24h',
+  ): Promise<void> {
     const limitMs = toMilliseconds(timeout);
     return this.#enqueue(async () => {
       const deadline = this.#elapsed + limitMs;
@@ -224,7 +232,10 @@ export class VirtualClock implements Clock {
   }
 
   /** Fires what is due up to `target`, an instant at a time. True as soon as the condition holds. */
-  async #fireUpTo(target: number, condition: (() => boolean | Promise<boolean>) | undefined): Promise<boolean> {
+  async #fireUpTo(
+    target: number,
+    condition: (() => boolean | Promise<boolean>) | undefined,
+  ): Promise<boolean> {
     let rounds = 0;
     for (;;) {
       if (condition !== undefined && (await condition())) return true;
@@ -232,7 +243,9 @@ export class VirtualClock implements Clock {
       if (next === undefined || next.due > target) return false;
       if (next.due > this.#elapsed) rounds = 0;
       else if (++rounds > MAX_ROUNDS_PER_INSTANT) {
-        throw new Error('virtual clock: time does not move on, timers keep being set for the same instant');
+        throw new Error(
+          'virtual clock: time does not move on, timers keep being set for the same instant',
+        );
       }
       this.#elapsed = Math.max(this.#elapsed, next.due);
       this.#fireInstant();
@@ -313,5 +326,6 @@ function checkDelay(delayMs: number): void {
 }
 
 function checkInterval(intervalMs: number): void {
-  if (!(intervalMs > 0)) throw new RangeError(`an interval must be more than 0 ms, not ${intervalMs}`);
+  if (!(intervalMs > 0))
+    throw new RangeError(`an interval must be more than 0 ms, not ${intervalMs}`);
 }

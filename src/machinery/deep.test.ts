@@ -15,7 +15,11 @@ import {
 
 describe('isPlainObject', () => {
   it('takes objects with keys only', () => {
-    expect([{}, Object.create(null), { a: 1 }].map((value) => isPlainObject(value))).toEqual([true, true, true]);
+    expect([{}, Object.create(null), { a: 1 }].map((value) => isPlainObject(value))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     const others = [null, undefined, 1, 'a', [], new Map(), new Date(0), new Uint8Array(1)];
     expect(others.some((value) => isPlainObject(value))).toBe(false);
   });
@@ -67,7 +71,10 @@ describe('deepEqual', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         // JSON has no -0.
-        const [x, y] = [JSON.parse(JSON.stringify(a)) as unknown, JSON.parse(JSON.stringify(b)) as unknown];
+        const [x, y] = [
+          JSON.parse(JSON.stringify(a)) as unknown,
+          JSON.parse(JSON.stringify(b)) as unknown,
+        ];
         expect(deepEqual(x, deepCopy(x))).toBe(true);
         expect(deepEqual(x, y)).toBe(stableStringify(x) === stableStringify(y));
       }),
@@ -113,7 +120,9 @@ describe('deepFreeze and deepCopy', () => {
   });
 
   it('copy everything, and share nothing', () => {
-    const value = deepFreeze(JSON.parse('{"a":[{"b":1}],"__proto__":{"c":2}}') as { a: { b: number }[] });
+    const value = deepFreeze(
+      JSON.parse('{"a":[{"b":1}],"__proto__":{"c":2}}') as { a: { b: number }[] },
+    );
     const copy = deepCopy(value);
     expect(deepEqual(copy, value)).toBe(true);
     (copy.a[0] as { b: number }).b = 5;
@@ -125,7 +134,9 @@ describe('deepFreeze and deepCopy', () => {
 
 describe('stableStringify', () => {
   it('sorts keys at every level', () => {
-    expect(stableStringify({ b: [{ d: 1, c: undefined, a: null }], a: 'x' })).toBe('{"a":"x","b":[{"a":null,"d":1}]}');
+    expect(stableStringify({ b: [{ d: 1, c: undefined, a: null }], a: 'x' })).toBe(
+      '{"a":"x","b":[{"a":null,"d":1}]}',
+    );
     expect(stableStringify(undefined)).toBe('null');
     expect(stableStringify([undefined])).toBe('[null]');
   });
@@ -133,11 +144,15 @@ describe('stableStringify', () => {
 
 describe('isWithinDepth', () => {
   it('counts levels of objects and lists', () => {
-    expect([isWithinDepth(1, 0), isWithinDepth({}, 0), isWithinDepth({}, 1)]).toEqual([true, false, true]);
-    expect([isWithinDepth({ a: [1] }, 1), isWithinDepth({ a: [1] }, 2), isWithinDepth([[[]]], 3)]).toEqual([
+    expect([isWithinDepth(1, 0), isWithinDepth({}, 0), isWithinDepth({}, 1)]).toEqual([
+      true,
       false,
       true,
-      true,
     ]);
+    expect([
+      isWithinDepth({ a: [1] }, 1),
+      isWithinDepth({ a: [1] }, 2),
+      isWithinDepth([[[]]], 3),
+    ]).toEqual([false, true, true]);
   });
 });

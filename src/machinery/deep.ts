@@ -21,7 +21,12 @@ export function getOwn(object: Readonly<Record<string, unknown>>, key: string): 
 /** Sets the object's own key, also where that is `__proto__`. */
 export function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') {
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+    Object.defineProperty(object, key, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
   } else object[key] = value;
 }
 
@@ -61,7 +66,12 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
     return a.every((item, index) => semanticEqual(item, b[index]));
   }
-  return sameEntries(a as Record<string, unknown>, b as Record<string, unknown>, semanticEqual, isNothing);
+  return sameEntries(
+    a as Record<string, unknown>,
+    b as Record<string, unknown>,
+    semanticEqual,
+    isNothing,
+  );
 }
 
 function isNothing(value: unknown): boolean {
@@ -85,7 +95,13 @@ function sameEntries(
 
 /** Freezes the value and everything in it, and returns it. For tests: production code relies on objects not being modified. */
 export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    Object.isFrozen(value) ||
+    ArrayBuffer.isView(value)
+  )
+    return value;
   Object.freeze(value);
   for (const item of Object.values(value)) deepFreeze(item);
   return value;

@@ -17,13 +17,19 @@ export interface Executed {
 }
 
 /** Runs a program to its end. Rejects if it cannot be started; its messages are in English. */
-export function execute([program = '', ...args]: readonly string[], input: string): Promise<Executed> {
+export function execute(
+  [program = '', ...args]: readonly string[],
+  input: string,
+): Promise<Executed> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: { PATH: SYSTEM_PATH, LC_ALL: 'C' }, stdio: 'pipe' });
     const out: Buffer[] = [];
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString().slice(0, MAX_ERROR_LENGTH - stderr.length)));
+    child.stderr.on(
+      'data',
+      (chunk: Buffer) => (stderr += chunk.toString().slice(0, MAX_ERROR_LENGTH - stderr.length)),
+    );
     child.on('error', reject);
     child.on('close', (code, signal) => {
       const status = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);

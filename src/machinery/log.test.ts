@@ -23,8 +23,15 @@ describe('text', () => {
     const { logger, written } = lines({ format: 'text' });
     logger
       .with({ component: 'kubelet' })
-      .info('Pod started', { pod: 'default/web', seconds: 1.5, labels: { a: 'b' }, none: undefined });
-    expect(written).toEqual(['00:00:00.000 INFO  kubelet: Pod started pod=default/web seconds=1.5 labels={"a":"b"}\n']);
+      .info('Pod started', {
+        pod: 'default/web',
+        seconds: 1.5,
+        labels: { a: 'b' },
+        none: undefined,
+      });
+    expect(written).toEqual([
+      '00:00:00.000 INFO  kubelet: Pod started pod=default/web seconds=1.5 labels={"a":"b"}\n',
+    ]);
   });
 
   it('shows an error with its causes', () => {
@@ -64,7 +71,9 @@ describe('json', () => {
 
   it('tells an error by message, causes, code and stack', () => {
     const { logger, written } = lines({ format: 'json' });
-    const err = Object.assign(new TypeError('outer', { cause: new Error('inner') }), { code: 'E1' });
+    const err = Object.assign(new TypeError('outer', { cause: new Error('inner') }), {
+      code: 'E1',
+    });
     logger.error('failed', { err });
     const { err: shown } = jsonOf(written[0]) as { err: Record<string, unknown> };
     expect(shown).toMatchObject({ type: 'TypeError', message: 'outer: inner', code: 'E1' });

@@ -69,7 +69,9 @@ export function createLogger(config: LoggerConfig = {}): Logger {
   const level = config.level ?? 'info';
   const destination = config.destination ?? process.stderr;
   const clock = config.clock ?? systemClock;
-  return config.format === 'json' ? jsonLogger(level, destination, clock) : textLogger(level, destination, clock);
+  return config.format === 'json'
+    ? jsonLogger(level, destination, clock)
+    : textLogger(level, destination, clock);
 }
 
 /** Writes nothing. */
@@ -107,7 +109,8 @@ function loggerFrom(level: LogLevel, write: Write, carried: LogValues): Logger {
   const at = (own: LogLevel): ((message: string, values?: LogValues) => void) => {
     // Messages below the level cost a call and nothing else.
     if (SEVERITY[own] < SEVERITY[level]) return () => {};
-    return (message, values) => write(own, message, values === undefined ? carried : { ...carried, ...values });
+    return (message, values) =>
+      write(own, message, values === undefined ? carried : { ...carried, ...values });
   };
   return {
     error: at('error'),
@@ -141,7 +144,9 @@ function textLogger(level: LogLevel, destination: LogDestination, clock: Clock):
     const time = new Date(clock.now()).toISOString().slice(11, 23);
     const origin = typeof component === 'string' ? `${component}: ` : '';
     const shown = Object.entries(rest).map(([key, value]) => ` ${key}=${textValue(value)}`);
-    destination.write(`${time} ${own.toUpperCase().padEnd(5)} ${origin}${oneLine(message)}${shown.join('')}\n`);
+    destination.write(
+      `${time} ${own.toUpperCase().padEnd(5)} ${origin}${oneLine(message)}${shown.join('')}\n`,
+    );
   };
   return loggerFrom(level, write, {});
 }
@@ -155,7 +160,9 @@ function textValue(value: unknown): string {
 
 /** A message cannot forge a second line. */
 function oneLine(message: string): string {
-  return message.replace(/[\p{Cc}\u2028\u2029]/gu, (character) => JSON.stringify(character).slice(1, -1));
+  return message.replace(/[\p{Cc}\u2028\u2029]/gu, (character) =>
+    JSON.stringify(character).slice(1, -1),
+  );
 }
 
 type ShowError = (error: Error) => unknown;
@@ -179,7 +186,8 @@ function plain(value: unknown, showError: ShowError, depth: number): unknown {
   }
   if (value === null) return null;
   if (value instanceof Error) return showError(value);
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString();
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString();
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (depth >= MAX_DEPTH) return Array.isArray(value) ? '[…]' : '{…}';
   if (Array.isArray(value)) return value.map((item) => plain(item, showError, depth + 1));
@@ -188,7 +196,10 @@ function plain(value: unknown, showError: ShowError, depth: number): unknown {
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === undefined || key === '__proto__') continue;
-    copy[key] = isSecretKey(key) && item !== null && item !== '' ? REDACTED : plain(item, showError, depth + 1);
+    copy[key] =
+      isSecretKey(key) && item !== null && item !== ''
+        ? REDACTED
+        : plain(item, showError, depth + 1);
   }
   return copy;
 }

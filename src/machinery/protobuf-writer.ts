@@ -30,7 +30,9 @@ export function bytesFieldStart(number: number, length: number): Uint8Array {
 }
 
 export function stringField(number: number, value: string | undefined): Uint8Array {
-  return value === undefined || value === '' ? EMPTY : bytesField(number, Buffer.from(value, 'utf8'));
+  return value === undefined || value === ''
+    ? EMPTY
+    : bytesField(number, Buffer.from(value, 'utf8'));
 }
 
 export function stringsField(number: number, values: readonly string[] | undefined): Uint8Array {

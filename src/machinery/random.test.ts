@@ -64,7 +64,13 @@ describe('SeededRandom', () => {
   it('repeats itself', () => {
     const draw = (seed: number | string) => {
       const random = new SeededRandom(seed);
-      return [random.uuid(), random.int(1000), random.float(), random.nameSuffix(5), ...random.bytes(5)];
+      return [
+        random.uuid(),
+        random.int(1000),
+        random.float(),
+        random.nameSuffix(5),
+        ...random.bytes(5),
+      ];
     };
     expect(draw(1)).toEqual(draw(1));
     expect(draw('a')).toEqual(draw('a'));

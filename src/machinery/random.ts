@@ -50,7 +50,8 @@ export const systemRandom: Random = {
   int: (exclusiveMax) => intFrom(systemWord, exclusiveMax),
   uuid: () => uuidFrom(systemWord),
   nameSuffix: (length) => nameSuffixFrom(systemWord, length),
-  bytes: (length) => (length <= FEW_BYTES ? bytesFrom(systemWord, length) : new Uint8Array(randomBytes(length))),
+  bytes: (length) =>
+    length <= FEW_BYTES ? bytesFrom(systemWord, length) : new Uint8Array(randomBytes(length)),
   derive: () => systemRandom,
 };
 

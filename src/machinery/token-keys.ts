@@ -28,7 +28,11 @@ const CURVES: Readonly<Record<string, TokenAlgorithm>> = {
 /** `key`: public. Throws TypeError for kinds of keys that tokens are not signed with. */
 function tokenKey(key: KeyObject): TokenKey {
   const der = key.export({ type: 'spki', format: 'der' });
-  return { keyId: createHash('sha256').update(der).digest('base64url'), algorithm: algorithmOf(key), publicKey: key };
+  return {
+    keyId: createHash('sha256').update(der).digest('base64url'),
+    algorithm: algorithmOf(key),
+    publicKey: key,
+  };
 }
 
 /**
@@ -57,21 +61,29 @@ export interface TokenSigner extends TokenKey {
 export function tokenSigner(pem: string): TokenSigner {
   const privateKey = createPrivateKey(pem);
   const key = tokenKey(createPublicKey(privateKey));
-  const part = (value: object): string => Buffer.from(JSON.stringify(value), 'utf8').toString('base64url');
+  const part = (value: object): string =>
+    Buffer.from(JSON.stringify(value), 'utf8').toString('base64url');
   const header = part({ alg: key.algorithm, kid: key.keyId });
   const hash = HASHES[key.algorithm];
   return {
     ...key,
     sign(claims) {
       const text = `${header}.${part(claims)}`;
-      const signature = sign(hash, Buffer.from(text, 'latin1'), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+      const signature = sign(hash, Buffer.from(text, 'latin1'), {
+        key: privateKey,
+        dsaEncoding: 'ieee-p1363',
+      });
       return `${text}.${signature.toString('base64url')}`;
     },
   };
 }
 
 /** The key as a member of a JSON web key set (RFC 7517). */
-export function publicJwk({ keyId, algorithm, publicKey }: TokenKey): Readonly<Record<string, unknown>> {
+export function publicJwk({
+  keyId,
+  algorithm,
+  publicKey,
+}: TokenKey): Readonly<Record<string, unknown>> {
   const { kty, crv, x, y, n, e } = publicKey.export({ format: 'jwk' });
   const head = { use: 'sig', kty, kid: keyId };
   return kty === 'RSA' ? { ...head, alg: algorithm, n, e } : { ...head, crv, alg: algorithm, x, y };
@@ -89,6 +101,7 @@ function algorithmOf(key: KeyObject): TokenAlgorithm {
   if (key.asymmetricKeyType === 'rsa') return 'RS256';
   const curve = key.asymmetricKeyType === 'ec' ? (key.asymmetricKeyDetails?.namedCurve ?? '') : '';
   const algorithm = CURVES[curve];
-  if (algorithm === undefined) throw new TypeError('a key for tokens is RSA, or EC on P-256, P-384 or P-521');
+  if (algorithm === undefined)
+    throw new TypeError('a key for tokens is RSA, or EC on P-256, P-384 or P-521');
   return algorithm;
 }

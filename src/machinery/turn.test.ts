@@ -74,5 +74,7 @@ test.each([
     }
   }
   expect(await run(steps())).toBe(4);
-  await expect((async () => run(sumOf([Promise.reject(new Error('gone'))])))()).rejects.toThrow('gone');
+  await expect((async () => run(sumOf([Promise.reject(new Error('gone'))])))()).rejects.toThrow(
+    'gone',
+  );
 });

@@ -40,17 +40,17 @@ describe('poll', () => {
   it('asks a last time when the timeout is over, and gives up', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(99, clock);
-    await expect(run(clock, wait.poll({ clock, intervalMs: 100, timeoutMs: 250 }, condition))).rejects.toBeInstanceOf(
-      wait.WaitTimeoutError,
-    );
+    await expect(
+      run(clock, wait.poll({ clock, intervalMs: 100, timeoutMs: 250 }, condition)),
+    ).rejects.toBeInstanceOf(wait.WaitTimeoutError);
     expect(calls).toEqual([100, 200, 250]);
   });
 
   it('does not wait at all with a timeout of 0', async () => {
     const clock = new VirtualClock();
-    await expect(wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => false)).rejects.toThrow(
-      'timed out waiting for the condition',
-    );
+    await expect(
+      wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => false),
+    ).rejects.toThrow('timed out waiting for the condition');
     await wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => true);
   });
 
@@ -79,13 +79,19 @@ describe('poll', () => {
   it('ends with the reason of its signal', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
-    const polling = wait.pollUntil({ clock, intervalMs: 1000, signal: controller.signal }, () => false);
+    const polling = wait.pollUntil(
+      { clock, intervalMs: 1000, signal: controller.signal },
+      () => false,
+    );
     polling.catch(() => undefined);
     await clock.advance('1h');
     controller.abort(new Error('shutting down'));
     await expect(polling).rejects.toThrow('shutting down');
     expect(clock.pendingTimers).toBe(0);
-    const late = wait.poll({ clock, intervalMs: 1, timeoutMs: 1, signal: controller.signal }, () => true);
+    const late = wait.poll(
+      { clock, intervalMs: 1, timeoutMs: 1, signal: controller.signal },
+      () => true,
+    );
     await expect(late).rejects.toThrow('shutting down');
   });
 
@@ -98,7 +104,9 @@ describe('poll', () => {
 
   it('refuses an interval of 0, which would never let go', async () => {
     const clock = new VirtualClock();
-    await expect(wait.poll({ clock, intervalMs: 0, timeoutMs: 1 }, () => true)).rejects.toThrow(RangeError);
+    await expect(wait.poll({ clock, intervalMs: 0, timeoutMs: 1 }, () => true)).rejects.toThrow(
+      RangeError,
+    );
   });
 });
 
@@ -121,7 +129,13 @@ describe('until', () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const times: number[] = [];
-    const config = { clock, signal: controller.signal, periodMs: 1000, jitterFactor: 0.5, random: new SeededRandom(1) };
+    const config = {
+      clock,
+      signal: controller.signal,
+      periodMs: 1000,
+      jitterFactor: 0.5,
+      random: new SeededRandom(1),
+    };
     const loop = wait.until(config, () => void times.push(clock.monotonic()));
     await clock.advance('20s');
     controller.abort();
@@ -141,9 +155,9 @@ describe('until', () => {
       throw new Error('broken');
     });
     await expect(loop).rejects.toThrow('broken');
-    await expect(wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined)).rejects.toThrow(
-      'randomness',
-    );
+    await expect(
+      wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined),
+    ).rejects.toThrow('randomness');
   });
 });
 
@@ -185,7 +199,10 @@ describe('exponentialBackoff', () => {
   it('asks as often as it has steps', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(99, clock);
-    const waiting = wait.exponentialBackoff({ clock, backoff: { durationMs: 10, factor: 2, steps: 4 } }, condition);
+    const waiting = wait.exponentialBackoff(
+      { clock, backoff: { durationMs: 10, factor: 2, steps: 4 } },
+      condition,
+    );
     await expect(run(clock, waiting)).rejects.toBeInstanceOf(wait.WaitTimeoutError);
     expect(calls).toEqual([0, 10, 30, 70]);
   });
@@ -193,7 +210,10 @@ describe('exponentialBackoff', () => {
   it('stops when the condition holds', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(2, clock);
-    await run(clock, wait.exponentialBackoff({ clock, backoff: { durationMs: 10, steps: 4 } }, condition));
+    await run(
+      clock,
+      wait.exponentialBackoff({ clock, backoff: { durationMs: 10, steps: 4 } }, condition),
+    );
     expect(calls).toEqual([0, 10]);
   });
 });
@@ -231,7 +251,9 @@ describe('retryOnError', () => {
       ),
     ).rejects.toThrow('try 3');
     calls = 0;
-    await expect(wait.retryOnError({ clock, backoff }, () => false, action)).rejects.toThrow('try 1');
+    await expect(wait.retryOnError({ clock, backoff }, () => false, action)).rejects.toThrow(
+      'try 1',
+    );
     expect(calls).toBe(1);
   });
 });

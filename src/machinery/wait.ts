@@ -41,13 +41,21 @@ export function pollImmediately(config: PollConfig, condition: Condition): Promi
 }
 
 /** Asks at once, then each interval, for as long as it takes: ends when the condition holds or the signal aborts. */
-export function pollUntil(config: WaitConfig & { readonly intervalMs: number }, condition: Condition): Promise<void> {
+export function pollUntil(
+  config: WaitConfig & { readonly intervalMs: number },
+  condition: Condition,
+): Promise<void> {
   return pollFrom({ ...config, timeoutMs: Number.POSITIVE_INFINITY }, condition, true);
 }
 
-async function pollFrom(config: PollConfig, condition: Condition, immediately: boolean): Promise<void> {
+async function pollFrom(
+  config: PollConfig,
+  condition: Condition,
+  immediately: boolean,
+): Promise<void> {
   const { clock, signal, intervalMs, timeoutMs } = config;
-  if (!(intervalMs > 0)) throw new RangeError(`an interval must be more than 0 ms, not ${intervalMs}`);
+  if (!(intervalMs > 0))
+    throw new RangeError(`an interval must be more than 0 ms, not ${intervalMs}`);
   const deadline = clock.monotonic() + timeoutMs;
   signal?.throwIfAborted();
   if (immediately && (await condition())) return;
@@ -76,7 +84,8 @@ export async function until(
   action: () => void | Promise<void>,
 ): Promise<void> {
   const { clock, signal, periodMs, jitterFactor = 0, random } = config;
-  if (jitterFactor > 0 && random === undefined) throw new TypeError('a jitterFactor needs a source of randomness');
+  if (jitterFactor > 0 && random === undefined)
+    throw new TypeError('a jitterFactor needs a source of randomness');
   while (!signal.aborted) {
     await action();
     if (signal.aborted) return;

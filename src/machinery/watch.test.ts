@@ -109,7 +109,12 @@ describe('WatchQueue', () => {
 
   it('ends with an overflow error when more waits than it may hold', async () => {
     const queue = new WatchQueue<number>({ limit: 2 });
-    expect([queue.push(1), queue.push(2), queue.push(3), queue.push(4)]).toEqual([true, true, false, false]);
+    expect([queue.push(1), queue.push(2), queue.push(3), queue.push(4)]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
     const { events, error } = await collectToError(queue);
     expect(events).toEqual([1, 2]);
     expect(error).toBeInstanceOf(WatchOverflowError);
@@ -149,20 +154,23 @@ describe('WatchQueue', () => {
 
   it('keeps the order of many events, however pushes and takes are mixed', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 12 }), async (bursts) => {
-        const queue = new WatchQueue<number>();
-        const iterator = queue[Symbol.asyncIterator]();
-        let pushed = 0;
-        let taken = 0;
-        for (const burst of bursts) {
-          for (let i = 0; i < burst; i++) queue.push(pushed++);
-          for (let i = 0; i < burst - 3; i++) expect((await iterator.next()).value).toBe(taken++);
-        }
-        expect(queue.length).toBe(pushed - taken);
-        queue.close();
-        while (taken < pushed) expect((await iterator.next()).value).toBe(taken++);
-        expect((await iterator.next()).done).toBe(true);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 12 }),
+        async (bursts) => {
+          const queue = new WatchQueue<number>();
+          const iterator = queue[Symbol.asyncIterator]();
+          let pushed = 0;
+          let taken = 0;
+          for (const burst of bursts) {
+            for (let i = 0; i < burst; i++) queue.push(pushed++);
+            for (let i = 0; i < burst - 3; i++) expect((await iterator.next()).value).toBe(taken++);
+          }
+          expect(queue.length).toBe(pushed - taken);
+          queue.close();
+          while (taken < pushed) expect((await iterator.next()).value).toBe(taken++);
+          expect((await iterator.next()).done).toBe(true);
+        },
+      ),
       { numRuns: 30 },
     );
   });
@@ -173,10 +181,9 @@ describe('mapWatch', () => {
     const queue = new WatchQueue<number>();
     for (const event of [1, 2, 3, 4]) queue.push(event);
     queue.close();
-    expect(await collect(mapWatch(queue, (event) => (event % 2 === 0 ? `${event}!` : undefined)))).toEqual([
-      '2!',
-      '4!',
-    ]);
+    expect(
+      await collect(mapWatch(queue, (event) => (event % 2 === 0 ? `${event}!` : undefined))),
+    ).toEqual(['2!', '4!']);
   });
 
   it('passes on errors and stops', async () => {
@@ -224,7 +231,9 @@ describe('iterators', () => {
     ['mapWatch', (queue) => mapWatch(queue, (event) => event)],
   ])('of %s end at once when they are returned while they wait', async (_name, wrap) => {
     let stopped = 0;
-    const iterator = wrap(new WatchQueue<number>({ onStop: () => stopped++ }))[Symbol.asyncIterator]();
+    const iterator = wrap(new WatchQueue<number>({ onStop: () => stopped++ }))[
+      Symbol.asyncIterator
+    ]();
     const waiting = iterator.next();
     await iterator.return?.();
     expect(await waiting).toEqual({ done: true, value: undefined });
@@ -310,7 +319,9 @@ describe('drain', () => {
 });
 
 describe('endedBy', () => {
-  const ways: Readonly<Record<string, (queue: WatchQueue<number>, stream: WatchStream<number>) => unknown>> = {
+  const ways: Readonly<
+    Record<string, (queue: WatchQueue<number>, stream: WatchStream<number>) => unknown>
+  > = {
     'its source is closed': (queue) => queue.close(),
     'its source fails': (queue) => queue.fail(new Error('gone')),
     'it is stopped': (_queue, stream) => stream.stop(),
@@ -324,7 +335,9 @@ describe('endedBy', () => {
         queue.stop();
       });
       const seen: number[] = [];
-      const consumed = forEachEvent(stream, (event) => seen.push(event)).catch((error: Error) => error.message);
+      const consumed = forEachEvent(stream, (event) => seen.push(event)).catch(
+        (error: Error) => error.message,
+      );
       for (const event of [1, 2, 3]) queue.push(event);
       await expect.poll(() => seen).toEqual([1, 2, 3]);
       expect(ended).toBe(0);

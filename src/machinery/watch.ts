@@ -15,7 +15,10 @@ export interface WatchStream<E> extends AsyncIterable<E> {
 }
 
 /** Calls back for each event, until the stream ends. Rejects with what ends it otherwise, or with what the callback throws, which stops it. */
-export async function forEachEvent<E>(stream: WatchStream<E>, take: (event: E) => void): Promise<void> {
+export async function forEachEvent<E>(
+  stream: WatchStream<E>,
+  take: (event: E) => void,
+): Promise<void> {
   for await (const event of stream) {
     take(event);
     if (stream.drain !== undefined) for (const next of stream.drain()) take(next);
@@ -130,7 +133,8 @@ export class WatchQueue<E> implements WatchStream<E> {
   drain(): readonly E[] {
     if (this.length === 0) return NONE;
     const events: E[] = [];
-    for (let count = Math.min(this.length, MAX_DRAINED); count > 0; count--) events.push(this.#buffer.shift() as E);
+    for (let count = Math.min(this.length, MAX_DRAINED); count > 0; count--)
+      events.push(this.#buffer.shift() as E);
     return events;
   }
 
@@ -148,7 +152,8 @@ export class WatchQueue<E> implements WatchStream<E> {
 
   #next(): Promise<IteratorResult<E, undefined>> {
     if (this.length > 0) return Promise.resolve({ done: false, value: this.#buffer.shift() as E });
-    if (this.#end === undefined) return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    if (this.#end === undefined)
+      return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
     const end = this.#end;
     // An error is thrown once. Afterwards the iteration is complete.
     this.#end = 'closed';
@@ -173,7 +178,10 @@ export class WatchQueue<E> implements WatchStream<E> {
  * A stream of what `map` makes of each event of `source`; those for which it answers undefined are left out. If `map`
  * throws, the source is stopped and iteration throws that error. Stopping this stream stops the source.
  */
-export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | undefined): WatchStream<R> {
+export function mapWatch<E, R>(
+  source: WatchStream<E>,
+  map: (event: E) => R | undefined,
+): WatchStream<R> {
   /** The error that `map` threw while events were drained. The next call of the iterator throws it. */
   let failure: { readonly error: unknown } | undefined;
   const applyOrStop = (event: E): R | undefined => {
@@ -202,7 +210,9 @@ export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | un
     }),
     [Symbol.asyncIterator](): AsyncIterator<R, undefined> {
       const events = source[Symbol.asyncIterator]();
-      const answer = (result: IteratorResult<E, undefined>): IteratorResult<R, undefined> | undefined => {
+      const answer = (
+        result: IteratorResult<E, undefined>,
+      ): IteratorResult<R, undefined> | undefined => {
         if (result.done === true) return DONE;
         const value = applyOrStop(result.value);
         return value === undefined ? undefined : { done: false, value };

@@ -12,6 +12,7 @@ export function withResolvers<T = void>(): Resolvers<T> {
     resolve = onResolve;
     reject = onReject;
   });
-  if (resolve === undefined || reject === undefined) throw new Error('the promise did not call its executor');
+  if (resolve === undefined || reject === undefined)
+    throw new Error('the promise did not call its executor');
   return { promise, resolve, reject };
 }

@@ -20,7 +20,9 @@ export async function removeBridgeNetwork(config: {
 }): Promise<void> {
   await rm(join(config.dataDir, 'ipam'), { recursive: true, force: true });
   // Without iproute2 there is no bridge of ours either: the plugin's own way to make it leaves it for the next boot.
-  await unlessAbsent(run('ip', ['link', 'delete', config.bridge, 'type', 'bridge'], { env: { PATH: SYSTEM_PATH } }));
+  await unlessAbsent(
+    run('ip', ['link', 'delete', config.bridge, 'type', 'bridge'], { env: { PATH: SYSTEM_PATH } }),
+  );
 }
 
 /**
@@ -40,11 +42,13 @@ export async function removePodNetworks(config: {
     .map((name) => join(CNI_RESULTS, name));
   for (const result of results) {
     const text = await readFile(result, 'utf8');
-    for (const [, name] of text.matchAll(/\/run\/netns\/(cni-[0-9a-f-]{36})/g)) namespaces.add(name as string);
+    for (const [, name] of text.matchAll(/\/run\/netns\/(cni-[0-9a-f-]{36})/g))
+      namespaces.add(name as string);
   }
   const present = new Set(await namesIn(NETWORK_NAMESPACES));
   for (const name of namespaces) {
-    if (present.has(name)) await unlessAbsent(run('ip', ['netns', 'delete', name], { env: { PATH: SYSTEM_PATH } }));
+    if (present.has(name))
+      await unlessAbsent(run('ip', ['netns', 'delete', name], { env: { PATH: SYSTEM_PATH } }));
   }
   for (const family of ['iptables', 'ip6tables']) await removeRules(family, bridge);
   for (const result of results) await rm(result, { force: true });
@@ -53,7 +57,9 @@ export async function removePodNetworks(config: {
 async function removeRules(family: string, bridge: string): Promise<void> {
   let saved: string;
   try {
-    saved = (await run(`${family}-save`, ['-t', 'nat'], { env: { PATH: SYSTEM_PATH }, maxBuffer: 1 << 28 })).stdout;
+    saved = (
+      await run(`${family}-save`, ['-t', 'nat'], { env: { PATH: SYSTEM_PATH }, maxBuffer: 1 << 28 })
+    ).stdout;
   } catch (err) {
     // Not installed, or the kernel has no such table: there are no rules.
     if (
@@ -65,7 +71,9 @@ async function removeRules(family: string, bridge: string): Promise<void> {
   }
   const removal = ruleRemoval(saved, bridge);
   if (removal === undefined) return;
-  const restoring = run(`${family}-restore`, ['--noflush', '--wait', '10'], { env: { PATH: SYSTEM_PATH } });
+  const restoring = run(`${family}-restore`, ['--noflush', '--wait', '10'], {
+    env: { PATH: SYSTEM_PATH },
+  });
   restoring.child.stdin?.end(removal);
   await restoring;
 }
@@ -108,6 +116,7 @@ async function unlessAbsent(running: Promise<unknown>): Promise<void> {
     await running;
   } catch (err) {
     const { stderr = '', code } = err as { stderr?: string; code?: unknown };
-    if (code !== 'ENOENT' && !/Cannot find device|does not exist|No such file/i.test(stderr)) throw err;
+    if (code !== 'ENOENT' && !/Cannot find device|does not exist|No such file/i.test(stderr))
+      throw err;
   }
 }

@@ -5,7 +5,9 @@ import { expect, test } from 'vitest';
 import { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './index.ts';
 
 test('a bridge network as the plugins read it', () => {
-  expect(bridgeNetwork({ podCidr: '10.244.3.0/24', bridge: 'cox0', dataDir: '/data', mtu: 1400 })).toEqual({
+  expect(
+    bridgeNetwork({ podCidr: '10.244.3.0/24', bridge: 'cox0', dataDir: '/data', mtu: 1400 }),
+  ).toEqual({
     cniVersion: '0.4.0',
     name: 'cox0',
     plugins: [
@@ -52,9 +54,9 @@ test("the bridge's name fits, stays the same for a directory and differs between
   expect(name.length).toBeLessThanOrEqual(15);
   expect(bridgeName('/var/lib/one')).toBe(name);
   expect(bridgeName('/var/lib/two')).not.toBe(name);
-  expect(() => bridgeNetwork({ podCidr: '10.0.0.0/24', bridge: 'much-too-long-a-name', dataDir: '/d' })).toThrow(
-    RangeError,
-  );
+  expect(() =>
+    bridgeNetwork({ podCidr: '10.0.0.0/24', bridge: 'much-too-long-a-name', dataDir: '/d' }),
+  ).toThrow(RangeError);
 });
 
 test('the configuration is written whole, and can be written again', async () => {

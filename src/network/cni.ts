@@ -93,6 +93,8 @@ const pluginDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 /** The directory with the plugins that bridgeNetwork needs, or undefined if none has them all. */
 export function findCniPlugins(dirs: readonly string[] = pluginDirs): string | undefined {
   return dirs.find((dir) =>
-    ['bridge', 'host-local', 'loopback', 'portmap'].every((plugin) => existsSync(join(dir, plugin))),
+    ['bridge', 'host-local', 'loopback', 'portmap'].every((plugin) =>
+      existsSync(join(dir, plugin)),
+    ),
   );
 }

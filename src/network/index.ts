@@ -4,11 +4,20 @@ export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni
 export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
 export { removeBridgeNetwork, removePodNetworks } from './cleanup.ts';
 export * from './pod-network/index.ts';
-export { NodePolicies, policyTableName, removePolicyTable, type PolicyTableSettings } from './policy/index.ts';
+export {
+  NodePolicies,
+  policyTableName,
+  removePolicyTable,
+  type PolicyTableSettings,
+} from './policy/index.ts';
 export {
   addServiceAddress,
   otherInterfaceWith,
   removeServiceAddress,
   serviceInterfaceName,
 } from './service-address.ts';
-export { type AnnouncerSettings, removeAnnouncements, runAnnouncer } from './announce/run-announcer.ts';
+export {
+  type AnnouncerSettings,
+  removeAnnouncements,
+  runAnnouncer,
+} from './announce/run-announcer.ts';

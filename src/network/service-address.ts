@@ -19,7 +19,9 @@ export function serviceInterfaceName(dataDir: string): string {
 /** Returns the interface, other than `name`, that has the address already. */
 export function otherInterfaceWith(address: string, name: string): string | undefined {
   const entries = Object.entries(networkInterfaces());
-  return entries.find(([other, list]) => other !== name && list?.some((each) => each.address === address))?.[0];
+  return entries.find(
+    ([other, list]) => other !== name && list?.some((each) => each.address === address),
+  )?.[0];
 }
 
 /** Needs root. Idempotent. Rejects if the interface cannot be made. */
@@ -28,7 +30,14 @@ export async function addServiceAddress(name: string, address: string): Promise<
   const isV6 = address.includes(':');
   await ip(['link', 'add', name, 'type', 'bridge'], /File exists/);
   // No other machine has the address: without a search for one it is usable at once.
-  await ip(['address', 'replace', `${address}/${isV6 ? 128 : 32}`, 'dev', name, ...(isV6 ? ['nodad'] : [])]);
+  await ip([
+    'address',
+    'replace',
+    `${address}/${isV6 ? 128 : 32}`,
+    'dev',
+    name,
+    ...(isV6 ? ['nodad'] : []),
+  ]);
   await ip(['link', 'set', name, 'up']);
 }
 
@@ -44,6 +53,8 @@ async function ip(args: readonly string[], fine?: RegExp): Promise<void> {
   } catch (err) {
     const { stderr = '' } = err as { stderr?: string };
     if (fine?.test(stderr) !== true)
-      throw new Error(`ip ${args.join(' ')}: ${stderr.trim() || (err as Error).message}`, { cause: err });
+      throw new Error(`ip ${args.join(' ')}: ${stderr.trim() || (err as Error).message}`, {
+        cause: err,
+      });
   }
 }

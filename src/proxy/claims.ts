@@ -65,7 +65,9 @@ export class Claims {
 
   #remove(rules: ServiceRules, affected: Set<string>): void {
     for (const { frontend } of wishesOf(rules)) {
-      const claims = (this.#claims.get(frontend) ?? []).filter(({ service }) => service !== rules.key);
+      const claims = (this.#claims.get(frontend) ?? []).filter(
+        ({ service }) => service !== rules.key,
+      );
       const [winner] = claims;
       if (winner === undefined) {
         this.#claims.delete(frontend);
@@ -102,19 +104,27 @@ export class Claims {
       }
       return [{ ...port, externalIPs, loadBalancerIPs, nodePort: isOwn ? nodePort : 0 }];
     });
-    return lost.length === 0 ? { ...rules, ports } : { ...rules, ports, problems: [...rules.problems, ...lost] };
+    return lost.length === 0
+      ? { ...rules, ports }
+      : { ...rules, ports, problems: [...rules.problems, ...lost] };
   }
 }
 
 function wishesOf({ ports }: ServiceRules): Wish[] {
   return ports.flatMap((port) => {
     const { id, protocol, clusterIP, externalIPs, loadBalancerIPs, nodePort, family } = port;
-    const vip = (ip: string, rank: number): Wish => ({ frontend: `${ip} ${protocol} ${port.port}`, rank, port: id });
+    const vip = (ip: string, rank: number): Wish => ({
+      frontend: `${ip} ${protocol} ${port.port}`,
+      rank,
+      port: id,
+    });
     return [
       vip(clusterIP, 0),
       ...loadBalancerIPs.map((ip) => vip(ip, 1)),
       ...externalIPs.map((ip) => vip(ip, 2)),
-      ...(nodePort === 0 ? [] : [{ frontend: `* ${protocol} ${nodePort} ${family}`, rank: 0, port: id }]),
+      ...(nodePort === 0
+        ? []
+        : [{ frontend: `* ${protocol} ${nodePort} ${family}`, rank: 0, port: id }]),
     ];
   });
 }

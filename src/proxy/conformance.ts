@@ -53,12 +53,19 @@ const THERE = ['10.0.1.1 there', '10.0.1.2 there'];
 
 const PORTS = [{ port: 80, targetPort: 8080, nodePort: 30_080 }];
 const everywhere = (spec: Partial<Service['spec']> = {}): Service =>
-  service({ type: 'LoadBalancer', externalIPs: [EXTERNAL.host], ports: PORTS, ...spec }, 'web', [BALANCED.host]);
+  service({ type: 'LoadBalancer', externalIPs: [EXTERNAL.host], ports: PORTS, ...spec }, 'web', [
+    BALANCED.host,
+  ]);
 const udp = (spec: Partial<Service['spec']> = {}): Service =>
   service({ type: 'NodePort', ports: [{ ...PORTS[0], protocol: 'UDP' }], ...spec } as never);
 const UDP_PORTS = { ports: [{ name: '', port: 8080, protocol: 'UDP' }] as never };
 
-export function proxyConformance({ name, missing, cannot = {}, start }: ProxyConformanceConfig): void {
+export function proxyConformance({
+  name,
+  missing,
+  cannot = {},
+  start,
+}: ProxyConformanceConfig): void {
   describe.skipIf(missing !== undefined)(
     `${name}${missing === undefined ? '' : ` (skipped: ${missing})`}`,
     { timeout: 60_000 },
@@ -83,14 +90,20 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       });
 
       /** Makes these services and slices all that there are. */
-      const apply = async (services: readonly Service[], slices: readonly Slice[], complete = false): Promise<void> => {
+      const apply = async (
+        services: readonly Service[],
+        slices: readonly Slice[],
+        complete = false,
+      ): Promise<void> => {
         if ('apply' in backend) {
           await backend.apply(services, slices);
           return;
         }
         const rules = decide(services, slices, FACTS);
         const isFirst = complete || keys.size === 0;
-        const changes = new Map<string, ReturnType<typeof rules.get>>([...keys].map((key) => [key, undefined]));
+        const changes = new Map<string, ReturnType<typeof rules.get>>(
+          [...keys].map((key) => [key, undefined]),
+        );
         for (const [key, decided] of rules) changes.set(key, decided);
         keys = new Set(['-', ...rules.keys()]);
         await backend.sync(claims.resolve({ complete: isFirst, changes }));
@@ -100,15 +113,32 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
         return (lacking === undefined ? test : test.skip) as typeof test;
       };
       const serversOf = async (origin: Origin, request: Request, count = 24): Promise<string[]> => {
-        const attempts = await Promise.all(Array.from({ length: count }, () => target.connect(origin, request)));
-        return [...new Set(attempts.map((attempt) => (typeof attempt === 'string' ? attempt : attempt.server)))].sort();
+        const attempts = await Promise.all(
+          Array.from({ length: count }, () => target.connect(origin, request)),
+        );
+        return [
+          ...new Set(
+            attempts.map((attempt) => (typeof attempt === 'string' ? attempt : attempt.server)),
+          ),
+        ].sort();
       };
-      const one = (origin: Origin, request: Request): Promise<Attempt> => target.connect(origin, request);
+      const one = (origin: Origin, request: Request): Promise<Attempt> =>
+        target.connect(origin, request);
 
       test('a node port leads to all endpoints, on this node and on others', async () => {
         await apply([everywhere()], [slice([...HERE, ...THERE])]);
-        expect(await serversOf('client', NODE_PORT, 60)).toEqual(['other1', 'other2', 'pod1', 'pod2']);
-        expect(await serversOf('node', NODE_PORT, 60)).toEqual(['other1', 'other2', 'pod1', 'pod2']);
+        expect(await serversOf('client', NODE_PORT, 60)).toEqual([
+          'other1',
+          'other2',
+          'pod1',
+          'pod2',
+        ]);
+        expect(await serversOf('node', NODE_PORT, 60)).toEqual([
+          'other1',
+          'other2',
+          'pod1',
+          'pod2',
+        ]);
       });
 
       test('changes of endpoints, one after the other', async () => {
@@ -123,9 +153,12 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
           await apply([everywhere()], [slice(step)]);
           const expected = step.map(
             (text) =>
-              ({ '10.0.0.1': 'pod1', '10.0.0.2': 'pod2', '10.0.1.1': 'other1', '10.0.1.2': 'other2' })[
-                text.split(' ')[0] ?? ''
-              ],
+              ({
+                '10.0.0.1': 'pod1',
+                '10.0.0.2': 'pod2',
+                '10.0.1.1': 'other1',
+                '10.0.1.2': 'other2',
+              })[text.split(' ')[0] ?? ''],
           );
           expect(await serversOf('client', NODE_PORT, 60)).toEqual(expected.sort());
         }
@@ -157,7 +190,8 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
         const [first = '', ...others] = await serversOf('client', NODE_PORT, 1);
         expect([others, await serversOf('client', NODE_PORT, 20)]).toEqual([[], [first]]);
         const left = [...HERE, ...THERE].filter(
-          (text) => !first.endsWith(text.startsWith('10.0.0') ? `pod${text[7]}` : `other${text[7]}`),
+          (text) =>
+            !first.endsWith(text.startsWith('10.0.0') ? `pod${text[7]}` : `other${text[7]}`),
         );
         await apply([everywhere(sticky)], [slice(left)]);
         const [second = ''] = await serversOf('client', NODE_PORT, 1);
@@ -174,18 +208,24 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
       });
 
       test('the external policy Local: only endpoints of this node', async () => {
-        await apply([everywhere({ externalTrafficPolicy: 'Local' })], [slice(['10.0.0.1 here', ...THERE])]);
+        await apply(
+          [everywhere({ externalTrafficPolicy: 'Local' })],
+          [slice(['10.0.0.1 here', ...THERE])],
+        );
         expect(await serversOf('client', NODE_PORT)).toEqual(['pod1']);
         // The node itself goes where it would go through a load balancer.
         expect(await serversOf('node', NODE_PORT, 60)).toEqual(['other1', 'other2', 'pod1']);
       });
 
-      needs('source addresses')('the external policy decides whether endpoints see the client', async () => {
-        await apply([everywhere({ externalTrafficPolicy: 'Local' })], [slice(['10.0.0.1 here'])]);
-        expect(await one('client', NODE_PORT)).toEqual({ server: 'pod1', source: '192.168.0.2' });
-        await apply([everywhere()], [slice(['10.0.0.1 here'])]);
-        expect(await one('client', NODE_PORT)).not.toMatchObject({ source: '192.168.0.2' });
-      });
+      needs('source addresses')(
+        'the external policy decides whether endpoints see the client',
+        async () => {
+          await apply([everywhere({ externalTrafficPolicy: 'Local' })], [slice(['10.0.0.1 here'])]);
+          expect(await one('client', NODE_PORT)).toEqual({ server: 'pod1', source: '192.168.0.2' });
+          await apply([everywhere()], [slice(['10.0.0.1 here'])]);
+          expect(await one('client', NODE_PORT)).not.toMatchObject({ source: '192.168.0.2' });
+        },
+      );
 
       needs('dropping')(
         'the external policy Local without endpoints here: no answer, so that a load balancer looks elsewhere',
@@ -203,13 +243,26 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
         expect(await one('node', CLUSTER)).toBe('refused');
       });
 
-      needs('cluster IPs', 'pods as clients')('a pod reaches a service, and itself through it', async () => {
-        await apply([everywhere()], [slice([...HERE, ...THERE])]);
-        expect(await serversOf('pod1', CLUSTER, 60)).toEqual(['other1', 'other2', 'pod1', 'pod2']);
-        expect(await serversOf('pod1', NODE_PORT, 60)).toEqual(['other1', 'other2', 'pod1', 'pod2']);
-        await apply([everywhere()], [slice(['10.0.0.2 here'])]);
-        expect(await one('pod1', CLUSTER)).toEqual({ server: 'pod2', source: '10.0.0.1' });
-      });
+      needs('cluster IPs', 'pods as clients')(
+        'a pod reaches a service, and itself through it',
+        async () => {
+          await apply([everywhere()], [slice([...HERE, ...THERE])]);
+          expect(await serversOf('pod1', CLUSTER, 60)).toEqual([
+            'other1',
+            'other2',
+            'pod1',
+            'pod2',
+          ]);
+          expect(await serversOf('pod1', NODE_PORT, 60)).toEqual([
+            'other1',
+            'other2',
+            'pod1',
+            'pod2',
+          ]);
+          await apply([everywhere()], [slice(['10.0.0.2 here'])]);
+          expect(await one('pod1', CLUSTER)).toEqual({ server: 'pod2', source: '10.0.0.1' });
+        },
+      );
 
       needs(
         'cluster IPs',
@@ -224,24 +277,31 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
         expect(await serversOf('client', NODE_PORT)).toEqual(['other1', 'other2']);
       });
 
-      needs('cluster IPs', 'pods as clients')('ports of cluster IPs that no service has are refused', async () => {
-        await apply([everywhere()], [slice(HERE)]);
-        expect(await one('pod1', { ...CLUSTER, port: 81 })).toBe('refused');
-        expect(await one('node', { ...CLUSTER, port: 81 })).toBe('refused');
-      });
+      needs('cluster IPs', 'pods as clients')(
+        'ports of cluster IPs that no service has are refused',
+        async () => {
+          await apply([everywhere()], [slice(HERE)]);
+          expect(await one('pod1', { ...CLUSTER, port: 81 })).toBe('refused');
+          expect(await one('node', { ...CLUSTER, port: 81 })).toBe('refused');
+        },
+      );
 
       needs('external addresses')('external addresses and those of load balancers', async () => {
         await apply([everywhere()], [slice(['10.0.0.1 here'])]);
         for (const address of [EXTERNAL, BALANCED]) {
           expect(await serversOf('client', address)).toEqual(['pod1']);
-          expect(await one('client', { ...address, port: 81 })).not.toMatchObject({ server: 'pod1' });
+          expect(await one('client', { ...address, port: 81 })).not.toMatchObject({
+            server: 'pod1',
+          });
         }
         await apply([everywhere()], []);
         expect(await one('client', EXTERNAL)).toBe('refused');
       });
 
       needs('external addresses', 'dropping')('source ranges of a load balancer', async () => {
-        const restricted = everywhere({ loadBalancerSourceRanges: ['198.51.100.0/24', '192.168.0.128/25'] });
+        const restricted = everywhere({
+          loadBalancerSourceRanges: ['198.51.100.0/24', '192.168.0.128/25'],
+        });
         await apply([restricted], [slice(HERE)]);
         expect(await one('client', BALANCED)).toBe('timeout');
         // They are for its addresses only.
@@ -252,7 +312,11 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
 
       test('two services; one goes, and the port is free', async () => {
         const second = service(
-          { clusterIP: '10.96.0.11', type: 'NodePort', ports: [{ port: 80, targetPort: 8080, nodePort: 30_081 }] },
+          {
+            clusterIP: '10.96.0.11',
+            type: 'NodePort',
+            ports: [{ port: 80, targetPort: 8080, nodePort: 30_081 }],
+          },
           'second',
         );
         const slices = [slice(['10.0.0.1 here']), slice(['10.0.1.1 there'], { of: 'second' })];
@@ -276,13 +340,18 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
         'rules serve while no process does, and those of services that have gone meanwhile are removed',
         async () => {
           const second = service({ clusterIP: '10.96.0.11' }, 'second');
-          await apply([everywhere(), second], [slice(['10.0.0.1 here']), slice(['10.0.0.1 here'], { of: 'second' })]);
+          await apply(
+            [everywhere(), second],
+            [slice(['10.0.0.1 here']), slice(['10.0.0.1 here'], { of: 'second' })],
+          );
           await backend.close();
           expect(await serversOf('client', NODE_PORT)).toEqual(['pod1']);
           backend = target.backend();
           await apply([everywhere()], [slice(['10.0.0.1 here'])], true);
           expect(await serversOf('node', CLUSTER)).toEqual(['pod1']);
-          expect(await one('node', { host: '10.96.0.11', port: 80 })).not.toMatchObject({ server: 'pod1' });
+          expect(await one('node', { host: '10.96.0.11', port: 80 })).not.toMatchObject({
+            server: 'pod1',
+          });
         },
       );
 
@@ -298,8 +367,14 @@ export function proxyConformance({ name, missing, cannot = {}, start }: ProxyCon
           clusterIPs: ['fd00:10:96::a'],
         });
         await apply([six], [slice(['fd00:0:0:a::1 here', 'fd00:0:0:b::1 there'])]);
-        expect(await serversOf('pod1', { host: 'fd00:10:96::a', port: 80 })).toEqual(['other1', 'pod1']);
-        expect(await serversOf('client', { host: 'fd00:0:0:1::1', port: 30_080 })).toEqual(['other1', 'pod1']);
+        expect(await serversOf('pod1', { host: 'fd00:10:96::a', port: 80 })).toEqual([
+          'other1',
+          'pod1',
+        ]);
+        expect(await serversOf('client', { host: 'fd00:0:0:1::1', port: 30_080 })).toEqual([
+          'other1',
+          'pod1',
+        ]);
         await apply([six], []);
         expect(await one('client', { host: 'fd00:0:0:1::1', port: 30_080 })).toBe('refused');
       });

@@ -13,7 +13,8 @@ const decided = (given: Service, endpoints: readonly string[] = []): ServiceRule
 };
 const portOf = (given: Service, endpoints: readonly string[] = []): PortRules =>
   decided(given, endpoints).ports[0] as PortRules;
-const ips = (targets: PortRules['cluster']): string => targets.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ');
+const ips = (targets: PortRules['cluster']): string =>
+  targets.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ');
 /** 'internal external: cluster targets | local targets'. */
 const summary = (rules: PortRules): string =>
   `${rules.internal} ${rules.external}: ${ips(rules.cluster)} | ${ips(rules.local)}`;
@@ -24,12 +25,27 @@ const LOCAL = { externalTrafficPolicy: 'Local' } as const;
 const INTERNAL_LOCAL = { internalTrafficPolicy: 'Local' } as const;
 
 test.each<[string, Service, string[], string]>([
-  ['ready ones', service(), ['10.0.0.1', '10.0.0.2 unready', '10.0.0.3 here'], 'cluster cluster: 1 3 | '],
+  [
+    'ready ones',
+    service(),
+    ['10.0.0.1', '10.0.0.2 unready', '10.0.0.3 here'],
+    'cluster cluster: 1 3 | ',
+  ],
   ['none at all', service(), [], 'reject reject:  | '],
   ['none ready', service(), ['10.0.0.1 unready'], 'reject reject:  | '],
-  ['terminating ones as the last resort', service(), ['10.0.0.1 going', '10.0.0.2 gone'], 'cluster cluster: 1 | '],
+  [
+    'terminating ones as the last resort',
+    service(),
+    ['10.0.0.1 going', '10.0.0.2 gone'],
+    'cluster cluster: 1 | ',
+  ],
   ['but not beside ready ones', service(), ['10.0.0.1 going', '10.0.0.2'], 'cluster cluster: 2 | '],
-  ['internal policy', service(INTERNAL_LOCAL), ['10.0.0.1 here', '10.0.0.2'], 'local cluster:  | 1'],
+  [
+    'internal policy',
+    service(INTERNAL_LOCAL),
+    ['10.0.0.1 here', '10.0.0.2'],
+    'local cluster:  | 1',
+  ],
   ['internal policy, none here', service(INTERNAL_LOCAL), ['10.0.0.2'], 'drop cluster:  | '],
   ['external policy', nodePort(LOCAL), ['10.0.0.1 here', '10.0.0.2'], 'cluster local: 1 2 | 1'],
   ['external policy, none here', nodePort(LOCAL), ['10.0.0.2'], 'cluster drop: 2 | '],
@@ -39,12 +55,37 @@ test.each<[string, Service, string[], string]>([
     ['10.0.0.1 here going', '10.0.0.2'],
     'cluster local: 2 | 1',
   ],
-  ['external policy without anything external', service(LOCAL), ['10.0.0.2'], 'cluster cluster: 2 | '],
-  ['both policies', nodePort({ ...LOCAL, ...INTERNAL_LOCAL }), ['10.0.0.1 here', '10.0.0.2'], 'local local: 1 2 | 1'],
-  ['hints for a zone', service(), ['10.0.0.1 zone=east', '10.0.0.2 zone=west'], 'cluster cluster: 1 | '],
+  [
+    'external policy without anything external',
+    service(LOCAL),
+    ['10.0.0.2'],
+    'cluster cluster: 2 | ',
+  ],
+  [
+    'both policies',
+    nodePort({ ...LOCAL, ...INTERNAL_LOCAL }),
+    ['10.0.0.1 here', '10.0.0.2'],
+    'local local: 1 2 | 1',
+  ],
+  [
+    'hints for a zone',
+    service(),
+    ['10.0.0.1 zone=east', '10.0.0.2 zone=west'],
+    'cluster cluster: 1 | ',
+  ],
   ['hints, one missing', service(), ['10.0.0.1 zone=east', '10.0.0.2'], 'cluster cluster: 1 2 | '],
-  ['hints, none for here', service(), ['10.0.0.1 zone=west', '10.0.0.2 zone=south'], 'cluster cluster: 1 2 | '],
-  ['hints of those that are not ready', service(), ['10.0.0.1 zone=east', '10.0.0.2 unready'], 'cluster cluster: 1 | '],
+  [
+    'hints, none for here',
+    service(),
+    ['10.0.0.1 zone=west', '10.0.0.2 zone=south'],
+    'cluster cluster: 1 2 | ',
+  ],
+  [
+    'hints of those that are not ready',
+    service(),
+    ['10.0.0.1 zone=east', '10.0.0.2 unready'],
+    'cluster cluster: 1 | ',
+  ],
   [
     'hints for a node go first',
     service(),
@@ -75,20 +116,31 @@ test('a service of both families has rules in both, with the endpoints of each',
     slice(['fd00::9'], { name: 'other', of: 'other' }),
   ];
   const rules = decide([dual], slices, NODE).get('default/web');
-  expect(rules?.ports.map(({ id, clusterIP, cluster }) => [id, clusterIP, cluster[0]?.ip])).toEqual([
-    ['default/web//tcp/IPv4', '10.96.0.10', '10.0.0.1'],
-    ['default/web//tcp/IPv6', 'fd00:10:96::a', 'fd00::8'],
-  ]);
+  expect(rules?.ports.map(({ id, clusterIP, cluster }) => [id, clusterIP, cluster[0]?.ip])).toEqual(
+    [
+      ['default/web//tcp/IPv4', '10.96.0.10', '10.0.0.1'],
+      ['default/web//tcp/IPv6', 'fd00:10:96::a', 'fd00::8'],
+    ],
+  );
 });
 
 test('an endpoint in two slices counts once, as the one that stays', () => {
-  const rules = decideService(service(), [slice(['10.0.0.1']), slice(['10.0.0.1 going'], { name: 'b' })], NODE);
+  const rules = decideService(
+    service(),
+    [slice(['10.0.0.1']), slice(['10.0.0.1 going'], { name: 'b' })],
+    NODE,
+  );
   expect(rules?.ports[0]?.cluster).toEqual([{ ip: '10.0.0.1', port: 8080, local: false }]);
 });
 
 test('ports are matched by name and protocol', () => {
   const spec = {
-    ports: ['TCP', 'UDP', 'SCTP'].map((protocol) => ({ name: 'dns', protocol, port: 53, targetPort: 53 })),
+    ports: ['TCP', 'UDP', 'SCTP'].map((protocol) => ({
+      name: 'dns',
+      protocol,
+      port: 53,
+      targetPort: 53,
+    })),
   };
   const ports = [
     { name: 'dns', protocol: 'UDP', port: 5353 },
@@ -114,7 +166,9 @@ test.each<[string, Partial<Service['spec']>]>([
 test('a service for another proxy has no rules', () => {
   const given = service();
   const labels = { 'service.kubernetes.io/service-proxy-name': 'other' };
-  expect(decideService({ ...given, metadata: { ...given.metadata, labels } }, [], NODE)).toBeUndefined();
+  expect(
+    decideService({ ...given, metadata: { ...given.metadata, labels } }, [], NODE),
+  ).toBeUndefined();
 });
 
 test('addresses of load balancers, source ranges, affinity and health checks', () => {
@@ -138,7 +192,11 @@ test('addresses of load balancers, source ranges, affinity and health checks', (
     sourceRanges: ['192.168.0.0/16', '198.51.100.9/32', '203.0.113.0/24'],
     affinitySeconds: 10,
   });
-  const open = service({ ...spec, loadBalancerSourceRanges: ['203.0.113.0/24', '0.0.0.0/0'] }, 'web', ['198.51.100.9']);
+  const open = service(
+    { ...spec, loadBalancerSourceRanges: ['203.0.113.0/24', '0.0.0.0/0'] },
+    'web',
+    ['198.51.100.9'],
+  );
   expect(portOf(open).sourceRanges).toEqual([]);
 });
 
@@ -154,7 +212,9 @@ describe('bad input', () => {
     ]);
     expect(ports[0]?.cluster.map(({ ip }) => ip)).toEqual(['10.0.0.1']);
     expect(problems).toHaveLength(5);
-    expect(problems[1]).toBe('endpoint "127.0.0.1" in EndpointSlice web-1 is no address that a service may lead to');
+    expect(problems[1]).toBe(
+      'endpoint "127.0.0.1" in EndpointSlice web-1 is no address that a service may lead to',
+    );
   });
 
   test('IPv6 addresses that embed such addresses are left out, too', () => {
@@ -187,8 +247,13 @@ describe('bad input', () => {
       ports: [80, 10250].map((port) => ({ name: `p${port}`, port, targetPort: 8080 })),
     };
     const { ports, problems } = decided(service(spec));
-    expect(ports.map(({ externalIPs }) => externalIPs)).toEqual([['192.168.0.1', '203.0.113.9'], ['203.0.113.9']]);
-    expect(problems).toContain("port tcp/10250 at the node's address 192.168.0.1 belongs to the node itself");
+    expect(ports.map(({ externalIPs }) => externalIPs)).toEqual([
+      ['192.168.0.1', '203.0.113.9'],
+      ['203.0.113.9'],
+    ]);
+    expect(problems).toContain(
+      "port tcp/10250 at the node's address 192.168.0.1 belongs to the node itself",
+    );
     expect(problems).toHaveLength(4);
   });
 

@@ -21,7 +21,16 @@ import {
   parseCidr,
   parseIp,
 } from '#machinery/net/ip.ts';
-import type { Destination, NodeFacts, PortRules, Protocol, Service, ServiceRules, Slice, Target } from './model.ts';
+import type {
+  Destination,
+  NodeFacts,
+  PortRules,
+  Protocol,
+  Service,
+  ServiceRules,
+  Slice,
+  Target,
+} from './model.ts';
 
 /** Services with this label are for another proxy. */
 const PROXY_NAME = 'service.kubernetes.io/service-proxy-name';
@@ -34,7 +43,9 @@ export const serviceKey = (namespace: string, name: string): string => `${namesp
 export function serviceOf({ metadata }: Slice): string | undefined {
   const { labels = {}, namespace = '' } = metadata;
   const name = labels[SERVICE_NAME_LABEL] ?? '';
-  return name === '' || HEADLESS_LABEL in labels || PROXY_NAME in labels ? undefined : serviceKey(namespace, name);
+  return name === '' || HEADLESS_LABEL in labels || PROXY_NAME in labels
+    ? undefined
+    : serviceKey(namespace, name);
 }
 
 /** Returns the rules of all services by key. Those that need none (headless, ExternalName …) are left out. */
@@ -61,10 +72,15 @@ export function decide(
 }
 
 /** Returns the rules of one service; undefined if it needs none. `slices`: those of this service. */
-export function decideService(service: Service, slices: readonly Slice[], node: NodeFacts): ServiceRules | undefined {
+export function decideService(
+  service: Service,
+  slices: readonly Slice[],
+  node: NodeFacts,
+): ServiceRules | undefined {
   const { metadata, spec } = service;
   if (spec.type === 'ExternalName' || PROXY_NAME in (metadata.labels ?? {})) return undefined;
-  if (spec.clusterIP === undefined || spec.clusterIP === '' || spec.clusterIP === 'None') return undefined;
+  if (spec.clusterIP === undefined || spec.clusterIP === '' || spec.clusterIP === 'None')
+    return undefined;
   const problems = new Set<string>();
   const ports: PortRules[] = [];
   const localReady = new Set<string>();
@@ -91,7 +107,9 @@ const MAX_PROBLEMS = 10;
 
 function clusterIPOf({ spec }: Service, family: IpFamily): string | undefined {
   const candidates = spec.clusterIPs ?? [spec.clusterIP ?? ''];
-  const parsed = candidates.map((text) => parseIp(text)).find((address) => address?.family === family);
+  const parsed = candidates
+    .map((text) => parseIp(text))
+    .find((address) => address?.family === family);
   return parsed === undefined ? undefined : formatIp(parsed);
 }
 
@@ -108,7 +126,8 @@ function portsOf(
 ): PortRules[] {
   const { metadata, spec, status } = service;
   const key = serviceKey(metadata.namespace ?? '', metadata.name);
-  const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.externalIPs ?? []).length > 0;
+  const isExternal =
+    spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.externalIPs ?? []).length > 0;
   const externalLocal = isExternal && spec.externalTrafficPolicy === 'Local';
   const internalLocal = spec.internalTrafficPolicy === 'Local';
   const externals = externalAddresses(spec.externalIPs ?? [], family, problems);
@@ -120,7 +139,13 @@ function portsOf(
     family,
     problems,
   );
-  const sourceRanges = rangesOf(spec.loadBalancerSourceRanges ?? [], family, balanced, node, problems);
+  const sourceRanges = rangesOf(
+    spec.loadBalancerSourceRanges ?? [],
+    family,
+    balanced,
+    node,
+    problems,
+  );
   return (spec.ports ?? []).flatMap((servicePort): PortRules[] => {
     const protocol = protocolOf(servicePort.protocol);
     if (protocol === undefined) return [];
@@ -154,7 +179,9 @@ function portsOf(
         external: destination(selection, externalLocal),
         externalLocal,
         serving:
-          protocol === 'udp' ? all.filter(({ serving }) => serving).map(({ ip, port: at }) => `${ip} ${at}`) : [],
+          protocol === 'udp'
+            ? all.filter(({ serving }) => serving).map(({ ip, port: at }) => `${ip} ${at}`)
+            : [],
       },
     ];
   });
@@ -174,7 +201,11 @@ function affinityOf({ spec }: Service): number {
 }
 
 /** Addresses that a service asks for itself: never the node's loopback or link-local ones, which other programs trust. */
-function externalAddresses(texts: readonly string[], family: IpFamily, problems: Set<string>): readonly string[] {
+function externalAddresses(
+  texts: readonly string[],
+  family: IpFamily,
+  problems: Set<string>,
+): readonly string[] {
   const found = new Set<string>();
   for (const text of texts) {
     const address = parseIp(text);
@@ -188,9 +219,17 @@ function externalAddresses(texts: readonly string[], family: IpFamily, problems:
 }
 
 /** A service must not take the place of the kubelet or the API server at the node's own addresses. */
-function isFree(address: string, protocol: Protocol, port: number, node: NodeFacts, problems: Set<string>): boolean {
+function isFree(
+  address: string,
+  protocol: Protocol,
+  port: number,
+  node: NodeFacts,
+  problems: Set<string>,
+): boolean {
   if (!node.addresses.has(address) || !node.reservedPorts.has(`${protocol}/${port}`)) return true;
-  problems.add(`port ${protocol}/${port} at the node's address ${address} belongs to the node itself`);
+  problems.add(
+    `port ${protocol}/${port} at the node's address ${address} belongs to the node itself`,
+  );
   return false;
 }
 
@@ -212,8 +251,13 @@ function rangesOf(
   // The node reaches an address that is on it with that address as its source.
   const own = [...node.addresses].flatMap((text) => parseIp(text) ?? []);
   const allowsNode = ranges.some((range) => own.some((address) => contains(range, address)));
-  const allowed = ranges.map(({ first, prefix }) => `${formatIp({ family, value: first })}/${prefix}`);
+  const allowed = ranges.map(
+    ({ first, prefix }) => `${formatIp({ family, value: first })}/${prefix}`,
+  );
   return [
-    ...new Set([...allowed, ...(allowsNode ? balanced.map((address) => `${address}/${bitsOf(family)}`) : [])]),
+    ...new Set([
+      ...allowed,
+      ...(allowsNode ? balanced.map((address) => `${address}/${bitsOf(family)}`) : []),
+    ]),
   ].sort();
 }

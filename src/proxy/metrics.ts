@@ -40,9 +40,15 @@ export class ProxyMetrics {
     const labels = ['ip_family'];
     const durations = (name: string, help: string): ReturnType<Instruments['histogram']> =>
       instruments.histogram({ name: `kubeproxy_${name}`, help, labels }, SYNC_BUCKETS);
-    this.#durations = durations('sync_proxy_rules_duration_seconds', 'SyncProxyRules latency in seconds');
+    this.#durations = durations(
+      'sync_proxy_rules_duration_seconds',
+      'SyncProxyRules latency in seconds',
+    );
     this.#durationsByKind = {
-      full: durations('sync_full_proxy_rules_duration_seconds', 'SyncProxyRules latency in seconds for full resyncs'),
+      full: durations(
+        'sync_full_proxy_rules_duration_seconds',
+        'SyncProxyRules latency in seconds for full resyncs',
+      ),
       partial: durations(
         'sync_partial_proxy_rules_duration_seconds',
         'SyncProxyRules latency in seconds for partial resyncs',
@@ -51,8 +57,14 @@ export class ProxyMetrics {
     const counter = (name: string, help: string): ReturnType<Instruments['counter']> =>
       instruments.counter({ name: `kubeproxy_${name}`, help });
     this.#changes = {
-      service: counter('sync_proxy_rules_service_changes_total', 'Cumulative proxy rules Service changes'),
-      endpoint: counter('sync_proxy_rules_endpoint_changes_total', 'Cumulative proxy rules Endpoint changes'),
+      service: counter(
+        'sync_proxy_rules_service_changes_total',
+        'Cumulative proxy rules Service changes',
+      ),
+      endpoint: counter(
+        'sync_proxy_rules_endpoint_changes_total',
+        'Cumulative proxy rules Endpoint changes',
+      ),
     };
     this.#failures = instruments.counter({
       name: 'kubeproxy_sync_proxy_rules_nftables_sync_failures_total',
@@ -84,9 +96,19 @@ export class ProxyMetrics {
       labels,
     });
     const gauge = (name: string, help: string, value: () => number): void =>
-      instruments.gauge({ name: `kubeproxy_sync_proxy_rules_${name}`, help }, () => [[[], value()]]);
-    gauge('service_changes_pending', 'Pending proxy rules Service changes', () => this.#pending.service);
-    gauge('endpoint_changes_pending', 'Pending proxy rules Endpoint changes', () => this.#pending.endpoint);
+      instruments.gauge({ name: `kubeproxy_sync_proxy_rules_${name}`, help }, () => [
+        [[], value()],
+      ]);
+    gauge(
+      'service_changes_pending',
+      'Pending proxy rules Service changes',
+      () => this.#pending.service,
+    );
+    gauge(
+      'endpoint_changes_pending',
+      'Pending proxy rules Endpoint changes',
+      () => this.#pending.endpoint,
+    );
     const byFamily = (name: string, help: string, value: () => number): void =>
       instruments.gauge({ name: `kubeproxy_sync_proxy_rules_${name}`, help, labels }, () =>
         this.#families.map((family) => [[family], value()]),

@@ -17,7 +17,12 @@ import { seesBridgedTraffic } from './nftables/bridge.ts';
 import { FlowCleaner, systemConntrack } from './nftables/flows.ts';
 import { NftablesBackend } from './nftables/nftables-backend.ts';
 import { tableCommands, type TableSettings } from './nftables/table.ts';
-import { addressesForNodePorts, type NodePortAddresses, Proxier, type ProxierNetwork } from './proxier.ts';
+import {
+  addressesForNodePorts,
+  type NodePortAddresses,
+  Proxier,
+  type ProxierNetwork,
+} from './proxier.ts';
 import { LoopbackAddresses } from './userspace/addresses.ts';
 import { UserspaceBackend } from './userspace/userspace-backend.ts';
 
@@ -100,14 +105,22 @@ export async function runNodeProxy(config: NodeProxyConfig, signal: AbortSignal)
 
 /** Returns the machine's own addresses, loopback and link-local ones included. Addresses of services are not its own. */
 export const machineAddresses = (): readonly string[] =>
-  Object.values(machineInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+  Object.values(machineInterfaces()).flatMap((entries) =>
+    (entries ?? []).map(({ address }) => address),
+  );
 
 const allAddresses = (): readonly string[] =>
-  Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+  Object.values(networkInterfaces()).flatMap((entries) =>
+    (entries ?? []).map(({ address }) => address),
+  );
 
 type MakeBackend = (network: ProxierNetwork) => Backend;
 
-async function chooseBackend(config: NodeProxyConfig, nft: Nft, logger: Logger): Promise<MakeBackend> {
+async function chooseBackend(
+  config: NodeProxyConfig,
+  nft: Nft,
+  logger: Logger,
+): Promise<MakeBackend> {
   const { settings } = config;
   if (settings.mode === 'userspace') return (network) => userspace(config, network, logger);
   const obstacle = await obstacleToNftables(settings, nft);
@@ -170,13 +183,20 @@ function tableSettings(
   };
 }
 
-function userspace(config: NodeProxyConfig, network: ProxierNetwork, logger: Logger): UserspaceBackend {
+function userspace(
+  config: NodeProxyConfig,
+  network: ProxierNetwork,
+  logger: Logger,
+): UserspaceBackend {
   const { settings, clock, random } = config;
   const canAddAddresses = process.platform === 'linux' && process.getuid?.() === 0;
   const serviceCidrs = (): readonly string[] => network.serviceCidrs();
   return new UserspaceBackend({
     nodePortIPs: () =>
-      addressesForNodePorts(settings.nodePortAddresses, network.nodeIPs(), machineAddresses()) ?? ['0.0.0.0', '::'],
+      addressesForNodePorts(settings.nodePortAddresses, network.nodeIPs(), machineAddresses()) ?? [
+        '0.0.0.0',
+        '::',
+      ],
     // Addresses of load balancers that this machine announces are served like its own.
     machineAddresses: allAddresses,
     addresses: canAddAddresses ? new LoopbackAddresses({ serviceCidrs, logger }) : undefined,
@@ -196,7 +216,10 @@ function obstacleToNftables(settings: NodeProxySettings, nft: Nft): Promise<stri
 }
 
 /** Checked under a name of its own: a table that is there already says nothing about what can be made. */
-const PROBE = (settings: NodeProxySettings): NodeProxySettings => ({ ...settings, table: `${settings.table}-probe` });
+const PROBE = (settings: NodeProxySettings): NodeProxySettings => ({
+  ...settings,
+  table: `${settings.table}-probe`,
+});
 
 async function serveHealth(
   healthz: NodeProxySettings['healthz'],
@@ -211,14 +234,19 @@ async function serveHealth(
       request.resume();
       const path = request.url?.split('?')[0];
       if (path !== '/healthz' && path !== '/livez') {
-        response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('404 page not found\n');
+        response
+          .writeHead(404, { 'content-type': 'text/plain; charset=utf-8' })
+          .end('404 page not found\n');
         return;
       }
       const endpoint = path === '/healthz' ? 'healthz' : 'livez';
       const { healthy, body } = health.report(endpoint);
       metrics.probed(endpoint, healthy ? 200 : 503);
       response
-        .writeHead(healthy ? 200 : 503, { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' })
+        .writeHead(healthy ? 200 : 503, {
+          'content-type': 'application/json',
+          'x-content-type-options': 'nosniff',
+        })
         .end(body);
     });
   } catch (err) {

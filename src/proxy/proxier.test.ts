@@ -79,7 +79,11 @@ const createSlice = (addresses: string[], of = 'web') =>
       metadata: { name: of, namespace: 'default', labels: { 'kubernetes.io/service-name': of } },
       addressType: 'IPv4',
       ports: [{ name: '', port: 8080, protocol: 'TCP' }],
-      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true }, nodeName: 'here' })),
+      endpoints: addresses.map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+        nodeName: 'here',
+      })),
     });
 /** Updates since the last call: 'complete' or 'partial', and each service with its targets. */
 async function seen(): Promise<string[]> {
@@ -87,7 +91,10 @@ async function seen(): Promise<string[]> {
   return updates.splice(0).map(({ complete, changes }) => {
     const texts = [...changes]
       .filter(([key]) => key !== 'default/kubernetes')
-      .map(([key, rules]) => `${key}=${rules?.ports[0]?.cluster.map(({ ip }) => ip).join(',') ?? 'gone'}`);
+      .map(
+        ([key, rules]) =>
+          `${key}=${rules?.ports[0]?.cluster.map(({ ip }) => ip).join(',') ?? 'gone'}`,
+      );
     return [complete ? 'complete' : 'partial', ...texts.sort()].join(' ');
   });
 }
@@ -106,7 +113,9 @@ test('the first update is complete, later ones have what has changed', async () 
   expect(await seen()).toEqual(['partial default/web=']);
   await server.client.resource(services).namespace('default').delete('web');
   expect(await seen()).toEqual(['partial default/web=gone']);
-  expect(metrics.text()).toContain('kubeproxy_sync_partial_proxy_rules_duration_seconds_count{ip_family="IPv4"} 3');
+  expect(metrics.text()).toContain(
+    'kubeproxy_sync_partial_proxy_rules_duration_seconds_count{ip_family="IPv4"} 3',
+  );
 });
 
 test('changes at the same time are one update', async () => {
@@ -127,7 +136,9 @@ test('after a failure everything is applied anew, with growing delays', async ()
   expect(updates.splice(0)).toHaveLength(1);
   await clock.advance(1900);
   expect(updates.splice(0)).toHaveLength(0);
-  expect(metrics.text()).toContain('kubeproxy_sync_proxy_rules_nftables_sync_failures_total{ip_family="IPv4"} 2');
+  expect(metrics.text()).toContain(
+    'kubeproxy_sync_proxy_rules_nftables_sync_failures_total{ip_family="IPv4"} 2',
+  );
   expect(lines.filter((line) => line.includes('proxy: sync failed, retrying'))).toHaveLength(2);
   await clock.advance(60_000);
   expect(health.healthy).toBe(false);
@@ -147,10 +158,14 @@ test('a node with another zone or address decides all anew; other changes of it 
   const label = { metadata: { labels: { 'topology.kubernetes.io/zone': 'east' } } };
   await client.resource(nodes).patch('here', 'application/merge-patch+json', label);
   expect(await seen()).toEqual(['complete default/web=']);
-  await client.resource(nodes).patch('here', 'application/merge-patch+json', { metadata: { annotations: { a: 'b' } } });
+  await client
+    .resource(nodes)
+    .patch('here', 'application/merge-patch+json', { metadata: { annotations: { a: 'b' } } });
   expect(await seen()).toEqual([]);
   const status = { addresses: [{ type: 'InternalIP', address: '192.168.0.9' }] };
-  await client.resource(nodes).patch('here', 'application/merge-patch+json', { status }, { subresource: 'status' });
+  await client
+    .resource(nodes)
+    .patch('here', 'application/merge-patch+json', { status }, { subresource: 'status' });
   expect(await seen()).toEqual(['complete default/web=']);
   expect(network?.nodeIPs()).toEqual(['192.168.0.9']);
   expect(network?.serviceCidrs()).toHaveLength(1);

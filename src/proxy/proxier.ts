@@ -88,9 +88,13 @@ export class Proxier {
     const informers = new SharedInformerFactory({ client, clock, random, logger });
     const serviceInformer = informers.informerFor(services, { labelSelector: SELECTOR });
     const sliceInformer = informers.informerFor(endpointSlices, { labelSelector: SELECTOR });
-    const nodeInformer = informers.informerFor(nodes, { fieldSelector: `metadata.name=${nodeName}` });
+    const nodeInformer = informers.informerFor(nodes, {
+      fieldSelector: `metadata.name=${nodeName}`,
+    });
     const cidrInformer = informers.informerFor(serviceCIDRs);
-    const onService = (object: { readonly metadata: { readonly namespace?: string; readonly name: string } }): void =>
+    const onService = (object: {
+      readonly metadata: { readonly namespace?: string; readonly name: string };
+    }): void =>
       this.#changed('service', serviceKey(object.metadata.namespace ?? '', object.metadata.name));
     serviceInformer.addEventHandler({
       onAdd: onService,
@@ -114,7 +118,14 @@ export class Proxier {
     const onCidr = (): void => this.#changedAll();
     cidrInformer.addEventHandler({ onAdd: onCidr, onUpdate: onCidr, onDelete: onCidr });
     informers.start(signal);
-    const recorder = new EventRecorder({ client, clock, random, logger, component: 'kube-proxy', host: nodeName });
+    const recorder = new EventRecorder({
+      client,
+      clock,
+      random,
+      logger,
+      component: 'kube-proxy',
+      host: nodeName,
+    });
     const serviceHealth = new ServiceHealth({
       addresses: () => this.#healthAddresses(),
       isHealthy: () => health.healthy,
@@ -123,7 +134,9 @@ export class Proxier {
         const [namespace = '', name = ''] = service.split('/');
         const text = `node ${nodeName} failed to start healthcheck "${service}" on port ${port}: ${message}`;
         const subject = { apiVersion: 'v1', kind: 'Service', namespace, name };
-        recorder.event(subject, 'Warning', 'FailedToStartServiceHealthcheck', text, { action: 'Listen' });
+        recorder.event(subject, 'Warning', 'FailedToStartServiceHealthcheck', text, {
+          action: 'Listen',
+        });
       },
     });
     const backend = makeBackend({
@@ -135,7 +148,9 @@ export class Proxier {
     signal.addEventListener('abort', stopped);
     try {
       await informers.waitForCacheSync(signal);
-      await this.#syncUntil(signal, backend, serviceHealth, (key) => serviceInformer.lister.getByKey(key));
+      await this.#syncUntil(signal, backend, serviceHealth, (key) =>
+        serviceInformer.lister.getByKey(key),
+      );
     } catch (err) {
       if (!signal.aborted) throw err;
     } finally {
@@ -195,7 +210,11 @@ export class Proxier {
         if (signal.aborted) return;
         this.#complete = true;
         metrics.failed();
-        logger.error('proxy: sync failed, retrying', { backend: backend.name, delayMs: retryMs, err });
+        logger.error('proxy: sync failed, retrying', {
+          backend: backend.name,
+          delayMs: retryMs,
+          err,
+        });
         await clock.sleep(retryMs, signal).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
         continue;
@@ -223,7 +242,10 @@ export class Proxier {
       if (service === undefined) this.#known.delete(key);
       else this.#known.add(key);
       const slices = [...(this.#slices.get(key)?.values() ?? [])];
-      decided.set(key, service === undefined ? undefined : decideService(service, slices, this.#node));
+      decided.set(
+        key,
+        service === undefined ? undefined : decideService(service, slices, this.#node),
+      );
       if (clock.monotonic() - since < TURN_MS) continue;
       await nextTurn();
       since = clock.monotonic();
@@ -248,7 +270,8 @@ export class Proxier {
 
   #countWithoutLocal(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
-    for (const label of [...this.#withoutLocal.values()].flat()) counts.set(label, (counts.get(label) ?? 0) + 1);
+    for (const label of [...this.#withoutLocal.values()].flat())
+      counts.set(label, (counts.get(label) ?? 0) + 1);
     return counts;
   }
 
@@ -271,7 +294,8 @@ export class Proxier {
     const slices = this.#slices.get(key) ?? new Map<string, Slice>();
     this.#slices.set(key, slices.set(slice.metadata.name, slice));
     const trigger = Date.parse(slice.metadata.annotations?.[TRIGGER_TIME] ?? '');
-    if (!Number.isNaN(trigger) && this.#triggers.length < MAX_TRIGGERS) this.#triggers.push(trigger);
+    if (!Number.isNaN(trigger) && this.#triggers.length < MAX_TRIGGERS)
+      this.#triggers.push(trigger);
     this.#changed('endpoint', key);
   }
 
@@ -329,7 +353,9 @@ export function addressesForNodePorts(
   if (choice === 'primary') return nodeIPs;
   const ranges = choice.flatMap((text) => parseCidr(text) ?? []);
   // A family without a range has all addresses, as upstream's.
-  const everything = (['IPv4', 'IPv6'] as const).filter((family) => !ranges.some((range) => range.family === family));
+  const everything = (['IPv4', 'IPv6'] as const).filter(
+    (family) => !ranges.some((range) => range.family === family),
+  );
   if (everything.length === 2 || ranges.every(({ prefix }) => prefix === 0)) return undefined;
   return machineAddresses.filter((text) => {
     const address = parseIp(text);
@@ -344,7 +370,9 @@ function canonical(text: string): string | undefined {
 }
 
 function addressesOf(node: Immutable<Node> | undefined): readonly string[] {
-  const internal = (node?.status.addresses ?? []).filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP');
+  const internal = (node?.status.addresses ?? []).filter(
+    ({ type }) => type === 'InternalIP' || type === 'ExternalIP',
+  );
   return internal.flatMap(({ address }) => canonical(address) ?? []);
 }
 

@@ -18,12 +18,16 @@ function parseIPv6(text: string): bigint {
   const front = groups(head);
   const back = groups(tail ?? '');
   const all =
-    tail === undefined ? front : [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];
+    tail === undefined
+      ? front
+      : [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];
   return all.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
 function formatIPv6(value: bigint): string {
-  const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16));
+  const groups = Array.from({ length: 8 }, (_, i) =>
+    ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16),
+  );
   // The URL parser knows RFC 5952's short form.
   return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1);
 }

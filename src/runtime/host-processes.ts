@@ -44,7 +44,10 @@ export function hostProcesses(): readonly HostProcess[] {
 }
 
 /** Returns the processes of `all` that descend from one of `ancestors`, without those themselves. */
-export function descendantsOf(ancestors: ReadonlySet<number>, all: readonly HostProcess[]): readonly HostProcess[] {
+export function descendantsOf(
+  ancestors: ReadonlySet<number>,
+  all: readonly HostProcess[],
+): readonly HostProcess[] {
   const children = new Map<number, HostProcess[]>();
   for (const one of all) children.set(one.parent, [...(children.get(one.parent) ?? []), one]);
   const found = new Set<HostProcess>();
@@ -79,7 +82,10 @@ export async function killAll(find: () => readonly number[], clock: Clock): Prom
       signalProcess(one, 'SIGKILL');
     }
     try {
-      await wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: KILL_TIMEOUT_MS }, () => !running.some(isAlive));
+      await wait.pollImmediately(
+        { clock, intervalMs: 10, timeoutMs: KILL_TIMEOUT_MS },
+        () => !running.some(isAlive),
+      );
     } catch (err) {
       if (!(err instanceof wait.WaitTimeoutError)) throw err;
       throw new Error(`killed, but still there: ${list(running.filter(isAlive))}`, { cause: err });
@@ -87,7 +93,8 @@ export async function killAll(find: () => readonly number[], clock: Clock): Prom
   }
 }
 
-const list = (processes: readonly ProcessIdentity[]): string => `process ${processes.map(({ pid }) => pid).join(', ')}`;
+const list = (processes: readonly ProcessIdentity[]): string =>
+  `process ${processes.map(({ pid }) => pid).join(', ')}`;
 
 // A process may end, or be another user's, at any of these: there is then nothing to read.
 function text(path: string): string {

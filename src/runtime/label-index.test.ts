@@ -24,7 +24,9 @@ test('candidates are all that have the first label, in order, whenever it was fi
           if (item !== undefined) index.delete(item);
         } else {
           const [first] = Object.entries(given);
-          const wanted = like.filter((item) => first === undefined || item.labels[first[0]] === first[1]);
+          const wanted = like.filter(
+            (item) => first === undefined || item.labels[first[0]] === first[1],
+          );
           expect([...index.candidates(given)]).toEqual(wanted);
         }
       }

@@ -29,7 +29,10 @@ export interface ImageSimulation {
 export interface NamedImagesConfig {
   readonly clock: Clock;
   /** How an image behaves, by its canonical name and what the annotations of its spec ask for. Default: every image is simply there. */
-  readonly simulation?: (name: string, annotations: Readonly<Record<string, string>> | undefined) => ImageSimulation;
+  readonly simulation?: (
+    name: string,
+    annotations: Readonly<Record<string, string>> | undefined,
+  ) => ImageSimulation;
   /** The file system that images are said to be on. Default: a made-up one. */
   readonly usage?: () => Promise<Input<'FilesystemUsage'>>;
 }
@@ -39,8 +42,13 @@ const plain: ImageSimulation = { pullError: undefined, pullDurationMs: undefined
 /** The full name: docker.io/library/busybox:latest for busybox. */
 function canonicalImageName(name: string): string {
   const [first = '', ...rest] = name.split('/');
-  const hasRegistry = rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
-  let full = hasRegistry ? name : rest.length > 0 ? `docker.io/${name}` : `docker.io/library/${name}`;
+  const hasRegistry =
+    rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
+  let full = hasRegistry
+    ? name
+    : rest.length > 0
+      ? `docker.io/${name}`
+      : `docker.io/library/${name}`;
   if (!full.includes('@') && !full.slice(full.lastIndexOf('/')).includes(':')) full += ':latest';
   return full;
 }
@@ -69,7 +77,10 @@ export class NamedImages implements ImageService {
   use(spec: ImageSpec): string {
     const image = this.#find(spec);
     if (image === undefined)
-      throw new CriError('ImageNotFound', `image ${JSON.stringify(spec.image ?? '')} is not present`);
+      throw new CriError(
+        'ImageNotFound',
+        `image ${JSON.stringify(spec.image ?? '')} is not present`,
+      );
     return image.repoDigests[0] ?? image.id;
   }
 
@@ -84,9 +95,17 @@ export class NamedImages implements ImageService {
     return Promise.resolve(complete('ImageStatusResponse', { image: this.#find(spec) }));
   }
 
-  async pullImage(spec: ImageSpec, _auth?: unknown, _sandbox?: unknown, options?: CallOptions): Promise<string> {
+  async pullImage(
+    spec: ImageSpec,
+    _auth?: unknown,
+    _sandbox?: unknown,
+    options?: CallOptions,
+  ): Promise<string> {
     const name = requireName(spec);
-    const { pullError, pullDurationMs } = this.#simulation(canonicalImageName(name), spec.annotations);
+    const { pullError, pullDurationMs } = this.#simulation(
+      canonicalImageName(name),
+      spec.annotations,
+    );
     if (pullDurationMs) await this.#clock.sleep(pullDurationMs, options?.signal);
     if (pullError !== undefined) {
       const reason = /not found/i.test(pullError) ? 'ImageNotFound' : 'ImagePull';
@@ -108,7 +127,10 @@ export class NamedImages implements ImageService {
 
   async imageFsInfo(): Promise<ImageFsInfo> {
     const usage = await this.#usage();
-    return complete('ImageFsInfoResponse', { imageFilesystems: [usage], containerFilesystems: [usage] });
+    return complete('ImageFsInfoResponse', {
+      imageFilesystems: [usage],
+      containerFilesystems: [usage],
+    });
   }
 
   #playedUsage(): Input<'FilesystemUsage'> {
@@ -133,7 +155,8 @@ export class NamedImages implements ImageService {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const { pullError, pullDurationMs } = this.#simulation(name, spec.annotations);
-    if (pullError !== undefined || pullDurationMs !== undefined || this.#removed.has(name)) return undefined;
+    if (pullError !== undefined || pullDurationMs !== undefined || this.#removed.has(name))
+      return undefined;
     return this.#add(name);
   }
 

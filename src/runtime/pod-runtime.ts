@@ -69,7 +69,12 @@ export abstract class PodRuntime<C extends ManagedContainer> {
 
   version(): Promise<VersionResponse> {
     const { name } = this.#config;
-    return Promise.resolve({ version: '0.1.0', runtimeName: name, runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' });
+    return Promise.resolve({
+      version: '0.1.0',
+      runtimeName: name,
+      runtimeVersion: '1.0.0',
+      runtimeApiVersion: 'v1',
+    });
   }
 
   async removePodSandbox(podSandboxId: string): Promise<void> {
@@ -117,8 +122,19 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   /** Returns the record of a sandbox that is ready. `ip`: empty with the host's network. */
-  protected newSandboxRecord(config: PodSandboxConfig, runtimeHandler: string, ip: string): SandboxRecord {
-    return { id: this.newId(), config, runtimeHandler, createdAt: this.#pods.now(), ip, state: 'SANDBOX_READY' };
+  protected newSandboxRecord(
+    config: PodSandboxConfig,
+    runtimeHandler: string,
+    ip: string,
+  ): SandboxRecord {
+    return {
+      id: this.newId(),
+      config,
+      runtimeHandler,
+      createdAt: this.#pods.now(),
+      ip,
+      state: 'SANDBOX_READY',
+    };
   }
 
   /** Returns the record of a container that is not started. Throws NotFound if its image is not on the node. */
@@ -183,7 +199,11 @@ export abstract class PodRuntime<C extends ManagedContainer> {
   }
 
   /** Copies the output of a running container from now on, until it exits. Ends the streams. Rejects when the signal aborts. */
-  protected async followOutput(container: C, { stdout, stderr }: ExecStreams, signal?: AbortSignal): Promise<void> {
+  protected async followOutput(
+    container: C,
+    { stdout, stderr }: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const stopListening = container.onOutput((stream, chunk) => {
       const target = stream === 'stdout' ? stdout : stderr;
       if (target && !target.destroyed && !target.writableEnded) target.write(chunk);

@@ -107,7 +107,8 @@ export class PodTable<C extends Recorded> {
   /** Throws NotFound. */
   container(id: string): C {
     const container = this.#containers.get(id);
-    if (container === undefined) throw new CriError('NotFound', `container ${JSON.stringify(id)} not found`);
+    if (container === undefined)
+      throw new CriError('NotFound', `container ${JSON.stringify(id)} not found`);
     return container;
   }
 
@@ -167,13 +168,17 @@ export class PodTable<C extends Recorded> {
     const { record, containers } = this.#open(id);
     return complete('PodSandboxStatusResponse', {
       status: toPodSandboxStatus(record),
-      containersStatuses: [...containers.values()].map((container) => toContainerStatus(container.record)),
+      containersStatuses: [...containers.values()].map((container) =>
+        toContainerStatus(container.record),
+      ),
       timestamp: this.now(),
     });
   }
 
   containerStatus(id: string): ContainerStatusResponse {
-    return complete('ContainerStatusResponse', { status: toContainerStatus(this.container(id).record) });
+    return complete('ContainerStatusResponse', {
+      status: toContainerStatus(this.container(id).record),
+    });
   }
 
   /** Publishes a change of a container, or of the sandbox itself. */
@@ -184,7 +189,9 @@ export class PodTable<C extends Recorded> {
       containerEventType,
       createdAt: this.now(),
       podSandboxStatus: toPodSandboxStatus(sandbox.record),
-      containersStatuses: [...sandbox.containers.values()].map(({ record }) => toContainerStatus(record)),
+      containersStatuses: [...sandbox.containers.values()].map(({ record }) =>
+        toContainerStatus(record),
+      ),
     });
   }
 
@@ -199,7 +206,8 @@ export class PodTable<C extends Recorded> {
 
   #open(id: string): OpenSandbox<C> {
     const sandbox = this.#sandboxes.get(id);
-    if (sandbox === undefined) throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
+    if (sandbox === undefined)
+      throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
     return sandbox;
   }
 

@@ -52,7 +52,9 @@ const hasProc = existsSync('/proc/self/stat');
 function identifyByPs(pid: number): ProcessIdentity | undefined {
   let line: string;
   try {
-    line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+    }).trim();
   } catch {
     // ps fails if there is no such process.
     return undefined;
@@ -77,7 +79,11 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /** Sends a signal to that very process, or with `group` to its process group. False if it is gone. */
-export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals | number, group = false): boolean {
+export function signalProcess(
+  identity: ProcessIdentity,
+  signal: NodeJS.Signals | number,
+  group = false,
+): boolean {
   if (!isAlive(identity)) return false;
   try {
     process.kill(group ? -identity.pid : identity.pid, signal);

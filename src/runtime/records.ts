@@ -65,7 +65,8 @@ export function sandboxKey(config: PodSandboxConfig): string {
 
 /** The identity that may exist once at a time within a sandbox. */
 export function containerKey(podSandboxId: string, config: ContainerConfig): string {
-  if (!config.metadata?.name) throw new CriError('InvalidArgument', 'container metadata must have a name');
+  if (!config.metadata?.name)
+    throw new CriError('InvalidArgument', 'container metadata must have a name');
   return [podSandboxId, config.metadata.name, config.metadata.attempt ?? 0].join('_');
 }
 
@@ -125,7 +126,19 @@ export function toContainer(record: ContainerRecord): Container {
 }
 
 export function toContainerStatus(record: ContainerRecord): ContainerStatus {
-  const { id, config, imageRef, state, logPath, createdAt, startedAt, finishedAt, exitCode, reason, message } = record;
+  const {
+    id,
+    config,
+    imageRef,
+    state,
+    logPath,
+    createdAt,
+    startedAt,
+    finishedAt,
+    exitCode,
+    reason,
+    message,
+  } = record;
   return complete('ContainerStatus', {
     id,
     metadata: config.metadata,

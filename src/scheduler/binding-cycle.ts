@@ -93,7 +93,9 @@ export class BindingCycles {
   start(framework: Framework, state: CycleState, queued: QueuedPod, node: string): void {
     const waiting = framework.waitOnPermit(queued.info);
     if (waiting !== undefined) void this.#nominate(queued.info, node);
-    const run = this.#run(framework, state, queued, node, waiting).finally(() => this.#inFlight.delete(run));
+    const run = this.#run(framework, state, queued, node, waiting).finally(() =>
+      this.#inFlight.delete(run),
+    );
     this.#inFlight.add(run);
   }
 
@@ -117,14 +119,19 @@ export class BindingCycles {
         return;
       }
       // It may take minutes, and is not counted: others are bound meanwhile.
-      if (preBinds.length > 0 && !(await this.#preBind(preBinds, framework, state, queued, node))) return;
+      if (preBinds.length > 0 && !(await this.#preBind(preBinds, framework, state, queued, node)))
+        return;
       this.#binding++;
       await this.#bind(framework, state, queued, node).finally(() => {
         this.#binding--;
         this.#bindingEnded();
       });
     } catch (err) {
-      this.#config.logger.error('scheduler: binding a pod failed unexpectedly', { pod: queued.info.key, node, err });
+      this.#config.logger.error('scheduler: binding a pod failed unexpectedly', {
+        pod: queued.info.key,
+        node,
+        err,
+      });
       this.#undo(framework, state, queued, node, errorFailure(Status.error(err)));
     }
   }
@@ -140,7 +147,13 @@ export class BindingCycles {
     // As in #bind.
     this.#config.queue.done(queued.info.uid);
     await this.#nominate(queued.info, node);
-    const failure = await framework.runPreBind(preBinds, state, queued.info, node, this.#stopping.signal);
+    const failure = await framework.runPreBind(
+      preBinds,
+      state,
+      queued.info,
+      node,
+      this.#stopping.signal,
+    );
     if (failure === undefined) return true;
     // The queue has not kept the events of the meantime, so a hint could be missed: the pod is tried again as after an error.
     this.#undo(framework, state, queued, node, {
@@ -157,7 +170,12 @@ export class BindingCycles {
     await this.#config.podStatus.nominate(pod, node);
   }
 
-  async #bind(framework: Framework, state: CycleState, queued: QueuedPod, node: string): Promise<void> {
+  async #bind(
+    framework: Framework,
+    state: CycleState,
+    queued: QueuedPod,
+    node: string,
+  ): Promise<void> {
     const { queue, cache, podStatus, events, logger, metrics } = this.#config;
     const pod = queued.info;
     // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
@@ -174,7 +192,13 @@ export class BindingCycles {
     metrics.attemptEnded('scheduled', framework.profileName, queued.attemptStart);
     metrics.podScheduled(queued.attempts, queued.initialAttemptMs, queued.wasFlushed);
     logger.debug('bound', { pod: pod.key, node, attempts: queued.attempts });
-    events.report(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.key} to ${node}`, 'Binding');
+    events.report(
+      pod.pod,
+      'Normal',
+      'Scheduled',
+      `Successfully assigned ${pod.key} to ${node}`,
+      'Binding',
+    );
     try {
       framework.runPostBind(state, pod, node);
     } catch (err) {
@@ -184,7 +208,12 @@ export class BindingCycles {
   }
 
   /** Undefined once the pod is certainly bound to the node, a status once it is certainly not bound by this call. */
-  async #tryBind(framework: Framework, state: CycleState, pod: PodInfo, node: string): Promise<Status | undefined> {
+  async #tryBind(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    node: string,
+  ): Promise<Status | undefined> {
     const failure = await this.#runBind(framework, state, pod, node);
     if (failure === undefined || certainlyRefused(failure.cause)) return failure;
     // The answer may be lost and the binding done. To forget the pod now could fill the node beyond what it holds.
@@ -192,7 +221,12 @@ export class BindingCycles {
   }
 
   /** An extender that binds goes before the profile's own plugins. */
-  async #runBind(framework: Framework, state: CycleState, pod: PodInfo, node: string): Promise<Status | undefined> {
+  async #runBind(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    node: string,
+  ): Promise<Status | undefined> {
     const { extenders, signal } = this.#config;
     if (!extenders.none && extenders.binds(pod.pod)) {
       try {
@@ -208,7 +242,13 @@ export class BindingCycles {
   async #isBound(pod: PodInfo, node: string): Promise<boolean> {
     const { client, clock, random, logger, podLister, signal } = this.#config;
     const { namespace = '', name } = pod.pod.metadata;
-    const backoff = new wait.Backoff({ durationMs: 1000, factor: 2, capMs: 10_000, jitter: 0.1, random });
+    const backoff = new wait.Backoff({
+      durationMs: 1000,
+      factor: 2,
+      capMs: 10_000,
+      jitter: 0.1,
+      random,
+    });
     for (;;) {
       const seen = podLister.get(namespace, name);
       if (seen?.metadata.uid === pod.uid && seen.spec.nodeName) return seen.spec.nodeName === node;
@@ -217,21 +257,35 @@ export class BindingCycles {
         return live.metadata.uid === pod.uid && live.spec.nodeName === node;
       } catch (err) {
         if (apierrors.isNotFound(err) || signal.aborted) return false;
-        logger.warn('scheduler: checking whether a pod is bound failed, retrying', { pod: pod.key, node, err });
+        logger.warn('scheduler: checking whether a pod is bound failed, retrying', {
+          pod: pod.key,
+          node,
+          err,
+        });
         await clock.sleep(backoff.next(), signal).catch(() => undefined);
       }
     }
   }
 
   /** Gives back what the pod held on the node, and wakes pods that may want it; then the failure is handled. */
-  #undo(framework: Framework, state: CycleState, queued: QueuedPod, node: string, failure: Failure): void {
+  #undo(
+    framework: Framework,
+    state: CycleState,
+    queued: QueuedPod,
+    node: string,
+    failure: Failure,
+  ): void {
     const { cache, queue, failures } = this.#config;
     const { info } = queued;
     framework.runUnreserve(state, info, node);
     const held = cache.forgetPod(info.uid);
     // The pod itself is left out: it comes back into the queue below, and it had the room.
     if (held)
-      queue.moveAll(assignedPodDelete, { before: onNode(info.pod, node) }, (other) => other.metadata.uid !== info.uid);
+      queue.moveAll(
+        assignedPodDelete,
+        { before: onNode(info.pod, node) },
+        (other) => other.metadata.uid !== info.uid,
+      );
     const nominated = this.#nominated.get(info.uid);
     this.#nominated.delete(info.uid);
     failures.handle(framework, queued, failure, nominated);

@@ -12,7 +12,10 @@ const NODES = 4;
 const CORES = 4;
 
 /** Requests fail before they arrive, after they were done, or come late, each now and then. */
-function unreliable(random: SeededRandom, sleep: (ms: number, signal?: AbortSignal) => Promise<void>): Fault {
+function unreliable(
+  random: SeededRandom,
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>,
+): Fault {
   return async (request, send) => {
     switch (random.int(12)) {
       case 0:
@@ -33,7 +36,10 @@ function unreliable(random: SeededRandom, sleep: (ms: number, signal?: AbortSign
 }
 
 /** The node of each pod that has one, by UID; throws if a pod has moved or a node holds too much. */
-async function check(client: Client, before: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
+async function check(
+  client: Client,
+  before: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, string>> {
   const { items } = await client.resource(pods).namespace('default').list();
   const bound = new Map<string, string>();
   const cores = new Map<string, number>();
@@ -56,9 +62,13 @@ describe('the scheduler on a bad day', () => {
   it.each(Array.from({ length: 12 }, (_, i) => i))('keeps its promises (seed %i)', async (seed) => {
     const random = new SeededRandom(seed);
     const cluster = await startTestCluster();
-    const fault = unreliable(random.derive('faults'), (ms, signal) => cluster.clock.sleep(ms, signal));
+    const fault = unreliable(random.derive('faults'), (ms, signal) =>
+      cluster.clock.sleep(ms, signal),
+    );
     for (let i = 0; i < NODES; i++)
-      await cluster.addNode(`n${i}`, { allocatable: { cpu: String(CORES), memory: '32Gi', pods: '110' } });
+      await cluster.addNode(`n${i}`, {
+        allocatable: { cpu: String(CORES), memory: '32Gi', pods: '110' },
+      });
     const client = cluster.client.resource(pods).namespace('default');
     let scheduler = cluster.startScheduler({}, fault);
     let bound: ReadonlyMap<string, string> = new Map();
@@ -73,7 +83,8 @@ describe('the scheduler on a bad day', () => {
         case 3: {
           const { items } = await client.list();
           const victim = items[random.int(Math.max(items.length, 1))];
-          if (victim !== undefined) await client.delete(victim.metadata.name, { gracePeriodSeconds: 0 });
+          if (victim !== undefined)
+            await client.delete(victim.metadata.name, { gracePeriodSeconds: 0 });
           break;
         }
         case 4:

@@ -15,7 +15,10 @@ const NODES = ['a', 'b', 'c'];
 const DEVICES = 3;
 const VOLUMES = 2;
 
-function unreliable(random: SeededRandom, sleep: (ms: number, signal?: AbortSignal) => Promise<void>): Fault {
+function unreliable(
+  random: SeededRandom,
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>,
+): Fault {
   return async (request_, send) => {
     switch (random.int(10)) {
       case 0:
@@ -58,7 +61,10 @@ class World {
   async build(): Promise<void> {
     const { client } = this.cluster;
     await client.resource(deviceClasses).create({ metadata: { name: 'gpu' }, spec: {} });
-    const late = { provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' as const };
+    const late = {
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer' as const,
+    };
     await client.resource(storageClasses).create({ metadata: { name: 'late' }, ...late });
     for (const node of NODES) {
       await this.cluster.addNode(node);
@@ -66,7 +72,10 @@ class World {
       const pool = { name: node, generation: 1, resourceSliceCount: 1 };
       await client
         .resource(resourceSlices)
-        .create({ metadata: { name: node }, spec: { driver: DRIVER, nodeName: node, pool, devices } });
+        .create({
+          metadata: { name: node },
+          spec: { driver: DRIVER, nodeName: node, pool, devices },
+        });
       for (let i = 0; i < VOLUMES; i++) await this.addVolume(`${node}-${i}`, node);
     }
   }
@@ -109,7 +118,11 @@ class World {
     const alive = new Set(all.map(({ metadata }) => metadata.uid));
     for (const claim of (await this.claims.list()).items) {
       const { reservedFor = [], allocation, ...status } = claim.status;
-      if (allocation === undefined || reservedFor.length === 0 || reservedFor.some(({ uid }) => alive.has(uid)))
+      if (
+        allocation === undefined ||
+        reservedFor.length === 0 ||
+        reservedFor.some(({ uid }) => alive.has(uid))
+      )
         continue;
       await this.claims.updateStatus({ ...claim, status });
     }
@@ -117,7 +130,10 @@ class World {
       if (spec.claimRef?.name === undefined) continue;
       const claim = await this.volumeClaims.get(spec.claimRef.name);
       if (claim.spec.volumeName) continue;
-      const annotations = { ...claim.metadata.annotations, 'pv.kubernetes.io/bind-completed': 'yes' };
+      const annotations = {
+        ...claim.metadata.annotations,
+        'pv.kubernetes.io/bind-completed': 'yes',
+      };
       await this.volumeClaims.update({
         ...claim,
         metadata: { ...claim.metadata, annotations },
@@ -148,7 +164,8 @@ class World {
       places.set(metadata.name, spec.volumeName.split('-')[0] as string);
     }
     for (const { metadata, spec } of (await this.pods.list()).items) {
-      if (spec.nodeName !== undefined) expect(places.get(metadata.name), metadata.name).toBe(spec.nodeName);
+      if (spec.nodeName !== undefined)
+        expect(places.get(metadata.name), metadata.name).toBe(spec.nodeName);
     }
     return free;
   }
@@ -160,7 +177,9 @@ describe('claims on a bad day', () => {
     const cluster = await startTestCluster();
     const world = new World(cluster);
     await world.build();
-    const fault = unreliable(random.derive('faults'), (ms, signal) => cluster.clock.sleep(ms, signal));
+    const fault = unreliable(random.derive('faults'), (ms, signal) =>
+      cluster.clock.sleep(ms, signal),
+    );
     let scheduler = cluster.startScheduler({}, fault);
     for (let step = 0, made = 0; step < 45; step++) {
       switch (random.int(6)) {
@@ -200,7 +219,9 @@ describe('claims on a bad day', () => {
     await cluster.clock.advance('10s');
     const free = await world.check();
     const { items } = await world.pods.list();
-    const bound = (await world.volumeClaims.list()).items.filter(({ spec }) => spec.volumeName !== undefined).length;
+    const bound = (await world.volumeClaims.list()).items.filter(
+      ({ spec }) => spec.volumeName !== undefined,
+    ).length;
     for (const { metadata, spec } of items) {
       if (spec.nodeName !== undefined) continue;
       const wanted = world.wants.get(metadata.name) ?? 0;

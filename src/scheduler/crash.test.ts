@@ -6,7 +6,12 @@ import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { TransportRequest } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { type Fault, type RunningScheduler, startTestCluster, type TestCluster } from './testing/cluster.ts';
+import {
+  type Fault,
+  type RunningScheduler,
+  startTestCluster,
+  type TestCluster,
+} from './testing/cluster.ts';
 
 const CORES = 2;
 const node = { allocatable: { cpu: String(CORES), memory: '8Gi', pods: '10' } };
@@ -15,10 +20,14 @@ const low = { terminationGracePeriodSeconds: 0 };
 const important = { priorityClassName: 'system-cluster-critical' };
 
 /** Events are told to nobody who waits for them. */
-const isWrite = ({ method, path }: TransportRequest): boolean => method !== 'GET' && !path.endsWith('/events');
+const isWrite = ({ method, path }: TransportRequest): boolean =>
+  method !== 'GET' && !path.endsWith('/events');
 
 /** Fills two nodes, and then asks for one of them. Answers where pods were at the end. */
-async function happen(cluster: TestCluster, until: (done: () => Promise<boolean>) => Promise<void>): Promise<void> {
+async function happen(
+  cluster: TestCluster,
+  until: (done: () => Promise<boolean>) => Promise<void>,
+): Promise<void> {
   const inDefault = cluster.client.resource(pods).namespace('default');
   const all = async (): Promise<readonly Immutable<Pod>[]> => (await inDefault.list()).items;
   const nodeOf = new Map<string, string>();
@@ -43,42 +52,47 @@ async function happen(cluster: TestCluster, until: (done: () => Promise<boolean>
   await until(async () => {
     const now = await all();
     check(now);
-    return now.some(({ metadata, spec }) => metadata.name === 'important' && spec.nodeName !== undefined);
+    return now.some(
+      ({ metadata, spec }) => metadata.name === 'important' && spec.nodeName !== undefined,
+    );
   });
   // Nobody had to go in vain.
   expect(await all()).toHaveLength(3);
 }
 
 describe('a scheduler that is killed at a write', () => {
-  it.each(['before it has arrived', 'after it was done'] as const)('%s leaves nothing undone', async (when) => {
-    let killed = 0;
-    // Until there are fewer writes than that.
-    for (let at = 1; killed === at - 1; at++) {
-      let writes = 0;
-      const cluster = await startTestCluster();
-      for (const name of ['n1', 'n2']) await cluster.addNode(name, node);
-      let victim: RunningScheduler | undefined;
-      const sent: Promise<unknown>[] = [];
-      const kill: Fault = async (request, send) => {
-        if (!isWrite(request)) return await send();
-        if (++writes !== at) {
-          const answer = send();
-          sent.push(answer);
-          return await answer;
-        }
-        killed++;
-        if (when === 'after it was done') await send();
-        victim?.crash();
-        // What was on its way has arrived, or has not, by the time that another process is there.
-        await Promise.allSettled(sent);
-        victim = cluster.startScheduler();
-        throw apierrors.serviceUnavailable('killed');
-      };
-      victim = cluster.startScheduler({}, kill);
-      await happen(cluster, (done) => cluster.clock.runUntil(done, '10m'));
-      await cluster.clock.advance('5s');
-      await cluster.stop();
-    }
-    expect(killed).toBeGreaterThan(8);
-  });
+  it.each(['before it has arrived', 'after it was done'] as const)(
+    '%s leaves nothing undone',
+    async (when) => {
+      let killed = 0;
+      // Until there are fewer writes than that.
+      for (let at = 1; killed === at - 1; at++) {
+        let writes = 0;
+        const cluster = await startTestCluster();
+        for (const name of ['n1', 'n2']) await cluster.addNode(name, node);
+        let victim: RunningScheduler | undefined;
+        const sent: Promise<unknown>[] = [];
+        const kill: Fault = async (request, send) => {
+          if (!isWrite(request)) return await send();
+          if (++writes !== at) {
+            const answer = send();
+            sent.push(answer);
+            return await answer;
+          }
+          killed++;
+          if (when === 'after it was done') await send();
+          victim?.crash();
+          // What was on its way has arrived, or has not, by the time that another process is there.
+          await Promise.allSettled(sent);
+          victim = cluster.startScheduler();
+          throw apierrors.serviceUnavailable('killed');
+        };
+        victim = cluster.startScheduler({}, kill);
+        await happen(cluster, (done) => cluster.clock.runUntil(done, '10m'));
+        await cluster.clock.advance('5s');
+        await cluster.stop();
+      }
+      expect(killed).toBeGreaterThan(8);
+    },
+  );
 });

@@ -15,7 +15,14 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { RecordingLogger } from './testing/handle.ts';
-import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request, using } from './testing/devices.ts';
+import {
+  DRIVER,
+  makeDeviceClass,
+  makeResourceClaim,
+  makeSlice,
+  request,
+  using,
+} from './testing/devices.ts';
 
 describe('claims to devices', () => {
   let cluster: TestCluster;
@@ -45,7 +52,9 @@ describe('claims to devices', () => {
     claims().create(fresh(makeResourceClaim(...args)));
   const addPod = (name: string, spec: Partial<PodSpec>) => cluster.addPod(name, undefined, spec);
   const devicesOf = async (claim: string) =>
-    ((await claims().get(claim)).status.allocation?.devices.results ?? []).map(({ device }) => device);
+    ((await claims().get(claim)).status.allocation?.devices.results ?? []).map(
+      ({ device }) => device,
+    );
 
   it('writes devices and pod into the claim, then binds the pod where they are', async () => {
     await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' });
@@ -62,7 +71,9 @@ describe('claims to devices', () => {
       allocation: {
         devices: { results: [{ request: 'r', driver: DRIVER, pool: 'on-b', device: 'gpu-0' }] },
         nodeSelector: {
-          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }],
+          nodeSelectorTerms: [
+            { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] },
+          ],
         },
       },
       reservedFor: [{ resource: 'pods', name: 'p', uid: pod.metadata.uid }],
@@ -89,7 +100,9 @@ describe('claims to devices', () => {
     await addPod('q', using('shared'));
     await cluster.untilBound('p', 'q');
     expect([await cluster.nodeOf('p'), await cluster.nodeOf('q')]).toEqual(['a', 'a']);
-    expect((await claims().get('shared')).status.reservedFor?.map(({ name }) => name).sort()).toEqual(['p', 'q']);
+    expect(
+      (await claims().get('shared')).status.reservedFor?.map(({ name }) => name).sort(),
+    ).toEqual(['p', 'q']);
   });
 
   it('waits for claims, classes and templates, and says so', async () => {
@@ -107,16 +120,29 @@ describe('claims to devices', () => {
     await cluster.client.resource(deviceClasses).create(fresh(makeDeviceClass('later')));
     await addClaim('nope');
     await cluster.untilBound('p', 'q');
-    const made = await addPod('made', { resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }] });
+    const made = await addPod('made', {
+      resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }],
+    });
     await cluster.clock.advance('2s');
     expect(await cluster.nodeOf('made')).toBeUndefined();
-    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'made', uid: made.metadata.uid, controller: true };
+    const owner = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'made',
+      uid: made.metadata.uid,
+      controller: true,
+    };
     const claim = fresh(makeResourceClaim('made-x', [request('r', { adminAccess: false })]));
     await claims().create({ ...claim, metadata: { name: 'made-x', ownerReferences: [owner] } });
     await addSlice('on-b', 'b', { name: 'gpu-0' });
     const inDefault = cluster.client.resource(pods).namespace('default');
     const status = { resourceClaimStatuses: [{ name: 'x', resourceClaimName: 'made-x' }] };
-    await inDefault.patch('made', 'application/merge-patch+json', { status }, { subresource: 'status' });
+    await inDefault.patch(
+      'made',
+      'application/merge-patch+json',
+      { status },
+      { subresource: 'status' },
+    );
     await cluster.untilBound('made');
     expect(await cluster.nodeOf('made')).toBe('b');
   });
@@ -125,17 +151,24 @@ describe('claims to devices', () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addSlice('on-b', 'b', { name: 'gpu-0' });
     const nodeSelector = {
-      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['a'] }] }],
+      nodeSelectorTerms: [
+        { matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['a'] }] },
+      ],
     };
     const results = [{ request: 'r', driver: DRIVER, pool: 'on-a', device: 'gpu-0' }];
     const claim = await addClaim('c');
-    await claims().updateStatus({ ...claim, status: { allocation: { devices: { results }, nodeSelector } } });
+    await claims().updateStatus({
+      ...claim,
+      status: { allocation: { devices: { results }, nodeSelector } },
+    });
     const { requests } = cluster.startScheduler();
     await addPod('p', { ...using('c'), nodeSelector: { 'kubernetes.io/hostname': 'b' } });
     await cluster.untilBound('p');
     expect((await claims().get('c')).status.allocation?.devices.results?.[0]?.pool).toBe('on-b');
     expect(
-      requests.filter((one) => one === 'PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status'),
+      requests.filter(
+        (one) => one === 'PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status',
+      ),
     ).toHaveLength(2);
   });
 
@@ -154,7 +187,9 @@ describe('claims to devices', () => {
     await addPod('p2', using('c2'));
     await cluster.untilBound('p2');
     expect([await cluster.nodeOf('p1'), await cluster.nodeOf('p2')]).toEqual(['b', 'a']);
-    expect((await claims().get('c2')).status.allocation?.devices.results?.[0]?.request).toBe('r/any');
+    expect((await claims().get('c2')).status.allocation?.devices.results?.[0]?.request).toBe(
+      'r/any',
+    );
   });
 
   it('frees the reserved devices if the pod cannot be bound', async () => {
@@ -169,7 +204,10 @@ describe('claims to devices', () => {
     await addPod('p', using('c'));
     await cluster.clock.advance('500ms');
     const claim = await claims().get('c');
-    expect([claim.status.reservedFor, claim.status.allocation?.devices.results?.length]).toEqual([undefined, 1]);
+    expect([claim.status.reservedFor, claim.status.allocation?.devices.results?.length]).toEqual([
+      undefined,
+      1,
+    ]);
     setFault(undefined);
     await cluster.untilBound('p');
     expect((await claims().get('c')).status.reservedFor).toHaveLength(1);
@@ -181,14 +219,24 @@ describe('claims to devices', () => {
     const stop = new AbortController();
     const { client, clock } = cluster;
     const [random, logger] = [new SeededRandom('controllers'), new RecordingLogger()];
-    const manager = new ControllerManager({ client, clock, random, logger, controllers: ['resourceclaim-controller'] });
+    const manager = new ControllerManager({
+      client,
+      clock,
+      random,
+      logger,
+      controllers: ['resourceclaim-controller'],
+    });
     const running = manager.run(stop.signal);
     const { requests } = cluster.startScheduler();
     await addPod('p', using('c'));
     await cluster.untilBound('p');
     await clock.advance('5s');
-    expect((await claims().get('c')).metadata.finalizers).toEqual(['resource.kubernetes.io/delete-protection']);
-    expect(requests.filter((one) => one.startsWith('PUT ') && one.includes('/resourceclaims/'))).toHaveLength(2);
+    expect((await claims().get('c')).metadata.finalizers).toEqual([
+      'resource.kubernetes.io/delete-protection',
+    ]);
+    expect(
+      requests.filter((one) => one.startsWith('PUT ') && one.includes('/resourceclaims/')),
+    ).toHaveLength(2);
     await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 });
     await clock.advance('10s');
     const { metadata, status } = await claims().get('c');
@@ -226,7 +274,9 @@ describe('claims to devices', () => {
     setFault(async (one, send) => {
       if (!once && one.path.endsWith('/resourceclaims/c')) {
         once = true;
-        await claims().patch('c', 'application/merge-patch+json', { metadata: { labels: { touched: 'yes' } } });
+        await claims().patch('c', 'application/merge-patch+json', {
+          metadata: { labels: { touched: 'yes' } },
+        });
       }
       return await send();
     });
@@ -244,7 +294,9 @@ describe('claims to devices', () => {
       }),
     });
     const special = async () =>
-      (await claims().list()).items.filter(({ metadata }) => metadata.name.includes('-extended-resources-'));
+      (await claims().list()).items.filter(({ metadata }) =>
+        metadata.name.includes('-extended-resources-'),
+      );
     beforeEach(async () => {
       const gpu = makeDeviceClass('provided', 'true', { extendedResourceName: 'example.com/gpu' });
       await cluster.client.resource(deviceClasses).create(fresh(gpu));
@@ -262,7 +314,11 @@ describe('claims to devices', () => {
         ownerReferences: [{ kind: 'Pod', name: 'p', controller: true }],
       });
       expect(
-        claim?.spec.devices.requests?.map(({ name, exactly }) => [name, exactly?.deviceClassName, exactly?.count]),
+        claim?.spec.devices.requests?.map(({ name, exactly }) => [
+          name,
+          exactly?.deviceClassName,
+          exactly?.count,
+        ]),
       ).toEqual([
         ['container-0-request-0', 'provided', 1],
         ['container-1-request-0', 'provided', 2],
@@ -272,8 +328,16 @@ describe('claims to devices', () => {
       expect(status.extendedResourceClaimStatus).toEqual({
         resourceClaimName: claim?.metadata.name,
         requestMappings: [
-          { containerName: 'c0', resourceName: 'example.com/gpu', requestName: 'container-0-request-0' },
-          { containerName: 'c1', resourceName: 'example.com/gpu', requestName: 'container-1-request-0' },
+          {
+            containerName: 'c0',
+            resourceName: 'example.com/gpu',
+            requestName: 'container-0-request-0',
+          },
+          {
+            containerName: 'c1',
+            resourceName: 'example.com/gpu',
+            requestName: 'container-1-request-0',
+          },
         ],
       });
       await addPod('q', asking(1));
@@ -324,7 +388,9 @@ describe('claims to devices', () => {
         metadata: {
           name: 'p-extended-resources-x',
           annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
-          ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: pod.metadata.uid, controller: true }],
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: pod.metadata.uid, controller: true },
+          ],
         },
       });
       cluster.startScheduler();
@@ -337,7 +403,9 @@ describe('claims to devices', () => {
     it('wait for the class that provides them', async () => {
       cluster.startScheduler();
       const list = { 'example.com/tpu': '1' };
-      await addPod('p', { containers: [{ name: 'c', image: 'image:1', resources: { requests: list, limits: list } }] });
+      await addPod('p', {
+        containers: [{ name: 'c', image: 'image:1', resources: { requests: list, limits: list } }],
+      });
       await cluster.clock.advance('3s');
       expect((await cluster.condition('p'))?.message).toMatch(/2 Insufficient example\.com\/tpu/);
       const tpu = makeDeviceClass('tpu', 'true', { extendedResourceName: 'example.com/tpu' });
@@ -354,10 +422,19 @@ describe('claims to devices', () => {
       pool: 'on-a',
       device: 'gpu-0',
       conditions: [
-        { type, status: 'True', reason: 'Because', message: 'so', lastTransitionTime: '2026-01-01T00:00:00Z' },
+        {
+          type,
+          status: 'True',
+          reason: 'Because',
+          message: 'so',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
       ],
     };
-    const status: ResourceClaimStatus = { ...(claim.status as ResourceClaimStatus), devices: [device] };
+    const status: ResourceClaimStatus = {
+      ...(claim.status as ResourceClaimStatus),
+      devices: [device],
+    };
     await claims().updateStatus({ ...claim, status });
   }
 
@@ -383,7 +460,9 @@ describe('claims to devices', () => {
     );
     // Nothing but chance would keep it from the same device otherwise.
     const cordon = (unschedulable: boolean) =>
-      cluster.client.resource(nodes).patch('a', 'application/merge-patch+json', { spec: { unschedulable } });
+      cluster.client
+        .resource(nodes)
+        .patch('a', 'application/merge-patch+json', { spec: { unschedulable } });
     await cordon(true);
     await addSlice('on-b', 'b', { name: 'gpu-0' });
     await cluster.untilBound('p');
@@ -398,17 +477,28 @@ describe('claims to devices', () => {
     expect(await cluster.nodeOf('q')).toBe('a');
     await cluster.clock.advance('5s');
     const { items } = await cluster.client.resource(events).list();
-    expect(items.filter(({ reason }) => reason === 'BindingConditionsPending').map(({ message }) => message)).toEqual([
+    expect(
+      items
+        .filter(({ reason }) => reason === 'BindingConditionsPending')
+        .map(({ message }) => message),
+    ).toEqual([
       'waiting for binding conditions for device on node a',
       'waiting for binding conditions for device on node a',
     ]);
     const counted = metricsText()
       .split('\n')
-      .filter((line) => /^scheduler_dra_bindingconditions_(allocations_total|wait_duration_seconds_count)/.test(line));
-    const labels = (status: string): string => `{profile="default-scheduler",driver="${DRIVER}",status="${status}"} 1`;
+      .filter((line) =>
+        /^scheduler_dra_bindingconditions_(allocations_total|wait_duration_seconds_count)/.test(
+          line,
+        ),
+      );
+    const labels = (status: string): string =>
+      `{profile="default-scheduler",driver="${DRIVER}",status="${status}"} 1`;
     expect(counted).toEqual(
       ['allocations_total', 'wait_duration_seconds_count'].flatMap((name) =>
-        ['failure', 'success'].map((status) => `scheduler_dra_bindingconditions_${name}${labels(status)}`),
+        ['failure', 'success'].map(
+          (status) => `scheduler_dra_bindingconditions_${name}${labels(status)}`,
+        ),
       ),
     );
   });

@@ -29,7 +29,10 @@ export function addEventHandlers(
   const handlers = new EventHandlers(config);
   const { metrics } = config;
   /** `handle`, timed. */
-  const timed = <A extends readonly unknown[]>(event: string, handle: (...args: A) => void): ((...args: A) => void) => {
+  const timed = <A extends readonly unknown[]>(
+    event: string,
+    handle: (...args: A) => void,
+  ): ((...args: A) => void) => {
     if (metrics === undefined) return handle;
     return (...args) => {
       const start = metrics.now();
@@ -41,7 +44,9 @@ export function addEventHandlers(
     // Nodes first: a pod is counted on a node that is known.
     nodeInformer.addEventHandler({
       onAdd: timed('NodeAdd', (node: Node) => handlers.nodeAdded(node)),
-      onUpdate: timed('NodeUpdate', (before: Node, after: Node) => handlers.nodeUpdated(before, after)),
+      onUpdate: timed('NodeUpdate', (before: Node, after: Node) =>
+        handlers.nodeUpdated(before, after),
+      ),
       onDelete: timed('NodeDelete', (node: Node) => handlers.nodeDeleted(node)),
     }),
     podInformer.addEventHandler({
@@ -94,7 +99,8 @@ export class EventHandlers {
       this.#queue.delete(pod.metadata.uid);
       this.#queue.moveAll(assignedPodAdd, { after: pod });
       // It does not need the room on its nominated node any more.
-      if (nominatedNode !== undefined && nominatedNode !== pod.spec.nodeName) this.#nominationFreed(pod);
+      if (nominatedNode !== undefined && nominatedNode !== pod.spec.nodeName)
+        this.#nominationFreed(pod);
     } else if (this.#schedules(pod.spec.schedulerName ?? '')) {
       this.#queue.add(new PodInfo(pod));
     }
@@ -142,11 +148,15 @@ export class EventHandlers {
 
   #waitingPodUpdated(before: Pod, after: Pod): void {
     if (this.#cache.isAssumed(after.metadata.uid)) {
-      if (after.metadata.deletionTimestamp && !before.metadata.deletionTimestamp) this.#assumedPodGoes(after);
+      if (after.metadata.deletionTimestamp && !before.metadata.deletionTimestamp)
+        this.#assumedPodGoes(after);
       return;
     }
     this.#queue.update(new PodInfo(before), new PodInfo(after));
-    if (before.status.nominatedNodeName && before.status.nominatedNodeName !== after.status.nominatedNodeName) {
+    if (
+      before.status.nominatedNodeName &&
+      before.status.nominatedNodeName !== after.status.nominatedNodeName
+    ) {
       this.#nominationFreed(before);
     }
   }
@@ -163,7 +173,11 @@ export class EventHandlers {
   /** Pods of no higher priority had to leave room for it. */
   #nominationFreed(pod: Pod): void {
     const priority = pod.spec.priority ?? 0;
-    this.#queue.moveAll(assignedPodDelete, { before: pod }, (other) => (other.spec.priority ?? 0) <= priority);
+    this.#queue.moveAll(
+      assignedPodDelete,
+      { before: pod },
+      (other) => (other.spec.priority ?? 0) <= priority,
+    );
   }
 }
 

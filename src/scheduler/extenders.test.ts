@@ -30,7 +30,9 @@ describe('an extender', () => {
       incoming.on('end', () => {
         const verb = incoming.url?.slice('/scheduler/'.length) ?? '';
         asked.push(verb);
-        const answer = Promise.resolve(answers[verb]?.(JSON.parse(Buffer.concat(chunks).toString()) as Asked));
+        const answer = Promise.resolve(
+          answers[verb]?.(JSON.parse(Buffer.concat(chunks).toString()) as Asked),
+        );
         void answer.then((value) => outgoing.end(JSON.stringify(value)));
       });
     });
@@ -80,11 +82,20 @@ describe('an extender', () => {
           metadata: { name: body.PodName, uid: body.PodUID },
           target: { kind: 'Node', name: body.Node },
         };
-        await inNamespace.subresource(body.PodName ?? '', 'binding', { apiVersion: 'v1', kind: 'Binding', ...binding });
+        await inNamespace.subresource(body.PodName ?? '', 'binding', {
+          apiVersion: 'v1',
+          kind: 'Binding',
+          ...binding,
+        });
         return {};
       },
     };
-    const extender = { filterVerb: 'filter', prioritizeVerb: 'prioritize', weight: 100, bindVerb: 'bind' };
+    const extender = {
+      filterVerb: 'filter',
+      prioritizeVerb: 'prioritize',
+      weight: 100,
+      bindVerb: 'bind',
+    };
     const { requests } = cluster.startScheduler(configured(extender));
     await cluster.addPod('p');
     await until(isBound('p'));
@@ -119,7 +130,10 @@ describe('an extender', () => {
     cluster.startScheduler(configured({ filterVerb: 'filter' }));
     await cluster.addPod('p');
     await until(async () => (await cluster.condition('p')) !== undefined);
-    expect(await cluster.condition('p')).toMatchObject({ reason: 'SchedulerError', message: 'out of order' });
+    expect(await cluster.condition('p')).toMatchObject({
+      reason: 'SchedulerError',
+      message: 'out of order',
+    });
     answers = { filter: ({ NodeNames }) => ({ NodeNames }) };
     await cluster.clock.advance('2s');
     await until(isBound('p'));

@@ -21,7 +21,12 @@ import {
 const SEEDS = Number(process.env['MODEL_SEEDS'] ?? 6);
 const STEPS = 120;
 const CORES = 4;
-const PRIORITIES = [undefined, undefined, 'system-cluster-critical', 'system-node-critical'] as const;
+const PRIORITIES = [
+  undefined,
+  undefined,
+  'system-cluster-critical',
+  'system-node-critical',
+] as const;
 const POD = { group: '', resource: 'pods' };
 
 function badRequests(random: SeededRandom, clock: VirtualClock): Fault {
@@ -120,7 +125,8 @@ class Model {
     const [cluster, random] = [this.#cluster, this.#random];
     const inDefault = cluster.client.resource(pods).namespace('default');
     const allNodes = cluster.client.resource(nodes);
-    const some = <T>(items: readonly T[]): T | undefined => items[random.int(Math.max(items.length, 1))];
+    const some = <T>(items: readonly T[]): T | undefined =>
+      items[random.int(Math.max(items.length, 1))];
     switch (random.int(12)) {
       case 0:
       case 1:
@@ -139,9 +145,12 @@ class Model {
         break;
       }
       case 5: {
-        const gated = some((await this.#all()).filter(({ spec }) => (spec.schedulingGates ?? []).length > 0));
+        const gated = some(
+          (await this.#all()).filter(({ spec }) => (spec.schedulingGates ?? []).length > 0),
+        );
         const open = { spec: { schedulingGates: null } };
-        if (gated !== undefined) await inDefault.patch(gated.metadata.name, 'application/merge-patch+json', open);
+        if (gated !== undefined)
+          await inDefault.patch(gated.metadata.name, 'application/merge-patch+json', open);
         break;
       }
       case 6:
@@ -151,7 +160,9 @@ class Model {
         const node = some((await allNodes.list()).items);
         if (node === undefined) break;
         const unschedulable = node.spec.unschedulable !== true && random.int(2) === 0;
-        await allNodes.patch(node.metadata.name, 'application/merge-patch+json', { spec: { unschedulable } });
+        await allNodes.patch(node.metadata.name, 'application/merge-patch+json', {
+          spec: { unschedulable },
+        });
         break;
       }
       case 8: {
@@ -159,8 +170,11 @@ class Model {
         const node = some((await allNodes.list()).items);
         if (node === undefined || random.int(3) > 0) break;
         await allNodes.delete(node.metadata.name);
-        const there = (await this.#all()).filter(({ spec }) => spec.nodeName === node.metadata.name);
-        for (const { metadata } of there) await inDefault.delete(metadata.name, { gracePeriodSeconds: 0 });
+        const there = (await this.#all()).filter(
+          ({ spec }) => spec.nodeName === node.metadata.name,
+        );
+        for (const { metadata } of there)
+          await inDefault.delete(metadata.name, { gracePeriodSeconds: 0 });
         break;
       }
       case 9:
@@ -179,7 +193,8 @@ class Model {
   async kubelets(): Promise<void> {
     const inDefault = this.#cluster.client.resource(pods).namespace('default');
     for (const { metadata } of await this.#all()) {
-      if (metadata.deletionTimestamp !== undefined) await inDefault.delete(metadata.name, { gracePeriodSeconds: 0 });
+      if (metadata.deletionTimestamp !== undefined)
+        await inDefault.delete(metadata.name, { gracePeriodSeconds: 0 });
     }
   }
 
@@ -189,7 +204,9 @@ class Model {
     for (const pod of all) {
       const { nodeName } = pod.spec;
       if (nodeName === undefined) continue;
-      expect(this.#nodeOf.get(pod.metadata.uid) ?? nodeName, `${pod.metadata.name} has moved`).toBe(nodeName);
+      expect(this.#nodeOf.get(pod.metadata.uid) ?? nodeName, `${pod.metadata.name} has moved`).toBe(
+        nodeName,
+      );
       this.#nodeOf.set(pod.metadata.uid, nodeName);
       used.set(nodeName, (used.get(nodeName) ?? 0) + coresOf(pod));
       expect(pod.spec.schedulingGates ?? []).toEqual([]);
@@ -215,11 +232,14 @@ class Model {
     const open = (await this.#cluster.client.resource(nodes).list()).items.filter(
       ({ spec }) => spec.unschedulable !== true,
     );
-    const waiting = all.filter(({ spec }) => spec.nodeName === undefined && (spec.schedulingGates ?? []).length === 0);
+    const waiting = all.filter(
+      ({ spec }) => spec.nodeName === undefined && (spec.schedulingGates ?? []).length === 0,
+    );
     for (const pod of waiting) {
       for (const { metadata } of open) {
         const inTheWay = all.filter(
-          ({ spec }) => spec.nodeName === metadata.name && (spec.priority ?? 0) >= (pod.spec.priority ?? 0),
+          ({ spec }) =>
+            spec.nodeName === metadata.name && (spec.priority ?? 0) >= (pod.spec.priority ?? 0),
         );
         const room = inTheWay.reduce((left, other) => left - coresOf(other), CORES);
         expect(room, `${pod.metadata.name} on ${metadata.name}`).toBeLessThan(coresOf(pod));

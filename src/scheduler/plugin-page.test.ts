@@ -24,7 +24,10 @@ const fromSources = (code: string): string =>
   code
     .replace("from 'coxswain'", `from '${join(HERE, '../exports/index.ts')}'`)
     .replace("from 'coxswain/scheduler'", `from '${join(HERE, '../exports/scheduler.ts')}'`)
-    .replace("from 'coxswain/api/core/v1'", `from '${join(HERE, '../api/groups/core/v1/index.ts')}'`);
+    .replace(
+      "from 'coxswain/api/core/v1'",
+      `from '${join(HERE, '../api/groups/core/v1/index.ts')}'`,
+    );
 
 describe('the page on plugins', () => {
   let dir: string;
@@ -55,7 +58,14 @@ describe('the page on plugins', () => {
       await cluster.addPod(name, { cpu: '100m' }, { schedulerName: 'in-turn' });
       await cluster.untilBound(name);
     }
-    expect(await Promise.all(names.map((name) => cluster.nodeOf(name)))).toEqual(['n1', 'n2', 'n3', 'n1', 'n2', 'n3']);
+    expect(await Promise.all(names.map((name) => cluster.nodeOf(name)))).toEqual([
+      'n1',
+      'n2',
+      'n3',
+      'n1',
+      'n2',
+      'n3',
+    ]);
     await cluster.stop();
   });
 });

@@ -7,7 +7,10 @@ import { RecordingLogger } from './testing/handle.ts';
 import { makePod } from './testing/objects.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
-const unfit = { reason: 'Unschedulable' as const, message: '0/1 nodes are available: 1 Insufficient cpu.' };
+const unfit = {
+  reason: 'Unschedulable' as const,
+  message: '0/1 nodes are available: 1 Insufficient cpu.',
+};
 const said = (more: Record<string, unknown> = {}) => ({
   type: 'PodScheduled',
   status: 'False' as const,
@@ -22,12 +25,16 @@ describe('patchFor', () => {
   it('sets the condition of this very pod', () => {
     expect(patchFor(makePod('p', { generation: 3 }), unfit, now)).toEqual({
       metadata: { uid: 'uid-p' },
-      status: { conditions: [said({ observedGeneration: 3, lastTransitionTime: '2026-01-01T12:00:00Z' })] },
+      status: {
+        conditions: [said({ observedGeneration: 3, lastTransitionTime: '2026-01-01T12:00:00Z' })],
+      },
     });
   });
 
   it('is nothing if the pod says so already', () => {
-    expect(patchFor(makePod('p', { status: { conditions: [said()] } }), unfit, now)).toBeUndefined();
+    expect(
+      patchFor(makePod('p', { status: { conditions: [said()] } }), unfit, now),
+    ).toBeUndefined();
   });
 
   it('keeps the time of the transition while only the words change', () => {
@@ -39,7 +46,9 @@ describe('patchFor', () => {
 
   it('changes only the nomination if only that changes', () => {
     const pod = makePod('p', { status: { conditions: [said()], nominatedNodeName: 'n' } });
-    expect(patchFor(pod, { ...unfit, nominatedNode: 'm' }, now)).toMatchObject({ status: { nominatedNodeName: 'm' } });
+    expect(patchFor(pod, { ...unfit, nominatedNode: 'm' }, now)).toMatchObject({
+      status: { nominatedNodeName: 'm' },
+    });
     expect(patchFor(pod, { ...unfit, nominatedNode: '' }, now)).toEqual({
       metadata: { uid: 'uid-p' },
       status: { nominatedNodeName: null },
@@ -69,7 +78,11 @@ describe('PodStatusWriter', () => {
     // All that the writer calls.
     const resource = { namespace: () => resource, patch };
     const client: Client = { resource: () => resource as never, transport: undefined as never };
-    return { logger, patches, writer: new PodStatusWriter({ client, clock: new VirtualClock(), logger, concurrency }) };
+    return {
+      logger,
+      patches,
+      writer: new PodStatusWriter({ client, clock: new VirtualClock(), logger, concurrency }),
+    };
   }
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const why = (message: string) => ({ reason: 'Unschedulable' as const, message });
@@ -87,7 +100,12 @@ describe('PodStatusWriter', () => {
     expect(patches.map(({ name, message }) => `${name}${message}`)).toEqual(['a1', 'b1', 'c3']);
     patches[0]?.end();
     await turn();
-    expect(patches.map(({ name, message }) => `${name}${message}`)).toEqual(['a1', 'b1', 'c3', 'a2']);
+    expect(patches.map(({ name, message }) => `${name}${message}`)).toEqual([
+      'a1',
+      'b1',
+      'c3',
+      'a2',
+    ]);
   });
 
   it('writes nothing any more once a pod is settled', async () => {

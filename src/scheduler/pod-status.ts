@@ -103,7 +103,9 @@ export class PodStatusWriter {
     const { name, namespace = '' } = pod.metadata;
     try {
       const resource = this.#client.resource(pods).namespace(namespace);
-      await resource.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
+      await resource.patch(name, 'application/strategic-merge-patch+json', patch, {
+        subresource: 'status',
+      });
     } catch (err) {
       // The pod is gone, or another one has its name.
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;

@@ -68,7 +68,11 @@ describe('preemption', () => {
     cluster.startScheduler();
     for (const node of ['n1', 'n2']) {
       const selected = { nodeSelector: { 'kubernetes.io/hostname': node } };
-      await cluster.addPod(`${node}-a`, { cpu: '1' }, { ...selected, ...(node === 'n1' ? critical : {}) });
+      await cluster.addPod(
+        `${node}-a`,
+        { cpu: '1' },
+        { ...selected, ...(node === 'n1' ? critical : {}) },
+      );
       await cluster.addPod(`${node}-b`, { cpu: '1' }, selected);
     }
     await cluster.untilBound('n1-a', 'n1-b', 'n2-a', 'n2-b');
@@ -97,7 +101,12 @@ describe('preemption', () => {
     for (const node of ['n1', 'n2']) {
       // The less important one is guarded.
       const selected = { nodeSelector: { 'kubernetes.io/hostname': node } };
-      await cluster.addPod(node, { cpu: '2' }, { ...selected, ...(node === 'n1' ? {} : critical) }, { on: node });
+      await cluster.addPod(
+        node,
+        { cpu: '2' },
+        { ...selected, ...(node === 'n1' ? {} : critical) },
+        { on: node },
+      );
     }
     await cluster.untilBound('n1', 'n2');
     const budgets = cluster.client.resource(podDisruptionBudgets).namespace('default');
@@ -160,7 +169,10 @@ describe('preemption', () => {
   it('frees a pod of the anti-affinity of another, and of a skew', async () => {
     const zone = 'topology.kubernetes.io/zone';
     await cluster.addNode('n1', { labels: { [zone]: 'z1' } });
-    await cluster.addNode('n2', { labels: { [zone]: 'z2' }, allocatable: { cpu: '1', memory: '1Gi', pods: '0' } });
+    await cluster.addNode('n2', {
+      labels: { [zone]: 'z2' },
+      allocatable: { cpu: '1', memory: '1Gi', pods: '0' },
+    });
     cluster.startScheduler();
     const labelSelector = { matchLabels: { app: 'web' } };
     const term = { topologyKey: zone, labelSelector };
@@ -168,13 +180,25 @@ describe('preemption', () => {
       affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
     });
     await cluster.untilBound('hermit');
-    const even = [{ maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'DoNotSchedule' as const, labelSelector }];
-    await cluster.addPod('web', undefined, { ...critical, topologySpreadConstraints: even }, { app: 'web' });
+    const even = [
+      { maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'DoNotSchedule' as const, labelSelector },
+    ];
+    await cluster.addPod(
+      'web',
+      undefined,
+      { ...critical, topologySpreadConstraints: even },
+      { app: 'web' },
+    );
     await cluster.clock.advance('5s');
     await end('hermit');
     await cluster.untilBound('web');
     // A second one would be one too many in this zone: only in the place of the first.
-    await cluster.addPod('web2', undefined, { ...vital, topologySpreadConstraints: even }, { app: 'web' });
+    await cluster.addPod(
+      'web2',
+      undefined,
+      { ...vital, topologySpreadConstraints: even },
+      { app: 'web' },
+    );
     await cluster.clock.advance('5s');
     expect((await inDefault().get('web')).metadata.deletionTimestamp).toBeDefined();
     await end('web');
@@ -229,7 +253,11 @@ describe('preemption', () => {
     await end('low1');
     await cluster.clock.advance('100ms');
     await end('low2');
-    await cluster.addPod('waits', { cpu: '2' }, { nodeSelector: { 'kubernetes.io/hostname': 'n' } });
+    await cluster.addPod(
+      'waits',
+      { cpu: '2' },
+      { nodeSelector: { 'kubernetes.io/hostname': 'n' } },
+    );
     await cluster.clock.advance('100ms');
     expect(await cluster.nodeOf('high')).toBeUndefined();
     expect(await cluster.nodeOf('waits')).toBeUndefined();

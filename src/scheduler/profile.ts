@@ -16,7 +16,11 @@ import { ConfigurationError } from './config/reader.ts';
 const NOTHING: PluginSet = { enabled: [], disabled: [] };
 
 /** Makes the profile's plugins. Throws ConfigurationError: unknown plugins, wrong arguments, plugins where they do not belong. */
-export function resolveProfile(profile: ProfileConfiguration, registry: Registry, handle: Handle): PluginsByPoint {
+export function resolveProfile(
+  profile: ProfileConfiguration,
+  registry: Registry,
+  handle: Handle,
+): PluginsByPoint {
   const resolver = new Resolver(profile, registry, handle);
   const resolve = <P extends ExtensionPoint>(point: P): PluginAt[P][] =>
     resolver.resolve(point).map(({ plugin }) => plugin);
@@ -38,7 +42,9 @@ export function resolveProfile(profile: ProfileConfiguration, registry: Registry
   const at = field.path(profile.path).child('plugins');
   if (queueSort.length !== 1) {
     const names = queueSort.map((plugin) => plugin.name);
-    resolver.errors.push(field.invalid(at.child('queueSort'), names, 'exactly one queue sort plugin is needed'));
+    resolver.errors.push(
+      field.invalid(at.child('queueSort'), names, 'exactly one queue sort plugin is needed'),
+    );
   }
   if (plugins.bind.length === 0)
     resolver.errors.push(field.required(at.child('bind'), 'at least one bind plugin is needed'));
@@ -72,7 +78,8 @@ class Resolver {
       const seen = new Set<string>();
       for (const { name } of set?.enabled ?? []) {
         names.add(name);
-        if (seen.has(name)) this.errors.push(field.duplicate(this.#at.child('plugins', point, 'enabled'), name));
+        if (seen.has(name))
+          this.errors.push(field.duplicate(this.#at.child('plugins', point, 'enabled'), name));
         seen.add(name);
       }
       for (const name of set?.disabled ?? []) {
@@ -94,7 +101,12 @@ class Resolver {
     if (!disabled.includes('*')) {
       for (const plugin of this.#multiPoint) {
         const instance = this.#instances.get(plugin.name);
-        if (instance === undefined || !implementsPoint(instance, point) || disabled.includes(plugin.name)) continue;
+        if (
+          instance === undefined ||
+          !implementsPoint(instance, point) ||
+          disabled.includes(plugin.name)
+        )
+          continue;
         if (named.has(plugin.name)) viaMultiPoint.add(plugin.name);
         else more.push(plugin);
       }
@@ -106,7 +118,11 @@ class Resolver {
       if (plugin === undefined) return [];
       if (implementsPoint(plugin, point)) return [{ plugin, weight }];
       this.errors.push(
-        field.invalid(this.#at.child('plugins', point, 'enabled'), name, `plugin does not implement ${point}`),
+        field.invalid(
+          this.#at.child('plugins', point, 'enabled'),
+          name,
+          `plugin does not implement ${point}`,
+        ),
       );
       return [];
     });
@@ -115,7 +131,11 @@ class Resolver {
   #create(name: string, registry: Registry, handle: Handle): void {
     const registration = registry.get(name);
     if (registration === undefined) {
-      this.#unknown(this.#at.child(this.#profile.pluginConfig.has(name) ? 'pluginConfig' : 'plugins'), name, registry);
+      this.#unknown(
+        this.#at.child(this.#profile.pluginConfig.has(name) ? 'pluginConfig' : 'plugins'),
+        name,
+        registry,
+      );
       return;
     }
     const args = this.#profile.pluginConfig.get(name) ?? {

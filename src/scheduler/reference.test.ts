@@ -20,11 +20,33 @@ import { WaitingPods } from './framework/waiting-pods.ts';
 import { inTreeRegistry } from './plugins/registry.ts';
 import { makeHandle } from './testing/handle.ts';
 import type { NodeOptions } from './testing/objects.ts';
-import { anyNode, anyPod, type AnyPod, competingPod, GPU, nodeAffinity, smallNode } from './testing/random-pods.ts';
+import {
+  anyNode,
+  anyPod,
+  type AnyPod,
+  competingPod,
+  GPU,
+  nodeAffinity,
+  smallNode,
+} from './testing/random-pods.ts';
 import { NAMESPACES } from './testing/random-cluster.ts';
 import type { ReferenceWorld } from './testing/reference.ts';
-import { bestOf, preemptions, type ReferenceArgs, refusal, scoresByPlugin } from './testing/reference-scheduler.ts';
-import { BUDGETS, COLORS, index, SERVICES, type Step, stepsOf, World } from './testing/random-world.ts';
+import {
+  bestOf,
+  preemptions,
+  type ReferenceArgs,
+  refusal,
+  scoresByPlugin,
+} from './testing/reference-scheduler.ts';
+import {
+  BUDGETS,
+  COLORS,
+  index,
+  SERVICES,
+  type Step,
+  stepsOf,
+  World,
+} from './testing/random-world.ts';
 import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
 
 /** More of them for a longer look: REFERENCE_RUNS=5000. */
@@ -43,7 +65,11 @@ const BASE = 128;
 
 const strategy: fc.Arbitrary<ReferenceArgs['strategy']> = fc
   .record({
-    type: fc.constantFrom('LeastAllocated' as const, 'MostAllocated' as const, 'RequestedToCapacityRatio' as const),
+    type: fc.constantFrom(
+      'LeastAllocated' as const,
+      'MostAllocated' as const,
+      'RequestedToCapacityRatio' as const,
+    ),
     resources: fc.uniqueArray(
       fc.record({
         name: fc.constantFrom('cpu', 'memory', 'ephemeral-storage', GPU),
@@ -63,13 +89,18 @@ const strategy: fc.Arbitrary<ReferenceArgs['strategy']> = fc
       ],
     ),
   })
-  .map(({ shape, ...made }) => (made.type === 'RequestedToCapacityRatio' ? { ...made, shape } : made));
+  .map(({ shape, ...made }) =>
+    made.type === 'RequestedToCapacityRatio' ? { ...made, shape } : made,
+  );
 
 const args: fc.Arbitrary<ReferenceArgs> = fc
   .record(
     {
       // Mostly none: it keeps most pods off most nodes.
-      added: fc.oneof({ weight: 6, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: nodeAffinity }),
+      added: fc.oneof(
+        { weight: 6, arbitrary: fc.constant({}) },
+        { weight: 1, arbitrary: nodeAffinity },
+      ),
       ignoredResources: fc.constantFrom([], [], [GPU]),
       strategy,
       balanced: fc.constantFrom(
@@ -94,7 +125,13 @@ const args: fc.Arbitrary<ReferenceArgs> = fc
   )
   .map((made) => made as ReferenceArgs);
 
-function configurationOf({ added, ignoredResources, strategy: chosen, balanced, ...affinity }: ReferenceArgs): unknown {
+function configurationOf({
+  added,
+  ignoredResources,
+  strategy: chosen,
+  balanced,
+  ...affinity
+}: ReferenceArgs): unknown {
   const { type, resources, shape } = chosen;
   return {
     apiVersion: 'kubescheduler.config.k8s.io/v1',
@@ -102,12 +139,18 @@ function configurationOf({ added, ignoredResources, strategy: chosen, balanced, 
     profiles: [
       {
         pluginConfig: [
-          ...(added === undefined ? [] : [{ name: 'NodeAffinity', args: { addedAffinity: added } }]),
+          ...(added === undefined
+            ? []
+            : [{ name: 'NodeAffinity', args: { addedAffinity: added } }]),
           {
             name: 'NodeResourcesFit',
             args: {
               ignoredResources,
-              scoringStrategy: { type, resources, ...(shape !== undefined && { requestedToCapacityRatio: { shape } }) },
+              scoringStrategy: {
+                type,
+                resources,
+                ...(shape !== undefined && { requestedToCapacityRatio: { shape } }),
+              },
             },
           },
           {
@@ -194,12 +237,16 @@ describe('the default profile', () => {
   let known: StaticInformers;
   beforeAll(async () => {
     known = staticInformers({
-      '/api/v1/namespaces': NAMESPACES.map((name) => ({ metadata: { name, labels: COLORS[name] } })),
-      '/apis/policy/v1/poddisruptionbudgets': BUDGETS.map(({ namespace, selector, allowed }, i) => ({
-        metadata: { namespace, name: `b${i}` },
-        spec: { selector: { matchLabels: selector } },
-        status: { disruptionsAllowed: allowed },
+      '/api/v1/namespaces': NAMESPACES.map((name) => ({
+        metadata: { name, labels: COLORS[name] },
       })),
+      '/apis/policy/v1/poddisruptionbudgets': BUDGETS.map(
+        ({ namespace, selector, allowed }, i) => ({
+          metadata: { namespace, name: `b${i}` },
+          spec: { selector: { matchLabels: selector } },
+          status: { disruptionsAllowed: allowed },
+        }),
+      ),
       '/api/v1/services': SERVICES.map(({ namespace, selector }, i) => ({
         metadata: { namespace, name: `s${i}` },
         spec: { selector },
@@ -227,7 +274,10 @@ describe('the default profile', () => {
       profileName: profile.schedulerName,
       plugins: {
         ...plugins,
-        score: plugins.score.map(({ plugin }) => ({ plugin, weight: weights.get(plugin.name) ?? 0 })),
+        score: plugins.score.map(({ plugin }) => ({
+          plugin,
+          weight: weights.get(plugin.name) ?? 0,
+        })),
       },
       clock: handle.clock,
       nominator: world.queue,
@@ -236,7 +286,10 @@ describe('the default profile', () => {
   }
 
   /** Things happen, and after each of them a pod is looked at. Adds to `seen`. */
-  async function play({ args: made, nodes, start, pods, steps, offset }: Scenario, seen: Seen): Promise<void> {
+  async function play(
+    { args: made, nodes, start, pods, steps, offset }: Scenario,
+    seen: Seen,
+  ): Promise<void> {
     const world = new World();
     nodes.forEach((as, node) => world.apply({ kind: 'putNode', node, as }));
     for (const { pod, node } of start) world.apply({ kind: 'addPod', pod, node });
@@ -276,12 +329,15 @@ describe('the default profile', () => {
             seen.passed++;
             return;
           }
-          expect(answer.code).toBe(wanted?.hopeless === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable');
+          expect(answer.code).toBe(
+            wanted?.hopeless === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable',
+          );
           statuses.set(node, answer, position);
           seen.refused++;
           for (const reason of answer.reasons) seen.reasons.add(reason);
         });
-        if (pre.nodeNames !== undefined) statuses.setAbsent(new Status('UnschedulableAndUnresolvable', []));
+        if (pre.nodeNames !== undefined)
+          statuses.setAbsent(new Status('UnschedulableAndUnresolvable', []));
       }
       if (feasible.length === 0) await checkVictims(state, pod, statuses, truth);
       else checkScores(state, pod, feasible, truth);
@@ -294,7 +350,8 @@ describe('the default profile', () => {
       truth: ReferenceWorld,
     ): void => {
       // Not always all of them: the search may end before it has seen every node.
-      const chosen = feasible.length < 3 ? feasible : feasible.filter((_, i) => i % 4 !== offset % 4);
+      const chosen =
+        feasible.length < 3 ? feasible : feasible.filter((_, i) => i % 4 !== offset % 4);
       const infos = chosen.map(({ node }) => node);
       expect(framework.runPreScore(state, pod, infos)).toBeUndefined();
       const positions = chosen.map(({ position }) => position);
@@ -335,7 +392,9 @@ describe('the default profile', () => {
       expect(best.map(({ node }) => node)).toContain(result.nominatedNode);
       const named = (type: string): readonly string[] =>
         written.filter(({ contentType }) => contentType === type).map(({ name }) => name);
-      const going = (taken?.victims ?? []).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+      const going = (taken?.victims ?? []).filter(
+        ({ metadata }) => metadata.deletionTimestamp === undefined,
+      );
       expect(new Set(named('application/strategic-merge-patch+json'))).toEqual(
         new Set(going.map(({ metadata }) => metadata.name)),
       );
@@ -396,7 +455,10 @@ describe('the default profile', () => {
       labels,
       deleting: false,
       started: 0,
-      spec: { priority, containers: [{ name: 'c', image: 'app', resources: { requests: { cpu: '1' } } }] },
+      spec: {
+        priority,
+        containers: [{ name: 'c', image: 'app', resources: { requests: { cpu: '1' } } }],
+      },
     });
     const small = { allocatable: { cpu: '1', memory: '8Gi', pods: '10' } };
     const seen = newSeen();
@@ -423,7 +485,10 @@ describe('the default profile', () => {
       namespace: 'red',
       labels: {},
       deleting: false,
-      spec: { priority, containers: [{ name: 'c', image: 'app', resources: { requests: { cpu: '1' } } }] },
+      spec: {
+        priority,
+        containers: [{ name: 'c', image: 'app', resources: { requests: { cpu: '1' } } }],
+      },
     });
     const seen = newSeen();
     const nothing: Step = { kind: 'removeNode', node: 4 };
@@ -441,7 +506,9 @@ describe('the default profile', () => {
         ],
         pods: [of(10)],
         // Looked at until what is found is kept; then one starts, and the other one later.
-        steps: [nothing, nothing, start(0), start(1), nothing, nothing, nothing, nothing].map((one) => [one, 0]),
+        steps: [nothing, nothing, start(0), start(1), nothing, nothing, nothing, nothing].map(
+          (one) => [one, 0],
+        ),
         offset: 0,
       },
       seen,

@@ -56,7 +56,13 @@ export class PodScheduler {
       // The pod is another scheduler's, is being deleted, or was assumed while an update brought it back.
       queue.done(info.uid);
       if (deleting)
-        events.report(info.pod, 'Warning', 'FailedScheduling', `skip schedule deleting pod: ${info.key}`, 'Scheduling');
+        events.report(
+          info.pod,
+          'Warning',
+          'FailedScheduling',
+          `skip schedule deleting pod: ${info.key}`,
+          'Scheduling',
+        );
       return;
     }
     const state = new CycleState();
@@ -76,7 +82,11 @@ export class PodScheduler {
   }
 
   /** Returns the node, with the pod assumed to be on it and everything reserved; or the failure, with nothing held. */
-  async #schedulingCycle(framework: Framework, state: CycleState, pod: PodInfo): Promise<string | Failure> {
+  async #schedulingCycle(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+  ): Promise<string | Failure> {
     const { cache, snapshot, queue, algorithm, extenders, metrics } = this.#config;
     const start = metrics.now();
     cache.updateSnapshot(snapshot);
@@ -119,19 +129,42 @@ export class PodScheduler {
   }
 
   /** Runs the PostFilter plugins. If one makes room, the pod is tried again when the room is there. */
-  async #makeRoom(framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis): Promise<Failure> {
-    const { reason, unschedulablePlugins, pendingPlugins } = { reason: 'Unschedulable' as const, ...diagnosis };
+  async #makeRoom(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    diagnosis: Diagnosis,
+  ): Promise<Failure> {
+    const { reason, unschedulablePlugins, pendingPlugins } = {
+      reason: 'Unschedulable' as const,
+      ...diagnosis,
+    };
     if (framework.plugins.postFilter.length === 0) {
-      return { reason, message: fitErrorMessage(diagnosis), unschedulablePlugins, pendingPlugins, nominatedNode: '' };
+      return {
+        reason,
+        message: fitErrorMessage(diagnosis),
+        unschedulablePlugins,
+        pendingPlugins,
+        nominatedNode: '',
+      };
     }
-    const { message: postFilterMessage, nominatedNode } = await framework.runPostFilter(state, pod, diagnosis.statuses);
+    const { message: postFilterMessage, nominatedNode } = await framework.runPostFilter(
+      state,
+      pod,
+      diagnosis.statuses,
+    );
     const message = fitErrorMessage({ ...diagnosis, postFilterMessage });
     return { reason, message, unschedulablePlugins, pendingPlugins, nominatedNode };
   }
 }
 
 /** Returns the status of a rejection. An error that a plugin throws is one too: what was reserved has to be given back. */
-function reserveAndPermit(framework: Framework, state: CycleState, pod: PodInfo, node: string): Status | undefined {
+function reserveAndPermit(
+  framework: Framework,
+  state: CycleState,
+  pod: PodInfo,
+  node: string,
+): Status | undefined {
   try {
     const status = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
     return status?.code === 'Wait' ? undefined : status;

@@ -3,7 +3,12 @@ import { pods } from '#api/groups/core/v1/index.ts';
 import type { TransportRequest } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { PluginRegistration } from './framework/handle.ts';
-import type { PermitPlugin, PostBindPlugin, PreBindPlugin, ReservePlugin } from './framework/plugin.ts';
+import type {
+  PermitPlugin,
+  PostBindPlugin,
+  PreBindPlugin,
+  ReservePlugin,
+} from './framework/plugin.ts';
 import { Status } from './framework/status.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 
@@ -30,7 +35,8 @@ describe('the scheduler with an API server', () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     const { logger } = cluster.startScheduler();
-    for (const name of ['a', 'b', 'c', 'd']) await cluster.addPod(name, { cpu: '1', memory: '1Gi' });
+    for (const name of ['a', 'b', 'c', 'd'])
+      await cluster.addPod(name, { cpu: '1', memory: '1Gi' });
     await cluster.untilBound('a', 'b', 'c', 'd');
     const nodes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => cluster.nodeOf(name)));
     expect(nodes.map(String).sort()).toEqual(['n1', 'n1', 'n2', 'n2']);
@@ -142,20 +148,28 @@ describe('the scheduler with an API server', () => {
     // 1 s, 2 s and 4 s of backoff.
     expect(cluster.clock.now() - start).toBe(7000);
     expect(bindings(scheduler.requests, 'p')).toBe(4);
-    const failed = (await cluster.eventsOf('p')).filter((event) => event.reason === 'FailedScheduling');
-    expect(failed[0]?.message).toBe('running Bind plugin "DefaultBinder": pods/binding "p" is forbidden: not today');
+    const failed = (await cluster.eventsOf('p')).filter(
+      (event) => event.reason === 'FailedScheduling',
+    );
+    expect(failed[0]?.message).toBe(
+      'running Bind plugin "DefaultBinder": pods/binding "p" is forbidden: not today',
+    );
     expect(await cluster.condition('p')).toMatchObject({ status: 'True' });
   });
 
   it('tells a SchedulerError in the condition while binding fails', async () => {
     await cluster.addNode('n');
     cluster.startScheduler({}, (request, send) => {
-      if (isBinding(request)) throw apierrors.forbidden({ group: '', resource: 'pods/binding' }, 'p', 'not today');
+      if (isBinding(request))
+        throw apierrors.forbidden({ group: '', resource: 'pods/binding' }, 'p', 'not today');
       return send();
     });
     await cluster.addPod('p');
     await cluster.clock.advance('30s');
-    expect(await cluster.condition('p')).toMatchObject({ status: 'False', reason: 'SchedulerError' });
+    expect(await cluster.condition('p')).toMatchObject({
+      status: 'False',
+      reason: 'SchedulerError',
+    });
   });
 
   it('binds once when the answer to a binding is lost', async () => {
@@ -202,7 +216,8 @@ describe('the scheduler with an API server', () => {
     await cluster.addNode('n');
     let failures = 3;
     const scheduler = cluster.startScheduler({}, (request, send) => {
-      if (request.path === '/api/v1/nodes' && failures-- > 0) throw apierrors.internalError('disk on fire');
+      if (request.path === '/api/v1/nodes' && failures-- > 0)
+        throw apierrors.internalError('disk on fire');
       return send();
     });
     await cluster.addPod('p');
@@ -249,7 +264,10 @@ describe('the scheduler with an API server', () => {
           metadata: { name: 'p' },
           target: { kind: 'Node', name: 'm' },
         };
-        await cluster.client.resource(pods).namespace('default').subresource('p', 'binding', target);
+        await cluster.client
+          .resource(pods)
+          .namespace('default')
+          .subresource('p', 'binding', target);
       }
       return await send();
     });
@@ -282,9 +300,12 @@ describe('the scheduler with an API server', () => {
     await cluster.clock.advance('1m');
     const { items } = await cluster.client.resource(pods).namespace('default').list();
     const used = new Map<string, number>();
-    for (const pod of items) if (pod.spec.nodeName) used.set(pod.spec.nodeName, (used.get(pod.spec.nodeName) ?? 0) + 1);
+    for (const pod of items)
+      if (pod.spec.nodeName) used.set(pod.spec.nodeName, (used.get(pod.spec.nodeName) ?? 0) + 1);
     expect(Object.fromEntries(used)).toEqual({ n1: 4, n2: 4, n3: 4 });
-    const bound = names.map((name) => bindings(first.requests, name) + bindings(second.requests, name));
+    const bound = names.map(
+      (name) => bindings(first.requests, name) + bindings(second.requests, name),
+    );
     // Only the one that was under way when the first stopped was asked for again.
     expect(bound.reduce((sum, count) => sum + count, 0)).toBe(5 + 1 + 7);
   });
@@ -306,7 +327,10 @@ describe('the scheduler with an API server', () => {
 
   it('watches the cluster only while leading, if told so', async () => {
     await cluster.addNode('n');
-    const configuration = profile({ leaderElection: { leaderElect: true }, delayCacheUntilActive: true });
+    const configuration = profile({
+      leaderElection: { leaderElect: true },
+      delayCacheUntilActive: true,
+    });
     const first = cluster.startScheduler({ configuration, identity: 'first' });
     await cluster.addPod('a');
     await cluster.untilBound('a');
@@ -363,7 +387,10 @@ describe('the later extension points', () => {
       create: () => ({ name, ...plugin }),
     }));
     const multiPoint = { enabled: Object.keys(plugins).map((name) => ({ name })) };
-    return cluster.startScheduler({ plugins: registrations, configuration: profile({}, { plugins: { multiPoint } }) });
+    return cluster.startScheduler({
+      plugins: registrations,
+      configuration: profile({}, { plugins: { multiPoint } }),
+    });
   }
 
   it('are called in order, and undone in reverse when one refuses', async () => {
@@ -435,7 +462,9 @@ describe('the later extension points', () => {
     startWith({
       A: {
         permit: (_state, pod) =>
-          pod.pod.metadata.name === 'p' ? { status: new Status('Wait', []), timeoutMs: 10_000 } : { status: undefined },
+          pod.pod.metadata.name === 'p'
+            ? { status: new Status('Wait', []), timeoutMs: 10_000 }
+            : { status: undefined },
       },
     });
     await cluster.addPod('p', { cpu: '1' });
@@ -445,7 +474,9 @@ describe('the later extension points', () => {
     await cluster.untilBound('q');
     await cluster.clock.advance('1s');
     const messages = (await cluster.eventsOf('p')).map((event) => event.message);
-    expect(messages).toContain('0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin A.');
+    expect(messages).toContain(
+      '0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin A.',
+    );
   });
 
   it('let a waiting pod go when its plugin allows it', async () => {

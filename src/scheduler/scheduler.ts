@@ -83,7 +83,8 @@ export class Scheduler {
     const { clock, client, random, logger, informers } = this.#config;
     this.#running = signal;
     if (!this.#configuration.delayCacheUntilActive) informers.start(signal);
-    const { leaderElect, resourceName, resourceNamespace, ...durations } = this.#configuration.leaderElection;
+    const { leaderElect, resourceName, resourceNamespace, ...durations } =
+      this.#configuration.leaderElection;
     if (!leaderElect) {
       await this.#lead(signal);
       return;
@@ -156,7 +157,14 @@ export class Scheduler {
 
   #newRecorder(component: string): Recorder {
     const { client, clock, random, logger } = this.#config;
-    const recorder = new EventRecorder({ client, clock, random, logger, component, queueLimit: EVENT_QUEUE_LIMIT });
+    const recorder = new EventRecorder({
+      client,
+      clock,
+      random,
+      logger,
+      component,
+      queueLimit: EVENT_QUEUE_LIMIT,
+    });
     this.#recorders.push(recorder);
     return recorder;
   }

@@ -53,7 +53,10 @@ function setUp({
   };
   const registry = registryOf([
     ...inTreeRegistry.values(),
-    ...Object.entries(plugins).map(([name, plugin]) => ({ name, create: () => ({ name, ...plugin }) })),
+    ...Object.entries(plugins).map(([name, plugin]) => ({
+      name,
+      create: () => ({ name, ...plugin }),
+    })),
   ]);
   const configuration = readConfiguration({
     apiVersion: 'kubescheduler.config.k8s.io/v1',
@@ -91,7 +94,9 @@ function setUp({
   const nodeFor = (pod: PodInfo): string => {
     const result = schedule(pod);
     if (result.kind !== 'node')
-      throw new Error(`no node: ${result.kind === 'unfit' ? fitErrorMessage(result.diagnosis) : result.kind}`);
+      throw new Error(
+        `no node: ${result.kind === 'unfit' ? fitErrorMessage(result.diagnosis) : result.kind}`,
+      );
     return result.node;
   };
   const refusal = (pod: PodInfo): string => {
@@ -102,7 +107,8 @@ function setUp({
   return { cache, snapshot, schedule, nodeFor, refusal };
 }
 
-const nodesNamed = (count: number): Node[] => Array.from({ length: count }, (_, i) => makeNode(`n${i}`));
+const nodesNamed = (count: number): Node[] =>
+  Array.from({ length: count }, (_, i) => makeNode(`n${i}`));
 
 describe('scheduling one pod', () => {
   it('says that there are no nodes', () => {
@@ -111,15 +117,23 @@ describe('scheduling one pod', () => {
 
   it('takes the emptiest node by default', () => {
     const { cache, nodeFor } = setUp({ nodes: nodesNamed(3) });
-    cache.putPod(makePodInfo('a', { requests: { cpu: '2', memory: '16Gi' }, spec: { nodeName: 'n0' } }));
-    cache.putPod(makePodInfo('b', { requests: { cpu: '1', memory: '8Gi' }, spec: { nodeName: 'n2' } }));
+    cache.putPod(
+      makePodInfo('a', { requests: { cpu: '2', memory: '16Gi' }, spec: { nodeName: 'n0' } }),
+    );
+    cache.putPod(
+      makePodInfo('b', { requests: { cpu: '1', memory: '8Gi' }, spec: { nodeName: 'n2' } }),
+    );
     expect(nodeFor(makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }))).toBe('n1');
   });
 
   it('words a refusal as Kubernetes does, without a word on preemption as nothing preempts', () => {
     const taints = [{ key: 'k', effect: 'NoSchedule' as const }];
     const { refusal } = setUp({
-      nodes: [makeNode('a'), makeNode('b'), ...['c', 'd', 'e'].map((name) => makeNode(name, { taints }))],
+      nodes: [
+        makeNode('a'),
+        makeNode('b'),
+        ...['c', 'd', 'e'].map((name) => makeNode(name, { taints })),
+      ],
     });
     expect(refusal(makePodInfo('p', { requests: { cpu: '5' } }))).toBe(
       '0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).',
@@ -139,35 +153,54 @@ describe('scheduling one pod', () => {
     const affinity = (values: string[]) => ({
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values }] }],
+          nodeSelectorTerms: [
+            { matchFields: [{ key: 'metadata.name', operator: 'In' as const, values }] },
+          ],
         },
       },
     });
     const { nodeFor, refusal } = setUp({ nodes: nodesNamed(4) });
     expect(nodeFor(makePodInfo('p', { spec: { affinity: affinity(['n2']) } }))).toBe('n2');
-    expect(refusal(makePodInfo('p', { requests: { cpu: '5' }, spec: { affinity: affinity(['n2', 'gone']) } }))).toBe(
+    expect(
+      refusal(
+        makePodInfo('p', { requests: { cpu: '5' }, spec: { affinity: affinity(['n2', 'gone']) } }),
+      ),
+    ).toBe(
       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].",
     );
   });
 
   it('names the plugins that leave no node together', () => {
-    const only = (...names: string[]): TestPlugin => ({ preFilter: () => ({ nodeNames: new Set(names) }) });
-    const { refusal } = setUp({ nodes: nodesNamed(3), plugins: { B: only('n0', 'n1'), A: only('n2') } });
+    const only = (...names: string[]): TestPlugin => ({
+      preFilter: () => ({ nodeNames: new Set(names) }),
+    });
+    const { refusal } = setUp({
+      nodes: nodesNamed(3),
+      plugins: { B: only('n0', 'n1'), A: only('n2') },
+    });
     expect(refusal(makePodInfo('p'))).toBe(
       "0/3 nodes are available: node(s) didn't satisfy plugin(s) [A B] simultaneously.",
     );
   });
 
   it('lets PreFilter refuse whatever the node, and prefers the refusal that nothing can help', () => {
-    const refusing = (code: 'Unschedulable' | 'UnschedulableAndUnresolvable', reason: string): TestPlugin => ({
+    const refusing = (
+      code: 'Unschedulable' | 'UnschedulableAndUnresolvable',
+      reason: string,
+    ): TestPlugin => ({
       preFilter: () => new Status(code, [reason]),
     });
     const { schedule, refusal } = setUp({
       nodes: nodesNamed(2),
-      plugins: { A: refusing('Unschedulable', 'not now'), B: refusing('UnschedulableAndUnresolvable', 'never') },
+      plugins: {
+        A: refusing('Unschedulable', 'not now'),
+        B: refusing('UnschedulableAndUnresolvable', 'never'),
+      },
     });
     expect(refusal(makePodInfo('p'))).toBe('0/2 nodes are available: never.');
-    expect(schedule(makePodInfo('p'))).toMatchObject({ diagnosis: { unschedulablePlugins: new Set(['B']) } });
+    expect(schedule(makePodInfo('p'))).toMatchObject({
+      diagnosis: { unschedulablePlugins: new Set(['B']) },
+    });
   });
 
   it('leaves out the Filter of a plugin that skips in PreFilter', () => {
@@ -175,7 +208,9 @@ describe('scheduling one pod', () => {
       preFilter: () => new Status('Skip', []),
       filter: () => new Status('Unschedulable', ['must not be asked']),
     };
-    expect(setUp({ nodes: nodesNamed(1), plugins: { Skipping: skipping } }).nodeFor(makePodInfo('p'))).toBe('n0');
+    expect(
+      setUp({ nodes: nodesNamed(1), plugins: { Skipping: skipping } }).nodeFor(makePodInfo('p')),
+    ).toBe('n0');
   });
 
   it('gives up with the words of a filter that breaks', () => {
@@ -192,7 +227,9 @@ describe('scheduling one pod', () => {
     expect(schedule(makePodInfo('p'))).toMatchObject({
       kind: 'error',
       status: {
-        reasons: ['plugin "Wild" returns an invalid score 101, it should in the range of [0, 100] after normalizing'],
+        reasons: [
+          'plugin "Wild" returns an invalid score 101, it should in the range of [0, 100] after normalizing',
+        ],
       },
     });
   });
@@ -205,13 +242,22 @@ describe('scheduling one pod', () => {
         return undefined;
       },
     };
-    const { nodeFor } = setUp({ nodes: nodesNamed(5), plugins: { Counting: counting }, defaults: false });
+    const { nodeFor } = setUp({
+      nodes: nodesNamed(5),
+      plugins: { Counting: counting },
+      defaults: false,
+    });
     expect([nodeFor(makePodInfo('p')), nodeFor(makePodInfo('p')), asked]).toEqual(['n0', 'n1', 2]);
   });
 
   it('takes any of the best, and the same with the same seed', () => {
     const chosen = (seed: number): string[] => {
-      const { nodeFor } = setUp({ nodes: nodesNamed(4), plugins: { Flat: { score: () => 1 } }, defaults: false, seed });
+      const { nodeFor } = setUp({
+        nodes: nodesNamed(4),
+        plugins: { Flat: { score: () => 1 } },
+        defaults: false,
+        seed,
+      });
       return Array.from({ length: 200 }, () => nodeFor(makePodInfo('p')));
     };
     expect(new Set(chosen(1))).toEqual(new Set(['n0', 'n1', 'n2', 'n3']));
@@ -228,7 +274,11 @@ describe('scheduling one pod', () => {
       },
       score: () => 0,
     };
-    const { nodeFor } = setUp({ nodes: nodesNamed(300), plugins: { Watching: watching }, defaults: false });
+    const { nodeFor } = setUp({
+      nodes: nodesNamed(300),
+      plugins: { Watching: watching },
+      defaults: false,
+    });
     nodeFor(makePodInfo('p'));
     // 300 nodes: 48%
     expect(seen).toEqual(nodesNamed(144).map((node) => node.metadata.name));
@@ -273,7 +323,10 @@ describe('numFeasibleNodesToFind', () => {
 });
 
 describe('scheduling any pods one after the other', () => {
-  const size = fc.record({ cpu: fc.integer({ min: 1, max: 4 }), memory: fc.integer({ min: 1, max: 4 }) });
+  const size = fc.record({
+    cpu: fc.integer({ min: 1, max: 4 }),
+    memory: fc.integer({ min: 1, max: 4 }),
+  });
 
   it('fills no node beyond what it has, and refuses only pods that fit nowhere', () => {
     fc.assert(
@@ -287,13 +340,17 @@ describe('scheduling any pods one after the other', () => {
             memory: `${memory}Gi`,
           });
           const { cache, schedule } = setUp({
-            nodes: sizes.map((each, i) => makeNode(`n${i}`, { allocatable: { ...list(each), pods: '3' } })),
+            nodes: sizes.map((each, i) =>
+              makeNode(`n${i}`, { allocatable: { ...list(each), pods: '3' } }),
+            ),
             seed,
           });
           const left = sizes.map((each) => ({ ...each, pods: 3 }));
           wanted.forEach((want, i) => {
             const pod = makePodInfo(`p${i}`, { requests: list(want) });
-            const room = left.filter((node) => node.pods > 0 && node.cpu >= want.cpu && node.memory >= want.memory);
+            const room = left.filter(
+              (node) => node.pods > 0 && node.cpu >= want.cpu && node.memory >= want.memory,
+            );
             const result = schedule(pod);
             expect(result.kind).toBe(room.length > 0 ? 'node' : 'unfit');
             if (result.kind !== 'node') return;
@@ -304,7 +361,8 @@ describe('scheduling any pods one after the other', () => {
             node.cpu -= want.cpu;
             node.memory -= want.memory;
           });
-          for (const node of left) expect(Math.min(node.pods, node.cpu, node.memory)).toBeGreaterThanOrEqual(0);
+          for (const node of left)
+            expect(Math.min(node.pods, node.cpu, node.memory)).toBeGreaterThanOrEqual(0);
         },
       ),
     );

@@ -15,7 +15,12 @@ import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
 
 export type ScheduleResult =
-  | { readonly kind: 'node'; readonly node: string; readonly evaluatedNodes: number; readonly feasibleNodes: number }
+  | {
+      readonly kind: 'node';
+      readonly node: string;
+      readonly evaluatedNodes: number;
+      readonly feasibleNodes: number;
+    }
   /** There are no nodes at all. */
   | { readonly kind: 'noNodes' }
   /** No node passes. */
@@ -51,7 +56,10 @@ const MIN_FEASIBLE_PERCENTAGE = 5;
  */
 export function numFeasibleNodesToFind(percentage: number, nodeCount: number): number {
   if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
-  const share = percentage === 0 ? Math.max(50 - Math.trunc(nodeCount / 125), MIN_FEASIBLE_PERCENTAGE) : percentage;
+  const share =
+    percentage === 0
+      ? Math.max(50 - Math.trunc(nodeCount / 125), MIN_FEASIBLE_PERCENTAGE)
+      : percentage;
   return Math.max(Math.trunc((nodeCount * share) / 100), MIN_FEASIBLE_NODES);
 }
 
@@ -99,10 +107,18 @@ export class SchedulingAlgorithm {
       const [kept] = await extenders.filter(pod, [nominated], new NodeToStatus());
       if (kept !== undefined) return nodeFound(kept, 1, 1);
     }
-    const found = this.#look(framework, state, pod, pre, framework.plugins.score.length > 0 || extenders.narrow);
+    const found = this.#look(
+      framework,
+      state,
+      pod,
+      pre,
+      framework.plugins.score.length > 0 || extenders.narrow,
+    );
     if (found instanceof Status) return { kind: 'error', status: found };
     const left =
-      found.feasible.length === 0 ? found.feasible : await extenders.filter(pod, found.feasible, found.statuses);
+      found.feasible.length === 0
+        ? found.feasible
+        : await extenders.filter(pod, found.feasible, found.statuses);
     if (left.length === 0) return this.#unfit(found, found.feasible.length > 0);
     // Positions are those of all that the plugins left.
     const ofAll = found.ofAll && left.length === found.feasible.length;
@@ -111,11 +127,17 @@ export class SchedulingAlgorithm {
     return nodeFound(node, found.evaluatedNodes, left.length);
   }
 
-  #preFilter(framework: Framework, state: CycleState, pod: PodInfo): PreFilterOutcome | ScheduleResult {
+  #preFilter(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+  ): PreFilterOutcome | ScheduleResult {
     const all = this.#snapshot.nodes;
     if (all.length === 0) return { kind: 'noNodes' };
     const pre = framework.runPreFilter(state, pod, all);
-    return pre.status === undefined ? pre : preFilterRefusal(pre.status, new NodeToStatus(), all.length);
+    return pre.status === undefined
+      ? pre
+      : preFilterRefusal(pre.status, new NodeToStatus(), all.length);
   }
 
   #unfit({ statuses, narrowedBy }: Found, extended = false): ScheduleResult {
@@ -137,7 +159,9 @@ export class SchedulingAlgorithm {
     const statuses = new NodeToStatus();
     let nodes = all;
     if (pre.nodeNames !== undefined) {
-      nodes = Array.from(pre.nodeNames, (name) => this.#snapshot.get(name)).filter((node) => node !== undefined);
+      nodes = Array.from(pre.nodeNames, (name) => this.#snapshot.get(name)).filter(
+        (node) => node !== undefined,
+      );
       const reason = `node(s) didn't satisfy plugin(s) [${[...pre.narrowedBy].sort().join(' ')}]`;
       statuses.setAbsent(new Status('UnschedulableAndUnresolvable', [reason]));
     }
@@ -159,7 +183,12 @@ export class SchedulingAlgorithm {
     if (!name || (among !== undefined && !among.has(name))) return undefined;
     const node = this.#snapshot.get(name);
     if (node === undefined) return undefined;
-    const answer = framework.runFiltersWithNominatedPods(framework.activeFilters(state), state, pod, node);
+    const answer = framework.runFiltersWithNominatedPods(
+      framework.activeFilters(state),
+      state,
+      pod,
+      node,
+    );
     return answer === undefined ? node : undefined;
   }
 
@@ -251,7 +280,11 @@ export class SchedulingAlgorithm {
         search.pass(node, position++);
       } else if (answer.code === 'Error') {
         return answer;
-      } else if (answers !== undefined && position !== nominatedPosition && answers.get(position) === answer) {
+      } else if (
+        answers !== undefined &&
+        position !== nominatedPosition &&
+        answers.get(position) === answer
+      ) {
         // Full nodes mostly follow one another: the whole run of remembered rejections is taken at once.
         const end = nominatedPosition > position ? Math.min(nominatedPosition, to) : to;
         const run = 1 + answers.runFrom(position + 1, end);
@@ -383,7 +416,8 @@ class NodeSearch {
   /** Returns how many nodes each plugin has rejected. */
   rejectionsByPlugin(): ReadonlyMap<string, number> {
     const plugin = this.#lastPlugin ?? '';
-    if (this.#lastCount > 0) this.#byPlugin.set(plugin, (this.#byPlugin.get(plugin) ?? 0) + this.#lastCount);
+    if (this.#lastCount > 0)
+      this.#byPlugin.set(plugin, (this.#byPlugin.get(plugin) ?? 0) + this.#lastCount);
     this.#lastCount = 0;
     return this.#byPlugin;
   }
@@ -402,7 +436,11 @@ function nodeFound(node: NodeInfo, evaluatedNodes: number, feasibleNodes: number
   return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes };
 }
 
-function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: number): ScheduleResult {
+function preFilterRefusal(
+  status: Status,
+  statuses: NodeToStatus,
+  nodeCount: number,
+): ScheduleResult {
   if (!status.rejected) return { kind: 'error', status };
   // Every node gets this status, for lookups of single nodes; the message has it once.
   statuses.setAbsent(status);
@@ -428,7 +466,15 @@ export function diagnosisOf(
   const unschedulablePlugins = new Set(narrowedBy);
   const pendingPlugins = new Set<string>();
   for (const { plugin, code } of statuses.counts().keys()) {
-    if (plugin !== undefined) (code === 'Pending' ? pendingPlugins : unschedulablePlugins).add(plugin);
+    if (plugin !== undefined)
+      (code === 'Pending' ? pendingPlugins : unschedulablePlugins).add(plugin);
   }
-  return { nodeCount, statuses, unschedulablePlugins, pendingPlugins, preFilterMessage: '', postFilterMessage: '' };
+  return {
+    nodeCount,
+    statuses,
+    unschedulablePlugins,
+    pendingPlugins,
+    preFilterMessage: '',
+    postFilterMessage: '',
+  };
 }

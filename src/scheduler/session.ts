@@ -93,7 +93,9 @@ export class Session {
       signal: this.#requests.signal,
     });
     const recorders = new Map(
-      configuration.profiles.map(({ schedulerName: name }) => [name, config.recorder(name)] as const),
+      configuration.profiles.map(
+        ({ schedulerName: name }) => [name, config.recorder(name)] as const,
+      ),
     );
     this.#frameworks = makeFrameworks(config, {
       client,
@@ -117,8 +119,14 @@ export class Session {
     const clusterEvents = Array.from(this.#frameworks.values(), (framework) =>
       [...framework.eventRegistrations().values()].flat(),
     );
-    const registrations = addPluginEventHandlers(clusterEvents.flat(), config.informers, this.#queue);
-    this.#ended.signal.addEventListener('abort', () => registrations.forEach((registration) => registration.remove()));
+    const registrations = addPluginEventHandlers(
+      clusterEvents.flat(),
+      config.informers,
+      this.#queue,
+    );
+    this.#ended.signal.addEventListener('abort', () =>
+      registrations.forEach((registration) => registration.remove()),
+    );
     this.#podStatus = new PodStatusWriter({ client, clock, logger });
     const events = new PodEvents(recorders);
     const podLister = config.podInformer.lister;
@@ -183,7 +191,9 @@ export class Session {
     this.#config.metrics.watch(() => this.#gauges());
     signal.addEventListener('abort', () => this.#stopCycles(), { once: true });
     const expires = this.#config.assumedPodTtlMs > 0;
-    const expiry = expires ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods()) : undefined;
+    const expiry = expires
+      ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods())
+      : undefined;
     try {
       // Plugins may have asked for more informers. Before all pods are known, a node may look emptier than it is.
       informers.start(signal);
@@ -251,7 +261,9 @@ export class Session {
     const { clock } = this.#config;
     this.#podStatus.stop();
     for (const pod of this.#waitingPods.values()) pod.reject('', 'the scheduler stops');
-    const overdue = clock.setTimer(STOP_GRACE_MS, () => this.#requests.abort(new Error('the scheduler stops')));
+    const overdue = clock.setTimer(STOP_GRACE_MS, () =>
+      this.#requests.abort(new Error('the scheduler stops')),
+    );
     await this.#bindings.settled();
     overdue.cancel();
     this.#ended.abort();
@@ -289,7 +301,9 @@ function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<stri
   const orders = Array.from(frameworks.values(), ({ plugins }) => plugins.queueSort.name);
   const errors = orders.flatMap((order, i) => {
     const at = field.path(profiles[i]?.path ?? 'profiles').child('plugins', 'queueSort');
-    return order === orders[0] ? [] : [field.invalid(at, order, 'queueSort must be the same for all profiles.')];
+    return order === orders[0]
+      ? []
+      : [field.invalid(at, order, 'queueSort must be the same for all profiles.')];
   });
   if (errors.length > 0) throw new ConfigurationError('scheduler configuration', errors);
   return frameworks;
@@ -308,11 +322,17 @@ function makeQueue(
     clock,
     logger,
     less: first.plugins.queueSort.less.bind(first.plugins.queueSort),
-    preEnqueue: new Map(Array.from(frameworks, ([name, { plugins }]) => [name, plugins.preEnqueue])),
+    preEnqueue: new Map(
+      Array.from(frameworks, ([name, { plugins }]) => [name, plugins.preEnqueue]),
+    ),
     registrations: new Map(
       Array.from(frameworks, ([name, framework]) => [
         name,
-        new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]], [EXTENDERS, EVERY_EVENT]]),
+        new Map([
+          ...framework.eventRegistrations(),
+          [NO_NODES, [{ event: nodeAdd }]],
+          [EXTENDERS, EVERY_EVENT],
+        ]),
       ]),
     ),
     initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,

@@ -24,7 +24,9 @@ function term(
 ): PodAffinityTerm {
   return { topologyKey, labelSelector: { matchLabels: labels }, ...more };
 }
-const near = (...terms: PodAffinityTerm[]): Partial<PodSpec> => ({ affinity: { podAffinity: { [required]: terms } } });
+const near = (...terms: PodAffinityTerm[]): Partial<PodSpec> => ({
+  affinity: { podAffinity: { [required]: terms } },
+});
 const apart = (...terms: PodAffinityTerm[]): Partial<PodSpec> => ({
   affinity: { podAntiAffinity: { [required]: terms } },
 });
@@ -34,7 +36,13 @@ const spread = (
   more = {},
 ): Partial<PodSpec> => ({
   topologySpreadConstraints: [
-    { maxSkew: 1, topologyKey, whenUnsatisfiable, labelSelector: { matchLabels: { app: 'web' } }, ...more },
+    {
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable,
+      labelSelector: { matchLabels: { app: 'web' } },
+      ...more,
+    },
   ],
 });
 const web = { app: 'web' };
@@ -56,7 +64,8 @@ describe('pods that look at other pods', () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     cluster.startScheduler();
-    for (const name of ['a', 'b', 'c']) await cluster.addPod(name, undefined, apart(term(web)), web);
+    for (const name of ['a', 'b', 'c'])
+      await cluster.addPod(name, undefined, apart(term(web)), web);
     await cluster.clock.advance('10s');
     const bound = (await nodesOf('a', 'b', 'c')).filter(Boolean);
     expect(bound.sort()).toEqual(['n1', 'n2']);
@@ -138,7 +147,9 @@ describe('pods that look at other pods', () => {
     await cluster.clock.advance('10s');
     expect((await inFar.get('db')).spec.nodeName).toBe('n1');
     expect(await cluster.nodeOf('p')).toBeUndefined();
-    await spaces.patch('far', 'application/merge-patch+json', { metadata: { labels: { team: 'data' } } });
+    await spaces.patch('far', 'application/merge-patch+json', {
+      metadata: { labels: { team: 'data' } },
+    });
     await cluster.clock.advance('20s');
     expect(await cluster.nodeOf('p')).toBe('n1');
   });
@@ -148,8 +159,10 @@ describe('pods that look at other pods', () => {
     await cluster.addNode('n2', { labels: { [ZONE]: 'z2' } });
     cluster.startScheduler();
     const rule = apart(term(web, ZONE, { matchLabelKeys: ['version'] }));
-    for (const name of ['a', 'b']) await cluster.addPod(name, undefined, rule, { ...web, version: '1' });
-    for (const name of ['c', 'd']) await cluster.addPod(name, undefined, rule, { ...web, version: '2' });
+    for (const name of ['a', 'b'])
+      await cluster.addPod(name, undefined, rule, { ...web, version: '1' });
+    for (const name of ['c', 'd'])
+      await cluster.addPod(name, undefined, rule, { ...web, version: '2' });
     await cluster.untilBound('a', 'b', 'c', 'd');
     const [a, b, c, d] = await nodesOf('a', 'b', 'c', 'd');
     expect([a, b].sort()).toEqual(['n1', 'n2']);
@@ -167,12 +180,15 @@ describe('pods that look at other pods', () => {
     await cluster.addNode('nowhere');
     cluster.startScheduler();
     const names = ['a', 'b', 'c', 'd'];
-    for (const name of names) await cluster.addPod(name, undefined, spread(ZONE, 'DoNotSchedule'), web);
+    for (const name of names)
+      await cluster.addPod(name, undefined, spread(ZONE, 'DoNotSchedule'), web);
     await cluster.untilBound(...names);
     const zones = (await nodesOf(...names)).map((node) => (node === 'n3' ? 'z2' : 'z1'));
     expect(zones.sort()).toEqual(['z1', 'z1', 'z2', 'z2']);
     // Now one zone has no room: the other must not get ahead by two.
-    await cluster.client.resource(nodes).patch('n3', 'application/merge-patch+json', { spec: { unschedulable: true } });
+    await cluster.client
+      .resource(nodes)
+      .patch('n3', 'application/merge-patch+json', { spec: { unschedulable: true } });
     await cluster.addPod('e', undefined, spread(ZONE, 'DoNotSchedule'), web);
     await cluster.untilBound('e');
     await cluster.addPod('f', undefined, spread(ZONE, 'DoNotSchedule'), web);
@@ -204,9 +220,13 @@ describe('pods that look at other pods', () => {
 
   it('takes the place of a pod that is being deleted', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
-    await cluster.addNode('full', { labels: { [ZONE]: 'z2' }, allocatable: { cpu: '1', memory: '1Gi', pods: '0' } });
+    await cluster.addNode('full', {
+      labels: { [ZONE]: 'z2' },
+      allocatable: { cpu: '1', memory: '1Gi', pods: '0' },
+    });
     cluster.startScheduler();
-    for (const name of ['a', 'b']) await cluster.addPod(name, undefined, spread(ZONE, 'DoNotSchedule'), web);
+    for (const name of ['a', 'b'])
+      await cluster.addPod(name, undefined, spread(ZONE, 'DoNotSchedule'), web);
     await cluster.clock.advance('10s');
     expect((await nodesOf('a', 'b')).filter(Boolean)).toEqual(['n1']);
     const first = (await cluster.nodeOf('a')) === undefined ? 'b' : 'a';
@@ -225,7 +245,11 @@ describe('pods that look at other pods', () => {
       .resource(services)
       .namespace('default')
       .create({ metadata: { name: 'web' }, spec: { selector: web, ports: [{ port: 80 }] } });
-    const only = { NodeResourcesFit: true, NodeResourcesBalancedAllocation: true, ImageLocality: true };
+    const only = {
+      NodeResourcesFit: true,
+      NodeResourcesBalancedAllocation: true,
+      ImageLocality: true,
+    };
     const disabled = Object.keys(only).map((name) => ({ name }));
     cluster.startScheduler({
       configuration: {
@@ -254,10 +278,15 @@ describe('pods that look at other pods', () => {
         metadata: { name: 'web' },
         spec: {
           selector: { matchLabels: web },
-          template: { metadata: { labels: web }, spec: { containers: [{ name: 'c', image: 'image:1' }] } },
+          template: {
+            metadata: { labels: web },
+            spec: { containers: [{ name: 'c', image: 'image:1' }] },
+          },
         },
       });
-    const defaultConstraints = [{ maxSkew: 1, topologyKey: HOST, whenUnsatisfiable: 'DoNotSchedule' }];
+    const defaultConstraints = [
+      { maxSkew: 1, topologyKey: HOST, whenUnsatisfiable: 'DoNotSchedule' },
+    ];
     const args = { defaultingType: 'List', defaultConstraints };
     // Stateful sets are asked for as well, which this API server does not serve: such constraints wait for them.
     const scheduler = cluster.startScheduler(
@@ -277,7 +306,10 @@ describe('pods that look at other pods', () => {
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true };
     for (const name of ['a', 'b']) {
       const containers = [{ name: 'c', image: 'image:1' }];
-      await inDefault().create({ metadata: { name, labels: web, ownerReferences: [owner] }, spec: { containers } });
+      await inDefault().create({
+        metadata: { name, labels: web, ownerReferences: [owner] },
+        spec: { containers },
+      });
     }
     await cluster.untilBound('a', 'b');
     expect((await nodesOf('a', 'b')).sort()).toEqual(['n1', 'n2']);

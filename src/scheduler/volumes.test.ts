@@ -26,12 +26,20 @@ describe('volumes', () => {
   async function addClass(provisioner: string): Promise<void> {
     await cluster.client
       .resource(storageClasses)
-      .create({ metadata: { name: 'late' }, provisioner, volumeBindingMode: 'WaitForFirstConsumer' });
+      .create({
+        metadata: { name: 'late' },
+        provisioner,
+        volumeBindingMode: 'WaitForFirstConsumer',
+      });
   }
   async function addClaim(name: string): Promise<void> {
     await claims().create({
       metadata: { name },
-      spec: { storageClassName: 'late', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      spec: {
+        storageClassName: 'late',
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+      },
     });
   }
   async function addVolume(name: string, host?: string): Promise<void> {
@@ -93,17 +101,25 @@ describe('volumes', () => {
     await addClass('example.com/disk');
     await addClaim('c');
     const { metricsText } = cluster.startScheduler();
-    await cluster.addPod('p', undefined, { ...mounting('c'), nodeSelector: { 'kubernetes.io/hostname': 'a' } });
+    await cluster.addPod('p', undefined, {
+      ...mounting('c'),
+      nodeSelector: { 'kubernetes.io/hostname': 'a' },
+    });
     await cluster.clock.advance('3s');
     const claim = await claims().get('c');
     expect(claim.metadata.annotations?.[SELECTED_NODE]).toBe('a');
     const { [SELECTED_NODE]: _node, ...annotations } = claim.metadata.annotations ?? {};
-    await claims().update({ ...claim, metadata: { ...claim.metadata, annotations: { ...annotations, tried: 'yes' } } });
+    await claims().update({
+      ...claim,
+      metadata: { ...claim.metadata, annotations: { ...annotations, tried: 'yes' } },
+    });
     await cluster.clock.advance('100ms');
     expect((await cluster.condition('p'))?.message).toBe(
       'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "c"',
     );
-    expect(metricsText()).toContain('scheduler_volume_scheduling_stage_error_total{operation="bind"} 1\n');
+    expect(metricsText()).toContain(
+      'scheduler_volume_scheduling_stage_error_total{operation="bind"} 1\n',
+    );
     const pod = await cluster.client.resource(pods).namespace('default').get('p');
     expect(pod.status.nominatedNodeName).toBeUndefined();
     await cluster.clock.advance('5s');
@@ -128,7 +144,10 @@ describe('volumes', () => {
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.addPod('gone', undefined, mounting('d'));
     await cluster.clock.advance('5s');
-    await cluster.client.resource(pods).namespace('default').delete('gone', { gracePeriodSeconds: 0 });
+    await cluster.client
+      .resource(pods)
+      .namespace('default')
+      .delete('gone', { gracePeriodSeconds: 0 });
     await cluster.clock.advance('10s');
     expect(await cluster.condition('p')).toBeUndefined();
     await cluster.clock.advance('6s');
@@ -145,7 +164,13 @@ describe('volumes', () => {
     const { setFault } = cluster.startScheduler();
     setFault((request, send) =>
       request.method === 'PUT' && request.path.endsWith('/persistentvolumes/v')
-        ? Promise.reject(apierrors.conflict({ group: '', resource: 'persistentvolumes' }, 'v', 'somebody was faster'))
+        ? Promise.reject(
+            apierrors.conflict(
+              { group: '', resource: 'persistentvolumes' },
+              'v',
+              'somebody was faster',
+            ),
+          )
         : send(),
     );
     await cluster.addPod('p', undefined, mounting('c'));

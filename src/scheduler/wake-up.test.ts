@@ -21,7 +21,14 @@ import { SchedulingAlgorithm } from './scheduling-algorithm.ts';
 import { makeHandle } from './testing/handle.ts';
 import type { NodeOptions } from './testing/objects.ts';
 import { NAMESPACES } from './testing/random-cluster.ts';
-import { anyLabels, anyNode, type AnyPod, anyPod, competingPod, smallNode } from './testing/random-pods.ts';
+import {
+  anyLabels,
+  anyNode,
+  type AnyPod,
+  anyPod,
+  competingPod,
+  smallNode,
+} from './testing/random-pods.ts';
 import { COLORS, index, SERVICES, type Step, stepsOf, World } from './testing/random-world.ts';
 import { type ReferenceArgs, refusal } from './testing/reference-scheduler.ts';
 import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
@@ -47,7 +54,10 @@ const EVERYTHING: Toleration = { operator: 'Exists' };
 
 const ownStep: fc.Arbitrary<OwnStep> = fc.oneof(
   fc.record({ kind: fc.constant('ownLabels' as const), labels: anyLabels }),
-  fc.record({ kind: fc.constant('ownTolerations' as const), tolerations: fc.constant<Toleration[]>([EVERYTHING]) }),
+  fc.record({
+    kind: fc.constant('ownTolerations' as const),
+    tolerations: fc.constant<Toleration[]>([EVERYTHING]),
+  }),
   fc.record({ kind: fc.constant('ownRequests' as const), cpu: fc.constantFrom('0', '1', '2') }),
 );
 
@@ -70,7 +80,11 @@ function changed(pod: Pod, step: OwnStep): Pod {
 interface Scenario {
   readonly nodes: readonly NodeOptions[];
   /** `nominated`: the pod is nominated to the node, not bound to it. */
-  readonly start: readonly { readonly pod: AnyPod; readonly node: number; readonly nominated: boolean }[];
+  readonly start: readonly {
+    readonly pod: AnyPod;
+    readonly node: number;
+    readonly nominated: boolean;
+  }[];
   readonly pod: AnyPod;
   /** `during`: while the pod is being tried, not while it waits. */
   readonly steps: readonly { readonly step: Step | OwnStep; readonly during: boolean }[];
@@ -87,7 +101,9 @@ describe('a pod that fits nowhere', () => {
   let known: StaticInformers;
   beforeAll(async () => {
     known = staticInformers({
-      '/api/v1/namespaces': NAMESPACES.map((name) => ({ metadata: { name, labels: COLORS[name] } })),
+      '/api/v1/namespaces': NAMESPACES.map((name) => ({
+        metadata: { name, labels: COLORS[name] },
+      })),
       '/api/v1/services': SERVICES.map(({ namespace, selector }, i) => ({
         metadata: { namespace, name: `s${i}` },
         spec: { selector },
@@ -99,13 +115,21 @@ describe('a pod that fits nowhere', () => {
   afterAll(() => known.stop());
 
   function newScheduler() {
-    const registrations = new Map<string, ReadonlyMap<string, readonly { readonly event: typeof nodeAdd }[]>>();
+    const registrations = new Map<
+      string,
+      ReadonlyMap<string, readonly { readonly event: typeof nodeAdd }[]>
+    >();
     // What is asked for first is the pod that is looked at.
-    const less = (a: { info: PodInfo }): boolean => a.info.pod.metadata.labels?.['waits'] === 'true';
+    const less = (a: { info: PodInfo }): boolean =>
+      a.info.pod.metadata.labels?.['waits'] === 'true';
     const world = new World({ registrations: registrations satisfies EventRegistrations, less });
     const [profile] = readConfiguration(undefined).profiles;
     if (profile === undefined) throw new Error('there is a profile');
-    const handle = makeHandle({ snapshot: world.snapshot, informers: known.informers, nominator: world.queue });
+    const handle = makeHandle({
+      snapshot: world.snapshot,
+      informers: known.informers,
+      nominator: world.queue,
+    });
     const framework = new Framework({
       profileName: profile.schedulerName,
       plugins: resolveProfile(profile, inTreeRegistry, handle),
@@ -117,15 +141,23 @@ describe('a pod that fits nowhere', () => {
       profile.schedulerName,
       new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]]]),
     );
-    const algorithm = new SchedulingAlgorithm({ snapshot: world.snapshot, random: new SeededRandom(1) });
+    const algorithm = new SchedulingAlgorithm({
+      snapshot: world.snapshot,
+      random: new SeededRandom(1),
+    });
     return { world, framework, algorithm };
   }
 
   function play({ nodes, start, pod: template, steps }: Scenario, tally: Tally): void {
     const { world, framework, algorithm } = newScheduler();
     nodes.forEach((as, node) => world.apply({ kind: 'putNode', node, as }));
-    for (const { pod, node, nominated } of start) world.apply({ kind: nominated ? 'nominate' : 'addPod', pod, node });
-    let pod = world.make({ ...template, labels: { ...template.labels, waits: 'true' }, deleting: false });
+    for (const { pod, node, nominated } of start)
+      world.apply({ kind: nominated ? 'nominate' : 'addPod', pod, node });
+    let pod = world.make({
+      ...template,
+      labels: { ...template.labels, waits: 'true' },
+      deleting: false,
+    });
     const { uid } = pod.metadata;
     world.queue.add(new PodInfo(pod));
 
@@ -150,11 +182,16 @@ describe('a pod that fits nowhere', () => {
       world.refresh();
       const { truth } = world;
       return truth.nodes.some(
-        (node) => refusal(pod, node, truth, world.nominatedOn(node.metadata.name), ARGS) === undefined,
+        (node) =>
+          refusal(pod, node, truth, world.nominatedOn(node.metadata.name), ARGS) === undefined,
       );
     };
     const happen = (step: Step | OwnStep): void => {
-      if (step.kind !== 'ownLabels' && step.kind !== 'ownTolerations' && step.kind !== 'ownRequests') {
+      if (
+        step.kind !== 'ownLabels' &&
+        step.kind !== 'ownTolerations' &&
+        step.kind !== 'ownRequests'
+      ) {
         world.apply(step);
         return;
       }
@@ -204,12 +241,18 @@ describe('a pod that fits nowhere', () => {
     node: fc.Arbitrary<NodeOptions>,
     placed: number,
   ): fc.Arbitrary<Scenario> {
-    const step = fc.oneof({ weight: 8, arbitrary: stepsOf(pod, node) }, { weight: 1, arbitrary: ownStep });
+    const step = fc.oneof(
+      { weight: 8, arbitrary: stepsOf(pod, node) },
+      { weight: 1, arbitrary: ownStep },
+    );
     return fc.record({
       nodes: fc.array(node, { maxLength: 4 }),
-      start: fc.array(fc.record({ pod, node: index, nominated: fc.constantFrom(true, false, false) }), {
-        maxLength: placed,
-      }),
+      start: fc.array(
+        fc.record({ pod, node: index, nominated: fc.constantFrom(true, false, false) }),
+        {
+          maxLength: placed,
+        },
+      ),
       pod,
       steps: fc.array(fc.record({ step, during: fc.boolean() }), { minLength: 4, maxLength: 12 }),
     });
@@ -218,15 +261,18 @@ describe('a pod that fits nowhere', () => {
   it.each([
     ['of any kind', anyPod, anyNode, 10],
     ['among many', competingPod, smallNode, 16],
-  ] as const)('is woken by all that helps it, and left alone by most else (%s)', (_, pod, node, placed) => {
-    const tally: Tally = { events: 0, woken: 0, helped: 0 };
-    fc.assert(
-      fc.property(scenarios(pod, node, placed), (scenario) => play(scenario, tally)),
-      { numRuns: RUNS },
-    );
-    expect(tally.helped).toBeGreaterThan(0);
-    // Who wakes it up always wakes it up so much more often than is of use.
-    const always = tally.events - tally.helped;
-    expect(tally.woken - tally.helped).toBeLessThan(always / 2);
-  });
+  ] as const)(
+    'is woken by all that helps it, and left alone by most else (%s)',
+    (_, pod, node, placed) => {
+      const tally: Tally = { events: 0, woken: 0, helped: 0 };
+      fc.assert(
+        fc.property(scenarios(pod, node, placed), (scenario) => play(scenario, tally)),
+        { numRuns: RUNS },
+      );
+      expect(tally.helped).toBeGreaterThan(0);
+      // Who wakes it up always wakes it up so much more often than is of use.
+      const always = tally.events - tally.helped;
+      expect(tally.woken - tally.helped).toBeLessThan(always / 2);
+    },
+  );
 });

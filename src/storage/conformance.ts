@@ -75,8 +75,15 @@ function show(event: StorageEvent): string {
   return `${event.revision} ${event.kv.key}: ${before} -> ${text(event.kv.value)}`;
 }
 
-async function put(storage: Storage, key: string, value: string, ttlMs?: number): Promise<Revision> {
-  return (await storage.guaranteedUpdate(key, () => ({ action: 'put', value: bytes(value), ttlMs }))).revision;
+async function put(
+  storage: Storage,
+  key: string,
+  value: string,
+  ttlMs?: number,
+): Promise<Revision> {
+  return (
+    await storage.guaranteedUpdate(key, () => ({ action: 'put', value: bytes(value), ttlMs }))
+  ).revision;
 }
 
 function increment(current: KeyValue | undefined): UpdateDecision {
@@ -101,9 +108,17 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const storage = await open();
         const before = await storage.currentRevision();
         const created = await storage.create('/a/x', bytes('one'));
-        expect(created).toMatchObject({ key: '/a/x', createRevision: before + 1, modRevision: before + 1 });
+        expect(created).toMatchObject({
+          key: '/a/x',
+          createRevision: before + 1,
+          modRevision: before + 1,
+        });
         const read = await storage.get('/a/x');
-        expect(read).toMatchObject({ key: '/a/x', createRevision: before + 1, modRevision: before + 1 });
+        expect(read).toMatchObject({
+          key: '/a/x',
+          createRevision: before + 1,
+          modRevision: before + 1,
+        });
         expect(text(read?.value)).toBe('one');
         expect(await storage.get('/a/y')).toBeUndefined();
         expect(await storage.get('/a/')).toBeUndefined();
@@ -114,7 +129,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const all = Uint8Array.from({ length: 1024 }, (_, index) => index % 256);
         await storage.create('/a/all', all.subarray(3));
         await storage.create('/a/none', new Uint8Array());
-        expect(Buffer.compare((await storage.get('/a/all'))?.value ?? new Uint8Array(), all.subarray(3))).toBe(0);
+        expect(
+          Buffer.compare((await storage.get('/a/all'))?.value ?? new Uint8Array(), all.subarray(3)),
+        ).toBe(0);
         expect((await storage.get('/a/none'))?.value.length).toBe(0);
       });
 
@@ -135,7 +152,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const losers = outcomes.flatMap((outcome) =>
           outcome.status === 'rejected' ? [outcome.reason as StorageError] : [],
         );
-        expect(losers.map((error) => error.reason)).toEqual(Array.from({ length: 19 }, () => 'KeyExists'));
+        expect(losers.map((error) => error.reason)).toEqual(
+          Array.from({ length: 19 }, () => 'KeyExists'),
+        );
       });
 
       it('reads the past', async () => {
@@ -148,7 +167,14 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const seen = await Promise.all(
           [empty, one, two, gone, three, 0].map((revision) => storage.get('/a/x', { revision })),
         );
-        expect(seen.map((kv) => text(kv?.value))).toEqual([undefined, 'one', 'two', undefined, 'three', 'three']);
+        expect(seen.map((kv) => text(kv?.value))).toEqual([
+          undefined,
+          'one',
+          'two',
+          undefined,
+          'three',
+          'three',
+        ]);
         expect(seen[2]).toMatchObject({ createRevision: one, modRevision: two });
         expect(seen[4]).toMatchObject({ createRevision: three, modRevision: three });
       });
@@ -158,7 +184,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const revision = await put(storage, '/a/x', 'one');
         const error = await failure(storage.get('/a/x', { revision: revision + 1 }));
         expect(error).toMatchObject({ reason: 'FutureRevision', revision });
-        expect(await reasonOf(storage.list('/a/', { revision: revision + 1 }))).toBe('FutureRevision');
+        expect(await reasonOf(storage.list('/a/', { revision: revision + 1 }))).toBe(
+          'FutureRevision',
+        );
       });
     });
 
@@ -170,14 +198,20 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           return { action: 'put', value: bytes('one') };
         });
         expect(created.previous).toBeUndefined();
-        expect(created.kv).toMatchObject({ createRevision: created.revision, modRevision: created.revision });
+        expect(created.kv).toMatchObject({
+          createRevision: created.revision,
+          modRevision: created.revision,
+        });
         const updated = await storage.guaranteedUpdate('/a/x', async (current) => ({
           action: 'put',
           value: bytes(`${text(current?.value)} two`),
         }));
         expect(text(updated.kv?.value)).toBe('one two');
         expect(text(updated.previous?.value)).toBe('one');
-        expect(updated.kv).toMatchObject({ createRevision: created.revision, modRevision: created.revision + 1 });
+        expect(updated.kv).toMatchObject({
+          createRevision: created.revision,
+          modRevision: created.revision + 1,
+        });
         const deleted = await storage.guaranteedUpdate('/a/x', () => ({ action: 'delete' }));
         expect(deleted.kv).toBeUndefined();
         expect(text(deleted.previous?.value)).toBe('one two');
@@ -194,7 +228,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const absent = await storage.guaranteedUpdate('/a/y', () => ({ action: 'keep' }));
         expect(absent).toMatchObject({ revision });
         expect(absent.kv).toBeUndefined();
-        expect((await storage.guaranteedUpdate('/a/y', () => ({ action: 'delete' }))).kv).toBeUndefined();
+        expect(
+          (await storage.guaranteedUpdate('/a/y', () => ({ action: 'delete' }))).kv,
+        ).toBeUndefined();
         expect(await storage.currentRevision()).toBe(revision);
       });
 
@@ -226,7 +262,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(seen).toEqual(['1']);
         expect(text(result.kv?.value)).toBe('2');
         await expect(
-          storage.guaranteedUpdate('/a/x', () => Promise.reject(new Error('no')), { guess: result.kv }),
+          storage.guaranteedUpdate('/a/x', () => Promise.reject(new Error('no')), {
+            guess: result.kv,
+          }),
         ).rejects.toThrow('no');
       });
 
@@ -234,7 +272,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const storage = await open();
         const stale = await storage.create('/a/x', bytes('1'));
         await put(storage, '/a/x', '5');
-        const kept = await storage.guaranteedUpdate('/a/x', () => ({ action: 'keep' }), { guess: stale });
+        const kept = await storage.guaranteedUpdate('/a/x', () => ({ action: 'keep' }), {
+          guess: stale,
+        });
         expect(text(kept.kv?.value)).toBe('5');
         const written = await storage.guaranteedUpdate('/a/x', increment, { guess: stale });
         expect(text(written.kv?.value)).toBe('6');
@@ -258,14 +298,19 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
       it.each([
         ['that decide at once', increment],
-        ['that take their time', async (current: KeyValue | undefined) => await Promise.resolve(increment(current))],
+        [
+          'that take their time',
+          async (current: KeyValue | undefined) => await Promise.resolve(increment(current)),
+        ],
       ])('loses no update of many writers %s', async (_, update) => {
         const storage = await open();
         const before = await storage.currentRevision();
         const writer = async (): Promise<string[]> => {
           const written: string[] = [];
           for (let i = 0; i < 10; i++)
-            written.push(text((await storage.guaranteedUpdate('/a/counter', update)).kv?.value) ?? '');
+            written.push(
+              text((await storage.guaranteedUpdate('/a/counter', update)).kv?.value) ?? '',
+            );
           return written;
         };
         const written = (await Promise.all(Array.from({ length: 32 }, writer))).flat();
@@ -295,14 +340,20 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const error = await failure(storage.delete('/a/x', { expectedRevision: first }));
         expect(error).toMatchObject({ reason: 'Conflict', key: '/a/x' });
         expect(error.current).toMatchObject({ modRevision: second });
-        expect(await reasonOf(storage.delete('/a/y', { expectedRevision: first }))).toBe('KeyNotFound');
-        expect((await storage.delete('/a/x', { expectedRevision: second })).revision).toBe(second + 1);
+        expect(await reasonOf(storage.delete('/a/y', { expectedRevision: first }))).toBe(
+          'KeyNotFound',
+        );
+        expect((await storage.delete('/a/x', { expectedRevision: second })).revision).toBe(
+          second + 1,
+        );
       });
 
       it('lets exactly one of many deleters win', async () => {
         const storage = await open();
         await put(storage, '/a/x', 'one');
-        const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => storage.delete('/a/x')));
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: 20 }, () => storage.delete('/a/x')),
+        );
         expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
       });
     });
@@ -312,8 +363,11 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const storage = await open();
         const names = ['a', 'a-b', 'a.b', 'aa', 'b', 'Z', 'é', '\uff5e', '\u{1f600}', 'a/b', 'a0'];
         for (const each of names) await put(storage, `/p/${each}`, each);
-        for (const outside of ['/p', '/o/z', '/p0', '/pp/a', '/q/a']) await put(storage, outside, 'x');
-        const sorted = names.map((each) => `/p/${each}`).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+        for (const outside of ['/p', '/o/z', '/p0', '/pp/a', '/q/a'])
+          await put(storage, outside, 'x');
+        const sorted = names
+          .map((each) => `/p/${each}`)
+          .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
         const { items, remaining, revision } = await storage.list('/p/');
         expect(items.map((kv) => kv.key)).toEqual(sorted);
         expect(remaining).toBe(0);
@@ -344,7 +398,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await after('/p/f')).toBe('');
         expect(await after('/a')).toBe('bdf');
         expect(await after('/q/a')).toBe('');
-        expect(await storage.list('/p/', { startAfter: '/p/b', limit: 1 })).toMatchObject({ remaining: 1 });
+        expect(await storage.list('/p/', { startAfter: '/p/b', limit: 1 })).toMatchObject({
+          remaining: 1,
+        });
       });
 
       it('pages through one revision while writers run', async () => {
@@ -356,7 +412,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           for (let i = offset; !stop.signal.aborted; i += 7) {
             const key = keyOf(i % 200);
             await storage.guaranteedUpdate(key, (current) =>
-              current === undefined || i % 3 > 0 ? { action: 'put', value: bytes('new') } : { action: 'delete' },
+              current === undefined || i % 3 > 0
+                ? { action: 'put', value: bytes('new') }
+                : { action: 'delete' },
             );
           }
         };
@@ -368,7 +426,11 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const paged = [...first.items];
         while (paged.length < everything.items.length) {
           await put(storage, '/q/tick', 'x');
-          const page = await storage.list('/p/', { revision, limit: 9, startAfter: paged.at(-1)?.key });
+          const page = await storage.list('/p/', {
+            revision,
+            limit: 9,
+            startAfter: paged.at(-1)?.key,
+          });
           expect(page.revision).toBe(revision);
           paged.push(...page.items);
           expect(page.remaining).toBe(everything.items.length - paged.length);
@@ -395,7 +457,16 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const definition = { prefix, valueOf };
         const scan = (value: string, options?: IndexListOptions) =>
           listByScan((within, page) => storage.list(within, page), definition, value, options);
-        const name = fc.constantFrom('a', 'b', 'c/d', 'c/e', 'c\u{10ffff}', 'd', '\ufffd', '\u{1f600}');
+        const name = fc.constantFrom(
+          'a',
+          'b',
+          'c/d',
+          'c/e',
+          'c\u{10ffff}',
+          'd',
+          '\ufffd',
+          '\u{1f600}',
+        );
         const value = fc.constantFrom('x', 'y', '');
         const step = fc.oneof(
           {
@@ -434,17 +505,24 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
                   within: each.within,
                   ...(each.startAfter !== undefined && { startAfter: prefix + each.startAfter }),
                 };
-                const [listed, expected] = [await index.list(each.value, options), await scan(each.value, options)];
+                const [listed, expected] = [
+                  await index.list(each.value, options),
+                  await scan(each.value, options),
+                ];
                 expect(listed.items).toEqual(expected.items);
                 expect(listed.more).toBe(expected.more);
                 expect(listed.revision).toBe(revision || now);
               } else if ('value' in each) {
                 const stored = each.value === '?' ? 'unreadable' : `${each.value}:${now}`;
-                await storage.guaranteedUpdate(prefix + each.name, () => ({ action: 'put', value: bytes(stored) }));
+                await storage.guaranteedUpdate(prefix + each.name, () => ({
+                  action: 'put',
+                  value: bytes(stored),
+                }));
               } else if ('back' in each) {
                 oldest = Math.max(oldest, now - each.back);
                 await storage.compact(oldest);
-              } else await storage.guaranteedUpdate(prefix + each.name, () => ({ action: 'delete' }));
+              } else
+                await storage.guaranteedUpdate(prefix + each.name, () => ({ action: 'delete' }));
             }
             index.close();
           }),
@@ -454,12 +532,16 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
       it('are built while writers run, and show each write that was acknowledged', async () => {
         const storage = await open();
-        const keys = Array.from({ length: 400 }, (_, i) => `${prefix}${String(i).padStart(4, '0')}`);
+        const keys = Array.from(
+          { length: 400 },
+          (_, i) => `${prefix}${String(i).padStart(4, '0')}`,
+        );
         await Promise.all(keys.map((key, i) => storage.create(key, bytes(`${i % 3}:`))));
         const index = storage.addIndex({ prefix, valueOf });
         const before = index.list('1');
         for (const [i, key] of keys.entries()) {
-          if (i % 50 === 0) await storage.guaranteedUpdate(key, () => ({ action: 'put', value: bytes('moved:') }));
+          if (i % 50 === 0)
+            await storage.guaranteedUpdate(key, () => ({ action: 'put', value: bytes('moved:') }));
           if (i % 50 === 25) await storage.delete(key);
           if (i % 100 === 0) expect((await index.list('moved')).items).toHaveLength(i / 50 + 1);
         }
@@ -480,18 +562,23 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
             return valueOf(kv);
           },
         });
-        for (let i = 0; i < 200; i++) await storage.create(`${prefix}${i}`, bytes(i % 20 === 0 ? 'few:' : 'many:'));
+        for (let i = 0; i < 200; i++)
+          await storage.create(`${prefix}${i}`, bytes(i % 20 === 0 ? 'few:' : 'many:'));
         const page = await index.list('few', { limit: 5 });
         looked = 0;
         expect((await index.list('few')).items).toHaveLength(10);
         expect((await index.list('none')).items).toHaveLength(0);
         expect(
-          (await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key })).items,
+          (await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key }))
+            .items,
         ).toHaveLength(5);
         expect(looked).toBe(0);
         await storage.create(`${prefix}few-more`, bytes('few:'));
         await storage.delete(`${prefix}0`);
-        const rest = await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key });
+        const rest = await index.list('few', {
+          revision: page.revision,
+          startAfter: page.items.at(-1)?.key,
+        });
         expect(rest.items).toHaveLength(5);
         // One state was written.
         expect(looked).toBeLessThanOrEqual(1);
@@ -557,7 +644,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const resumed = Array.from({ length: total + 1 }, (_, seen) =>
           take(storage.watch('/p/', { afterRevision: begin + seen }), total - seen),
         );
-        for (const [seen, events] of (await Promise.all(resumed)).entries()) expect(events).toEqual(all.slice(seen));
+        for (const [seen, events] of (await Promise.all(resumed)).entries())
+          expect(events).toEqual(all.slice(seen));
       });
 
       it('joins past and present without a gap while writers run', async () => {
@@ -592,7 +680,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           stream: storage.watch('/p/', { afterRevision: now + offset }),
         }));
         const writers = Array.from({ length: 4 }, async (_, writer) => {
-          for (let i = 0; i < total / 4; i++) await put(storage, `/p/${(writer + i) % 7}`, `${writer}/${i}`);
+          for (let i = 0; i < total / 4; i++)
+            await put(storage, `/p/${(writer + i) % 7}`, `${writer}/${i}`);
         });
         await Promise.all(writers);
         expect(await storage.currentRevision()).toBe(now + total);
@@ -605,8 +694,12 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
             stream.stop();
             continue;
           }
-          const received = (await take(stream, total - offset)).map((event) => Number(event.split(' ')[0]));
-          expect(received).toEqual(Array.from({ length: total - offset }, (_, i) => now + offset + 1 + i));
+          const received = (await take(stream, total - offset)).map((event) =>
+            Number(event.split(' ')[0]),
+          );
+          expect(received).toEqual(
+            Array.from({ length: total - offset }, (_, i) => now + offset + 1 + i),
+          );
         }
       });
 
@@ -626,7 +719,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const progressIntervalMs = Math.max(50, 5000 / timeScale);
         const stream = storage.watch('/p/', { afterRevision: revision - 1, progressIntervalMs });
         const iterator = stream[Symbol.asyncIterator]();
-        const next = async (): Promise<StorageEvent> => (await iterator.next()).value as StorageEvent;
+        const next = async (): Promise<StorageEvent> =>
+          (await iterator.next()).value as StorageEvent;
         expect(show(await next())).toBe(`${revision} /p/a: none -> 1`);
         const first = await next();
         expect(first.type).toBe('progress');
@@ -690,7 +784,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         for (let i = 0; i < 10; i++) revisions.push(await put(storage, `/p/${i % 3}`, String(i)));
         revisions.push((await storage.delete('/p/1')).revision);
         for (let i = 10; i < 20; i++) revisions.push(await put(storage, `/p/${i % 3}`, String(i)));
-        const states = await Promise.all(revisions.map((revision) => storage.list('/p/', { revision })));
+        const states = await Promise.all(
+          revisions.map((revision) => storage.list('/p/', { revision })),
+        );
         const events = await take(storage.watch('/p/', { afterRevision: begin }), revisions.length);
         for (const at of [3, 10, 11, 20]) {
           const compacted = revisions[at] as Revision;
@@ -703,11 +799,15 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
               expect(await reasonOf(storage.get('/p/0', { revision }))).toBe('Expired');
               // Right before the compaction revision an engine may still have the event.
               if (index < at - 1)
-                expect(await reasonOf(take(storage.watch('/p/', { afterRevision: revision }), 1))).toBe('Expired');
+                expect(
+                  await reasonOf(take(storage.watch('/p/', { afterRevision: revision }), 1)),
+                ).toBe('Expired');
             } else {
               expect(await storage.list('/p/', { revision })).toEqual(states[index]);
               const rest = events.slice(index + 1);
-              expect(await take(storage.watch('/p/', { afterRevision: revision }), rest.length)).toEqual(rest);
+              expect(
+                await take(storage.watch('/p/', { afterRevision: revision }), rest.length),
+              ).toEqual(rest);
             }
           };
           await Promise.all(revisions.map((revision, index) => check(index, revision)));
@@ -727,7 +827,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
       it('refuses the future', async () => {
         const storage = await open();
-        expect(await reasonOf(storage.compact((await storage.currentRevision()) + 1))).toBe('FutureRevision');
+        expect(await reasonOf(storage.compact((await storage.currentRevision()) + 1))).toBe(
+          'FutureRevision',
+        );
       });
 
       it('keeps what was created again after a deletion', async () => {
@@ -738,7 +840,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await storage.delete('/p/b').catch(() => undefined);
         const last = await put(storage, '/p/b', '3');
         await storage.compact(last);
-        expect(await storage.get('/p/a', { revision: last })).toMatchObject({ createRevision: created });
+        expect(await storage.get('/p/a', { revision: last })).toMatchObject({
+          createRevision: created,
+        });
         expect(await storage.count('/p/')).toBe(2);
       });
     });
@@ -746,7 +850,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     describe('time to live', () => {
       it('deletes the key by itself, and tells watchers', async () => {
         const { storage, advance, timeScale = 1 } = await make();
-        const { modRevision } = await storage.create('/p/a', bytes('1'), { ttlMs: 60_000 / timeScale });
+        const { modRevision } = await storage.create('/p/a', bytes('1'), {
+          ttlMs: 60_000 / timeScale,
+        });
         await put(storage, '/p/b', 'stays');
         const gone = take(storage.watch('/p/', { afterRevision: modRevision + 1 }), 1);
         await advance(30_000);
@@ -857,66 +963,72 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         fc.record({ kind: fc.constant('compact' as const), back: fc.nat({ max: 10 }) }),
       );
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, reopens) => {
-          const harness = await make();
-          let storage = harness.storage;
-          const begin = await storage.currentRevision();
-          /** The state after each write, beginning with the empty one. */
-          const states: Map<string, string>[] = [new Map()];
-          let compacted = begin;
-          const write = (change: (state: Map<string, string>) => void): void => {
-            const state = new Map(states.at(-1));
-            change(state);
-            states.push(state);
-          };
-          for (const each of steps) {
-            const exists = 'key' in each && states.at(-1)?.has(each.key) === true;
-            switch (each.kind) {
-              case 'create': {
-                const outcome = await storage
-                  .create(each.key, bytes(each.value))
-                  .catch((error: StorageError) => error.reason);
-                if (exists) expect(outcome).toBe('KeyExists');
-                else write((state) => state.set(each.key, each.value));
-                break;
-              }
-              case 'put':
-                await put(storage, each.key, each.value);
-                write((state) => state.set(each.key, each.value));
-                break;
-              case 'delete': {
-                const outcome = await storage.delete(each.key).catch((error: StorageError) => error.reason);
-                if (exists) write((state) => state.delete(each.key));
-                else expect(outcome).toBe('KeyNotFound');
-                break;
-              }
-              case 'compact': {
-                compacted = Math.max(compacted, begin + states.length - 1 - each.back);
-                await storage.compact(compacted);
-                break;
+        fc.asyncProperty(
+          fc.array(step, { maxLength: 60 }),
+          fc.boolean(),
+          async (steps, reopens) => {
+            const harness = await make();
+            let storage = harness.storage;
+            const begin = await storage.currentRevision();
+            /** The state after each write, beginning with the empty one. */
+            const states: Map<string, string>[] = [new Map()];
+            let compacted = begin;
+            const write = (change: (state: Map<string, string>) => void): void => {
+              const state = new Map(states.at(-1));
+              change(state);
+              states.push(state);
+            };
+            for (const each of steps) {
+              const exists = 'key' in each && states.at(-1)?.has(each.key) === true;
+              switch (each.kind) {
+                case 'create': {
+                  const outcome = await storage
+                    .create(each.key, bytes(each.value))
+                    .catch((error: StorageError) => error.reason);
+                  if (exists) expect(outcome).toBe('KeyExists');
+                  else write((state) => state.set(each.key, each.value));
+                  break;
+                }
+                case 'put':
+                  await put(storage, each.key, each.value);
+                  write((state) => state.set(each.key, each.value));
+                  break;
+                case 'delete': {
+                  const outcome = await storage
+                    .delete(each.key)
+                    .catch((error: StorageError) => error.reason);
+                  if (exists) write((state) => state.delete(each.key));
+                  else expect(outcome).toBe('KeyNotFound');
+                  break;
+                }
+                case 'compact': {
+                  compacted = Math.max(compacted, begin + states.length - 1 - each.back);
+                  await storage.compact(compacted);
+                  break;
+                }
               }
             }
-          }
-          if (reopens && harness.reopen !== undefined) storage = await harness.reopen();
-          expect(await storage.currentRevision()).toBe(begin + states.length - 1);
-          for (const [index, state] of states.entries()) {
-            const revision = begin + index;
-            for (const prefix of ['/p/', '/p/c/', '/q/']) {
-              if (revision < compacted) {
-                expect(await reasonOf(storage.list(prefix, { revision }))).toBe('Expired');
-                continue;
+            if (reopens && harness.reopen !== undefined) storage = await harness.reopen();
+            expect(await storage.currentRevision()).toBe(begin + states.length - 1);
+            for (const [index, state] of states.entries()) {
+              const revision = begin + index;
+              for (const prefix of ['/p/', '/p/c/', '/q/']) {
+                if (revision < compacted) {
+                  expect(await reasonOf(storage.list(prefix, { revision }))).toBe('Expired');
+                  continue;
+                }
+                const expected = [...state]
+                  .filter(([each]) => each.startsWith(prefix))
+                  .sort(([a], [b]) => (a < b ? -1 : 1));
+                const { items } = await storage.list(prefix, { revision });
+                expect(items.map((kv) => [kv.key, text(kv.value)])).toEqual(expected);
+                const page = await storage.list(prefix, { revision, limit: 1 });
+                expect(page.remaining).toBe(Math.max(0, expected.length - 1));
               }
-              const expected = [...state]
-                .filter(([each]) => each.startsWith(prefix))
-                .sort(([a], [b]) => (a < b ? -1 : 1));
-              const { items } = await storage.list(prefix, { revision });
-              expect(items.map((kv) => [kv.key, text(kv.value)])).toEqual(expected);
-              const page = await storage.list(prefix, { revision, limit: 1 });
-              expect(page.remaining).toBe(Math.max(0, expected.length - 1));
             }
-          }
-          await harness.dispose();
-        }),
+            await harness.dispose();
+          },
+        ),
         { numRuns },
       );
     });
@@ -942,7 +1054,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await put(storage, '/p/a', '3');
         const revision = await put(storage, '/p/b', '4');
         const events = await take(storage.watch('/p/', { afterRevision: begin }), revision - begin);
-        const states = await Promise.all(events.map((_, index) => storage.list('/p/', { revision: begin + index })));
+        const states = await Promise.all(
+          events.map((_, index) => storage.list('/p/', { revision: begin + index })),
+        );
         const list = await storage.list('/p/');
 
         const again = await reopen();
@@ -954,13 +1068,17 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         }
         for (let seen = 0; seen < events.length; seen++) {
           const rest = events.slice(seen);
-          expect(await take(again.watch('/p/', { afterRevision: begin + seen }), rest.length)).toEqual(rest);
+          expect(
+            await take(again.watch('/p/', { afterRevision: begin + seen }), rest.length),
+          ).toEqual(rest);
         }
         expect(await reasonOf(again.create('/p/b', bytes('5')))).toBe('KeyExists');
         expect(await put(again, '/p/b', '5')).toBe(revision + 1);
       });
 
-      it('never goes back, even if the last write was a deletion that is compacted', async ({ skip }) => {
+      it('never goes back, even if the last write was a deletion that is compacted', async ({
+        skip,
+      }) => {
         const { storage, reopen } = await durable(skip);
         await put(storage, '/p/a', '1');
         await put(storage, '/p/b', '1');

@@ -1,7 +1,13 @@
 // Lists as an index does, without one: every key under the prefix is read. For engines that have no index, and for revisions that an
 // index does not reach back to. It is also the plain version that tests compare indexes with.
 
-import type { IndexDefinition, IndexListOptions, IndexListResult, KeyValue, Storage } from './interface.ts';
+import type {
+  IndexDefinition,
+  IndexListOptions,
+  IndexListResult,
+  KeyValue,
+  Storage,
+} from './interface.ts';
 
 const FIRST_PAGE = 500;
 const MAX_PAGE = 10_000;

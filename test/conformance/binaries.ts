@@ -26,7 +26,8 @@ export interface Binaries {
 /** The version of Kubernetes that go.mod requires. */
 export function requiredVersion(goMod = readFileSync(join(moduleDir, 'go.mod'), 'utf8')): string {
   const version = /^(?:require |\t)k8s\.io\/kubernetes (v\S+)$/m.exec(goMod)?.[1];
-  if (version === undefined) throw new Error('test/conformance/go.mod does not require k8s.io/kubernetes');
+  if (version === undefined)
+    throw new Error('test/conformance/go.mod does not require k8s.io/kubernetes');
   return version;
 }
 
@@ -39,7 +40,9 @@ const binariesOf = (version: string, dir: string): Binaries => ({
 
 /** The folder of this version's programs. COXSWAIN_CONFORMANCE_CACHE moves it. */
 export function cacheDir(version: string): string {
-  const root = process.env['COXSWAIN_CONFORMANCE_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'conformance');
+  const root =
+    process.env['COXSWAIN_CONFORMANCE_CACHE'] ??
+    join(homedir(), '.cache', 'coxswain', 'conformance');
   return join(root, version);
 }
 
@@ -47,7 +50,9 @@ export function cacheDir(version: string): string {
 export function builtBinaries(): Binaries | undefined {
   const version = requiredVersion();
   const binaries = binariesOf(version, cacheDir(version));
-  return [binaries.suite, binaries.ginkgo, binaries.kubectl].every((path) => existsSync(path)) ? binaries : undefined;
+  return [binaries.suite, binaries.ginkgo, binaries.kubectl].every((path) => existsSync(path))
+    ? binaries
+    : undefined;
 }
 
 /** Builds what is missing. Throws a UserError where Go is missing or a build fails. */
@@ -72,7 +77,8 @@ export function ensureCommand(name: string, progress: (text: string) => void): s
 /** The version of etcd that etcd/go.mod requires. */
 export function etcdVersion(goMod = readFileSync(join(etcdModuleDir, 'go.mod'), 'utf8')): string {
   const version = /^require go\.etcd\.io\/etcd\/server\/v3 (v\S+)$/m.exec(goMod)?.[1];
-  if (version === undefined) throw new Error(`test/conformance/etcd/go.mod does not require ${ETCD_PACKAGE}`);
+  if (version === undefined)
+    throw new Error(`test/conformance/etcd/go.mod does not require ${ETCD_PACKAGE}`);
   return version;
 }
 
@@ -99,7 +105,10 @@ function build(output: string, go: readonly string[], progress: (text: string) =
   mkdirSync(dirname(output), { recursive: true });
   // Under another name until it is whole: an interrupted build leaves nothing that looks finished.
   const partial = `${output}.partial`;
-  goRun([...go.slice(0, -1), '-ldflags', linkFlags(requiredVersion()), '-o', partial, go.at(-1) ?? ''], output);
+  goRun(
+    [...go.slice(0, -1), '-ldflags', linkFlags(requiredVersion()), '-o', partial, go.at(-1) ?? ''],
+    output,
+  );
   renameSync(partial, output);
 }
 
@@ -113,7 +122,12 @@ function requireGo(): void {
 /** Linker flags that set the version which the program reports. */
 function linkFlags(version: string): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
-  const variables = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+  const variables = {
+    gitVersion: version,
+    gitMajor: major,
+    gitMinor: minor,
+    gitTreeState: 'clean',
+  };
   const settings = Object.entries(variables).map(
     ([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`,
   );
@@ -138,17 +152,25 @@ function goRun([verb = '', ...args]: readonly string[], what: string, module = m
 
 /** The folder of upstream's sources in Go's cache. */
 export function moduleSource(): string {
-  const { status, stdout, stderr } = spawnSync('go', ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/kubernetes'], {
-    cwd: moduleDir,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new UserError(`go does not find the sources of k8s.io/kubernetes: ${stderr}`);
+  const { status, stdout, stderr } = spawnSync(
+    'go',
+    ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/kubernetes'],
+    {
+      cwd: moduleDir,
+      encoding: 'utf8',
+    },
+  );
+  if (status !== 0)
+    throw new UserError(`go does not find the sources of k8s.io/kubernetes: ${stderr}`);
   return stdout.trim();
 }
 
 /** The names of the suite's conformance tests, sorted. */
 export function conformanceTests({ suite }: Binaries): string[] {
-  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], { encoding: 'utf8', maxBuffer: 64 << 20 });
+  const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], {
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+  });
   if (status !== 0) throw new Error(`${suite} --list-tests ended with ${status}: ${stderr}`);
   return parseTestList(stdout);
 }

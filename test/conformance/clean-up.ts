@@ -20,7 +20,8 @@ export function mountsBelow(dir: string, mounts: string): string[] {
 /** Removes a directory, and what is still mounted in it. */
 export function cleanUp(dir: string): void {
   if (process.platform === 'linux') {
-    for (const path of mountsBelow(dir, readFileSync('/proc/mounts', 'utf8'))) spawnSync('umount', ['--lazy', path]);
+    for (const path of mountsBelow(dir, readFileSync('/proc/mounts', 'utf8')))
+      spawnSync('umount', ['--lazy', path]);
   }
   rmSync(dir, { recursive: true, force: true });
 }

@@ -35,7 +35,11 @@ export interface ClusterConfig {
 }
 
 /** Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
-export async function startCluster({ simulated, logFile, kubectl }: ClusterConfig): Promise<RunningCluster> {
+export async function startCluster({
+  simulated,
+  logFile,
+  kubectl,
+}: ClusterConfig): Promise<RunningCluster> {
   const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
   // What has to be undone, last first.
   const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
@@ -70,7 +74,11 @@ export async function startCluster({ simulated, logFile, kubectl }: ClusterConfi
 }
 
 /** `npm run up` until it is ready; the function stops it. */
-async function startUp(dataDir: string, more: readonly string[], logFile: string): Promise<() => Promise<void>> {
+async function startUp(
+  dataDir: string,
+  more: readonly string[],
+  logFile: string,
+): Promise<() => Promise<void>> {
   const flags = ['--data-dir', dataDir, '--secure-port', '0', '--quiet', ...more];
   const child = spawn('npm', ['run', '--silent', 'up', '--', ...flags], {
     cwd: root,
@@ -108,8 +116,20 @@ async function startUp(dataDir: string, more: readonly string[], logFile: string
 /** A cluster that stops leaves its containers running; what an interrupted run has not removed must not stay. */
 function removeNamespaces(kubectl: string, kubeconfig: string): void {
   const on = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
-  const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], { encoding: 'utf8' });
-  const left = stdout.split('\n').filter((name) => name !== '' && !/\/(?:default|kube-[\w-]+)$/.test(name));
-  if (left.length > 0) spawnSync(kubectl, [`--kubeconfig=${kubeconfig}`, 'delete', '--timeout=60s', ...left]);
-  spawnSync(kubectl, [`--kubeconfig=${kubeconfig}`, 'delete', 'pods', '--all', '--all-namespaces', '--timeout=60s']);
+  const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], {
+    encoding: 'utf8',
+  });
+  const left = stdout
+    .split('\n')
+    .filter((name) => name !== '' && !/\/(?:default|kube-[\w-]+)$/.test(name));
+  if (left.length > 0)
+    spawnSync(kubectl, [`--kubeconfig=${kubeconfig}`, 'delete', '--timeout=60s', ...left]);
+  spawnSync(kubectl, [
+    `--kubeconfig=${kubeconfig}`,
+    'delete',
+    'pods',
+    '--all',
+    '--all-namespaces',
+    '--timeout=60s',
+  ]);
 }

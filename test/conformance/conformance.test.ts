@@ -5,7 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { parseTestList, requiredVersion } from './binaries.ts';
 import { conformanceDocument, parseCauses } from './document.ts';
 import { parseNeeds, readNeeds, runsSimulated, sigOf, testKey } from './needs.ts';
-import { formatResult, mergeResults, oneLine, parseReport, parseResults, type TestResult } from './results.ts';
+import {
+  formatResult,
+  mergeResults,
+  oneLine,
+  parseReport,
+  parseResults,
+  type TestResult,
+} from './results.ts';
 import { mountsBelow } from './clean-up.ts';
 import { runEach } from './run-each.ts';
 import { focusOf, progressReader, type RunConfig } from './run.ts';
@@ -19,7 +26,9 @@ describe('the table of needs', () => {
     const needs = readNeeds();
     expect(needs.size).toBeGreaterThan(400);
     expect(needs.get('[sig-node] Pods should get a host IP')).toBe('P');
-    expect([...needs.keys()].filter((key) => testKey(key) !== key || sigOf(key) === 'no sig')).toEqual([]);
+    expect(
+      [...needs.keys()].filter((key) => testKey(key) !== key || sigOf(key) === 'no sig'),
+    ).toEqual([]);
   });
 
   test.each(['Q\t[sig-node] a', 'A', 'A\ta\nC\ta'])('refuses %j', (table) => {
@@ -39,13 +48,21 @@ describe('choosing tests', () => {
     ['[sig-a] one', 'A'],
     ['[sig-a] two', 'K'],
   ] as const);
-  const tests = ['[sig-a] one [Conformance]', '[sig-a] [Serial] two [Conformance]', '[sig-a] three [Conformance]'];
+  const tests = [
+    '[sig-a] one [Conformance]',
+    '[sig-a] [Serial] two [Conformance]',
+    '[sig-a] three [Conformance]',
+  ];
 
   test('by set, focus and skip; without a set also tests that are in none', () => {
     expect(chooseTests(tests, needs, parseSelection({}))).toEqual(tests);
     expect(chooseTests(tests, needs, parseSelection({ set: 'A,K' }))).toEqual(tests.slice(0, 2));
-    expect(chooseTests(tests, needs, parseSelection({ set: 'A,K', skip: 'Serial' }))).toEqual(tests.slice(0, 1));
-    expect(chooseTests(tests, needs, parseSelection({ focus: 't(wo|hree)' }))).toEqual(tests.slice(1));
+    expect(chooseTests(tests, needs, parseSelection({ set: 'A,K', skip: 'Serial' }))).toEqual(
+      tests.slice(0, 1),
+    );
+    expect(chooseTests(tests, needs, parseSelection({ focus: 't(wo|hree)' }))).toEqual(
+      tests.slice(1),
+    );
   });
 
   test('the smoke set is twenty tests of several SIGs that need no real container', () => {
@@ -55,9 +72,9 @@ describe('choosing tests', () => {
     expect(sets.filter((set) => set === undefined || !runsSimulated(set))).toEqual([]);
     expect(new Set([...smokeTests].map(sigOf)).size).toBeGreaterThan(7);
     const one = '[sig-apps] Job should delete a job';
-    expect(chooseTests([`${one} [Conformance]`, ...tests], needs, parseSelection({ smoke: true }))).toEqual([
-      `${one} [Conformance]`,
-    ]);
+    expect(
+      chooseTests([`${one} [Conformance]`, ...tests], needs, parseSelection({ smoke: true })),
+    ).toEqual([`${one} [Conformance]`]);
   });
 
   test('a flag that cannot be read is named', () => {
@@ -80,9 +97,13 @@ describe('choosing tests', () => {
 
   test('go.mod says which version it is, and all its staging modules are of the same', () => {
     const goMod = readFileSync(new URL('./go.mod', import.meta.url), 'utf8');
-    const replaced = [...goMod.matchAll(/^\tk8s\.io\/\S+ => \S+ v0(\S+)$/gm)].map((match) => match[1]);
+    const replaced = [...goMod.matchAll(/^\tk8s\.io\/\S+ => \S+ v0(\S+)$/gm)].map(
+      (match) => match[1],
+    );
     expect(replaced.length).toBeGreaterThan(25);
-    expect(new Set(replaced.map((version) => `v1${version}`))).toEqual(new Set([requiredVersion(goMod)]));
+    expect(new Set(replaced.map((version) => `v1${version}`))).toEqual(
+      new Set([requiredVersion(goMod)]),
+    );
   });
 });
 
@@ -103,7 +124,11 @@ describe('results', () => {
           SpecialSuiteFailureReasons: ['Interrupted by User'],
           SpecReports: [
             spec('passes', 'passed'),
-            spec('fails', 'failed', 'Unexpected error:\n    <*errors.StatusError | 0xc00012>: \n    no'),
+            spec(
+              'fails',
+              'failed',
+              'Unexpected error:\n    <*errors.StatusError | 0xc00012>: \n    no',
+            ),
             spec('panics', 'panicked'),
             spec('is not for here', 'skipped', 'needs a cloud'),
             spec('was not chosen', 'skipped'),
@@ -114,21 +139,28 @@ describe('results', () => {
         },
       ]),
     );
-    expect(report.suiteFailures).toEqual(['SynchronizedBeforeSuite: no nodes', 'Interrupted by User']);
+    expect(report.suiteFailures).toEqual([
+      'SynchronizedBeforeSuite: no nodes',
+      'Interrupted by User',
+    ]);
     expect(report.results.map(formatResult)).toEqual([
       'passed\t1.3\t[sig-a] A passes',
       'failed\t1.3\t[sig-a] A fails\tUnexpected error: <*errors.StatusError>: no',
       'failed\t1.3\t[sig-a] A panics\tpanicked',
       'skipped\t1.3\t[sig-a] A is not for here\tneeds a cloud',
     ]);
-    expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(report.results);
+    expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(
+      report.results,
+    );
   });
 
   test('one that returned before it had tested anything has not passed', () => {
     const said =
       'Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource\nbye';
     const { results } = parseReport(
-      JSON.stringify([{ SpecReports: [{ ...spec('mutates', 'passed'), CapturedGinkgoWriterOutput: said }] }]),
+      JSON.stringify([
+        { SpecReports: [{ ...spec('mutates', 'passed'), CapturedGinkgoWriterOutput: said }] },
+      ]),
     );
     expect(results.map(({ outcome, reason }) => `${outcome}: ${reason}`)).toEqual([
       'failed: it returned before it had tested anything: Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource',
@@ -137,8 +169,9 @@ describe('results', () => {
 
   test('are told as they come, from what ginkgo prints', () => {
     const told: string[] = [];
-    const read = progressReader(['[sig-a] A one [Conformance]', '[sig-a] A two'], (test_, outcome) =>
-      told.push(`${outcome} ${test_}`),
+    const read = progressReader(
+      ['[sig-a] A one [Conformance]', '[sig-a] A two'],
+      (test_, outcome) => told.push(`${outcome} ${test_}`),
     );
     const printed = [
       '------------------------------',
@@ -182,7 +215,12 @@ describe('results', () => {
       needs: parseNeeds('A\t[sig-a] one\nA\t[sig-a] two\nK\t[sig-b] *three*\nN\t[sig-b] four'),
       results: [
         { name: '[sig-a] one [Conformance]', outcome: 'passed', seconds: 1, reason: '' },
-        { name: '[sig-a] two [Conformance]', outcome: 'failed', seconds: 1, reason: 'no | such kind' },
+        {
+          name: '[sig-a] two [Conformance]',
+          outcome: 'failed',
+          seconds: 1,
+          reason: 'no | such kind',
+        },
         { name: '[sig-b] *three* [Conformance]', outcome: 'failed', seconds: 1, reason: 'odd' },
       ],
       causes: parseCauses('such kind\tthe kind is not served\tserving it'),
@@ -191,7 +229,9 @@ describe('results', () => {
     expect(page).toContain('| sig-b | 0 | 1 | 0 | 1 | 2 |');
     expect(page).toContain('| all | 1 | 2 | 0 | 1 | 4 |');
     expect(page).toContain('| A | \\[sig-a\\] two | the kind is not served | serving it |');
-    expect(page).toContain('| K | \\[sig-b\\] \\*three\\* | not looked into; it says: odd | not known yet |');
+    expect(page).toContain(
+      '| K | \\[sig-b\\] \\*three\\* | not looked into; it says: odd | not known yet |',
+    );
   });
 });
 
@@ -215,12 +255,15 @@ describe('tests one by one', () => {
   test('as many at a time as was asked for, serial ones alone after them, each with files of its own', async () => {
     const told: string[] = [];
     let going = 0;
-    await runEach(running(['[Serial] a', 'b', 'c', '[Serial] d', 'e']), async ({ tests, outputDir, parallel }) => {
-      told.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
-      await new Promise((resolve) => setImmediate(resolve));
-      going--;
-      return { results: [], suiteFailures: [] };
-    });
+    await runEach(
+      running(['[Serial] a', 'b', 'c', '[Serial] d', 'e']),
+      async ({ tests, outputDir, parallel }) => {
+        told.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
+        await new Promise((resolve) => setImmediate(resolve));
+        going--;
+        return { results: [], suiteFailures: [] };
+      },
+    );
     expect(told).toEqual([
       'b /out/2 1 beside 0',
       'c /out/3 1 beside 1',
@@ -231,17 +274,25 @@ describe('tests one by one', () => {
   });
 
   test('one that takes too long has failed with that reason; what else went wrong is told', async () => {
-    const report = await runEach({ ...running(['slow', 'wrong']), timeoutSeconds: 60 }, ({ tests: [test_ = ''] }) =>
-      Promise.resolve(
-        test_ === 'slow'
-          ? {
-              results: [result('slow', 'failed', 'A suite timeout occurred')],
-              suiteFailures: ['Suite Timeout Elapsed'],
-            }
-          : { results: [result('wrong', 'failed', 'no')], suiteFailures: ['BeforeSuite: no nodes'] },
-      ),
+    const report = await runEach(
+      { ...running(['slow', 'wrong']), timeoutSeconds: 60 },
+      ({ tests: [test_ = ''] }) =>
+        Promise.resolve(
+          test_ === 'slow'
+            ? {
+                results: [result('slow', 'failed', 'A suite timeout occurred')],
+                suiteFailures: ['Suite Timeout Elapsed'],
+              }
+            : {
+                results: [result('wrong', 'failed', 'no')],
+                suiteFailures: ['BeforeSuite: no nodes'],
+              },
+        ),
     );
-    expect(report.results.map(({ reason }) => reason)).toEqual(['not done after 60 s (--timeout)', 'no']);
+    expect(report.results.map(({ reason }) => reason)).toEqual([
+      'not done after 60 s (--timeout)',
+      'no',
+    ]);
     expect(report.suiteFailures).toEqual(['BeforeSuite: no nodes']);
   });
 

@@ -1,7 +1,15 @@
 // docs/conformance.md, made from results: totals, and of every test that does not pass the cause and what will mend it.
 // It has no durations, so that a difference between two versions of it is a difference in what works.
 
-import { conformanceSets, isFeatureSet, sigOf, setDescriptions, testKey, testSets, type TestSet } from './needs.ts';
+import {
+  conformanceSets,
+  isFeatureSet,
+  sigOf,
+  setDescriptions,
+  testKey,
+  testSets,
+  type TestSet,
+} from './needs.ts';
 import type { Outcome, TestResult } from './results.ts';
 
 /** Why a group of tests fails and what will mend it: a line of causes.tsv. The first whose pattern matches name or reason is taken. */
@@ -25,7 +33,8 @@ export function parseCauses(table: string): Cause[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
       const [pattern = '', cause = '', mend = ''] = line.split('\t');
-      if (mend === '') throw new Error(`causes.tsv: pattern, cause and mend were expected: ${line}`);
+      if (mend === '')
+        throw new Error(`causes.tsv: pattern, cause and mend were expected: ${line}`);
       return { pattern: new RegExp(pattern), cause, mend };
     });
 }
@@ -92,7 +101,12 @@ export function conformanceDocument({ version, needs, results, causes }: Documen
   ].join('\n');
 }
 
-function totals(title: string, rows: readonly Row[], group: (row: Row) => string, groups: readonly string[]): string[] {
+function totals(
+  title: string,
+  rows: readonly Row[],
+  group: (row: Row) => string,
+  groups: readonly string[],
+): string[] {
   const line = (name: string, of: readonly Row[]): string =>
     `| ${name} | ${columns.map((column) => of.filter((row) => counted(row) === column).length).join(' | ')} | ${of.length} |`;
   return [
@@ -123,5 +137,6 @@ function failing(failed: readonly Row[], causes: readonly Cause[]): string[] {
 }
 
 /** Text that stays in its cell and is no markup. */
-const cell = (text: string): string => text.replaceAll(/[|<>*_[\]`\\]/g, (character) => `\\${character}`);
+const cell = (text: string): string =>
+  text.replaceAll(/[|<>*_[\]`\\]/g, (character) => `\\${character}`);
 const code = (text: string): string => `\`${text}\``;

@@ -46,7 +46,8 @@ const PACKAGES = [
 
 /** Users and groups that tests of supplementary groups ask for. */
 const USERS = 'user-defined-in-image:x:1000:1000::/home/user-defined-in-image:/bin/sh\n';
-const GROUPS = 'user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n';
+const GROUPS =
+  'user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n';
 
 const BUSYBOX_NAMES = ['busybox:1.37.0-1', 'busybox:1.36.1-1'].map((name) => `${REGISTRY}/${name}`);
 
@@ -73,7 +74,12 @@ const IMAGES: readonly Image[] = [
     entrypoint: ['/agnhost'],
     cmd: ['pause'],
   },
-  { names: ['registry.k8s.io/pause:3.10.2'], layers: AGNHOST, entrypoint: ['/agnhost', 'pause'], cmd: [] },
+  {
+    names: ['registry.k8s.io/pause:3.10.2'],
+    layers: AGNHOST,
+    entrypoint: ['/agnhost', 'pause'],
+    cmd: [],
+  },
   {
     names: [`${REGISTRY}/nautilus:1.8`],
     layers: [...AGNHOST, 'nautilus'],
@@ -95,7 +101,11 @@ const IMAGES: readonly Image[] = [
   },
   { names: [`${REGISTRY}/nonroot:1.5`], layers: ['base'], cmd: ['bash'], user: '1234' },
   {
-    names: [`${REGISTRY}/glibc-dns-testing:2.0.0`, `${REGISTRY}/ipc-utils:1.4`, `${REGISTRY}/perl:5.26`],
+    names: [
+      `${REGISTRY}/glibc-dns-testing:2.0.0`,
+      `${REGISTRY}/ipc-utils:1.4`,
+      `${REGISTRY}/perl:5.26`,
+    ],
     layers: ['base'],
     cmd: ['bash'],
   },
@@ -155,7 +165,10 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
   },
   'resource-consumer'(dir) {
     goBuild('k8s.io/kubernetes/test/images/resource-consumer', join(dir, 'consumer'));
-    goBuild('k8s.io/kubernetes/test/images/resource-consumer/consume-cpu', join(dir, 'consume-cpu'));
+    goBuild(
+      'k8s.io/kubernetes/test/images/resource-consumer/consume-cpu',
+      join(dir, 'consume-cpu'),
+    );
   },
   'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
   /** Newer than the name of the image says. */
@@ -172,16 +185,23 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
 const source = (path: string): string => join(moduleSource(), 'test', 'images', path);
 
 function copyPage(animal: string, dir: string): void {
-  for (const file of [`${animal}.jpg`, 'data.json']) copyFileSync(source(`${animal}/html/${file}`), join(dir, file));
+  for (const file of [`${animal}.jpg`, 'data.json'])
+    copyFileSync(source(`${animal}/html/${file}`), join(dir, file));
 }
 
 /**
  * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not there yet. Rejects with a UserError where a
  * program that makes them is missing.
  */
-export async function ensureImages(cache: string, progress: (text: string) => void): Promise<readonly string[]> {
+export async function ensureImages(
+  cache: string,
+  progress: (text: string) => void,
+): Promise<readonly string[]> {
   const dir = join(cache, 'images');
-  const [programs, busybox] = [join(dir, `programs-${recipe()}.tar`), join(dir, 'busybox-1.37.tar')];
+  const [programs, busybox] = [
+    join(dir, `programs-${recipe()}.tar`),
+    join(dir, 'busybox-1.37.tar'),
+  ];
   if (!existsSync(programs)) {
     for (const [program, hint] of [
       ['debootstrap', 'apt-get install debootstrap'],
@@ -204,7 +224,16 @@ export async function ensureImages(cache: string, progress: (text: string) => vo
 /** Images that are made in another way are made anew. */
 function recipe(): string {
   return createHash('sha256')
-    .update(JSON.stringify([PACKAGES, USERS, GROUPS, IMAGES, etcdVersion(), Object.values(LAYERS).map(String)]))
+    .update(
+      JSON.stringify([
+        PACKAGES,
+        USERS,
+        GROUPS,
+        IMAGES,
+        etcdVersion(),
+        Object.values(LAYERS).map(String),
+      ]),
+    )
     .digest('hex')
     .slice(0, 12);
 }
@@ -216,18 +245,28 @@ function recipe(): string {
 function writeBusybox(cache: string, output: string): void {
   for (const program of ['gcc', 'make', 'bzip2']) {
     if (findProgram(program) === undefined)
-      throw new UserError(`busybox is built with ${program}: apt-get install gcc libc6-dev make bzip2`);
+      throw new UserError(
+        `busybox is built with ${program}: apt-get install gcc libc6-dev make bzip2`,
+      );
   }
   const dir = mkdtempSync(join(cache, 'busybox-'));
   try {
     const archive = join(dir, 'source.tar.bz2');
     // As root: apt's own user may not write here.
     const apt = ['-o', 'APT::Sandbox::User=root', 'download-file'];
-    run('/usr/lib/apt/apt-helper', [...apt, BUSYBOX_SOURCE.url, archive, `SHA256:${BUSYBOX_SOURCE.sha256}`]);
+    run('/usr/lib/apt/apt-helper', [
+      ...apt,
+      BUSYBOX_SOURCE.url,
+      archive,
+      `SHA256:${BUSYBOX_SOURCE.sha256}`,
+    ]);
     run('tar', ['-C', dir, '--strip-components=1', '-xf', archive]);
     run('make', ['-C', dir, 'defconfig']);
     const config = join(dir, '.config');
-    writeFileSync(config, readFileSync(config, 'utf8').replace('# CONFIG_STATIC is not set', 'CONFIG_STATIC=y'));
+    writeFileSync(
+      config,
+      readFileSync(config, 'utf8').replace('# CONFIG_STATIC is not set', 'CONFIG_STATIC=y'),
+    );
     run('make', ['-C', dir, '-j2', 'busybox']);
     writeBusyboxArchive(output, BUSYBOX_NAMES, join(dir, 'busybox'));
   } finally {
@@ -237,11 +276,16 @@ function writeBusybox(cache: string, output: string): void {
 
 /** Gives the archives to the containerd of a cluster. */
 export function importImages(socket: string, archives: readonly string[]): void {
-  for (const archive of archives) run('ctr', ['-a', socket, '-n', 'k8s.io', 'images', 'import', archive]);
+  for (const archive of archives)
+    run('ctr', ['-a', socket, '-n', 'k8s.io', 'images', 'import', archive]);
 }
 
 /** One OCI layout of all images, which share their layers; at `output` once it is whole. */
-async function writeLayout(cache: string, output: string, progress: (text: string) => void): Promise<void> {
+async function writeLayout(
+  cache: string,
+  output: string,
+  progress: (text: string) => void,
+): Promise<void> {
   const layout = mkdtempSync(join(cache, 'layout-'));
   try {
     const blobs = join(layout, 'blobs', 'sha256');
@@ -253,7 +297,10 @@ async function writeLayout(cache: string, output: string, progress: (text: strin
     }
     const manifests = IMAGES.flatMap((image) => {
       const manifest = writeManifest(blobs, image, layers);
-      return image.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } }));
+      return image.names.map((name) => ({
+        ...manifest,
+        annotations: { 'io.containerd.image.name': name },
+      }));
     });
     writeFileSync(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
     writeFileSync(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests }));
@@ -271,7 +318,11 @@ interface Descriptor {
   readonly size: number;
 }
 
-async function writeLayer(blobs: string, scratch: string, fill: (dir: string) => void): Promise<Descriptor> {
+async function writeLayer(
+  blobs: string,
+  scratch: string,
+  fill: (dir: string) => void,
+): Promise<Descriptor> {
   const dir = mkdtempSync(join(scratch, 'layer-'));
   // The root directory of an image is everybody's to read.
   chmodSync(dir, 0o755);
@@ -287,7 +338,11 @@ async function writeLayer(blobs: string, scratch: string, fill: (dir: string) =>
   return { mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${digest}`, size };
 }
 
-function writeManifest(blobs: string, image: Image, all: ReadonlyMap<string, Descriptor>): Descriptor {
+function writeManifest(
+  blobs: string,
+  image: Image,
+  all: ReadonlyMap<string, Descriptor>,
+): Descriptor {
   const layers = image.layers.map((name) => {
     const layer = all.get(name);
     if (layer === undefined) throw new Error(`no layer ${name}`);
@@ -320,8 +375,14 @@ function writeJson(blobs: string, mediaType: string, value: object): Descriptor 
 }
 
 function run(program: string, args: readonly string[], cwd?: string): void {
-  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, cwd });
+  const { status, error, stdout, stderr } = spawnSync(program, args, {
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
+    cwd,
+  });
   if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
   if (status !== 0)
-    throw new UserError(`${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`);
+    throw new UserError(
+      `${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`,
+    );
 }

@@ -20,9 +20,11 @@ export const setDescriptions: Readonly<Record<TestSet, string>> = {
 };
 
 /** Sets that need nothing but pods that pretend. */
-export const runsSimulated = (set: TestSet): boolean => set !== 'K' && set !== 'N' && !isFeatureSet(set);
+export const runsSimulated = (set: TestSet): boolean =>
+  set !== 'K' && set !== 'N' && !isFeatureSet(set);
 
-export const isFeatureSet = (set: TestSet | undefined): boolean => set !== undefined && set in featureSets;
+export const isFeatureSet = (set: TestSet | undefined): boolean =>
+  set !== undefined && set in featureSets;
 
 /** Labels that upstream appends to names; where in the name they stand changes between versions. */
 const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;
@@ -35,7 +37,8 @@ export function sigOf(name: string): string {
   return /^\[(sig-[\w-]+)\]/.exec(name)?.[1] ?? 'no sig';
 }
 
-export const isTestSet = (text: string): text is TestSet => (testSets as readonly string[]).includes(text);
+export const isTestSet = (text: string): text is TestSet =>
+  (testSets as readonly string[]).includes(text);
 
 /** Key to set. Throws on a line that cannot be read. */
 export function parseNeeds(table: string): ReadonlyMap<string, TestSet> {
@@ -43,7 +46,8 @@ export function parseNeeds(table: string): ReadonlyMap<string, TestSet> {
   for (const [index, line] of table.split('\n').entries()) {
     if (line === '' || line.startsWith('#')) continue;
     const [set = '', key = ''] = line.split('\t');
-    if (!isTestSet(set) || key === '' || needs.has(key)) throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
+    if (!isTestSet(set) || key === '' || needs.has(key))
+      throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
     needs.set(key, set);
   }
   return needs;

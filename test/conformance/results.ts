@@ -58,7 +58,8 @@ export function parseReport(json: string): Report {
       (spec) => spec.LeafNodeType !== 'It' && outcomeOf(spec.State) === 'failed',
     );
     for (const spec of broken) suiteFailures.push(`${spec.LeafNodeType}: ${reasonOf(spec)}`);
-    for (const reason of suite.SpecialSuiteFailureReasons ?? []) suiteFailures.push(oneLine(reason));
+    for (const reason of suite.SpecialSuiteFailureReasons ?? [])
+      suiteFailures.push(oneLine(reason));
     for (const spec of suite.SpecReports ?? []) {
       if (spec.LeafNodeType !== 'It') continue;
       const gaveUp = gaveUpBecause(spec);
@@ -80,7 +81,9 @@ export function parseReport(json: string): Report {
 /** Undefined: it was not run to its end, by choice or because somebody interrupted the run. A test that ran out of time has failed. */
 function outcomeOf(state: string): Outcome | undefined {
   if (state === 'passed' || state === 'skipped') return state;
-  return ['pending', 'interrupted', 'aborted', 'invalid', ''].includes(state) ? undefined : 'failed';
+  return ['pending', 'interrupted', 'aborted', 'invalid', ''].includes(state)
+    ? undefined
+    : 'failed';
 }
 
 /**
@@ -89,10 +92,13 @@ function outcomeOf(state: string): Outcome | undefined {
  */
 function gaveUpBecause({ State, CapturedGinkgoWriterOutput = '' }: GinkgoSpec): string | undefined {
   if (State !== 'passed') return undefined;
-  const said = /Unexpected error while creating CustomResourceDefinition: the server could not find .*/.exec(
-    CapturedGinkgoWriterOutput,
-  );
-  return said === null ? undefined : oneLine(`it returned before it had tested anything: ${said[0]}`);
+  const said =
+    /Unexpected error while creating CustomResourceDefinition: the server could not find .*/.exec(
+      CapturedGinkgoWriterOutput,
+    );
+  return said === null
+    ? undefined
+    : oneLine(`it returned before it had tested anything: ${said[0]}`);
 }
 
 function reasonOf(spec: GinkgoSpec): string {
@@ -112,13 +118,17 @@ export function parseResults(text: string): TestResult[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
       const [outcome = '', seconds = '', name = '', reason = ''] = line.split('\t');
-      if (!(outcomes as readonly string[]).includes(outcome) || name === '') throw new Error(`not a result: ${line}`);
+      if (!(outcomes as readonly string[]).includes(outcome) || name === '')
+        throw new Error(`not a result: ${line}`);
       return { outcome: outcome as Outcome, seconds: Number(seconds), name, reason };
     });
 }
 
 /** The later ones replace the earlier ones of the same test; sorted by name. */
-export function mergeResults(earlier: readonly TestResult[], later: readonly TestResult[]): TestResult[] {
+export function mergeResults(
+  earlier: readonly TestResult[],
+  later: readonly TestResult[],
+): TestResult[] {
   const byKey = new Map([...earlier, ...later].map((result) => [testKey(result.name), result]));
   return [...byKey.values()].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }

@@ -23,7 +23,11 @@ export async function runEach(config: RunEachConfig, runOne: RunOne = runSuite):
   const isSerial = ({ name }: { name: string }): boolean => name.includes('[Serial]');
 
   const work = async (queue: typeof numbered): Promise<void> => {
-    for (let next = queue.shift(); next !== undefined && !config.signal.aborted; next = queue.shift()) {
+    for (
+      let next = queue.shift();
+      next !== undefined && !config.signal.aborted;
+      next = queue.shift()
+    ) {
       const { name, index } = next;
       const report = await runOne({
         ...config,
@@ -32,7 +36,9 @@ export async function runEach(config: RunEachConfig, runOne: RunOne = runSuite):
         outputDir: join(config.outputDir, String(index + 1)),
       });
       for (const result of report.results) results.push(withTimeout(result, config.timeoutSeconds));
-      suiteFailures.push(...report.suiteFailures.filter((failure) => !ENDED_BY_TIMEOUT.test(failure)));
+      suiteFailures.push(
+        ...report.suiteFailures.filter((failure) => !ENDED_BY_TIMEOUT.test(failure)),
+      );
     }
   };
   const others = numbered.filter((test) => !isSerial(test));
@@ -43,6 +49,7 @@ export async function runEach(config: RunEachConfig, runOne: RunOne = runSuite):
 
 /** The reason of a test that was ended says how long it was let. */
 function withTimeout(result: TestResult, seconds: number | undefined): TestResult {
-  if (result.outcome !== 'failed' || !/^A suite timeout occurred|^timedout$/.test(result.reason)) return result;
+  if (result.outcome !== 'failed' || !/^A suite timeout occurred|^timedout$/.test(result.reason))
+    return result;
   return { ...result, reason: `not done after ${seconds} s (--timeout)` };
 }

@@ -2,7 +2,15 @@
 // at once, from what ginkgo prints; what became of them all is in its JSON report.
 
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -67,21 +75,26 @@ export async function runSuite(config: RunConfig): Promise<Report> {
       writeSync(log, `${line}\n`);
       progress(line);
     });
-    const interrupt = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGINT'));
+    const interrupt = (): void =>
+      void (child.pid !== undefined && process.kill(-child.pid, 'SIGINT'));
     config.signal.addEventListener('abort', interrupt, { once: true });
     await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
     config.signal.removeEventListener('abort', interrupt);
   } finally {
     closeSync(log);
   }
-  if (!existsSync(report)) throw new UserError(`the suite ended without a report; what it said is in ${output}`);
+  if (!existsSync(report))
+    throw new UserError(`the suite ended without a report; what it said is in ${output}`);
   const parsed = parseReport(readFileSync(report, 'utf8'));
   if (alone) for (const { name, outcome } of parsed.results) config.onTest(name, outcome);
   return parsed;
 }
 
 /** Tells of finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2 seconds]`, on the next line the name. */
-export function progressReader(tests: readonly string[], onTest: RunConfig['onTest']): (line: string) => void {
+export function progressReader(
+  tests: readonly string[],
+  onTest: RunConfig['onTest'],
+): (line: string) => void {
   let outcome: Outcome | undefined;
   return (line) => {
     if (outcome !== undefined) {

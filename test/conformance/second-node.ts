@@ -71,10 +71,15 @@ export interface SecondNode {
  * Starts the node in `dir`; `clusterDir` is the data directory of the cluster that it joins, whose kubeconfig names an address that it can
  * reach. Resolves when it says that it is ready; rejects with a UserError where it ends instead.
  */
-export async function startSecondNode(dir: string, clusterDir: string, logFile: string): Promise<SecondNode> {
+export async function startSecondNode(
+  dir: string,
+  clusterDir: string,
+  logFile: string,
+): Promise<SecondNode> {
   mkdirSync(dir, { recursive: true });
   const pki = join(clusterDir, 'pki');
-  const server = /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
+  const server =
+    /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
   const kubeconfig = (role: string, ...flags: readonly string[]): string => {
     const file = join(dir, `${role}.conf`);
     run(
@@ -93,7 +98,17 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
     );
     return file;
   };
-  run(process.execPath, cox, 'certs', 'node', NODE_NAME, '--cert-dir', pki, '--hosts', SECOND_ADDRESS);
+  run(
+    process.execPath,
+    cox,
+    'certs',
+    'node',
+    NODE_NAME,
+    '--cert-dir',
+    pki,
+    '--hosts',
+    SECOND_ADDRESS,
+  );
   const roles: Role[] = [];
   const stop = async (): Promise<void> => {
     for (const role of roles.splice(0).reverse()) await role.stop();
@@ -112,7 +127,11 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
         'network-policy-kubeconfig': kubeconfig('network-policy'),
       }),
     );
-    const proxyFlags = { kubeconfig: kubeconfig('proxy'), 'hostname-override': NODE_NAME, 'cluster-cidr': POD_CIDR };
+    const proxyFlags = {
+      kubeconfig: kubeconfig('proxy'),
+      'hostname-override': NODE_NAME,
+      'cluster-cidr': POD_CIDR,
+    };
     roles.push(await startRole('proxy', logFile, proxyFlags));
   } catch (err) {
     await stop();
@@ -126,12 +145,20 @@ interface Role {
 }
 
 /** Starts `cox ROLE` in the node's network namespace. Resolves when it says that it is ready; rejects with a UserError when it ends instead. */
-async function startRole(name: string, logFile: string, flags: Readonly<Record<string, string>>): Promise<Role> {
+async function startRole(
+  name: string,
+  logFile: string,
+  flags: Readonly<Record<string, string>>,
+): Promise<Role> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, name, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawn(
+    'nsenter',
+    [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, name, ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    },
+  );
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
@@ -146,7 +173,12 @@ async function startRole(name: string, logFile: string, flags: Readonly<Record<s
   return { stop };
 }
 
-async function ready(name: string, child: ChildProcess, ended: Promise<void>, logFile: string): Promise<void> {
+async function ready(
+  name: string,
+  child: ChildProcess,
+  ended: Promise<void>,
+  logFile: string,
+): Promise<void> {
   const lastLines: string[] = [];
   await new Promise<void>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
@@ -159,18 +191,25 @@ async function ready(name: string, child: ChildProcess, ended: Promise<void>, lo
     }
     child.once('error', reject);
     const failure = (): Error =>
-      new UserError(`the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`);
+      new UserError(
+        `the second node's ${name} was not started:\n${lastLines.slice(-20).join('\n')}`,
+      );
     void ended.then(() => reject(failure()));
   });
 }
 
-const iptables = (verb: string, rule: readonly string[]): void => run('iptables', '-w', '-t', 'nat', verb, ...rule);
-const inside = (...command: readonly string[]): void => run('ip', 'netns', 'exec', NAMESPACE, ...command);
-const quietly = (program: string, ...args: readonly string[]): void => void spawnSync(program, args);
+const iptables = (verb: string, rule: readonly string[]): void =>
+  run('iptables', '-w', '-t', 'nat', verb, ...rule);
+const inside = (...command: readonly string[]): void =>
+  run('ip', 'netns', 'exec', NAMESPACE, ...command);
+const quietly = (program: string, ...args: readonly string[]): void =>
+  void spawnSync(program, args);
 
 function run(program: string, ...args: readonly string[]): void {
   const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
   if (status !== 0)
-    throw new UserError(`${program} ${args.join(' ')} ended with ${status}: ${(stderr || stdout).trim()}`);
+    throw new UserError(
+      `${program} ${args.join(' ')} ended with ${status}: ${(stderr || stdout).trim()}`,
+    );
 }

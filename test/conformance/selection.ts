@@ -43,7 +43,8 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
   if (text === undefined) return undefined;
   const sets = new Set<TestSet>();
   for (const name of text.split(',')) {
-    if (!isTestSet(name)) throw new UserError(`--set: there is no set '${name}'; there are ${testSets.join(', ')}`);
+    if (!isTestSet(name))
+      throw new UserError(`--set: there is no set '${name}'; there are ${testSets.join(', ')}`);
     sets.add(name);
   }
   return sets;

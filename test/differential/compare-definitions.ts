@@ -22,8 +22,14 @@ export interface Server {
 type Json = Readonly<Record<string, unknown>>;
 
 interface Body {
-  readonly metadata?: { readonly resourceVersion?: string; readonly managedFields?: unknown; readonly uid?: string };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null };
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly managedFields?: unknown;
+    readonly uid?: string;
+  };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null;
+  };
 }
 
 /** Compares the answers to all cases, or to those whose name contains `only`. Returns how many were compared. */
@@ -36,7 +42,8 @@ export async function compareDefinitions(
 ): Promise<number> {
   let compared = 0;
   for (const given of definitionCases.filter(({ name }) => name.includes(only))) {
-    if (given.stored !== undefined && (ours.store === undefined || reference.store === undefined)) continue;
+    if (given.stored !== undefined && (ours.store === undefined || reference.store === undefined))
+      continue;
     const [own, other] = await Promise.all([answerOf(ours, given), answerOf(reference, given)]);
     compared++;
     record?.(given.name, outcomeOf(other));
@@ -91,7 +98,8 @@ class Case {
 
   async answer(): Promise<Answer> {
     const { old, stored, body } = this.#given;
-    if (old === undefined && stored === undefined) return this.#send('POST', `${DEFINITIONS}?dryRun=All`, body);
+    if (old === undefined && stored === undefined)
+      return this.#send('POST', `${DEFINITIONS}?dryRun=All`, body);
     try {
       await this.#remove();
       if (old !== undefined) await this.#create(old);
@@ -109,7 +117,10 @@ class Case {
 
   async #create(old: Json): Promise<void> {
     const { code, body } = await this.#send('POST', DEFINITIONS, old);
-    if (code !== 201) throw new Error(`${this.#given.name}: the old definition was refused: ${JSON.stringify(body)}`);
+    if (code !== 201)
+      throw new Error(
+        `${this.#given.name}: the old definition was refused: ${JSON.stringify(body)}`,
+      );
     await this.#until((answer) => isEstablished(answer));
   }
 
@@ -121,7 +132,10 @@ class Case {
       generation: 1,
     };
     const spec = { conversion: { strategy: 'None' }, ...(stored['spec'] as Json) };
-    await this.#server.store?.(PREFIX + nameOf(stored), JSON.stringify({ ...stored, metadata, spec }));
+    await this.#server.store?.(
+      PREFIX + nameOf(stored),
+      JSON.stringify({ ...stored, metadata, spec }),
+    );
     await this.#until(({ code }) => code === 200);
   }
 
@@ -134,7 +148,10 @@ class Case {
         ...(this.#given.body['metadata'] as Json),
         resourceVersion: current.metadata?.resourceVersion,
       };
-      const answer = await this.#send('PUT', `${path}?dryRun=All`, { ...this.#given.body, metadata });
+      const answer = await this.#send('PUT', `${path}?dryRun=All`, {
+        ...this.#given.body,
+        metadata,
+      });
       if (answer.code !== 409) return answer;
     }
   }
@@ -150,8 +167,9 @@ class Case {
   }
 
   #until(condition: (answer: Answer) => boolean): Promise<void> {
-    return wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 4_000 }, async () =>
-      condition(await this.#send('GET', this.#path, undefined)),
+    return wait.pollImmediately(
+      { clock: systemClock, intervalMs: 20, timeoutMs: 4_000 },
+      async () => condition(await this.#send('GET', this.#path, undefined)),
     );
   }
 
@@ -175,7 +193,11 @@ interface Status {
   readonly message?: string;
   readonly reason?: string;
   readonly details?: {
-    readonly causes?: readonly { readonly field?: string; readonly reason: string; readonly message: string }[];
+    readonly causes?: readonly {
+      readonly field?: string;
+      readonly reason: string;
+      readonly message: string;
+    }[];
   };
 }
 
@@ -194,8 +216,10 @@ function differencesOf(ours: Answer, theirs: Answer): string[] {
     const [ownCauses, otherCauses] = [causesOf(own), causesOf(other)];
     compare('causes', ownCauses.toSorted(), otherCauses.toSorted());
     // Go visits maps in any order.
-    const isOtherOrder = JSON.stringify(ownCauses.toSorted()) === JSON.stringify(otherCauses.toSorted());
-    if (!isOtherOrder || otherCauses.length < 2) compare('message', messageOf(own), messageOf(other));
+    const isOtherOrder =
+      JSON.stringify(ownCauses.toSorted()) === JSON.stringify(otherCauses.toSorted());
+    if (!isOtherOrder || otherCauses.length < 2)
+      compare('message', messageOf(own), messageOf(other));
     else if (JSON.stringify(ownCauses) !== JSON.stringify(otherCauses))
       lines.push(`order: ${ownCauses.join(' | ')}`, `       ${otherCauses.join(' | ')}`);
   } else compare('object', contentOf(ours.body), contentOf(theirs.body));
@@ -229,6 +253,9 @@ function contentOf(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(contentOf);
   if (typeof body !== 'object' || body === null) return body;
   return Object.fromEntries(
-    Object.entries(body).map(([key, value]) => [key, DIFFERENT.has(key) && value !== null ? '*' : contentOf(value)]),
+    Object.entries(body).map(([key, value]) => [
+      key,
+      DIFFERENT.has(key) && value !== null ? '*' : contentOf(value),
+    ]),
   );
 }

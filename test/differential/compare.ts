@@ -33,7 +33,12 @@ type JsonObject = Record<string, unknown>;
 export function differences(ours: Answer, theirs: Answer): readonly string[] {
   const found: string[] = [];
   if (ours.code !== theirs.code) found.push(`code: ${ours.code}, reference ${theirs.code}`);
-  compare(withSortedCauses(normalized(ours.body)), withSortedCauses(normalized(theirs.body)), '', found);
+  compare(
+    withSortedCauses(normalized(ours.body)),
+    withSortedCauses(normalized(theirs.body)),
+    '',
+    found,
+  );
   compare(ours.warnings, theirs.warnings, 'warnings', found);
   return found;
 }
@@ -95,7 +100,8 @@ const UNIQUE: ReadonlySet<string> = new Set([
 ]);
 
 function normalized(value: unknown, path = ''): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => normalized(item, `${path}[${index}]`));
+  if (Array.isArray(value))
+    return value.map((item, index) => normalized(item, `${path}[${index}]`));
   if (!isObject(value)) return typeof value === 'string' ? withoutIdentities(value) : value;
   const result: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
@@ -103,7 +109,9 @@ function normalized(value: unknown, path = ''): unknown {
     // Our own words; and ages of objects, which another run may have made.
     if (key === 'description' && path.includes('.columnDefinitions')) result[key] = 'description';
     else if (key === 'cells')
-      result[key] = (item as unknown[]).map((cell) => (/^\d+[smh]/.test(String(cell)) ? 'age' : cell));
+      result[key] = (item as unknown[]).map((cell) =>
+        /^\d+[smh]/.test(String(cell)) ? 'age' : cell,
+      );
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     // In a dry run the reference counts up from the end of the range.
     else if (
@@ -114,7 +122,12 @@ function normalized(value: unknown, path = ''): unknown {
     )
       result[key] = 'port';
     else if (key === 'continue' && item !== '') result[key] = 'token';
-    else if (UNIQUE.has(key) && item !== null && item !== '0' && /\.metadata(\.managedFields\[\d+\])?$/.test(path))
+    else if (
+      UNIQUE.has(key) &&
+      item !== null &&
+      item !== '0' &&
+      /\.metadata(\.managedFields\[\d+\])?$/.test(path)
+    )
       result[key] = 'unique';
     else result[key] = normalized(item, at);
   }
@@ -126,6 +139,8 @@ const replacedAddresses = (value: unknown): unknown =>
 
 const withoutIdentities = (message: string): string =>
   message
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => (time.startsWith('2026-01-0') ? time : 'TIME'))
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) =>
+      time.startsWith('2026-01-0') ? time : 'TIME',
+    )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
     .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS');

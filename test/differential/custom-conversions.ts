@@ -21,14 +21,19 @@ interface Request {
 }
 
 const GROUP = 'conversions.custom-kinds.example.com';
-const collection = (version: string): string => `/apis/${GROUP}/${version}/namespaces/default/lengths`;
+const collection = (version: string): string =>
+  `/apis/${GROUP}/${version}/namespaces/default/lengths`;
 
 /** v1 has spec.size, v2 has spec.length: the same value. */
 function converted({ objects, desiredAPIVersion }: Request): Converted[] {
   return objects.map(({ spec = {}, ...object }) => {
     const value = spec['size'] ?? spec['length'];
     const name = desiredAPIVersion.endsWith('v2') ? 'length' : 'size';
-    return { ...object, apiVersion: desiredAPIVersion, spec: value === undefined ? {} : { [name]: value } };
+    return {
+      ...object,
+      apiVersion: desiredAPIVersion,
+      spec: value === undefined ? {} : { [name]: value },
+    };
   });
 }
 
@@ -65,16 +70,25 @@ const right: Respond = changed((object) => object);
 const BEHAVIOURS: Readonly<Record<string, Respond>> = {
   right,
   'another UID': json((request) => review({ ...answer(request, converted(request)), uid: 'x' })),
-  'no UID': json((request) => review({ convertedObjects: converted(request), result: { status: 'Success' } })),
-  'another kind': json((request) => ({ ...review(answer(request, converted(request))), kind: 'Pod' })),
+  'no UID': json((request) =>
+    review({ convertedObjects: converted(request), result: { status: 'Success' } }),
+  ),
+  'another kind': json((request) => ({
+    ...review(answer(request, converted(request))),
+    kind: 'Pod',
+  })),
   'no kind': json(() => ({ response: {} })),
   'another version': json((request) => ({
     ...review(answer(request, [])),
     apiVersion: 'apiextensions.k8s.io/v1beta1',
   })),
   'no response': json(() => ({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview' })),
-  'a failure': json(({ uid }) => review({ uid, result: { status: 'Failure', message: 'not today' } })),
-  'no result': json((request) => review({ uid: request.uid, convertedObjects: converted(request) })),
+  'a failure': json(({ uid }) =>
+    review({ uid, result: { status: 'Failure', message: 'not today' } }),
+  ),
+  'no result': json((request) =>
+    review({ uid: request.uid, convertedObjects: converted(request) }),
+  ),
   'no objects': json((request) => review(answer(request, []))),
   'null objects': json((request) => review(answer(request, null))),
   'a text for an object': json((request) => review(answer(request, ['x']))),
@@ -90,7 +104,12 @@ const BEHAVIOURS: Readonly<Record<string, Respond>> = {
   'a label of a wrong type': withMetadata({ labels: { a: 3 } }),
   'a bad label': withMetadata({ labels: { 'a b': 'x' } }),
   'a bad annotation': withMetadata({ annotations: { 'a b': 'x' } }),
-  'other metadata': withMetadata({ labels: { l: 'b' }, annotations: { c: 'd' }, finalizers: ['x/y'], generation: 77 }),
+  'other metadata': withMetadata({
+    labels: { l: 'b' },
+    annotations: { c: 'd' },
+    finalizers: ['x/y'],
+    generation: 77,
+  }),
   'unknown fields': changed((object) => ({ ...object, unknown: 1 })),
   'status 500': plain(500, 'text/plain', 'boom'),
   'status 404': plain(404, 'text/html', '<html>'),
@@ -102,7 +121,12 @@ const BEHAVIOURS: Readonly<Record<string, Respond>> = {
 function definitionFor(webhook: WebhookServer): CustomObjectCase {
   const version = (name: string, storage: boolean, field: string): Json => {
     const spec = { type: 'object', properties: { [field]: { type: 'integer' } } };
-    return { name, served: true, storage, schema: { openAPIV3Schema: { type: 'object', properties: { spec } } } };
+    return {
+      name,
+      served: true,
+      storage,
+      schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+    };
   };
   const clientConfig = { url: `${webhook.url}/convert`, caBundle: webhook.caBundle };
   return {
@@ -117,17 +141,25 @@ function definitionFor(webhook: WebhookServer): CustomObjectCase {
         scope: 'Namespaced',
         names: { plural: 'lengths', kind: 'Length' },
         versions: [version('v1', true, 'size'), version('v2', false, 'length')],
-        conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } },
+        conversion: {
+          strategy: 'Webhook',
+          webhook: { conversionReviewVersions: ['v1'], clientConfig },
+        },
       },
     },
   };
 }
 
 /** Returns how many requests were sent. */
-export async function compareConversions(ours: Server, theirs: Server, report: Report): Promise<number> {
+export async function compareConversions(
+  ours: Server,
+  theirs: Server,
+  report: Report,
+): Promise<number> {
   let respond = right;
   const webhook = await startWebhookServer({
-    handler: ({ body }, response) => respond((JSON.parse(body) as { readonly request: Request }).request, response),
+    handler: ({ body }, response) =>
+      respond((JSON.parse(body) as { readonly request: Request }).request, response),
   });
   const each = definitionFor(webhook);
   let sent = 0;

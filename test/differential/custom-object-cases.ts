@@ -24,7 +24,13 @@ interface DefinitionParts {
   readonly names?: Json;
 }
 
-function definition({ plural, kind, versions, scope = 'Namespaced', names = {} }: DefinitionParts): Json {
+function definition({
+  plural,
+  kind,
+  versions,
+  scope = 'Namespaced',
+  names = {},
+}: DefinitionParts): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -34,7 +40,13 @@ function definition({ plural, kind, versions, scope = 'Namespaced', names = {} }
 }
 
 function version(name: string, properties: Json, more: Json = {}): Json {
-  return { name, served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties } }, ...more };
+  return {
+    name,
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: 'object', properties } },
+    ...more,
+  };
 }
 
 const JSON_TYPE = 'application/json';
@@ -156,14 +168,29 @@ const plain: CustomObjectCase = {
     crontabs.create('b', {}),
     crontabs.create('b', { spec: null }),
     crontabs.create('b', { spec: 1 }),
-    crontabs.create('b', { spec: { schedule: '* *', replicas: 11, image: 3 }, status: { phase: 'C' } }),
+    crontabs.create('b', {
+      spec: { schedule: '* *', replicas: 11, image: 3 },
+      status: { phase: 'C' },
+    }),
     crontabs.create('b', {
       spec: { schedule: '* *', unknown: 1, free: { x: { y: 1 } }, nothing: null, image: null },
       top: true,
     }),
-    crontabs.create('c', { spec: { schedule: '* *', unknown: 1 }, top: true }, '?fieldValidation=Strict'),
-    crontabs.create('c', { spec: { schedule: '* *', unknown: 1 }, top: true }, '?fieldValidation=Ignore&dryRun=All'),
-    crontabs.create('c', { spec: { schedule: '* *', unknown: 1 }, top: true }, '?fieldValidation=Warn&dryRun=All'),
+    crontabs.create(
+      'c',
+      { spec: { schedule: '* *', unknown: 1 }, top: true },
+      '?fieldValidation=Strict',
+    ),
+    crontabs.create(
+      'c',
+      { spec: { schedule: '* *', unknown: 1 }, top: true },
+      '?fieldValidation=Ignore&dryRun=All',
+    ),
+    crontabs.create(
+      'c',
+      { spec: { schedule: '* *', unknown: 1 }, top: true },
+      '?fieldValidation=Warn&dryRun=All',
+    ),
     crontabs.post(
       '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d","foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
     ),
@@ -189,9 +216,21 @@ const plain: CustomObjectCase = {
     crontabs.patch('fin', { metadata: { finalizers: null } }),
     crontabs.create('labels', { spec: { schedule: '* *' } }, '', { labels: { a: 1 } }),
     crontabs.post({ kind: 'CronTab', metadata: { name: 'f' }, spec: { schedule: '* *' } }),
-    crontabs.post({ apiVersion: 'custom-kinds.example.com/v1', metadata: { name: 'f' }, spec: { schedule: '* *' } }),
-    crontabs.post({ apiVersion: 'custom-kinds.example.com/v2', kind: 'CronTab', metadata: { name: 'f' } }),
-    crontabs.post({ apiVersion: 'custom-kinds.example.com/v1', kind: 'Other', metadata: { name: 'f' } }),
+    crontabs.post({
+      apiVersion: 'custom-kinds.example.com/v1',
+      metadata: { name: 'f' },
+      spec: { schedule: '* *' },
+    }),
+    crontabs.post({
+      apiVersion: 'custom-kinds.example.com/v2',
+      kind: 'CronTab',
+      metadata: { name: 'f' },
+    }),
+    crontabs.post({
+      apiVersion: 'custom-kinds.example.com/v1',
+      kind: 'Other',
+      metadata: { name: 'f' },
+    }),
     crontabs.post({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'f' } }),
     crontabs.post('{"a":'),
     crontabs.post('[]'),
@@ -241,30 +280,59 @@ const plain: CustomObjectCase = {
     crontabs.patch('a', { metadata: { uid: 'z' } }),
     crontabs.patch('a', { metadata: { resourceVersion: '1' } }),
     crontabs.patch('a', { kind: 'Z' }),
-    crontabs.patch('a', { metadata: { generation: 100, creationTimestamp: '2001-01-01T00:00:00Z' } }),
+    crontabs.patch('a', {
+      metadata: { generation: 100, creationTimestamp: '2001-01-01T00:00:00Z' },
+    }),
     crontabs.patch('a', { spec: { image: 'y' } }, 'application/strategic-merge-patch+json'),
     crontabs.patch('a', { spec: { image: 'y' } }, 'text/plain'),
-    crontabs.patch('a', [{ op: 'replace', path: '/spec/image', value: 'j' }], 'application/json-patch+json'),
-    crontabs.patch('a', [{ op: 'test', path: '/spec/image', value: 'other' }], 'application/json-patch+json'),
+    crontabs.patch(
+      'a',
+      [{ op: 'replace', path: '/spec/image', value: 'j' }],
+      'application/json-patch+json',
+    ),
+    crontabs.patch(
+      'a',
+      [{ op: 'test', path: '/spec/image', value: 'other' }],
+      'application/json-patch+json',
+    ),
     crontabs.patch('a', [{ op: 'remove', path: '/spec' }], 'application/json-patch+json'),
     crontabs.patch('a', [{ op: 'add', path: '/spec/x', value: 1 }], 'application/json-patch+json'),
     crontabs.patch('missing', { spec: {} }),
     crontabs.put('a', crontabs.object('a', { spec: { schedule: '* *' } })),
-    crontabs.put('a', crontabs.object('a', { spec: { schedule: '* *' } }, { resourceVersion: '1' })),
+    crontabs.put(
+      'a',
+      crontabs.object('a', { spec: { schedule: '* *' } }, { resourceVersion: '1' }),
+    ),
     crontabs.put('a', crontabs.object('b', { spec: { schedule: '* *' } })),
     crontabs.put('a', crontabs.object('', { spec: { schedule: '* *' } })),
     crontabs.put('missing', crontabs.object('missing', { spec: { schedule: '* *' } })),
-    crontabs.put('missing', crontabs.object('missing', { spec: { schedule: '* *' } }, { resourceVersion: '5' })),
+    crontabs.put(
+      'missing',
+      crontabs.object('missing', { spec: { schedule: '* *' } }, { resourceVersion: '5' }),
+    ),
     crontabs.get('a/status'),
     crontabs.put('a/status', crontabs.object('a')),
     crontabs.get('a/scale'),
     crontabs.get('a/other'),
     crontabs.apply('s', {
-      spec: { schedule: '* *', ports: [{ name: 'a', number: 1 }], tags: ['x'], atoms: ['1'], settings: { a: 'b' } },
+      spec: {
+        schedule: '* *',
+        ports: [{ name: 'a', number: 1 }],
+        tags: ['x'],
+        atoms: ['1'],
+        settings: { a: 'b' },
+      },
     }),
     crontabs.apply(
       's',
-      { spec: { schedule: '* *', ports: [{ name: 'b', number: 2 }], tags: ['y'], settings: { c: 'd' } } },
+      {
+        spec: {
+          schedule: '* *',
+          ports: [{ name: 'b', number: 2 }],
+          tags: ['y'],
+          settings: { c: 'd' },
+        },
+      },
       'you',
     ),
     crontabs.apply('s', { spec: { schedule: '1 1', atoms: ['2'] } }, 'you'),
@@ -272,7 +340,12 @@ const plain: CustomObjectCase = {
     crontabs.apply('s', { spec: { schedule: 1 } }, 'you', '&force=true'),
     crontabs.apply('s', { spec: { schedule: '* *', unknown: 1 } }, 'you', '&force=true'),
     crontabs.apply('s', { spec: { schedule: '* *', tags: ['a', 'a'] } }, 'you', '&force=true'),
-    crontabs.apply('s', { spec: { schedule: '* *', ports: [{ number: 2 }] } }, 'you', '&force=true'),
+    crontabs.apply(
+      's',
+      { spec: { schedule: '* *', ports: [{ number: 2 }] } },
+      'you',
+      '&force=true',
+    ),
     crontabs.apply('s', { metadata: { name: 's', managedFields: [{}] } }, 'you'),
     shot('PATCH', `/apis/${GROUP}/v1/namespaces/default/crontabs/s`, crontabs.object('s'), APPLY),
     crontabs.apply('t', { spec: {} }),
@@ -305,7 +378,11 @@ const plain: CustomObjectCase = {
     shot('GET', `/apis/${GROUP}/v1`),
     shot('GET', `/apis/${GROUP}`),
     shot('OPTIONS', `/apis/${GROUP}/v1/namespaces/default/crontabs`),
-    shot('POST', `/apis/${GROUP}/v1/namespaces/nowhere/crontabs`, crontabs.object('x', { spec: { schedule: '* *' } })),
+    shot(
+      'POST',
+      `/apis/${GROUP}/v1/namespaces/nowhere/crontabs`,
+      crontabs.object('x', { spec: { schedule: '* *' } }),
+    ),
     shot('GET', `/apis/${GROUP}/v1/namespaces/nowhere/crontabs`),
   ],
 };
@@ -341,7 +418,10 @@ const scaled: CustomObjectCase = {
               selector: { type: 'string' },
               conditions: {
                 type: 'array',
-                items: { type: 'object', properties: { type: { type: 'string' }, status: { type: 'string' } } },
+                items: {
+                  type: 'object',
+                  properties: { type: { type: 'string' }, status: { type: 'string' } },
+                },
               },
             },
           },
@@ -355,9 +435,19 @@ const scaled: CustomObjectCase = {
               labelSelectorPath: '.status.selector',
             },
           },
-          selectableFields: [{ jsonPath: '.spec.color' }, { jsonPath: '.spec.on' }, { jsonPath: '.spec.replicas' }],
+          selectableFields: [
+            { jsonPath: '.spec.color' },
+            { jsonPath: '.spec.on' },
+            { jsonPath: '.spec.replicas' },
+          ],
           additionalPrinterColumns: [
-            { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas', description: 'How many.', priority: 1 },
+            {
+              name: 'Replicas',
+              type: 'integer',
+              jsonPath: '.spec.replicas',
+              description: 'How many.',
+              priority: 1,
+            },
             { name: 'Color', type: 'string', jsonPath: '.spec.color' },
             { name: 'On', type: 'boolean', jsonPath: '.spec.on' },
             { name: 'Number', type: 'number', jsonPath: '.spec.number', format: 'float' },
@@ -376,7 +466,11 @@ const scaled: CustomObjectCase = {
             { name: 'AnyA', type: 'string', jsonPath: '.spec.any.a' },
             { name: 'Key', type: 'integer', jsonPath: ".spec.map['a']" },
             { name: 'Escaped', type: 'string', jsonPath: '.metadata.labels.a\\.b/c' },
-            { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+            {
+              name: 'Ready',
+              type: 'string',
+              jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+            },
             { name: 'Labels', type: 'string', jsonPath: '.metadata.labels' },
           ],
         },
@@ -397,9 +491,14 @@ const scaled: CustomObjectCase = {
       },
       status: { replicas: 9 },
     }),
-    scalers.create('b', { spec: { color: 'blue', number: 1e7, when: 'never', list: [], any: 1.25 } }, '', {
-      labels: { 'a.b/c': 'd' },
-    }),
+    scalers.create(
+      'b',
+      { spec: { color: 'blue', number: 1e7, when: 'never', list: [], any: 1.25 } },
+      '',
+      {
+        labels: { 'a.b/c': 'd' },
+      },
+    ),
     scalers.create('c', { spec: { replicas: -1 } }),
     scalers.create('c', { spec: { replicas: 3_000_000_000 } }),
     scalers.create('c', { spec: { replicas: 'x' } }),
@@ -420,7 +519,11 @@ const scaled: CustomObjectCase = {
     scalers.patch('a/status', {
       status: { replicas: 3, selector: 'a=b', conditions: [{ type: 'Ready', status: 'True' }] },
     }),
-    scalers.patch('a/status', { spec: { color: 'green' }, metadata: { labels: { x: 'y' } }, status: { replicas: 4 } }),
+    scalers.patch('a/status', {
+      spec: { color: 'green' },
+      metadata: { labels: { x: 'y' } },
+      status: { replicas: 4 },
+    }),
     scalers.patch('a/status', { status: null }),
     scalers.patch('a/status', { status: { replicas: -1 } }),
     scalers.patch('a/status', { status: { replicas: 'x' } }),
@@ -428,10 +531,18 @@ const scaled: CustomObjectCase = {
     scalers.patch('a/status', { status: { unknown: 1, replicas: 2, selector: 'a in (b)' } }),
     scalers.patch('a/status', { metadata: { finalizers: ['x'] } }),
     scalers.put('a/status', scalers.object('a', { status: { replicas: 1 } })),
-    scalers.put('a/status', scalers.object('a', { status: { replicas: 1 } }, { resourceVersion: '1' })),
+    scalers.put(
+      'a/status',
+      scalers.object('a', { status: { replicas: 1 } }, { resourceVersion: '1' }),
+    ),
     scalers.apply('a/status', { status: { replicas: 7 } }),
     scalers.apply('a/status', { status: { replicas: 7 } }, 'me', '&force=true'),
-    scalers.apply('a/status', { spec: { color: 'x' }, status: { replicas: 7 } }, 'me', '&force=true'),
+    scalers.apply(
+      'a/status',
+      { spec: { color: 'x' }, status: { replicas: 7 } },
+      'me',
+      '&force=true',
+    ),
     scalers.get('a/scale'),
     scalers.patch('a/scale', { spec: { replicas: 5 } }),
     scalers.get('a'),
@@ -450,7 +561,11 @@ const scaled: CustomObjectCase = {
       metadata: { name: 'a' },
       spec: { replicas: 8 },
     }),
-    scalers.put('a/scale', { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' } }),
+    scalers.put('a/scale', {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'a' },
+    }),
     scalers.put('a/scale', {
       apiVersion: 'autoscaling/v1',
       kind: 'Scale',

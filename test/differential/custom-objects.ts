@@ -28,7 +28,9 @@ export async function compareCustomObjects(
   only?: readonly string[],
 ): Promise<number> {
   let sent = 0;
-  for (const each of customObjectCases.filter(({ name }) => only === undefined || only.includes(name))) {
+  for (const each of customObjectCases.filter(
+    ({ name }) => only === undefined || only.includes(name),
+  )) {
     await Promise.all([define(ours, each), define(theirs, each)]);
     for (const request of each.requests) {
       sent++;
@@ -44,12 +46,18 @@ export async function compareCustomObjects(
 
 /** Upstream blames itself for some mistakes of clients (README, «Differences»). */
 function isBlamedOnServer(ours: Answer, theirs: Answer): boolean {
-  const messageOf = ({ body }: Answer): unknown => (body as { readonly message?: unknown } | null)?.message;
+  const messageOf = ({ body }: Answer): unknown =>
+    (body as { readonly message?: unknown } | null)?.message;
   return ours.code === 400 && theirs.code === 500 && messageOf(ours) === messageOf(theirs);
 }
 
 /** Compares discovery and OpenAPI. Returns how many documents were compared. */
-async function compareDocuments(ours: Server, theirs: Server, each: CustomObjectCase, report: Report): Promise<number> {
+async function compareDocuments(
+  ours: Server,
+  theirs: Server,
+  each: CustomObjectCase,
+  report: Report,
+): Promise<number> {
   const { group, versions } = specOf(each);
   const documents: [path: string, part: (body: unknown) => unknown][] = [
     ['/apis', (body) => discoveredGroup(body, group)],
@@ -75,7 +83,10 @@ async function compareDocuments(ours: Server, theirs: Server, each: CustomObject
   return documents.length;
 }
 
-function titleOf({ name }: CustomObjectCase, { method, path, type, body, accept = '' }: Shot): string {
+function titleOf(
+  { name }: CustomObjectCase,
+  { method, path, type, body, accept = '' }: Shot,
+): string {
   return `${name}: ${method} ${path} ${accept} ${body === '' ? '' : `${type} ${body.slice(0, 300)}`}`;
 }
 
@@ -106,7 +117,9 @@ export async function define(server: Server, each: CustomObjectCase): Promise<vo
   if (made.code !== 201) throw new Error(`${each.name}: ${JSON.stringify(made.body)}`);
   await until(async () => {
     const { body } = await server.send(request('GET', pathOf(each)));
-    const { conditions } = (body as { status: { conditions: { type: string; status: string }[] | null } }).status;
+    const { conditions } = (
+      body as { status: { conditions: { type: string; status: string }[] | null } }
+    ).status;
     const isEstablished = conditions?.some((condition) =>
       isDeepStrictEqual([condition.type, condition.status], ['Established', 'True']),
     );

@@ -42,7 +42,10 @@ export interface Recorded {
 const RULE_GROUP = 'rules.example.com';
 
 /** Asks the reference server for its answers to the cases of rules. `report` is called for each difference. */
-export function askUpstreamForRules(reference: Reference, report: (text: string) => void): Promise<Answers> {
+export function askUpstreamForRules(
+  reference: Reference,
+  report: (text: string) => void,
+): Promise<Answers> {
   return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
@@ -70,9 +73,13 @@ class CustomKind {
 
   /** Returns the definitions of the kind and its list in a document. Undefined: it does not have them yet. */
   publishedIn(schemas: Readonly<Record<string, unknown>>): unknown[] | undefined {
-    const [kind, list] = ['', 'List'].map((suffix) => schemas[`com.example.structural.v1.${this.#kind}${suffix}`]);
+    const [kind, list] = ['', 'List'].map(
+      (suffix) => schemas[`com.example.structural.v1.${this.#kind}${suffix}`],
+    );
     if (kind === undefined || list === undefined) return undefined;
-    const text = JSON.stringify([kind, list]).replaceAll(this.#plural, 'things').replaceAll(this.#kind, 'Thing');
+    const text = JSON.stringify([kind, list])
+      .replaceAll(this.#plural, 'things')
+      .replaceAll(this.#kind, 'Thing');
     return (JSON.parse(text) as unknown[]).map(withoutDescriptions);
   }
 
@@ -84,9 +91,15 @@ class CustomKind {
     const loose = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     const isUpdated = this.#given.updates !== undefined || this.#given.statusUpdates !== undefined;
     await this.delete();
-    const created = await this.#define('POST', DEFINITIONS, isUpdated ? loose : wholeSchema(this.#given));
+    const created = await this.#define(
+      'POST',
+      DEFINITIONS,
+      isUpdated ? loose : wholeSchema(this.#given),
+    );
     if (created.code !== 201) return { schema: causesOf(created) };
-    await this.#until(async () => (await this.#send('GET', this.#path(''), undefined)).code === 200);
+    await this.#until(
+      async () => (await this.#send('GET', this.#path(''), undefined)).code === 200,
+    );
     try {
       return isUpdated ? await this.#updates() : await this.#objects();
     } finally {
@@ -108,8 +121,10 @@ class CustomKind {
     const updates = Object.entries(this.#given.updates ?? {});
     const statusUpdates = Object.entries(this.#given.statusUpdates ?? {});
     for (const [index, [, [old]]] of updates.entries()) await this.#createOld(old, `old-${index}`);
-    for (const [index, [, [old]]] of statusUpdates.entries()) await this.#createOld(old, `status-${index}`);
-    const definition = (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).body as { metadata: Body };
+    for (const [index, [, [old]]] of statusUpdates.entries())
+      await this.#createOld(old, `status-${index}`);
+    const definition = (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined))
+      .body as { metadata: Body };
     const changed = await this.#define(
       'PUT',
       `${DEFINITIONS}/${this.#name}`,
@@ -124,7 +139,9 @@ class CustomKind {
     });
     return {
       ...(updates.length > 0 && { updates: await this.#update(updates, 'old', '') }),
-      ...(statusUpdates.length > 0 && { statusUpdates: await this.#update(statusUpdates, 'status', '/status') }),
+      ...(statusUpdates.length > 0 && {
+        statusUpdates: await this.#update(statusUpdates, 'status', '/status'),
+      }),
     };
   }
 
@@ -144,8 +161,13 @@ class CustomKind {
     const answers: Record<string, ObjectAnswer> = {};
     for (const [index, [name, [, updated]]] of updates.entries()) {
       const object = `${prefix}-${index}`;
-      const old = (await this.#send('GET', this.#path(`/${object}`), undefined)).body as { metadata: Body };
-      const body = { ...this.#typed(wholeBody(this.#given, updated), object), metadata: old.metadata };
+      const old = (await this.#send('GET', this.#path(`/${object}`), undefined)).body as {
+        metadata: Body;
+      };
+      const body = {
+        ...this.#typed(wholeBody(this.#given, updated), object),
+        metadata: old.metadata,
+      };
       answers[name] = this.#answerOf(
         await this.#send('PUT', `${this.#path(`/${object}${subresource}`)}?dryRun=All`, body),
       );
@@ -166,7 +188,12 @@ class CustomKind {
     return this.#send('POST', this.#path(query), this.#typed(body, name));
   }
 
-  #define(method: string, path: string, schema: object, metadata: Body = { name: this.#name }): Promise<Answer> {
+  #define(
+    method: string,
+    path: string,
+    schema: object,
+    metadata: Body = { name: this.#name },
+  ): Promise<Answer> {
     const version = {
       name: 'v1',
       served: true,
@@ -186,12 +213,20 @@ class CustomKind {
 
   async delete(): Promise<void> {
     await this.#send('DELETE', `${DEFINITIONS}/${this.#name}`, undefined);
-    await this.#until(async () => (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).code === 404);
+    await this.#until(
+      async () => (await this.#send('GET', `${DEFINITIONS}/${this.#name}`, undefined)).code === 404,
+    );
   }
 
   #send(method: string, path: string, body: Body | undefined): Promise<Answer> {
     const text = body === undefined ? '' : JSON.stringify(body);
-    return this.#reference.send({ method, path, type: 'application/json', body: text, changes: [] });
+    return this.#reference.send({
+      method,
+      path,
+      type: 'application/json',
+      body: text,
+      changes: [],
+    });
   }
 
   #answerOf(given: Answer): ObjectAnswer {
@@ -206,7 +241,10 @@ class CustomKind {
   }
 
   #until(condition: () => Promise<boolean>): Promise<void> {
-    return wait.pollImmediately({ clock: systemClock, intervalMs: 100, timeoutMs: 60_000 }, condition);
+    return wait.pollImmediately(
+      { clock: systemClock, intervalMs: 100, timeoutMs: 60_000 },
+      condition,
+    );
   }
 }
 
@@ -222,7 +260,10 @@ function causesOf({ body }: Answer): string[] {
 }
 
 /** Asks the reference server for its answer to every case, and for its documents. `report` is called for each difference. */
-export async function askUpstream(reference: Reference, report: (text: string) => void): Promise<Recorded> {
+export async function askUpstream(
+  reference: Reference,
+  report: (text: string) => void,
+): Promise<Recorded> {
   const answers = await answersOf(reference, cases, report);
   const documents = await publishedBy(reference);
   for (const given of publishedCases) {
@@ -259,31 +300,47 @@ function differencesOf(ours: CaseAnswer, theirs: CaseAnswer): string[] {
   return (['objects', 'updates', 'statusUpdates'] as const).flatMap((part) => {
     const [own, other] = [ours[part] ?? {}, theirs[part] ?? {}];
     const names = Object.keys(own).filter((name) => !deepEqual(own[name], other[name]));
-    return names.map((name) => `${name}: ${JSON.stringify(own[name])}, reference ${JSON.stringify(other[name])}`);
+    return names.map(
+      (name) => `${name}: ${JSON.stringify(own[name])}, reference ${JSON.stringify(other[name])}`,
+    );
   });
 }
 
 async function publishedBy(reference: Reference): Promise<Record<string, PublishedAnswer>> {
-  const kinds = publishedCases.map((given, index) => [given.name, new CustomKind(reference, given, index)] as const);
+  const kinds = publishedCases.map(
+    (given, index) => [given.name, new CustomKind(reference, given, index)] as const,
+  );
   for (const [, kind] of kinds) await kind.publish();
   const found: Record<string, PublishedAnswer> = {};
-  await wait.pollImmediately({ clock: systemClock, intervalMs: 1000, timeoutMs: 120_000 }, async () => {
-    const [v2, v3] = [
-      await schemasOf(reference, '/openapi/v2'),
-      await schemasOf(reference, `/openapi/v3/apis/${GROUP}/v1`),
-    ];
-    for (const [name, kind] of kinds) {
-      const [two, three] = [kind.publishedIn(v2), kind.publishedIn(v3)];
-      if (two !== undefined && three !== undefined) found[name] = { v2: two, v3: three };
-    }
-    return Object.keys(found).length === kinds.length;
-  });
+  await wait.pollImmediately(
+    { clock: systemClock, intervalMs: 1000, timeoutMs: 120_000 },
+    async () => {
+      const [v2, v3] = [
+        await schemasOf(reference, '/openapi/v2'),
+        await schemasOf(reference, `/openapi/v3/apis/${GROUP}/v1`),
+      ];
+      for (const [name, kind] of kinds) {
+        const [two, three] = [kind.publishedIn(v2), kind.publishedIn(v3)];
+        if (two !== undefined && three !== undefined) found[name] = { v2: two, v3: three };
+      }
+      return Object.keys(found).length === kinds.length;
+    },
+  );
   for (const [, kind] of kinds) await kind.delete();
   return Object.fromEntries(kinds.map(([name]) => [name, found[name] as PublishedAnswer]));
 }
 
-async function schemasOf(reference: Reference, path: string): Promise<Readonly<Record<string, unknown>>> {
-  const { body } = await reference.send({ method: 'GET', path, type: 'application/json', body: '', changes: [] });
+async function schemasOf(
+  reference: Reference,
+  path: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { body } = await reference.send({
+    method: 'GET',
+    path,
+    type: 'application/json',
+    body: '',
+    changes: [],
+  });
   const document = body as {
     definitions?: Record<string, unknown>;
     components?: { schemas?: Record<string, unknown> };

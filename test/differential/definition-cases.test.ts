@@ -8,10 +8,9 @@ import type { Outcome, Server } from './compare-definitions.ts';
 import { definitionCases } from './definition-cases.ts';
 import { Ours } from './ours.ts';
 
-const recorded = JSON.parse(readFileSync(new URL('definition-answers.json', import.meta.url), 'utf8')) as Record<
-  string,
-  Outcome
->;
+const recorded = JSON.parse(
+  readFileSync(new URL('definition-answers.json', import.meta.url), 'utf8'),
+) as Record<string, Outcome>;
 
 let server: Server & Pick<Ours, 'stop'>;
 beforeAll(async () => {
@@ -27,8 +26,11 @@ const OTHERWISE: Readonly<Record<string, readonly [ours: string, theirs: string]
   'schema: nested repetitions': ['expression too large', 'invalid repeat count: `{100}`'],
 };
 
-test.each(definitionCases.map((given) => [given.name, given] as const))('%s', async (name, given) => {
-  const text = JSON.stringify(outcomeOf(await sendCase(server, given)));
-  const [ours, theirs] = OTHERWISE[name] ?? ['', ''];
-  expect(JSON.parse(text.replace(ours, theirs))).toEqual(recorded[name]);
-});
+test.each(definitionCases.map((given) => [given.name, given] as const))(
+  '%s',
+  async (name, given) => {
+    const text = JSON.stringify(outcomeOf(await sendCase(server, given)));
+    const [ours, theirs] = OTHERWISE[name] ?? ['', ''];
+    expect(JSON.parse(text.replace(ours, theirs))).toEqual(recorded[name]);
+  },
+);

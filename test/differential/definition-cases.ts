@@ -18,7 +18,11 @@ export interface DefinitionCase {
 export const GROUP = 'cases.definitions.example.com';
 
 const text = { type: 'string' };
-const object = (properties: Json = {}, more: Json = {}): Json => ({ type: 'object', properties, ...more });
+const object = (properties: Json = {}, more: Json = {}): Json => ({
+  type: 'object',
+  properties,
+  ...more,
+});
 
 const version = (more: Json = {}, name = 'v1', storage = true): Json => ({
   name,
@@ -43,17 +47,31 @@ const definition = (spec: Json = {}, metadata: Json = {}, rest: Json = {}): Json
 });
 
 const names = (more: Json): Json =>
-  definition({ names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList', ...more } });
+  definition({
+    names: {
+      plural: 'widgets',
+      singular: 'widget',
+      kind: 'Widget',
+      listKind: 'WidgetList',
+      ...more,
+    },
+  });
 const versions = (...list: Json[]): Json => definition({ versions: list });
 const one = (more: Json): Json => versions(version(more));
 /** With this schema as a whole. */
-const schema = (root: unknown, more: Json = {}): Json => one({ schema: { openAPIV3Schema: root }, ...more });
+const schema = (root: unknown, more: Json = {}): Json =>
+  one({ schema: { openAPIV3Schema: root }, ...more });
 /** With this schema of one field. */
-const field = (property: unknown, more: Json = {}): Json => schema(object({ spec: object({ a: property }) }), more);
+const field = (property: unknown, more: Json = {}): Json =>
+  schema(object({ spec: object({ a: property }) }), more);
 /** Two versions with schemas that differ: their errors have paths of their own. */
 const second = (property: unknown, more: Json = {}): Json =>
-  versions(version(), version({ schema: { openAPIV3Schema: object({ a: property }) }, ...more }, 'v2', false));
-const rule = (...rules: Json[]): Json => field({ type: 'integer', 'x-kubernetes-validations': rules });
+  versions(
+    version(),
+    version({ schema: { openAPIV3Schema: object({ a: property }) }, ...more }, 'v2', false),
+  );
+const rule = (...rules: Json[]): Json =>
+  field({ type: 'integer', 'x-kubernetes-validations': rules });
 const list = (more: Json, items: unknown = text): Json => field({ type: 'array', items, ...more });
 const keyed = (more: Json, items: Json): Json =>
   list({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'], ...more }, items);
@@ -66,13 +84,20 @@ const approved = (approval: string | undefined, group = 'definitions.k8s.io'): J
     },
   );
 const webhook = (clientConfig: unknown, versionsOf: unknown = ['v1'], strategy = 'Webhook'): Json =>
-  definition({ conversion: { strategy, webhook: { clientConfig, conversionReviewVersions: versionsOf } } });
+  definition({
+    conversion: { strategy, webhook: { clientConfig, conversionReviewVersions: versionsOf } },
+  });
 const url = (address: string): Json => webhook({ url: address });
-const service = (more: Json): Json => webhook({ service: { namespace: 'ns', name: 'svc', ...more } });
+const service = (more: Json): Json =>
+  webhook({ service: { namespace: 'ns', name: 'svc', ...more } });
 const column = (more: Json): Json =>
   one({ additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '.spec.a', ...more }] });
 const scale = (more: Json): Json =>
-  one({ subresources: { scale: { specReplicasPath: '.spec.r', statusReplicasPath: '.status.r', ...more } } });
+  one({
+    subresources: {
+      scale: { specReplicasPath: '.spec.r', statusReplicasPath: '.status.r', ...more },
+    },
+  });
 const selectable = (...paths: string[]): Json =>
   schema(
     object({
@@ -94,11 +119,18 @@ const selectable = (...paths: string[]): Json =>
     { selectableFields: paths.map((jsonPath) => ({ jsonPath })) },
   );
 const many = (count: number): Json =>
-  schema(object({ spec: object(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, text]))) }), {
-    selectableFields: Array.from({ length: count }, (_, i) => ({ jsonPath: `.spec.f${i}` })),
-  });
+  schema(
+    object({
+      spec: object(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, text]))),
+    }),
+    {
+      selectableFields: Array.from({ length: count }, (_, i) => ({ jsonPath: `.spec.f${i}` })),
+    },
+  );
 
-const CERTIFICATE = Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n').toString('base64');
+const CERTIFICATE = Buffer.from(
+  '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+).toString('base64');
 const GARBAGE = Buffer.from('no certificate').toString('base64');
 
 const created: Readonly<Record<string, Json>> = {
@@ -161,7 +193,10 @@ const created: Readonly<Record<string, Json>> = {
   'versions: not served': versions(version({ served: false })),
   'versions: no schema': versions(version({ schema: undefined })),
   'versions: empty schema': versions(version({ schema: {} })),
-  'versions: one of two has no schema': versions(version(), version({ schema: undefined }, 'v2', false)),
+  'versions: one of two has no schema': versions(
+    version(),
+    version({ schema: undefined }, 'v2', false),
+  ),
   'versions: one that is not served has no schema': versions(
     version(),
     version({ schema: undefined, served: false }, 'v2', false),
@@ -174,7 +209,10 @@ const created: Readonly<Record<string, Json>> = {
     version({
       deprecated: true,
       deprecationWarning: 'go <on>',
-      subresources: { status: {}, scale: { specReplicasPath: '.spec.r', statusReplicasPath: '.status.r' } },
+      subresources: {
+        status: {},
+        scale: { specReplicasPath: '.spec.r', statusReplicasPath: '.status.r' },
+      },
       additionalPrinterColumns: [{ name: 'A', type: 'string', jsonPath: '.a', description: 'd' }],
       selectableFields: [{ jsonPath: '.a' }],
       schema: {
@@ -192,7 +230,10 @@ const created: Readonly<Record<string, Json>> = {
               additionalProperties: { type: 'boolean' },
               externalDocs: { description: 'd', url: 'u' },
             },
-            r: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > 0', message: 'm' }] },
+            r: {
+              type: 'integer',
+              'x-kubernetes-validations': [{ rule: 'self > 0', message: 'm' }],
+            },
           },
           { anyOf: [{ required: ['a'] }], not: { required: ['b'] }, required: ['a'] },
         ),
@@ -215,7 +256,10 @@ const created: Readonly<Record<string, Json>> = {
   'preserveUnknownFields: true': definition({ preserveUnknownFields: true }),
   'preserveUnknownFields: with defaults': {
     ...field({ type: 'string', default: 'a' }),
-    spec: { ...(field({ type: 'string', default: 'a' })['spec'] as Json), preserveUnknownFields: true },
+    spec: {
+      ...(field({ type: 'string', default: 'a' })['spec'] as Json),
+      preserveUnknownFields: true,
+    },
   },
   'preserveUnknownFields: with a webhook': {
     ...url('https://a.example.com/'),
@@ -232,10 +276,19 @@ const created: Readonly<Record<string, Json>> = {
   'schema: items without a type': field({ type: 'array', items: {} }),
   'schema: list of items': field({ type: 'array', items: [text] }),
   'schema: unique items': field({ type: 'array', items: text, uniqueItems: true }),
-  'schema: additional properties at the root': schema({ type: 'object', additionalProperties: text }),
-  'schema: properties and additional properties': field(object({ b: text }, { additionalProperties: text })),
-  'schema: properties and no additional properties': field(object({ b: text }, { additionalProperties: false })),
-  'schema: properties and any additional properties': field(object({ b: text }, { additionalProperties: true })),
+  'schema: additional properties at the root': schema({
+    type: 'object',
+    additionalProperties: text,
+  }),
+  'schema: properties and additional properties': field(
+    object({ b: text }, { additionalProperties: text }),
+  ),
+  'schema: properties and no additional properties': field(
+    object({ b: text }, { additionalProperties: false }),
+  ),
+  'schema: properties and any additional properties': field(
+    object({ b: text }, { additionalProperties: true }),
+  ),
   'schema: id': field({ type: 'string', id: 'x' }),
   'schema: $schema': field({ type: 'string', $schema: 'x' }),
   'schema: $ref': field({ type: 'string', $ref: '#/x' }),
@@ -243,7 +296,10 @@ const created: Readonly<Record<string, Json>> = {
   'schema: patternProperties': field({ type: 'object', patternProperties: { a: text } }),
   'schema: definitions': field({ type: 'object', definitions: { a: text } }),
   'schema: dependencies': field({ type: 'object', dependencies: { a: ['b'] } }),
-  'schema: dependencies with a schema': field({ type: 'object', dependencies: { a: { type: 'text' } } }),
+  'schema: dependencies with a schema': field({
+    type: 'object',
+    dependencies: { a: { type: 'text' } },
+  }),
   'schema: additionalItems': field({ type: 'array', items: text, additionalItems: true }),
   'schema: pattern': field({ type: 'string', pattern: '(' }),
   'schema: pattern with a look-ahead': field({ type: 'string', pattern: '(?=a)' }),
@@ -266,8 +322,13 @@ const created: Readonly<Record<string, Json>> = {
   'schema: default in anyOf': field({ type: 'string', anyOf: [{ default: 'a' }] }),
   'schema: description in not': field({ type: 'string', not: { description: 'd', title: 't' } }),
   'schema: nullable in oneOf': field({ type: 'string', oneOf: [{ nullable: true }] }),
-  'schema: additionalProperties in allOf': field({ type: 'object', allOf: [{ additionalProperties: text }] }),
-  'schema: property in anyOf only': field(object({ b: text }, { anyOf: [{ properties: { c: { minLength: 1 } } }] })),
+  'schema: additionalProperties in allOf': field({
+    type: 'object',
+    allOf: [{ additionalProperties: text }],
+  }),
+  'schema: property in anyOf only': field(
+    object({ b: text }, { anyOf: [{ properties: { c: { minLength: 1 } } }] }),
+  ),
   'schema: extensions in anyOf': field({
     type: 'object',
     anyOf: [
@@ -279,7 +340,9 @@ const created: Readonly<Record<string, Json>> = {
       { 'x-kubernetes-validations': [{ rule: 'true' }] },
     ],
   }),
-  'schema: metadata in allOf': schema(object({ a: text }, { allOf: [{ properties: { metadata: {} } }] })),
+  'schema: metadata in allOf': schema(
+    object({ a: text }, { allOf: [{ properties: { metadata: {} } }] }),
+  ),
   'schema: int or string': field({ 'x-kubernetes-int-or-string': true }),
   'schema: int or string with anyOf': field({
     'x-kubernetes-int-or-string': true,
@@ -289,7 +352,10 @@ const created: Readonly<Record<string, Json>> = {
     'x-kubernetes-int-or-string': true,
     anyOf: [{ type: 'string' }, { type: 'integer' }],
   }),
-  'schema: int or string with a type': field({ type: 'string', 'x-kubernetes-int-or-string': true }),
+  'schema: int or string with a type': field({
+    type: 'string',
+    'x-kubernetes-int-or-string': true,
+  }),
   'schema: int or string that preserves': field({
     'x-kubernetes-int-or-string': true,
     'x-kubernetes-preserve-unknown-fields': true,
@@ -302,12 +368,18 @@ const created: Readonly<Record<string, Json>> = {
     'x-kubernetes-embedded-resource': true,
     'x-kubernetes-preserve-unknown-fields': true,
   }),
-  'schema: embedded resource without a field': field({ type: 'object', 'x-kubernetes-embedded-resource': true }),
+  'schema: embedded resource without a field': field({
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+  }),
   'schema: embedded resource without a type': field({
     'x-kubernetes-embedded-resource': true,
     'x-kubernetes-preserve-unknown-fields': true,
   }),
-  'schema: embedded resource of strings': field({ type: 'string', 'x-kubernetes-embedded-resource': true }),
+  'schema: embedded resource of strings': field({
+    type: 'string',
+    'x-kubernetes-embedded-resource': true,
+  }),
   'schema: embedded resource with additional properties': field({
     type: 'object',
     'x-kubernetes-embedded-resource': true,
@@ -321,16 +393,28 @@ const created: Readonly<Record<string, Json>> = {
   ),
   'schema: embedded resource in metadata': schema(
     object({
-      metadata: object({ name: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { a: text } } }),
+      metadata: object({
+        name: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { a: text } },
+      }),
     }),
   ),
   'schema: metadata': schema(object({ metadata: { type: 'object' } })),
   'schema: metadata of another type': schema(object({ metadata: text })),
-  'schema: metadata with labels': schema(object({ metadata: object({ labels: { type: 'object' } }) })),
-  'schema: metadata with a description': schema(object({ metadata: { type: 'object', description: 'd' } })),
-  'schema: names': schema(object({ metadata: object({ name: { type: 'string', maxLength: 5 }, generateName: text }) })),
-  'schema: apiVersion and kind': schema(object({ apiVersion: { type: 'integer' }, kind: { type: 'object' } })),
-  'schema: default in metadata': schema(object({ metadata: object({ name: { type: 'string', default: 'a' } }) })),
+  'schema: metadata with labels': schema(
+    object({ metadata: object({ labels: { type: 'object' } }) }),
+  ),
+  'schema: metadata with a description': schema(
+    object({ metadata: { type: 'object', description: 'd' } }),
+  ),
+  'schema: names': schema(
+    object({ metadata: object({ name: { type: 'string', maxLength: 5 }, generateName: text }) }),
+  ),
+  'schema: apiVersion and kind': schema(
+    object({ apiVersion: { type: 'integer' }, kind: { type: 'object' } }),
+  ),
+  'schema: default in metadata': schema(
+    object({ metadata: object({ name: { type: 'string', default: 'a' } }) }),
+  ),
   'schema: default of kind': schema(object({ kind: { type: 'string', default: 'A' } })),
   'schema: default at the root': schema(object({}, { default: { a: 1 } })),
   'schema: errors of the second version': second({ type: 'text' }),
@@ -352,7 +436,11 @@ const created: Readonly<Record<string, Json>> = {
   'default: inside': field({ ...object({ b: { type: 'string', default: 'x' } }), default: {} }),
   'default: list': field({ type: 'array', items: text, default: [1] }),
   'default: required field': field({ ...object({ b: text }, { required: ['b'] }), default: {} }),
-  'default: rule': field({ type: 'integer', default: 0, 'x-kubernetes-validations': [{ rule: 'self > 0' }] }),
+  'default: rule': field({
+    type: 'integer',
+    default: 0,
+    'x-kubernetes-validations': [{ rule: 'self > 0' }],
+  }),
   'default: good': field({ type: 'integer', default: 1, minimum: 1 }),
   'default: metadata of an embedded resource': field({
     ...object({ metadata: object({ name: { type: 'string', default: 'A b' } }) }),
@@ -361,20 +449,32 @@ const created: Readonly<Record<string, Json>> = {
 
   'list: unknown type': list({ 'x-kubernetes-list-type': 'bag' }),
   'list: type of a string': field({ type: 'string', 'x-kubernetes-list-type': 'set' }),
-  'list: type without a type': field({ 'x-kubernetes-list-type': 'set', 'x-kubernetes-preserve-unknown-fields': true }),
+  'list: type without a type': field({
+    'x-kubernetes-list-type': 'set',
+    'x-kubernetes-preserve-unknown-fields': true,
+  }),
   'list: set of lists': list(
     { 'x-kubernetes-list-type': 'set' },
     { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
   ),
-  'list: set of atomic lists': list({ 'x-kubernetes-list-type': 'set' }, { type: 'array', items: text }),
+  'list: set of atomic lists': list(
+    { 'x-kubernetes-list-type': 'set' },
+    { type: 'array', items: text },
+  ),
   'list: set of objects': list({ 'x-kubernetes-list-type': 'set' }, object({ a: text })),
   'list: set of atomic objects': list(
     { 'x-kubernetes-list-type': 'set' },
     object({ a: text }, { 'x-kubernetes-map-type': 'atomic' }),
   ),
-  'list: set with nulls': list({ 'x-kubernetes-list-type': 'set' }, { type: 'string', nullable: true }),
+  'list: set with nulls': list(
+    { 'x-kubernetes-list-type': 'set' },
+    { type: 'string', nullable: true },
+  ),
   'list: keys without a type': list({ 'x-kubernetes-list-map-keys': ['a'] }),
-  'list: keys of a set': list({ 'x-kubernetes-list-type': 'set', 'x-kubernetes-list-map-keys': ['a'] }),
+  'list: keys of a set': list({
+    'x-kubernetes-list-type': 'set',
+    'x-kubernetes-list-map-keys': ['a'],
+  }),
   'list: map without keys': list({ 'x-kubernetes-list-type': 'map' }, object({ k: text })),
   'list: map of texts': keyed({}, text),
   'list: map without items': field({
@@ -393,14 +493,23 @@ const created: Readonly<Record<string, Json>> = {
     { 'x-kubernetes-list-map-keys': ['k', 'k'] },
     object({ k: text }, { required: ['k'] }),
   ),
-  'list: map with a list as its key': keyed({}, object({ k: { type: 'array', items: text } }, { required: ['k'] })),
+  'list: map with a list as its key': keyed(
+    {},
+    object({ k: { type: 'array', items: text } }, { required: ['k'] }),
+  ),
   'list: map with an optional key': keyed({}, object({ k: text })),
-  'list: map with a key that has a default': keyed({}, object({ k: { type: 'string', default: 'a' } })),
+  'list: map with a key that has a default': keyed(
+    {},
+    object({ k: { type: 'string', default: 'a' } }),
+  ),
   'list: map with a key that may be null': keyed(
     {},
     object({ k: { type: 'string', nullable: true } }, { required: ['k'] }),
   ),
-  'list: map with nulls': keyed({}, { ...object({ k: text }, { required: ['k'] }), nullable: true }),
+  'list: map with nulls': keyed(
+    {},
+    { ...object({ k: text }, { required: ['k'] }), nullable: true },
+  ),
   'list: good map': keyed({}, object({ k: text }, { required: ['k'] })),
   'map: unknown type': field(object({ b: text }, { 'x-kubernetes-map-type': 'loose' })),
   'map: type of a string': field({ type: 'string', 'x-kubernetes-map-type': 'atomic' }),
@@ -411,14 +520,22 @@ const created: Readonly<Record<string, Json>> = {
 
   'status: good': schema(object({ spec: text, status: text }), { subresources: { status: {} } }),
   'status: root of another type': schema({ type: 'array' }, { subresources: { status: {} } }),
-  'status: keyword at the root': schema(object({ a: text }, { maxProperties: 3 }), { subresources: { status: {} } }),
+  'status: keyword at the root': schema(object({ a: text }, { maxProperties: 3 }), {
+    subresources: { status: {} },
+  }),
   'status: anyOf at the root': schema(object({ a: text }, { anyOf: [{ required: ['a'] }] }), {
     subresources: { status: {} },
   }),
-  'status: required at the root': schema(object({ a: text }, { required: ['a'], description: 'd' }), {
-    subresources: { status: {} },
-  }),
-  'status: nullable root': schema({ type: 'object', nullable: true }, { subresources: { status: {} } }),
+  'status: required at the root': schema(
+    object({ a: text }, { required: ['a'], description: 'd' }),
+    {
+      subresources: { status: {} },
+    },
+  ),
+  'status: nullable root': schema(
+    { type: 'object', nullable: true },
+    { subresources: { status: {} } },
+  ),
   'status: preserving root': schema(
     { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     { subresources: { status: {} } },
@@ -454,7 +571,9 @@ const created: Readonly<Record<string, Json>> = {
       { name: 'A', type: 'string', jsonPath: '.b' },
     ],
   }),
-  'column: of the second version': second(text, { additionalPrinterColumns: [{ name: '', type: 'x', jsonPath: 'a' }] }),
+  'column: of the second version': second(text, {
+    additionalPrinterColumns: [{ name: '', type: 'x', jsonPath: 'a' }],
+  }),
 
   'selectable: good': selectable('.spec.a', '.spec.b', '.spec.i', '.spec.e', '.spec.f'),
   'selectable: no path': selectable(''),
@@ -479,16 +598,29 @@ const created: Readonly<Record<string, Json>> = {
   'selectable: nine': many(9),
   'selectable: no schema': one({ schema: undefined, selectableFields: [{ jsonPath: '.a' }] }),
   'selectable: the same for two schemas': versions(
-    version({ schema: { openAPIV3Schema: object({ a: text }) }, selectableFields: [{ jsonPath: '.a' }] }),
+    version({
+      schema: { openAPIV3Schema: object({ a: text }) },
+      selectableFields: [{ jsonPath: '.a' }],
+    }),
     version(
-      { schema: { openAPIV3Schema: object({ a: text, b: text }) }, selectableFields: [{ jsonPath: '.a' }] },
+      {
+        schema: { openAPIV3Schema: object({ a: text, b: text }) },
+        selectableFields: [{ jsonPath: '.a' }],
+      },
       'v2',
       false,
     ),
   ),
   'selectable: others for two schemas': versions(
-    version({ schema: { openAPIV3Schema: object({ a: text }) }, selectableFields: [{ jsonPath: '.a' }] }),
-    version({ schema: { openAPIV3Schema: object({ b: text }) }, selectableFields: [{ jsonPath: '.a' }] }, 'v2', false),
+    version({
+      schema: { openAPIV3Schema: object({ a: text }) },
+      selectableFields: [{ jsonPath: '.a' }],
+    }),
+    version(
+      { schema: { openAPIV3Schema: object({ b: text }) }, selectableFields: [{ jsonPath: '.a' }] },
+      'v2',
+      false,
+    ),
   ),
   'selectable: no schema in the second version': versions(
     version({ selectableFields: [] }),
@@ -498,11 +630,16 @@ const created: Readonly<Record<string, Json>> = {
   'conversion: none': definition({ conversion: { strategy: 'None' } }),
   'conversion: no strategy': definition({ conversion: {} }),
   'conversion: unknown strategy': definition({ conversion: { strategy: 'Magic' } }),
-  'conversion: webhook without a configuration': definition({ conversion: { strategy: 'Webhook' } }),
+  'conversion: webhook without a configuration': definition({
+    conversion: { strategy: 'Webhook' },
+  }),
   'conversion: webhook without a client': webhook(undefined),
   'conversion: webhook of strategy None': webhook({ url: 'https://a.example.com' }, ['v1'], 'None'),
   'conversion: neither': webhook({}),
-  'conversion: both': webhook({ url: 'https://a.example.com', service: { namespace: 'a', name: 'b' } }),
+  'conversion: both': webhook({
+    url: 'https://a.example.com',
+    service: { namespace: 'a', name: 'b' },
+  }),
   'conversion: url': url('https://a.example.com/convert'),
   'conversion: plain http': url('http://a.example.com'),
   'conversion: no host': url('https:///convert'),
@@ -521,7 +658,10 @@ const created: Readonly<Record<string, Json>> = {
   'conversion: review version twice': webhook({ url: 'https://a.example.com' }, ['v1', 'v1']),
   'conversion: review version': webhook({ url: 'https://a.example.com' }, ['v1', 'V2']),
   'conversion: unknown review versions': webhook({ url: 'https://a.example.com' }, ['v2', 'v3']),
-  'conversion: certificates before it is established': webhook({ url: 'https://a.example.com', caBundle: GARBAGE }),
+  'conversion: certificates before it is established': webhook({
+    url: 'https://a.example.com',
+    caBundle: GARBAGE,
+  }),
 
   'approval: missing': approved(undefined),
   'approval: bypassed': approved('unapproved, testing'),
@@ -547,7 +687,10 @@ const created: Readonly<Record<string, Json>> = {
   'rule: unknown field': rule({ rule: 'self.b > 1' }),
   'rule: oldSelf': rule({ rule: 'self >= oldSelf' }),
   'rule: optionalOldSelf without oldSelf': rule({ rule: 'self > 0', optionalOldSelf: true }),
-  'rule: oldSelf in a list': list({}, { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] }),
+  'rule: oldSelf in a list': list(
+    {},
+    { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] },
+  ),
   'rule: over its budget': field({
     type: 'array',
     items: { type: 'array', items: { type: 'array', items: text } },
@@ -583,7 +726,17 @@ const status = (more: Json, body: Json = definition()): Json => ({
 });
 const established = (body: Json): Json =>
   status(
-    { conditions: [{ type: 'Established', status: 'True', lastTransitionTime: null, reason: 'r', message: 'm' }] },
+    {
+      conditions: [
+        {
+          type: 'Established',
+          status: 'True',
+          lastTransitionTime: null,
+          reason: 'r',
+          message: 'm',
+        },
+      ],
+    },
     body,
   );
 const old = definition();
@@ -592,9 +745,15 @@ const unserved = { served: false };
 const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
   'update: nothing': { old, body: definition() },
   'update: new version': { old, body: versions(version(), version({}, 'v2', false)) },
-  'update: new storage version': { old, body: versions(version({}, 'v1', false), version({}, 'v2', true)) },
+  'update: new storage version': {
+    old,
+    body: versions(version({}, 'v1', false), version({}, 'v2', true)),
+  },
   'update: stored version removed': { old, body: versions(version({}, 'v2', true)) },
-  'update: stored version not served': { old, body: versions(version(unserved, 'v1', false), version({}, 'v2', true)) },
+  'update: stored version not served': {
+    old,
+    body: versions(version(unserved, 'v1', false), version({}, 'v2', true)),
+  },
   'update: scope': { old, body: definition({ scope: 'Cluster' }) },
   'update: kind': { old, body: names({ kind: 'Gadget' }) },
   'update: list kind': { old, body: names({ listKind: 'Widgets' }) },
@@ -603,9 +762,18 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
   'update: plural': { old, body: names({ plural: 'gadgets' }) },
   'update: bad schema': { old, body: field({}) },
   'update: preserveUnknownFields': { old, body: definition({ preserveUnknownFields: true }) },
-  'update: bad certificates': { old, body: webhook({ url: 'https://a.example.com', caBundle: GARBAGE }) },
-  'update: unparsable certificates': { old, body: webhook({ url: 'https://a.example.com', caBundle: CERTIFICATE }) },
-  'update: unknown review versions': { old, body: webhook({ url: 'https://a.example.com' }, ['v2']) },
+  'update: bad certificates': {
+    old,
+    body: webhook({ url: 'https://a.example.com', caBundle: GARBAGE }),
+  },
+  'update: unparsable certificates': {
+    old,
+    body: webhook({ url: 'https://a.example.com', caBundle: CERTIFICATE }),
+  },
+  'update: unknown review versions': {
+    old,
+    body: webhook({ url: 'https://a.example.com' }, ['v2']),
+  },
   'update: status is ignored': { old, body: status({ storedVersions: ['v7'] }) },
   'update: finalizer': { old, body: definition({}, { finalizers: ['example.com/mine'] }) },
   'update: labels': { old, body: definition({}, { labels: { a: 'b' } }) },
@@ -620,7 +788,11 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
   'update: approval removed': { old: approved('unapproved'), body: approved(undefined) },
   'update: approval given': { old: approved('unapproved'), body: approved('https://k8s.io/x') },
 
-  'status: accepted names': { old, status: true, body: status({ acceptedNames: { plural: 'Bad', kind: 'Wid_get' } }) },
+  'status: accepted names': {
+    old,
+    status: true,
+    body: status({ acceptedNames: { plural: 'Bad', kind: 'Wid_get' } }),
+  },
   'status: no stored versions': { old, status: true, body: status({ storedVersions: [] }) },
   'status: other stored versions': { old, status: true, body: status({ storedVersions: ['v9'] }) },
   'status: condition': {
@@ -628,7 +800,11 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
     status: true,
     body: status({ conditions: [{ type: 'Mine', status: 'Maybe', lastTransitionTime: null }] }),
   },
-  'status: spec is ignored': { old, status: true, body: status({}, definition({ scope: 'Cluster' })) },
+  'status: spec is ignored': {
+    old,
+    status: true,
+    body: status({}, definition({ scope: 'Cluster' })),
+  },
   'status: labels': { old, status: true, body: status({}, definition({}, { labels: { a: 'b' } })) },
 
   'stored: no schema, label added': {
@@ -640,34 +816,56 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
     body: one({ schema: undefined }),
   },
   'stored: preserves, no schema': {
-    stored: established(definition({ preserveUnknownFields: true, versions: [version({ schema: undefined })] })),
+    stored: established(
+      definition({ preserveUnknownFields: true, versions: [version({ schema: undefined })] }),
+    ),
     body: definition({ preserveUnknownFields: true, versions: [version({ schema: undefined })] }),
   },
   'stored: preserves, not structural': {
-    stored: established({ ...field({}), spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true } }),
+    stored: established({
+      ...field({}),
+      spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true },
+    }),
     body: { ...field({}), spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true } },
   },
   'stored: preserves, then not': {
-    stored: established({ ...field({}), spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true } }),
+    stored: established({
+      ...field({}),
+      spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true },
+    }),
     body: field({}),
   },
   'stored: preserves, default added': {
-    stored: established({ ...field({}), spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true } }),
+    stored: established({
+      ...field({}),
+      spec: { ...(field({})['spec'] as Json), preserveUnknownFields: true },
+    }),
     body: {
       ...field({ default: 1 }),
       spec: { ...(field({ default: 1 })['spec'] as Json), preserveUnknownFields: true },
     },
   },
   'stored: not structural': { stored: established(field({})), body: field({}) },
-  'stored: unknown type': { stored: established(field({ type: 'text' })), body: field({ type: 'text' }) },
-  'stored: unknown type, another': { stored: established(field({ type: 'text' })), body: field({ type: 'word' }) },
+  'stored: unknown type': {
+    stored: established(field({ type: 'text' })),
+    body: field({ type: 'text' }),
+  },
+  'stored: unknown type, another': {
+    stored: established(field({ type: 'text' })),
+    body: field({ type: 'word' }),
+  },
   'stored: granular set': {
     stored: established(list({ 'x-kubernetes-list-type': 'set' }, object({ a: text }))),
     body: list({ 'x-kubernetes-list-type': 'set' }, object({ b: text })),
   },
   'stored: set with nulls': {
-    stored: established(list({ 'x-kubernetes-list-type': 'set' }, { type: 'string', nullable: true })),
-    body: list({ 'x-kubernetes-list-type': 'set', maxItems: 3 }, { type: 'string', nullable: true }),
+    stored: established(
+      list({ 'x-kubernetes-list-type': 'set' }, { type: 'string', nullable: true }),
+    ),
+    body: list(
+      { 'x-kubernetes-list-type': 'set', maxItems: 3 },
+      { type: 'string', nullable: true },
+    ),
   },
   'stored: map with an optional key': {
     stored: established(keyed({}, object({ k: text }))),
@@ -692,10 +890,18 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
   'stored: ten selectable fields instead': { stored: established(many(9)), body: many(10) },
   'stored: rule over its budget': {
     stored: established(
-      list({ 'x-kubernetes-validations': [{ rule: 'self.all(a, self.all(b, self.all(c, a == b || b == c)))' }] }),
+      list({
+        'x-kubernetes-validations': [
+          { rule: 'self.all(a, self.all(b, self.all(c, a == b || b == c)))' },
+        ],
+      }),
     ),
     body: {
-      ...list({ 'x-kubernetes-validations': [{ rule: 'self.all(a, self.all(b, self.all(c, a == b || b == c)))' }] }),
+      ...list({
+        'x-kubernetes-validations': [
+          { rule: 'self.all(a, self.all(b, self.all(c, a == b || b == c)))' },
+        ],
+      }),
       metadata: { name: `widgets.${GROUP}`, labels: { a: 'b' } },
     },
   },
@@ -703,7 +909,10 @@ const updated: Readonly<Record<string, Omit<DefinitionCase, 'name'>>> = {
     stored: established(approved('yes')),
     body: approved('no'),
   },
-  'stored: approval missing': { stored: established(approved(undefined)), body: approved(undefined) },
+  'stored: approval missing': {
+    stored: established(approved(undefined)),
+    body: approved(undefined),
+  },
   'stored: not established, another kind': { stored: status({}), body: names({ kind: 'Gadget' }) },
   'stored: bad name': {
     stored: established(names({ shortNames: ['W'] })),

@@ -31,27 +31,41 @@ const object = (kind: string, name: string, more: Json = {}, ofVersion = 'v1'): 
   metadata: { name },
   ...more,
 });
-const schema = (properties: Json, more: Json = {}): Json => ({ type: 'object', properties, ...more });
+const schema = (properties: Json, more: Json = {}): Json => ({
+  type: 'object',
+  properties,
+  ...more,
+});
 const withSchema = (openAPIV3Schema: unknown, more: Json = {}): Json =>
-  definition('anchors', 'Anchor', { versions: [version('v1', { schema: { openAPIV3Schema }, ...more })] });
+  definition('anchors', 'Anchor', {
+    versions: [version('v1', { schema: { openAPIV3Schema }, ...more })],
+  });
 const withNames = (names: Json): Json => definition('anchors', 'Anchor', { names });
 const withSpec = (spec: Json): Json => definition('anchors', 'Anchor', { spec });
-const dry = (body: unknown): Step => send('POST', `${DEFINITIONS}?dryRun=All&fieldValidation=Strict`, body);
+const dry = (body: unknown): Step =>
+  send('POST', `${DEFINITIONS}?dryRun=All&fieldValidation=Strict`, body);
 
 const oneProperty = (property: Json): Json => withSchema(schema({ spec: schema({ a: property }) }));
-const columns = (...additionalPrinterColumns: Json[]): Json => withSchema(ANYTHING, { additionalPrinterColumns });
+const columns = (...additionalPrinterColumns: Json[]): Json =>
+  withSchema(ANYTHING, { additionalPrinterColumns });
 const subresources = (value: Json): Json => withSchema(ANYTHING, { subresources: value });
 const selectable = (...selectableFields: Json[]): Json =>
   withSchema(
     schema({
-      spec: schema({ a: { type: 'string' }, n: { type: 'object' }, l: { type: 'array', items: { type: 'string' } } }),
+      spec: schema({
+        a: { type: 'string' },
+        n: { type: 'object' },
+        l: { type: 'array', items: { type: 'string' } },
+      }),
     }),
     {
       selectableFields,
     },
   );
 const rules = (...list: Json[]): Json =>
-  withSchema(schema({ spec: schema({ a: { type: 'integer' } }, { 'x-kubernetes-validations': list }) }));
+  withSchema(
+    schema({ spec: schema({ a: { type: 'integer' } }, { 'x-kubernetes-validations': list }) }),
+  );
 const conversion = (value: unknown): Json => withSpec({ conversion: value });
 const webhook = (clientConfig: Json, conversionReviewVersions: unknown = ['v1']): Json =>
   conversion({ strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions } });
@@ -60,7 +74,11 @@ const webhook = (clientConfig: Json, conversionReviewVersions: unknown = ['v1'])
 const validation: readonly Step[] = [
   { ...definition('anchors', 'Anchor') },
   {},
-  { kind: 'CustomResourceDefinition', apiVersion: 'apiextensions.k8s.io/v1', metadata: { name: 'x' } },
+  {
+    kind: 'CustomResourceDefinition',
+    apiVersion: 'apiextensions.k8s.io/v1',
+    metadata: { name: 'x' },
+  },
   { ...definition('anchors', 'Anchor'), metadata: { name: 'other' } },
   { ...definition('anchors', 'Anchor'), metadata: { name: `Anchors.${GROUP}` } },
   { ...definition('anchors', 'Anchor'), unknown: 1 },
@@ -72,11 +90,17 @@ const validation: readonly Step[] = [
   { ...withSpec({ group: 'x.k8s.io' }), metadata: { name: 'anchors.x.k8s.io' } },
   {
     ...withSpec({ group: 'x.k8s.io' }),
-    metadata: { name: 'anchors.x.k8s.io', annotations: { 'api-approved.kubernetes.io': 'unapproved, experimental' } },
+    metadata: {
+      name: 'anchors.x.k8s.io',
+      annotations: { 'api-approved.kubernetes.io': 'unapproved, experimental' },
+    },
   },
   {
     ...withSpec({ group: 'x.k8s.io' }),
-    metadata: { name: 'anchors.x.k8s.io', annotations: { 'api-approved.kubernetes.io': 'https://example.com/1' } },
+    metadata: {
+      name: 'anchors.x.k8s.io',
+      annotations: { 'api-approved.kubernetes.io': 'https://example.com/1' },
+    },
   },
   withSpec({ scope: 'Nowhere' }),
   withSpec({ scope: undefined }),
@@ -90,7 +114,9 @@ const validation: readonly Step[] = [
   withSpec({ versions: [version('v1', { deprecationWarning: 'x' })] }),
   withSpec({ versions: [version('v1', { deprecated: true, deprecationWarning: '' })] }),
   withSpec({ versions: [version('v1', { deprecated: true, deprecationWarning: 'a\nb' })] }),
-  withSpec({ versions: [version('v1', { deprecated: true, deprecationWarning: 'x'.repeat(257) })] }),
+  withSpec({
+    versions: [version('v1', { deprecated: true, deprecationWarning: 'x'.repeat(257) })],
+  }),
   ...[
     { plural: 'Anchors' },
     { plural: '' },
@@ -99,10 +125,15 @@ const validation: readonly Step[] = [
     { kind: 'x'.repeat(64) },
     { listKind: 'Anchor' },
   ].map(withNames),
-  ...[{ singular: 'A' }, { shortNames: ['a', 'A'] }, { categories: ['all', '-'] }, { shortNames: ['a', 'a'] }].map(
-    withNames,
+  ...[
+    { singular: 'A' },
+    { shortNames: ['a', 'A'] },
+    { categories: ['all', '-'] },
+    { shortNames: ['a', 'a'] },
+  ].map(withNames),
+  ...[{}, { type: 'string' }, { type: 'object' }, { type: 'array' }, { type: 'nothing' }].map(
+    (one) => withSchema(one),
   ),
-  ...[{}, { type: 'string' }, { type: 'object' }, { type: 'array' }, { type: 'nothing' }].map((one) => withSchema(one)),
   ...[
     {},
     { type: '' },
@@ -112,7 +143,11 @@ const validation: readonly Step[] = [
     { type: 'string', default: 1 },
     { type: 'object', properties: {}, additionalProperties: false },
     { type: 'object', additionalProperties: { type: 'string' } },
-    { type: 'object', properties: { b: { type: 'string' } }, additionalProperties: { type: 'string' } },
+    {
+      type: 'object',
+      properties: { b: { type: 'string' } },
+      additionalProperties: { type: 'string' },
+    },
     { type: 'string', $ref: '#/definitions/x' },
     { type: 'string', uniqueItems: true },
     { type: 'array', items: { type: 'string' }, uniqueItems: true },
@@ -135,7 +170,11 @@ const validation: readonly Step[] = [
     { 'x-kubernetes-int-or-string': true },
     { type: 'string', 'x-kubernetes-int-or-string': true },
     { type: 'object', 'x-kubernetes-embedded-resource': true },
-    { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+    {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    },
     { type: 'string', 'x-kubernetes-list-type': 'set' },
     { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'map' },
     { type: 'array', items: { type: 'object' }, 'x-kubernetes-list-type': 'set' },
@@ -241,7 +280,10 @@ const validation: readonly Step[] = [
   conversion({ strategy: '' }),
   conversion({}),
   conversion({ strategy: 'Webhook' }),
-  conversion({ strategy: 'None', webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://x' } } }),
+  conversion({
+    strategy: 'None',
+    webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://x' } },
+  }),
   webhook({ url: 'https://x.example.com/y' }),
   webhook({ url: 'http://x' }),
   webhook({ url: 'https://u:p@x/y?a=b#c' }),
@@ -260,7 +302,9 @@ const life: readonly Step[] = [
   send(
     'POST',
     DEFINITIONS,
-    definition('anchors', 'Anchor', { names: { shortNames: ['anc'], categories: ['all', 'harbour'] } }),
+    definition('anchors', 'Anchor', {
+      names: { shortNames: ['anc'], categories: ['all', 'harbour'] },
+    }),
   ),
   condition(`anchors.${GROUP}`, 'Established', 'True'),
   send('POST', DEFINITIONS, definition('anchors', 'Anchor')),
@@ -272,7 +316,12 @@ const life: readonly Step[] = [
   get(`${DEFINITIONS}?fieldSelector=spec.group%3Danchors`),
   send('PATCH', at('anchors'), { metadata: { labels: { a: 'b' } } }, MERGE),
   send('PATCH', at('anchors'), { metadata: { labels: { c: 'd' } } }, STRATEGIC),
-  send('PATCH', at('anchors'), [{ op: 'add', path: '/spec/names/shortNames/-', value: 'anch' }], JSON_PATCH),
+  send(
+    'PATCH',
+    at('anchors'),
+    [{ op: 'add', path: '/spec/names/shortNames/-', value: 'anch' }],
+    JSON_PATCH,
+  ),
   condition(`anchors.${GROUP}`, 'NamesAccepted', 'True'),
   get(at('anchors')),
   send('PATCH', at('anchors'), { spec: { scope: 'Cluster' } }, MERGE),
@@ -304,14 +353,24 @@ const life: readonly Step[] = [
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v1', 'v9'] } }, MERGE),
   send('PATCH', at('anchors'), { metadata: { labels: { more: 'x' } } }, MERGE),
   send('PATCH', `${at('anchors')}/status`, { status: { storedVersions: ['v1'] } }, MERGE),
-  send('PATCH', `${at('anchors')}/status`, { spec: { scope: 'Cluster' }, metadata: { labels: { x: 'y' } } }, MERGE),
+  send(
+    'PATCH',
+    `${at('anchors')}/status`,
+    { spec: { scope: 'Cluster' }, metadata: { labels: { x: 'y' } } },
+    MERGE,
+  ),
   condition(`anchors.${GROUP}`, 'NamesAccepted', 'True'),
   get(`${DEFINITIONS}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Danchors.${GROUP}`),
 ];
 
 /** A second version becomes the stored one. */
 const versions: readonly Step[] = [
-  send('PATCH', at('anchors'), { spec: { versions: [version('v1', { storage: false }), version('v2')] } }, MERGE),
+  send(
+    'PATCH',
+    at('anchors'),
+    { spec: { versions: [version('v1', { storage: false }), version('v2')] } },
+    MERGE,
+  ),
   answersWith(objects('anchors', 'v2'), 200),
   get(at('anchors')),
   send('POST', objects('anchors', 'v1'), object('Anchor', 'one', { spec: { a: 1 } })),
@@ -342,7 +401,9 @@ const conflicts: readonly Step[] = [
   send(
     'POST',
     DEFINITIONS,
-    definition('chains', 'Chain', { names: { shortNames: ['anchors'], singular: 'anchor', listKind: 'AnchorList' } }),
+    definition('chains', 'Chain', {
+      names: { shortNames: ['anchors'], singular: 'anchor', listKind: 'AnchorList' },
+    }),
   ),
   condition(`chains.${GROUP}`, 'NamesAccepted', 'False'),
   get(at('chains')),
@@ -363,7 +424,10 @@ const sortedConditions: Request['part'] = (body) => {
   const { status, ...rest } = body as { status: { conditions?: readonly { type: string }[] } };
   return {
     ...rest,
-    status: { ...status, conditions: status.conditions?.toSorted((a, b) => (a.type < b.type ? -1 : 1)) },
+    status: {
+      ...status,
+      conditions: status.conditions?.toSorted((a, b) => (a.type < b.type ? -1 : 1)),
+    },
   };
 };
 
@@ -383,7 +447,11 @@ const approval: readonly Step[] = [
       'PATCH',
       `${DEFINITIONS}/anchors.differential.k8s.io`,
       {
-        metadata: { annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1' } },
+        metadata: {
+          annotations: {
+            'api-approved.kubernetes.io': 'https://github.com/kubernetes/kubernetes/pull/1',
+          },
+        },
       },
       MERGE,
     ),
@@ -409,7 +477,12 @@ const deletion: readonly Step[] = [
   get(`${objects('anchors', 'v2')}/held`),
   send('POST', objects('anchors', 'v2'), object('Anchor', 'late', {}, 'v2')),
   send('PATCH', `${objects('anchors', 'v2')}/held`, { metadata: { labels: { a: 'b' } } }, MERGE),
-  send('PATCH', `${objects('anchors', 'v2')}/late?fieldManager=a`, object('Anchor', 'late', {}, 'v2'), APPLY),
+  send(
+    'PATCH',
+    `${objects('anchors', 'v2')}/late?fieldManager=a`,
+    object('Anchor', 'late', {}, 'v2'),
+    APPLY,
+  ),
   send('PATCH', `${objects('anchors', 'v2')}/held`, { metadata: { finalizers: null } }, MERGE),
   answersWith(at('anchors'), 404),
   answersWith(objects('anchors', 'v2'), 404),

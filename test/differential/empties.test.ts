@@ -37,7 +37,10 @@ it.each([...new Set(all.map(({ kind }) => kind))])('%s', async (kind) => {
       for (const way of ways) {
         if (!isRecorded(place, way)) continue;
         const without = await server.send(emptyShot(target, place, way, undefined));
-        const outcome = difference(without, await server.send(emptyShot(target, place, way, place.empty)));
+        const outcome = difference(
+          without,
+          await server.send(emptyShot(target, place, way, place.empty)),
+        );
         if (outcome !== undefined) lines.push(recordLine(target, place, way, outcome));
       }
     }

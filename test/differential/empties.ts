@@ -22,7 +22,10 @@ const DEEPEST_ADDED = 2;
 /** What pods are made of is tried in pods only: other kinds have the same rules for it. */
 const POD_SPEC = 'core/v1.PodSpec';
 /** The server writes them, or they say which object is meant. */
-const SKIPPED: ReadonlySet<string> = new Set(['metadata.managedFields', 'metadata.ownerReferences']);
+const SKIPPED: ReadonlySet<string> = new Set([
+  'metadata.managedFields',
+  'metadata.ownerReferences',
+]);
 
 /** Yields the places of a manifest: every list and map, and every object that a pointer may lead to. */
 export function* emptyPlaces(
@@ -44,12 +47,23 @@ export function* emptyPlaces(
   }
 }
 
-function* inside(field: FieldDescriptor, type: TypeRef, value: unknown, at: Path, added: number): Generator<Place> {
+function* inside(
+  field: FieldDescriptor,
+  type: TypeRef,
+  value: unknown,
+  at: Path,
+  added: number,
+): Generator<Place> {
   if (type.kind === 'message') {
     if (value !== undefined) yield* emptyPlaces(type.message, value, at, added);
     else if (added < DEEPEST_ADDED) yield* emptyPlaces(type.message, {}, at, added + 1);
   }
-  if (type.kind === 'list' && type.items.kind === 'message' && Array.isArray(value) && value.length > 0) {
+  if (
+    type.kind === 'list' &&
+    type.items.kind === 'message' &&
+    Array.isArray(value) &&
+    value.length > 0
+  ) {
     yield* emptyPlaces(type.items.message, value[0], [...at, 0], added);
   }
 }
@@ -71,15 +85,26 @@ export const isRecorded = ({ isMessage }: Place, way: Way): boolean =>
   !isMessage && (way === 'create' || way === 'update');
 
 /** Returns a line of `told-apart.tsv`. */
-export const recordLine = ({ kind, name }: Target, place: Place, way: Way, outcome: string): string =>
-  [kind, name, placeName(place), way, outcome].join('\t');
+export const recordLine = (
+  { kind, name }: Target,
+  place: Place,
+  way: Way,
+  outcome: string,
+): string => [kind, name, placeName(place), way, outcome].join('\t');
 
 /** Returns a request that has `value` at the place; undefined: nothing is there. */
-export function emptyShot({ manifest, collection, name }: Target, place: Place, way: Way, value: unknown): Shot {
+export function emptyShot(
+  { manifest, collection, name }: Target,
+  place: Place,
+  way: Way,
+  value: unknown,
+): Shot {
   const object = withValue(manifest, place.path, value);
   const body = JSON.stringify(object);
   const path = `${collection}/${name}`;
-  const changes = [`${way}: ${placeName(place)} = ${value === undefined ? 'nothing' : JSON.stringify(value)}`];
+  const changes = [
+    `${way}: ${placeName(place)} = ${value === undefined ? 'nothing' : JSON.stringify(value)}`,
+  ];
   const patch = (type: string, text: string, query = ''): Shot => ({
     method: 'PATCH',
     path: `${path}?dryRun=All${query}`,
@@ -90,7 +115,9 @@ export function emptyShot({ manifest, collection, name }: Target, place: Place, 
   switch (way) {
     case 'create': {
       const metadata = object['metadata'] as { name?: string };
-      const fresh = /[:.]/.test(name) ? object : { ...object, metadata: { ...metadata, name: 'fresh' } };
+      const fresh = /[:.]/.test(name)
+        ? object
+        : { ...object, metadata: { ...metadata, name: 'fresh' } };
       return {
         method: 'POST',
         path: `${collection}?dryRun=All`,
@@ -137,8 +164,9 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 function causesOf(body: unknown): string[] {
   if (!isObject(body) || body['kind'] !== 'Status') return [];
-  const causes = (body['details'] as { readonly causes?: readonly Readonly<Record<string, string>>[] } | undefined)
-    ?.causes;
+  const causes = (
+    body['details'] as { readonly causes?: readonly Readonly<Record<string, string>>[] } | undefined
+  )?.causes;
   // What a list of causes repeats, or dumps of Go's own structures, is no part of the rule.
   if (causes === undefined) return [String(body['message'])];
   return causes.map(({ reason, field }) => `${field}: ${reason}`);
@@ -165,7 +193,8 @@ function leaves(value: unknown, path: string): string[] {
   if (isObject(value)) {
     if (path === '' && value['kind'] === 'Status') return [];
     const names = Object.keys(value).filter((name) => !UNIQUE.has(name) && !TIMES.test(name));
-    if (names.length > 0) return names.flatMap((name) => leaves(value[name], path === '' ? name : `${path}.${name}`));
+    if (names.length > 0)
+      return names.flatMap((name) => leaves(value[name], path === '' ? name : `${path}.${name}`));
   }
   if (Array.isArray(value) && value.length > 0)
     return value.flatMap((item, index) => leaves(item, `${path}[${index}]`));

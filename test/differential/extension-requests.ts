@@ -24,7 +24,12 @@ export const get = (path: string, accept?: string, part?: Request['part']): Requ
   ...(part !== undefined && { part }),
 });
 
-export const send = (method: string, path: string, body: unknown, type = 'application/json'): Request => ({
+export const send = (
+  method: string,
+  path: string,
+  body: unknown,
+  type = 'application/json',
+): Request => ({
   method,
   path,
   type,
@@ -41,7 +46,10 @@ export const condition = (name: string, type: string, status: string, reason?: s
   until: ({ body }) => {
     const found = (body as { status?: { conditions?: readonly Json[] } }).status?.conditions ?? [];
     return found.some(
-      (one) => one['type'] === type && one['status'] === status && (reason ?? one['reason']) === one['reason'],
+      (one) =>
+        one['type'] === type &&
+        one['status'] === status &&
+        (reason ?? one['reason']) === one['reason'],
     );
   },
 });
@@ -75,7 +83,13 @@ export function definition(plural: string, kind: string, options: DefinitionOpti
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${GROUP}`, ...metadata },
-    spec: { group: GROUP, scope: 'Namespaced', names: { plural, kind, ...names }, versions, ...spec },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: { plural, kind, ...names },
+      versions,
+      ...spec,
+    },
   };
 }
 

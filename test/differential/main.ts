@@ -76,8 +76,13 @@ try {
       console.log(text);
     };
     const recorded = await askUpstream(reference, report);
-    const random = randomCases(fnv32a(flags.seed), Math.ceil(Number(flags.count) / CASES_PER_COUNT));
-    sent += Object.keys(recorded.answers).length + Object.keys(await answersOf(reference, random, report)).length;
+    const random = randomCases(
+      fnv32a(flags.seed),
+      Math.ceil(Number(flags.count) / CASES_PER_COUNT),
+    );
+    sent +=
+      Object.keys(recorded.answers).length +
+      Object.keys(await answersOf(reference, random, report)).length;
     const file = flags['record-custom-resources'];
     if (file !== undefined) writeFileSync(file, `${JSON.stringify(recorded, undefined, 1)}\n`);
   }
@@ -102,7 +107,12 @@ try {
   if (only?.includes('webhooks') === true) {
     const report = (line: string): void => console.log(line.slice(0, 900));
     const ours = (shot: Shot): Promise<Answer> => server.send(shot);
-    const compared = await compareWebhooks(ours, (shot) => reference.send(shot), report, flags.case);
+    const compared = await compareWebhooks(
+      ours,
+      (shot) => reference.send(shot),
+      report,
+      flags.case,
+    );
     sent += Object.values(compared.recorded).flat().length;
     different += compared.different;
     const file = flags['record-webhooks'];
@@ -125,10 +135,12 @@ try {
     different += metrics.length;
   }
   if (only === undefined || only.includes('requests')) {
-    for (const shot of requests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
+    for (const shot of requests)
+      report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
   }
   if (only === undefined || only.includes('versions')) {
-    for (const shot of versionRequests) report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
+    for (const shot of versionRequests)
+      report(shot, ...(await Promise.all([server.send(shot), reference.send(shot)])));
   }
   for (const [part, steps] of [
     ['definitions', definitionSteps],
@@ -148,7 +160,10 @@ try {
     if (served === undefined || !(allKinds || chosen.includes(sample.kind))) continue;
     const target = targetOf(served, sample);
     await removeFrom(target);
-    const made = await Promise.all([server.send(creation(target)), reference.send(creation(target))]);
+    const made = await Promise.all([
+      server.send(creation(target)),
+      reference.send(creation(target)),
+    ]);
     report(creation(target), ...made);
     for (const shot of onlyEmpties
       ? []
@@ -193,12 +208,20 @@ async function removeFrom(target: Target): Promise<void> {
 /** Removes what an interrupted run has left at the reference server, and waits until it is gone. */
 async function removeDefinitions(): Promise<void> {
   const held = `/apis/${GROUP}/v2/namespaces/default/anchors/held`;
-  await reference.send({ ...remove(held), method: 'PATCH', type: MERGE, body: '{"metadata":{"finalizers":null}}' });
+  await reference.send({
+    ...remove(held),
+    method: 'PATCH',
+    type: MERGE,
+    body: '{"metadata":{"finalizers":null}}',
+  });
   for (const plural of ['anchors', 'hooks', 'chains', 'vessels', 'fleets']) {
     const path = `${DEFINITIONS}/${plural}.${GROUP}`;
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 100, timeoutMs: 10_000 }, async () => {
-      return (await reference.send(remove(path))).code === 404;
-    });
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 100, timeoutMs: 10_000 },
+      async () => {
+        return (await reference.send(remove(path))).code === 404;
+      },
+    );
   }
 }
 

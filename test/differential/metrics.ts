@@ -11,7 +11,10 @@ export interface Family {
 
 /** Reads Prometheus' text form. */
 function familiesOf(text: string): ReadonlyMap<string, Family> {
-  const families = new Map<string, { type: string; labels: string | undefined; stability: string }>();
+  const families = new Map<
+    string,
+    { type: string; labels: string | undefined; stability: string }
+  >();
   for (const line of text.split('\n')) {
     const help = /^# HELP (\S+) (?:\[(\w+)\])?/.exec(line);
     if (help !== null) {
@@ -27,9 +30,12 @@ function familiesOf(text: string): ReadonlyMap<string, Family> {
     const sample = /^([\w:]+)(?:\{(.*)\})? \S+/.exec(line);
     if (sample === null) continue;
     const family =
-      families.get(sample[1] as string) ?? families.get((sample[1] as string).replace(/_(bucket|sum|count)$/, ''));
+      families.get(sample[1] as string) ??
+      families.get((sample[1] as string).replace(/_(bucket|sum|count)$/, ''));
     if (family === undefined) continue;
-    const labels = [...(sample[2] ?? '').matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(([, name]) => name as string);
+    const labels = [...(sample[2] ?? '').matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(
+      ([, name]) => name as string,
+    );
     family.labels ??= labels
       .filter((name) => name !== 'le')
       .toSorted()
@@ -39,7 +45,8 @@ function familiesOf(text: string): ReadonlyMap<string, Family> {
 }
 
 /** Published by a server with a file, with deprecated requests, or with controllers: test/scenarios/metrics has these. */
-const NOT_HERE = /^(apiserver_storage_size_bytes|apiserver_requested_deprecated_apis|workqueue_.*)$/;
+const NOT_HERE =
+  /^(apiserver_storage_size_bytes|apiserver_requested_deprecated_apis|workqueue_.*)$/;
 
 const absent = new Set(
   readFileSync(new URL('../scenarios/metrics/absent.tsv', import.meta.url), 'utf8')
@@ -54,10 +61,13 @@ export function metricDifferences(ours: string, theirs: string): readonly string
     if (stability !== 'STABLE' && stability !== 'BETA') return [];
     const family = own.get(name);
     if (family === undefined)
-      return labels === undefined || absent.has(name) || NOT_HERE.test(name) ? [] : [`${name}: not published`];
+      return labels === undefined || absent.has(name) || NOT_HERE.test(name)
+        ? []
+        : [`${name}: not published`];
     const found: string[] = [];
     if (family.type !== type) found.push(`${name}: ${family.type}, reference ${type}`);
-    if (family.stability !== stability) found.push(`${name}: [${family.stability}], reference [${stability}]`);
+    if (family.stability !== stability)
+      found.push(`${name}: [${family.stability}], reference [${stability}]`);
     if (family.labels !== undefined && labels !== undefined && family.labels !== labels)
       found.push(`${name}: labels ${family.labels}, reference ${labels}`);
     return found;

@@ -46,10 +46,45 @@ const TEXTS = [
   'kubernetes.io/hostname',
   'é',
 ] as const;
-const INTEGERS = [-1, 0, 1, 2, 3, 10, 80, 100, 101, 600, 1024, 30_000, 65_535, 65_536, 100_000, 2_147_483_647] as const;
-const QUANTITIES = ['0', '-1', '1', '1.5', '1m', '0.1m', '100m', '1Gi', '128Mi', '5E', '1e3', '0.5Ki'] as const;
-const INT_OR_STRINGS = [-1, 0, 1, 80, 65_536, '0', '0%', '25%', '100%', '101%', '-1%', 'a', 'http', 'A_b', ''] as const;
-const TIMES = ['2026-01-02T03:04:05Z', '1970-01-01T00:00:00Z', '2026-01-02T03:04:05+02:00'] as const;
+const INTEGERS = [
+  -1, 0, 1, 2, 3, 10, 80, 100, 101, 600, 1024, 30_000, 65_535, 65_536, 100_000, 2_147_483_647,
+] as const;
+const QUANTITIES = [
+  '0',
+  '-1',
+  '1',
+  '1.5',
+  '1m',
+  '0.1m',
+  '100m',
+  '1Gi',
+  '128Mi',
+  '5E',
+  '1e3',
+  '0.5Ki',
+] as const;
+const INT_OR_STRINGS = [
+  -1,
+  0,
+  1,
+  80,
+  65_536,
+  '0',
+  '0%',
+  '25%',
+  '100%',
+  '101%',
+  '-1%',
+  'a',
+  'http',
+  'A_b',
+  '',
+] as const;
+const TIMES = [
+  '2026-01-02T03:04:05Z',
+  '1970-01-01T00:00:00Z',
+  '2026-01-02T03:04:05+02:00',
+] as const;
 const KEYS = [
   'a',
   'app',
@@ -80,7 +115,8 @@ export class Mutator {
     // By its JSON: what two places share in the sample is two things in the copy.
     const result = JSON.parse(JSON.stringify(object)) as JsonObject;
     const changes: string[] = [];
-    for (let left = this.#pick([1, 1, 1, 2, 2, 3]); left > 0; left--) changes.push(this.#change(message, result));
+    for (let left = this.#pick([1, 1, 1, 2, 2, 3]); left > 0; left--)
+      changes.push(this.#change(message, result));
     return { object: result, changes };
   }
 
@@ -88,9 +124,12 @@ export class Mutator {
     const places = [...placesIn(message, object, '')];
     // Most of what an object says is in its spec; its metadata is much the same for all kinds.
     const inner = places.filter(({ path }) => !/^\.(metadata|apiVersion|kind|status)/.test(path));
-    const { path, holder, key, field, type } = this.#pick(inner.length > 0 && this.#random.int(8) > 0 ? inner : places);
+    const { path, holder, key, field, type } = this.#pick(
+      inner.length > 0 && this.#random.int(8) > 0 ? inner : places,
+    );
     const current = (holder as Record<string | number, Json>)[key];
-    const set = (value: Json): void => void ((holder as Record<string | number, Json>)[key] = value);
+    const set = (value: Json): void =>
+      void ((holder as Record<string | number, Json>)[key] = value);
     if (current === undefined) {
       set(this.#value(type, path, 0));
       return `add ${path}`;
@@ -124,9 +163,13 @@ export class Mutator {
       case 'message':
         return this.#message(type.message, depth);
       case 'either':
-        return this.#random.int(2) === 0 ? this.#message(type.message, depth) : this.#value(type.or, path, depth);
+        return this.#random.int(2) === 0
+          ? this.#message(type.message, depth)
+          : this.#value(type.or, path, depth);
       case 'list':
-        return Array.from({ length: this.#random.int(3) }, () => this.#value(type.items, path, depth + 1));
+        return Array.from({ length: this.#random.int(3) }, () =>
+          this.#value(type.items, path, depth + 1),
+        );
       case 'map': {
         const map: JsonObject = {};
         for (let left = this.#random.int(3); left > 0; left--)
@@ -143,13 +186,17 @@ export class Mutator {
     const chosen =
       message.union !== undefined || fields.length > 20
         ? Array.from({ length: 1 + (this.#random.int(4) === 0 ? 1 : 0) }, () => this.#pick(fields))
-        : fields.filter(({ required }) => (required ? this.#random.int(10) > 0 : this.#random.int(3) === 0));
-    for (const { name, type } of chosen) if (depth < DEEPEST) object[name] = this.#value(type, `.${name}`, depth + 1);
+        : fields.filter(({ required }) =>
+            required ? this.#random.int(10) > 0 : this.#random.int(3) === 0,
+          );
+    for (const { name, type } of chosen)
+      if (depth < DEEPEST) object[name] = this.#value(type, `.${name}`, depth + 1);
     return object;
   }
 
   #scalar(type: Extract<TypeRef, { kind: 'scalar' }>, path: string): Json {
-    if (type.values !== undefined && type.values.length > 0 && this.#random.int(5) > 0) return this.#pick(type.values);
+    if (type.values !== undefined && type.values.length > 0 && this.#random.int(5) > 0)
+      return this.#pick(type.values);
     switch (type.scalar) {
       case 'string':
         return /name$/i.test(path) && this.#random.int(2) === 0 ? 'it' : this.#pick(TEXTS);
@@ -203,7 +250,8 @@ interface Place {
 function* placesIn(message: MessageDescriptor, object: JsonObject, path: string): Generator<Place> {
   for (const field of message.fields) {
     const at = `${path}.${field.name}`;
-    if (SERVERS.has(at) || (path === '' && (field.name === 'kind' || field.name === 'apiVersion'))) continue;
+    if (SERVERS.has(at) || (path === '' && (field.name === 'kind' || field.name === 'apiVersion')))
+      continue;
     yield { path: at, holder: object, key: field.name, field, type: field.type };
     yield* placesWithin(field.type, object[field.name], at);
   }

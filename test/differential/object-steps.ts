@@ -41,7 +41,11 @@ const schemaOf = (description: string): Json => ({
       type: 'object',
       required: ['flag'],
       'x-kubernetes-validations': [
-        { rule: '!has(self.crew) || self.crew <= self.berths', message: 'more crew than berths', fieldPath: '.crew' },
+        {
+          rule: '!has(self.crew) || self.crew <= self.berths',
+          message: 'more crew than berths',
+          fieldPath: '.crew',
+        },
         {
           rule: 'self.berths >= oldSelf.berths',
           messageExpression: "self.berths == 0 ? 'no berths' : 'berths shrink'",
@@ -63,7 +67,12 @@ const schemaOf = (description: string): Json => ({
         port: { 'x-kubernetes-int-or-string': true },
         launched: { type: 'string', format: 'date-time' },
         afloat: { type: 'boolean' },
-        tags: { type: 'array', items: { type: 'string', maxLength: 20 }, maxItems: 5, 'x-kubernetes-list-type': 'set' },
+        tags: {
+          type: 'array',
+          items: { type: 'string', maxLength: 20 },
+          maxItems: 5,
+          'x-kubernetes-list-type': 'set',
+        },
         masts: {
           type: 'array',
           maxItems: 10,
@@ -80,9 +89,17 @@ const schemaOf = (description: string): Json => ({
           },
         },
         cargo: { type: 'object', additionalProperties: { type: 'integer' } },
-        fixed: { type: 'object', 'x-kubernetes-map-type': 'atomic', additionalProperties: { type: 'string' } },
+        fixed: {
+          type: 'object',
+          'x-kubernetes-map-type': 'atomic',
+          additionalProperties: { type: 'string' },
+        },
         notes: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        pod: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+        pod: {
+          type: 'object',
+          'x-kubernetes-embedded-resource': true,
+          'x-kubernetes-preserve-unknown-fields': true,
+        },
         replicas: { type: 'integer' },
       },
     },
@@ -111,7 +128,11 @@ const VESSELS = definition('vessels', 'Vessel', {
             labelSelectorPath: '.status.selector',
           },
         },
-        selectableFields: [{ jsonPath: '.spec.flag' }, { jsonPath: '.spec.berths' }, { jsonPath: '.spec.afloat' }],
+        selectableFields: [
+          { jsonPath: '.spec.flag' },
+          { jsonPath: '.spec.berths' },
+          { jsonPath: '.spec.afloat' },
+        ],
         additionalPrinterColumns: [
           { name: 'Flag', type: 'string', jsonPath: '.spec.flag', description: 'The flag' },
           { name: 'Berths', type: 'integer', format: 'int32', jsonPath: '.spec.berths' },
@@ -125,8 +146,16 @@ const VESSELS = definition('vessels', 'Vessel', {
       },
       schemaOf('first'),
     ),
-    version('v1beta1', { storage: false, deprecated: true, subresources: { status: {} } }, schemaOf('older')),
-    version('v1alpha1', { storage: false, deprecated: true, deprecationWarning: 'v1alpha1 sinks' }, schemaOf('oldest')),
+    version(
+      'v1beta1',
+      { storage: false, deprecated: true, subresources: { status: {} } },
+      schemaOf('older'),
+    ),
+    version(
+      'v1alpha1',
+      { storage: false, deprecated: true, deprecationWarning: 'v1alpha1 sinks' },
+      schemaOf('oldest'),
+    ),
   ],
 });
 const FLEETS = definition('fleets', 'Fleet', {
@@ -135,7 +164,10 @@ const FLEETS = definition('fleets', 'Fleet', {
     version(
       'v1',
       {},
-      { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
+      {
+        type: 'object',
+        properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } },
+      },
     ),
   ],
 });
@@ -144,7 +176,10 @@ const vessel = (name: string, spec: unknown = {}, more: Json = {}, ofVersion = '
   apiVersion: `${GROUP}/${ofVersion}`,
   kind: 'Vessel',
   metadata: { name },
-  spec: typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? { flag: 'red', ...spec } : spec,
+  spec:
+    typeof spec === 'object' && spec !== null && !Array.isArray(spec)
+      ? { flag: 'red', ...spec }
+      : spec,
   ...more,
 });
 
@@ -171,17 +206,29 @@ const inGroup = (values: Definitions | undefined): Definitions =>
   );
 /** Parameters are compared by the tests of documents: upstream shares them between operations. */
 const operations = (paths: Definitions | undefined): unknown =>
-  JSON.parse(JSON.stringify(paths ?? {}, (name, value: unknown) => (name === 'parameters' ? undefined : value)));
+  JSON.parse(
+    JSON.stringify(paths ?? {}, (name, value: unknown) =>
+      name === 'parameters' ? undefined : value,
+    ),
+  );
 const openApi2: Request['part'] = (body) => {
   const { definitions, paths } = body as { definitions?: Definitions; paths?: Definitions };
-  return withoutDescriptions({ definitions: inGroup(definitions), paths: operations(inGroup(paths)) });
+  return withoutDescriptions({
+    definitions: inGroup(definitions),
+    paths: operations(inGroup(paths)),
+  });
 };
 const openApi3: Request['part'] = (body) => {
-  const { components, paths } = body as { components?: { schemas?: Definitions }; paths?: Definitions };
+  const { components, paths } = body as {
+    components?: { schemas?: Definitions };
+    paths?: Definitions;
+  };
   return withoutDescriptions({ schemas: inGroup(components?.schemas), paths: operations(paths) });
 };
 const aggregated: Request['part'] = (body) =>
-  (body as { items: { metadata: { name: string } }[] }).items.find(({ metadata }) => metadata.name === GROUP);
+  (body as { items: { metadata: { name: string } }[] }).items.find(
+    ({ metadata }) => metadata.name === GROUP,
+  );
 /** Upstream lists kinds in no order. */
 const sortedResources: Request['part'] = (body) => {
   const { resources, ...rest } = body as { resources: readonly { name: string }[] };
@@ -239,10 +286,19 @@ const creation: readonly Step[] = [
   send('POST', V1, { ...vessel('wrong'), metadata: { namespace: 'other', name: 'wrong' } }),
   send('POST', V1, { ...vessel('wrong'), metadata: {} }),
   send('POST', V1, { ...vessel('wrong'), metadata: { name: 'Not_a_name' } }),
-  send('POST', V1, { ...vessel('wrong'), metadata: { name: 'm', labels: { 'a b': 'c' }, annotations: { '-': 1 } } }),
+  send('POST', V1, {
+    ...vessel('wrong'),
+    metadata: { name: 'm', labels: { 'a b': 'c' }, annotations: { '-': 1 } },
+  }),
   send('POST', V1, { ...vessel('wrong'), metadata: { name: 'm', finalizers: ['nodomain', ''] } }),
-  send('POST', V1, { ...vessel('wrong'), metadata: { name: 'm', ownerReferences: [{ name: 'x' }] } }),
-  send('POST', V1, { ...vessel('wrong'), metadata: { name: 'm', unknownField: 1, resourceVersion: '5' } }),
+  send('POST', V1, {
+    ...vessel('wrong'),
+    metadata: { name: 'm', ownerReferences: [{ name: 'x' }] },
+  }),
+  send('POST', V1, {
+    ...vessel('wrong'),
+    metadata: { name: 'm', unknownField: 1, resourceVersion: '5' },
+  }),
   send('POST', `${V1}?dryRun=All&fieldValidation=Strict`, {
     ...vessel('wrong'),
     metadata: { name: 'm', unknownField: 1, generation: 7 },
@@ -343,7 +399,10 @@ const reading: readonly Step[] = [
     'status.phase%3Dx',
     'spec.flag%3Dblue,spec.berths%3D3',
     'x',
-  ].flatMap((selector) => [get(`${V1}?fieldSelector=${selector}`), get(`${OLD}?fieldSelector=${selector}`)]),
+  ].flatMap((selector) => [
+    get(`${V1}?fieldSelector=${selector}`),
+    get(`${OLD}?fieldSelector=${selector}`),
+  ]),
   get(`${V1}?labelSelector=a%3Db`),
   get(`${V1}?labelSelector=%3D%3D`),
   get(`${V1}?resourceVersion=0`),
@@ -382,11 +441,25 @@ const changing: readonly Step[] = [
   send('PUT', `${V1}/one`, vessel('one', { berths: 20 })),
   send('PUT', `${V1}/one`, vessel('two', { berths: 20 })),
   send('PUT', `${V1}/new`, vessel('new')),
-  send('PUT', `${V1}/one`, vessel('one', { berths: 20 }, { metadata: { name: 'one', resourceVersion: '1' } })),
-  send('PUT', `${V1}/one`, vessel('one', { berths: 20, rig: 'barge' }, { metadata: { name: 'one' } })),
+  send(
+    'PUT',
+    `${V1}/one`,
+    vessel('one', { berths: 20 }, { metadata: { name: 'one', resourceVersion: '1' } }),
+  ),
+  send(
+    'PUT',
+    `${V1}/one`,
+    vessel('one', { berths: 20, rig: 'barge' }, { metadata: { name: 'one' } }),
+  ),
   ...['a', 'b'].flatMap((manager) =>
     [
-      vessel('applied', { berths: 12, masts: [{ name: 'main' }], tags: ['x'], cargo: { tea: 1 }, fixed: { a: 'b' } }),
+      vessel('applied', {
+        berths: 12,
+        masts: [{ name: 'main' }],
+        tags: ['x'],
+        cargo: { tea: 1 },
+        fixed: { a: 'b' },
+      }),
       vessel('applied', {
         berths: 12,
         masts: [{ name: 'fore', height: 3 }],
@@ -399,7 +472,12 @@ const changing: readonly Step[] = [
     ].flatMap((body) => [
       send('PATCH', `${V1}/applied?fieldManager=${manager}`, body, APPLY),
       send('PATCH', `${V1}/applied?fieldManager=${manager}&force=true`, body, APPLY),
-      send('PATCH', `${V1}/applied?fieldManager=${manager}&force=true&fieldValidation=Strict`, body, APPLY),
+      send(
+        'PATCH',
+        `${V1}/applied?fieldManager=${manager}&force=true&fieldValidation=Strict`,
+        body,
+        APPLY,
+      ),
     ]),
   ),
   send(
@@ -444,7 +522,12 @@ const subresources: readonly Step[] = [
     { apiVersion: `${GROUP}/v1`, kind: 'Vessel', status: { phase: 'x' } },
     APPLY,
   ),
-  send('PATCH', `/apis/${GROUP}/v1alpha1/namespaces/default/vessels/one/status`, { status: { phase: 'y' } }, MERGE),
+  send(
+    'PATCH',
+    `/apis/${GROUP}/v1alpha1/namespaces/default/vessels/one/status`,
+    { status: { phase: 'y' } },
+    MERGE,
+  ),
   get(`${V1}/one`),
   get(`${V1}/one/scale`),
   send('PATCH', `${V1}/one`, { spec: { replicas: 1 } }, MERGE),
@@ -453,7 +536,12 @@ const subresources: readonly Step[] = [
   send('PATCH', `${V1}/one/scale`, { spec: { replicas: 4 } }, MERGE),
   send('PATCH', `${V1}/one/scale`, { spec: { replicas: -4 } }, MERGE),
   send('PATCH', `${V1}/one/scale`, { spec: { replicas: 'x' } }, MERGE),
-  send('PATCH', `${V1}/one/scale`, [{ op: 'replace', path: '/spec/replicas', value: 5 }], JSON_PATCH),
+  send(
+    'PATCH',
+    `${V1}/one/scale`,
+    [{ op: 'replace', path: '/spec/replicas', value: 5 }],
+    JSON_PATCH,
+  ),
   send('PATCH', `${V1}/one/scale`, { spec: { replicas: 6 } }, STRATEGIC),
   send('PUT', `${V1}/one/scale`, {
     apiVersion: 'autoscaling/v1',
@@ -467,7 +555,12 @@ const subresources: readonly Step[] = [
     metadata: { name: 'two' },
     spec: { replicas: 7 },
   }),
-  send('PUT', `${V1}/one/scale`, { apiVersion: 'v1', kind: 'Scale', metadata: { name: 'one' }, spec: {} }),
+  send('PUT', `${V1}/one/scale`, {
+    apiVersion: 'v1',
+    kind: 'Scale',
+    metadata: { name: 'one' },
+    spec: {},
+  }),
   send(
     'PATCH',
     `${V1}/one/scale?fieldManager=q`,
@@ -489,7 +582,11 @@ const watching: readonly Step[] = [
     `${V1}?watch=1&timeoutSeconds=4&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo`,
   ),
   get(`${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true`),
-  get(`${V1}?watch=1&resourceVersion=1&timeoutSeconds=1`, undefined, () => 'each server has its own first revision'),
+  get(
+    `${V1}?watch=1&resourceVersion=1&timeoutSeconds=1`,
+    undefined,
+    () => 'each server has its own first revision',
+  ),
   ...[V1, OLD].map((path): Step => ({
     follow: 'changes in order',
     list: path,
@@ -515,8 +612,17 @@ const watching: readonly Step[] = [
 ];
 
 const clusterScoped: readonly Step[] = [
-  send('POST', CLUSTER, { apiVersion: `${GROUP}/v1`, kind: 'Fleet', metadata: { name: 'home' }, spec: { size: 3 } }),
-  send('POST', CLUSTER, { apiVersion: `${GROUP}/v1`, kind: 'Fleet', metadata: { name: 'away', namespace: 'default' } }),
+  send('POST', CLUSTER, {
+    apiVersion: `${GROUP}/v1`,
+    kind: 'Fleet',
+    metadata: { name: 'home' },
+    spec: { size: 3 },
+  }),
+  send('POST', CLUSTER, {
+    apiVersion: `${GROUP}/v1`,
+    kind: 'Fleet',
+    metadata: { name: 'away', namespace: 'default' },
+  }),
   send('POST', `/apis/${GROUP}/v1/namespaces/default/fleets`, {
     apiVersion: `${GROUP}/v1`,
     kind: 'Fleet',
@@ -533,8 +639,16 @@ const clusterScoped: readonly Step[] = [
 ];
 
 const deletion: readonly Step[] = [
-  send('DELETE', `${V1}/two`, { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: 'wrong' } }),
-  send('DELETE', `${V1}/two`, { apiVersion: `${GROUP}/v1`, kind: 'DeleteOptions', propagationPolicy: 'Foreground' }),
+  send('DELETE', `${V1}/two`, {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    preconditions: { uid: 'wrong' },
+  }),
+  send('DELETE', `${V1}/two`, {
+    apiVersion: `${GROUP}/v1`,
+    kind: 'DeleteOptions',
+    propagationPolicy: 'Foreground',
+  }),
   get(`${V1}/two`),
   send('PATCH', `${V1}/two`, { metadata: { finalizers: ['example.com/new'] } }, MERGE),
   send('PATCH', `${V1}/two`, { spec: { berths: 4 } }, MERGE),

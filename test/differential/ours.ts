@@ -30,7 +30,9 @@ export class Ours {
       serviceCidr: '10.96.0.0/16',
       disableAdmissionPlugins: ['ServiceAccount'],
       flags: {},
-      serviceAccounts: { signingKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() },
+      serviceAccounts: {
+        signingKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      },
     });
     return new Ours(server);
   }
@@ -41,7 +43,11 @@ export class Ours {
   }
 
   async send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
-    const headers = { accept, 'user-agent': 'differential', ...(body !== '' && { 'content-type': type }) };
+    const headers = {
+      accept,
+      'user-agent': 'differential',
+      ...(body !== '' && { 'content-type': type }),
+    };
     const answer = await send(this.#server.server, { method, path, headers, body, user: USER });
     return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
   }

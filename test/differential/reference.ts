@@ -102,6 +102,10 @@ function warningTexts(raw: readonly string[]): string[] {
     if (index % 2 !== 0 || name.toLowerCase() !== 'warning') return [];
     const text = /^299 \S+ "(.*)"$/s.exec(raw[index + 1] ?? '')?.[1];
     // The text is UTF-8, which Node reads as Latin-1.
-    return [Buffer.from((text ?? raw[index + 1] ?? '').replaceAll(/\\(.)/gs, '$1'), 'latin1').toString('utf8')];
+    return [
+      Buffer.from((text ?? raw[index + 1] ?? '').replaceAll(/\\(.)/gs, '$1'), 'latin1').toString(
+        'utf8',
+      ),
+    ];
   });
 }

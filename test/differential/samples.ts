@@ -13,7 +13,10 @@ const container = {
     { name: 'R', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
   ],
   ports: [{ containerPort: 80, name: 'http', protocol: 'TCP' }],
-  resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '200m', memory: '128Mi' } },
+  resources: {
+    requests: { cpu: '100m', memory: '64Mi' },
+    limits: { cpu: '200m', memory: '128Mi' },
+  },
   livenessProbe: { httpGet: { path: '/', port: 'http' }, periodSeconds: 5 },
   readinessProbe: { exec: { command: ['true'] } },
   startupProbe: { tcpSocket: { port: 80 } },
@@ -30,11 +33,18 @@ const podSpec = {
   volumes: [
     { name: 'scratch', emptyDir: { sizeLimit: '1Gi' } },
     { name: 'config', configMap: { name: 'it', items: [{ key: 'a', path: 'b' }] } },
-    { name: 'all', projected: { sources: [{ secret: { name: 'it' } }, { serviceAccountToken: { path: 'token' } }] } },
+    {
+      name: 'all',
+      projected: {
+        sources: [{ secret: { name: 'it' } }, { serviceAccountToken: { path: 'token' } }],
+      },
+    },
     {
       name: 'claim',
       ephemeral: {
-        volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+        volumeClaimTemplate: {
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+        },
       },
     },
   ],
@@ -48,7 +58,10 @@ const podSpec = {
       preferredDuringSchedulingIgnoredDuringExecution: [
         {
           weight: 1,
-          podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: labels } },
+          podAffinityTerm: {
+            topologyKey: 'kubernetes.io/hostname',
+            labelSelector: { matchLabels: labels },
+          },
         },
       ],
     },
@@ -63,7 +76,11 @@ const podSpec = {
     },
   ],
   securityContext: { fsGroup: 1000, sysctls: [{ name: 'kernel.shm_rmid_forced', value: '1' }] },
-  dnsConfig: { nameservers: ['10.0.0.10'], searches: ['example.com'], options: [{ name: 'ndots', value: '2' }] },
+  dnsConfig: {
+    nameservers: ['10.0.0.10'],
+    searches: ['example.com'],
+    options: [{ name: 'ndots', value: '2' }],
+  },
   hostAliases: [{ ip: '10.1.2.3', hostnames: ['a.example.com'] }],
   terminationGracePeriodSeconds: 10,
 };
@@ -115,7 +132,14 @@ const entries: readonly (readonly [
     'v1',
     'Service',
     'services',
-    { spec: { type: 'ExternalName', externalName: 'a.example.com', sessionAffinity: 'None', ports: [{ port: 80 }] } },
+    {
+      spec: {
+        type: 'ExternalName',
+        externalName: 'a.example.com',
+        sessionAffinity: 'None',
+        ports: [{ port: 80 }],
+      },
+    },
   ],
   [
     'v1',
@@ -143,7 +167,10 @@ const entries: readonly (readonly [
         dnsPolicy: 'None',
         dnsConfig: { nameservers: ['10.0.0.10'] },
         os: { name: 'linux' },
-        securityContext: { supplementalGroups: [1], seccompProfile: { type: 'Localhost', localhostProfile: 'a.json' } },
+        securityContext: {
+          supplementalGroups: [1],
+          seccompProfile: { type: 'Localhost', localhostProfile: 'a.json' },
+        },
         initContainers: [{ name: 'first', image: 'busybox', restartPolicy: 'Never' }],
         containers: [
           {
@@ -153,7 +180,10 @@ const entries: readonly (readonly [
             envFrom: [{ configMapRef: { name: 'it' }, prefix: 'A_' }],
             restartPolicy: 'Never',
             restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }],
-            resources: { limits: { cpu: '1', 'hugepages-2Mi': '4Mi' }, claims: [{ name: 'device' }] },
+            resources: {
+              limits: { cpu: '1', 'hugepages-2Mi': '4Mi' },
+              claims: [{ name: 'device' }],
+            },
             resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }],
             volumeDevices: [{ name: 'disk', devicePath: '/dev/a' }],
             securityContext: {
@@ -169,9 +199,15 @@ const entries: readonly (readonly [
           { name: 'disk', persistentVolumeClaim: { claimName: 'it' } },
           { name: 'nfs', nfs: { server: 's', path: '/p' } },
           { name: 'host', hostPath: { path: '/p', type: 'Directory' } },
-          { name: 'csi', csi: { driver: 'nobody.example.com', nodePublishSecretRef: { name: 'it' } } },
+          {
+            name: 'csi',
+            csi: { driver: 'nobody.example.com', nodePublishSecretRef: { name: 'it' } },
+          },
           { name: 'image', image: { reference: 'busybox', pullPolicy: 'Always' } },
-          { name: 'facts', downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+          {
+            name: 'facts',
+            downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'metadata.labels' } }] },
+          },
         ],
         readinessGates: [{ conditionType: 'example.com/ready' }],
         schedulingGates: [{ name: 'example.com/wait' }],
@@ -186,7 +222,9 @@ const entries: readonly (readonly [
     {
       subsets: [
         {
-          addresses: [{ ip: '10.1.2.3', hostname: 'a', nodeName: 'n', targetRef: { kind: 'Pod', name: 'p' } }],
+          addresses: [
+            { ip: '10.1.2.3', hostname: 'a', nodeName: 'n', targetRef: { kind: 'Pod', name: 'p' } },
+          ],
           notReadyAddresses: [{ ip: '10.1.2.4' }],
           ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
         },
@@ -197,14 +235,27 @@ const entries: readonly (readonly [
     'v1',
     'Secret',
     'secrets',
-    { type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' }, immutable: false },
+    {
+      type: 'kubernetes.io/dockerconfigjson',
+      data: { '.dockerconfigjson': 'e30=' },
+      immutable: false,
+    },
   ],
-  ['v1', 'ConfigMap', 'configmaps', { data: { a: 'b' }, binaryData: { c: 'YQ==' }, immutable: false }],
+  [
+    'v1',
+    'ConfigMap',
+    'configmaps',
+    { data: { a: 'b' }, binaryData: { c: 'YQ==' }, immutable: false },
+  ],
   [
     'v1',
     'ServiceAccount',
     'serviceaccounts',
-    { secrets: [{ name: 'it' }], imagePullSecrets: [{ name: 'it' }], automountServiceAccountToken: false },
+    {
+      secrets: [{ name: 'it' }],
+      imagePullSecrets: [{ name: 'it' }],
+      automountServiceAccountToken: false,
+    },
   ],
   [
     'v1',
@@ -218,7 +269,11 @@ const entries: readonly (readonly [
         claimRef: { namespace: 'default', name: 'it' },
         mountOptions: ['ro'],
         volumeMode: 'Filesystem',
-        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }] } },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }],
+          },
+        },
       },
     },
   ],
@@ -239,7 +294,11 @@ const entries: readonly (readonly [
         storageClassName: 'it',
         persistentVolumeReclaimPolicy: 'Retain',
         nodeAffinity: {
-          required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }] },
+          required: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] },
+            ],
+          },
         },
       },
     },
@@ -295,11 +354,18 @@ const entries: readonly (readonly [
     {
       spec: {
         hard: { 'requests.example.com/a': '1' },
-        scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['a'] }] },
+        scopeSelector: {
+          matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['a'] }],
+        },
       },
     },
   ],
-  ['v1', 'ReplicationController', 'replicationcontrollers', { spec: { replicas: 0, selector: labels, template } }],
+  [
+    'v1',
+    'ReplicationController',
+    'replicationcontrollers',
+    { spec: { replicas: 0, selector: labels, template } },
+  ],
   [
     'apps/v1',
     'Deployment',
@@ -342,7 +408,10 @@ const entries: readonly (readonly [
       spec: {
         selector: { matchLabels: labels },
         template,
-        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+        updateStrategy: {
+          type: 'RollingUpdate',
+          rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
+        },
       },
     },
   ],
@@ -362,12 +431,17 @@ const entries: readonly (readonly [
         ttlSecondsAfterFinished: 100,
         podFailurePolicy: {
           rules: [
-            { action: 'FailIndex', onExitCodes: { operator: 'In', values: [1, 2], containerName: 'main' } },
+            {
+              action: 'FailIndex',
+              onExitCodes: { operator: 'In', values: [1, 2], containerName: 'main' },
+            },
             { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
           ],
         },
         successPolicy: { rules: [{ succeededIndexes: '0-1', succeededCount: 1 }] },
-        template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] } },
+        template: {
+          spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] },
+        },
       },
     },
   ],
@@ -384,7 +458,9 @@ const entries: readonly (readonly [
         selector: { matchLabels: labels },
         podReplacementPolicy: 'Failed',
         managedBy: 'example.com/somebody',
-        podFailurePolicy: { rules: [{ action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [1] } }] },
+        podFailurePolicy: {
+          rules: [{ action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [1] } }],
+        },
         template: {
           metadata: { labels },
           spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] },
@@ -404,7 +480,12 @@ const entries: readonly (readonly [
         startingDeadlineSeconds: 10,
         jobTemplate: {
           spec: {
-            template: { spec: { restartPolicy: 'OnFailure', containers: [{ name: 'main', image: 'busybox' }] } },
+            template: {
+              spec: {
+                restartPolicy: 'OnFailure',
+                containers: [{ name: 'main', image: 'busybox' }],
+              },
+            },
           },
         },
       },
@@ -420,8 +501,14 @@ const entries: readonly (readonly [
         maxReplicas: 3,
         scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'it' },
         metrics: [
-          { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } },
-          { type: 'Pods', pods: { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '1' } } },
+          {
+            type: 'Resource',
+            resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } },
+          },
+          {
+            type: 'Pods',
+            pods: { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '1' } },
+          },
           {
             type: 'Object',
             object: {
@@ -432,7 +519,10 @@ const entries: readonly (readonly [
           },
         ],
         behavior: {
-          scaleDown: { stabilizationWindowSeconds: 60, policies: [{ type: 'Percent', value: 10, periodSeconds: 60 }] },
+          scaleDown: {
+            stabilizationWindowSeconds: 60,
+            policies: [{ type: 'Percent', value: 10, periodSeconds: 60 }],
+          },
         },
       },
     },
@@ -449,7 +539,13 @@ const entries: readonly (readonly [
           {
             host: 'a.example.com',
             http: {
-              paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'it', port: { name: 'http' } } } }],
+              paths: [
+                {
+                  path: '/',
+                  pathType: 'Prefix',
+                  backend: { service: { name: 'it', port: { name: 'http' } } },
+                },
+              ],
             },
           },
         ],
@@ -466,7 +562,10 @@ const entries: readonly (readonly [
         policyTypes: ['Ingress', 'Egress'],
         ingress: [
           {
-            from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16'] } }, { namespaceSelector: {} }],
+            from: [
+              { ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16'] } },
+              { namespaceSelector: {} },
+            ],
             ports: [{ port: 80, endPort: 90, protocol: 'TCP' }],
           },
         ],
@@ -498,7 +597,13 @@ const entries: readonly (readonly [
     'policy/v1',
     'PodDisruptionBudget',
     'poddisruptionbudgets',
-    { spec: { maxUnavailable: '50%', selector: { matchLabels: labels }, unhealthyPodEvictionPolicy: 'AlwaysAllow' } },
+    {
+      spec: {
+        maxUnavailable: '50%',
+        selector: { matchLabels: labels },
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      },
+    },
   ],
   [
     'storage.k8s.io/v1',
@@ -532,7 +637,9 @@ const entries: readonly (readonly [
     'ClusterRole',
     'clusterroles',
     {
-      rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods', 'pods/log'], resourceNames: ['a'] }],
+      rules: [
+        { verbs: ['get'], apiGroups: [''], resources: ['pods', 'pods/log'], resourceNames: ['a'] },
+      ],
       aggregationRule: { clusterRoleSelectors: [{ matchLabels: labels }] },
     },
   ],
@@ -560,7 +667,9 @@ const entries: readonly (readonly [
         rules: [
           {
             subjects: [{ kind: 'User', user: { name: 'u' } }],
-            resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['*'] }],
+            resourceRules: [
+              { verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['*'] },
+            ],
             nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }],
           },
         ],
@@ -578,7 +687,10 @@ const entries: readonly (readonly [
           nominalConcurrencyShares: 5,
           lendablePercent: 10,
           borrowingLimitPercent: 10,
-          limitResponse: { type: 'Queue', queuing: { queues: 8, handSize: 2, queueLengthLimit: 5 } },
+          limitResponse: {
+            type: 'Queue',
+            queuing: { queues: 8, handSize: 2, queueLengthLimit: 5 },
+          },
         },
       },
     },
@@ -603,7 +715,9 @@ const entries: readonly (readonly [
             { name: 'b', firstAvailable: [{ name: 'c', deviceClassName: 'c' }] },
           ],
           constraints: [{ requests: ['a'], matchAttribute: 'example.com/a' }],
-          config: [{ requests: ['a'], opaque: { driver: 'nobody.example.com', parameters: { a: 1 } } }],
+          config: [
+            { requests: ['a'], opaque: { driver: 'nobody.example.com', parameters: { a: 1 } } },
+          ],
         },
       },
     },
@@ -620,7 +734,11 @@ const entries: readonly (readonly [
         devices: [
           {
             name: 'd',
-            attributes: { a: { string: 's' }, 'example.com/b': { int: 1 }, v: { version: '1.2.3' } },
+            attributes: {
+              a: { string: 's' },
+              'example.com/b': { int: 1 },
+              v: { version: '1.2.3' },
+            },
             capacity: { memory: { value: '1Gi' } },
             taints: [{ key: 'a', effect: 'NoSchedule' }],
           },
@@ -667,7 +785,12 @@ const entries: readonly (readonly [
       },
     },
   ],
-  ['networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', { spec: { cidrs: ['10.78.0.0/24', 'fd00:78::/112'] } }],
+  [
+    'networking.k8s.io/v1',
+    'ServiceCIDR',
+    'servicecidrs',
+    { spec: { cidrs: ['10.78.0.0/24', 'fd00:78::/112'] } },
+  ],
   [
     'coordination.k8s.io/v1',
     'Lease',
@@ -692,7 +815,9 @@ const entries: readonly (readonly [
       overhead: { podFixed: { cpu: '10m', memory: '10Mi' } },
       scheduling: {
         nodeSelector: { a: 'b' },
-        tolerations: [{ key: 'a', operator: 'Equal', value: 'b', effect: 'NoExecute', tolerationSeconds: 5 }],
+        tolerations: [
+          { key: 'a', operator: 'Equal', value: 'b', effect: 'NoExecute', tolerationSeconds: 5 },
+        ],
       },
     },
   ],
@@ -706,7 +831,16 @@ const entries: readonly (readonly [
     'rbac.authorization.k8s.io/v1',
     'Role',
     'roles',
-    { rules: [{ verbs: ['get', '*'], apiGroups: ['apps'], resources: ['deployments/scale'], resourceNames: ['a'] }] },
+    {
+      rules: [
+        {
+          verbs: ['get', '*'],
+          apiGroups: ['apps'],
+          resources: ['deployments/scale'],
+          resourceNames: ['a'],
+        },
+      ],
+    },
   ],
   [
     'rbac.authorization.k8s.io/v1',
@@ -724,7 +858,12 @@ const entries: readonly (readonly [
     {
       spec: {
         drivers: [
-          { name: 'a.example.com', nodeID: 'n', topologyKeys: ['example.com/zone'], allocatable: { count: 5 } },
+          {
+            name: 'a.example.com',
+            nodeID: 'n',
+            topologyKeys: ['example.com/zone'],
+            allocatable: { count: 5 },
+          },
         ],
       },
     },
@@ -737,7 +876,10 @@ const entries: readonly (readonly [
       storageClassName: 'it',
       capacity: '1Gi',
       maximumVolumeSize: '1Gi',
-      nodeTopology: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'In', values: ['d'] }] },
+      nodeTopology: {
+        matchLabels: { a: 'b' },
+        matchExpressions: [{ key: 'c', operator: 'In', values: ['d'] }],
+      },
     },
   ],
   [
@@ -777,7 +919,11 @@ const entries: readonly (readonly [
     {
       spec: {
         metadata: { labels, annotations: { a: 'b' } },
-        spec: { devices: { requests: [{ name: 'a', exactly: { deviceClassName: 'c', allocationMode: 'All' } }] } },
+        spec: {
+          devices: {
+            requests: [{ name: 'a', exactly: { deviceClassName: 'c', allocationMode: 'All' } }],
+          },
+        },
       },
     },
   ],
@@ -812,7 +958,12 @@ const entries: readonly (readonly [
         matchConditions: [{ name: 'a', expression: 'true' }],
         variables: [{ name: 'v', expression: 'object.metadata.name' }],
         validations: [
-          { expression: 'variables.v != "a"', message: 'm', reason: 'Forbidden', messageExpression: '"m"' },
+          {
+            expression: 'variables.v != "a"',
+            message: 'm',
+            reason: 'Forbidden',
+            messageExpression: '"m"',
+          },
         ],
         auditAnnotations: [{ key: 'k', valueExpression: '"v"' }],
       },
@@ -826,7 +977,10 @@ const entries: readonly (readonly [
       spec: {
         policyName: 'it',
         paramRef: { name: 'p', namespace: 'default', parameterNotFoundAction: 'Deny' },
-        matchResources: { ...matchConstraints, excludeResourceRules: [matchConstraints.resourceRules[0]] },
+        matchResources: {
+          ...matchConstraints,
+          excludeResourceRules: [matchConstraints.resourceRules[0]],
+        },
         validationActions: ['Deny', 'Audit'],
       },
     },
@@ -846,7 +1000,10 @@ const entries: readonly (readonly [
             patchType: 'ApplyConfiguration',
             applyConfiguration: { expression: 'Object{metadata: Object.metadata{}}' },
           },
-          { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } },
+          {
+            patchType: 'JSONPatch',
+            jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' },
+          },
         ],
       },
     },
@@ -865,8 +1022,15 @@ const entries: readonly (readonly [
   ],
 ];
 
-export const samples: readonly KindManifest[] = entries.map(([apiVersion, kind, resource, body]) => ({
-  kind,
-  resource,
-  manifest: { apiVersion, kind, metadata: { name: 'rich', labels, annotations: { a: 'b' } }, ...body },
-}));
+export const samples: readonly KindManifest[] = entries.map(
+  ([apiVersion, kind, resource, body]) => ({
+    kind,
+    resource,
+    manifest: {
+      apiVersion,
+      kind,
+      metadata: { name: 'rich', labels, annotations: { a: 'b' } },
+      ...body,
+    },
+  }),
+);

@@ -46,11 +46,15 @@ export const creation = ({ collection, manifest }: Target): Shot => ({
 });
 
 /** Returns the kind that the sample is of; undefined: it is not served. */
-export function servedKind(kinds: readonly Kind[], { kind, manifest }: KindManifest): Kind | undefined {
+export function servedKind(
+  kinds: readonly Kind[],
+  { kind, manifest }: KindManifest,
+): Kind | undefined {
   return kinds.find(
     ({ type }) =>
       type.kind === kind &&
-      (manifest['apiVersion'] as string) === (type.group === '' ? type.version : `${type.group}/${type.version}`),
+      (manifest['apiVersion'] as string) ===
+        (type.group === '' ? type.version : `${type.group}/${type.version}`),
   );
 }
 
@@ -112,7 +116,13 @@ export function* shots(target: Target, count: number, random: SeededRandom): Gen
         changes,
       };
     } else if (choice < 9) {
-      yield { method: 'PUT', path: `${collection}/${name}?dryRun=All`, type: 'application/json', body, changes };
+      yield {
+        method: 'PUT',
+        path: `${collection}/${name}?dryRun=All`,
+        type: 'application/json',
+        body,
+        changes,
+      };
     } else {
       const path = `${collection}/${name}?dryRun=All&fieldManager=differential&force=true`;
       yield { method: 'PATCH', path, type: 'application/apply-patch+yaml', body, changes };

@@ -61,7 +61,10 @@ export async function compareSteps(steps: readonly Step[], comparison: Compariso
   }
 }
 
-async function compareRequest(request: Request, { ours, theirs, report }: Comparison): Promise<void> {
+async function compareRequest(
+  request: Request,
+  { ours, theirs, report }: Comparison,
+): Promise<void> {
   const [own, other] = await Promise.all([ours.send(request), theirs.send(request)]);
   const pick = ({ code, body, warnings }: Answer): Answer => {
     return {
@@ -70,7 +73,8 @@ async function compareRequest(request: Request, { ours, theirs, report }: Compar
       body: sortedManagers(code < 300 && request.part !== undefined ? request.part(body) : body),
     };
   };
-  const found = isOurCodeOnPurpose(own, other) || isOldEtcd(other) ? [] : differences(pick(own), pick(other));
+  const found =
+    isOurCodeOnPurpose(own, other) || isOldEtcd(other) ? [] : differences(pick(own), pick(other));
   report(`${request.method} ${request.path}: ${request.changes.join('; ')}`, found);
 }
 
@@ -86,17 +90,24 @@ async function settle(
   const reached = async (server: Server): Promise<string[]> => {
     let last: Answer | undefined;
     try {
-      await wait.pollImmediately(SETTLE, async () => until((last = await server.send(bare(path, accept)))));
+      await wait.pollImmediately(SETTLE, async () =>
+        until((last = await server.send(bare(path, accept)))),
+      );
       return [];
     } catch (error) {
       if (!(error instanceof wait.WaitTimeoutError)) throw error;
-      return [`${server === ours ? 'ours' : 'the reference'} did not get there: ${JSON.stringify(last)}`];
+      return [
+        `${server === ours ? 'ours' : 'the reference'} did not get there: ${JSON.stringify(last)}`,
+      ];
     }
   };
   report(`${what}: ${path}`, (await Promise.all([reached(ours), reached(theirs)])).flat());
 }
 
-async function follow({ follow: what, list, watch, accept, during }: Follow, comparison: Comparison): Promise<void> {
+async function follow(
+  { follow: what, list, watch, accept, during }: Follow,
+  comparison: Comparison,
+): Promise<void> {
   const { ours, theirs, report } = comparison;
   const servers = [ours, theirs];
   const revisions = await Promise.all(
@@ -107,7 +118,9 @@ async function follow({ follow: what, list, watch, accept, during }: Follow, com
   );
   for (const request of during) await compareRequest(request, comparison);
   const [own, other] = await Promise.all(
-    servers.map((server, index) => server.send(bare(`${watch}&resourceVersion=${revisions[index] ?? ''}`, accept))),
+    servers.map((server, index) =>
+      server.send(bare(`${watch}&resourceVersion=${revisions[index] ?? ''}`, accept)),
+    ),
   );
   const sorted = ({ body, ...rest }: Answer): Answer => ({ ...rest, body: sortedManagers(body) });
   report(`${what}: ${watch}`, differences(sorted(own as Answer), sorted(other as Answer)));
@@ -124,8 +137,14 @@ function sortedManagers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedManagers);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, item]: [string, unknown]) => {
-    const texts = (list: readonly object[]): unknown[] => list.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-    return [key, key === 'managedFields' && Array.isArray(item) ? texts(item as object[]) : sortedManagers(item)];
+    const texts = (list: readonly object[]): unknown[] =>
+      list.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    return [
+      key,
+      key === 'managedFields' && Array.isArray(item)
+        ? texts(item as object[])
+        : sortedManagers(item),
+    ];
   });
   return Object.fromEntries(entries);
 }

@@ -71,13 +71,23 @@ const behavior = {
   },
 };
 const conditions = [
-  { type: 'AbleToScale', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'A', message: 'b' },
+  {
+    type: 'AbleToScale',
+    status: 'True',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    reason: 'A',
+    message: 'b',
+  },
 ];
 
 /** From nothing to nothing: objects that are made are deleted again. */
 const autoscalers: readonly Shot[] = [
   send('POST', V1, hpaV1('one', { targetCPUUtilizationPercentage: 50 })),
-  send('POST', V2, hpaV2('two', { minReplicas: 2, metrics: [cpu(70), memory, external], behavior })),
+  send(
+    'POST',
+    V2,
+    hpaV2('two', { minReplicas: 2, metrics: [cpu(70), memory, external], behavior }),
+  ),
   send('POST', V2, hpaV2('none', { metrics: [] })),
   send('POST', V1, hpaV1('one', {})),
   send('POST', V1, hpaV2('wrong')),
@@ -97,7 +107,12 @@ const autoscalers: readonly Shot[] = [
   // A change in one version keeps what the other one has.
   send('PATCH', `${V1}/two`, { spec: { maxReplicas: 9 } }, MERGE),
   send('PATCH', `${V1}/two`, { spec: { targetCPUUtilizationPercentage: 40 } }, STRATEGIC),
-  send('PATCH', `${V1}/two`, [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }], JSON_PATCH),
+  send(
+    'PATCH',
+    `${V1}/two`,
+    [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }],
+    JSON_PATCH,
+  ),
   get(`${V2}/two`),
   send('PUT', `${V1}/one`, hpaV1('one', { minReplicas: 1 }, { annotations: { a: 'b' } })),
   get(`${V2}/one`),
@@ -117,15 +132,34 @@ const autoscalers: readonly Shot[] = [
     ['a', V2, hpaV2('ap', { metrics: [] })],
   ].flatMap(([manager, path, config]) => [
     send('PATCH', `${path as string}/ap?fieldManager=${manager as string}`, config, APPLY),
-    send('PATCH', `${path as string}/ap?fieldManager=${manager as string}&force=true`, config, APPLY),
+    send(
+      'PATCH',
+      `${path as string}/ap?fieldManager=${manager as string}&force=true`,
+      config,
+      APPLY,
+    ),
     get(`${path === V1 ? V2 : V1}/ap`),
   ]),
   send('PATCH', `${V1}/ap?fieldManager=c`, { metadata: { annotations: { c: 'd' } } }, MERGE),
-  send('PATCH', `${V2}/ap?fieldManager=c`, { spec: { behavior: { scaleUp: { policies: [] } } } }, MERGE),
+  send(
+    'PATCH',
+    `${V2}/ap?fieldManager=c`,
+    { spec: { behavior: { scaleUp: { policies: [] } } } },
+    MERGE,
+  ),
   // Status.
-  send('PUT', `${V2}/ap/status`, hpaV2('ap', {}, { status: { currentReplicas: 1, desiredReplicas: 2, conditions } })),
+  send(
+    'PUT',
+    `${V2}/ap/status`,
+    hpaV2('ap', {}, { status: { currentReplicas: 1, desiredReplicas: 2, conditions } }),
+  ),
   get(`${V1}/ap/status`),
-  send('PATCH', `${V1}/ap/status`, { status: { currentCPUUtilizationPercentage: 12, desiredReplicas: 3 } }, MERGE),
+  send(
+    'PATCH',
+    `${V1}/ap/status`,
+    { status: { currentCPUUtilizationPercentage: 12, desiredReplicas: 3 } },
+    MERGE,
+  ),
   get(`${V2}/ap/status`),
   send(
     'PATCH',
@@ -140,7 +174,11 @@ const autoscalers: readonly Shot[] = [
   send(
     'PATCH',
     `${V2}/ap/status?fieldManager=s&force=true`,
-    { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', status: { desiredReplicas: 5, conditions: [] } },
+    {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      status: { desiredReplicas: 5, conditions: [] },
+    },
     APPLY,
   ),
   get(`${V1}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dap`),
@@ -238,7 +276,12 @@ const events: readonly Shot[] = [
     const { name } = (config as { readonly metadata: { readonly name: string } }).metadata;
     return [
       send('PATCH', `${path as string}/${name}?fieldManager=${manager as string}`, config, APPLY),
-      send('PATCH', `${path as string}/${name}?fieldManager=${manager as string}&force=true`, config, APPLY),
+      send(
+        'PATCH',
+        `${path as string}/${name}?fieldManager=${manager as string}&force=true`,
+        config,
+        APPLY,
+      ),
       get(`${path === CORE ? NEWER : CORE}/${name}`),
     ];
   }),

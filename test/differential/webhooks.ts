@@ -23,7 +23,10 @@ export async function compareWebhooks(
   report: (line: string) => void,
   only = '',
 ): Promise<WebhookComparison> {
-  const webhook = await startWebhookServer({ handler: () => undefined, dnsNames: ['hook.default.svc'] });
+  const webhook = await startWebhookServer({
+    handler: () => undefined,
+    dnsNames: ['hook.default.svc'],
+  });
   const runners = { ours: runnerOf('ours', ours), theirs: runnerOf('theirs', theirs) };
   webhook.handler = (request, response, socket) => {
     const runner = request.url.startsWith('/ours/') ? runners.ours : runners.theirs;
@@ -54,7 +57,13 @@ export async function compareWebhooks(
       side,
       webhook,
       send: async ({ method, path, body, type = 'application/json' }): Promise<CaseAnswer> =>
-        server({ method, path, type, body: body === undefined ? '' : JSON.stringify(body), changes: [] }),
+        server({
+          method,
+          path,
+          type,
+          body: body === undefined ? '' : JSON.stringify(body),
+          changes: [],
+        }),
     });
   }
 }
@@ -68,7 +77,8 @@ export function recordText(recorded: WebhookComparison['recorded']): string {
 
 function differencesOf(ours: unknown, theirs: unknown, path = ''): string[] {
   if (deepEqual(ours, theirs)) return [];
-  if (!isObject(ours) || !isObject(theirs)) return [`${path}: ${shown(ours)}, reference ${shown(theirs)}`];
+  if (!isObject(ours) || !isObject(theirs))
+    return [`${path}: ${shown(ours)}, reference ${shown(theirs)}`];
   const keys = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
   return [...keys].flatMap((key) => differencesOf(ours[key], theirs[key], `${path}.${key}`));
 }

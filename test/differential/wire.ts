@@ -118,14 +118,20 @@ export const wireShots: readonly WireShot[] = [
   { path: `${NAMESPACES}/nope` },
   { path: `${NAMESPACES}/nope`, headers: CURL },
   { path: `${NAMESPACES}/nope`, headers: meta('Table', 'v1') },
-  { path: `${NAMESPACES}/nope`, headers: accept('application/json;as=Table;v=v1;g=meta.k8s.io,application/json') },
+  {
+    path: `${NAMESPACES}/nope`,
+    headers: accept('application/json;as=Table;v=v1;g=meta.k8s.io,application/json'),
+  },
   { path: `${NAMESPACES}/default`, headers: meta('Table') },
   { path: `${NAMESPACES}/default`, headers: meta('Table', 'v1beta2') },
   { path: `${NAMESPACES}?limit=1`, headers: meta('Table'), contentDiffers: OWN_VALUES },
   { path: `${NAMESPACES}/default`, headers: meta('PartialObjectMetadata') },
   { path: `${NAMESPACES}/default`, headers: meta('PartialObjectMetadataList') },
   { path: NAMESPACES, headers: meta('PartialObjectMetadata') },
-  { path: `${NAMESPACES}?fieldSelector=metadata.name%3Ddefault`, headers: meta('PartialObjectMetadataList') },
+  {
+    path: `${NAMESPACES}?fieldSelector=metadata.name%3Ddefault`,
+    headers: meta('PartialObjectMetadataList'),
+  },
   { path: `${NAMESPACES}/default/configmaps?labelSelector=none%3Dthere` },
   { path: `${NAMESPACES}/default/configmaps?labelSelector=none%3Dthere&pretty=1` },
   { path: `${NAMESPACES}/default/configmaps?limit=x` },
@@ -154,7 +160,11 @@ export const wireShots: readonly WireShot[] = [
   { path: '/openapi/v3/apis/apps/v9' },
   { path: '/openapi/v3/apis/nothing.example.com/v1' },
   { path: '/openapi/v3/nothing' },
-  { path: '/openapi/v2', contentDiffers: 'descriptions are our own', headersDiffer: 'upstream has two Vary headers' },
+  {
+    path: '/openapi/v2',
+    contentDiffers: 'descriptions are our own',
+    headersDiffer: 'upstream has two Vary headers',
+  },
   {
     path: '/openapi/v3',
     contentDiffers: 'hashes of documents with descriptions of our own',
@@ -176,11 +186,17 @@ const SAME_HEADERS = [
 const PRESENT_HEADERS = ['audit-id', 'etag'];
 
 /** What differs, a line each; empty: nothing. */
-export function wireDifferences(shot: WireShot, ours: WireAnswer, theirs: WireAnswer): readonly string[] {
+export function wireDifferences(
+  shot: WireShot,
+  ours: WireAnswer,
+  theirs: WireAnswer,
+): readonly string[] {
   const found: string[] = [];
   const say = (what: string, own: unknown, other: unknown): void => {
     if (own !== other)
-      found.push(`${what}: ${JSON.stringify(own) ?? 'none'}, reference ${JSON.stringify(other) ?? 'none'}`);
+      found.push(
+        `${what}: ${JSON.stringify(own) ?? 'none'}, reference ${JSON.stringify(other) ?? 'none'}`,
+      );
   };
   const compared = shot.headersDiffer === undefined;
   for (const name of compared ? SAME_HEADERS : [])
@@ -188,7 +204,8 @@ export function wireDifferences(shot: WireShot, ours: WireAnswer, theirs: WireAn
   for (const name of compared ? PRESENT_HEADERS : [])
     say(`header ${name} is there`, name in ours.headers, name in theirs.headers);
   const auditId = shot.headers?.['audit-id'];
-  if (auditId !== undefined) say('header audit-id', headerText(ours, 'audit-id'), headerText(theirs, 'audit-id'));
+  if (auditId !== undefined)
+    say('header audit-id', headerText(ours, 'audit-id'), headerText(theirs, 'audit-id'));
   say('newline at the end', ours.text.endsWith('\n'), theirs.text.endsWith('\n'));
   say('indented', /^[{[]\n/.test(ours.text), /^[{[]\n/.test(theirs.text));
   if (shot.contentDiffers !== undefined) say('code', ours.code, theirs.code);
@@ -208,5 +225,7 @@ function headerText({ headers }: WireAnswer, name: string): string | undefined {
 /** The names of a document's own fields, as they come. */
 function fieldOrder(text: string): string {
   const body = parsed(text);
-  return typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.keys(body).join(' ') : '';
+  return typeof body === 'object' && body !== null && !Array.isArray(body)
+    ? Object.keys(body).join(' ')
+    : '';
 }

@@ -75,7 +75,9 @@ data: {max: "2"}
 // MutatingAdmissionPolicies are newer than most kubectls; what kubectl does not know it asks the server about.
 const newest = kubectls().slice(-1);
 
-describe.skipIf(missingKubectl !== undefined).each(newest.length > 0 ? newest : [{ version: 'none', path: '' }])(
+describe
+  .skipIf(missingKubectl !== undefined)
+  .each(newest.length > 0 ? newest : [{ version: 'none', path: '' }])(
   named('admission policies with kubectl $version', missingKubectl),
   ({ path }) => {
     let dir: ReturnType<typeof temporaryDir>;
@@ -89,7 +91,9 @@ describe.skipIf(missingKubectl !== undefined).each(newest.length > 0 ? newest : 
       await kubectl.run('apply -f -', { input: POLICIES });
       // They are in force as soon as the server has seen them.
       await eventually('the policies to act', async () =>
-        (await refused('create deployment probe --image=x --replicas=9 --dry-run=server')).includes('replica-limit'),
+        (await refused('create deployment probe --image=x --replicas=9 --dry-run=server')).includes(
+          'replica-limit',
+        ),
       );
     });
     afterAll(async () => {
@@ -111,11 +115,15 @@ describe.skipIf(missingKubectl !== undefined).each(newest.length > 0 ? newest : 
       expect(stderr).toBe(
         "Warning: Validation failed for ValidatingAdmissionPolicy 'owned' with binding 'owned': nobody owns it\n",
       );
-      expect(await kubectl.run('get deployment web -o jsonpath={.metadata.labels.tier}')).toBe('web');
+      expect(await kubectl.run('get deployment web -o jsonpath={.metadata.labels.tier}')).toBe(
+        'web',
+      );
     });
 
     test('scaling is a way to the same limit, and the limit can be moved', async () => {
-      expect(await refused('scale deployment web --replicas=4')).toContain('no more than 2 replicas, not 4');
+      expect(await refused('scale deployment web --replicas=4')).toContain(
+        'no more than 2 replicas, not 4',
+      );
       await kubectl.run(`patch configmap limits -p '{"data":{"max":"4"}}'`);
       await eventually('the new limit', async () =>
         (await kubectl.try('scale deployment web --replicas=4')).stdout.includes('scaled'),

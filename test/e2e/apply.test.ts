@@ -2,7 +2,15 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseYaml } from '#api/machinery/codec/yaml.ts';
-import { coxUp, type Kubectl, kubectls, missingKubectl, named, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  type Kubectl,
+  kubectls,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
 const versions = kubectls();
@@ -20,7 +28,9 @@ interface Applied {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
+describe
+  .skipIf(missingKubectl !== undefined)
+  .each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
   named('kubectl $version', missingKubectl),
   ({ path }) => {
     let dir: ReturnType<typeof temporaryDir>;
@@ -46,9 +56,13 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     const apply = (input: string, flags = ''): ReturnType<Kubectl['try']> =>
       kubectl.try(`apply --server-side ${flags} -f -`, { input });
     const shown = async (): Promise<Applied> =>
-      parseYaml(await kubectl.run(`get configmap ${name} -o yaml --show-managed-fields`)) as Applied;
+      parseYaml(
+        await kubectl.run(`get configmap ${name} -o yaml --show-managed-fields`),
+      ) as Applied;
     const owners = async (): Promise<string[]> =>
-      ((await shown()).metadata.managedFields ?? []).map(({ manager, operation }) => `${manager} ${operation}`);
+      ((await shown()).metadata.managedFields ?? []).map(
+        ({ manager, operation }) => `${manager} ${operation}`,
+      );
 
     test('creates, changes, and says so', async () => {
       expect(await apply(configMap('{a: "1", b: "1"}'))).toMatchObject({
@@ -58,7 +72,11 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const { metadata } = await shown();
       expect(metadata.annotations).toBeUndefined();
       expect(metadata.managedFields).toMatchObject([
-        { manager: 'kubectl', operation: 'Apply', fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } } },
+        {
+          manager: 'kubectl',
+          operation: 'Apply',
+          fieldsV1: { 'f:data': { 'f:a': {}, 'f:b': {} } },
+        },
       ]);
       // What is no longer applied goes.
       await apply(configMap('{a: "2"}'));
@@ -74,7 +92,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(refused.stderr).toMatch(
         /^error: Apply failed with 1 conflict: conflict with "one": \.data\.a\nPlease review the fields above/,
       );
-      expect((await apply(configMap('{a: "2"}'), '--field-manager=two --force-conflicts')).status).toBe(0);
+      expect(
+        (await apply(configMap('{a: "2"}'), '--field-manager=two --force-conflicts')).status,
+      ).toBe(0);
       expect((await shown()).metadata.managedFields).toMatchObject([
         { manager: 'one', fieldsV1: { 'f:data': { 'f:b': {} } } },
         { manager: 'two', fieldsV1: { 'f:data': { 'f:a': {} } } },
@@ -99,7 +119,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect((await apply(configMap('{a: "2"}'))).status).toBe(0);
       const object = await shown();
       expect(object.data?.['a']).toBe('2');
-      expect(object.metadata.annotations?.['kubectl.kubernetes.io/last-applied-configuration']).toContain('"a":"2"');
+      expect(
+        object.metadata.annotations?.['kubectl.kubernetes.io/last-applied-configuration'],
+      ).toContain('"a":"2"');
       expect(await owners()).toContain('kubectl Apply');
       // And back: client-side apply takes the annotation for what was applied last.
       expect((await kubectl.try('apply -f -', { input: configMap('{a: "3"}') })).status).toBe(0);
@@ -116,7 +138,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const managers = await kubectl.run(
         `get rs ${name} --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}`,
       );
-      expect(managers.split(' ')).toEqual(expect.arrayContaining(['kubectl', 'kube-controller-manager']));
+      expect(managers.split(' ')).toEqual(
+        expect.arrayContaining(['kubectl', 'kube-controller-manager']),
+      );
     });
 
     test('dry runs, and what is wrong', async () => {
@@ -129,7 +153,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         `Error from server (BadRequest): failed to create typed patch object (default/${name}; /v1, Kind=ConfigMap): .dato: field not declared in schema\n`,
       );
       const number = await apply(configMap('{a: 1}'), '--validate=false');
-      expect(number.stderr).toContain('.data.a: expected string, got &value.valueUnstructured{Value:1}');
+      expect(number.stderr).toContain(
+        '.data.a: expected string, got &value.valueUnstructured{Value:1}',
+      );
     });
   },
 );

@@ -62,7 +62,10 @@ describe('bad input', () => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
           response.on('end', () =>
-            resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+            resolve({
+              code: response.statusCode ?? 0,
+              text: Buffer.concat(chunks).toString('utf8'),
+            }),
           );
         },
       );
@@ -77,7 +80,8 @@ describe('bad input', () => {
   }
 
   const configMaps = '/api/v1/namespaces/default/configmaps';
-  const configMap = (extra: object): string => JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...extra });
+  const configMap = (extra: object): string =>
+    JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', ...extra });
 
   test.each<
     [
@@ -214,8 +218,26 @@ describe('bad input', () => {
       'UnsupportedMediaType',
       /./,
     ],
-    ['a wish that cannot be met', 'GET', configMaps, undefined, { accept: 'image/png' }, 406, 'NotAcceptable', /./],
-    ['a selector that is none', 'GET', `${configMaps}?labelSelector=a%20in%20(`, undefined, {}, 400, 'BadRequest', /./],
+    [
+      'a wish that cannot be met',
+      'GET',
+      configMaps,
+      undefined,
+      { accept: 'image/png' },
+      406,
+      'NotAcceptable',
+      /./,
+    ],
+    [
+      'a selector that is none',
+      'GET',
+      `${configMaps}?labelSelector=a%20in%20(`,
+      undefined,
+      {},
+      400,
+      'BadRequest',
+      /./,
+    ],
     [
       'a field that cannot be selected by',
       'GET',
@@ -246,7 +268,16 @@ describe('bad input', () => {
       'BadRequest',
       /continue/,
     ],
-    ['a verb that is not served', 'DELETE', '/api/v1/namespaces', undefined, {}, 405, 'MethodNotAllowed', /./],
+    [
+      'a verb that is not served',
+      'DELETE',
+      '/api/v1/namespaces',
+      undefined,
+      {},
+      405,
+      'MethodNotAllowed',
+      /./,
+    ],
     [
       'a dry run that is none',
       'POST',
@@ -279,11 +310,13 @@ describe('bad input', () => {
     ],
   ])('%s', async (_, method, path, body, headers, code, reason, message) => {
     const answer = await send(method, path, body, headers);
-    expect({ code: answer.code, reason: answer.status.reason, inBody: answer.status.code }).toEqual({
-      code,
-      reason,
-      inBody: code,
-    });
+    expect({ code: answer.code, reason: answer.status.reason, inBody: answer.status.code }).toEqual(
+      {
+        code,
+        reason,
+        inBody: code,
+      },
+    );
     expect(answer.status.message).toMatch(message);
   });
 
@@ -309,21 +342,30 @@ describe('bad input', () => {
       '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"proto"},"data":{"__proto__":"x"}}',
     );
     expect(answer.code).toBe(201);
-    expect(JSON.stringify((await send('GET', `${configMaps}/proto`)).status)).toContain('"__proto__":"x"');
+    expect(JSON.stringify((await send('GET', `${configMaps}/proto`)).status)).toContain(
+      '"__proto__":"x"',
+    );
   });
 
   test('a resourceVersion that has been overtaken', async () => {
     const made = await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }));
     const object = made.status as unknown as { metadata: { resourceVersion: string } };
-    expect((await send('PUT', `${configMaps}/versions`, JSON.stringify({ ...object, data: { a: '1' } }))).code).toBe(
-      200,
+    expect(
+      (await send('PUT', `${configMaps}/versions`, JSON.stringify({ ...object, data: { a: '1' } })))
+        .code,
+    ).toBe(200);
+    const stale = await send(
+      'PUT',
+      `${configMaps}/versions`,
+      JSON.stringify({ ...object, data: { a: '2' } }),
     );
-    const stale = await send('PUT', `${configMaps}/versions`, JSON.stringify({ ...object, data: { a: '2' } }));
     expect([stale.code, stale.status.reason]).toEqual([409, 'Conflict']);
     expect(stale.status.message).toBe(
       'Operation cannot be fulfilled on configmaps "versions": the object has been modified; please apply your changes to the latest version and try again',
     );
-    expect((await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }))).status).toMatchObject({
+    expect(
+      (await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }))).status,
+    ).toMatchObject({
       code: 409,
       reason: 'AlreadyExists',
       message: 'configmaps "versions" already exists',
@@ -340,70 +382,80 @@ describe('bad input', () => {
     expect([token.code, token.status.reason]).toEqual([401, 'Unauthorized']);
   });
 
-  describe.skipIf(missingKubectl !== undefined)(named('as kubectl shows it', missingKubectl), () => {
-    let kubectl: Kubectl;
-    beforeAll(() => {
-      kubectl = cluster.kubectl();
-    });
-
-    test('a selector that does not match the template', async () => {
-      const result = await kubectl.try('apply -f -', {
-        input: replicaSet('bad', 1).replace('matchLabels: { app: bad }', 'matchLabels: { app: good }'),
+  describe.skipIf(missingKubectl !== undefined)(
+    named('as kubectl shows it', missingKubectl),
+    () => {
+      let kubectl: Kubectl;
+      beforeAll(() => {
+        kubectl = cluster.kubectl();
       });
-      expect(result.status).toBe(1);
-      expect(result.stderr).toContain(
-        'The ReplicaSet "bad" is invalid: spec.template.metadata.labels: Invalid value: ',
-      );
-      expect(result.stderr).toContain('`selector` does not match template `labels`');
-    });
 
-    test('an unknown field', async () => {
-      const result = await kubectl.try('apply -f -', { input: replicaSet('bad', 1).replace('replicas:', 'replicaz:') });
-      expect(result.status).toBe(1);
-      expect(result.stderr).toMatch(/unknown field "spec\.replicaz"/);
-    });
-
-    test('several problems at once', async () => {
-      const result = await kubectl.try('apply -f -', {
-        input:
-          'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {restartPolicy: Sometimes, containers: [{name: A, image: ""}]}',
+      test('a selector that does not match the template', async () => {
+        const result = await kubectl.try('apply -f -', {
+          input: replicaSet('bad', 1).replace(
+            'matchLabels: { app: bad }',
+            'matchLabels: { app: good }',
+          ),
+        });
+        expect(result.status).toBe(1);
+        expect(result.stderr).toContain(
+          'The ReplicaSet "bad" is invalid: spec.template.metadata.labels: Invalid value: ',
+        );
+        expect(result.stderr).toContain('`selector` does not match template `labels`');
       });
-      expect(result.stderr).toMatch(/^The Pod "bad" is invalid: \n/);
-      expect(result.stderr).toContain('* spec.containers[0].image: Required value');
-      expect(result.stderr).toContain('* spec.restartPolicy: Unsupported value: "Sometimes"');
-    });
 
-    test('a resource that is not there', async () => {
-      expect((await kubectl.try('get --raw /api/v1/bananas')).stderr).toBe(
-        'Error from server (NotFound): the server could not find the requested resource\n',
-      );
-      expect((await kubectl.try('get bananas')).stderr).toBe(
-        'error: the server doesn\'t have a resource type "bananas"\n',
-      );
-    });
-
-    test('a namespace on its way out', async () => {
-      await kubectl.run('create ns leaving');
-      await kubectl.run(`create -f -`, {
-        input:
-          'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}',
+      test('an unknown field', async () => {
+        const result = await kubectl.try('apply -f -', {
+          input: replicaSet('bad', 1).replace('replicas:', 'replicaz:'),
+        });
+        expect(result.status).toBe(1);
+        expect(result.stderr).toMatch(/unknown field "spec\.replicaz"/);
       });
-      await kubectl.run('delete ns leaving --wait=false');
-      const refused = await kubectl.try('create configmap late -n leaving');
-      expect(refused.stderr).toContain(
-        'configmaps "late" is forbidden: unable to create new content in namespace leaving because it is being terminated',
-      );
-      await kubectl.run(`patch configmap held -n leaving --type=merge -p '{"metadata":{"finalizers":null}}'`);
-      await kubectl.run('wait --for=delete ns/leaving --timeout=60s');
-    });
 
-    test('server-side apply of a field that does not exist', async () => {
-      const input = replicaSet('bad', 1).replace('replicas:', 'replicsa:');
-      const result = await kubectl.try('apply --server-side --validate=false -f -', { input });
-      expect(result.status).toBe(1);
-      expect(result.stderr).toBe(
-        'Error from server (BadRequest): failed to create typed patch object (default/bad; apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
-      );
-    });
-  });
+      test('several problems at once', async () => {
+        const result = await kubectl.try('apply -f -', {
+          input:
+            'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {restartPolicy: Sometimes, containers: [{name: A, image: ""}]}',
+        });
+        expect(result.stderr).toMatch(/^The Pod "bad" is invalid: \n/);
+        expect(result.stderr).toContain('* spec.containers[0].image: Required value');
+        expect(result.stderr).toContain('* spec.restartPolicy: Unsupported value: "Sometimes"');
+      });
+
+      test('a resource that is not there', async () => {
+        expect((await kubectl.try('get --raw /api/v1/bananas')).stderr).toBe(
+          'Error from server (NotFound): the server could not find the requested resource\n',
+        );
+        expect((await kubectl.try('get bananas')).stderr).toBe(
+          'error: the server doesn\'t have a resource type "bananas"\n',
+        );
+      });
+
+      test('a namespace on its way out', async () => {
+        await kubectl.run('create ns leaving');
+        await kubectl.run(`create -f -`, {
+          input:
+            'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}',
+        });
+        await kubectl.run('delete ns leaving --wait=false');
+        const refused = await kubectl.try('create configmap late -n leaving');
+        expect(refused.stderr).toContain(
+          'configmaps "late" is forbidden: unable to create new content in namespace leaving because it is being terminated',
+        );
+        await kubectl.run(
+          `patch configmap held -n leaving --type=merge -p '{"metadata":{"finalizers":null}}'`,
+        );
+        await kubectl.run('wait --for=delete ns/leaving --timeout=60s');
+      });
+
+      test('server-side apply of a field that does not exist', async () => {
+        const input = replicaSet('bad', 1).replace('replicas:', 'replicsa:');
+        const result = await kubectl.try('apply --server-side --validate=false -f -', { input });
+        expect(result.status).toBe(1);
+        expect(result.stderr).toBe(
+          'Error from server (BadRequest): failed to create typed patch object (default/bad; apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
+        );
+      });
+    },
+  );
 });

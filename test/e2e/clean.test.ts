@@ -15,7 +15,8 @@ describe.skipIf(missing !== undefined)(named('cox down --clean', missing), () =>
   const dir = temporaryDir();
   afterAll(() => dir.remove());
 
-  const inNamespace = (script: string) => run('unshare', ['--net', 'sh', '-e', '-c', script], { timeoutMs: 120_000 });
+  const inNamespace = (script: string) =>
+    run('unshare', ['--net', 'sh', '-e', '-c', script], { timeoutMs: 120_000 });
   const cox = `'${process.execPath}' ${coxArgs.map((arg) => `'${arg}'`).join(' ')}`;
   const clean = `${cox} down --clean --data-dir '${dir.path}'`;
   const state = `nft list tables; ip -o link | cut -d: -f2 | cut -d@ -f1
@@ -57,7 +58,8 @@ describe.skipIf(missing !== undefined)(named('cox down --clean', missing), () =>
     expect(left).toContain('table inet coxswain\ntable inet other\n');
     expect(left).toContain('192.0.2.1/24');
     expect(left).toContain('10.7.0.0/24');
-    for (const gone of [own, dead, '10.9.9.9', 'fd09::9', '10.8.0.0']) expect(left).not.toContain(gone);
+    for (const gone of [own, dead, '10.9.9.9', 'fd09::9', '10.8.0.0'])
+      expect(left).not.toContain(gone);
     expect(again).toBe('nothing to clean\n');
   });
 

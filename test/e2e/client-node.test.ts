@@ -55,8 +55,12 @@ describe.skipIf(loaded === undefined)(`${LIBRARY} (skipped where it is not insta
     const core = config.makeApiClient(CoreV1Api);
     const body = { metadata: { name: 'settings' }, data: { a: 'b' } };
     await core.createNamespacedConfigMap({ namespace: 'default', body });
-    expect((await core.readNamespacedConfigMap({ namespace: 'default', name: 'settings' })).data).toEqual({ a: 'b' });
-    await expect(core.readNamespacedConfigMap({ namespace: 'default', name: 'none' })).rejects.toMatchObject({
+    expect(
+      (await core.readNamespacedConfigMap({ namespace: 'default', name: 'settings' })).data,
+    ).toEqual({ a: 'b' });
+    await expect(
+      core.readNamespacedConfigMap({ namespace: 'default', name: 'none' }),
+    ).rejects.toMatchObject({
       code: 404,
     });
 
@@ -83,7 +87,17 @@ describe.skipIf(loaded === undefined)(`${LIBRARY} (skipped where it is not insta
       },
     });
     const status = await new Promise((resolve, reject) => {
-      const args = ['default', 'p', 'c', ['echo', 'hello'], stdout, new PassThrough(), null, false, resolve];
+      const args = [
+        'default',
+        'p',
+        'c',
+        ['echo', 'hello'],
+        stdout,
+        new PassThrough(),
+        null,
+        false,
+        resolve,
+      ];
       new Exec(config).exec(...args).catch(reject);
     });
     expect([status, output]).toEqual([expect.objectContaining({ status: 'Success' }), 'hello\n']);

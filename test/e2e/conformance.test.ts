@@ -14,7 +14,9 @@ import { named, temporaryDir } from './harness.ts';
 
 const binaries = builtBinaries();
 const missing =
-  binaries === undefined ? "upstream's suite has not been built: npm run conformance -- --smoke" : undefined;
+  binaries === undefined
+    ? "upstream's suite has not been built: npm run conformance -- --smoke"
+    : undefined;
 
 describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), () => {
   const dir = temporaryDir();
@@ -22,7 +24,11 @@ describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), (
 
   beforeAll(async () => {
     const { kubectl } = binaries as Binaries;
-    cluster = await startCluster({ simulated: true, logFile: join(dir.path, 'cluster.log'), kubectl });
+    cluster = await startCluster({
+      simulated: true,
+      logFile: join(dir.path, 'cluster.log'),
+      kubectl,
+    });
   });
   afterAll(async () => {
     await cluster?.stop();
@@ -30,7 +36,11 @@ describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), (
   });
 
   test('passes', async () => {
-    const tests = chooseTests(conformanceTests(binaries as Binaries), readNeeds(), parseSelection({ smoke: true }));
+    const tests = chooseTests(
+      conformanceTests(binaries as Binaries),
+      readNeeds(),
+      parseSelection({ smoke: true }),
+    );
     expect(tests.map(testKey).sort()).toEqual([...smokeTests].sort());
     const { results, suiteFailures } = await runSuite({
       binaries: binaries as Binaries,

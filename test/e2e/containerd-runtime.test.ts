@@ -10,15 +10,31 @@ import type { Runtime } from '#cri/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import * as wait from '#machinery/wait.ts';
-import { bridgeName, bridgeNetwork, findCniPlugins, removeBridgeNetwork, writeCniConfig } from '#network/index.ts';
-import { createContainerdRuntime, launchContainerd, missingContainerdTools } from '#runtime/containerd/index.ts';
+import {
+  bridgeName,
+  bridgeNetwork,
+  findCniPlugins,
+  removeBridgeNetwork,
+  writeCniConfig,
+} from '#network/index.ts';
+import {
+  createContainerdRuntime,
+  launchContainerd,
+  missingContainerdTools,
+} from '#runtime/containerd/index.ts';
 import type { LaunchedContainerd } from '#runtime/containerd/index.ts';
 import { mountsBelow } from '#runtime/containerd/host.ts';
 import { identify } from '#runtime/process-identity.ts';
-import { busyboxHint, busyboxImage, findBusybox, writeBusyboxArchive } from '../fixtures/images/build.ts';
+import {
+  busyboxHint,
+  busyboxImage,
+  findBusybox,
+  writeBusyboxArchive,
+} from '../fixtures/images/build.ts';
 
 const plugins = findCniPlugins();
-const missing = missingContainerdTools(plugins)?.hint ?? (findBusybox() === undefined ? busyboxHint : undefined);
+const missing =
+  missingContainerdTools(plugins)?.hint ?? (findBusybox() === undefined ? busyboxHint : undefined);
 
 interface Host {
   readonly dir: string;
@@ -36,7 +52,12 @@ async function makeHost(podCidr: string): Promise<Host> {
     dir,
     bridge,
     launch: () =>
-      launchContainerd({ dir: join(dir, 'containerd'), cniConfDir, cniBinDir: plugins!, logger: silentLogger }),
+      launchContainerd({
+        dir: join(dir, 'containerd'),
+        cniConfDir,
+        cniBinDir: plugins!,
+        logger: silentLogger,
+      }),
     async dispose() {
       await removeBridgeNetwork({ bridge, dataDir: cniConfDir });
       await rm(dir, { recursive: true, force: true });
@@ -59,7 +80,9 @@ if (missing !== undefined) {
       writeBusyboxArchive(archive, [busyboxImage, 'docker.io/library/removable:latest']);
       await containerd.importImages(archive);
       let runtime: Runtime = createContainerdRuntime({ endpoint: containerd.endpoint });
-      await waitFor(async () => (await runtime.images.imageStatus({ image: 'busybox' })).image !== undefined);
+      await waitFor(
+        async () => (await runtime.images.imageStatus({ image: 'busybox' })).image !== undefined,
+      );
       return {
         runtime,
         image: 'busybox',
@@ -98,50 +121,55 @@ if (missing !== undefined) {
   );
 }
 
-describe.skipIf(missing !== undefined)(`a private containerd${missing === undefined ? '' : ` (${missing})`}`, () => {
-  test('is found again after a crash of its owner, and leaves nothing behind in the end', async () => {
-    const host = await makeHost('10.201.8.0/24');
-    const first = await host.launch();
-    expect(first.reused).toBe(false);
-    // As if this process had been killed: nobody stops the first one.
-    const second = await host.launch();
-    expect(second).toMatchObject({ reused: true, pid: first.pid, endpoint: first.endpoint });
+describe.skipIf(missing !== undefined)(
+  `a private containerd${missing === undefined ? '' : ` (${missing})`}`,
+  () => {
+    test('is found again after a crash of its owner, and leaves nothing behind in the end', async () => {
+      const host = await makeHost('10.201.8.0/24');
+      const first = await host.launch();
+      expect(first.reused).toBe(false);
+      // As if this process had been killed: nobody stops the first one.
+      const second = await host.launch();
+      expect(second).toMatchObject({ reused: true, pid: first.pid, endpoint: first.endpoint });
 
-    const runtime = createContainerdRuntime({ endpoint: second.endpoint });
-    const pod = await runtime.runtime.runPodSandbox({ metadata: { name: 'p', namespace: 'n', uid: 'u' } });
-    await runtime.close();
-    expect(existsSync(`/sys/class/net/${host.bridge}`)).toBe(true);
-    expect(mountsBelow(host.dir).length).toBeGreaterThan(0);
+      const runtime = createContainerdRuntime({ endpoint: second.endpoint });
+      const pod = await runtime.runtime.runPodSandbox({
+        metadata: { name: 'p', namespace: 'n', uid: 'u' },
+      });
+      await runtime.close();
+      expect(existsSync(`/sys/class/net/${host.bridge}`)).toBe(true);
+      expect(mountsBelow(host.dir).length).toBeGreaterThan(0);
 
-    await second.stop();
-    // As a zombie it may be there still: it is a child of this process, which hears of its end in a turn of its own.
-    expect(identify(second.pid)).toBeUndefined();
-    const third = await host.launch();
-    expect(third.reused).toBe(false);
-    const again = createContainerdRuntime({ endpoint: third.endpoint });
-    expect((await again.runtime.podSandboxStatus(pod)).status?.state).toBe('SANDBOX_READY');
-    await again.close();
+      await second.stop();
+      // As a zombie it may be there still: it is a child of this process, which hears of its end in a turn of its own.
+      expect(identify(second.pid)).toBeUndefined();
+      const third = await host.launch();
+      expect(third.reused).toBe(false);
+      const again = createContainerdRuntime({ endpoint: third.endpoint });
+      expect((await again.runtime.podSandboxStatus(pod)).status?.state).toBe('SANDBOX_READY');
+      await again.close();
 
-    await third.destroy();
-    await host.dispose();
-    expect(mountsBelow(host.dir)).toEqual([]);
-    expect(existsSync(host.dir)).toBe(false);
-    expect(existsSync(`/sys/class/net/${host.bridge}`)).toBe(false);
-  });
-
-  test('says why it does not come up', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'coxswain-containerd-'));
-    const failed = launchContainerd({
-      dir: join(dir, 'containerd'),
-      cniConfDir: join(dir, 'no-configuration-here'),
-      cniBinDir: plugins!,
-      logger: silentLogger,
-      readyTimeoutMs: 3000,
+      await third.destroy();
+      await host.dispose();
+      expect(mountsBelow(host.dir)).toEqual([]);
+      expect(existsSync(host.dir)).toBe(false);
+      expect(existsSync(`/sys/class/net/${host.bridge}`)).toBe(false);
     });
-    await expect(failed).rejects.toMatchObject({
-      reason: 'Unavailable',
-      message: expect.stringMatching(/NetworkReady is false/) as string,
+
+    test('says why it does not come up', async () => {
+      const dir = await mkdtemp(join(tmpdir(), 'coxswain-containerd-'));
+      const failed = launchContainerd({
+        dir: join(dir, 'containerd'),
+        cniConfDir: join(dir, 'no-configuration-here'),
+        cniBinDir: plugins!,
+        logger: silentLogger,
+        readyTimeoutMs: 3000,
+      });
+      await expect(failed).rejects.toMatchObject({
+        reason: 'Unavailable',
+        message: expect.stringMatching(/NetworkReady is false/) as string,
+      });
+      await rm(dir, { recursive: true, force: true });
     });
-    await rm(dir, { recursive: true, force: true });
-  });
-});
+  },
+);

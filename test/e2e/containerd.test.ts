@@ -35,7 +35,8 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     kubectl = cluster.kubectl(newest);
   };
   /** Pods' network namespaces, those of others on this machine included. */
-  const networks = async (): Promise<string[]> => (await run('ip', ['netns', 'list'])).stdout.match(/^cni-\S+/gm) ?? [];
+  const networks = async (): Promise<string[]> =>
+    (await run('ip', ['netns', 'list'])).stdout.match(/^cni-\S+/gm) ?? [];
   let networksBefore: string[] = [];
   beforeAll(async () => {
     dir = temporaryDir();
@@ -45,14 +46,23 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
   });
   afterAll(async () => {
     await kubectl?.try('delete rs,pods --all --grace-period=0 --force --timeout=60s');
-    await eventually('all sandboxes to be gone', async () => (await tasks()) === 0).catch(() => undefined);
+    await eventually('all sandboxes to be gone', async () => (await tasks()) === 0).catch(
+      () => undefined,
+    );
     await cluster?.stop();
     dir.remove();
   });
 
-  const serverUrl = (): string => /server: (\S+)/.exec(readFileSync(cluster.kubeconfig, 'utf8'))?.[1] ?? '';
+  const serverUrl = (): string =>
+    /server: (\S+)/.exec(readFileSync(cluster.kubeconfig, 'utf8'))?.[1] ?? '';
   const ctr = (args: string) =>
-    run('ctr', ['-a', join(dir.path, 'containerd', 'containerd.sock'), '-n', 'k8s.io', ...args.split(' ')]);
+    run('ctr', [
+      '-a',
+      join(dir.path, 'containerd', 'containerd.sock'),
+      '-n',
+      'k8s.io',
+      ...args.split(' '),
+    ]);
   /** The number of processes that containerd runs. */
   async function tasks(): Promise<number> {
     const { stdout } = await ctr('tasks ls -q');
@@ -67,7 +77,8 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
   const ready = (app: string, count: number) =>
     eventually(
       `${count} ready pods of ${app}`,
-      async () => (await kubectl.run(`get rs ${app} -o jsonpath={.status.readyReplicas}`)) === String(count),
+      async () =>
+        (await kubectl.run(`get rs ${app} -o jsonpath={.status.readyReplicas}`)) === String(count),
     );
   const phase = (pod: string, wanted: string) =>
     eventually(
@@ -90,7 +101,10 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
       expect(pod.status.containerStatuses[0].containerID).toMatch(/^containerd:\/\/[0-9a-f]{64}$/);
       expect(
         pod.status.conditions
-          .map((condition: { type: string; status: string }) => `${condition.type}=${condition.status}`)
+          .map(
+            (condition: { type: string; status: string }) =>
+              `${condition.type}=${condition.status}`,
+          )
           .sort(),
       ).toEqual([
         'ContainersReady=True',
@@ -105,7 +119,9 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
 
   test('logs: all, the last lines, following, with times', async () => {
     const [pod] = await podsOf('replicatest');
-    await eventually('some lines', async () => (await kubectl.run(`logs ${pod}`)).includes('line 2\n'));
+    await eventually('some lines', async () =>
+      (await kubectl.run(`logs ${pod}`)).includes('line 2\n'),
+    );
     expect(await kubectl.run(`logs ${pod}`)).toMatch(/^line 0\nline 1\nline 2\n/);
     expect(await kubectl.run(`logs ${pod} --tail=1`)).toMatch(/^line \d+\n$/);
     expect(await kubectl.run(`logs ${pod} --timestamps --tail=1`)).toMatch(
@@ -120,7 +136,9 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     follow.stdout?.on('data', (chunk: Buffer) => (followed += chunk.toString()));
     await eventually('three followed lines', async () => followed.split('\n').length > 3);
     follow.kill();
-    expect((await kubectl.try(`logs ${pod} -c nope`)).stderr).toMatch(/container nope is not valid for pod/);
+    expect((await kubectl.try(`logs ${pod} -c nope`)).stderr).toMatch(
+      /container nope is not valid for pod/,
+    );
     expect((await kubectl.try(`logs ${pod} --previous`)).stderr).toMatch(
       /previous terminated container "busybox" in pod ".*" not found/,
     );
@@ -136,7 +154,9 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     const failed = await cli.try(`exec ${pod} -- sh -c 'echo out; echo err >&2; exit 7'`);
     expect(failed).toMatchObject({ status: 7, stdout: 'out\n' });
     expect(failed.stderr).toMatch(/^err\n/);
-    expect(await cli.run(`exec -i ${pod} -- cat`, { input: 'over and back\n' })).toBe('over and back\n');
+    expect(await cli.run(`exec -i ${pod} -- cat`, { input: 'over and back\n' })).toBe(
+      'over and back\n',
+    );
     const large = 'x'.repeat(200_000);
     expect((await cli.run(`exec -i ${pod} -- wc -c`, { input: large })).trim()).toBe('200000');
     // `script` gives kubectl a terminal of its own.
@@ -202,7 +222,10 @@ spec:
       '1',
       '',
     ];
-    await eventually('all lines', async () => (await kubectl.run('logs volumes -c main')) === lines.join('\n'));
+    await eventually(
+      'all lines',
+      async () => (await kubectl.run('logs volumes -c main')) === lines.join('\n'),
+    );
     const uid = await kubectl.run('get pod volumes -o jsonpath={.metadata.uid}');
     const directory = join(dir.path, 'kubelet', 'pods', uid);
     expect(readdirSync(join(directory, 'volumes')).sort()).toEqual([
@@ -213,15 +236,19 @@ spec:
       'kubernetes.io~secret',
     ]);
     // The token of the account is one that the API server knows.
-    const token = await kubectl.run('exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/token');
+    const token = await kubectl.run(
+      'exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/token',
+    );
     expect(
       await kubectl.run(
         `auth whoami --kubeconfig /dev/null --server ${serverUrl()} --insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
       ),
     ).toBe('system:serviceaccount:default:default');
-    expect(await kubectl.run('exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/namespace')).toBe(
-      'default',
-    );
+    expect(
+      await kubectl.run(
+        'exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/namespace',
+      ),
+    ).toBe('default');
     await kubectl.run('exec volumes -- touch /scratch/go');
     await phase('volumes', 'Succeeded');
     const pod = JSON.parse(await kubectl.run('get pod volumes -o json'));
@@ -230,7 +257,10 @@ spec:
       reason: 'Completed',
       message: 'bye\n',
     });
-    expect(pod.status.initContainerStatuses[0].state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+    expect(pod.status.initContainerStatuses[0].state.terminated).toMatchObject({
+      exitCode: 0,
+      reason: 'Completed',
+    });
     // The init container has no limits.
     expect(pod.status.qosClass).toBe('Burstable');
     await kubectl.run('delete pod volumes');
@@ -243,7 +273,8 @@ spec:
       (await kubectl.run('get pods -l app=failing --no-headers')).includes('CrashLoopBackOff'),
     );
     const [name] = await podsOf('failing');
-    const status = JSON.parse(await kubectl.run(`get pod ${name} -o json`)).status.containerStatuses[0];
+    const status = JSON.parse(await kubectl.run(`get pod ${name} -o json`)).status
+      .containerStatuses[0];
     expect(status.lastState.terminated).toMatchObject({ exitCode: 4, reason: 'Error' });
     expect(status.restartCount).toBeGreaterThan(0);
     expect(await kubectl.run(`logs ${name} --previous`)).toBe('about to fail\n');
@@ -266,13 +297,20 @@ spec:
 
   test('deleting a ReplicaSet: its pods turn Terminating at once and are gone when their grace ends', async () => {
     // A shell that ignores SIGTERM uses its whole grace.
-    await apply(replicaSet('stubborn', 2, { grace: 3, command: 'trap "" TERM; while true; do sleep 1; done' }));
+    await apply(
+      replicaSet('stubborn', 2, {
+        grace: 3,
+        command: 'trap "" TERM; while true; do sleep 1; done',
+      }),
+    );
     await ready('stubborn', 2);
     const started = systemClock.monotonic();
     await kubectl.run('delete rs stubborn --wait=false');
     await eventually(
       'both Terminating',
-      async () => (await kubectl.run('get pods -l app=stubborn --no-headers')).split('Terminating').length === 3,
+      async () =>
+        (await kubectl.run('get pods -l app=stubborn --no-headers')).split('Terminating').length ===
+        3,
       2500,
     );
     await eventually('both gone', async () => (await podsOf('stubborn')).length === 0, 20_000);
@@ -293,7 +331,9 @@ spec:
         .map((pod) =>
           [
             pod.metadata.uid,
-            ...pod.status.containerStatuses.map((status) => `${status.containerID} ${status.restartCount}`),
+            ...pod.status.containerStatuses.map(
+              (status) => `${status.containerID} ${status.restartCount}`,
+            ),
           ].join(' '),
         )
         .sort();
@@ -307,7 +347,9 @@ spec:
     );
     expect(await kubectl.run(`logs ${pod} --tail=1`)).toMatch(/^line \d+\n/);
     expect(await kubectl.run(`exec ${pod} -- echo here`)).toBe('here\n');
-    expect(ids(JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items)).toEqual(ids(before));
+    expect(ids(JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items)).toEqual(
+      ids(before),
+    );
     expect(await tasks()).toBe(running);
   });
 
@@ -315,24 +357,32 @@ spec:
     const before = await kubectl.run(
       'get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
     );
-    const { pid } = JSON.parse(readFileSync(join(dir.path, 'containerd', 'containerd.json'), 'utf8'));
+    const { pid } = JSON.parse(
+      readFileSync(join(dir.path, 'containerd', 'containerd.json'), 'utf8'),
+    );
     process.kill(pid, 'SIGKILL');
     await eventually(
       'another containerd',
-      async () => JSON.parse(readFileSync(join(dir.path, 'containerd', 'containerd.json'), 'utf8')).pid !== pid,
+      async () =>
+        JSON.parse(readFileSync(join(dir.path, 'containerd', 'containerd.json'), 'utf8')).pid !==
+        pid,
     );
     await apply(replicaSet('afterwards', 1));
     await ready('afterwards', 1);
     await kubectl.run('delete rs afterwards');
     await ready('replicatest', 2);
     expect(
-      await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}'),
+      await kubectl.run(
+        'get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
+      ),
     ).toBe(before);
   });
 
   test('a clean stop leaves the containers to the next start', async () => {
     const before = (
-      await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}')
+      await kubectl.run(
+        'get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
+      )
     )
       .split(' ')
       .sort();
@@ -340,7 +390,11 @@ spec:
     await start();
     await ready('replicatest', 2);
     expect(
-      (await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}'))
+      (
+        await kubectl.run(
+          'get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
+        )
+      )
         .split(' ')
         .sort(),
     ).toEqual(before);
@@ -350,8 +404,14 @@ spec:
     await kubectl.run('delete rs replicatest');
     await eventually('no pods', async () => (await kubectl.run('get pods -o name')) === '');
     await eventually('no tasks', async () => (await tasks()) === 0);
-    await eventually('no containers', async () => (await ctr('containers ls -q')).stdout.trim() === '');
-    await eventually('no pod directories', async () => readdirSync(join(dir.path, 'kubelet', 'pods')).length === 0);
+    await eventually(
+      'no containers',
+      async () => (await ctr('containers ls -q')).stdout.trim() === '',
+    );
+    await eventually(
+      'no pod directories',
+      async () => readdirSync(join(dir.path, 'kubelet', 'pods')).length === 0,
+    );
     await eventually(
       'no network namespaces',
       async () => JSON.stringify(await networks()) === JSON.stringify(networksBefore),

@@ -74,7 +74,9 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
     kubectl = cluster.kubectl(kubectls().at(-1)?.path ?? '');
     await importBusybox(dir.path);
     await kubectl.run('apply -f -', { input: client });
-    await kubectl.run('wait --for=condition=Ready pods --all --timeout=120s', { timeoutMs: 130_000 });
+    await kubectl.run('wait --for=condition=Ready pods --all --timeout=120s', {
+      timeoutMs: 130_000,
+    });
   });
   afterAll(async () => {
     await cluster?.stop();
@@ -84,17 +86,22 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
   });
 
   const inPod = (pod: string, command: string) => kubectl.try(`exec ${pod} -- ${command}`);
-  const lookUp = async (pod: string, name: string): Promise<string> => (await inPod(pod, `nslookup ${name}`)).stdout;
+  const lookUp = async (pod: string, name: string): Promise<string> =>
+    (await inPod(pod, `nslookup ${name}`)).stdout;
 
   test('a pod resolves a service by its name, in its namespace and in others', async () => {
-    expect(await lookUp('client', 'web.default.svc.cluster.local')).toContain('Address: 10.96.77.7');
+    expect(await lookUp('client', 'web.default.svc.cluster.local')).toContain(
+      'Address: 10.96.77.7',
+    );
     expect((await inPod('client', 'cat /etc/resolv.conf')).stdout).toMatch(
       /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.96\.0\.10\noptions ndots:5\n$/,
     );
     // The libc of the image takes the search domains into account.
     const ping = await inPod('client', 'ping -c 1 -W 1 web');
     expect(ping.stdout).toContain('PING web (10.96.77.7)');
-    expect((await inPod('client', 'ping -c 1 -W 1 kubernetes.default')).stdout).toContain('(10.96.0.1)');
+    expect((await inPod('client', 'ping -c 1 -W 1 kubernetes.default')).stdout).toContain(
+      '(10.96.0.1)',
+    );
   });
 
   test('a pod finds the pods of a headless service, by name and by address', async () => {
@@ -102,14 +109,24 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
     await eventually('the record of peer-0', async () =>
       (await lookUp('client', 'peer-0.peers.default.svc.cluster.local')).includes(ip),
     );
-    expect((await inPod('client', `nslookup ${ip}`)).stdout).toContain('peer-0.peers.default.svc.cluster.local');
-    expect((await inPod('peer-0', 'hostname -f')).stdout.trim()).toBe('peer-0.peers.default.svc.cluster.local');
-    expect((await inPod('client', 'nslookup nothing.default.svc.cluster.local')).stdout).toContain('NXDOMAIN');
+    expect((await inPod('client', `nslookup ${ip}`)).stdout).toContain(
+      'peer-0.peers.default.svc.cluster.local',
+    );
+    expect((await inPod('peer-0', 'hostname -f')).stdout.trim()).toBe(
+      'peer-0.peers.default.svc.cluster.local',
+    );
+    expect((await inPod('client', 'nslookup nothing.default.svc.cluster.local')).stdout).toContain(
+      'NXDOMAIN',
+    );
   });
 
   test('every dnsPolicy leads to it', async () => {
-    expect((await inPod('own-config', 'ping -c 1 -W 1 web.default')).stdout).toContain('(10.96.77.7)');
-    expect(await lookUp('host-network', 'web.default.svc.cluster.local')).toContain('Address: 10.96.77.7');
+    expect((await inPod('own-config', 'ping -c 1 -W 1 web.default')).stdout).toContain(
+      '(10.96.77.7)',
+    );
+    expect(await lookUp('host-network', 'web.default.svc.cluster.local')).toContain(
+      'Address: 10.96.77.7',
+    );
   });
 
   test('the slice of kube-dns names the address and the port at which it listens', async () => {
@@ -117,7 +134,9 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
       'get endpointslices -n kube-system -l kubernetes.io/service-name=kube-dns -o jsonpath={.items[*].endpoints[*].addresses[0]}:{.items[*].ports[0].port}',
     );
     const [, address = '', port = ''] = /^(.+):(\d+)$/.exec(slices) ?? [];
-    expect(await kubectl.run('get nodes -o jsonpath={.items[*].status.addresses[0].address}')).toBe(address);
+    expect(await kubectl.run('get nodes -o jsonpath={.items[*].status.addresses[0].address}')).toBe(
+      address,
+    );
     const { stdout } = await run('ss', ['-Hlun', 'sport', '=', `:${port}`]);
     expect(stdout).toContain(`${address}:${port}`);
     // Nobody else is listened to.
@@ -125,7 +144,9 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
   });
 
   test('the address goes from the machine with the cluster', async () => {
-    expect((await run('ip', ['-br', 'address'])).stdout).toMatch(/^cxs[0-9a-f]{10} .*10\.96\.0\.10\/32/m);
+    expect((await run('ip', ['-br', 'address'])).stdout).toMatch(
+      /^cxs[0-9a-f]{10} .*10\.96\.0\.10\/32/m,
+    );
     await cluster.stop();
     expect((await run('ip', ['-br', 'address'])).stdout).not.toContain('10.96.0.10/32');
   });

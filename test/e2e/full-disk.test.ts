@@ -17,7 +17,9 @@ import {
 
 const missing =
   missingKubectl ??
-  (process.platform === 'linux' && isRoot() ? undefined : 'mounting a small disk needs Linux and root');
+  (process.platform === 'linux' && isRoot()
+    ? undefined
+    : 'mounting a small disk needs Linux and root');
 
 describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
   let dir: ReturnType<typeof temporaryDir>;

@@ -2,7 +2,15 @@
 // directories that go with the test, and waiting for conditions.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +27,9 @@ export const coxArgs: readonly string[] =
 
 /** Why a test is skipped: shown in its name. Undefined: it runs. */
 export const missingKubectl =
-  findProgram('kubectl') === undefined ? 'kubectl is not installed (apt-get install kubernetes-client)' : undefined;
+  findProgram('kubectl') === undefined
+    ? 'kubectl is not installed (apt-get install kubernetes-client)'
+    : undefined;
 export const missingContainerd =
   process.platform !== 'linux' || !isRoot()
     ? 'containerd needs Linux and root'
@@ -79,7 +89,11 @@ export function run(
       },
       (err, stdout, stderr) => {
         const status = err === null ? 0 : typeof err.code === 'number' ? err.code : -1;
-        resolve({ stdout, stderr: err !== null && status === -1 ? `${stderr}\n${err.message}` : stderr, status });
+        resolve({
+          stdout,
+          stderr: err !== null && status === -1 ? `${stderr}\n${err.message}` : stderr,
+          status,
+        });
       },
     );
     if (options.input !== undefined) child.stdin?.end(options.input);
@@ -103,7 +117,10 @@ export class Kubectl {
   }
 
   /** Any exit status. */
-  try(args: string, options: { input?: string; timeoutMs?: number; env?: NodeJS.ProcessEnv } = {}): Promise<RunResult> {
+  try(
+    args: string,
+    options: { input?: string; timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<RunResult> {
     return run(this.path, splitWords(args), { ...options, env: { ...this.env, ...options.env } });
   }
 
@@ -114,7 +131,9 @@ export class Kubectl {
   ): Promise<string> {
     const result = await this.try(args, options);
     if (result.status !== 0)
-      throw new Error(`kubectl ${args} ended with ${result.status}:\n${result.stdout}\n${result.stderr}`);
+      throw new Error(
+        `kubectl ${args} ended with ${result.status}:\n${result.stdout}\n${result.stderr}`,
+      );
     return result.stdout;
   }
 
@@ -170,13 +189,17 @@ export async function coxUp(
   let stdout = '';
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
-  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+  const exited = new Promise<number>((resolve) =>
+    child.once('exit', (code) => resolve(code ?? -1)),
+  );
   await new Promise<void>((resolve, reject) => {
     child.stdout.on('data', (chunk: Buffer) => {
       stdout += chunk.toString('utf8');
       if (/^cluster ready in .*\n/m.test(stdout)) resolve();
     });
-    child.once('exit', (code) => reject(new Error(`cox up ended with ${code}:\n${stdout}\n${stderr}`)));
+    child.once('exit', (code) =>
+      reject(new Error(`cox up ended with ${code}:\n${stdout}\n${stderr}`)),
+    );
   });
   const kubeconfig = join(dataDir, 'kubeconfig');
   return {
@@ -217,7 +240,10 @@ export async function eventually<T>(
       return Boolean(found);
     });
   } catch (err) {
-    throw new Error(`timed out: ${what}${lastError instanceof Error ? `: ${lastError.message}` : ''}`, { cause: err });
+    throw new Error(
+      `timed out: ${what}${lastError instanceof Error ? `: ${lastError.message}` : ''}`,
+      { cause: err },
+    );
   }
   return found as T;
 }

@@ -56,7 +56,10 @@ describe.each([
     let kubectl: Kubectl;
     const servers: Server[] = [];
     const start = async (): Promise<void> => {
-      cluster = await coxUp(['--runtime', runtime], { dataDir: dir.path, env: { UV_THREADPOOL_SIZE } });
+      cluster = await coxUp(['--runtime', runtime], {
+        dataDir: dir.path,
+        env: { UV_THREADPOOL_SIZE },
+      });
       kubectl = cluster.kubectl();
     };
     /** A server on this host that answers every request so. */
@@ -70,7 +73,8 @@ describe.each([
       return (server.address() as AddressInfo).port;
     }
     const apply = (yaml: string): Promise<string> => kubectl.run('apply -f -', { input: yaml });
-    const field = (pod: string, path: string): Promise<string> => kubectl.run(`get pod ${pod} -o jsonpath={${path}}`);
+    const field = (pod: string, path: string): Promise<string> =>
+      kubectl.run(`get pod ${pod} -o jsonpath={${path}}`);
 
     beforeAll(async () => {
       dir = temporaryDir();
@@ -81,7 +85,8 @@ describe.each([
       for (const server of servers) server.close();
       await kubectl?.try('delete pods --all --grace-period=0 --force --timeout=60s');
       // Sandboxes go a moment after their pods, and hold mounts until then.
-      const isMounted = (): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(`${dir.path}/`);
+      const isMounted = (): boolean =>
+        readFileSync('/proc/self/mountinfo', 'utf8').includes(`${dir.path}/`);
       await eventually('all mounts to be gone', async () => !isMounted());
       await cluster?.stop();
       dir.remove();
@@ -90,10 +95,18 @@ describe.each([
     test('whose termination logs are FIFOs does not stop the others, nor the next start', async () => {
       for (let index = 0; index < PODS; index++) await apply(fifoPod(`fifo-${index}`));
       for (let index = 0; index < PODS; index++) {
-        await eventually('it has ended', async () => (await field(`fifo-${index}`, '.status.phase')) === 'Succeeded');
+        await eventually(
+          'it has ended',
+          async () => (await field(`fifo-${index}`, '.status.phase')) === 'Succeeded',
+        );
       }
-      const message = await field('fifo-0', '.status.containerStatuses[0].state.terminated.message');
-      expect(message).toMatch(/^Error on reading termination log .* is a named pipe, not a regular file$/);
+      const message = await field(
+        'fifo-0',
+        '.status.containerStatuses[0].state.terminated.message',
+      );
+      expect(message).toMatch(
+        /^Error on reading termination log .* is a named pipe, not a regular file$/,
+      );
       // A pod that has ended keeps its address.
       expect(await field('fifo-0', '.status.podIP')).not.toBe('');
       expect(await kubectl.run('create token default')).not.toBe('');
@@ -103,13 +116,18 @@ describe.each([
       await kubectl.run(
         'run after --image=busybox --image-pull-policy=IfNotPresent --restart=Never --command -- sh -c "exit 0"',
       );
-      await eventually('a new pod has run', async () => (await field('after', '.status.phase')) === 'Succeeded');
+      await eventually(
+        'a new pod has run',
+        async () => (await field('after', '.status.phase')) === 'Succeeded',
+      );
       expect(await field('fifo-0', '.status.podIP')).not.toBe('');
       await kubectl.run('delete pods -l app=fifo --timeout=60s');
     });
 
     test('whose preStop hook is answered with 101 is stopped when its grace period ends', async () => {
-      const port = await answering('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+      const port = await answering(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+      );
       const silent = await answering('');
       for (const [name, peer] of [
         ['switches', port],
@@ -129,7 +147,10 @@ spec:
       lifecycle: { preStop: { httpGet: { host: 127.0.0.1, port: ${peer}, path: / } } }
       livenessProbe: { periodSeconds: 1, failureThreshold: 1000, httpGet: { host: 127.0.0.1, port: ${peer}, path: / } }
 `);
-        await eventually(`${name} runs`, async () => (await field(name, '.status.phase')) === 'Running');
+        await eventually(
+          `${name} runs`,
+          async () => (await field(name, '.status.phase')) === 'Running',
+        );
       }
       await eventually('the probe has failed', async () =>
         (await kubectl.run('get events --field-selector reason=Unhealthy')).includes(
@@ -158,7 +179,9 @@ spec:
 `);
       await kubectl.run('wait --for=condition=Ready pod/redirected --timeout=60s');
       const events = await kubectl.run('get events --field-selector reason=ProbeWarning');
-      expect(events).toContain('Readiness probe warning: Probe terminated redirects, Response body: hello');
+      expect(events).toContain(
+        'Readiness probe warning: Probe terminated redirects, Response body: hello',
+      );
       await kubectl.run('delete pod redirected --timeout=30s');
     });
 

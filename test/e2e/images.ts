@@ -9,5 +9,6 @@ export async function importBusybox(dataDir: string): Promise<void> {
   writeBusyboxArchive(archive);
   const socket = join(dataDir, 'containerd', 'containerd.sock');
   const imported = await run('ctr', ['-a', socket, '-n', 'k8s.io', 'images', 'import', archive]);
-  if (imported.status !== 0) throw new Error(`ctr images import ended with ${imported.status}: ${imported.stderr}`);
+  if (imported.status !== 0)
+    throw new Error(`ctr images import ended with ${imported.status}: ${imported.stderr}`);
 }

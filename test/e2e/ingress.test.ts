@@ -108,11 +108,14 @@ describe.skipIf(missingKubectl !== undefined)(named('ingress', missingKubectl), 
   const fetchEncrypted = (servername: string, ca: string): Promise<string> =>
     new Promise((resolve, reject) => {
       const headers = { host: servername };
-      httpsGet({ host: ADDRESS, port: HTTPS, path: '/', headers, servername, ca, agent: false }, (response) => {
-        let text = '';
-        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        response.on('end', () => resolve(`${response.statusCode} ${text.trim()}`));
-      }).on('error', reject);
+      httpsGet(
+        { host: ADDRESS, port: HTTPS, path: '/', headers, servername, ca, agent: false },
+        (response) => {
+          let text = '';
+          response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+          response.on('end', () => resolve(`${response.statusCode} ${text.trim()}`));
+        },
+      ).on('error', reject);
     });
   const secret = async (cert: string, key: string): Promise<void> => {
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -137,8 +140,12 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
   });
 
   test('the class is there, and is the default', async () => {
-    const text = await kubectl.run('get ingressclass coxswain -o jsonpath={.spec.controller}{.metadata.annotations}');
-    expect(text).toBe('coxswain.io/ingress-controller{"ingressclass.kubernetes.io/is-default-class":"true"}');
+    const text = await kubectl.run(
+      'get ingressclass coxswain -o jsonpath={.spec.controller}{.metadata.annotations}',
+    );
+    expect(text).toBe(
+      'coxswain.io/ingress-controller{"ingressclass.kubernetes.io/is-default-class":"true"}',
+    );
     expect(await fetch('web.example', '/')).toBe('404 no route');
   });
 
@@ -146,9 +153,13 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     await apply(deployment('web', 'blue', PORTS.blue));
     await apply(deployment('api', 'api', PORTS.api));
     await apply(ingress);
-    for (const name of ['web', 'api']) await kubectl.run(`rollout status deployment ${name} --timeout=60s`);
+    for (const name of ['web', 'api'])
+      await kubectl.run(`rollout status deployment ${name} --timeout=60s`);
     await eventually('an answer', async () => (await fetch('web.example', '/a')) === '200 blue /a');
-    await eventually('the other one', async () => (await fetch('web.example', '/api/a?b=c')) === '200 api /api/a?b=c');
+    await eventually(
+      'the other one',
+      async () => (await fetch('web.example', '/api/a?b=c')) === '200 api /api/a?b=c',
+    );
     expect(await fetch('web.example', '/api/exact')).toBe('200 blue /api/exact');
     expect(await fetch('web.example', '/apis')).toBe('200 blue /apis');
     expect(await fetch('a.wild.example', '/')).toBe('200 api /');
@@ -163,7 +174,10 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     const first = await makeCertificate(['web.example']);
     await expect(fetchEncrypted('web.example', first.cert)).rejects.toThrow();
     await secret(first.cert, first.key);
-    await eventually('an answer', async () => (await fetchEncrypted('web.example', first.cert)) === '200 blue /');
+    await eventually(
+      'an answer',
+      async () => (await fetchEncrypted('web.example', first.cert)) === '200 blue /',
+    );
     const second = await makeCertificate(['web.example']);
     await secret(second.cert, second.key);
     await eventually(
@@ -192,7 +206,8 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     await kubectl.run('rollout status deployment web --timeout=90s');
     await eventually(
       'only new pods',
-      async () => (await kubectl.run('get pods -l app=web -o name')).trim().split('\n').length === 1,
+      async () =>
+        (await kubectl.run('get pods -l app=web -o name')).trim().split('\n').length === 1,
     );
     stop.abort();
     await Promise.all(clients);
@@ -205,9 +220,15 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
   test('a class of another controller, and an Ingress that is deleted, are not served', async () => {
     await kubectl.run('delete ingress web');
     await eventually('no route', async () => (await fetch('web.example', '/')) === '404 no route');
-    await apply(ingress.replace('spec:', 'spec:\n  ingressClassName: other').replace('name: web', 'name: other'));
+    await apply(
+      ingress
+        .replace('spec:', 'spec:\n  ingressClassName: other')
+        .replace('name: web', 'name: other'),
+    );
     await expect.poll(() => fetch('web.example', '/')).toBe('404 no route');
-    expect((await kubectl.run('get ingress other -o jsonpath={.status}')).trim()).toBe('{"loadBalancer":{}}');
+    expect((await kubectl.run('get ingress other -o jsonpath={.status}')).trim()).toBe(
+      '{"loadBalancer":{}}',
+    );
   });
 
   test('metrics are those of the cluster', async () => {
@@ -221,9 +242,19 @@ test('a port that is in use is an error that names the way out', async () => {
   const server: Server = createServer();
   const dir = temporaryDir();
   try {
-    await new Promise<void>((resolve) => void server.listen({ host: '127.0.0.1', port: 0 }, resolve));
+    await new Promise<void>(
+      (resolve) => void server.listen({ host: '127.0.0.1', port: 0 }, resolve),
+    );
     const { port } = server.address() as AddressInfo;
-    const flags = ['--runtime', 'simulated', '--store', 'memory', '--ingress', '--ingress-address', '127.0.0.1'];
+    const flags = [
+      '--runtime',
+      'simulated',
+      '--store',
+      'memory',
+      '--ingress',
+      '--ingress-address',
+      '127.0.0.1',
+    ];
     const args = [
       ...coxArgs,
       'up',

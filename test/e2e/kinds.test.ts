@@ -22,7 +22,9 @@ const count = kindManifests.length;
 const withoutWarnings = (text: string): string => text.replace(/^Warning: .*\n/gm, '');
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
-describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
+describe
+  .skipIf(missingKubectl !== undefined)
+  .each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
   named('every kind with kubectl $version', missingKubectl),
   ({ path }) => {
     let dir: ReturnType<typeof temporaryDir>;
@@ -36,7 +38,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     };
     beforeAll(async () => {
       dir = temporaryDir();
-      cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1', '--store', 'memory'], { dataDir: dir.path });
+      cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1', '--store', 'memory'], {
+        dataDir: dir.path,
+      });
       kubectl = cluster.kubectl(path);
       file = write(kindManifests.map(({ manifest }) => manifest));
     });
@@ -52,9 +56,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     };
 
     test('no kind is left out', async () => {
-      const listed = lines(await kubectl.run('api-resources --verbs=create,get,delete --no-headers -o name')).map(
-        (name) => name.split('.')[0],
-      );
+      const listed = lines(
+        await kubectl.run('api-resources --verbs=create,get,delete --no-headers -o name'),
+      ).map((name) => name.split('.')[0]);
       const tried = kindManifests.map(({ resource }) => resource.split('.')[0]);
       expect([...new Set(listed)].toSorted()).toEqual([...new Set(tried)].toSorted());
     });
@@ -73,17 +77,24 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         '-o name',
         '-o custom-columns=NAME:.metadata.name --no-headers',
       ]) {
-        expect({ output, lines: lines(await kubectl.run(`get -f ${file} ${output}`)).length >= count }).toEqual({
+        expect({
+          output,
+          lines: lines(await kubectl.run(`get -f ${file} ${output}`)).length >= count,
+        }).toEqual({
           output,
           lines: true,
         });
       }
       const names = await kubectl.run(`get -f ${file} -o jsonpath='{.items[*].kind}'`);
       expect(names.split(' ').toSorted()).toEqual(kindManifests.map(({ kind }) => kind).toSorted());
-      expect(await kubectl.run(`get -f ${file} -o go-template='{{len .items}}'`)).toBe(String(count));
+      expect(await kubectl.run(`get -f ${file} -o go-template='{{len .items}}'`)).toBe(
+        String(count),
+      );
       const json = JSON.parse(await kubectl.run(`get -f ${file} -o json`)) as { items: object[] };
       expect(json.items).toHaveLength(count);
-      expect((await kubectl.run(`get -f ${file} -o yaml`)).match(/^ {2}kind: /gm)).toHaveLength(count);
+      expect((await kubectl.run(`get -f ${file} -o yaml`)).match(/^ {2}kind: /gm)).toHaveLength(
+        count,
+      );
     });
 
     test('apply by the client, and nothing differs then', async () => {
@@ -92,7 +103,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(applied).toHaveLength(count);
       const before = await revisions();
       // Lists that kubectl replaces whole are sent again each time; the object stays what it was.
-      const again = lines(await kubectl.run(`apply -f ${file}`)).filter((line) => !line.endsWith(' unchanged'));
+      const again = lines(await kubectl.run(`apply -f ${file}`)).filter(
+        (line) => !line.endsWith(' unchanged'),
+      );
       expect(again.filter((line) => !line.endsWith(' configured'))).toEqual([]);
       const after = await revisions();
       const sentAgain = kindManifests.filter(({ kind }) =>
@@ -101,7 +114,11 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const changed = sentAgain.filter(({ kind }) => after.get(kind) !== before.get(kind));
       expect(changed.map(({ kind }) => kind)).toEqual([]);
       const { stdout, stderr, status } = await kubectl.try(`diff -f ${file}`);
-      expect({ stdout, stderr: withoutWarnings(stderr), status }).toEqual({ stdout: '', stderr: '', status: 0 });
+      expect({ stdout, stderr: withoutWarnings(stderr), status }).toEqual({
+        stdout: '',
+        stderr: '',
+        status: 0,
+      });
     });
 
     test('diff shows what an apply would change, on either side', async () => {
@@ -114,8 +131,15 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       );
       for (const side of ['', '--server-side --force-conflicts']) {
         const { stdout, stderr, status } = await kubectl.try(`diff ${side} -f ${changed}`);
-        expect({ side, stderr: withoutWarnings(stderr), status }).toEqual({ side, stderr: '', status: 1 });
-        expect({ side, changes: stdout.match(/^> +changed: "?yes"?$/gm)?.length }).toEqual({ side, changes: count });
+        expect({ side, stderr: withoutWarnings(stderr), status }).toEqual({
+          side,
+          stderr: '',
+          status: 1,
+        });
+        expect({ side, changes: stdout.match(/^> +changed: "?yes"?$/gm)?.length }).toEqual({
+          side,
+          changes: count,
+        });
       }
     });
 
@@ -126,16 +150,24 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('patch', async () => {
-      const label = (value: string): string => JSON.stringify({ metadata: { labels: { patched: value } } });
-      const operation = JSON.stringify([{ op: 'add', path: '/metadata/labels/patched', value: 'json' }]);
+      const label = (value: string): string =>
+        JSON.stringify({ metadata: { labels: { patched: value } } });
+      const operation = JSON.stringify([
+        { op: 'add', path: '/metadata/labels/patched', value: 'json' },
+      ]);
       for (const [type, patch] of [
         ['strategic', label('strategic')],
         ['merge', label('merge')],
         ['json', operation],
       ]) {
         const patched = lines(await kubectl.run(`patch -f ${file} --type ${type} -p '${patch}'`));
-        expect({ type, others: patched.filter((line) => !line.endsWith(' patched')) }).toEqual({ type, others: [] });
-        const found = await kubectl.run(`get -f ${file} -o jsonpath='{.items[*].metadata.labels.patched}'`);
+        expect({ type, others: patched.filter((line) => !line.endsWith(' patched')) }).toEqual({
+          type,
+          others: [],
+        });
+        const found = await kubectl.run(
+          `get -f ${file} -o jsonpath='{.items[*].metadata.labels.patched}'`,
+        );
         expect(found.split(' ')).toEqual(Array.from({ length: count }, () => type));
       }
     });
@@ -162,7 +194,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
 
     test('delete', async () => {
       const deleted = lines(await kubectl.run(`delete --wait=false -f ${file}`));
-      expect(deleted.filter((line) => !line.endsWith(' deleted') && !/ deleted from /.test(line))).toEqual([]);
+      expect(
+        deleted.filter((line) => !line.endsWith(' deleted') && !/ deleted from /.test(line)),
+      ).toEqual([]);
       await eventually(
         'all to be gone',
         async () => (await kubectl.run(`get -f ${file} --ignore-not-found -o name`)) === '',

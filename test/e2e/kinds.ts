@@ -9,7 +9,12 @@ const selector = { matchLabels: labels };
 const container = { name: 'c', image: 'busybox' };
 const template = { metadata: { labels }, spec: { containers: [container] } };
 const jobSpec = { template: { spec: { restartPolicy: 'Never', containers: [container] } } };
-const rule = { operations: ['CREATE'], apiGroups: ['nobody.example.com'], apiVersions: ['v1'], resources: ['things'] };
+const rule = {
+  operations: ['CREATE'],
+  apiGroups: ['nobody.example.com'],
+  apiVersions: ['v1'],
+  resources: ['things'],
+};
 const webhook = {
   name: 'hook.nobody.example.com',
   clientConfig: { url: 'https://nobody.example.com' },
@@ -34,12 +39,21 @@ const SIGNING_REQUEST = [
 
 const KINDS: readonly Entry[] = [
   ['v1', 'ConfigMap', 'configmaps', { data: { a: 'b' } }],
-  ['v1', 'Endpoints', 'endpoints', { subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }] }],
+  [
+    'v1',
+    'Endpoints',
+    'endpoints',
+    { subsets: [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }] },
+  ],
   [
     'v1',
     'Event',
     'events',
-    { involvedObject: { kind: 'Pod', name: NAME, namespace: 'default' }, reason: 'It', type: 'Normal' },
+    {
+      involvedObject: { kind: 'Pod', name: NAME, namespace: 'default' },
+      reason: 'It',
+      type: 'Normal',
+    },
   ],
   [
     'v1',
@@ -62,10 +76,20 @@ const KINDS: readonly Entry[] = [
       },
     },
   ],
-  ['v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', { spec: { ...claimSpec, storageClassName: 'nobody' } }],
+  [
+    'v1',
+    'PersistentVolumeClaim',
+    'persistentvolumeclaims',
+    { spec: { ...claimSpec, storageClassName: 'nobody' } },
+  ],
   ['v1', 'Pod', 'pods', { spec: { containers: [container] } }],
   ['v1', 'PodTemplate', 'podtemplates', { template }],
-  ['v1', 'ReplicationController', 'replicationcontrollers', { spec: { replicas: 0, selector: labels, template } }],
+  [
+    'v1',
+    'ReplicationController',
+    'replicationcontrollers',
+    { spec: { replicas: 0, selector: labels, template } },
+  ],
   ['v1', 'ResourceQuota', 'resourcequotas', { spec: { hard: { secrets: '100' } } }],
   ['v1', 'Secret', 'secrets', { data: { a: 'Yg==' } }],
   ['v1', 'Service', 'services', { spec: { ports: [{ port: 80 }] } }],
@@ -131,20 +155,41 @@ const KINDS: readonly Entry[] = [
   ],
   ['apps/v1', 'Deployment', 'deployments', { spec: { replicas: 0, selector, template } }],
   ['apps/v1', 'ReplicaSet', 'replicasets', { spec: { replicas: 0, selector, template } }],
-  ['apps/v1', 'StatefulSet', 'statefulsets', { spec: { replicas: 0, selector, template, serviceName: NAME } }],
+  [
+    'apps/v1',
+    'StatefulSet',
+    'statefulsets',
+    { spec: { replicas: 0, selector, template, serviceName: NAME } },
+  ],
   [
     'autoscaling/v2',
     'HorizontalPodAutoscaler',
     'horizontalpodautoscalers',
-    { spec: { maxReplicas: 2, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nobody' } } },
+    {
+      spec: {
+        maxReplicas: 2,
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nobody' },
+      },
+    },
   ],
-  ['batch/v1', 'CronJob', 'cronjobs', { spec: { schedule: '@yearly', jobTemplate: { spec: jobSpec } } }],
+  [
+    'batch/v1',
+    'CronJob',
+    'cronjobs',
+    { spec: { schedule: '@yearly', jobTemplate: { spec: jobSpec } } },
+  ],
   ['batch/v1', 'Job', 'jobs', { spec: { ...jobSpec, suspend: true } }],
   [
     'certificates.k8s.io/v1',
     'CertificateSigningRequest',
     'certificatesigningrequests',
-    { spec: { request: SIGNING_REQUEST, signerName: 'nobody.example.com/it', usages: ['client auth'] } },
+    {
+      spec: {
+        request: SIGNING_REQUEST,
+        signerName: 'nobody.example.com/it',
+        usages: ['client auth'],
+      },
+    },
   ],
   ['coordination.k8s.io/v1', 'Lease', 'leases', { spec: { holderIdentity: NAME } }],
   [
@@ -171,7 +216,12 @@ const KINDS: readonly Entry[] = [
     'ingresses',
     { spec: { defaultBackend: { service: { name: 'nobody', port: { number: 80 } } } } },
   ],
-  ['networking.k8s.io/v1', 'IngressClass', 'ingressclasses', { spec: { controller: 'nobody.example.com/it' } }],
+  [
+    'networking.k8s.io/v1',
+    'IngressClass',
+    'ingressclasses',
+    { spec: { controller: 'nobody.example.com/it' } },
+  ],
   ['networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies', { spec: { podSelector: {} } }],
   ['networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', { spec: { cidrs: ['10.77.0.0/24'] } }],
   ['node.k8s.io/v1', 'RuntimeClass', 'runtimeclasses', { handler: 'nobody' }],
@@ -181,36 +231,76 @@ const KINDS: readonly Entry[] = [
     'poddisruptionbudgets',
     { spec: { minAvailable: 0, selector: { matchLabels: { app: 'no' } } } },
   ],
-  [`${RBAC}/v1`, 'ClusterRole', 'clusterroles', { rules: [{ verbs: ['get'], nonResourceURLs: ['/it'] }] }],
+  [
+    `${RBAC}/v1`,
+    'ClusterRole',
+    'clusterroles',
+    { rules: [{ verbs: ['get'], nonResourceURLs: ['/it'] }] },
+  ],
   [
     `${RBAC}/v1`,
     'ClusterRoleBinding',
     'clusterrolebindings',
     { roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: NAME } },
   ],
-  [`${RBAC}/v1`, 'Role', 'roles', { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] }],
-  [`${RBAC}/v1`, 'RoleBinding', 'rolebindings', { roleRef: { apiGroup: RBAC, kind: 'Role', name: NAME } }],
+  [
+    `${RBAC}/v1`,
+    'Role',
+    'roles',
+    { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
+  ],
+  [
+    `${RBAC}/v1`,
+    'RoleBinding',
+    'rolebindings',
+    { roleRef: { apiGroup: RBAC, kind: 'Role', name: NAME } },
+  ],
   ['resource.k8s.io/v1', 'DeviceClass', 'deviceclasses', { spec: {} }],
   ['resource.k8s.io/v1', 'ResourceClaim', 'resourceclaims', { spec: { devices } }],
-  ['resource.k8s.io/v1', 'ResourceClaimTemplate', 'resourceclaimtemplates', { spec: { spec: { devices } } }],
+  [
+    'resource.k8s.io/v1',
+    'ResourceClaimTemplate',
+    'resourceclaimtemplates',
+    { spec: { spec: { devices } } },
+  ],
   [
     'resource.k8s.io/v1',
     'ResourceSlice',
     'resourceslices',
     {
-      spec: { driver: 'nobody.example.com', pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, allNodes: true },
+      spec: {
+        driver: 'nobody.example.com',
+        pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+        allNodes: true,
+      },
     },
   ],
   ['scheduling.k8s.io/v1', 'PriorityClass', 'priorityclasses', { value: 5 }],
   ['storage.k8s.io/v1', 'CSIDriver', 'csidrivers', { spec: {} }],
-  ['storage.k8s.io/v1', 'CSINode', 'csinodes', { spec: { drivers: [{ name: 'nobody.example.com', nodeID: 'n' }] } }],
-  ['storage.k8s.io/v1', 'CSIStorageCapacity', 'csistoragecapacities', { storageClassName: 'nobody' }],
+  [
+    'storage.k8s.io/v1',
+    'CSINode',
+    'csinodes',
+    { spec: { drivers: [{ name: 'nobody.example.com', nodeID: 'n' }] } },
+  ],
+  [
+    'storage.k8s.io/v1',
+    'CSIStorageCapacity',
+    'csistoragecapacities',
+    { storageClassName: 'nobody' },
+  ],
   ['storage.k8s.io/v1', 'StorageClass', 'storageclasses', { provisioner: 'nobody.example.com' }],
   [
     'storage.k8s.io/v1',
     'VolumeAttachment',
     'volumeattachments',
-    { spec: { attacher: 'nobody.example.com', nodeName: 'nobody', source: { persistentVolumeName: 'nobody' } } },
+    {
+      spec: {
+        attacher: 'nobody.example.com',
+        nodeName: 'nobody',
+        source: { persistentVolumeName: 'nobody' },
+      },
+    },
   ],
   [
     'storage.k8s.io/v1',
@@ -259,7 +349,14 @@ const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
           group: 'kinds.example.com',
           names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
           scope: 'Namespaced',
-          versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+          versions: [
+            {
+              name: 'v1',
+              served: true,
+              storage: true,
+              schema: { openAPIV3Schema: { type: 'object' } },
+            },
+          ],
         },
       },
     ],
@@ -273,10 +370,11 @@ export interface KindManifest {
   readonly manifest: Body;
 }
 
-export const kindManifests: readonly KindManifest[] = [...KINDS.map((entry) => ({ entry, name: NAME })), ...NAMED].map(
-  ({ entry: [apiVersion, kind, resource, body], name }) => ({
-    kind,
-    resource,
-    manifest: { apiVersion, kind, metadata: { name }, ...body },
-  }),
-);
+export const kindManifests: readonly KindManifest[] = [
+  ...KINDS.map((entry) => ({ entry, name: NAME })),
+  ...NAMED,
+].map(({ entry: [apiVersion, kind, resource, body], name }) => ({
+  kind,
+  resource,
+  manifest: { apiVersion, kind, metadata: { name }, ...body },
+}));

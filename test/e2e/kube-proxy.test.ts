@@ -58,10 +58,18 @@ proxyConformance({
     });
     await new Promise<void>((resolve) => relay.listen(path, resolve));
     await client.resource(nodes).create({ metadata: { name: 'here' } });
-    const addresses = ['192.168.0.1', 'fd00:0:0:1::1'].map((address) => ({ type: 'InternalIP', address }));
+    const addresses = ['192.168.0.1', 'fd00:0:0:1::1'].map((address) => ({
+      type: 'InternalIP',
+      address,
+    }));
     await client
       .resource(nodes)
-      .patch('here', 'application/merge-patch+json', { status: { addresses } }, { subresource: 'status' });
+      .patch(
+        'here',
+        'application/merge-patch+json',
+        { status: { addresses } },
+        { subresource: 'status' },
+      );
     writeFileSync(
       join(dir, 'config.yaml'),
       `${CONFIGURATION}clientConnection: { kubeconfig: ${join(dir, 'kubeconfig')} }\n`,
@@ -73,16 +81,26 @@ proxyConformance({
     const inNode = (...args: string[]): ChildProcess => {
       const [command = '', ...rest] = [...lab.inside('node'), ...args];
       return spawn(command, rest, {
-        stdio: ['ignore', 'ignore', process.env['KUBE_PROXY_LOG'] === undefined ? 'ignore' : 'inherit'],
+        stdio: [
+          'ignore',
+          'ignore',
+          process.env['KUBE_PROXY_LOG'] === undefined ? 'ignore' : 'inherit',
+        ],
       });
     };
     const forwarder = inNode(process.execPath, '-e', RELAY, path);
     let kubeProxy: ChildProcess | undefined;
     const metric = async (name: string): Promise<number> => {
-      const [command = '', ...rest] = [...lab.inside('node'), 'curl', '-s', 'http://127.0.0.1:10249/metrics'];
+      const [command = '', ...rest] = [
+        ...lab.inside('node'),
+        'curl',
+        '-s',
+        'http://127.0.0.1:10249/metrics',
+      ];
       const { stdout } = await run(command, rest);
       return Number(
-        new RegExp(`^kubeproxy_${name}(?:\\{ip_family="IPv4"\\})? (\\S+)`, 'm').exec(stdout)?.[1] ?? Number.NaN,
+        new RegExp(`^kubeproxy_${name}(?:\\{ip_family="IPv4"\\})? (\\S+)`, 'm').exec(stdout)?.[1] ??
+          Number.NaN,
       );
     };
     const until = async (condition: () => Promise<boolean>): Promise<void> => {
@@ -101,8 +119,10 @@ proxyConformance({
           // Services are counted for each family, slices for their own.
           await until(
             async () =>
-              (await metric('sync_proxy_rules_service_changes_total')) >= seenServices + 2 * serviceWrites &&
-              (await metric('sync_proxy_rules_endpoint_changes_total')) >= seenEndpoints + sliceWrites,
+              (await metric('sync_proxy_rules_service_changes_total')) >=
+                seenServices + 2 * serviceWrites &&
+              (await metric('sync_proxy_rules_endpoint_changes_total')) >=
+                seenEndpoints + sliceWrites,
           );
           await until(
             async () =>
@@ -125,7 +145,10 @@ proxyConformance({
       const { items } = await inDefault.list();
       let changes = 0;
       for (const { metadata } of items) {
-        if (metadata.name === 'kubernetes' || wanted.some((service) => service.metadata.name === metadata.name))
+        if (
+          metadata.name === 'kubernetes' ||
+          wanted.some((service) => service.metadata.name === metadata.name)
+        )
           continue;
         await inDefault.delete(metadata.name);
         changes++;
@@ -137,7 +160,10 @@ proxyConformance({
           present === undefined
             ? await inDefault.create(object)
             : // What the server has filled in stays; the ports and addresses do.
-              await inDefault.update({ ...present, spec: { ...present.spec, ...CLEARED, ...spec } });
+              await inDefault.update({
+                ...present,
+                spec: { ...present.spec, ...CLEARED, ...spec },
+              });
         // A write that changes nothing is no event.
         if (written.metadata.resourceVersion !== present?.metadata.resourceVersion) changes++;
         if ((status.loadBalancer.ingress ?? []).length > 0) {
@@ -155,7 +181,11 @@ proxyConformance({
       const { items } = await slicesInDefault.list();
       let changes = 0;
       for (const { metadata } of items) {
-        if (metadata.name === 'kubernetes' || wanted.some((slice) => slice.metadata.name === metadata.name)) continue;
+        if (
+          metadata.name === 'kubernetes' ||
+          wanted.some((slice) => slice.metadata.name === metadata.name)
+        )
+          continue;
         await slicesInDefault.delete(metadata.name);
         changes++;
       }

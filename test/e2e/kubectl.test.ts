@@ -25,7 +25,9 @@ const shape = (text: string): string =>
 
 const versions = kubectls();
 
-describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
+describe
+  .skipIf(missingKubectl !== undefined)
+  .each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
   named('kubectl $version', missingKubectl),
   ({ path, version }) => {
     let dir: ReturnType<typeof temporaryDir>;
@@ -43,7 +45,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     const apply = (yaml: string, flags = '') => kubectl.run(`apply ${flags} -f -`, { input: yaml });
     const ready = (name: string, count: number, namespace = 'default') =>
       eventually(`${count} ready pods of ${name}`, async () => {
-        const replicas = await kubectl.run(`get rs ${name} -n ${namespace} -o jsonpath={.status.readyReplicas}`);
+        const replicas = await kubectl.run(
+          `get rs ${name} -n ${namespace} -o jsonpath={.status.readyReplicas}`,
+        );
         return replicas === (count === 0 ? '' : String(count));
       });
     const gone = (what: string) =>
@@ -70,19 +74,27 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('applies a ReplicaSet, and its pods run', async () => {
-      expect(await apply(replicaSet('replicatest', 2))).toBe('replicaset.apps/replicatest created\n');
+      expect(await apply(replicaSet('replicatest', 2))).toBe(
+        'replicaset.apps/replicatest created\n',
+      );
       await ready('replicatest', 2);
-      expect(shape(await kubectl.run('get rs'))).toBe('NAME DESIRED CURRENT READY AGE\nreplicatest 2 2 2 AGE\n');
+      expect(shape(await kubectl.run('get rs'))).toBe(
+        'NAME DESIRED CURRENT READY AGE\nreplicatest 2 2 2 AGE\n',
+      );
       expect(shape(await kubectl.run('get pods'))).toBe(
         'NAME READY STATUS RESTARTS AGE\nreplicatest-XXXXX 1/1 Running 0 AGE\nreplicatest-XXXXX 1/1 Running 0 AGE\n',
       );
       const wide = shape(await kubectl.run('get pods -o wide'));
-      expect(wide.split('\n')[0]).toBe('NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES');
+      expect(wide.split('\n')[0]).toBe(
+        'NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES',
+      );
       expect(wide).toMatch(/replicatest-XXXXX 1\/1 Running 0 AGE POD-IP \S+ <none> <none>/);
       expect(shape(await kubectl.run('get rs -o wide'))).toContain(
         'replicatest 2 2 2 AGE busybox busybox app=replicatest',
       );
-      expect(await apply(replicaSet('replicatest', 2))).toBe('replicaset.apps/replicatest unchanged\n');
+      expect(await apply(replicaSet('replicatest', 2))).toBe(
+        'replicaset.apps/replicatest unchanged\n',
+      );
     });
 
     test('prints in every form', async () => {
@@ -94,18 +106,24 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         spec: { replicas: 2 },
         status: { readyReplicas: 2, observedGeneration: 1 },
       });
-      expect(await kubectl.run('get rs replicatest -o yaml')).toMatch(/^apiVersion: apps\/v1\nkind: ReplicaSet\n/);
-      expect(await kubectl.run(`get pods -o jsonpath='{range .items[*]}{.status.phase}{";"}{end}'`)).toBe(
-        'Running;Running;',
+      expect(await kubectl.run('get rs replicatest -o yaml')).toMatch(
+        /^apiVersion: apps\/v1\nkind: ReplicaSet\n/,
       );
-      expect(await kubectl.run('get rs -o custom-columns=NAME:.metadata.name,WANT:.spec.replicas')).toBe(
-        'NAME          WANT\nreplicatest   2\n',
-      );
+      expect(
+        await kubectl.run(`get pods -o jsonpath='{range .items[*]}{.status.phase}{";"}{end}'`),
+      ).toBe('Running;Running;');
+      expect(
+        await kubectl.run('get rs -o custom-columns=NAME:.metadata.name,WANT:.spec.replicas'),
+      ).toBe('NAME          WANT\nreplicatest   2\n');
       expect(shape(await kubectl.run('get rs,pods --show-labels'))).toContain('app=replicatest');
-      expect(await kubectl.run('get pods -l app=replicatest -o name')).toMatch(/^(pod\/replicatest-\w{5}\n){2}$/);
+      expect(await kubectl.run('get pods -l app=replicatest -o name')).toMatch(
+        /^(pod\/replicatest-\w{5}\n){2}$/,
+      );
       expect(await kubectl.run('get pods -l app!=replicatest -o name')).toBe('');
       expect(await kubectl.run('get pods --field-selector=status.phase=Pending -o name')).toBe('');
-      expect(await kubectl.run('get pods -A --sort-by=.metadata.name -o name')).toMatch(/replicatest/);
+      expect(await kubectl.run('get pods -A --sort-by=.metadata.name -o name')).toMatch(
+        /replicatest/,
+      );
       expect(await kubectl.run('get --raw /api/v1/namespaces/default/pods?limit=1')).toContain(
         '"remainingItemCount":1',
       );
@@ -115,7 +133,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       const text = await kubectl.run('describe rs replicatest');
       expect(text).toMatch(/^Replicas: +2 current \/ 2 desired$/m);
       expect(text).toMatch(/^Pods Status: +2 Running \/ 0 Waiting \/ 0 Succeeded \/ 0 Failed$/m);
-      expect(text).toMatch(/Normal +SuccessfulCreate .* replicaset-controller +Created pod: replicatest-\w{5}/);
+      expect(text).toMatch(
+        /Normal +SuccessfulCreate .* replicaset-controller +Created pod: replicatest-\w{5}/,
+      );
       const pod = await kubectl.run('describe pods -l app=replicatest');
       expect(pod).toMatch(/^Controlled By: +ReplicaSet\/replicatest$/m);
       expect(pod).toMatch(/^QoS Class: +BestEffort$/m);
@@ -136,7 +156,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(text).toMatch(/replicas\s+<integer>/);
       expect(text).toMatch(/selector\s+<LabelSelector> -required-/);
       expect(await kubectl.run('explain pod.spec.containers.image')).toMatch(/FIELD: +image/);
-      expect(await kubectl.run('explain pods --recursive')).toMatch(/terminationGracePeriodSeconds/);
+      expect(await kubectl.run('explain pods --recursive')).toMatch(
+        /terminationGracePeriodSeconds/,
+      );
     });
 
     test('lists what is served', async () => {
@@ -145,7 +167,12 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(resources).toMatch(/^replicasets +rs +apps\/v1 +true +ReplicaSet$/m);
       expect(resources).toMatch(/^leases +coordination\.k8s\.io\/v1 +true +Lease$/m);
       expect((await kubectl.run('api-versions')).split('\n')).toEqual(
-        expect.arrayContaining(['v1', 'apps/v1', 'coordination.k8s.io/v1', 'authorization.k8s.io/v1']),
+        expect.arrayContaining([
+          'v1',
+          'apps/v1',
+          'coordination.k8s.io/v1',
+          'authorization.k8s.io/v1',
+        ]),
       );
       expect(await kubectl.run('version')).toMatch(/Server Version: .*1\.36\.3/);
       expect(await kubectl.run('cluster-info')).toMatch(/Kubernetes control plane.* is running at/);
@@ -153,20 +180,28 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('scales, labels, annotates, patches, edits', async () => {
-      expect(await kubectl.run('scale rs replicatest --replicas=4')).toBe('replicaset.apps/replicatest scaled\n');
+      expect(await kubectl.run('scale rs replicatest --replicas=4')).toBe(
+        'replicaset.apps/replicatest scaled\n',
+      );
       await ready('replicatest', 4);
       await kubectl.run('scale rs replicatest --replicas=2');
       await ready('replicatest', 2);
-      expect(await kubectl.run('label rs replicatest tier=front')).toBe('replicaset.apps/replicatest labeled\n');
+      expect(await kubectl.run('label rs replicatest tier=front')).toBe(
+        'replicaset.apps/replicatest labeled\n',
+      );
       expect(await kubectl.run('annotate rs replicatest note=hello')).toMatch(
         /^replicaset\.apps\/replicatest annotated?\n$/,
       );
-      expect(await kubectl.run('get rs -l tier=front -o name')).toBe('replicaset.apps/replicatest\n');
-      expect(await kubectl.run(`patch rs replicatest -p '{"metadata":{"labels":{"tier":"back"}}}'`)).toBe(
-        'replicaset.apps/replicatest patched\n',
+      expect(await kubectl.run('get rs -l tier=front -o name')).toBe(
+        'replicaset.apps/replicatest\n',
       );
       expect(
-        await kubectl.run(`patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`),
+        await kubectl.run(`patch rs replicatest -p '{"metadata":{"labels":{"tier":"back"}}}'`),
+      ).toBe('replicaset.apps/replicatest patched\n');
+      expect(
+        await kubectl.run(
+          `patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`,
+        ),
       ).toBe('replicaset.apps/replicatest patched\n');
       expect(
         await kubectl.run(
@@ -181,7 +216,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       });
       expect(edited).toBe('replicaset.apps/replicatest edited\n');
       await ready('replicatest', 3);
-      expect(await kubectl.run('get rs replicatest -o jsonpath={.metadata.generation}')).toMatch(/^[45]$/);
+      expect(await kubectl.run('get rs replicatest -o jsonpath={.metadata.generation}')).toMatch(
+        /^[45]$/,
+      );
     });
 
     test('watches', async () => {
@@ -195,18 +232,21 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('waits for conditions', async () => {
-      expect(await kubectl.run(`wait --for=condition=Ready pod -l app=replicatest --timeout=20s`)).toMatch(
-        /condition met/,
-      );
-      expect(await kubectl.run(`wait --for=jsonpath='{.status.readyReplicas}'=3 rs/replicatest --timeout=20s`)).toBe(
-        'replicaset.apps/replicatest condition met\n',
-      );
+      expect(
+        await kubectl.run(`wait --for=condition=Ready pod -l app=replicatest --timeout=20s`),
+      ).toMatch(/condition met/);
+      expect(
+        await kubectl.run(
+          `wait --for=jsonpath='{.status.readyReplicas}'=3 rs/replicatest --timeout=20s`,
+        ),
+      ).toBe('replicaset.apps/replicatest condition met\n');
     });
 
     test('knows who asks', async () => {
       // kubectl before 1.28 asks for preview versions of the review, which Kubernetes 1.36 does not serve either.
       const who = await kubectl.try('auth whoami');
-      if (version === '1.27') expect(who.stderr).toContain('the selfsubjectreviews API is not enabled in the cluster');
+      if (version === '1.27')
+        expect(who.stderr).toContain('the selfsubjectreviews API is not enabled in the cluster');
       else {
         expect(who.stdout).toMatch(/Username +kubernetes-admin/);
         expect(who.stdout).toMatch(/Groups +\[system:masters system:authenticated\]/);
@@ -221,17 +261,24 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(await kubectl.run('create configmap settings -n other --from-literal=a=b')).toBe(
         'configmap/settings created\n',
       );
-      expect(await kubectl.run('create secret generic hidden -n other --from-literal=password=x')).toBe(
-        'secret/hidden created\n',
-      );
+      expect(
+        await kubectl.run('create secret generic hidden -n other --from-literal=password=x'),
+      ).toBe('secret/hidden created\n');
       await kubectl.run('create sa robot -n other');
-      expect(shape(await kubectl.run('get cm,secret,sa -n other'))).toContain('secret/hidden Opaque 1 AGE');
+      expect(shape(await kubectl.run('get cm,secret,sa -n other'))).toContain(
+        'secret/hidden Opaque 1 AGE',
+      );
       await eventually(
         'the root certificate',
         async () => (await kubectl.try('get cm kube-root-ca.crt -n other')).status === 0,
       );
-      await eventually('the default account', async () => (await kubectl.try('get sa default -n other')).status === 0);
-      expect(await kubectl.run('create service clusterip web -n other --tcp=80:8080')).toBe('service/web created\n');
+      await eventually(
+        'the default account',
+        async () => (await kubectl.try('get sa default -n other')).status === 0,
+      );
+      expect(await kubectl.run('create service clusterip web -n other --tcp=80:8080')).toBe(
+        'service/web created\n',
+      );
       expect(shape(await kubectl.run('get svc web -n other'))).toMatch(
         /web ClusterIP 10\.96\.\d+\.\d+ <none> 80\/TCP AGE/,
       );
@@ -241,7 +288,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       );
       await kubectl.run('run lone -n other --image=busybox --restart=Never -- sleep 3600');
       await kubectl.run('wait --for=condition=Ready pod/lone -n other --timeout=20s');
-      expect(await kubectl.run('delete ns other --timeout=60s')).toBe('namespace "other" deleted\n');
+      expect(await kubectl.run('delete ns other --timeout=60s')).toBe(
+        'namespace "other" deleted\n',
+      );
       expect((await kubectl.try('get ns other')).stderr).toBe(
         'Error from server (NotFound): namespaces "other" not found\n',
       );
@@ -260,20 +309,30 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await apply(replicaSet('orphaner', 2));
       await ready('orphaner', 2);
       const pods = (await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort();
-      expect(await kubectl.run('delete rs orphaner --cascade=orphan')).toMatch(/^replicaset.apps "orphaner" deleted/);
+      expect(await kubectl.run('delete rs orphaner --cascade=orphan')).toMatch(
+        /^replicaset.apps "orphaner" deleted/,
+      );
       await gone('rs orphaner');
-      expect((await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort()).toEqual(pods);
+      expect((await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort()).toEqual(
+        pods,
+      );
       await apply(replicaSet('orphaner', 2));
       await ready('orphaner', 2);
-      expect((await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort()).toEqual(pods);
+      expect((await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort()).toEqual(
+        pods,
+      );
       expect(
-        await kubectl.run('get pods -l app=orphaner -o jsonpath={.items[*].metadata.ownerReferences[*].name}'),
+        await kubectl.run(
+          'get pods -l app=orphaner -o jsonpath={.items[*].metadata.ownerReferences[*].name}',
+        ),
       ).toBe('orphaner orphaner');
       await kubectl.run('delete rs orphaner');
     });
 
     test('deletes in the background, in the foreground, and pods at once', async () => {
-      expect(await kubectl.run('delete rs replicatest')).toMatch(/^replicaset.apps "replicatest" deleted/);
+      expect(await kubectl.run('delete rs replicatest')).toMatch(
+        /^replicaset.apps "replicatest" deleted/,
+      );
       await gone('pods -l app=replicatest');
       await apply(replicaSet('fore', 2));
       await ready('fore', 2);

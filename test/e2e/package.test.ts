@@ -33,11 +33,15 @@ beforeAll(() => {
   // `npm test` builds without declarations.
   const types = join(root, 'dist', 'types');
   if (!existsSync(types)) emitDeclarations(types);
-  const told = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const told = execFileSync(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
+    {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   const [{ filename }] = JSON.parse(told) as [{ filename: string }];
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
@@ -51,8 +55,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const compiled = (): string[] => readdirSync(join(installed, 'dist')).filter((name) => name.endsWith('.compiled'));
-const node = async (...args: string[]): Promise<string> => (await run(process.execPath, args, { cwd: folder })).stdout;
+const compiled = (): string[] =>
+  readdirSync(join(installed, 'dist')).filter((name) => name.endsWith('.compiled'));
+const node = async (...args: string[]): Promise<string> =>
+  (await run(process.execPath, args, { cwd: folder })).stdout;
 
 /** Starts a cluster, waits until it is ready, stops it. Answers what it said. */
 async function upAndDown(...flags: string[]): Promise<string> {
@@ -107,7 +113,9 @@ describe('the package as it is published', () => {
   });
 
   test('has the entries that package.json names, and no others can be imported', async () => {
-    const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { exports: unknown };
+    const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+      exports: unknown;
+    };
     expect(exports).toEqual(exportsField());
     for (const { file, types } of Object.values(packageExports())) {
       for (const path of [file, types]) expect(existsSync(join(installed, path)), path).toBe(true);
@@ -117,13 +125,17 @@ describe('the package as it is published', () => {
       for (const name of ${JSON.stringify(names)}) await import(name);
       for (const name of ['dist/program.js', 'dist/types/cluster/cluster.js', 'api/core/v1/types', 'src/cluster/index.ts'])
         await import('coxswain/' + name).then(() => console.log(name), (error) => console.log(error.code));`;
-    expect(await node('--input-type=module', '--eval', program)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED\n'.repeat(4));
+    expect(await node('--input-type=module', '--eval', program)).toBe(
+      'ERR_PACKAGE_PATH_NOT_EXPORTED\n'.repeat(4),
+    );
   });
 
   test('has declarations that strict compilers accept, for ES modules and CommonJS', async () => {
     const names = Object.keys(packageExports()).map((subpath) => `coxswain${subpath.slice(1)}`);
     const imports = names
-      .map((name, index) => `import * as entry${index} from '${name}';\nexport { entry${index} };\n`)
+      .map(
+        (name, index) => `import * as entry${index} from '${name}';\nexport { entry${index} };\n`,
+      )
       .join('');
     const use = `
 import { startCluster, type EmbeddedCluster } from 'coxswain';
@@ -142,9 +154,23 @@ export const run = async (): Promise<number | undefined> => {
 `;
     writeFileSync(join(folder, 'use.mts'), imports + use);
     writeFileSync(join(folder, 'use.cts'), imports + use);
-    const options = { strict: true, skipLibCheck: false, noEmit: true, exactOptionalPropertyTypes: true };
-    const compilerOptions = { ...options, module: 'nodenext', target: 'es2023', lib: ['es2023'], types: ['node'] };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.mts', 'use.cts'] }));
+    const options = {
+      strict: true,
+      skipLibCheck: false,
+      noEmit: true,
+      exactOptionalPropertyTypes: true,
+    };
+    const compilerOptions = {
+      ...options,
+      module: 'nodenext',
+      target: 'es2023',
+      lib: ['es2023'],
+      types: ['node'],
+    };
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['use.mts', 'use.cts'] }),
+    );
     const { stdout } = await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder]).catch(
       (error: { stdout: string }) => error,
     );
@@ -153,8 +179,12 @@ export const run = async (): Promise<number | undefined> => {
 
   test('has the surface that docs/api-report.md shows (otherwise: npm run api-report)', () => {
     const types = join(installed, 'dist', 'types');
-    const paths = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.d.ts'));
-    const declarations = new Map(paths.toSorted().map((path) => [path, readFileSync(join(types, path), 'utf8')]));
+    const paths = readdirSync(types, { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.d.ts'),
+    );
+    const declarations = new Map(
+      paths.toSorted().map((path) => [path, readFileSync(join(types, path), 'utf8')]),
+    );
     expect(apiReport(declarations)).toBe(readFileSync(REPORT, 'utf8'));
   });
 
@@ -177,7 +207,9 @@ export const run = async (): Promise<number | undefined> => {
   test('shows the places of errors in the sources, if Node is asked to', async () => {
     const program =
       "(await import('coxswain')).startCluster({ podCidr: 'none' }).catch((err) => console.log(err.stack))";
-    expect(await node('--input-type=module', '--eval', program)).toMatch(/dist\/program\.js:\d+:\d+/);
+    expect(await node('--input-type=module', '--eval', program)).toMatch(
+      /dist\/program\.js:\d+:\d+/,
+    );
     const mapped = await node('--enable-source-maps', '--input-type=module', '--eval', program);
     expect(mapped).toMatch(/src\/cluster\/network-ranges\.ts:\d+:\d+/);
   });
@@ -191,7 +223,11 @@ export const run = async (): Promise<number | undefined> => {
 
   test('compiles ahead of time for the flags that Node has, and for none', async () => {
     rmSync(join(installed, 'dist', compiled()[0] as string));
-    const told = await node('--max-semi-space-size=64', join(installed, 'bin', 'cox.js'), 'compile');
+    const told = await node(
+      '--max-semi-space-size=64',
+      join(installed, 'bin', 'cox.js'),
+      'compile',
+    );
     expect(told.match(/^compiled: .*\/dist\/program-[0-9a-f]{8}\.compiled$/gm)).toHaveLength(2);
     expect(compiled()).toHaveLength(2);
   });

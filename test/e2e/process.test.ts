@@ -33,7 +33,8 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
   const marker = (): string => `marker-${dir.path.slice(-6)}`;
   let running = 0;
   /** Host processes of the ReplicaSet below, those that look after them included. */
-  const processes = async (): Promise<number> => Number((await run('pgrep', ['-fc', marker()])).stdout.trim());
+  const processes = async (): Promise<number> =>
+    Number((await run('pgrep', ['-fc', marker()])).stdout.trim());
 
   test('says so', () => {
     expect(cluster.output).toMatch(/runtime +host processes/);
@@ -49,7 +50,9 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
       'two ready',
       async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2',
     );
-    const [pod = ''] = (await kubectl.run('get pods -l app=host -o jsonpath={.items[*].metadata.name}')).split(' ');
+    const [pod = ''] = (
+      await kubectl.run('get pods -l app=host -o jsonpath={.items[*].metadata.name}')
+    ).split(' ');
     expect(await kubectl.run(`logs ${pod}`)).toBe(`started ${marker()}\n`);
     expect((await kubectl.run(`exec ${pod} -- sh -c 'echo $POD_NAME'`)).trim()).toBe(pod);
     expect((await kubectl.try(`exec ${pod} -- sh -c 'exit 5'`)).status).toBe(5);
@@ -59,7 +62,9 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
 
   test('kill -9 of the cluster: the processes go on, and none is started twice', async () => {
     const ids = () =>
-      kubectl.run('get pods -l app=host -o jsonpath={.items[*].status.containerStatuses[*].containerID}');
+      kubectl.run(
+        'get pods -l app=host -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
+      );
     const before = await ids();
     await cluster.kill();
     expect(await processes()).toBe(running);
@@ -90,7 +95,9 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
             metadata: { name: 'web', labels: { app: 'web' } },
             spec: {
               terminationGracePeriodSeconds: 1,
-              containers: [{ name: 'web', image: 'host', command: [process.execPath, '-e', server] }],
+              containers: [
+                { name: 'web', image: 'host', command: [process.execPath, '-e', server] },
+              ],
             },
           },
           {
@@ -106,7 +113,8 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
         ],
       }),
     });
-    const answer = (): Promise<string> => fetch('http://127.0.0.1:30188/').then((response) => response.text());
+    const answer = (): Promise<string> =>
+      fetch('http://127.0.0.1:30188/').then((response) => response.text());
     expect(await eventually('an answer', answer)).toBe('served');
     await kubectl.run('delete pod,service web --timeout=60s');
     await eventually('the port to be closed', () =>
@@ -124,7 +132,9 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
         await kubectl.run('get pod nothing --no-headers'),
       ),
     );
-    expect(await kubectl.run('describe pod nothing')).toMatch(/Warning +Failed .*\/no\/such\/program/);
+    expect(await kubectl.run('describe pod nothing')).toMatch(
+      /Warning +Failed .*\/no\/such\/program/,
+    );
     await kubectl.run('delete pod nothing');
   });
 });

@@ -20,15 +20,25 @@ import {
 } from './harness.ts';
 import { importBusybox } from './images.ts';
 
-const FLAGS = ['--runtime', 'containerd', '--pod-cidr', '10.77.0.0/16', '--service-cidr', '10.97.0.0/16'];
+const FLAGS = [
+  '--runtime',
+  'containerd',
+  '--pod-cidr',
+  '10.77.0.0/16',
+  '--service-cidr',
+  '10.97.0.0/16',
+];
 /** Addresses for documentation: no machine of the link has them. */
 const POOL = ['--load-balancer-pool', '192.0.2.240-192.0.2.241'];
 const PORT = 30_177;
 const nft = await run('nft', ['list', 'tables']).catch(() => undefined);
 const missing =
-  missingKubectl ?? missingContainerd ?? (nft?.status === 0 ? undefined : 'nft is not installed, or needs root');
+  missingKubectl ??
+  missingContainerd ??
+  (nft?.status === 0 ? undefined : 'nft is not installed, or needs root');
 
-const missingWrk = findProgram('wrk') === undefined ? 'wrk is not installed (apt-get install wrk)' : undefined;
+const missingWrk =
+  findProgram('wrk') === undefined ? 'wrk is not installed (apt-get install wrk)' : undefined;
 
 const web = (version: string): string => `
 apiVersion: apps/v1
@@ -122,14 +132,21 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
     const request = "printf 'GET / HTTP/1.0\\r\\n\\r\\n'";
     const fromPod = await eventually('an answer in the pod', async () => {
-      const { status, stdout } = await kubectl.try(`exec client -- sh -c "${request} | nc -w 3 ${clusterIP} 80"`);
+      const { status, stdout } = await kubectl.try(
+        `exec client -- sh -c "${request} | nc -w 3 ${clusterIP} 80"`,
+      );
       return status === 0 && stdout.includes('web-') ? stdout : undefined;
     });
     expect(fromPod).toMatch(/\none web-/);
     expect((await kubectl.try('exec client -- nc -w 3 10.97.0.1 443')).status).toBe(0);
-    expect((await kubectl.try(`exec client -- nc -w 3 ${clusterIP} 81`)).stderr).toContain('Connection refused');
+    expect((await kubectl.try(`exec client -- nc -w 3 ${clusterIP} 81`)).stderr).toContain(
+      'Connection refused',
+    );
     const seen = new Set<string>();
-    await eventually('both pods through the node port', async () => seen.add(await fetch()).size === 2);
+    await eventually(
+      'both pods through the node port',
+      async () => seen.add(await fetch()).size === 2,
+    );
   });
 
   test('a rolling update loses no request', async () => {
@@ -141,37 +158,49 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     const loads = [load(), load()];
     await apply(web('two'));
     await kubectl.run('rollout status deployment/web --timeout=120s');
-    await eventually('only new pods to answer', async () => results.slice(-10).every((text) => text.startsWith('two')));
+    await eventually('only new pods to answer', async () =>
+      results.slice(-10).every((text) => text.startsWith('two')),
+    );
     stop.abort();
     await Promise.all(loads);
     expect(results.filter((text) => !/^(one|two) web-/.test(text))).toEqual([]);
     expect(results.length).toBeGreaterThan(50);
   });
 
-  test.skipIf(missingWrk !== undefined)(named('a rolling update under wrk loses no request', missingWrk), async () => {
-    const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
-    const load = (url: string) => run('wrk', ['-t', '1', '-c', '8', '-d', '30s', url], { timeoutMs: 90_000 });
-    const loads = [load(`http://${host}:${PORT}/`), load(`http://${clusterIP}/`)];
-    await apply(web('three'));
-    await kubectl.run('rollout status deployment/web --timeout=120s');
-    await apply(web('two'));
-    await kubectl.run('rollout status deployment/web --timeout=120s');
-    for (const { status, stdout } of await Promise.all(loads)) {
-      expect(status, stdout).toBe(0);
-      // These lines are there only if there is something to count.
-      expect(stdout).not.toMatch(/Socket errors|Non-2xx/);
-      expect(Number(/(\d+) requests in/.exec(stdout)?.[1])).toBeGreaterThan(100);
-    }
-  });
+  test.skipIf(missingWrk !== undefined)(
+    named('a rolling update under wrk loses no request', missingWrk),
+    async () => {
+      const clusterIP = await kubectl.run('get service web -o jsonpath={.spec.clusterIP}');
+      const load = (url: string) =>
+        run('wrk', ['-t', '1', '-c', '8', '-d', '30s', url], { timeoutMs: 90_000 });
+      const loads = [load(`http://${host}:${PORT}/`), load(`http://${clusterIP}/`)];
+      await apply(web('three'));
+      await kubectl.run('rollout status deployment/web --timeout=120s');
+      await apply(web('two'));
+      await kubectl.run('rollout status deployment/web --timeout=120s');
+      for (const { status, stdout } of await Promise.all(loads)) {
+        expect(status, stdout).toBe(0);
+        // These lines are there only if there is something to count.
+        expect(stdout).not.toMatch(/Socket errors|Non-2xx/);
+        expect(Number(/(\d+) requests in/.exec(stdout)?.[1])).toBeGreaterThan(100);
+      }
+    },
+  );
 
   test('a load balancer has an address of the pool, which the machine announces', async () => {
-    await kubectl.run('expose deployment web --name=balanced --type=LoadBalancer --port=80 --target-port=8080');
+    await kubectl.run(
+      'expose deployment web --name=balanced --type=LoadBalancer --port=80 --target-port=8080',
+    );
     const ip = await eventually('an address', async () => {
-      const text = await kubectl.run('get service balanced -o jsonpath={.status.loadBalancer.ingress[0].ip}');
+      const text = await kubectl.run(
+        'get service balanced -o jsonpath={.status.loadBalancer.ingress[0].ip}',
+      );
       return text !== '' && text;
     });
     expect(ip).toBe('192.0.2.240');
-    await eventually('an answer at it', async () => (await fetch(ip, 80).catch(() => '')).startsWith('two web-'));
+    await eventually('an answer at it', async () =>
+      (await fetch(ip, 80).catch(() => '')).startsWith('two web-'),
+    );
     await eventually('it on an interface of its own', () =>
       Promise.resolve(holdersOf(ip).some((name) => name.startsWith('cxs'))),
     );
@@ -192,7 +221,13 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
   test('a reset removes the rules', async () => {
     await kubectl.run('delete deployment,pods --all --grace-period=0 --force --timeout=60s');
     await cluster.stop();
-    const { status } = await run(process.execPath, [...coxArgs, 'reset', '--yes', '--data-dir', dir.path]);
+    const { status } = await run(process.execPath, [
+      ...coxArgs,
+      'reset',
+      '--yes',
+      '--data-dir',
+      dir.path,
+    ]);
     expect([status, await tables(ALL)]).toEqual([0, allBefore]);
   });
 });

@@ -57,7 +57,8 @@ const processes = (): readonly number[] =>
     .map(({ pid }) => pid);
 
 /** Its cache is outside of the data directory. */
-const kubectlOf = (running: RunningCluster): Kubectl => new Kubectl(running.kubectl().path, running.kubeconfig, dir);
+const kubectlOf = (running: RunningCluster): Kubectl =>
+  new Kubectl(running.kubectl().path, running.kubeconfig, dir);
 
 async function ready(kubectl: Kubectl, name: string): Promise<void> {
   await eventually(
@@ -117,12 +118,17 @@ describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKub
 
   test('after kill -9 of the cluster and of a supervisor, with damaged records', async () => {
     const kubectl = await up();
-    await kubectl.run('apply -f -', { input: replicaSet('crashed', 1, { command: 'setsid sleep 1000 & sleep 1000' }) });
+    await kubectl.run('apply -f -', {
+      input: replicaSet('crashed', 1, { command: 'setsid sleep 1000 & sleep 1000' }),
+    });
     await ready(kubectl, 'crashed');
     await cluster?.kill();
     const containers = join(data(), 'runtime', 'containers');
     for (const id of readdirSync(containers)) {
-      process.kill(Number(readFileSync(join(containers, id, 'pids'), 'utf8').split('\n')[0]), 'SIGKILL');
+      process.kill(
+        Number(readFileSync(join(containers, id, 'pids'), 'utf8').split('\n')[0]),
+        'SIGKILL',
+      );
       writeFileSync(join(containers, id, 'record.json'), '');
     }
     writeFileSync(join(data(), 'cox.pid'), '');
@@ -151,7 +157,8 @@ const missing = missingKubectl ?? missingContainerd;
 describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
   const bridge = (): string => bridgeName(join(data(), 'containerd'));
   const nat = async (): Promise<string> => (await run('iptables-save', ['-t', 'nat'])).stdout;
-  const namespaces = (): readonly string[] => (existsSync('/run/netns') ? readdirSync('/run/netns') : []);
+  const namespaces = (): readonly string[] =>
+    existsSync('/run/netns') ? readdirSync('/run/netns') : [];
   const results = (): readonly string[] =>
     (existsSync('/var/lib/cni/results') ? readdirSync('/var/lib/cni/results') : []).filter((name) =>
       name.startsWith(bridge()),
@@ -175,7 +182,8 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
 
     await cluster.kill();
     for (const { pid, args } of hostProcesses()) {
-      if (args.some((arg) => arg.startsWith(join(data(), 'containerd')))) process.kill(pid, 'SIGKILL');
+      if (args.some((arg) => arg.startsWith(join(data(), 'containerd'))))
+        process.kill(pid, 'SIGKILL');
     }
     expect(processes()).not.toEqual([]);
     expect(mounts()).not.toEqual([]);

@@ -12,8 +12,23 @@ import { createClient } from '#client/create-client.ts';
 import { createHttpTransport } from '#client/http/index.ts';
 import { loadKubeconfig } from '#client/kubeconfig.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '#storage/etcd/testing/etcd-process.ts';
-import { coxArgs, coxUp, eventually, Kubectl, kubectls, missingKubectl, named, run, temporaryDir } from './harness.ts';
+import {
+  ETCD_HINT,
+  type EtcdProcess,
+  hasEtcd,
+  startEtcd,
+} from '#storage/etcd/testing/etcd-process.ts';
+import {
+  coxArgs,
+  coxUp,
+  eventually,
+  Kubectl,
+  kubectls,
+  missingKubectl,
+  named,
+  run,
+  temporaryDir,
+} from './harness.ts';
 
 const missing = missingKubectl ?? (hasEtcd() ? undefined : ETCD_HINT);
 
@@ -35,7 +50,9 @@ const cox = async (...args: string[]): Promise<string> => {
 
 /** Resolves when it is ready. */
 async function startRole(name: string, ...flags: string[]): Promise<Role> {
-  const child = spawn(process.execPath, [...coxArgs, name, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...coxArgs, name, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
@@ -45,7 +62,9 @@ async function startRole(name: string, ...flags: string[]): Promise<Role> {
       const said = /^ready: (.*)\n/m.exec(stdout);
       if (said !== null) resolve(said[1] as string);
     });
-    void ended.then((code) => reject(new Error(`cox ${name} ended with ${code}:\n${stdout}\n${stderr}`)));
+    void ended.then((code) =>
+      reject(new Error(`cox ${name} ended with ${code}:\n${stdout}\n${stderr}`)),
+    );
   });
   return { description, process: child, stderr: () => stderr, ended };
 }
@@ -94,7 +113,16 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     const ports = ['--bind-address', '127.0.0.1', '--secure-port', '0'];
     const config = await kubeconfig('controller-manager', index);
     const ranges = ['--cluster-cidr', '10.244.0.0/16'];
-    return start('controller-manager', '--kubeconfig', config, '--cert-dir', certDir, ...ports, ...ranges, ...election);
+    return start(
+      'controller-manager',
+      '--kubeconfig',
+      config,
+      '--cert-dir',
+      certDir,
+      ...ports,
+      ...ranges,
+      ...election,
+    );
   };
 
   beforeAll(async () => {
@@ -115,19 +143,40 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     clients = await Promise.all(
       servers.map(async (_, index) =>
         createClient(
-          createHttpTransport({ ...(await loadKubeconfig(await kubeconfig('admin', index))), clock: systemClock }),
+          createHttpTransport({
+            ...(await loadKubeconfig(await kubeconfig('admin', index))),
+            clock: systemClock,
+          }),
         ),
       ),
     );
     managers = [await startManager(0), await startManager(1)];
     const ports = ['--bind-address', '127.0.0.1', '--secure-port', '0'];
-    scheduler = await start('scheduler', '--kubeconfig', await kubeconfig('scheduler', 1), ...ports);
+    scheduler = await start(
+      'scheduler',
+      '--kubeconfig',
+      await kubeconfig('scheduler', 1),
+      ...ports,
+    );
     await cox('certs', 'node', 'worker-1', '--cert-dir', certDir, '--hosts', '127.0.0.1');
-    const node = ['--hostname-override', 'worker-1', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
+    const node = [
+      '--hostname-override',
+      'worker-1',
+      '--node-ip',
+      '127.0.0.1',
+      '--address',
+      '127.0.0.1',
+      '--port',
+      '0',
+    ];
     const runtime = ['--runtime', 'simulated', '--data-dir', join(dir.path, 'node')];
     const config = await kubeconfig('kubelet', 0, '--node', 'worker-1');
     await start('kubelet', '--kubeconfig', config, '--cert-dir', certDir, ...node, ...runtime);
-    kubectl = new Kubectl(kubectls().at(-1)?.path ?? 'kubectl', await kubeconfig('admin', 1), dir.path);
+    kubectl = new Kubectl(
+      kubectls().at(-1)?.path ?? 'kubectl',
+      await kubeconfig('admin', 1),
+      dir.path,
+    );
   });
 
   afterAll(async () => {
@@ -138,7 +187,10 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   });
 
   const leader = async (): Promise<string> => {
-    const lease = await clients[0]?.resource(leases).namespace('kube-system').get('kube-controller-manager');
+    const lease = await clients[0]
+      ?.resource(leases)
+      .namespace('kube-system')
+      .get('kube-controller-manager');
     return lease?.spec.holderIdentity ?? '';
   };
 
@@ -147,7 +199,10 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       client
         .resource(services)
         .namespace('default')
-        .create({ metadata: { name, labels: { of: 'both' } }, spec: { type: 'NodePort', ports: [{ port: 80 }] } });
+        .create({
+          metadata: { name, labels: { of: 'both' } },
+          spec: { type: 'NodePort', ports: [{ port: 80 }] },
+        });
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
     const made = await Promise.all(
       names.flatMap((name) => clients.map((client, index) => make(client, `${name}-${index}`))),
@@ -159,7 +214,10 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(held?.items).toHaveLength(201);
     await Promise.all(
       clients.map((client) =>
-        client.resource(services).namespace('default').deleteCollection({ labelSelector: 'of=both' }),
+        client
+          .resource(services)
+          .namespace('default')
+          .deleteCollection({ labelSelector: 'of=both' }),
       ),
     );
     const left = await clients[0]?.resource(ipAddresses).list();
@@ -178,23 +236,33 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   test('a Deployment runs, through all of them', async () => {
     await kubectl.run('create deployment web --image=nginx --replicas=2');
     await kubectl.run('rollout status deployment web --timeout=60s', { timeoutMs: 70_000 });
-    expect(await kubectl.run('get pods -o jsonpath={.items[*].spec.nodeName}')).toBe('worker-1 worker-1');
+    expect(await kubectl.run('get pods -o jsonpath={.items[*].spec.nodeName}')).toBe(
+      'worker-1 worker-1',
+    );
     await kubectl.run('logs deploy/web');
-    const fields = await kubectl.run('get rs -o jsonpath={.items[0].metadata.managedFields[*].manager}');
+    const fields = await kubectl.run(
+      'get rs -o jsonpath={.items[0].metadata.managedFields[*].manager}',
+    );
     expect(fields).toContain('kube-controller-manager');
   });
 
   test('what the scheduler has counted is for who may see it', async () => {
     const port = /port (\d+)/.exec(scheduler.description)?.[1];
-    const ask = async (path: string, token?: string): Promise<{ code: number | undefined; text: string }> => {
+    const ask = async (
+      path: string,
+      token?: string,
+    ): Promise<{ code: number | undefined; text: string }> => {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
       return new Promise((resolve, reject) => {
         // Nobody has signed its certificate.
-        get({ host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false }, (response) => {
-          let text = '';
-          response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-          response.on('end', () => resolve({ code: response.statusCode, text }));
-        }).on('error', reject);
+        get(
+          { host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false },
+          (response) => {
+            let text = '';
+            response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+            response.on('end', () => resolve({ code: response.statusCode, text }));
+          },
+        ).on('error', reject);
       });
     };
     const token = (await kubectl.run('create token default')).trim();
@@ -270,7 +338,9 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       join(dir.path, 'nowhere'),
       ...flags,
     ];
-    const child = spawn(process.execPath, [...coxArgs, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(process.execPath, [...coxArgs, ...args], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     await new Promise<void>((resolve) => {
       let stderr = '';
@@ -299,13 +369,23 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(await refused('scheduler', '--kubeconfig', join(dir.path, 'none'))).toMatch(
       /cox: --kubeconfig: cannot read/,
     );
-    expect(await refused('controller-manager', '--kubeconfig', config, '--controllers', 'nonsense')).toMatch(
-      /--controllers: "nonsense" is not in the list of known controllers/,
+    expect(
+      await refused('controller-manager', '--kubeconfig', config, '--controllers', 'nonsense'),
+    ).toMatch(/--controllers: "nonsense" is not in the list of known controllers/);
+    expect(
+      await refused(
+        'certs',
+        'kubeconfig',
+        'nobody',
+        '--cert-dir',
+        certDir,
+        '--server',
+        'https://a',
+      ),
+    ).toMatch(/no role "nobody"/);
+    expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(
+      /cox certs init/,
     );
-    expect(await refused('certs', 'kubeconfig', 'nobody', '--cert-dir', certDir, '--server', 'https://a')).toMatch(
-      /no role "nobody"/,
-    );
-    expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(/cox certs init/);
   });
 });
 
@@ -313,15 +393,37 @@ test.skipIf(missingKubectl !== undefined)(
   named('a node joins a cluster that began as one process', missingKubectl),
   async () => {
     const dir = temporaryDir();
-    const cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], { dataDir: dir.path });
+    const cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], {
+      dataDir: dir.path,
+    });
     const certs = ['--cert-dir', join(dir.path, 'pki')];
     const config = join(dir.path, 'worker.conf');
     const server = /https:\S+/.exec(cluster.output)?.[0] as string;
     let node: Role | undefined;
     try {
-      await cox('certs', 'kubeconfig', 'kubelet', '--node', 'worker', ...certs, '--server', server, '-o', config);
+      await cox(
+        'certs',
+        'kubeconfig',
+        'kubelet',
+        '--node',
+        'worker',
+        ...certs,
+        '--server',
+        server,
+        '-o',
+        config,
+      );
       await cox('certs', 'node', 'worker', ...certs, '--hosts', '127.0.0.1');
-      const at = ['--hostname-override', 'worker', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
+      const at = [
+        '--hostname-override',
+        'worker',
+        '--node-ip',
+        '127.0.0.1',
+        '--address',
+        '127.0.0.1',
+        '--port',
+        '0',
+      ];
       const runtime = ['--runtime', 'simulated', '--data-dir', join(dir.path, 'worker')];
       node = await startRole('kubelet', '--kubeconfig', config, ...certs, ...at, ...runtime);
       const kubectl = cluster.kubectl();
@@ -331,8 +433,12 @@ test.skipIf(missingKubectl !== undefined)(
       await kubectl.run('wait --for=condition=Ready pod/there --timeout=30s');
       await kubectl.run('logs there');
       // The node has a range of the cluster's, and the pod an address of that.
-      expect(await kubectl.run('get node worker -o jsonpath={.spec.podCIDRs}')).toBe('["10.244.1.0/24"]');
-      expect(await kubectl.run('get pod there -o jsonpath={.status.podIP}')).toMatch(/^10\.244\.1\.\d+$/);
+      expect(await kubectl.run('get node worker -o jsonpath={.spec.podCIDRs}')).toBe(
+        '["10.244.1.0/24"]',
+      );
+      expect(await kubectl.run('get pod there -o jsonpath={.status.podIP}')).toMatch(
+        /^10\.244\.1\.\d+$/,
+      );
     } finally {
       node?.process.kill('SIGTERM');
       await node?.ended;

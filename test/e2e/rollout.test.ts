@@ -49,7 +49,9 @@ spec:
 
 const versions = kubectls();
 
-describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
+describe
+  .skipIf(missingKubectl !== undefined)
+  .each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
   named('rollouts with kubectl $version', missingKubectl),
   ({ path }) => {
     let dir: ReturnType<typeof temporaryDir>;
@@ -69,7 +71,8 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     /** Waits as people do. Answers the last line. */
     const finished = async (what: string) =>
       (await kubectl.run(`rollout status ${what} --timeout=30s`)).trimEnd().split('\n').at(-1);
-    const image = (what: string) => kubectl.run(`get ${what} -o jsonpath={.spec.template.spec.containers[0].image}`);
+    const image = (what: string) =>
+      kubectl.run(`get ${what} -o jsonpath={.spec.template.spec.containers[0].image}`);
     const lines = (text: string) =>
       text
         .trim()
@@ -87,11 +90,16 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         '1 first',
         '2 second',
       ]);
-      expect(await kubectl.run('rollout history deploy/web --revision=2')).toMatch(/Image:\s+app:2/);
+      expect(await kubectl.run('rollout history deploy/web --revision=2')).toMatch(
+        /Image:\s+app:2/,
+      );
       await kubectl.run('rollout undo deploy/web');
       await finished('deploy/web');
       expect(await image('deploy/web')).toBe('app:1');
-      expect(lines(await kubectl.run('rollout history deploy/web')).slice(2)).toEqual(['2 second', '3 first']);
+      expect(lines(await kubectl.run('rollout history deploy/web')).slice(2)).toEqual([
+        '2 second',
+        '3 first',
+      ]);
       await kubectl.run('rollout undo deploy/web --to-revision=2');
       await finished('deploy/web');
       expect(await image('deploy/web')).toBe('app:2');
@@ -105,19 +113,23 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         return /^(\d+)=\1$/.test(seen);
       });
       expect(
-        await kubectl.run('get rs -l app=web -o jsonpath={.items[*].spec.template.spec.containers[0].image}'),
+        await kubectl.run(
+          'get rs -l app=web -o jsonpath={.items[*].spec.template.spec.containers[0].image}',
+        ),
       ).not.toContain('app:3');
       await kubectl.run('rollout resume deploy/web');
       await finished('deploy/web');
-      expect(await kubectl.run('get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}')).toContain(
-        'app:3',
-      );
+      expect(
+        await kubectl.run('get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}'),
+      ).toContain('app:3');
       await kubectl.run('rollout restart deploy/web');
       expect(await finished('deploy/web')).toBe('deployment "web" successfully rolled out');
     });
 
     test('a StatefulSet: history, undo, restart', async () => {
-      expect(await finished('sts/db')).toBe('partitioned roll out complete: 2 new pods have been updated...');
+      expect(await finished('sts/db')).toBe(
+        'partitioned roll out complete: 2 new pods have been updated...',
+      );
       await kubectl.run('set image sts/db c=app:2');
       await finished('sts/db');
       expect(lines(await kubectl.run('rollout history sts/db'))).toEqual([
@@ -128,11 +140,13 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       ]);
       await kubectl.run('rollout undo sts/db');
       await finished('sts/db');
-      expect(await kubectl.run('get pods -l app=db -o jsonpath={.items[*].spec.containers[0].image}')).toBe(
-        'app:1 app:1',
-      );
+      expect(
+        await kubectl.run('get pods -l app=db -o jsonpath={.items[*].spec.containers[0].image}'),
+      ).toBe('app:1 app:1');
       await kubectl.run('rollout restart sts/db');
-      expect(await finished('sts/db')).toBe('partitioned roll out complete: 2 new pods have been updated...');
+      expect(await finished('sts/db')).toBe(
+        'partitioned roll out complete: 2 new pods have been updated...',
+      );
     });
 
     test('all of them are scaled, unless they are not as somebody thought', async () => {

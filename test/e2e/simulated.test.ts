@@ -5,7 +5,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, type Kubectl, missingKubectl, named, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  type Kubectl,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 
 describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKubectl), () => {
   const directory = temporaryDir();
@@ -13,7 +20,9 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
   let kubectl: Kubectl;
 
   beforeAll(async () => {
-    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '3'], { dataDir: join(directory.path, 'data') });
+    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '3'], {
+      dataDir: join(directory.path, 'data'),
+    });
     kubectl = cluster.kubectl();
     await kubectl.run(
       `run sh --image=busybox --command -- sh -c 'for i in $(seq 1 3); do echo line $i; done; sleep infinity'`,
@@ -31,8 +40,12 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
   });
 
   test('exec runs scripts, reads stdin and reports exit codes', async () => {
-    expect(await kubectl.run(`exec -i sh -- sh -c 'read x; echo got $x'`, { input: 'hello\n' })).toBe('got hello\n');
-    expect(await kubectl.run(`exec sh -- sh -c 'seq 1 5 | while read n; do echo $n; done | wc -l'`)).toBe('5\n');
+    expect(
+      await kubectl.run(`exec -i sh -- sh -c 'read x; echo got $x'`, { input: 'hello\n' }),
+    ).toBe('got hello\n');
+    expect(
+      await kubectl.run(`exec sh -- sh -c 'seq 1 5 | while read n; do echo $n; done | wc -l'`),
+    ).toBe('5\n');
     const { status, stderr } = await kubectl.try('exec sh -- nothere');
     expect(status).toBe(127);
     expect(stderr).toContain('exec: "nothere": executable file not found in $PATH');
@@ -64,9 +77,12 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
   });
 
   test('run -i reaches the first process', async () => {
-    const out = await kubectl.run('run cat --image=busybox --rm -i --restart=Never --quiet -- cat', {
-      input: 'typed\n',
-    });
+    const out = await kubectl.run(
+      'run cat --image=busybox --rm -i --restart=Never --quiet -- cat',
+      {
+        input: 'typed\n',
+      },
+    );
     expect(out).toBe('typed\n');
   });
 
@@ -78,8 +94,17 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
       expect(await kubectl.run(`get --raw ${path}/metrics`)).toContain(
         `kubelet_node_name{node="${name.replace('node/', '')}"} 1`,
       );
-      expect(await kubectl.run(`get --raw ${path}/metrics/resource`)).toContain('resource_scrape_error 0');
-      for (const route of ['metrics/cadvisor', 'metrics/probes', 'configz', 'pods', 'stats/summary', 'healthz']) {
+      expect(await kubectl.run(`get --raw ${path}/metrics/resource`)).toContain(
+        'resource_scrape_error 0',
+      );
+      for (const route of [
+        'metrics/cadvisor',
+        'metrics/probes',
+        'configz',
+        'pods',
+        'stats/summary',
+        'healthz',
+      ]) {
         expect((await kubectl.try(`get --raw ${path}/${route}`)).status, route).toBe(0);
       }
     }
@@ -88,7 +113,9 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
   test('each node listens at the address and port that it announces', async () => {
     await kubectl.run('create serviceaccount scraper');
     await kubectl.run('create clusterrole scraper --verb=get --resource=nodes/metrics');
-    await kubectl.run('create clusterrolebinding scraper --clusterrole=scraper --serviceaccount=default:scraper');
+    await kubectl.run(
+      'create clusterrolebinding scraper --clusterrole=scraper --serviceaccount=default:scraper',
+    );
     const token = (await kubectl.run('create token scraper')).trim();
     const format =
       '{range .items[*]}{.metadata.name} {.status.addresses[0].type} {.status.addresses[0].address} {.status.daemonEndpoints.kubeletEndpoint.Port}{"\\n"}{end}';

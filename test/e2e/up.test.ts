@@ -5,7 +5,15 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { coxArgs, coxUp, existsSync, readFileSync, run, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxArgs,
+  coxUp,
+  existsSync,
+  readFileSync,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 
 const simulated = ['--runtime', 'simulated', '--store', 'memory'];
 
@@ -54,7 +62,9 @@ describe('cox up', () => {
     const cluster = await start(simulated);
     const second = await cox('up', '--data-dir', dir.path, '--secure-port', '0', ...simulated);
     expect(second.status).toBe(1);
-    expect(second.stderr).toContain(`cox: a cluster already runs on ${dir.path} (process ${cluster.process.pid})`);
+    expect(second.stderr).toContain(
+      `cox: a cluster already runs on ${dir.path} (process ${cluster.process.pid})`,
+    );
     expect(second.stderr).not.toContain('    at ');
   });
 
@@ -63,9 +73,18 @@ describe('cox up', () => {
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
     const { port } = blocker.address() as { port: number };
     try {
-      const result = await cox('up', '--data-dir', dir.path, '--secure-port', String(port), ...simulated);
+      const result = await cox(
+        'up',
+        '--data-dir',
+        dir.path,
+        '--secure-port',
+        String(port),
+        ...simulated,
+      );
       expect(result.status).toBe(1);
-      expect(result.stderr).toMatch(new RegExp(`cox: port ${port} on 127\\.0\\.0\\.1 is in use.*--secure-port`));
+      expect(result.stderr).toMatch(
+        new RegExp(`cox: port ${port} on 127\\.0\\.0\\.1 is in use.*--secure-port`),
+      );
       expect(result.stderr).not.toContain('    at ');
       expect(existsSync(join(dir.path, 'cox.pid'))).toBe(false);
     } finally {
@@ -74,7 +93,15 @@ describe('cox up', () => {
   });
 
   test('--detach leaves it running, cox down stops it', async () => {
-    const up = await cox('up', '--data-dir', dir.path, '--secure-port', '0', '--detach', ...simulated);
+    const up = await cox(
+      'up',
+      '--data-dir',
+      dir.path,
+      '--secure-port',
+      '0',
+      '--detach',
+      ...simulated,
+    );
     expect(up.stderr).toBe('');
     expect(up.stdout).toMatch(/^cluster ready in /);
     const kubeconfig = parse(readFileSync(join(dir.path, 'kubeconfig'), 'utf8'));
@@ -98,12 +125,19 @@ describe('cox up', () => {
     expect(readFileSync(own, 'utf8')).toBe(before);
     await start([...simulated, '--merge-kubeconfig'], { env: { KUBECONFIG: own } });
     const merged = parse(readFileSync(own, 'utf8'));
-    expect(merged.clusters.map((entry: { name: string }) => entry.name)).toEqual(['work', 'coxswain']);
+    expect(merged.clusters.map((entry: { name: string }) => entry.name)).toEqual([
+      'work',
+      'coxswain',
+    ]);
     expect(merged['current-context']).toBe('coxswain');
   });
 
   test.each([
-    ['an unknown runtime', ['--runtime', 'docker'], /Allowed choices are auto, containerd, process, simulated/],
+    [
+      'an unknown runtime',
+      ['--runtime', 'docker'],
+      /Allowed choices are auto, containerd, process, simulated/,
+    ],
     ['a port that is none', ['--secure-port', '99999'], /a port is a whole number from 0 to 65535/],
     ['an unknown flag', ['--frobnicate'], /unknown option '--frobnicate'/],
     ['a range that is none', ['--pod-cidr', 'banana'], /--pod-cidr/],

@@ -74,17 +74,27 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
       // What is slow is sent again: code may not have been compiled yet, and other processes use this machine, too.
       for (let attempt = 0; attempt < ATTEMPTS && ms > budgetMs; attempt++) {
         const { longestTurnMs } = await loopUse(async () => {
-          const latest = await send(server.server, { method, path, body, headers: { 'content-type': type } });
+          const latest = await send(server.server, {
+            method,
+            path,
+            body,
+            headers: { 'content-type': type },
+          });
           answer ??= latest;
         });
         ms = Math.min(ms, longestTurnMs);
       }
       const { code, text } = answer as unknown as RawResponse;
       if (ms > slowestMs)
-        [slowestMs, slowest] = [ms, described(shot, `was answered with ${code}, with a turn of ${ms.toFixed(0)} ms`)];
+        [slowestMs, slowest] = [
+          ms,
+          described(shot, `was answered with ${code}, with a turn of ${ms.toFixed(0)} ms`),
+        ];
       codes.set(code, (codes.get(code) ?? 0) + 1);
-      if (code >= 500) problems.push(described(shot, `was answered with ${code}: ${text.slice(0, 500)}`));
-      if (ms > budgetMs) problems.push(described(shot, `occupied the event loop for ${ms.toFixed(0)} ms`));
+      if (code >= 500)
+        problems.push(described(shot, `was answered with ${code}: ${text.slice(0, 500)}`));
+      if (ms > budgetMs)
+        problems.push(described(shot, `occupied the event loop for ${ms.toFixed(0)} ms`));
       if (i % 1000 === 999) progress?.(i + 1);
     }
     for (const error of server.logger.errors) problems.push(`the server logged an error: ${error}`);
@@ -99,7 +109,12 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
 }
 
 /** One wrong request about a resource: create, replace, delete, or a patch of one that is there. */
-async function aim(random: SeededRandom, server: TestServer, { type }: Kind, serial: number): Promise<Shot> {
+async function aim(
+  random: SeededRandom,
+  server: TestServer,
+  { type }: Kind,
+  serial: number,
+): Promise<Shot> {
   const { group, version, resource, kind, namespaced } = type;
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const collection = `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;
@@ -111,7 +126,9 @@ async function aim(random: SeededRandom, server: TestServer, { type }: Kind, ser
     ...filled,
     apiVersion,
     kind,
-    ...('metadata' in filled && { metadata: { name, labels: { a: 'b' }, annotations: { c: 'd' } } }),
+    ...('metadata' in filled && {
+      metadata: { name, labels: { a: 'b' }, annotations: { c: 'd' } },
+    }),
   };
   const query = pick(random, ['', '?fieldValidation=Strict', '?dryRun=All', '?fieldManager=fuzz']);
   const encoded = encodings(random, message, object);
@@ -144,11 +161,17 @@ function encodings(
     case 0:
       return { type: 'application/json', body: Buffer.from(wrongValues(random, object)) };
     case 1:
-      return { type: 'application/json', body: wrongBytes(random, Buffer.from(JSON.stringify(object))) };
+      return {
+        type: 'application/json',
+        body: wrongBytes(random, Buffer.from(JSON.stringify(object))),
+      };
     case 2:
       return { type: 'application/yaml', body: wrongBytes(random, Buffer.from(stringify(object))) };
     default:
-      return { type: PROTOBUF, body: wrongBytes(random, encodeProtobuf(message, object), ENVELOPE_MAGIC) };
+      return {
+        type: PROTOBUF,
+        body: wrongBytes(random, encodeProtobuf(message, object), ENVELOPE_MAGIC),
+      };
   }
 }
 
@@ -157,13 +180,21 @@ interface Existing {
   readonly object: unknown;
 }
 
-const CONTAINERS = [{ name: 'a', image: 'b', ports: [{ containerPort: 80 }], env: [{ name: 'X', value: 'y' }] }];
+const CONTAINERS = [
+  { name: 'a', image: 'b', ports: [{ containerPort: 80 }], env: [{ name: 'X', value: 'y' }] },
+];
 const LABELS = { a: 'b' };
 const SUBJECTS: readonly {
   readonly collection: string;
-  readonly object: { readonly metadata: { readonly name: string }; readonly [field: string]: unknown };
+  readonly object: {
+    readonly metadata: { readonly name: string };
+    readonly [field: string]: unknown;
+  };
 }[] = [
-  { collection: '/api/v1/namespaces/default/configmaps', object: { metadata: { name: 'a' }, data: { k: 'v' } } },
+  {
+    collection: '/api/v1/namespaces/default/configmaps',
+    object: { metadata: { name: 'a' }, data: { k: 'v' } },
+  },
   {
     collection: '/api/v1/namespaces/default/pods',
     object: { metadata: { name: 'a' }, spec: { containers: CONTAINERS } },
@@ -207,7 +238,11 @@ async function patched({ server }: TestServer, random: SeededRandom): Promise<Ex
   return { path, object: created.json };
 }
 
-function patch(random: SeededRandom, { path, object }: Existing, other: Record<string, unknown>): Shot {
+function patch(
+  random: SeededRandom,
+  { path, object }: Existing,
+  other: Record<string, unknown>,
+): Shot {
   const type = pick(random, PATCHES);
   const sub = pick(random, ['', '', '', '/status']);
   const shot = (body: string | Uint8Array): Shot => ({
@@ -219,7 +254,9 @@ function patch(random: SeededRandom, { path, object }: Existing, other: Record<s
   if (random.int(4) === 0) return shot(wrongBytes(random, Buffer.from(JSON.stringify(object))));
   if (type === 'application/json-patch+json') return shot(jsonPatch(random, object));
   // What belongs to another kind, under the names of this one, or what is there with wrong values.
-  return shot(random.int(3) === 0 ? JSON.stringify({ ...other, metadata: {} }) : wrongValues(random, object));
+  return shot(
+    random.int(3) === 0 ? JSON.stringify({ ...other, metadata: {} }) : wrongValues(random, object),
+  );
 }
 
 function described({ method, path, type, body }: Shot, problem: string): string {

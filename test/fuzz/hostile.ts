@@ -97,9 +97,14 @@ function replaced(value: unknown, [first, ...rest]: Path, by: unknown): unknown 
   if (first === undefined) return by;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value))
-    return value.map((item, index) => (index === first ? replaced(item, rest, by) : (item as unknown)));
+    return value.map((item, index) =>
+      index === first ? replaced(item, rest, by) : (item as unknown),
+    );
   return Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, key === first ? replaced(child, rest, by) : (child as unknown)]),
+    Object.entries(value).map(([key, child]) => [
+      key,
+      key === first ? replaced(child, rest, by) : (child as unknown),
+    ]),
   );
 }
 
@@ -109,12 +114,17 @@ export function wrongBytes(random: SeededRandom, bytes: Uint8Array, from = 0): B
   for (let changes = 1 + random.int(4); changes > 0 && body.length > from; changes--) {
     const at = from + random.int(body.length - from);
     const length = random.int(Math.min(40, body.length - at) + 1);
-    const [before, piece, after] = [body.subarray(0, at), body.subarray(at, at + length), body.subarray(at + length)];
+    const [before, piece, after] = [
+      body.subarray(0, at),
+      body.subarray(at, at + length),
+      body.subarray(at + length),
+    ];
     const choice = random.int(5);
     if (choice === 0) body[at] = random.int(256);
     else if (choice === 1) body = Buffer.concat([before, after]);
     else if (choice === 2) body = Buffer.concat([before, piece, piece, after]);
-    else if (choice === 3) body = Buffer.concat([before, Buffer.from(pick(random, PIECES)), body.subarray(at)]);
+    else if (choice === 3)
+      body = Buffer.concat([before, Buffer.from(pick(random, PIECES)), body.subarray(at)]);
     else body = before;
   }
   return body;
@@ -139,9 +149,13 @@ export function jsonPatch(random: SeededRandom, object: unknown): string {
         ])
       : `${pick(random, paths)
           .map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
-          .join('')}${pick(random, ['', '', '/-', '/0', '/-1', '/00', '/99999999999', '/1e3', '/x', '/__proto__'])}`;
+          .join(
+            '',
+          )}${pick(random, ['', '', '/-', '/0', '/-1', '/00', '/99999999999', '/1e3', '/x', '/__proto__'])}`;
   const operations = Array.from({ length: 1 + random.int(4) }, () => {
-    const op = JSON.stringify(pick(random, ['add', 'remove', 'replace', 'move', 'copy', 'test', 'test', 'spam']));
+    const op = JSON.stringify(
+      pick(random, ['add', 'remove', 'replace', 'move', 'copy', 'test', 'test', 'spam']),
+    );
     const from = random.int(2) === 0 ? `,"from":${JSON.stringify(pointer())}` : '';
     const value = random.int(4) > 0 ? `,"value":${pick(random, VALUES)}` : '';
     return `{"op":${op},"path":${JSON.stringify(pointer())}${from}${value}}`;

@@ -56,7 +56,9 @@ const bodies = await sendBodies({
   progress: (sent) => progress(`bodies: ${sent}`),
 });
 progress('');
-const codes = [...bodies.codes].sort(([a], [b]) => a - b).map(([code, times]) => `${code}: ${times}`);
+const codes = [...bodies.codes]
+  .sort(([a], [b]) => a - b)
+  .map(([code, times]) => `${code}: ${times}`);
 console.log(
   `bodies answered with ${codes.join(', ')}; the longest turn took ${bodies.slowestMs.toFixed(0)} ms; ${bodies.problems.length} problems`,
 );
@@ -76,4 +78,5 @@ console.log(
   `${texts.sent} long texts and lists${texts.isPartial ? ', not all' : ''}; the longest turn took ${texts.slowestMs.toFixed(0)} ms; ${texts.problems.length} problems`,
 );
 
-process.exitCode = trips.problems.length + bodies.problems.length + texts.problems.length > 0 ? 1 : 0;
+process.exitCode =
+  trips.problems.length + bodies.problems.length + texts.problems.length > 0 ? 1 : 0;

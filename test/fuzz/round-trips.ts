@@ -1,7 +1,11 @@
 // Fills every kind with random values and sends it through every encoding and conversion: it must come back the same.
 
 import { decodeObject, encodeObject } from '#api/machinery/codec/index.ts';
-import { decodeProtobuf, encodeProtobuf, openEnvelope } from '#api/machinery/codec/protobuf/index.ts';
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  openEnvelope,
+} from '#api/machinery/codec/protobuf/index.ts';
 import { newDefaultScheme } from '#api/default-scheme.ts';
 import type { GroupVersionKind, MessageDescriptor } from '#api/machinery/descriptor.ts';
 import { allSchemas } from '#api/all-schemas.ts';
@@ -35,7 +39,9 @@ export function roundTrips({ fills, seed, progress }: RoundTripsOptions): RoundT
   let objects = 0;
   let conversions = 0;
   for (const kind of kinds) {
-    const others = kinds.filter((other) => other !== kind && scheme.canConvert(kind.gvk, other.gvk));
+    const others = kinds.filter(
+      (other) => other !== kind && scheme.canConvert(kind.gvk, other.gvk),
+    );
     const random = new SeededRandom(`${seed}/${kind.key}`);
     for (let fill = 0; fill < fills && problems.length < MOST_PROBLEMS; fill++) {
       const object = fuzzObject(kind, random);
@@ -48,10 +54,17 @@ export function roundTrips({ fills, seed, progress }: RoundTripsOptions): RoundT
           found = String(error);
         }
         if (found === expected) return;
-        problems.push(`${kind.key}, fill ${fill} of seed '${seed}', through ${what}:\n  ${expected}\n  ${found}`);
+        problems.push(
+          `${kind.key}, fill ${fill} of seed '${seed}', through ${what}:\n  ${expected}\n  ${found}`,
+        );
       };
-      compare('JSON', () => decodeObject(kind, JSON.parse(Buffer.from(encodeObject(object)).toString('utf8'))).object);
-      if (inProtobuf(kind)) compare('protobuf', () => decodeProtobuf(kind, openEnvelope(encodeProtobuf(kind, object))));
+      compare(
+        'JSON',
+        () =>
+          decodeObject(kind, JSON.parse(Buffer.from(encodeObject(object)).toString('utf8'))).object,
+      );
+      if (inProtobuf(kind))
+        compare('protobuf', () => decodeProtobuf(kind, openEnvelope(encodeProtobuf(kind, object))));
       for (const other of others) {
         const thereAndBack = (from: typeof object): typeof object =>
           scheme.convert(scheme.convert(from, kind.gvk, other.gvk), other.gvk, kind.gvk);

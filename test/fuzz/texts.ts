@@ -51,7 +51,9 @@ const TEXTS = [
   '\nx',
   '-----BEGIN A-----\n',
 ].map((text) =>
-  text.length === 2 ? text[0]?.repeat(LENGTH) + (text[1] as string) : text.repeat(LENGTH / text.length),
+  text.length === 2
+    ? text[0]?.repeat(LENGTH) + (text[1] as string)
+    : text.repeat(LENGTH / text.length),
 );
 
 interface Field {
@@ -110,7 +112,8 @@ export async function sendLongTexts({
           slowestMs = Math.max(slowestMs, ms);
           const what = `${kind} ${field.path.join('.')} of ${JSON.stringify(value).slice(0, 30)}…`;
           if (code >= 500) report(`${what} was answered with ${code}`);
-          if (ms > budgetMs) report(`${what} occupied the event loop for ${ms.toFixed(0)} ms (${code})`);
+          if (ms > budgetMs)
+            report(`${what} occupied the event loop for ${ms.toFixed(0)} ms (${code})`);
           if (++sent % 1000 === 0) progress?.(sent);
         }
       }
@@ -142,7 +145,12 @@ function* fieldsOf(
   }
 }
 
-function* ofType(type: TypeRef, path: readonly string[], seen: Set<string>, depth: number): Generator<Field> {
+function* ofType(
+  type: TypeRef,
+  path: readonly string[],
+  seen: Set<string>,
+  depth: number,
+): Generator<Field> {
   switch (type.kind) {
     case 'scalar':
       yield { path, kind: 'text', type };
@@ -173,7 +181,9 @@ function* valuesOf({ kind, type }: Field): Generator {
       yield Array.from({ length: ITEMS }, (_, i) => filledOf(type, i));
       break;
     case 'map':
-      yield Object.fromEntries(Array.from({ length: ITEMS }, (_, i) => [`example.com/key-${i}`, filledOf(type, i)]));
+      yield Object.fromEntries(
+        Array.from({ length: ITEMS }, (_, i) => [`example.com/key-${i}`, filledOf(type, i)]),
+      );
       yield Object.fromEntries(Array.from({ length: ITEMS }, (_, i) => [`!${i}`, emptyOf(type)]));
   }
 }
@@ -198,8 +208,12 @@ function emptyOf(type: TypeRef): unknown {
 /** With a name of its own, and each other text of its own, too. */
 function filledOf(type: TypeRef, index: number): unknown {
   if (type.kind !== 'message')
-    return type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar) ? `value-${index}` : emptyOf(type);
-  const texts = type.message.fields.filter((field) => field.type.kind === 'scalar' && field.type.scalar === 'string');
+    return type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar)
+      ? `value-${index}`
+      : emptyOf(type);
+  const texts = type.message.fields.filter(
+    (field) => field.type.kind === 'scalar' && field.type.scalar === 'string',
+  );
   return Object.fromEntries(texts.slice(0, 4).map(({ name }) => [name, `value-${index}`]));
 }
 
@@ -209,6 +223,8 @@ function withValue(object: unknown, path: readonly string[], value: unknown): un
   if (first === undefined) return value;
   if (first === '0') return [withValue(Array.isArray(object) ? object[0] : undefined, rest, value)];
   const own =
-    typeof object === 'object' && object !== null && !Array.isArray(object) ? (object as Record<string, unknown>) : {};
+    typeof object === 'object' && object !== null && !Array.isArray(object)
+      ? (object as Record<string, unknown>)
+      : {};
   return { ...own, [first]: withValue(own[first], rest, value) };
 }

@@ -2,7 +2,14 @@
 // has the flags.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  createWriteStream,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -27,7 +34,9 @@ const usage = `usage: npm run gateway -- [flags]
 `;
 /** Addresses of loopback: Gateways of the suite share ports, so each needs one of its own. */
 const FLAGS = `--runtime containerd --pod-cidr 10.203.0.0/24 --service-cidr 10.213.0.0/16 --no-dns
-  --ingress --ingress-address 127.203.0.1 --gateway-addresses 127.203.1.0/24 --verbose`.split(/\s+/);
+  --ingress --ingress-address 127.203.0.1 --gateway-addresses 127.203.1.0/24 --verbose`.split(
+  /\s+/,
+);
 /** The features of the core. The suite tests others only if the implementation names them. */
 const CORE = ['Gateway', 'HTTPRoute', 'ReferenceGrant', 'GRPCRoute'];
 const READY_MS = 120_000;
@@ -58,12 +67,19 @@ async function main(): Promise<void> {
     return say('gateway: the suite has not been built (npm run gateway)');
   if (findProgram('kubectl') === undefined)
     throw new UserError('there is no kubectl in PATH (apt-get install kubernetes-client)');
-  const options = { test: flags.test, core: flags.core, profiles: flags.profiles, output: resolve(flags.output) };
+  const options = {
+    test: flags.test,
+    core: flags.core,
+    profiles: flags.profiles,
+    output: resolve(flags.output),
+  };
   mkdirSync(options.output, { recursive: true });
   const programs = ensurePrograms(say);
   const given = flags.kubeconfig;
   const passed =
-    given === undefined ? await onOwnCluster(programs, options) : await runSuite(programs, resolve(given), options);
+    given === undefined
+      ? await onOwnCluster(programs, options)
+      : await runSuite(programs, resolve(given), options);
   if (!passed) process.exitCode = 1;
 }
 
@@ -79,8 +95,17 @@ async function onOwnCluster(programs: GatewayPrograms, options: Options): Promis
     await accepted(kubeconfig);
     return await runSuite(programs, kubeconfig, options);
   } finally {
-    const namespaces = ['infra', 'app-backend', 'web-backend'].map((name) => `gateway-conformance-${name}`);
-    kubectl(kubeconfig, 'delete', 'namespaces', '--ignore-not-found', '--timeout=60s', ...namespaces);
+    const namespaces = ['infra', 'app-backend', 'web-backend'].map(
+      (name) => `gateway-conformance-${name}`,
+    );
+    kubectl(
+      kubeconfig,
+      'delete',
+      'namespaces',
+      '--ignore-not-found',
+      '--timeout=60s',
+      ...namespaces,
+    );
     kubectl(kubeconfig, 'delete', 'pods', '--all', '--all-namespaces', '--timeout=60s');
     await stop();
     cleanUp(dir);
@@ -111,7 +136,8 @@ async function accepted(kubeconfig: string): Promise<void> {
       { encoding: 'utf8' },
     );
     if (stdout === 'True') return;
-    if (systemClock.monotonic() > deadline) throw new UserError('the GatewayClass coxswain has not been accepted');
+    if (systemClock.monotonic() > deadline)
+      throw new UserError('the GatewayClass coxswain has not been accepted');
     await systemClock.sleep(200);
   }
 }
@@ -119,8 +145,23 @@ async function accepted(kubeconfig: string): Promise<void> {
 /** `npm run up` until it is ready; the function stops it. */
 async function startCluster(dataDir: string, logFile: string): Promise<() => Promise<void>> {
   writeFileSync(logFile, '');
-  const args = ['run', '--silent', 'up', '--', '--data-dir', dataDir, '--secure-port', '0', '--quiet', ...FLAGS];
-  const child = spawn('npm', args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const args = [
+    'run',
+    '--silent',
+    'up',
+    '--',
+    '--data-dir',
+    dataDir,
+    '--secure-port',
+    '0',
+    '--quiet',
+    ...FLAGS,
+  ];
+  const child = spawn('npm', args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const last: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => {
     appendFileSync(logFile, `${line}\n`);
@@ -150,7 +191,11 @@ async function startCluster(dataDir: string, logFile: string): Promise<() => Pro
 }
 
 /** Reports whether every test has passed. */
-async function runSuite({ suite, version }: GatewayPrograms, kubeconfig: string, options: Options): Promise<boolean> {
+async function runSuite(
+  { suite, version }: GatewayPrograms,
+  kubeconfig: string,
+  options: Options,
+): Promise<boolean> {
   const { test, core, profiles, output } = options;
   const log = join(output, 'output.log');
   const args = [
@@ -183,11 +228,14 @@ async function runSuite({ suite, version }: GatewayPrograms, kubeconfig: string,
     const name = /^=== RUN {3}TestConformance\/([^/\s]+)$/.exec(line)?.[1];
     if (name !== undefined) say(`… ${name}`);
   });
-  const status = await new Promise<number | null>((resolveStatus) => child.once('close', resolveStatus));
+  const status = await new Promise<number | null>((resolveStatus) =>
+    child.once('close', resolveStatus),
+  );
   await new Promise<void>((written) => void file.end(() => written()));
   const results = parseResults(readFileSync(log, 'utf8'));
   for (const { outcome, name, seconds } of results) {
-    if (outcome !== 'skipped') process.stdout.write(`${outcome}  ${seconds.toFixed(1).padStart(6)} s  ${name}\n`);
+    if (outcome !== 'skipped')
+      process.stdout.write(`${outcome}  ${seconds.toFixed(1).padStart(6)} s  ${name}\n`);
   }
   process.stdout.write(`Gateway API ${version}: ${summary(results)}; the output is in ${log}\n`);
   return status === 0;

@@ -25,13 +25,17 @@ export interface GatewayPrograms {
 
 export function requiredVersion(goMod = readFileSync(join(moduleDir, 'go.mod'), 'utf8')): string {
   const version = /sigs\.k8s\.io\/gateway-api\/conformance (v\S+)/.exec(goMod)?.[1];
-  if (version === undefined) throw new Error('test/gateway/go.mod does not require the conformance suite');
+  if (version === undefined)
+    throw new Error('test/gateway/go.mod does not require the conformance suite');
   return version;
 }
 
 function programsOf(version: string): GatewayPrograms {
   // COXSWAIN_GATEWAY_CACHE moves it.
-  const dir = join(process.env['COXSWAIN_GATEWAY_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'gateway'), version);
+  const dir = join(
+    process.env['COXSWAIN_GATEWAY_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'gateway'),
+    version,
+  );
   return {
     version,
     suite: join(dir, 'gateway.test'),
@@ -58,7 +62,9 @@ export function ensurePrograms(progress: (text: string) => void): GatewayProgram
   const { version, suite, image, definitions } = programs;
   mkdirSync(join(suite, '..'), { recursive: true });
   if (!existsSync(definitions)) {
-    const { Dir } = JSON.parse(go(['mod', 'download', '-json', `${MODULE}@${version}`])) as { readonly Dir: string };
+    const { Dir } = JSON.parse(go(['mod', 'download', '-json', `${MODULE}@${version}`])) as {
+      readonly Dir: string;
+    };
     cpSync(join(Dir, 'config', 'crd', 'standard'), `${definitions}.partial`, { recursive: true });
     renameSync(`${definitions}.partial`, definitions);
   }
@@ -70,14 +76,20 @@ export function ensurePrograms(progress: (text: string) => void): GatewayProgram
   if (!existsSync(image)) {
     progress('building the image of its pods');
     const program = join(suite, '..', 'echo-basic');
-    go(['build', '-p', '1', '-ldflags', '-s -w', '-o', program, `${MODULE}/conformance/echo-basic`], {
-      CGO_ENABLED: '0',
-    });
+    go(
+      ['build', '-p', '1', '-ldflags', '-s -w', '-o', program, `${MODULE}/conformance/echo-basic`],
+      {
+        CGO_ENABLED: '0',
+      },
+    );
     const files = [
       { path: 'tmp', mode: 0o1777 },
       { path: 'echo-basic', content: readFileSync(program) },
     ];
-    writeFileSync(`${image}.partial`, imageArchive({ names: imageNames(version), files, entrypoint: ['/echo-basic'] }));
+    writeFileSync(
+      `${image}.partial`,
+      imageArchive({ names: imageNames(version), files, entrypoint: ['/echo-basic'] }),
+    );
     renameSync(`${image}.partial`, image);
   }
   return programs;
@@ -88,7 +100,9 @@ const IMAGES = 'registry\\.k8s\\.io/(gateway-api/echo-basic|coredns/coredns):[A-
 
 /** The names under which the suite's manifests ask for the image. */
 function imageNames(version: string): readonly string[] {
-  const { Dir } = JSON.parse(go(['mod', 'download', '-json', `${MODULE}/conformance@${version}`])) as {
+  const { Dir } = JSON.parse(
+    go(['mod', 'download', '-json', `${MODULE}/conformance@${version}`]),
+  ) as {
     readonly Dir: string;
   };
   const names = new Set<string>();

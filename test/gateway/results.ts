@@ -10,13 +10,13 @@ const OUTCOMES = { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' } as const;
 
 /** Reads the output of `go test -v`: the tests of the suite are the subtests of TestConformance. */
 export function parseResults(output: string): GatewayResult[] {
-  return [...output.matchAll(/^ {4}--- (PASS|FAIL|SKIP): TestConformance\/([^/\s]+) \(([\d.]+)s\)$/gm)].map(
-    ([, outcome, name = '', seconds]) => ({
-      name,
-      outcome: OUTCOMES[outcome as keyof typeof OUTCOMES],
-      seconds: Number(seconds),
-    }),
-  );
+  return [
+    ...output.matchAll(/^ {4}--- (PASS|FAIL|SKIP): TestConformance\/([^/\s]+) \(([\d.]+)s\)$/gm),
+  ].map(([, outcome, name = '', seconds]) => ({
+    name,
+    outcome: OUTCOMES[outcome as keyof typeof OUTCOMES],
+    seconds: Number(seconds),
+  }));
 }
 
 const count = (results: readonly GatewayResult[], outcome: GatewayResult['outcome']): number =>

@@ -33,7 +33,8 @@ async function main(): Promise<void> {
   });
   if (flags.help) return void process.stdout.write(usage);
   const etcd = findProgram('etcd');
-  if (etcd === undefined) throw new UserError("no `etcd` in PATH: install Debian's etcd-server, then try again");
+  if (etcd === undefined)
+    throw new UserError("no `etcd` in PATH: install Debian's etcd-server, then try again");
 
   const output = resolve(flags.output);
   rmSync(output, { recursive: true, force: true });
@@ -80,7 +81,12 @@ function runScript(tree: string, output: string, focus: string): Promise<number>
   // Variables of the shell alone: etcd takes variables of its environment that begin with ETCD_ for flags. Any etcd from 3.4 on will do.
   const variables = `ETCD_VERSION=3.4.0 ETCD_LOGFILE='${output}/etcd.log'`;
   const command = `exec >'${output}/script.log' 2>&1; ${variables}; . hack/make-rules/test-cmd.sh`;
-  const child = spawn('bash', ['-c', command], { cwd: tree, env, stdio: 'inherit', detached: true });
+  const child = spawn('bash', ['-c', command], {
+    cwd: tree,
+    env,
+    stdio: 'inherit',
+    detached: true,
+  });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.kill(-(child.pid ?? 0), signal));
   return new Promise((resolveStatus, reject) => {
@@ -95,11 +101,14 @@ function report(output: string, status: number, complete: boolean): void {
   const results = existsSync(file) ? parseResults(readFileSync(file, 'utf8')) : [];
   const causes = parseCauses(readFileSync(join(here, 'causes.tsv'), 'utf8'));
   for (const { name, outcome, seconds } of results) {
-    if (outcome !== 'skipped') process.stdout.write(`${outcome}\t${seconds} s\t${name}\t${causes.get(name) ?? ''}\n`);
+    if (outcome !== 'skipped')
+      process.stdout.write(`${outcome}\t${seconds} s\t${name}\t${causes.get(name) ?? ''}\n`);
   }
   const count = (outcome: FunctionResult['outcome']): number =>
     results.filter((result) => result.outcome === outcome).length;
-  process.stdout.write(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`);
+  process.stdout.write(
+    `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`,
+  );
   const problems = judge(results, causes, { scriptStatus: status, complete });
   for (const problem of problems) log(problem);
   if (problems.length > 0) {
@@ -109,6 +118,8 @@ function report(output: string, status: number, complete: boolean): void {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof UserError ? error.message : String((error as Error)?.stack ?? error)}\n`);
+  process.stderr.write(
+    `${error instanceof UserError ? error.message : String((error as Error)?.stack ?? error)}\n`,
+  );
   process.exitCode = 1;
 });

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { judge, parseCauses, parseResults } from './results.ts';
 
-const results = parseResults('run_a_tests\tpassed\t3\nrun_b_tests\tfailed\t12\nrun_c_tests\tskipped\t0\n');
+const results = parseResults(
+  'run_a_tests\tpassed\t3\nrun_b_tests\tfailed\t12\nrun_c_tests\tskipped\t0\n',
+);
 
 describe('judge', () => {
   test('accepts a failure that has a cause', () => {
@@ -10,14 +12,18 @@ describe('judge', () => {
   });
 
   test('reports a failure without a cause, and a cause that no longer holds', () => {
-    expect(judge(results, parseCauses('run_a_tests\tnone\n'), { scriptStatus: 1, complete: true })).toEqual([
+    expect(
+      judge(results, parseCauses('run_a_tests\tnone\n'), { scriptStatus: 1, complete: true }),
+    ).toEqual([
       'run_b_tests failed, and causes.tsv has no cause',
       'run_a_tests passed: remove it from causes.tsv',
     ]);
   });
 
   test('reports a script that ended before any function, or outside of one', () => {
-    expect(judge([], new Map(), { scriptStatus: 1, complete: true })).toEqual(['no function was run; see script.log']);
+    expect(judge([], new Map(), { scriptStatus: 1, complete: true })).toEqual([
+      'no function was run; see script.log',
+    ]);
     const passed = results.filter(({ outcome }) => outcome === 'passed');
     expect(judge(passed, new Map(), { scriptStatus: 2, complete: true })).toEqual([
       'the script ended with 2 outside of a function',

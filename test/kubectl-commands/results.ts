@@ -10,7 +10,8 @@ export interface FunctionResult {
 export function parseResults(text: string): FunctionResult[] {
   return rows(text).map((row) => {
     const [name = '', outcome = '', seconds = ''] = row.split('\t');
-    if (outcome !== 'passed' && outcome !== 'failed' && outcome !== 'skipped') throw new Error(`results.tsv: ${row}`);
+    if (outcome !== 'passed' && outcome !== 'failed' && outcome !== 'skipped')
+      throw new Error(`results.tsv: ${row}`);
     return { name, outcome, seconds: Number(seconds) };
   });
 }
@@ -26,7 +27,8 @@ export function parseCauses(text: string): ReadonlyMap<string, string> {
   );
 }
 
-const rows = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+const rows = (text: string): string[] =>
+  text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 /**
  * Returns what is wrong with a run, a line each; empty where every outcome is the expected one. `complete`: every function was meant to run, on
@@ -42,10 +44,14 @@ export function judge(
     .filter(({ name }) => !causes.has(name))
     .map(({ name }) => `${name} failed, and causes.tsv has no cause`);
   if (complete) {
-    const passed = new Set(results.filter(({ outcome }) => outcome === 'passed').map(({ name }) => name));
-    for (const name of causes.keys()) if (passed.has(name)) problems.push(`${name} passed: remove it from causes.tsv`);
+    const passed = new Set(
+      results.filter(({ outcome }) => outcome === 'passed').map(({ name }) => name),
+    );
+    for (const name of causes.keys())
+      if (passed.has(name)) problems.push(`${name} passed: remove it from causes.tsv`);
   }
-  if (results.every(({ outcome }) => outcome === 'skipped')) problems.push('no function was run; see script.log');
+  if (results.every(({ outcome }) => outcome === 'skipped'))
+    problems.push('no function was run; see script.log');
   // The script ends with 1 where a function failed. Without one, something outside of the functions did.
   else if (scriptStatus !== 0 && failed.length === 0)
     problems.push(`the script ended with ${scriptStatus} outside of a function`);

@@ -7,7 +7,13 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** Folders of the module that the script and its test functions read. */
-const FOLDERS = ['hack', 'test/cmd', 'test/fixtures', 'test/e2e/testing-manifests', 'third_party/forked/shell2junit'];
+const FOLDERS = [
+  'hack',
+  'test/cmd',
+  'test/fixtures',
+  'test/e2e/testing-manifests',
+  'third_party/forked/shell2junit',
+];
 
 export interface TreeConfig {
   /** Root of upstream's sources. */
@@ -22,7 +28,14 @@ export interface TreeConfig {
 }
 
 /** Copies what the script needs to `tree`. Files of Go's module cache are read-only and have lost their modes: both are restored. */
-export function makeTree({ source, tree, kubectl, kubectlConvert, apiServer, controllerManager }: TreeConfig): void {
+export function makeTree({
+  source,
+  tree,
+  kubectl,
+  kubectlConvert,
+  apiServer,
+  controllerManager,
+}: TreeConfig): void {
   for (const folder of FOLDERS) {
     cpSync(join(source, folder), join(tree, folder), { recursive: true });
   }

@@ -16,7 +16,9 @@ export interface Arguments {
 const WITH_VALUE: ReadonlySet<string> = new Set(['-n', '-l', '-o']);
 
 export function parseArguments(line: string): Arguments {
-  const [name = '', ...rest] = (line.match(/(?:[^\s"]|"[^"]*")+/g) ?? []).map((word) => word.replaceAll('"', ''));
+  const [name = '', ...rest] = (line.match(/(?:[^\s"]|"[^"]*")+/g) ?? []).map((word) =>
+    word.replaceAll('"', ''),
+  );
   const words: string[] = [];
   const options = new Map<string, string>();
   for (let at = 0; at < rest.length; at++) {
@@ -52,7 +54,10 @@ export function parseArguments(line: string): Arguments {
     },
     finish() {
       if (usedAll) return;
-      const unused = [...words.slice(usedWords), ...[...options.keys()].filter((option) => !used.has(option))];
+      const unused = [
+        ...words.slice(usedWords),
+        ...[...options.keys()].filter((option) => !used.has(option)),
+      ];
       if (unused.length > 0) throw new Error(`${name}: not understood: ${unused.join(' ')}`);
     },
   };

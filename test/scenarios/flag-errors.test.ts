@@ -18,14 +18,34 @@ beforeAll(async () => {
   const certDir = join(dir, 'pki');
   await initCertificates({ certDir, hosts: [], serviceClusterIpRange: '10.96.0.0/16' });
   await nodeCertificate({ certDir, node: 'worker', hosts: [] });
-  await roleKubeconfig({ certDir, role: 'scheduler', server: 'https://127.0.0.1:1', path: join(dir, 'kubeconfig') });
+  await roleKubeconfig({
+    certDir,
+    role: 'scheduler',
+    server: 'https://127.0.0.1:1',
+    path: join(dir, 'kubeconfig'),
+  });
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** What a command needs beside the flag that is tried. */
 const baseArguments = (): Readonly<Record<string, readonly string[]>> => ({
-  up: ['--data-dir', join(dir, 'data'), '--store', 'memory', '--runtime', 'simulated', '--secure-port', '0', '--quiet'],
-  apiserver: ['--store=memory', `--cert-dir=${join(dir, 'pki')}`, '--bind-address=127.0.0.1', '--secure-port=0'],
+  up: [
+    '--data-dir',
+    join(dir, 'data'),
+    '--store',
+    'memory',
+    '--runtime',
+    'simulated',
+    '--secure-port',
+    '0',
+    '--quiet',
+  ],
+  apiserver: [
+    '--store=memory',
+    `--cert-dir=${join(dir, 'pki')}`,
+    '--bind-address=127.0.0.1',
+    '--secure-port=0',
+  ],
   'controller-manager': [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--secure-port=0'],
   scheduler: [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--secure-port=0'],
   kubelet: [
@@ -124,34 +144,41 @@ const commands = createProgram().commands.filter((command) =>
 const cases = commands.flatMap((command: Command) =>
   command.options.flatMap((option: Option) => {
     const placeholder = /[<[].*[>\]]/.exec(option.flags)?.[0];
-    return placeholder === undefined ? [] : [{ command: command.name(), flag: option.long as string, placeholder }];
+    return placeholder === undefined
+      ? []
+      : [{ command: command.name(), flag: option.long as string, placeholder }];
   }),
 );
 
 test('every kind of value has bad ones, or a reason', () => {
   const kinds = new Set(cases.map(({ placeholder }) => placeholder));
-  expect([...kinds].filter((kind) => badValues[kind] === undefined && unchecked[kind] === undefined)).toEqual([]);
+  expect(
+    [...kinds].filter((kind) => badValues[kind] === undefined && unchecked[kind] === undefined),
+  ).toEqual([]);
 });
 
-describe.each(cases.filter(({ flag, placeholder }) => badValues[placeholder] !== undefined && !lenient.has(flag)))(
-  'cox $command $flag',
-  ({ command, flag, placeholder }) => {
-    const values = (badValues[placeholder] as readonly string[]).filter((value) => !good[flag]?.includes(value));
-    test.each(values)('%j', async (value) => {
-      const bad = value === 'BAD' ? join(dir, 'bad') : value;
-      const base = baseArguments()[command] as readonly string[];
-      const { status, text } = await stderrOf([command, ...base, `${flag}=${bad}`]);
-      const lines = text
-        .split('\n')
-        .filter((line) => line !== '' && !/^(preparing|starting|connecting|registering)/.test(line));
-      expect(lines.filter((line) => !line.startsWith('cox: warning: '))).toEqual([lines.at(-1)]);
-      expect(lines.at(-1)).toMatch(/^cox: (?!internal)/);
-      expect(lines.at(-1)).toContain(flag);
-      expect(lines.at(-1)?.length).toBeLessThan(600);
-      expect(status).toBe(1);
-    });
-  },
-);
+describe.each(
+  cases.filter(
+    ({ flag, placeholder }) => badValues[placeholder] !== undefined && !lenient.has(flag),
+  ),
+)('cox $command $flag', ({ command, flag, placeholder }) => {
+  const values = (badValues[placeholder] as readonly string[]).filter(
+    (value) => !good[flag]?.includes(value),
+  );
+  test.each(values)('%j', async (value) => {
+    const bad = value === 'BAD' ? join(dir, 'bad') : value;
+    const base = baseArguments()[command] as readonly string[];
+    const { status, text } = await stderrOf([command, ...base, `${flag}=${bad}`]);
+    const lines = text
+      .split('\n')
+      .filter((line) => line !== '' && !/^(preparing|starting|connecting|registering)/.test(line));
+    expect(lines.filter((line) => !line.startsWith('cox: warning: '))).toEqual([lines.at(-1)]);
+    expect(lines.at(-1)).toMatch(/^cox: (?!internal)/);
+    expect(lines.at(-1)).toContain(flag);
+    expect(lines.at(-1)?.length).toBeLessThan(600);
+    expect(status).toBe(1);
+  });
+});
 
 test.each([
   ['up', '--no-such-flag', "unknown option '--no-such-flag'"],
@@ -164,7 +191,11 @@ test.each([
   ['controller-manager', '--controllers=nope', 'nope'],
   ['scheduler', '--kubeconfig', 'flag needs an argument: --kubeconfig'],
 ])('cox %s %s', async (command, flag, message) => {
-  const { status, text } = await stderrOf([command, ...(baseArguments()[command] as readonly string[]), flag]);
+  const { status, text } = await stderrOf([
+    command,
+    ...(baseArguments()[command] as readonly string[]),
+    flag,
+  ]);
   expect(text).toMatch(/^cox: .*\n$/);
   expect(text).toContain(message);
   expect(status).toBe(1);

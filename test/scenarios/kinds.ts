@@ -9,7 +9,8 @@ export type AnyResource = ResourceType<KubeObject>;
 /** The first one wins: of two groups' events those of the core are meant, as with kubectl. */
 const byWord = new Map<string, AnyResource>();
 for (const type of allSchemas.resources() as AnyResource[]) {
-  for (const word of [type.resource, type.singular, ...type.shortNames]) if (!byWord.has(word)) byWord.set(word, type);
+  for (const word of [type.resource, type.singular, ...type.shortNames])
+    if (!byWord.has(word)) byWord.set(word, type);
 }
 
 export function resourceNamed(word: string): AnyResource {

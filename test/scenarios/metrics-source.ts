@@ -29,7 +29,10 @@ export class MetricsSource {
       request: async <T>(request: TransportRequest): Promise<T> => {
         const [, namespace] = PODS.exec(request.path) ?? [];
         if (namespace === undefined) return inner.request<T>(request);
-        return (await this.#podMetrics(namespace, String(request.query?.['labelSelector'] ?? ''))) as T;
+        return (await this.#podMetrics(
+          namespace,
+          String(request.query?.['labelSelector'] ?? ''),
+        )) as T;
       },
       watch: (request) => inner.watch(request),
       text: (request) => inner.text(request),
@@ -39,7 +42,13 @@ export class MetricsSource {
     const client = createClient(transport);
     const [random, logger] = [new SeededRandom('metrics'), silentLogger];
     const informers = new SharedInformerFactory({ client, clock, random, logger });
-    const controller = new HorizontalPodAutoscalerController({ client, informers, clock, random, logger });
+    const controller = new HorizontalPodAutoscalerController({
+      client,
+      informers,
+      clock,
+      random,
+      logger,
+    });
     const { signal } = this.#stop;
     informers.start(signal);
     this.#running = controller.run(signal).catch((err: unknown) => {
@@ -58,7 +67,10 @@ export class MetricsSource {
   }
 
   async #podMetrics(namespace: string, labelSelector: string): Promise<unknown> {
-    const list = await this.#cluster.client.resource(pods).namespace(namespace).list({ labelSelector });
+    const list = await this.#cluster.client
+      .resource(pods)
+      .namespace(namespace)
+      .list({ labelSelector });
     const running = list.items.filter(({ status }) => status.phase === 'Running');
     const load = this.#loads.get(labelSelector) ?? 0;
     const timestamp = new Date(this.#cluster.clock.now()).toISOString();
@@ -66,7 +78,9 @@ export class MetricsSource {
       metadata: { name, namespace },
       timestamp,
       window: '15s',
-      containers: [{ name: spec.containers[0]?.name, usage: { cpu: `${Math.round(load / running.length)}m` } }],
+      containers: [
+        { name: spec.containers[0]?.name, usage: { cpu: `${Math.round(load / running.length)}m` } },
+      ],
     }));
     return { kind: 'PodMetricsList', apiVersion: 'metrics.k8s.io/v1beta1', metadata: {}, items };
   }

@@ -9,7 +9,9 @@ import { WriteCounter } from './write-counter.ts';
 const NAMESPACES = ['one', 'two', 'three', 'four'];
 
 const spec = {
-  containers: [{ name: 'c', image: 'busybox:1.36', resources: { requests: { cpu: '10m', memory: '16Mi' } } }],
+  containers: [
+    { name: 'c', image: 'busybox:1.36', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
+  ],
 };
 const template = (app: string) => ({ metadata: { labels: { app } }, spec });
 const workload = (app: string, replicas: number) => ({
@@ -35,29 +37,50 @@ function objects(namespace: string): object[] {
     ...many(40, (name) => core('ConfigMap', name, { data: { a: 'b' } })),
     ...many(20, (name) => core('Secret', name, { stringData: { a: 'b' } })),
     ...many(5, (name) => core('ServiceAccount', name, {})),
-    ...many(12, (name) => core('Deployment', name, { spec: workload(`deploy-${name}`, 2) }, 'apps/v1')),
+    ...many(12, (name) =>
+      core('Deployment', name, { spec: workload(`deploy-${name}`, 2) }, 'apps/v1'),
+    ),
     ...many(2, (name) =>
       core('ReplicationController', name, {
         spec: { replicas: 1, selector: { app: `rc-${name}` }, template: template(`rc-${name}`) },
       }),
     ),
     ...many(3, (name) =>
-      core('StatefulSet', `set-${name}`, { spec: { ...workload(`set-${name}`, 2), serviceName: name } }, 'apps/v1'),
+      core(
+        'StatefulSet',
+        `set-${name}`,
+        { spec: { ...workload(`set-${name}`, 2), serviceName: name } },
+        'apps/v1',
+      ),
     ),
     ...many(2, (name) =>
       core(
         'DaemonSet',
         name,
-        { spec: { selector: { matchLabels: { app: `ds-${name}` } }, template: template(`ds-${name}`) } },
+        {
+          spec: {
+            selector: { matchLabels: { app: `ds-${name}` } },
+            template: template(`ds-${name}`),
+          },
+        },
         'apps/v1',
       ),
     ),
-    ...many(5, (name) => core('Job', name, { spec: { suspend: true, ...jobTemplate.spec } }, 'batch/v1')),
     ...many(5, (name) =>
-      core('CronJob', name, { spec: { schedule: '* * * * *', suspend: true, jobTemplate } }, 'batch/v1'),
+      core('Job', name, { spec: { suspend: true, ...jobTemplate.spec } }, 'batch/v1'),
+    ),
+    ...many(5, (name) =>
+      core(
+        'CronJob',
+        name,
+        { spec: { schedule: '* * * * *', suspend: true, jobTemplate } },
+        'batch/v1',
+      ),
     ),
     ...many(15, (name) =>
-      core('Service', name, { spec: { selector: { app: `deploy-${name}` }, ports: [{ port: 80 }] } }),
+      core('Service', name, {
+        spec: { selector: { app: `deploy-${name}` }, ports: [{ port: 80 }] },
+      }),
     ),
     ...many(6, (name, index) =>
       core(
@@ -77,7 +100,11 @@ function objects(namespace: string): object[] {
         'HorizontalPodAutoscaler',
         name,
         {
-          spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name }, minReplicas: 1, maxReplicas: 3 },
+          spec: {
+            scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+            minReplicas: 1,
+            maxReplicas: 3,
+          },
         },
         'autoscaling/v2',
       ),
@@ -92,7 +119,9 @@ function objects(namespace: string): object[] {
         'rbac.authorization.k8s.io/v1',
       ),
     ),
-    ...many(3, (name) => core('NetworkPolicy', name, { spec: { podSelector: {} } }, 'networking.k8s.io/v1')),
+    ...many(3, (name) =>
+      core('NetworkPolicy', name, { spec: { podSelector: {} } }, 'networking.k8s.io/v1'),
+    ),
     ...many(2, (name) =>
       core(
         'Ingress',
@@ -102,7 +131,11 @@ function objects(namespace: string): object[] {
       ),
     ),
     core('PersistentVolumeClaim', 'waits', {
-      spec: { storageClassName: 'nobody', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      spec: {
+        storageClassName: 'nobody',
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+      },
     }),
   ];
 }
@@ -110,9 +143,14 @@ function objects(namespace: string): object[] {
 async function countAll(cluster: EmbeddedCluster): Promise<number> {
   const { transport } = cluster.client;
   const request = <T>(path: string) => transport.request<T>({ method: 'GET', path });
-  const { groups } = await request<{ groups: { preferredVersion: { groupVersion: string } }[] }>('/apis');
+  const { groups } = await request<{ groups: { preferredVersion: { groupVersion: string } }[] }>(
+    '/apis',
+  );
   let count = 0;
-  for (const path of ['/api/v1', ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)]) {
+  for (const path of [
+    '/api/v1',
+    ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`),
+  ]) {
     const { resources } = await request<{ resources: { name: string; verbs: string[] }[] }>(path);
     for (const { name, verbs } of resources) {
       if (verbs.includes('watch') && name !== 'events')
@@ -136,7 +174,9 @@ test('a thousand objects at rest are left alone', { timeout: 240_000 }, async ()
     expect(await countAll(cluster)).toBeGreaterThan(1000);
     const counter = await WriteCounter.start(cluster.client);
     await cluster.clock.advance('2h');
-    const lines = (await counter.stop()).split('\n').map((line) => line.split(/ +/).slice(0, 2).join(' '));
+    const lines = (await counter.stop())
+      .split('\n')
+      .map((line) => line.split(/ +/).slice(0, 2).join(' '));
     expect(lines).toEqual(['RESOURCE EVENT', 'leases MODIFIED', 'nodes MODIFIED']);
   } finally {
     await cluster.stop();

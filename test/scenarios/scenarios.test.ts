@@ -18,7 +18,8 @@ async function replay(text: string): Promise<string> {
   const session = new Session();
   let replayed = '';
   try {
-    for (const step of steps) replayed += formatStep(step, await session.run(step.command, step.input));
+    for (const step of steps)
+      replayed += formatStep(step, await session.run(step.command, step.input));
   } finally {
     await session.stop();
   }
@@ -49,7 +50,9 @@ describe('transcripts', () => {
 
 describe('transcripts in the documentation', () => {
   const block = /(?<=^```transcript\n)[\s\S]*?(?=^```$)/gm;
-  const pages = filesIn(docs, '.md').filter((path) => readFileSync(path, 'utf8').match(block) !== null);
+  const pages = filesIn(docs, '.md').filter(
+    (path) => readFileSync(path, 'utf8').match(block) !== null,
+  );
 
   test.each(pages.map((path) => [basename(path), path] as const))(
     '%s',

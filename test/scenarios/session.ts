@@ -26,7 +26,15 @@ const DEFAULT_NAMESPACE = 'default';
 const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
 
 /** Commands that change nothing take no time. Of all others the answer includes what follows from them at once. */
-const READS: ReadonlySet<string> = new Set(['cluster', 'advance', 'watch', 'get', 'show', 'events', 'logs']);
+const READS: ReadonlySet<string> = new Set([
+  'cluster',
+  'advance',
+  'watch',
+  'get',
+  'show',
+  'events',
+  'logs',
+]);
 const AT_ONCE_MS = 100;
 
 type Command = (args: Arguments, input: string) => Promise<string>;
@@ -45,7 +53,9 @@ export class Session {
       const output = await command(args, input);
       args.finish();
       if (!READS.has(args.name)) await this.#cluster?.clock.advance(AT_ONCE_MS);
-      return [output, ...this.#watches.map((watch) => watch.take())].filter((text) => text !== '').join('\n');
+      return [output, ...this.#watches.map((watch) => watch.take())]
+        .filter((text) => text !== '')
+        .join('\n');
     } catch (err) {
       if (!(err instanceof apierrors.StatusError)) throw err;
       return `Error from server (${err.reason}): ${err.message}`;
@@ -85,7 +95,8 @@ export class Session {
     /** advance 10s [counting] */
     advance: async (args) => {
       const duration = args.word(0);
-      const counter = args.words[1] === 'counting' ? await WriteCounter.start(this.#up.client) : undefined;
+      const counter =
+        args.words[1] === 'counting' ? await WriteCounter.start(this.#up.client) : undefined;
       if (counter !== undefined) args.word(1);
       await this.#up.clock.advance(duration);
       return counter === undefined ? '' : await counter.stop();
@@ -96,10 +107,22 @@ export class Session {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
       // Otherwise the server ends it after half an hour or more.
-      const query = { ...request.query, resourceVersion: list.metadata.resourceVersion, timeoutSeconds: 10_000_000 };
-      const events = await this.#up.client.transport.watch<Table>({ ...request, query, accept: AS_TABLE });
+      const query = {
+        ...request.query,
+        resourceVersion: list.metadata.resourceVersion,
+        timeoutSeconds: 10_000_000,
+      };
+      const events = await this.#up.client.transport.watch<Table>({
+        ...request,
+        query,
+        accept: AS_TABLE,
+      });
       this.#watches.push(
-        new TableWatch({ events, clock: this.#up.clock, columns: args.option('columns')?.split(',') }),
+        new TableWatch({
+          events,
+          clock: this.#up.clock,
+          columns: args.option('columns')?.split(','),
+        }),
       );
       return '';
     },
@@ -113,7 +136,10 @@ export class Session {
         query: { ...request.query, includeObject: paths === undefined ? undefined : 'Object' },
       });
       const all = args.flag('-A');
-      const options = { wide: args.option('-o') === 'wide', columns: args.option('columns')?.split(',') };
+      const options = {
+        wide: args.option('-o') === 'wide',
+        columns: args.option('columns')?.split(','),
+      };
       if (table.rows.length === 0) {
         const namespace = args.option('-n') ?? DEFAULT_NAMESPACE;
         return resourceNamed(args.word(0)).namespaced && !all
@@ -154,7 +180,11 @@ export class Session {
         kind === undefined
           ? undefined
           : `involvedObject.kind=${resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
-      const table = await this.#table({ method: 'GET', path, query: { fieldSelector, includeObject: 'Object' } });
+      const table = await this.#table({
+        method: 'GET',
+        path,
+        query: { fieldSelector, includeObject: 'Object' },
+      });
       const columns = args.option('columns')?.split(',') ?? [
         'Last Seen',
         'Count',
@@ -182,8 +212,12 @@ export class Session {
       const outcomes: string[] = [];
       for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
         const type = resourceNamed(manifest.kind ?? '');
-        const namespace = type.namespaced ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE) : undefined;
-        const before = await unlessMissing(this.#resourceIn(type, namespace).get(manifest.metadata.name));
+        const namespace = type.namespaced
+          ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE)
+          : undefined;
+        const before = await unlessMissing(
+          this.#resourceIn(type, namespace).get(manifest.metadata.name),
+        );
         const [after] = await this.#up.apply(manifest);
         const unchanged = after?.metadata.resourceVersion === before?.metadata.resourceVersion;
         const outcome = before === undefined ? 'created' : unchanged ? 'unchanged' : 'configured';
@@ -197,7 +231,9 @@ export class Session {
       const names: string[] = [];
       for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
         const type = resourceNamed(manifest.kind ?? '');
-        const namespace = type.namespaced ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE) : undefined;
+        const namespace = type.namespaced
+          ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE)
+          : undefined;
         const created = await this.#resourceIn(type, namespace).create(manifest);
         names.push(`${displayName(type, created.metadata.name)} created`);
       }
@@ -216,7 +252,9 @@ export class Session {
     label: async (args) => {
       const { type, name } = objectNamed(args.word(0));
       const labels = Object.fromEntries(
-        args.rest().map((pair) => (pair.endsWith('-') ? [pair.slice(0, -1), null] : pair.split('='))),
+        args
+          .rest()
+          .map((pair) => (pair.endsWith('-') ? [pair.slice(0, -1), null] : pair.split('='))),
       ) as Record<string, string | null>;
       await this.#resourceIn(type, type.namespaced ? DEFAULT_NAMESPACE : undefined).patch(
         name,
@@ -233,15 +271,23 @@ export class Session {
       const { type, name } = objectNamed(args.word(0));
       const replicas = Number(args.word(1));
       const resource = this.#resource(type, args);
-      const scale = await resource.subresource<{ spec: object }>(name, 'scale', undefined, { method: 'GET' });
-      await resource.subresource(name, 'scale', { ...scale, spec: { ...scale.spec, replicas } }, { method: 'PUT' });
+      const scale = await resource.subresource<{ spec: object }>(name, 'scale', undefined, {
+        method: 'GET',
+      });
+      await resource.subresource(
+        name,
+        'scale',
+        { ...scale, spec: { ...scale.spec, replicas } },
+        { method: 'PUT' },
+      );
       return `${displayName(type, name)} scaled`;
     },
 
     /** delete rs/web [-n NAMESPACE] [cascade=foreground] [grace=0]; delete pods -l app=web */
     delete: async (args) => {
       const cascade = args.option('cascade');
-      if (cascade !== undefined && !(cascade in CASCADES)) throw new Error(`no such cascade: ${cascade}`);
+      if (cascade !== undefined && !(cascade in CASCADES))
+        throw new Error(`no such cascade: ${cascade}`);
       const grace = args.option('grace');
       const options = {
         propagationPolicy: CASCADES[(cascade ?? 'background') as keyof typeof CASCADES],
@@ -260,7 +306,8 @@ export class Session {
 
     /** load web 900m: what the pods with the label app=web use of CPUs from now on, all together. */
     load: (args) => {
-      if (this.#metrics === undefined) throw new Error('load: the cluster was not started with metrics=true');
+      if (this.#metrics === undefined)
+        throw new Error('load: the cluster was not started with metrics=true');
       this.#metrics.set(`app=${args.word(0)}`, args.word(1));
       return Promise.resolve('');
     },
@@ -273,7 +320,11 @@ export class Session {
       const { items } = await inDefault.list({ fieldSelector: `spec.nodeName=${node}` });
       for (const { metadata } of items) {
         const { name, ownerReferences = [], deletionTimestamp } = metadata;
-        if (deletionTimestamp !== undefined || ownerReferences.some(({ kind }) => kind === 'DaemonSet')) continue;
+        if (
+          deletionTimestamp !== undefined ||
+          ownerReferences.some(({ kind }) => kind === 'DaemonSet')
+        )
+          continue;
         const eviction = {
           apiVersion: 'policy/v1',
           kind: 'Eviction',
@@ -283,7 +334,9 @@ export class Session {
           await inDefault.subresource(name, 'eviction', eviction);
           lines.push(`pod/${name} evicted`);
         } catch (err) {
-          lines.push(`error when evicting pods/${JSON.stringify(name)} (will retry): ${(err as Error).message}`);
+          lines.push(
+            `error when evicting pods/${JSON.stringify(name)} (will retry): ${(err as Error).message}`,
+          );
         }
       }
       return lines.join('\n');
@@ -304,7 +357,8 @@ export class Session {
   };
 
   get #up(): EmbeddedCluster<VirtualClock> {
-    if (this.#cluster === undefined) throw new Error('a transcript begins with the command cluster');
+    if (this.#cluster === undefined)
+      throw new Error('a transcript begins with the command cluster');
     return this.#cluster;
   }
 
@@ -339,7 +393,11 @@ export class Session {
 
   async #setUnschedulable(name: string, unschedulable: boolean): Promise<string> {
     const patch = { spec: { unschedulable: unschedulable || null } };
-    await this.#resourceIn(resourceNamed('nodes'), undefined).patch(name, 'application/merge-patch+json', patch);
+    await this.#resourceIn(resourceNamed('nodes'), undefined).patch(
+      name,
+      'application/merge-patch+json',
+      patch,
+    );
     return `node/${name} ${unschedulable ? 'cordoned' : 'uncordoned'}`;
   }
 }
@@ -354,8 +412,10 @@ async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
 }
 
 function compareEvents(a: KubeObject, b: KubeObject): number {
-  const lastSeen = (event: KubeObject): string => String(valuesAt(event, '.lastTimestamp')[0] ?? '');
+  const lastSeen = (event: KubeObject): string =>
+    String(valuesAt(event, '.lastTimestamp')[0] ?? '');
   return (
-    lastSeen(a).localeCompare(lastSeen(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)
+    lastSeen(a).localeCompare(lastSeen(b)) ||
+    Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)
   );
 }

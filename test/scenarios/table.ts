@@ -3,7 +3,9 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 
 export interface Table {
   readonly metadata: { readonly resourceVersion: string };
-  readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[] | null;
+  readonly columnDefinitions:
+    | readonly { readonly name: string; readonly priority: number }[]
+    | null;
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: KubeObject }[];
 }
 
@@ -23,19 +25,29 @@ export function selectColumns(
     columns === undefined
       ? definitions.flatMap(({ priority }, index) => (wide || priority === 0 ? [index] : []))
       : columns.map((wanted) => {
-          const index = definitions.findIndex(({ name }) => name.toLowerCase() === wanted.toLowerCase());
+          const index = definitions.findIndex(
+            ({ name }) => name.toLowerCase() === wanted.toLowerCase(),
+          );
           if (index < 0)
-            throw new Error(`no column ${wanted}: there are ${definitions.map(({ name }) => name).join(', ')}`);
+            throw new Error(
+              `no column ${wanted}: there are ${definitions.map(({ name }) => name).join(', ')}`,
+            );
           return index;
         });
-  return { names: indexes.map((index) => (definitions[index] as { name: string }).name.toUpperCase()), indexes };
+  return {
+    names: indexes.map((index) => (definitions[index] as { name: string }).name.toUpperCase()),
+    indexes,
+  };
 }
 
 /** Columns with three blanks between them, and none at the ends of lines. */
 export function formatRows(rows: readonly (readonly unknown[])[]): string {
-  const texts = rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? '' : String(cell))));
+  const texts = rows.map((row) =>
+    row.map((cell) => (cell === null || cell === undefined ? '' : String(cell))),
+  );
   const widths: number[] = [];
-  for (const row of texts) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  for (const row of texts)
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
   return texts
     .map((row) =>
       row

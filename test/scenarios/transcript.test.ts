@@ -30,29 +30,35 @@ three
       ['three', ''],
     ]);
     const answers = ['yes', '\nlast   ', ''];
-    expect(steps.map((step, at) => formatStep(step, answers[at] as string)).join('') + end.join('')).toBe(text);
+    expect(
+      steps.map((step, at) => formatStep(step, answers[at] as string)).join('') + end.join(''),
+    ).toBe(text);
   });
 
   test('shows what has changed', () => {
     const [step] = parseTranscript('get pods\n----\nold\n').steps;
-    expect(formatStep(step as NonNullable<typeof step>, 'new\nand more')).toBe('get pods\n----\nnew\nand more\n');
+    expect(formatStep(step as NonNullable<typeof step>, 'new\nand more')).toBe(
+      'get pods\n----\nnew\nand more\n',
+    );
   });
 
   test('must say where a command ends', () => {
-    expect(() => parseTranscript('# comment\nget pods\n')).toThrow('line 2: "get pods" has no ---- after it');
+    expect(() => parseTranscript('# comment\nget pods\n')).toThrow(
+      'line 2: "get pods" has no ---- after it',
+    );
   });
 });
 
 describe('a command line', () => {
   test('has words, options and flags', () => {
     const args = parseArguments('get pods -A -l app=web columns=Name,"Last Seen" x');
-    expect([args.word(0), args.word(1), args.option('-l'), args.option('columns'), args.flag('-A')]).toEqual([
-      'pods',
-      'x',
-      'app=web',
-      'Name,Last Seen',
-      true,
-    ]);
+    expect([
+      args.word(0),
+      args.word(1),
+      args.option('-l'),
+      args.option('columns'),
+      args.flag('-A'),
+    ]).toEqual(['pods', 'x', 'app=web', 'Name,Last Seen', true]);
     expect(() => args.finish()).not.toThrow();
   });
 

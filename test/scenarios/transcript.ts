@@ -37,7 +37,8 @@ export function parseTranscript(text: string): Transcript {
       continue;
     }
     const separator = lines.indexOf(SEPARATOR, at);
-    if (separator < 0) throw new Error(`line ${at + 1}: ${JSON.stringify(line)} has no ${SEPARATOR} after it`);
+    if (separator < 0)
+      throw new Error(`line ${at + 1}: ${JSON.stringify(line)} has no ${SEPARATOR} after it`);
     steps.push({ preamble, command: line, input: lines.slice(at + 1, separator).join('\n') });
     preamble = [];
     const blank = lines.indexOf('', separator);
@@ -50,5 +51,7 @@ export function parseTranscript(text: string): Transcript {
 export function formatStep(step: Step, output: string): string {
   const answer = output === '' ? [] : output.split('\n').map((line) => line.trimEnd() || '.');
   const input = step.input === '' ? [] : step.input.split('\n');
-  return [...step.preamble, step.command, ...input, SEPARATOR, ...answer].map((line) => `${line}\n`).join('');
+  return [...step.preamble, step.command, ...input, SEPARATOR, ...answer]
+    .map((line) => `${line}\n`)
+    .join('');
 }

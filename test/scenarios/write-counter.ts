@@ -32,11 +32,16 @@ export class WriteCounter {
   async #start(): Promise<void> {
     const { transport } = this.#client;
     this.#since = await this.#revision();
-    const { groups } = await transport.request<{ groups: { preferredVersion: { groupVersion: string } }[] }>({
+    const { groups } = await transport.request<{
+      groups: { preferredVersion: { groupVersion: string } }[];
+    }>({
       method: 'GET',
       path: '/apis',
     });
-    for (const groupVersion of ['v1', ...groups.map((group) => group.preferredVersion.groupVersion)]) {
+    for (const groupVersion of [
+      'v1',
+      ...groups.map((group) => group.preferredVersion.groupVersion),
+    ]) {
       const [group, version] = groupVersion.includes('/')
         ? (groupVersion.split('/') as [string, string])
         : ['', groupVersion];
@@ -45,7 +50,11 @@ export class WriteCounter {
       for (const { name, verbs } of resources) {
         if (!verbs.includes('watch')) continue;
         const query = { resourceVersion: this.#since, timeoutSeconds: 10_000_000 };
-        const watch = await transport.watch<unknown>({ method: 'GET', path: `${path}/${name}`, query });
+        const watch = await transport.watch<unknown>({
+          method: 'GET',
+          path: `${path}/${name}`,
+          query,
+        });
         this.#watches.push(watch);
         this.#reading.push(this.#read(name, watch));
       }
@@ -76,6 +85,8 @@ export class WriteCounter {
   }
 
   async #revision(): Promise<number> {
-    return Number((await this.#client.resource(namespaces).list({ limit: 1 })).metadata.resourceVersion);
+    return Number(
+      (await this.#client.resource(namespaces).list({ limit: 1 })).metadata.resourceVersion,
+    );
   }
 }

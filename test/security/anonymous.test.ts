@@ -44,7 +44,10 @@ describe('without credentials', () => {
   test.each([
     ['an empty bearer token', { authorization: 'Bearer ' }],
     ['a bearer token of our own making', { authorization: 'Bearer admin' }],
-    ['basic authentication', { authorization: `Basic ${Buffer.from('admin:admin').toString('base64')}` }],
+    [
+      'basic authentication',
+      { authorization: `Basic ${Buffer.from('admin:admin').toString('base64')}` },
+    ],
     ['headers of a front proxy', { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' }],
     ['impersonation', { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' }],
   ])('%s gives no access', async (_, headers) => {

@@ -34,12 +34,18 @@ describe('limits', () => {
       `{"metadata":{"name":"deep"},"data":${'{"a":'.repeat(400_000)}1${'}'.repeat(400_000)}}`,
     ],
   ])('nested %s are 400', async (_, body) => {
-    expect(await create(body)).toMatchObject({ code: 400, json: { kind: 'Status', reason: 'BadRequest' } });
+    expect(await create(body)).toMatchObject({
+      code: 400,
+      json: { kind: 'Status', reason: 'BadRequest' },
+    });
   });
 
   test.each([
     ['application/merge-patch+json', `${'{"data":'.repeat(300_000)}1${'}'.repeat(300_000)}`],
-    ['application/strategic-merge-patch+json', `${'{"metadata":'.repeat(200_000)}1${'}'.repeat(200_000)}`],
+    [
+      'application/strategic-merge-patch+json',
+      `${'{"metadata":'.repeat(200_000)}1${'}'.repeat(200_000)}`,
+    ],
     ['application/apply-patch+yaml', `${'{"metadata":'.repeat(200_000)}1${'}'.repeat(200_000)}`],
     [
       'application/json-patch+json',
@@ -48,10 +54,17 @@ describe('limits', () => {
   ])('a deep %s is an error of the client', async (type, body) => {
     await create({ metadata: { name: 'patched' }, data: { a: 'b' } });
     const path = `${CONFIG_MAPS}/patched${type.includes('apply') ? '?fieldManager=test' : ''}`;
-    const { code, json } = await cluster.request({ method: 'PATCH', path, body, headers: { 'content-type': type } });
+    const { code, json } = await cluster.request({
+      method: 'PATCH',
+      path,
+      body,
+      headers: { 'content-type': type },
+    });
     expect(json).toMatchObject({ kind: 'Status', status: 'Failure' });
     expect([400, 413, 415, 422]).toContain(code);
-    expect((await cluster.request({ path: `${CONFIG_MAPS}/patched` })).json.data).toEqual({ a: 'b' });
+    expect((await cluster.request({ path: `${CONFIG_MAPS}/patched` })).json.data).toEqual({
+      a: 'b',
+    });
   });
 
   test('a JSON patch of more than 10,000 operations is 413', async () => {
@@ -60,7 +73,12 @@ describe('limits', () => {
       Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'ConfigMap' })),
     );
     const headers = { 'content-type': 'application/json-patch+json' };
-    const answer = await cluster.request({ method: 'PATCH', path: `${CONFIG_MAPS}/operations`, body, headers });
+    const answer = await cluster.request({
+      method: 'PATCH',
+      path: `${CONFIG_MAPS}/operations`,
+      body,
+      headers,
+    });
     expect(answer.summary).toMatch(/^413 .*10000/);
   });
 });
@@ -106,7 +124,11 @@ describe.each(NAMES)('the name %s', (name) => {
 
   test('is an unknown field elsewhere', async () => {
     const body = `{"metadata":{"name":"u-${object}",${member(name, '{"polluted":"yes"}').slice(1, -1)}},${member(name, '{"polluted":"yes"}').slice(1)}`;
-    const strict = await cluster.request({ method: 'POST', path: `${CONFIG_MAPS}?fieldValidation=Strict`, body });
+    const strict = await cluster.request({
+      method: 'POST',
+      path: `${CONFIG_MAPS}?fieldValidation=Strict`,
+      body,
+    });
     expect(strict.summary).toMatch(/^400 .*unknown field/);
     expect((await create(body)).code).toBe(201);
     const { text } = await cluster.request({ path: `${CONFIG_MAPS}/u-${object}` });
@@ -116,8 +138,14 @@ describe.each(NAMES)('the name %s', (name) => {
 
   test.each([
     ['application/merge-patch+json', (value: string) => `{"data":${member(name, value)}}`],
-    ['application/strategic-merge-patch+json', (value: string) => `{"data":${member(name, value)}}`],
-    ['application/json-patch+json', (value: string) => `[{"op":"add","path":"/data/${name}","value":${value}}]`],
+    [
+      'application/strategic-merge-patch+json',
+      (value: string) => `{"data":${member(name, value)}}`,
+    ],
+    [
+      'application/json-patch+json',
+      (value: string) => `[{"op":"add","path":"/data/${name}","value":${value}}]`,
+    ],
     [
       'application/apply-patch+yaml',
       (value: string) => `{"apiVersion":"v1","kind":"ConfigMap","data":${member(name, value)}}`,
@@ -125,10 +153,18 @@ describe.each(NAMES)('the name %s', (name) => {
   ])('is plain data in a %s', async (type, patch) => {
     const path = `${CONFIG_MAPS}/p-${object}-${type.length}`;
     if (!type.includes('apply'))
-      await create({ metadata: { name: path.slice(path.lastIndexOf('/') + 1) }, data: { kept: 'a' } });
+      await create({
+        metadata: { name: path.slice(path.lastIndexOf('/') + 1) },
+        data: { kept: 'a' },
+      });
     const query = type.includes('apply') ? '?fieldManager=t' : '';
     const headers = { 'content-type': type };
-    const answer = await cluster.request({ method: 'PATCH', path: path + query, body: patch('"v"'), headers });
+    const answer = await cluster.request({
+      method: 'PATCH',
+      path: path + query,
+      body: patch('"v"'),
+      headers,
+    });
     // JSON patch refuses a path through a prototype; everything else keeps the name as data.
     if (answer.code >= 400) expect([400, 422]).toContain(answer.code);
     else expect(Object.hasOwn((await cluster.request({ path })).json.data, name)).toBe(true);
@@ -157,7 +193,8 @@ describe.each(NAMES)('the name %s', (name) => {
     }
     const valid = /^[a-z]+$/.test(name);
     expect((await cluster.request({ path: `${CONFIG_MAPS}/${name}` })).code).toBe(404);
-    if (valid) expect((await cluster.request({ path: `/api/v1/namespaces/${name}` })).code).toBe(404);
+    if (valid)
+      expect((await cluster.request({ path: `/api/v1/namespaces/${name}` })).code).toBe(404);
   });
 });
 
@@ -168,15 +205,27 @@ describe('protobuf', () => {
     ['another magic', Buffer.from('k8s\u0001')],
     ['the magic alone', magic],
     ['a cut tag', Buffer.concat([magic, Buffer.from([0x0a])])],
-    ['a length beyond the end', Buffer.concat([magic, Buffer.from([0x12, 0xff, 0xff, 0xff, 0x7f])])],
+    [
+      'a length beyond the end',
+      Buffer.concat([magic, Buffer.from([0x12, 0xff, 0xff, 0xff, 0x7f])]),
+    ],
     ['an endless number', Buffer.concat([magic, Buffer.alloc(64, 0xff)])],
     ['a group', Buffer.concat([magic, Buffer.from([0x0b, 0x0b, 0x0b])])],
     [
       'a length of 2^63',
-      Buffer.concat([magic, Buffer.from([0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01])]),
+      Buffer.concat([
+        magic,
+        Buffer.from([0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]),
+      ]),
     ],
     ['field number 0', Buffer.concat([magic, Buffer.from([0x00, 0x01])])],
-    ['noise', Buffer.concat([magic, Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 131) % 256))])],
+    [
+      'noise',
+      Buffer.concat([
+        magic,
+        Buffer.from(Array.from({ length: 4096 }, (_, index) => (index * 131) % 256)),
+      ]),
+    ],
     ['deep nesting', Buffer.concat([magic, nestedMessage(4000)])],
   ];
 

@@ -5,7 +5,10 @@
 // @peculiar/x509 must find in the certificate exactly what the reader has found in the request.
 
 import 'reflect-metadata';
-import { X509Certificate as PeculiarCertificate, SubjectAlternativeNameExtension } from '@peculiar/x509';
+import {
+  X509Certificate as PeculiarCertificate,
+  SubjectAlternativeNameExtension,
+} from '@peculiar/x509';
 import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
@@ -25,15 +28,20 @@ import type { Storage } from '#storage/interface.ts';
 const tlv = (tag: number, ...values: readonly Uint8Array[]): Buffer => {
   const value = Buffer.concat(values);
   const { length } = value;
-  const bytes = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const bytes =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([
-    Buffer.from([tag, ...(length < 0x10000 ? bytes : [0x83, length >> 16, (length >> 8) & 0xff, length & 0xff])]),
+    Buffer.from([
+      tag,
+      ...(length < 0x10000 ? bytes : [0x83, length >> 16, (length >> 8) & 0xff, length & 0xff]),
+    ]),
     value,
   ]);
 };
 const oid = (hex: string): Buffer => tlv(0x06, Buffer.from(hex, 'hex'));
 const [CN, O, OU, EMAIL] = ['550403', '55040a', '55040b', '2a864886f70d010901'] as const;
-const pair = (type: string, tag: number, value: Uint8Array): Buffer => tlv(0x30, oid(type), tlv(tag, value));
+const pair = (type: string, tag: number, value: Uint8Array): Buffer =>
+  tlv(0x30, oid(type), tlv(tag, value));
 const utf8 = (type: string, value: string): Buffer => pair(type, 0x0c, Buffer.from(value));
 const utf16 = (text: string, isBigEndian: boolean): Buffer => {
   const bytes = Buffer.from(text, 'utf16le');
@@ -54,11 +62,19 @@ function requestInfo(subject: readonly Buffer[], alternativeNames?: readonly Buf
       oid('2a864886f70d01090e'),
       tlv(0x31, tlv(0x30, tlv(0x30, oid('551d11'), tlv(0x04, tlv(0x30, ...names))))),
     );
-  const attributes = tlv(0xa0, ...(alternativeNames === undefined ? [] : [extension(alternativeNames)]));
+  const attributes = tlv(
+    0xa0,
+    ...(alternativeNames === undefined ? [] : [extension(alternativeNames)]),
+  );
   return tlv(0x30, tlv(0x02, Buffer.from([0])), tlv(0x30, ...subject), publicKey, attributes);
 }
 function signedRequest(info: Buffer): Buffer {
-  return tlv(0x30, info, ECDSA_SHA256, tlv(0x03, Buffer.from([0]), sign('sha256', info, keys.privateKey)));
+  return tlv(
+    0x30,
+    info,
+    ECDSA_SHA256,
+    tlv(0x03, Buffer.from([0]), sign('sha256', info, keys.privateKey)),
+  );
 }
 function pem(der: Buffer, type = 'CERTIFICATE REQUEST'): string {
   return `-----BEGIN ${type}-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END ${type}-----\n`;
@@ -91,14 +107,21 @@ function differences(request: CertificateRequest): readonly string[] {
       found.push(`${what}: ${JSON.stringify(theirs)}, not ${JSON.stringify(ours)}`);
   };
   const node = new X509Certificate(certificate);
-  const subject = node.toLegacyObject().subject as { CN?: string | string[]; O?: string | string[] } | undefined;
+  const subject = node.toLegacyObject().subject as
+    | { CN?: string | string[]; O?: string | string[] }
+    | undefined;
   compare('user of OpenSSL', [subject?.CN ?? []].flat().at(-1) ?? '', request.commonName);
   compare('groups of OpenSSL', [subject?.O ?? []].flat(), request.organizations);
   const peculiar = new PeculiarCertificate(certificate);
-  compare('user of @peculiar/x509', peculiar.subjectName.getField('CN').at(-1) ?? '', request.commonName);
+  compare(
+    'user of @peculiar/x509',
+    peculiar.subjectName.getField('CN').at(-1) ?? '',
+    request.commonName,
+  );
   compare('groups of @peculiar/x509', peculiar.subjectName.getField('O'), request.organizations);
   const names = peculiar.getExtension(SubjectAlternativeNameExtension)?.names.items ?? [];
-  const ofType = (type: string): string[] => names.filter((name) => name.type === type).map(({ value }) => value);
+  const ofType = (type: string): string[] =>
+    names.filter((name) => name.type === type).map(({ value }) => value);
   compare('DNS names', ofType('dns'), request.dnsNames);
   compare('email addresses', ofType('email'), request.emailAddresses);
   compare('URIs', ofType('url'), request.uris);
@@ -122,24 +145,41 @@ describe('the subject', () => {
     ['NumericString', 0x12, Buffer.from('1'), 'unsupported string type: NumericString'],
     ['VisibleString', 0x1a, Buffer.from(MASTERS), 'unsupported string type: type with tag 26'],
     ['GeneralString', 0x1b, Buffer.from(MASTERS), 'unsupported string type: type with tag 27'],
-    ['constructed UTF8String', 0x2c, tlv(0x0c, Buffer.from(MASTERS)), 'unsupported string type: type with tag 44'],
-    ['SEQUENCE', 0x30, tlv(0x0c, Buffer.from(MASTERS)), 'unsupported string type: type with tag 48'],
+    [
+      'constructed UTF8String',
+      0x2c,
+      tlv(0x0c, Buffer.from(MASTERS)),
+      'unsupported string type: type with tag 44',
+    ],
+    [
+      'SEQUENCE',
+      0x30,
+      tlv(0x0c, Buffer.from(MASTERS)),
+      'unsupported string type: type with tag 48',
+    ],
     ['UTF-8 that is none', 0x0c, Buffer.from([0x73, 0xff]), 'invalid UTF-8 string'],
     ['UTF-8, overlong', 0x0c, Buffer.from([0xc1, 0xb3]), 'invalid UTF-8 string'],
     ['UTF-8 with NUL', 0x0c, Buffer.from(`${MASTERS}\0x`), 'invalid UTF-8 string'],
     ['IA5String with a byte above 127', 0x16, Buffer.from([0x73, 0xe9]), 'invalid IA5String'],
     ['PrintableString with @', 0x13, Buffer.from('a@b'), 'invalid PrintableString'],
-  ])('may have an organization in a type that all readers agree on: %s', (_, tag, value, problem) => {
-    for (const type of [O, CN, OU, EMAIL]) {
-      const result = read(signedRequest(requestInfo([set(pair(type, tag, value)), set(utf8(CN, 'joe'))])));
-      if (problem !== undefined) {
-        expect(result).toContain(`x509: invalid RDNSequence: invalid attribute value: ${problem}`);
-        continue;
+  ])(
+    'may have an organization in a type that all readers agree on: %s',
+    (_, tag, value, problem) => {
+      for (const type of [O, CN, OU, EMAIL]) {
+        const result = read(
+          signedRequest(requestInfo([set(pair(type, tag, value)), set(utf8(CN, 'joe'))])),
+        );
+        if (problem !== undefined) {
+          expect(result).toContain(
+            `x509: invalid RDNSequence: invalid attribute value: ${problem}`,
+          );
+          continue;
+        }
+        expect(differences(result as CertificateRequest)).toEqual([]);
+        if (type === O) expect((result as CertificateRequest).organizations).toEqual([MASTERS]);
       }
-      expect(differences(result as CertificateRequest)).toEqual([]);
-      if (type === O) expect((result as CertificateRequest).organizations).toEqual([MASTERS]);
-    }
-  });
+    },
+  );
 
   it('shows each group, however the name is built', () => {
     const subjects: readonly (readonly Buffer[])[] = [
@@ -166,9 +206,15 @@ describe('the subject', () => {
       const organization = tlv(0x31, tlv(0x30, oid(O), Buffer.from(bytes, 'hex')));
       expect(read(signedRequest(requestInfo([organization, set(utf8(CN, 'joe'))])))).toBe(problem);
     }
-    expect(read(signedRequest(tlv(0x30, tlv(0x02, Buffer.from([0])), tlv(0x30, set()), publicKey)))).toContain('asn1');
-    expect(read(Buffer.concat([signedRequest(good), Buffer.from([5, 0])]))).toBe('asn1: syntax error: trailing data');
-    expect(read(signedRequest(tlv(0x30, good, Buffer.alloc(300 * 1024))))).toBe('must have at most 262144 bytes');
+    expect(
+      read(signedRequest(tlv(0x30, tlv(0x02, Buffer.from([0])), tlv(0x30, set()), publicKey))),
+    ).toContain('asn1');
+    expect(read(Buffer.concat([signedRequest(good), Buffer.from([5, 0])]))).toBe(
+      'asn1: syntax error: trailing data',
+    );
+    expect(read(signedRequest(tlv(0x30, good, Buffer.alloc(300 * 1024))))).toBe(
+      'must have at most 262144 bytes',
+    );
   });
 
   it(
@@ -235,7 +281,11 @@ describe('the PEM text', () => {
       'first',
     ],
     ['text after it', `${pem(der)}\nmore`, 'first'],
-    ['headers', pem(der).replace('REQUEST-----\n', 'REQUEST-----\nProc-Type: 4,ENCRYPTED\n\n'), 'first'],
+    [
+      'headers',
+      pem(der).replace('REQUEST-----\n', 'REQUEST-----\nProc-Type: 4,ENCRYPTED\n\n'),
+      'first',
+    ],
     ['carriage returns', pem(der).replaceAll('\n', '\r\n'), 'first'],
     ['several blocks: the first', `${pem(der)}${pem(other)}`, 'first'],
     ['a block that is not base64 before it', `${broken}${pem(other)}`, 'second'],
@@ -256,11 +306,17 @@ describe('the PEM text', () => {
     ['text on the line of END', pem(der).replace(/-----\n$/, '----- x\n')],
     ['BEGIN within a line', ` ${pem(der)}`],
   ])('is rejected: %s', (_, text) => {
-    expect(() => parseCertificateRequest(base64(text))).toThrow('PEM block type must be CERTIFICATE REQUEST');
+    expect(() => parseCertificateRequest(base64(text))).toThrow(
+      'PEM block type must be CERTIFICATE REQUEST',
+    );
   });
 
   it('takes time that grows with its length only', () => {
-    for (const line of ['-----BEGIN A-----\n', '\n-----END A-----\n', '-----BEGIN A-----\na:b\n-----END B-----\n']) {
+    for (const line of [
+      '-----BEGIN A-----\n',
+      '\n-----END A-----\n',
+      '-----BEGIN A-----\na:b\n-----END B-----\n',
+    ]) {
       const text = line.repeat(Math.ceil(2_000_000 / line.length));
       const begun = process.cpuUsage().user;
       expect([...pemBlocks(text)]).toEqual([]);
@@ -282,7 +338,11 @@ describe('a cluster', () => {
   const create = (name: string, text: string) =>
     requests().create({
       metadata: { name },
-      spec: { request: base64(text), signerName: 'kubernetes.io/kube-apiserver-client', usages: ['client auth'] },
+      spec: {
+        request: base64(text),
+        signerName: 'kubernetes.io/kube-apiserver-client',
+        usages: ['client auth'],
+      },
     });
   const approve = async (name: string) => {
     const request = await requests().get(name);
@@ -302,11 +362,14 @@ describe('a cluster', () => {
     await cluster.clock.settle();
   };
   const bmp = pem(
-    signedRequest(requestInfo([tlv(0x31, pair(O, 0x1e, utf16(MASTERS, true))), tlv(0x31, utf8(CN, 'joe'))])),
+    signedRequest(
+      requestInfo([tlv(0x31, pair(O, 0x1e, utf16(MASTERS, true))), tlv(0x31, utf8(CN, 'joe'))]),
+    ),
   );
 
   it('rejects a subject in BMPString and names the field', async () => {
-    const message = 'x509: invalid RDNSequence: invalid attribute value: unsupported string type: BMPString';
+    const message =
+      'x509: invalid RDNSequence: invalid attribute value: unsupported string type: BMPString';
     await expect(create('bmp', bmp)).rejects.toThrow(message);
   });
 
@@ -340,6 +403,8 @@ describe('a cluster', () => {
       ['Failed', 'SignerValidationFailure'],
     ]);
     expect(conditions?.[1]?.message).toContain('BMPString');
-    expect(cluster.logger.records.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+    expect(
+      cluster.logger.records.filter(({ level }) => level === 'warn' || level === 'error'),
+    ).toEqual([]);
   });
 });

@@ -23,7 +23,11 @@ export interface AnswerBody {
   readonly kind: string;
   readonly reason?: string;
   readonly message?: string;
-  readonly metadata: { readonly name: string; readonly uid: string; readonly resourceVersion: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
   readonly data: Readonly<Record<string, string>>;
   readonly rules: readonly object[];
   readonly items: readonly AnswerBody[];
@@ -55,7 +59,10 @@ export class SecuredCluster {
     this.url = new URL(config.clusters[0].cluster.server);
     this.caCertificate = decode(config.clusters[0].cluster['certificate-authority-data']);
     const { user } = config.users[0];
-    this.adminCredentials = { cert: decode(user['client-certificate-data']), key: decode(user['client-key-data']) };
+    this.adminCredentials = {
+      cert: decode(user['client-certificate-data']),
+      key: decode(user['client-key-data']),
+    };
   }
 
   /** Sends one request over TLS. Rejects where the connection fails. */
@@ -67,7 +74,10 @@ export class SecuredCluster {
     token,
     credentials = this.adminCredentials,
   }: RequestOptions): Promise<Answer> {
-    const bytes = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const bytes =
+      body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+        ? body
+        : JSON.stringify(body);
     return new Promise((resolve, reject) => {
       const request = httpsRequest(
         {
@@ -124,7 +134,11 @@ export class SecuredCluster {
   }
 
   /** Creates an account in a namespace, binds ClusterRoles to it there, and returns a token of it. */
-  async account(namespace: string, name: string, clusterRoles: readonly string[] = []): Promise<string> {
+  async account(
+    namespace: string,
+    name: string,
+    clusterRoles: readonly string[] = [],
+  ): Promise<string> {
     await this.namespace(namespace);
     await this.expect(201, {
       method: 'POST',
@@ -154,7 +168,9 @@ export class SecuredCluster {
   async expect(code: number, options: RequestOptions): Promise<Answer> {
     const answer = await this.request(options);
     if (answer.code !== code)
-      throw new Error(`${options.method ?? 'GET'} ${options.path}: ${answer.summary || answer.text}`);
+      throw new Error(
+        `${options.method ?? 'GET'} ${options.path}: ${answer.summary || answer.text}`,
+      );
     return answer;
   }
 
@@ -164,7 +180,9 @@ export class SecuredCluster {
   }
 }
 
-export async function startSecuredCluster(options: StartClusterOptions = {}): Promise<SecuredCluster> {
+export async function startSecuredCluster(
+  options: StartClusterOptions = {},
+): Promise<SecuredCluster> {
   return new SecuredCluster(await startCluster({ port: 0, ...options }));
 }
 

@@ -42,7 +42,8 @@ const NONE: ApiResponse['body'] = { kind: 'none' };
 
 async function handle(request: ApiRequest): Promise<ApiResponse> {
   answered.push(request.path);
-  if (request.peerCertificate !== undefined) request.user = { name: request.peerCertificate.commonName, groups: [] };
+  if (request.peerCertificate !== undefined)
+    request.user = { name: request.peerCertificate.commonName, groups: [] };
   if (request.path === '/wait') await new Promise<void>((resolve) => release.push(resolve));
   if (request.path === '/body' && request.body.kind === 'bytes') {
     try {
@@ -100,7 +101,10 @@ const tcp = async (): Promise<Socket> => {
   await once(socket, 'connect');
   return socket;
 };
-const tls = async (protocol: 'h2' | 'http/1.1', credentials: Credentials | undefined = admin): Promise<TLSSocket> => {
+const tls = async (
+  protocol: 'h2' | 'http/1.1',
+  credentials: Credentials | undefined = admin,
+): Promise<TLSSocket> => {
   // A client that does not end its side when the server does.
   const socket = keep(
     tlsConnect({
@@ -116,7 +120,9 @@ const tls = async (protocol: 'h2' | 'http/1.1', credentials: Credentials | undef
   return socket;
 };
 const inState = async (state: ConnectionState, count = 1): Promise<void> => {
-  await expect.poll(() => listener.connections[state], { timeout: 20_000, interval: 2 }).toBe(count);
+  await expect
+    .poll(() => listener.connections[state], { timeout: 20_000, interval: 2 })
+    .toBe(count);
 };
 
 /** Sends a request over HTTP/1.1 and waits for a response without a body. */
@@ -142,7 +148,10 @@ interface HalfOpen {
   readonly seconds: number;
 }
 
-const written = async (socket: Socket, ...chunks: readonly (string | Buffer)[]): Promise<Socket> => {
+const written = async (
+  socket: Socket,
+  ...chunks: readonly (string | Buffer)[]
+): Promise<Socket> => {
   for (const chunk of chunks) socket.write(chunk);
   return socket;
 };
@@ -154,7 +163,11 @@ const HALF_OPEN: Readonly<Record<string, HalfOpen>> = {
     state: 'handshake',
     seconds: 32,
   },
-  'half of a ClientHello': { open: async () => written(await tcp(), HALF_HELLO), state: 'handshake', seconds: 32 },
+  'half of a ClientHello': {
+    open: async () => written(await tcp(), HALF_HELLO),
+    state: 'handshake',
+    seconds: 32,
+  },
   'TLS without a request': { open: () => tls('http/1.1'), state: 'unasked', seconds: 32 },
   'half of a request head': {
     open: async () => written(await tls('http/1.1'), 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '),
@@ -278,7 +291,8 @@ describe('is closed by the server', () => {
     // Closed at first, and destroyed if the client does not close its side.
     await clock.advance(4000);
     await clock.advance(4000);
-    const connections = (): number => Object.values(listener.connections).reduce((sum, count) => sum + count);
+    const connections = (): number =>
+      Object.values(listener.connections).reduce((sum, count) => sum + count);
     await expect.poll(connections, { timeout: 20_000, interval: 2 }).toBe(0);
     expect(warnings).toEqual([]);
   });
@@ -304,7 +318,9 @@ describe('stays open', () => {
 });
 
 test('over HTTP/2 an unauthenticated client gets one response for each connection', async () => {
-  const socket = keep(tlsConnect({ port, host: '127.0.0.1', ca: authority.cert, ALPNProtocols: ['h2'] }));
+  const socket = keep(
+    tlsConnect({ port, host: '127.0.0.1', ca: authority.cert, ALPNProtocols: ['h2'] }),
+  );
   await once(socket, 'secureConnect');
   const session = http2Connect('https://x', { createConnection: () => socket });
   session.on('error', () => undefined);
@@ -331,7 +347,8 @@ test('at the limit, connections that wait make room for new ones, and the log ha
   await inState('active');
   const waiting = await Promise.all(Array.from({ length: 60 }, tcp));
   for (const socket of waiting) socket.resume();
-  const stillOpen = (): number => waiting.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
+  const stillOpen = (): number =>
+    waiting.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
   await expect.poll(stillOpen, { timeout: 20_000, interval: 2 }).toBeLessThan(20);
   // A client with a certificate is served nevertheless, and what was in flight goes on.
   expect(await ask(await tls('http/1.1'))).toContain('200');
@@ -342,7 +359,8 @@ test('at the limit, connections that wait make room for new ones, and the log ha
 test('a certificate that expires while its connection lasts is no certificate any more', async () => {
   for (const protocol of ['http/1.1', 'h2'] as const) {
     const socket = await tls(protocol);
-    const session = protocol === 'h2' ? http2Connect('https://x', { createConnection: () => socket }) : undefined;
+    const session =
+      protocol === 'h2' ? http2Connect('https://x', { createConnection: () => socket }) : undefined;
     const code = async (): Promise<string> => {
       if (session === undefined) return ask(socket);
       const stream = session.request({ ':path': '/' });

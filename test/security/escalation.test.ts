@@ -16,7 +16,10 @@ beforeAll(async () => {
   await cluster.expect(201, {
     method: 'POST',
     path: `${RBAC}/namespaces/tenant/roles`,
-    body: { metadata: { name: 'reader' }, rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] },
+    body: {
+      metadata: { name: 'reader' },
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+    },
   });
 });
 afterAll(() => cluster.stop());
@@ -39,7 +42,11 @@ describe('roles and bindings of an administrator of one namespace', () => {
     ],
     [
       'create a Role for nodes',
-      { method: 'POST', path: `${RBAC}/namespaces/tenant/roles`, body: { metadata: { name: 'r' }, rules: [nodes] } },
+      {
+        method: 'POST',
+        path: `${RBAC}/namespaces/tenant/roles`,
+        body: { metadata: { name: 'r' }, rules: [nodes] },
+      },
     ],
     [
       'the same as a dry run',
@@ -83,7 +90,12 @@ describe('roles and bindings of an administrator of one namespace', () => {
         method: 'PATCH',
         path: `${RBAC}/namespaces/tenant/roles/reader?fieldManager=t&force=true`,
         headers: { 'content-type': 'application/apply-patch+yaml' },
-        body: { apiVersion: `${group}/v1`, kind: 'Role', metadata: { name: 'reader' }, rules: [everything] },
+        body: {
+          apiVersion: `${group}/v1`,
+          kind: 'Role',
+          metadata: { name: 'reader' },
+          rules: [everything],
+        },
       },
     ],
     [
@@ -92,7 +104,12 @@ describe('roles and bindings of an administrator of one namespace', () => {
         method: 'PATCH',
         path: `${RBAC}/namespaces/tenant/roles/new?fieldManager=t`,
         headers: { 'content-type': 'application/apply-patch+yaml' },
-        body: { apiVersion: `${group}/v1`, kind: 'Role', metadata: { name: 'new' }, rules: [everything] },
+        body: {
+          apiVersion: `${group}/v1`,
+          kind: 'Role',
+          metadata: { name: 'new' },
+          rules: [everything],
+        },
       },
     ],
     [
@@ -100,7 +117,11 @@ describe('roles and bindings of an administrator of one namespace', () => {
       {
         method: 'POST',
         path: `${RBAC}/namespaces/tenant/rolebindings`,
-        body: { metadata: { name: 'b' }, roleRef: ref('ClusterRole', 'cluster-admin'), subjects: [owner] },
+        body: {
+          metadata: { name: 'b' },
+          roleRef: ref('ClusterRole', 'cluster-admin'),
+          subjects: [owner],
+        },
       },
     ],
     [
@@ -116,12 +137,20 @@ describe('roles and bindings of an administrator of one namespace', () => {
       {
         method: 'POST',
         path: `${RBAC}/clusterrolebindings`,
-        body: { metadata: { name: 'b' }, roleRef: ref('ClusterRole', 'cluster-admin'), subjects: [owner] },
+        body: {
+          metadata: { name: 'b' },
+          roleRef: ref('ClusterRole', 'cluster-admin'),
+          subjects: [owner],
+        },
       },
     ],
     [
       'create a ClusterRole',
-      { method: 'POST', path: `${RBAC}/clusterroles`, body: { metadata: { name: 'r' }, rules: [everything] } },
+      {
+        method: 'POST',
+        path: `${RBAC}/clusterroles`,
+        body: { metadata: { name: 'r' }, rules: [everything] },
+      },
     ],
     [
       'change the role of a binding',
@@ -145,24 +174,38 @@ describe('roles and bindings of an administrator of one namespace', () => {
       {
         method: 'POST',
         path: `${RBAC}/namespaces/tenant/rolebindings`,
-        body: { metadata: { name: 'b', namespace: 'victim' }, roleRef: ref('ClusterRole', 'view'), subjects: [owner] },
+        body: {
+          metadata: { name: 'b', namespace: 'victim' },
+          roleRef: ref('ClusterRole', 'view'),
+          subjects: [owner],
+        },
       },
     ],
     [
       'impersonate an administrator',
-      { path: '/api/v1/secrets', headers: { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' } },
+      {
+        path: '/api/v1/secrets',
+        headers: { 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' },
+      },
     ],
     [
       'impersonate a group',
       {
         path: '/api/v1/nodes',
-        headers: { 'impersonate-user': 'system:serviceaccount:tenant:owner', 'impersonate-group': 'system:masters' },
+        headers: {
+          'impersonate-user': 'system:serviceaccount:tenant:owner',
+          'impersonate-group': 'system:masters',
+        },
       },
     ],
     ['read secrets of another namespace', { path: '/api/v1/namespaces/victim/secrets' }],
     [
       'a token of an account of another namespace',
-      { method: 'POST', path: '/api/v1/namespaces/kube-system/serviceaccounts/default/token', body: { spec: {} } },
+      {
+        method: 'POST',
+        path: '/api/v1/namespaces/kube-system/serviceaccounts/default/token',
+        body: { spec: {} },
+      },
     ],
     [
       'approve a certificate request',
@@ -223,18 +266,30 @@ describe('a node', () => {
       path: podsPath,
       body: {
         metadata: { name: 'elsewhere' },
-        spec: { nodeName: 'node-2', serviceAccountName: 'runner', containers: [{ name: 'c', image: 'busybox' }] },
+        spec: {
+          nodeName: 'node-2',
+          serviceAccountName: 'runner',
+          containers: [{ name: 'c', image: 'busybox' }],
+        },
       },
     });
   });
 
   test.each<[string, RequestOptions]>([
     ['list secrets', { path: '/api/v1/secrets', headers: as }],
-    ['read a secret that none of its pods uses', { path: '/api/v1/namespaces/victim/secrets/unrelated', headers: as }],
+    [
+      'read a secret that none of its pods uses',
+      { path: '/api/v1/namespaces/victim/secrets/unrelated', headers: as },
+    ],
     ['list config maps', { path: '/api/v1/namespaces/victim/configmaps', headers: as }],
     [
       'change another node',
-      { method: 'PATCH', path: node('node-2'), headers: mergePatch, body: { metadata: { labels: { a: 'b' } } } },
+      {
+        method: 'PATCH',
+        path: node('node-2'),
+        headers: mergePatch,
+        body: { metadata: { labels: { a: 'b' } } },
+      },
     ],
     [
       "change another node's status",
@@ -248,7 +303,12 @@ describe('a node', () => {
     ['delete a node', { method: 'DELETE', path: node('node-1'), headers: as }],
     [
       'create a node of another name',
-      { method: 'POST', path: '/api/v1/nodes', headers: as, body: { metadata: { name: 'node-9' } } },
+      {
+        method: 'POST',
+        path: '/api/v1/nodes',
+        headers: as,
+        body: { metadata: { name: 'node-9' } },
+      },
     ],
     [
       'change its own taints',
@@ -283,7 +343,9 @@ describe('a node', () => {
         method: 'PATCH',
         path: node('node-1'),
         headers: mergePatch,
-        body: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'y' }] } },
+        body: {
+          metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'y' }] },
+        },
       },
     ],
     [
@@ -292,7 +354,9 @@ describe('a node', () => {
         method: 'PATCH',
         path: `${node('node-1')}/status`,
         headers: mergePatch,
-        body: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'y' }] } },
+        body: {
+          metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'y' }] },
+        },
       },
     ],
     [
@@ -304,19 +368,30 @@ describe('a node', () => {
         body: { metadata: { labels: { 'node-restriction.kubernetes.io/a': 'b' } } },
       },
     ],
-    ['create a mirror pod of another node', { method: 'POST', path: podsPath, headers: as, body: pod('node-2') }],
+    [
+      'create a mirror pod of another node',
+      { method: 'POST', path: podsPath, headers: as, body: pod('node-2') },
+    ],
     [
       'create a pod that is no mirror pod',
       {
         method: 'POST',
         path: podsPath,
         headers: as,
-        body: { metadata: { name: 'p' }, spec: { nodeName: 'node-1', containers: [{ name: 'c', image: 'busybox' }] } },
+        body: {
+          metadata: { name: 'p' },
+          spec: { nodeName: 'node-1', containers: [{ name: 'c', image: 'busybox' }] },
+        },
       },
     ],
     [
       'create a mirror pod with an account',
-      { method: 'POST', path: podsPath, headers: as, body: pod('node-1', { serviceAccountName: 'runner' }) },
+      {
+        method: 'POST',
+        path: podsPath,
+        headers: as,
+        body: pod('node-1', { serviceAccountName: 'runner' }),
+      },
     ],
     [
       'create a mirror pod with a secret',
@@ -327,7 +402,10 @@ describe('a node', () => {
         body: pod('node-1', { volumes: [{ name: 's', secret: { secretName: 'unrelated' } }] }),
       },
     ],
-    ['delete a pod of another node', { method: 'DELETE', path: `${podsPath}/elsewhere`, headers: as }],
+    [
+      'delete a pod of another node',
+      { method: 'DELETE', path: `${podsPath}/elsewhere`, headers: as },
+    ],
     [
       'change the status of a pod of another node',
       {
@@ -370,7 +448,9 @@ describe('a node', () => {
         method: 'POST',
         path: '/api/v1/namespaces/victim/serviceaccounts/runner/token',
         headers: as,
-        body: { spec: { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'elsewhere', uid: 'x' } } },
+        body: {
+          spec: { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'elsewhere', uid: 'x' } },
+        },
       },
     ],
     [
@@ -400,7 +480,10 @@ describe('a node', () => {
         body: { metadata: { name: 'node-9' }, spec: { drivers: [] } },
       },
     ],
-    ['exec in a pod', { method: 'POST', path: `${podsPath}/elsewhere/exec?command=id`, headers: as }],
+    [
+      'exec in a pod',
+      { method: 'POST', path: `${podsPath}/elsewhere/exec?command=id`, headers: as },
+    ],
     [
       'grow a claim',
       {
@@ -416,7 +499,10 @@ describe('a node', () => {
         method: 'POST',
         path: `${RBAC}/clusterrolebindings`,
         headers: as,
-        body: { metadata: { name: 'b' }, roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'cluster-admin' } },
+        body: {
+          metadata: { name: 'b' },
+          roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'cluster-admin' },
+        },
       },
     ],
     [
@@ -436,8 +522,19 @@ describe('a node', () => {
   test('may do its own work', async () => {
     const { json } = await cluster.expect(200, { path: node('node-1'), headers: as });
     const status = { metadata: { labels: { mine: 'yes' } } };
-    await cluster.expect(200, { method: 'PATCH', path: `${node('node-1')}/status`, headers: mergePatch, body: status });
-    const owner = { apiVersion: 'v1', kind: 'Node', name: 'node-1', uid: json.metadata.uid, controller: true };
+    await cluster.expect(200, {
+      method: 'PATCH',
+      path: `${node('node-1')}/status`,
+      headers: mergePatch,
+      body: status,
+    });
+    const owner = {
+      apiVersion: 'v1',
+      kind: 'Node',
+      name: 'node-1',
+      uid: json.metadata.uid,
+      controller: true,
+    };
     const { metadata, ...rest } = pod('node-1');
     const body = { ...rest, metadata: { ...metadata, ownerReferences: [owner] } };
     await cluster.expect(201, { method: 'POST', path: podsPath, headers: as, body });

@@ -29,14 +29,21 @@ test.each(cases)('$name', async ({ request, before }) => {
   let shortest = Infinity;
   let least = Infinity;
   // The least of several attempts: the first runs code that is not compiled yet, and other processes use this machine, too.
-  for (let attempt = 0; attempt < ATTEMPTS && (shortest > BUDGET_MS || least > allowed(length)); attempt++) {
+  for (
+    let attempt = 0;
+    attempt < ATTEMPTS && (shortest > BUDGET_MS || least > allowed(length));
+    attempt++
+  ) {
     for (const earlier of before ?? []) await send(server.server, earlier());
     const { longestTurnMs, peakBytes } = await loopUse(async () => {
       const { code, text } = await send(server.server, raw);
       expect(code, text.slice(0, 500)).toBeLessThan(500);
     });
     // How fast the machine is depends on what else it does at the moment, so it is measured right after the attempt.
-    shortest = Math.min(shortest, longestTurnMs > BUDGET_MS ? longestTurnMs / machineFactor() : longestTurnMs);
+    shortest = Math.min(
+      shortest,
+      longestTurnMs > BUDGET_MS ? longestTurnMs / machineFactor() : longestTurnMs,
+    );
     least = Math.min(least, peakBytes);
   }
   expect(shortest, `${shortest.toFixed(0)} ms in one turn`).toBeLessThan(BUDGET_MS);
@@ -45,8 +52,17 @@ test.each(cases)('$name', async ({ request, before }) => {
 
 const allowed = (length: number): number => 20 * length + YOUNG_GENERATION;
 
-function sizeOf({ path, headers = {}, body }: ReturnType<(typeof cases)[number]['request']>): number {
+function sizeOf({
+  path,
+  headers = {},
+  body,
+}: ReturnType<(typeof cases)[number]['request']>): number {
   const lengths = [path, ...Object.entries(headers).flat()].map((text) => text.length);
-  const bodyLength = typeof body === 'string' ? Buffer.byteLength(body) : body instanceof Uint8Array ? body.length : 0;
+  const bodyLength =
+    typeof body === 'string'
+      ? Buffer.byteLength(body)
+      : body instanceof Uint8Array
+        ? body.length
+        : 0;
   return lengths.reduce((sum, length) => sum + length, bodyLength);
 }

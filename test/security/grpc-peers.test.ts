@@ -29,10 +29,17 @@ function call(port: number): Promise<string> {
   const same = (bytes: Buffer): Buffer => bytes;
   return new Promise((resolve) => {
     const deadline = new Date(Date.now() + 300);
-    client.makeUnaryRequest('/x.Y/Z', same, same, Buffer.alloc(0), { deadline } as never, (error, value) => {
-      client.close();
-      resolve(error === null ? `answer ${value?.toString()}` : 'error');
-    });
+    client.makeUnaryRequest(
+      '/x.Y/Z',
+      same,
+      same,
+      Buffer.alloc(0),
+      { deadline } as never,
+      (error, value) => {
+        client.close();
+        resolve(error === null ? `answer ${value?.toString()}` : 'error');
+      },
+    );
   });
 }
 
@@ -41,7 +48,10 @@ beforeAll(async () => {
   process.on('unhandledRejection', onUncaught);
   const backend = createHttp2Server();
   backend.on('stream', (stream) => {
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc' },
+      { waitForTrailers: true },
+    );
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
     stream.end(Buffer.from([0, 0, 0, 0, 2, 0x6f, 0x6b]));
   });
@@ -66,26 +76,31 @@ afterAll(() => {
 const FAILURES: Readonly<Record<string, (socket: Socket) => void>> = {
   resets: (socket) => void socket.resetAndDestroy(),
   closes: (socket) => void socket.end(),
-  'sends garbage': (socket) => void socket.end(Buffer.from('\xff\xff\xff\0garbage\r\n\r\n', 'latin1')),
+  'sends garbage': (socket) =>
+    void socket.end(Buffer.from('\xff\xff\xff\0garbage\r\n\r\n', 'latin1')),
   stalls: () => undefined,
 };
 
-test.each(Object.entries(FAILURES))('a peer that %s after every number of bytes', async (name, fail) => {
-  const open = new Set<Socket>();
-  let bytes = 0;
-  const server = createServer((socket) => {
-    open.add(socket);
-    const length = bytes++;
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.write(recorded.subarray(0, length), () => fail(socket)));
-  });
-  const port = await listen(server);
-  // What stalls costs the deadline of a call: a few lengths do.
-  const step = name === 'stalls' ? 16 : 1;
-  const calls: Promise<string>[] = [];
-  for (let length = 0; length < recorded.length - 1; length += step) calls.push(call(port));
-  for (const outcome of await Promise.all(calls)) expect(['error', 'answer ok']).toContain(outcome);
-  for (const socket of open) socket.destroy();
-  await new Promise((resolve) => server.close(resolve));
-  expect(uncaught).toEqual([]);
-});
+test.each(Object.entries(FAILURES))(
+  'a peer that %s after every number of bytes',
+  async (name, fail) => {
+    const open = new Set<Socket>();
+    let bytes = 0;
+    const server = createServer((socket) => {
+      open.add(socket);
+      const length = bytes++;
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write(recorded.subarray(0, length), () => fail(socket)));
+    });
+    const port = await listen(server);
+    // What stalls costs the deadline of a call: a few lengths do.
+    const step = name === 'stalls' ? 16 : 1;
+    const calls: Promise<string>[] = [];
+    for (let length = 0; length < recorded.length - 1; length += step) calls.push(call(port));
+    for (const outcome of await Promise.all(calls))
+      expect(['error', 'answer ok']).toContain(outcome);
+    for (const socket of open) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+    expect(uncaught).toEqual([]);
+  },
+);

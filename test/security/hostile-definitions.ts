@@ -55,7 +55,12 @@ function nested(depth: number, wrap: (inner: Json) => Json): Json {
 function creation(name: string, body: () => Json): HostileDefinition {
   return {
     name,
-    request: () => ({ method: 'POST', path: `${DEFINITIONS}?dryRun=All`, headers, body: JSON.stringify(body()) }),
+    request: () => ({
+      method: 'POST',
+      path: `${DEFINITIONS}?dryRun=All`,
+      headers,
+      body: JSON.stringify(body()),
+    }),
   };
 }
 
@@ -85,12 +90,16 @@ export const definitionCases: readonly HostileDefinition[] = [
   creation('definition: deep', () =>
     fields({ a: nested(1000, (inner) => ({ type: 'object', properties: { a: inner } })) }),
   ),
-  creation('definition: deep lists', () => fields({ a: nested(1000, (inner) => ({ type: 'array', items: inner })) })),
+  creation('definition: deep lists', () =>
+    fields({ a: nested(1000, (inner) => ({ type: 'array', items: inner })) }),
+  ),
   creation('definition: deep junctors', () =>
     fields({ a: { type: 'string', ...nested(1000, (inner) => ({ allOf: [inner] })) } }),
   ),
   creation('definition: fields without types', () => fields(named(20_000, () => ({})))),
-  creation('definition: fields of unknown types', () => fields(named(12_000, () => ({ type: 'x' })))),
+  creation('definition: fields of unknown types', () =>
+    fields(named(12_000, () => ({ type: 'x' }))),
+  ),
   creation('definition: many patterns', () =>
     fields(named(8000, (i) => ({ type: 'string', pattern: `^(a+)+${i}${'(b|c)*'.repeat(40)}$` }))),
   ),
@@ -104,21 +113,39 @@ export const definitionCases: readonly HostileDefinition[] = [
     fields(named(10, (i) => ({ type: 'string', enum: items(4000, (j) => `${i} ${j}`) }))),
   ),
   creation('definition: many defaults', () =>
-    fields(named(6000, () => ({ type: 'object', default: { a: 'b' }, properties: { a: { type: 'string' } } }))),
+    fields(
+      named(6000, () => ({
+        type: 'object',
+        default: { a: 'b' },
+        properties: { a: { type: 'string' } },
+      })),
+    ),
   ),
   creation('definition: a large default', () =>
-    fields({ a: { type: 'array', items: { type: 'integer', minimum: 3 }, default: items(40_000, (i) => i) } }),
+    fields({
+      a: {
+        type: 'array',
+        items: { type: 'integer', minimum: 3 },
+        default: items(40_000, (i) => i),
+      },
+    }),
   ),
   creation('definition: many rules', () =>
     fields(
-      named(2000, (i) => ({ type: 'string', maxLength: 5, 'x-kubernetes-validations': [{ rule: `self != "${i}"` }] })),
+      named(2000, (i) => ({
+        type: 'string',
+        maxLength: 5,
+        'x-kubernetes-validations': [{ rule: `self != "${i}"` }],
+      })),
     ),
   ),
   creation('definition: long rules', () =>
     fields({
       a: {
         type: 'string',
-        'x-kubernetes-validations': items(300, () => ({ rule: `self != "${'x'.repeat(9000)}" && self.size() > 1` })),
+        'x-kubernetes-validations': items(300, () => ({
+          rule: `self != "${'x'.repeat(9000)}" && self.size() > 1`,
+        })),
       },
     }),
   ),
@@ -134,7 +161,10 @@ export const definitionCases: readonly HostileDefinition[] = [
   creation('definition: many versions', () =>
     definition(
       items(300, (i) =>
-        version({ type: 'object', properties: named(20, () => text) }, { name: `v${i}`, storage: i === 0 }),
+        version(
+          { type: 'object', properties: named(20, () => text) },
+          { name: `v${i}`, storage: i === 0 },
+        ),
       ),
     ),
   ),
@@ -172,6 +202,10 @@ export const definitionCases: readonly HostileDefinition[] = [
       },
     }),
   ),
-  update('definition: an update of many fields', wide, () => fields(named(12_000, () => ({ type: 'integer' })))),
-  update('definition: a bad update of many fields', wide, () => fields(named(12_000, () => ({ type: 'x' })))),
+  update('definition: an update of many fields', wide, () =>
+    fields(named(12_000, () => ({ type: 'integer' }))),
+  ),
+  update('definition: a bad update of many fields', wide, () =>
+    fields(named(12_000, () => ({ type: 'x' }))),
+  ),
 ];

@@ -23,7 +23,11 @@ const PODS = '/api/v1/namespaces/default/pods';
 const join = (count: number, piece: (index: number) => string, separator = ''): string =>
   Array.from({ length: count }, (_, index) => piece(index)).join(separator);
 
-const entries = (count: number, value: (index: number) => unknown, key = (index: number) => `k${index}`): object =>
+const entries = (
+  count: number,
+  value: (index: number) => unknown,
+  key = (index: number) => `k${index}`,
+): object =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [key(index), value(index)]));
 
 const items = (count: number, item: (index: number) => unknown): unknown[] =>
@@ -41,12 +45,23 @@ function json(name: string, path: string, body: () => unknown, method = 'POST'):
     name,
     request: () => {
       const value = body();
-      return { method, path, headers: JSON_TYPE, body: typeof value === 'string' ? value : JSON.stringify(value) };
+      return {
+        method,
+        path,
+        headers: JSON_TYPE,
+        body: typeof value === 'string' ? value : JSON.stringify(value),
+      };
     },
   };
 }
 
-function patch(name: string, type: string, path: string, existing: () => object, body: () => unknown): HostileRequest {
+function patch(
+  name: string,
+  type: string,
+  path: string,
+  existing: () => object,
+  body: () => unknown,
+): HostileRequest {
   const collection = path.slice(0, path.lastIndexOf('/'));
   return {
     name,
@@ -54,7 +69,12 @@ function patch(name: string, type: string, path: string, existing: () => object,
       () => ({ method: 'DELETE', path: `${path}?gracePeriodSeconds=0` }),
       () => ({ method: 'POST', path: collection, headers: JSON_TYPE, body: existing() }),
     ],
-    request: () => ({ method: 'PATCH', path, headers: { 'content-type': type }, body: JSON.stringify(body()) }),
+    request: () => ({
+      method: 'PATCH',
+      path,
+      headers: { 'content-type': type },
+      body: JSON.stringify(body()),
+    }),
   };
 }
 
@@ -76,7 +96,13 @@ const pod = (spec: object, metadata: object = {}): object => ({
 });
 
 const jsonPatch = (name: string, existing: () => object, body: () => unknown): HostileRequest =>
-  patch(`JSON patch: ${name}`, JSON_PATCH, `${CONFIG_MAPS}/patched`, () => configMap('patched', existing()), body);
+  patch(
+    `JSON patch: ${name}`,
+    JSON_PATCH,
+    `${CONFIG_MAPS}/patched`,
+    () => configMap('patched', existing()),
+    body,
+  );
 
 export const cases: readonly HostileRequest[] = [
   ...yaml(
@@ -92,7 +118,10 @@ export const cases: readonly HostileRequest[] = [
     join(30, (i) => `a${i}: &a${i} [${join(9, () => (i === 0 ? 'x' : `*a${i - 1}`), ', ')}]\n`),
   ),
   ...yaml('an anchor in itself', () => 'a: &a [*a]'),
-  ...yaml('a large string 3,000 times', () => `a: &a ${'x'.repeat(100_000)}\nl:\n${join(900, () => '- *a\n')}`),
+  ...yaml(
+    'a large string 3,000 times',
+    () => `a: &a ${'x'.repeat(100_000)}\nl:\n${join(900, () => '- *a\n')}`,
+  ),
   ...yaml('150,000 explicit keys', () => join(150_000, () => '? a\n')),
   ...yaml('a flow sequence', () => `a: [${join(370_000, () => 'a', ',')}]`),
   ...yaml('flow maps', () => `a: [${join(210_000, () => '{a: b}', ',')}]`),
@@ -134,15 +163,27 @@ export const cases: readonly HostileRequest[] = [
     'insertions into a list',
     () => ({}),
     () => [
-      { op: 'add', path: '/metadata/finalizers', value: items(100_000, (i) => `example.com/f${i}`) },
-      ...items(9999, (i) => ({ op: 'add', path: '/metadata/finalizers/0', value: `example.com/g${i}` })),
+      {
+        op: 'add',
+        path: '/metadata/finalizers',
+        value: items(100_000, (i) => `example.com/f${i}`),
+      },
+      ...items(9999, (i) => ({
+        op: 'add',
+        path: '/metadata/finalizers/0',
+        value: `example.com/g${i}`,
+      })),
     ],
   ),
   jsonPatch(
     'removals from a list',
     () => ({}),
     () => [
-      { op: 'add', path: '/metadata/finalizers', value: items(100_000, (i) => `example.com/f${i}`) },
+      {
+        op: 'add',
+        path: '/metadata/finalizers',
+        value: items(100_000, (i) => `example.com/f${i}`),
+      },
       ...items(9999, () => ({ op: 'remove', path: '/metadata/finalizers/0' })),
     ],
   ),
@@ -164,7 +205,12 @@ export const cases: readonly HostileRequest[] = [
   jsonPatch(
     'a deep value built up',
     () => ({}),
-    () => items(10_000, (i) => ({ op: 'add', path: `/data${'/a'.repeat(Math.min(i, 120))}`, value: {} })),
+    () =>
+      items(10_000, (i) => ({
+        op: 'add',
+        path: `/data${'/a'.repeat(Math.min(i, 120))}`,
+        value: {},
+      })),
   ),
   jsonPatch(
     'the whole document replaced',
@@ -211,7 +257,17 @@ export const cases: readonly HostileRequest[] = [
     STRATEGIC,
     `${PODS}/p`,
     () =>
-      pod({}, { ownerReferences: items(10_000, (i) => ({ apiVersion: 'v1', kind: 'X', name: 'x', uid: `u${i}` })) }),
+      pod(
+        {},
+        {
+          ownerReferences: items(10_000, (i) => ({
+            apiVersion: 'v1',
+            kind: 'X',
+            name: 'x',
+            uid: `u${i}`,
+          })),
+        },
+      ),
     () => ({
       metadata: { ownerReferences: items(12_000, (i) => ({ $patch: 'delete', uid: `u${i}` })) },
     }),
@@ -232,7 +288,13 @@ export const cases: readonly HostileRequest[] = [
   ),
   ...(['apply'] as const).flatMap((): HostileRequest[] => {
     const apply =
-      (manager: string, name: string, path: string, body: () => object, force = true): (() => RawRequest) =>
+      (
+        manager: string,
+        name: string,
+        path: string,
+        body: () => object,
+        force = true,
+      ): (() => RawRequest) =>
       () => ({
         method: 'PATCH',
         path: `${path}/${name}?fieldManager=${manager}${force ? '&force=true' : ''}`,
@@ -246,7 +308,10 @@ export const cases: readonly HostileRequest[] = [
       );
     const containers = (image: string) => (): object =>
       pod({ containers: items(10_000, (i) => ({ name: `c${i}`, image })) });
-    const remove = (path: string) => (): RawRequest => ({ method: 'DELETE', path: `${path}?gracePeriodSeconds=0` });
+    const remove = (path: string) => (): RawRequest => ({
+      method: 'DELETE',
+      path: `${path}?gracePeriodSeconds=0`,
+    });
     return [
       {
         name: 'apply: 49,000 keys again, of another manager',
@@ -275,7 +340,9 @@ export const cases: readonly HostileRequest[] = [
       {
         name: 'apply: one container 10,000 times',
         before: [remove(`${PODS}/p`)],
-        request: apply('a', 'p', PODS, () => pod({ containers: items(10_000, () => ({ name: 'c', image: 'x' })) })),
+        request: apply('a', 'p', PODS, () =>
+          pod({ containers: items(10_000, () => ({ name: 'c', image: 'x' })) }),
+        ),
       },
     ];
   }),
@@ -295,16 +362,34 @@ export const cases: readonly HostileRequest[] = [
   ),
   json('49,000 annotations', PODS, () => pod({}, { annotations: entries(49_000, () => 'v') })),
   json('9,000 owner references', PODS, () =>
-    pod({}, { ownerReferences: items(9_000, (i) => ({ apiVersion: 'v1', kind: 'X', name: `x${i}`, uid: `u${i}` })) }),
+    pod(
+      {},
+      {
+        ownerReferences: items(9_000, (i) => ({
+          apiVersion: 'v1',
+          kind: 'X',
+          name: `x${i}`,
+          uid: `u${i}`,
+        })),
+      },
+    ),
   ),
-  json('49,000 finalizers, all wrong', PODS, () => pod({}, { finalizers: items(49_000, (i) => `!${i}`) })),
-  json('10,000 containers', PODS, () => pod({ containers: items(10_000, (i) => ({ name: `c${i}`, image: 'x' })) })),
+  json('49,000 finalizers, all wrong', PODS, () =>
+    pod({}, { finalizers: items(49_000, (i) => `!${i}`) }),
+  ),
+  json('10,000 containers', PODS, () =>
+    pod({ containers: items(10_000, (i) => ({ name: `c${i}`, image: 'x' })) }),
+  ),
   json('12,000 empty containers', PODS, () => pod({ containers: items(49_000, () => ({})) })),
   json('12,000 volumes and mounts', PODS, () =>
     pod({
       volumes: items(8_000, (i) => ({ name: `v${i}`, emptyDir: {} })),
       containers: [
-        { name: 'c', image: 'x', volumeMounts: items(8_000, (i) => ({ name: `v${i}`, mountPath: `/m${i}` })) },
+        {
+          name: 'c',
+          image: 'x',
+          volumeMounts: items(8_000, (i) => ({ name: `v${i}`, mountPath: `/m${i}` })),
+        },
       ],
     }),
   ),
@@ -390,7 +475,10 @@ export const cases: readonly HostileRequest[] = [
       ),
     ),
   ),
-  json('49,000 unknown fields', CONFIG_MAPS, () => ({ ...configMap('x'), ...entries(49_000, () => 1) })),
+  json('49,000 unknown fields', CONFIG_MAPS, () => ({
+    ...configMap('x'),
+    ...entries(49_000, () => 1),
+  })),
   json('49,000 unknown fields, strict', `${CONFIG_MAPS}?fieldValidation=Strict`, () => ({
     ...configMap('x'),
     ...entries(49_000, () => 1),
@@ -398,7 +486,8 @@ export const cases: readonly HostileRequest[] = [
   json(
     'a field 49,000 times',
     `${CONFIG_MAPS}?fieldValidation=Strict`,
-    () => `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},${join(49_000, () => '"a":1', ',')}}`,
+    () =>
+      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},${join(49_000, () => '"a":1', ',')}}`,
   ),
   json(
     '49,000 fields twice',
@@ -416,13 +505,25 @@ export const cases: readonly HostileRequest[] = [
   json('one number', CONFIG_MAPS, () => `{"a":${'1'.repeat(3_000_000)}}`),
   json('one fraction', CONFIG_MAPS, () => `{"a":0.${'1'.repeat(3_000_000)}}`),
   json('a quantity of 2,000,000 digits', PODS, () =>
-    pod({ containers: [{ name: 'c', image: 'x', resources: { limits: { cpu: '1'.repeat(2_000_000) } } }] }),
+    pod({
+      containers: [
+        { name: 'c', image: 'x', resources: { limits: { cpu: '1'.repeat(2_000_000) } } },
+      ],
+    }),
   ),
   json('a quantity of 2,000,000 zeros', PODS, () =>
-    pod({ containers: [{ name: 'c', image: 'x', resources: { limits: { cpu: `0.${'0'.repeat(2_000_000)}1` } } }] }),
+    pod({
+      containers: [
+        { name: 'c', image: 'x', resources: { limits: { cpu: `0.${'0'.repeat(2_000_000)}1` } } },
+      ],
+    }),
   ),
   json('a quantity with a suffix of letters', PODS, () =>
-    pod({ containers: [{ name: 'c', image: 'x', resources: { limits: { cpu: `1${'E'.repeat(2_000_000)}` } } }] }),
+    pod({
+      containers: [
+        { name: 'c', image: 'x', resources: { limits: { cpu: `1${'E'.repeat(2_000_000)}` } } },
+      ],
+    }),
   ),
   json('48,000 quantities', '/api/v1/namespaces/default/resourcequotas', () => ({
     metadata: { name: 'q' },
@@ -466,53 +567,86 @@ export const cases: readonly HostileRequest[] = [
   })),
   json('16,000 ports of a Service', '/api/v1/namespaces/default/services', () => ({
     metadata: { name: 's' },
-    spec: { clusterIP: 'None', ports: items(16_000, (i) => ({ name: `p${i}`, port: (i % 65_535) + 1 })) },
-  })),
-  json('16,000 rules of a Role', '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles', () => ({
-    metadata: { name: 'r' },
-    rules: items(5_500, () => ({ apiGroups: [''], resources: ['pods'], verbs: ['get'] })),
-  })),
-  json('rules of long lists', '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles', () => ({
-    metadata: { name: 'r' },
-    rules: [
-      {
-        apiGroups: items(500, (i) => `g${i}`),
-        resources: items(500, (i) => `r${i}`),
-        verbs: items(500, (i) => `v${i}`),
-      },
-    ],
-  })),
-  json('an expression of 3 MB', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
-    metadata: { name: 'v' },
     spec: {
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
-      },
-      validations: [{ expression: `1${'+1'.repeat(1_400_000)}==2` }],
+      clusterIP: 'None',
+      ports: items(16_000, (i) => ({ name: `p${i}`, port: (i % 65_535) + 1 })),
     },
   })),
-  json('an expression of brackets', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
-    metadata: { name: 'v' },
-    spec: {
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+  json(
+    '16,000 rules of a Role',
+    '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles',
+    () => ({
+      metadata: { name: 'r' },
+      rules: items(5_500, () => ({ apiGroups: [''], resources: ['pods'], verbs: ['get'] })),
+    }),
+  ),
+  json(
+    'rules of long lists',
+    '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles',
+    () => ({
+      metadata: { name: 'r' },
+      rules: [
+        {
+          apiGroups: items(500, (i) => `g${i}`),
+          resources: items(500, (i) => `r${i}`),
+          verbs: items(500, (i) => `v${i}`),
+        },
+      ],
+    }),
+  ),
+  json(
+    'an expression of 3 MB',
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    () => ({
+      metadata: { name: 'v' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
+        },
+        validations: [{ expression: `1${'+1'.repeat(1_400_000)}==2` }],
       },
-      validations: [{ expression: `${'('.repeat(1_400_000)}true${')'.repeat(1_400_000)}` }],
-    },
-  })),
-  json('20,000 expressions', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
-    metadata: { name: 'v' },
-    spec: {
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+    }),
+  ),
+  json(
+    'an expression of brackets',
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    () => ({
+      metadata: { name: 'v' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
+        },
+        validations: [{ expression: `${'('.repeat(1_400_000)}true${')'.repeat(1_400_000)}` }],
       },
-      validations: items(16_000, () => ({ expression: 'object.metadata.name == "x"' })),
-    },
-  })),
-  json('49,000 wrong scopes of a ResourceQuota', '/api/v1/namespaces/default/resourcequotas', () => ({
-    metadata: { name: 'scopes' },
-    spec: { scopes: items(49_000, (i) => `scope-${i}`) },
-  })),
+    }),
+  ),
+  json(
+    '20,000 expressions',
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    () => ({
+      metadata: { name: 'v' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
+        },
+        validations: items(16_000, () => ({ expression: 'object.metadata.name == "x"' })),
+      },
+    }),
+  ),
+  json(
+    '49,000 wrong scopes of a ResourceQuota',
+    '/api/v1/namespaces/default/resourcequotas',
+    () => ({
+      metadata: { name: 'scopes' },
+      spec: { scopes: items(49_000, (i) => `scope-${i}`) },
+    }),
+  ),
   json('49,000 texts of a Secret', '/api/v1/namespaces/default/secrets', () => ({
     metadata: { name: 'texts' },
     stringData: entries(49_000, () => 'v'),
@@ -523,24 +657,34 @@ export const cases: readonly HostileRequest[] = [
       ['white space', `-----BEGIN A-----${' '.repeat(2_000_000)}x\neA==\n-----END A-----\n`],
     ] as const
   ).map(([name, pem]) =>
-    json(`a certificate request of ${name}`, '/apis/certificates.k8s.io/v1/certificatesigningrequests', () => ({
-      metadata: { name: 'pem' },
-      spec: {
-        request: Buffer.from(pem).toString('base64'),
-        signerName: 'example.com/signer',
-        usages: ['client auth'],
-      },
-    })),
+    json(
+      `a certificate request of ${name}`,
+      '/apis/certificates.k8s.io/v1/certificatesigningrequests',
+      () => ({
+        metadata: { name: 'pem' },
+        spec: {
+          request: Buffer.from(pem).toString('base64'),
+          signerName: 'example.com/signer',
+          usages: ['client auth'],
+        },
+      }),
+    ),
   ),
-  json('expressions of 49,000 characters', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
-    metadata: { name: 'many' },
-    spec: {
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+  json(
+    'expressions of 49,000 characters',
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+    () => ({
+      metadata: { name: 'many' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
+        },
+        validations: items(1700, () => ({ expression: 'object.a == 1' })),
       },
-      validations: items(1700, () => ({ expression: 'object.a == 1' })),
-    },
-  })),
+    }),
+  ),
   json(
     'an expression of 49,000 characters',
     '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
@@ -548,7 +692,9 @@ export const cases: readonly HostileRequest[] = [
       metadata: { name: 'long' },
       spec: {
         matchConstraints: {
-          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
         },
         validations: [{ expression: `[${'1,'.repeat(24_000)}1].size() == 2` }],
       },
@@ -564,38 +710,57 @@ export const cases: readonly HostileRequest[] = [
         sideEffects: 'None',
         admissionReviewVersions: ['v1'],
         clientConfig: { url: 'https://example.com/' },
-        matchConditions: items(10, (k) => ({ name: `c${k}`, expression: `object.a == "${'x'.repeat(400)}"` })),
+        matchConditions: items(10, (k) => ({
+          name: `c${k}`,
+          expression: `object.a == "${'x'.repeat(400)}"`,
+        })),
       })),
     }),
   ),
-  json('1,000 selectors of a claim', '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims', () => ({
-    metadata: { name: 'selectors' },
-    spec: {
-      devices: {
-        requests: items(32, (i) => ({
-          name: `r${i}`,
-          exactly: {
-            deviceClassName: 'c',
-            selectors: items(32, () => ({
-              cel: { expression: `device.driver == "a"${' && device.driver == "a"'.repeat(110)}` },
-            })),
-          },
-        })),
+  json(
+    '1,000 selectors of a claim',
+    '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims',
+    () => ({
+      metadata: { name: 'selectors' },
+      spec: {
+        devices: {
+          requests: items(32, (i) => ({
+            name: `r${i}`,
+            exactly: {
+              deviceClassName: 'c',
+              selectors: items(32, () => ({
+                cel: {
+                  expression: `device.driver == "a"${' && device.driver == "a"'.repeat(110)}`,
+                },
+              })),
+            },
+          })),
+        },
       },
-    },
-  })),
+    }),
+  ),
   json('a cron schedule', '/apis/batch/v1/namespaces/default/cronjobs', () => ({
     metadata: { name: 'c' },
     spec: {
       schedule: `${'1,'.repeat(1_400_000)}1 * * * *`,
       jobTemplate: {
-        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
+        spec: {
+          template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } },
+        },
       },
     },
   })),
-  json('a subject access review of 100,000 groups', '/apis/authorization.k8s.io/v1/subjectaccessreviews', () => ({
-    spec: { user: 'u', groups: items(49_000, (i) => `g${i}`), resourceAttributes: { verb: 'get', resource: 'pods' } },
-  })),
+  json(
+    'a subject access review of 100,000 groups',
+    '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+    () => ({
+      spec: {
+        user: 'u',
+        groups: items(49_000, (i) => `g${i}`),
+        resourceAttributes: { verb: 'get', resource: 'pods' },
+      },
+    }),
+  ),
   json('a token of 3 MB', '/apis/authentication.k8s.io/v1/tokenreviews', () => ({
     spec: { token: `${'a'.repeat(1_000_000)}.${'b'.repeat(1_000_000)}.${'c'.repeat(900_000)}` },
   })),
@@ -612,21 +777,35 @@ export const cases: readonly HostileRequest[] = [
       ['qualities', 'x/y;q=0.1,'.repeat(60_000)],
     ] as const
   ).flatMap(([name, accept]): HostileRequest[] => [
-    { name: `Accept of ${name}`, request: () => ({ path: '/api/v1/namespaces/default/pods', headers: { accept } }) },
+    {
+      name: `Accept of ${name}`,
+      request: () => ({ path: '/api/v1/namespaces/default/pods', headers: { accept } }),
+    },
     {
       name: `Accept of ${name}, unauthenticated`,
       request: () => ({ path: '/api/v1/pods', headers: { accept }, user: null }),
     },
     { name: `Accept of ${name} at /apis`, request: () => ({ path: '/apis', headers: { accept } }) },
-    { name: `Accept of ${name} at /openapi/v2`, request: () => ({ path: '/openapi/v2', headers: { accept } }) },
+    {
+      name: `Accept of ${name} at /openapi/v2`,
+      request: () => ({ path: '/openapi/v2', headers: { accept } }),
+    },
   ]),
   {
     name: 'a bearer token of 1 MB',
-    request: () => ({ path: '/api/v1/pods', headers: { authorization: `Bearer ${'a.'.repeat(400_000)}` }, user: null }),
+    request: () => ({
+      path: '/api/v1/pods',
+      headers: { authorization: `Bearer ${'a.'.repeat(400_000)}` },
+      user: null,
+    }),
   },
   {
     name: 'an authorization of spaces',
-    request: () => ({ path: '/api/v1/pods', headers: { authorization: `Bearer${' '.repeat(900_000)}x` }, user: null }),
+    request: () => ({
+      path: '/api/v1/pods',
+      headers: { authorization: `Bearer${' '.repeat(900_000)}x` },
+      user: null,
+    }),
   },
   {
     name: 'a user agent of 900 KB',
@@ -648,7 +827,10 @@ export const cases: readonly HostileRequest[] = [
   },
   {
     name: 'an accepted encoding of 900 KB',
-    request: () => ({ path: '/api/v1/pods', headers: { 'accept-encoding': 'gzip;q=0,'.repeat(100_000) } }),
+    request: () => ({
+      path: '/api/v1/pods',
+      headers: { 'accept-encoding': 'gzip;q=0,'.repeat(100_000) },
+    }),
   },
   {
     name: 'If-None-Match of 900 KB',
@@ -661,7 +843,9 @@ export const cases: readonly HostileRequest[] = [
   },
   {
     name: 'a label selector of sets',
-    request: () => ({ path: `/api/v1/pods?labelSelector=k+in+(${join(150_000, (i) => `v${i}`, ',')})` }),
+    request: () => ({
+      path: `/api/v1/pods?labelSelector=k+in+(${join(150_000, (i) => `v${i}`, ',')})`,
+    }),
   },
   {
     name: 'a label selector of brackets',
@@ -677,7 +861,9 @@ export const cases: readonly HostileRequest[] = [
   },
   {
     name: 'a field selector of 900 KB',
-    request: () => ({ path: `/api/v1/pods?fieldSelector=${join(50_000, () => 'spec.nodeName=v', ',')}` }),
+    request: () => ({
+      path: `/api/v1/pods?fieldSelector=${join(50_000, () => 'spec.nodeName=v', ',')}`,
+    }),
   },
   {
     name: 'a field selector of commas',
@@ -715,12 +901,18 @@ export const cases: readonly HostileRequest[] = [
     name: 'a continue token of 900 KB',
     request: () => ({ path: `/api/v1/pods?limit=1&continue=${'A'.repeat(900_000)}` }),
   },
-  { name: 'a limit of 900 KB', request: () => ({ path: `/api/v1/pods?limit=${'1'.repeat(900_000)}` }) },
+  {
+    name: 'a limit of 900 KB',
+    request: () => ({ path: `/api/v1/pods?limit=${'1'.repeat(900_000)}` }),
+  },
   {
     name: 'a resource version of 900 KB',
     request: () => ({ path: `/api/v1/pods?resourceVersion=${'1'.repeat(900_000)}` }),
   },
-  { name: '200,000 parameters', request: () => ({ path: `/api/v1/pods?${join(150_000, (i) => `a${i}=`, '&')}` }) },
+  {
+    name: '200,000 parameters',
+    request: () => ({ path: `/api/v1/pods?${join(150_000, (i) => `a${i}=`, '&')}` }),
+  },
   {
     name: '200,000 dry runs',
     request: () => ({
@@ -735,8 +927,14 @@ export const cases: readonly HostileRequest[] = [
     name: 'a path of segments',
     request: () => ({ path: `/api/v1/namespaces/default/pods/p/log${'/a'.repeat(450_000)}` }),
   },
-  { name: 'a path of escapes', request: () => ({ path: `/api/v1/namespaces/default/pods/${'%41'.repeat(300_000)}` }) },
-  { name: 'an OpenAPI path of slashes', request: () => ({ path: `/openapi/v2${'/'.repeat(900_000)}x` }) },
+  {
+    name: 'a path of escapes',
+    request: () => ({ path: `/api/v1/namespaces/default/pods/${'%41'.repeat(300_000)}` }),
+  },
+  {
+    name: 'an OpenAPI path of slashes',
+    request: () => ({ path: `/openapi/v2${'/'.repeat(900_000)}x` }),
+  },
   { name: 'an unserved path', request: () => ({ path: '/a'.repeat(450_000) }) },
   {
     name: 'impersonation of 10,000 extras',
@@ -744,7 +942,9 @@ export const cases: readonly HostileRequest[] = [
       path: '/api/v1/pods',
       headers: {
         'impersonate-user': 'x',
-        ...Object.fromEntries(items(10_000, (i) => [`impersonate-extra-${i}`, 'x']) as [string, string][]),
+        ...Object.fromEntries(
+          items(10_000, (i) => [`impersonate-extra-${i}`, 'x']) as [string, string][],
+        ),
       },
     }),
   },

@@ -14,10 +14,17 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 const until = (condition: () => boolean): Promise<void> =>
-  wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 30_000 }, () => Promise.resolve(condition()));
+  wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 30_000 }, () =>
+    Promise.resolve(condition()),
+  );
 
 /** A frame: length, type, flags, stream, payload (RFC 9113, 4.1). */
-function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
@@ -27,7 +34,9 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
 }
 
 const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0)]);
-const [HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [1, 2, 3, 4, 6, 8, 9] as const;
+const [HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [
+  1, 2, 3, 4, 6, 8, 9,
+] as const;
 const [END_STREAM, END_HEADERS] = [0x1, 0x4] as const;
 /** `GET https /`, all from the static table (RFC 7541, appendix A). */
 const GET_ROOT = Buffer.from([0x82, 0x87, 0x84]);
@@ -45,7 +54,9 @@ async function open(): Promise<TLSSocket> {
     ALPNProtocols: ['h2'],
     ...cluster.adminCredentials,
   });
-  await new Promise<void>((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+  await new Promise<void>((resolve, reject) =>
+    socket.once('secureConnect', resolve).once('error', reject),
+  );
   // The server ends it, which may be an error here.
   socket.on('error', () => undefined);
   socket.write(PREFACE);
@@ -74,11 +85,27 @@ test('streams that are reset as soon as they are open end the connection', async
 });
 
 describe.each<[string, { readonly reads: boolean; readonly ends: boolean }, () => Buffer]>([
-  ['headers that never end', { reads: true, ends: true }, () => frame(CONTINUATION, 0, 1, longHeader)],
+  [
+    'headers that never end',
+    { reads: true, ends: true },
+    () => frame(CONTINUATION, 0, 1, longHeader),
+  ],
   ['empty CONTINUATION frames', { reads: true, ends: true }, () => frame(CONTINUATION, 0, 1)],
-  ['PING frames whose answers are not read', { reads: false, ends: true }, () => frame(PING, 0, 0, Buffer.alloc(8))],
-  ['SETTINGS frames whose answers are not read', { reads: false, ends: true }, () => frame(SETTINGS, 0, 0)],
-  ['PRIORITY frames', { reads: true, ends: false }, () => frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 16]))],
+  [
+    'PING frames whose answers are not read',
+    { reads: false, ends: true },
+    () => frame(PING, 0, 0, Buffer.alloc(8)),
+  ],
+  [
+    'SETTINGS frames whose answers are not read',
+    { reads: false, ends: true },
+    () => frame(SETTINGS, 0, 0),
+  ],
+  [
+    'PRIORITY frames',
+    { reads: true, ends: false },
+    () => frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 16])),
+  ],
   [
     'window updates beyond the limit',
     { reads: true, ends: true },
@@ -90,31 +117,37 @@ describe.each<[string, { readonly reads: boolean; readonly ends: boolean }, () =
     () => frame(RST_STREAM, 0, 1, Buffer.alloc(4)),
   ],
 ])('a flood of %s', (name, { reads, ends }, make) => {
-  test(ends ? 'ends the connection, and others are served' : 'is absorbed, and others are served', async () => {
-    const socket = await open();
-    if (reads) socket.resume();
-    // HEADERS without END_HEADERS: only CONTINUATION may follow.
-    if (name.includes('CONTINUATION') || name.startsWith('headers')) socket.write(frame(HEADERS, END_STREAM, 1));
-    const one = make();
-    const batch = Buffer.concat(Array.from({ length: Math.max(1, Math.floor(65_536 / one.length)) }, () => one));
-    let sent = 0;
-    const LIMIT = 32 * 1024 * 1024;
-    const before = process.memoryUsage().rss;
-    while (!socket.destroyed && sent < LIMIT) {
-      const drained = socket.write(batch);
-      sent += batch.length;
-      // A server that has stopped reading, or that has ended the connection, is noticed here.
-      if (!drained)
-        await Promise.race([
-          new Promise((resolve) => socket.once('drain', resolve)),
-          until(() => socket.destroyed),
-        ]).catch(() => undefined);
-      else await new Promise(setImmediate);
-      if (!drained && socket.writableLength > 0) break;
-    }
-    if (ends) await until(() => socket.destroyed);
-    socket.destroy();
-    expect((await cluster.request({ path: '/api/v1/namespaces/default' })).code).toBe(200);
-    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
-  });
+  test(
+    ends ? 'ends the connection, and others are served' : 'is absorbed, and others are served',
+    async () => {
+      const socket = await open();
+      if (reads) socket.resume();
+      // HEADERS without END_HEADERS: only CONTINUATION may follow.
+      if (name.includes('CONTINUATION') || name.startsWith('headers'))
+        socket.write(frame(HEADERS, END_STREAM, 1));
+      const one = make();
+      const batch = Buffer.concat(
+        Array.from({ length: Math.max(1, Math.floor(65_536 / one.length)) }, () => one),
+      );
+      let sent = 0;
+      const LIMIT = 32 * 1024 * 1024;
+      const before = process.memoryUsage().rss;
+      while (!socket.destroyed && sent < LIMIT) {
+        const drained = socket.write(batch);
+        sent += batch.length;
+        // A server that has stopped reading, or that has ended the connection, is noticed here.
+        if (!drained)
+          await Promise.race([
+            new Promise((resolve) => socket.once('drain', resolve)),
+            until(() => socket.destroyed),
+          ]).catch(() => undefined);
+        else await new Promise(setImmediate);
+        if (!drained && socket.writableLength > 0) break;
+      }
+      if (ends) await until(() => socket.destroyed);
+      socket.destroy();
+      expect((await cluster.request({ path: '/api/v1/namespaces/default' })).code).toBe(200);
+      expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
+    },
+  );
 });

@@ -18,7 +18,11 @@ import { systemRandom } from '#machinery/random.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 
 /** Method, path and the subresources of nodes of which each grants it. */
-const ROUTES: readonly (readonly [method: string, path: string, subresources: readonly string[]])[] = [
+const ROUTES: readonly (readonly [
+  method: string,
+  path: string,
+  subresources: readonly string[],
+])[] = [
   ['GET', '/', ['proxy']],
   ['GET', '/healthz', ['healthz', 'proxy']],
   ['GET', '/healthz/ping', ['healthz', 'proxy']],
@@ -50,7 +54,17 @@ const ROUTES: readonly (readonly [method: string, path: string, subresources: re
   ['GET', '/metricsx', ['proxy']],
   ['GET', '/healthz/../pods', ['pods', 'proxy']],
 ];
-const SUBRESOURCES = ['proxy', 'pods', 'healthz', 'configz', 'stats', 'metrics', 'log', 'checkpoint', 'statusz'];
+const SUBRESOURCES = [
+  'proxy',
+  'pods',
+  'healthz',
+  'configz',
+  'stats',
+  'metrics',
+  'log',
+  'checkpoint',
+  'statusz',
+];
 
 interface Credentials {
   readonly cert?: string;
@@ -87,7 +101,10 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 async function portOf(node: string): Promise<number> {
-  return (await cluster.client.resource(nodes).get(node)).status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  return (
+    (await cluster.client.resource(nodes).get(node)).status.daemonEndpoints?.kubeletEndpoint
+      ?.Port ?? 0
+  );
 }
 
 interface Answer {
@@ -135,7 +152,10 @@ async function tokenWith(name: string, ...subresources: readonly string[]): Prom
     const resources = subresources.map((subresource) => `nodes/${subresource}`);
     await client
       .resource(clusterRoles)
-      .create({ metadata: { name }, rules: [{ apiGroups: [''], resources, verbs: ['get', 'create'] }] });
+      .create({
+        metadata: { name },
+        rules: [{ apiGroups: [''], resources, verbs: ['get', 'create'] }],
+      });
     await client.resource(clusterRoleBindings).create({
       metadata: { name },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
@@ -164,15 +184,23 @@ describe('the kubelet API', () => {
     ];
     for (const identity of identities) {
       for (const [method, path] of ROUTES) {
-        expect(await ask(identity, path, method), path).toEqual({ code: 401, body: 'Unauthorized' });
+        expect(await ask(identity, path, method), path).toEqual({
+          code: 401,
+          body: 'Unauthorized',
+        });
       }
     }
   });
 
   test('forbids every route to users without rights, nodes included', async () => {
-    const node = await pki.sign({ commonName: 'system:node:n2', organizations: ['system:nodes'], usage: 'client' });
+    const node = await pki.sign({
+      commonName: 'system:node:n2',
+      organizations: ['system:nodes'],
+      usage: 'client',
+    });
     for (const identity of [await tokenWith('nobody'), node]) {
-      for (const [method, path] of ROUTES) expect((await ask(identity, path, method)).code, path).toBe(403);
+      for (const [method, path] of ROUTES)
+        expect((await ask(identity, path, method)).code, path).toBe(403);
     }
   });
 
@@ -187,12 +215,10 @@ describe('the kubelet API', () => {
   test('a right to read is no right to run commands', async () => {
     const { client } = cluster;
     const identity = await tokenWith('reader');
-    await client
-      .resource(clusterRoles)
-      .create({
-        metadata: { name: 'reader' },
-        rules: [{ apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] }],
-      });
+    await client.resource(clusterRoles).create({
+      metadata: { name: 'reader' },
+      rules: [{ apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] }],
+    });
     await client.resource(clusterRoleBindings).create({
       metadata: { name: 'reader' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' },
@@ -204,13 +230,27 @@ describe('the kubelet API', () => {
   });
 
   test('refuses upgrades without rights, and closes the connection', async () => {
-    const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
-    expect(await ask({}, '/exec/default/x/y?command=id', 'POST', headers)).toEqual({ code: 401, body: 'Unauthorized' });
-    expect((await ask(await tokenWith('upgrader'), '/exec/default/x/y?command=id', 'POST', headers)).code).toBe(403);
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'SPDY/3.1',
+      'x-stream-protocol-version': 'v4.channel.k8s.io',
+    };
+    expect(await ask({}, '/exec/default/x/y?command=id', 'POST', headers)).toEqual({
+      code: 401,
+      body: 'Unauthorized',
+    });
+    expect(
+      (await ask(await tokenWith('upgrader'), '/exec/default/x/y?command=id', 'POST', headers))
+        .code,
+    ).toBe(403);
   });
 
   test('each node answers at its own port', async () => {
-    const admin = await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' });
+    const admin = await pki.sign({
+      commonName: 'admin',
+      organizations: ['system:masters'],
+      usage: 'client',
+    });
     for (const name of ['n1', 'n2']) {
       const { body } = await ask(admin, '/stats/summary', 'GET', {}, await portOf(name));
       expect((JSON.parse(body) as { node: { nodeName: string } }).node.nodeName).toBe(name);
@@ -233,20 +273,28 @@ test('a kubelet of a cluster for this machine serves this machine only', async (
 test('a renewed certificate is served on all ports', async () => {
   const ports = await makeKubeletPorts(pki, '127.0.0.1', []);
   const listeners = new TlsListeners({ ...ports, host: '127.0.0.1', logger: silentLogger });
-  const open = await listeners.open(0, { accepted: () => undefined, secured: (socket) => socket.destroy() });
+  const open = await listeners.open(0, {
+    accepted: () => undefined,
+    secured: (socket) => socket.destroy(),
+  });
   const served = (): Promise<string> =>
     new Promise((resolve, reject) => {
-      const socket = tlsConnect({ host: '127.0.0.1', port: open.port, ca: pki.caCertificate }, () => {
-        resolve(socket.getPeerCertificate().fingerprint256);
-        socket.destroy();
-      });
+      const socket = tlsConnect(
+        { host: '127.0.0.1', port: open.port, ca: pki.caCertificate },
+        () => {
+          resolve(socket.getPeerCertificate().fingerprint256);
+          socket.destroy();
+        },
+      );
       socket.on('error', reject);
     });
   const before = await served();
   const renewed = await pki.sign({ commonName: 'kubelet', usage: 'server', hosts: ['127.0.0.1'] });
   listeners.setServingCertificate(renewed);
   expect(await served()).not.toBe(before);
-  expect(() => listeners.setServingCertificate({ ...renewed, key: ports.tls.key })).toThrow(/mismatch/);
+  expect(() => listeners.setServingCertificate({ ...renewed, key: ports.tls.key })).toThrow(
+    /mismatch/,
+  );
   await open.close();
 });
 

@@ -56,7 +56,9 @@ const tcp = async (): Promise<Socket> => {
   return socket;
 };
 const tls = async (pair?: KeyPair): Promise<Socket> => {
-  const socket = keep(tlsConnect({ host: '127.0.0.1', port: harness.kubelet.port, ca: pki.caCertificate, ...pair }));
+  const socket = keep(
+    tlsConnect({ host: '127.0.0.1', port: harness.kubelet.port, ca: pki.caCertificate, ...pair }),
+  );
   await once(socket, 'secureConnect');
   return socket;
 };
@@ -82,7 +84,10 @@ const HALF_OPEN: Readonly<Record<string, () => Promise<Socket>>> = {
     ask(undefined, 'POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'),
   'a refused upgrade with bytes behind it': async () =>
     write(
-      ask(undefined, 'GET /exec/a/b/c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n'),
+      ask(
+        undefined,
+        'GET /exec/a/b/c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
+      ),
       'more',
     ),
   'what is no HTTP': () => write(tls(), 'hello\r\n\r\n'),

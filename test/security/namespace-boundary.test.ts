@@ -44,7 +44,11 @@ function mayDo({ user, isResourceRequest, namespace, verb, name, resource }: Att
 const MARK = 'outside-of-the-tenant';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Written by the server itself when it creates a Service. */
-const ALLOCATIONS = ['/registry/ipaddresses/', '/registry/ranges/', '/registry/servicenodeportallocations/'];
+const ALLOCATIONS = [
+  '/registry/ipaddresses/',
+  '/registry/ranges/',
+  '/registry/servicenodeportallocations/',
+];
 
 let server: TestServer;
 let resources: readonly Kind[];
@@ -52,7 +56,8 @@ let resources: readonly Kind[];
 beforeAll(async () => {
   server = await startTestServer({ authorizer });
   resources = server.server.catalog.snapshot().publishedKinds();
-  for (const name of ['tenant', 'victim']) await create('/api/v1/namespaces', { metadata: { name } });
+  for (const name of ['tenant', 'victim'])
+    await create('/api/v1/namespaces', { metadata: { name } });
   for (const { resource, manifest } of kindManifests) {
     const served = resources.find(
       ({ type }) => type.resource === resource && apiVersionOf(type) === manifest['apiVersion'],
@@ -63,12 +68,18 @@ beforeAll(async () => {
     if (served.type.namespaced) {
       await create(collection(served, 'victim'), inNamespace(marked, 'victim'));
       // A quota would keep the tenant from creating others.
-      if (resource !== 'resourcequotas') await create(collection(served, 'tenant'), inNamespace(manifest, 'tenant'));
+      if (resource !== 'resourcequotas')
+        await create(collection(served, 'tenant'), inNamespace(manifest, 'tenant'));
     } else await create(collection(served), marked);
   }
   const outside = { metadata: { annotations: { mark: MARK } } };
   for (const name of ['victim', 'default', 'kube-system']) {
-    await api({ method: 'PATCH', path: `/api/v1/namespaces/${name}`, body: outside, headers: MERGE });
+    await api({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${name}`,
+      body: outside,
+      headers: MERGE,
+    });
   }
 }, 60_000);
 afterAll(() => server.stop());
@@ -79,13 +90,19 @@ const inNamespace = (manifest: object, namespace: string): object =>
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 
 async function create(path: string, body: object): Promise<void> {
-  const { code, text } = await api({ method: 'POST', path, body, headers: { 'content-type': 'application/json' } });
+  const { code, text } = await api({
+    method: 'POST',
+    path,
+    body,
+    headers: { 'content-type': 'application/json' },
+  });
   if (code !== 201) throw new Error(`POST ${path}: ${code} ${text}`);
 }
 
 const api = (raw: RawRequest): ReturnType<typeof send> => send(server.server, raw);
 
-const apiVersionOf = ({ group, version }: Kind['type']): string => (group === '' ? version : `${group}/${version}`);
+const apiVersionOf = ({ group, version }: Kind['type']): string =>
+  group === '' ? version : `${group}/${version}`;
 
 const root = ({ type: { group, version } }: Kind): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
@@ -98,7 +115,12 @@ function collection(served: Kind, namespace?: string): string {
 function* pathsOf(served: Kind): Generator<string> {
   const { resource } = served.type;
   const name = resource === 'namespaces' ? 'victim' : nameOf(resource);
-  const tails = ['', `/${name}`, `/${resource}`, ...(served.subresources ?? []).map((sub) => `/${name}/${sub.name}`)];
+  const tails = [
+    '',
+    `/${name}`,
+    `/${resource}`,
+    ...(served.subresources ?? []).map((sub) => `/${name}/${sub.name}`),
+  ];
   for (const tail of tails) {
     for (const form of [
       '',
@@ -114,10 +136,14 @@ function* pathsOf(served: Kind): Generator<string> {
 }
 
 const nameOf = (resource: string): string =>
-  (kindManifests.find((each) => each.resource === resource)?.manifest['metadata'] as { name: string } | undefined)
-    ?.name ?? 'it';
+  (
+    kindManifests.find((each) => each.resource === resource)?.manifest['metadata'] as
+      | { name: string }
+      | undefined
+  )?.name ?? 'it';
 
-const INITIAL_EVENTS = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+const INITIAL_EVENTS =
+  'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 
 function* queriesOf(method: string): Generator<string> {
   yield '';
@@ -128,16 +154,31 @@ function* queriesOf(method: string): Generator<string> {
   if (method === 'PATCH') yield '?fieldManager=test&force=true';
 }
 
-function requestOf(served: Kind, method: string, path: string, query: string, user: UserInfo): RawRequest {
-  const { kind } = served.subresources?.find(({ name }) => path.endsWith(`/${name}`)) ?? { kind: served.type };
+function requestOf(
+  served: Kind,
+  method: string,
+  path: string,
+  query: string,
+  user: UserInfo,
+): RawRequest {
+  const { kind } = served.subresources?.find(({ name }) => path.endsWith(`/${name}`)) ?? {
+    kind: served.type,
+  };
   const manifest = kindManifests.find((each) => each.kind === kind.kind)?.manifest ?? {};
-  const metadata = { name: method === 'POST' ? 'made' : path.split('/').at(-1), annotations: { touched: 'yes' } };
+  const metadata = {
+    name: method === 'POST' ? 'made' : path.split('/').at(-1),
+    annotations: { touched: 'yes' },
+  };
   const type = { apiVersion: apiVersionOf(kind as Kind['type']), kind: kind.kind };
   const raw = { method, path: `${path}${query}`, user };
   switch (method) {
     case 'POST':
     case 'PUT':
-      return { ...raw, headers: { 'content-type': 'application/json' }, body: { ...manifest, ...type, metadata } };
+      return {
+        ...raw,
+        headers: { 'content-type': 'application/json' },
+        body: { ...manifest, ...type, metadata },
+      };
     case 'PATCH':
       return query === ''
         ? { ...raw, headers: MERGE, body: { metadata: { annotations: { touched: 'yes' } } } }
@@ -169,7 +210,8 @@ async function answerOf(raw: RawRequest): Promise<{ code: number; text: string }
     body.events.stop();
     return { code, text };
   } catch (error) {
-    if (error instanceof apierrors.StatusError) return { code: error.status.code ?? 0, text: error.message };
+    if (error instanceof apierrors.StatusError)
+      return { code: error.status.code ?? 0, text: error.message };
     throw error;
   }
 }
@@ -178,7 +220,8 @@ async function answerOf(raw: RawRequest): Promise<{ code: number; text: string }
 async function outside(): Promise<ReadonlyMap<string, number>> {
   const { items } = await server.storage.list('/');
   const theirs = items.filter(
-    ({ key }) => !key.split('/').includes('tenant') && !ALLOCATIONS.some((prefix) => key.startsWith(prefix)),
+    ({ key }) =>
+      !key.split('/').includes('tenant') && !ALLOCATIONS.some((prefix) => key.startsWith(prefix)),
   );
   return new Map(theirs.map(({ key, modRevision }) => [key, modRevision]));
 }
@@ -203,12 +246,14 @@ async function violations(
           // There are no kubelets and no backends of services behind this server.
           if (answer.code >= 500 && answer.code !== 503 && !answer.text.includes('dial'))
             found.push(`${method} ${path}${query}: ${answer.code} ${answer.text}`);
-          if (isViolation(answer)) found.push(`${method} ${path}${query}: ${answer.code} ${answer.text.slice(0, 300)}`);
+          if (isViolation(answer))
+            found.push(`${method} ${path}${query}: ${answer.code} ${answer.text.slice(0, 300)}`);
         }
       }
       const after = await outside();
       for (const key of new Set([...before.keys(), ...after.keys()])) {
-        if (before.get(key) !== after.get(key)) found.push(`${method} of ${served.type.resource} changed ${key}`);
+        if (before.get(key) !== after.get(key))
+          found.push(`${method} of ${served.type.resource} changed ${key}`);
       }
       before = after;
     }
@@ -243,7 +288,10 @@ test('a right to one name does not include others of a collection', async () => 
     '/api/v1/namespaces/victim/configmaps/configmaps',
     '/api/v1/watch/namespaces/victim/configmaps/configmaps',
   ]) {
-    const { code, text } = await answerOf({ path: `${path}?watch=1&${INITIAL_EVENTS}`, user: NAMED });
+    const { code, text } = await answerOf({
+      path: `${path}?watch=1&${INITIAL_EVENTS}`,
+      user: NAMED,
+    });
     expect(code).toBe(200);
     expect(text).toContain('name-is-configmaps');
     expect(text).not.toContain('name-is-it2');
@@ -256,7 +304,12 @@ describe('paths that are of no scope', () => {
     for (const served of resources.filter(({ type }) => !type.namespaced)) {
       for (const method of METHODS) {
         const name = nameOf(served.type.resource);
-        const tails = ['', `/${name}`, '/tenant', ...(served.subresources ?? []).map((sub) => `/${name}/${sub.name}`)];
+        const tails = [
+          '',
+          `/${name}`,
+          '/tenant',
+          ...(served.subresources ?? []).map((sub) => `/${name}/${sub.name}`),
+        ];
         for (const tail of tails) {
           for (const query of ['', '?watch=1']) {
             const path = `${collection(served, 'tenant')}${tail}${query}`;

@@ -67,9 +67,10 @@ afterEach(async () => {
   expect(await poolIsAlive(10_000)).toBe(true);
   expect(readFileSync(join(dir, 'outside/secret'), 'utf8')).toBe('secret');
   expect(readdirSync(join(dir, 'outside'))).toEqual(['secret']);
-  expect([statSync(join(dir, 'outside')).mode & 0o777, statSync(join(dir, 'outside/secret')).mode & 0o777]).toEqual([
-    0o700, 0o600,
-  ]);
+  expect([
+    statSync(join(dir, 'outside')).mode & 0o777,
+    statSync(join(dir, 'outside/secret')).mode & 0o777,
+  ]).toEqual([0o700, 0o600]);
   for (const socket of sockets.splice(0)) socket.close();
   execFileSync('rm', ['-rf', dir]);
 });
@@ -123,9 +124,16 @@ const outcome = (work: Promise<unknown>): Promise<string> =>
   );
 
 const never = new AbortController().signal;
-const annotations = { terminationMessagePath: '/tl', terminationMessagePolicy: 'FallbackToLogsOnError' } as never;
+const annotations = {
+  terminationMessagePath: '/tl',
+  terminationMessagePolicy: 'FallbackToLogsOnError',
+} as never;
 const statusOf = (hostPath: string, logPath: string): ContainerStatus =>
-  complete('ContainerStatus', { mounts: [{ containerPath: '/tl', hostPath }], exitCode: 1, logPath });
+  complete('ContainerStatus', {
+    mounts: [{ containerPath: '/tl', hostPath }],
+    exitCode: 1,
+    logPath,
+  });
 
 test('termination logs, all at once and more than the pool has threads', async () => {
   const reads: Promise<string>[] = [];
@@ -140,7 +148,10 @@ test('termination logs, all at once and more than the pool has threads', async (
   for (const [index, message] of messages.entries()) {
     const kind = kinds[Math.floor(index / 4)]!;
     if (kind === 'a huge sparse file') expect(message).toBe('\0'.repeat(4096));
-    else expect(message, kind).toMatch(/^Error on reading termination log .* is a .*, not a regular file$/);
+    else
+      expect(message, kind).toMatch(
+        /^Error on reading termination log .* is a .*, not a regular file$/,
+      );
   }
 });
 
@@ -154,7 +165,12 @@ test('container logs: read, followed, of the end, as a termination message, rota
     }
     for (const options of [{}, { follow: true }, { tailLines: 3 }]) {
       const abort = new AbortController();
-      const source = { path, clock: systemClock, isRunning: () => Promise.resolve(true), pollMs: 5 };
+      const source = {
+        path,
+        clock: systemClock,
+        isRunning: () => Promise.resolve(true),
+        pollMs: 5,
+      };
       const next = readLogs(source, options, abort.signal).next();
       if (kind === 'a huge sparse file') {
         // It has nothing to show, for a very long time: whoever asked may leave.
@@ -246,37 +262,43 @@ describe('volumes of API objects', () => {
     ['below/key', { data: Buffer.from('other'), mode: 0o600 }],
   ]);
 
-  test.each(['..data', '..data_tmp', 'key', 'below', '..data/key', '..data/below', '..data/below/key', 'extra'])(
-    '%s',
-    async (name) => {
-      await forEachKind(async (kind, place) => {
-        const directory = join(dir, `volume-${kind}`);
-        mkdirSync(directory);
-        await writeAtomically({ directory, payload, stamp: 'one' });
-        const target = join(directory, name);
-        rmSync(target, { recursive: true, force: true });
-        await place(target);
-        const setPermissions = (): Promise<void> => setVolumeGroup(directory, 4242, true);
-        await bounded(writeAtomically({ directory, payload, stamp: 'two', setPermissions }));
-        await bounded(
-          writeAtomically({
-            directory,
-            payload: new Map([...payload, ['more', payload.get('key')!]]),
-            stamp: 'three',
-            setPermissions,
-          }),
-        );
-        expect(readFileSync(join(directory, 'key'), 'utf8'), kind).toBe('value');
-        expect(readFileSync(join(directory, 'below/key'), 'utf8'), kind).toBe('other');
-        expect(
-          readdirSync(directory)
-            .filter((entry) => !entry.startsWith('..'))
-            .toSorted(),
-          kind,
-        ).toEqual(['below', 'key', 'more']);
-      });
-    },
-  );
+  test.each([
+    '..data',
+    '..data_tmp',
+    'key',
+    'below',
+    '..data/key',
+    '..data/below',
+    '..data/below/key',
+    'extra',
+  ])('%s', async (name) => {
+    await forEachKind(async (kind, place) => {
+      const directory = join(dir, `volume-${kind}`);
+      mkdirSync(directory);
+      await writeAtomically({ directory, payload, stamp: 'one' });
+      const target = join(directory, name);
+      rmSync(target, { recursive: true, force: true });
+      await place(target);
+      const setPermissions = (): Promise<void> => setVolumeGroup(directory, 4242, true);
+      await bounded(writeAtomically({ directory, payload, stamp: 'two', setPermissions }));
+      await bounded(
+        writeAtomically({
+          directory,
+          payload: new Map([...payload, ['more', payload.get('key')!]]),
+          stamp: 'three',
+          setPermissions,
+        }),
+      );
+      expect(readFileSync(join(directory, 'key'), 'utf8'), kind).toBe('value');
+      expect(readFileSync(join(directory, 'below/key'), 'utf8'), kind).toBe('other');
+      expect(
+        readdirSync(directory)
+          .filter((entry) => !entry.startsWith('..'))
+          .toSorted(),
+        kind,
+      ).toEqual(['below', 'key', 'more']);
+    });
+  });
 
   test('a link of the kubelet’s that leads outside is not followed when the old files are removed', async () => {
     const directory = join(dir, 'volume');
@@ -340,9 +362,13 @@ test('subPath: a container that exchanges links meanwhile has nothing made outsi
       // Several at once: more of them are between looking and making when the link comes.
       const prepared = Array.from({ length: 10 }, (_, i) => {
         const subPath = `a/${round}-${i}/x`;
-        return outcome(prepareSubpath({ volumePath, subPath, target: join(dir, 'target'), mounter: noMounter }));
+        return outcome(
+          prepareSubpath({ volumePath, subPath, target: join(dir, 'target'), mounter: noMounter }),
+        );
       });
-      made += (await Promise.all(prepared)).filter((result) => !result.startsWith('rejected')).length;
+      made += (await Promise.all(prepared)).filter(
+        (result) => !result.startsWith('rejected'),
+      ).length;
     }
   } finally {
     await swapper.terminate();
@@ -386,7 +412,9 @@ test('hostPath types', async () => {
       // A dangling link would have its target made: that is upstream's, too, and a hostPath is a right over the host.
       if (kind === 'a dangling link' && type.endsWith('OrCreate')) continue;
       const result = await outcome(checkHostPath(path, type));
-      expect(result, `${kind} ${type}`).toMatch(/^undefined$|^rejected: (hostPath type check failed|ELOOP)/);
+      expect(result, `${kind} ${type}`).toMatch(
+        /^undefined$|^rejected: (hostPath type check failed|ELOOP)/,
+      );
     }
   });
 });

@@ -32,20 +32,32 @@ const OBJECTS: Readonly<Record<string, object>> = {
     spec: { nodeName: 'n1', containers: [{ name: 'c', ports: [{ containerPort: 80 }] }] },
     status: { podIPs: [{ ip: '10.0.0.7' }] },
   },
-  'nodes/n1': { metadata: { name: 'n1' }, status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] } },
-  'services/web': { metadata: { name: 'web', namespace: 'default' }, spec: { ports: [{ name: 'http', port: 80 }] } },
+  'nodes/n1': {
+    metadata: { name: 'n1' },
+    status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
+  },
+  'services/web': {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { ports: [{ name: 'http', port: 80 }] },
+  },
   'endpoints/web': {
     metadata: { name: 'web', namespace: 'default' },
     subsets: [
       {
-        addresses: [{ ip: '10.0.0.7', targetRef: { kind: 'Pod', namespace: 'default', name: 'web' } }],
+        addresses: [
+          { ip: '10.0.0.7', targetRef: { kind: 'Pod', namespace: 'default', name: 'web' } },
+        ],
         ports: [{ name: 'http', port: 80 }],
       },
     ],
   },
 };
-const find: Find = <T extends KubeObject>(_group: string, resource: string, _namespace: string, name: string) =>
-  Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
+const find: Find = <T extends KubeObject>(
+  _group: string,
+  resource: string,
+  _namespace: string,
+  name: string,
+) => Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
 
 /** Plays the peer on each connection. */
 let script: Script;
@@ -83,7 +95,8 @@ afterEach(async () => {
 
 /** Waits until the API server holds no connection to the peer. */
 async function settled(): Promise<void> {
-  for (let turn = 0; open.size > 0 && turn < 5000; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+  for (let turn = 0; open.size > 0 && turn < 5000; turn++)
+    await new Promise((resolve) => setTimeout(resolve, 1));
   expect(open.size).toBe(0);
 }
 
@@ -104,7 +117,8 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
     upgrade: false,
   },
   'services/proxy': {
-    served: () => serviceProxySubresource({ find, clock, random: new SeededRandom('x') }, { dial: connect }),
+    served: () =>
+      serviceProxySubresource({ find, clock, random: new SeededRandom('x') }, { dial: connect }),
     name: 'web:http',
     path: '/api/v1/namespaces/default/services/web:http/proxy/x',
     upgrade: false,
@@ -157,7 +171,10 @@ interface Ask {
 }
 
 /** Asks, and reads the whole response as a client would. Resolves with its code, or with the error's message. */
-async function ask(which: string, { method = 'GET', body, signal }: Ask = {}): Promise<number | string> {
+async function ask(
+  which: string,
+  { method = 'GET', body, signal }: Ask = {},
+): Promise<number | string> {
   const { served, name, path, upgrade } = EXCHANGES[which] as Exchange;
   const [client, far] = duplexPair();
   client
@@ -177,7 +194,15 @@ async function ask(which: string, { method = 'GET', body, signal }: Ask = {}): P
     ...(signal !== undefined && { parentSignal: () => signal }),
   });
   const namespace = path.startsWith('/api/v1/namespaces/') ? 'default' : '';
-  request.info = { ...request.info, isResourceRequest: true, path, verb: 'get', apiVersion: 'v1', namespace, name };
+  request.info = {
+    ...request.info,
+    isResourceRequest: true,
+    path,
+    verb: 'get',
+    apiVersion: 'v1',
+    namespace,
+    name,
+  };
   let response: ApiResponse;
   try {
     response = (await served()?.rest.connect?.(request, name, 'x')) as ApiResponse;
@@ -195,9 +220,12 @@ async function ask(which: string, { method = 'GET', body, signal }: Ask = {}): P
   return response.code;
 }
 
-const RESPONSE = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\n\r\n<a href="/">';
-const UPGRADED = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello';
-const responseOf = (which: string): string => (EXCHANGES[which]?.upgrade === true ? UPGRADED : RESPONSE);
+const RESPONSE =
+  'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 12\r\n\r\n<a href="/">';
+const UPGRADED =
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello';
+const responseOf = (which: string): string =>
+  EXCHANGES[which]?.upgrade === true ? UPGRADED : RESPONSE;
 
 /** After the request arrived, sends the first bytes of the response and then does `next`. */
 const after =
@@ -212,23 +240,28 @@ const after =
 const FAILURES: Readonly<Record<string, Script>> = {
   resets: (socket) => void socket.resetAndDestroy(),
   closes: (socket) => void socket.end(),
-  'sends garbage': (socket) => void socket.end(Buffer.from('\0\r\n\x80\xff garbage: \x01\r\n\r\n{}', 'latin1')),
+  'sends garbage': (socket) =>
+    void socket.end(Buffer.from('\0\r\n\x80\xff garbage: \x01\r\n\r\n{}', 'latin1')),
 };
 
 describe.each(names)('%s', (which) => {
-  test.each(Object.entries(FAILURES))('with a peer that %s after every number of bytes', async (_name, failure) => {
-    const { length } = responseOf(which);
-    for (let begin = 0; begin <= length; begin += 16) {
-      const scripts: Script[] = [];
-      const asked: Promise<unknown>[] = [];
-      for (let bytes = begin; bytes < Math.min(begin + 16, length + 1); bytes++)
-        scripts.push(after(which, bytes, failure));
-      script = (socket) => scripts.pop()?.(socket);
-      for (let i = scripts.length; i > 0; i--) asked.push(ask(which));
-      for (const outcome of await Promise.all(asked)) expect(['number', 'string']).toContain(typeof outcome);
-    }
-    await settled();
-  });
+  test.each(Object.entries(FAILURES))(
+    'with a peer that %s after every number of bytes',
+    async (_name, failure) => {
+      const { length } = responseOf(which);
+      for (let begin = 0; begin <= length; begin += 16) {
+        const scripts: Script[] = [];
+        const asked: Promise<unknown>[] = [];
+        for (let bytes = begin; bytes < Math.min(begin + 16, length + 1); bytes++)
+          scripts.push(after(which, bytes, failure));
+        script = (socket) => scripts.pop()?.(socket);
+        for (let i = scripts.length; i > 0; i--) asked.push(ask(which));
+        for (const outcome of await Promise.all(asked))
+          expect(['number', 'string']).toContain(typeof outcome);
+      }
+      await settled();
+    },
+  );
 
   test('with a peer that fails before it reads the request', async () => {
     for (const failure of Object.values(FAILURES)) {
@@ -241,7 +274,9 @@ describe.each(names)('%s', (which) => {
     const { length } = responseOf(which);
     const outcomes: Promise<unknown>[] = [];
     for (const bytes of [0, 1, 20, length - 5, length - 1]) {
-      const stalled = new Promise<void>((resolve) => (script = after(which, bytes, () => resolve())));
+      const stalled = new Promise<void>(
+        (resolve) => (script = after(which, bytes, () => resolve())),
+      );
       outcomes.push(ask(which));
       await stalled;
     }
@@ -252,10 +287,17 @@ describe.each(names)('%s', (which) => {
   });
 
   test('with a peer that sends informational responses without end', async () => {
-    for (const code of ['100 Continue', '102 Processing', '103 Early Hints', '101 Switching Protocols', '199 X']) {
+    for (const code of [
+      '100 Continue',
+      '102 Processing',
+      '103 Early Hints',
+      '101 Switching Protocols',
+      '199 X',
+    ]) {
       script = (socket) => {
         const write = (): void => {
-          if (!socket.destroyed) socket.write(`HTTP/1.1 ${code}\r\n\r\n`, () => setImmediate(write));
+          if (!socket.destroyed)
+            socket.write(`HTTP/1.1 ${code}\r\n\r\n`, () => setImmediate(write));
         };
         socket.once('data', write);
       };
@@ -265,16 +307,20 @@ describe.each(names)('%s', (which) => {
 
   test('with a peer that stalls, and a client that leaves', async () => {
     const gone = new AbortController();
-    script = (socket) => void socket.once('data', () => gone.abort(new Error('the client has gone')));
+    script = (socket) =>
+      void socket.once('data', () => gone.abort(new Error('the client has gone')));
     expect(await ask(which, { signal: gone.signal })).toContain('the client has gone');
   });
 });
 
 describe('a peer that changes the protocol without being asked', () => {
-  test.each(names.filter((name) => EXCHANGES[name]?.upgrade === false))('of %s fails the request', async (which) => {
-    script = (socket) => void socket.once('data', () => socket.write(UPGRADED));
-    expect(await ask(which)).toContain('101');
-  });
+  test.each(names.filter((name) => EXCHANGES[name]?.upgrade === false))(
+    'of %s fails the request',
+    async (which) => {
+      script = (socket) => void socket.once('data', () => socket.write(UPGRADED));
+      expect(await ask(which)).toContain('101');
+    },
+  );
 });
 
 describe('bodies of requests', () => {
@@ -289,10 +335,13 @@ describe('bodies of requests', () => {
   const endless = (): Readable => new Readable({ read() {} });
 
   test.each(proxies)('%s: a peer that resets while the body is awaited', async (which) => {
-    script = (socket) => void socket.once('data', () => setImmediate(() => socket.resetAndDestroy()));
+    script = (socket) =>
+      void socket.once('data', () => setImmediate(() => socket.resetAndDestroy()));
     const body = endless();
     body.push('x');
-    expect(await ask(which, { method: 'POST', body: streamed(() => body) })).toMatch(/ECONNRESET|EPIPE|closed|hang up/);
+    expect(await ask(which, { method: 'POST', body: streamed(() => body) })).toMatch(
+      /ECONNRESET|EPIPE|closed|hang up/,
+    );
     expect(body.destroyed).toBe(true);
   });
 
@@ -328,7 +377,9 @@ describe('bodies of requests', () => {
 
   test.each(proxies)('%s: a peer that answers before it has read the body', async (which) => {
     script = (socket) =>
-      void socket.once('data', () => socket.end('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n'));
+      void socket.once('data', () =>
+        socket.end('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n'),
+      );
     const body = endless();
     body.push('x');
     expect(await ask(which, { method: 'POST', body: streamed(() => body) })).toBe(413);

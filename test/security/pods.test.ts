@@ -45,7 +45,9 @@ const pod = (spec: Spec = {}): Spec => ({
   spec: { serviceAccountName: 'runner', containers: [container()], ...spec },
 });
 const create = (level: string, body: Spec): Promise<number> =>
-  cluster.request({ method: 'POST', path: `/api/v1/namespaces/${level}/pods`, body }).then(({ code }) => code);
+  cluster
+    .request({ method: 'POST', path: `/api/v1/namespaces/${level}/pods`, body })
+    .then(({ code }) => code);
 
 /** What is wrong, as a container's security context and as other fields of the container. */
 type Violation = [what: string, context: Spec, more?: Spec];
@@ -62,8 +64,16 @@ const BASELINE: readonly Violation[] = [
   ['an SELinux user', { seLinuxOptions: { user: 'system_u' } }],
   ['a host process', { windowsOptions: { hostProcess: true } }],
   ['a port of the host', {}, { ports: [{ containerPort: 80, hostPort: 80 }] }],
-  ['a probe of another host', {}, { livenessProbe: { httpGet: { port: 80, host: '169.254.169.254' } } }],
-  ['a hook to another host', {}, { lifecycle: { preStop: { httpGet: { port: 80, host: '169.254.169.254' } } } }],
+  [
+    'a probe of another host',
+    {},
+    { livenessProbe: { httpGet: { port: 80, host: '169.254.169.254' } } },
+  ],
+  [
+    'a hook to another host',
+    {},
+    { lifecycle: { preStop: { httpGet: { port: 80, host: '169.254.169.254' } } } },
+  ],
 ];
 const RESTRICTED: readonly Violation[] = [
   ...BASELINE,
@@ -84,7 +94,11 @@ const OF_PODS: readonly (readonly [string, Spec])[] = [
 /** Probes and hooks do not exist there. */
 const usable = (list: string, more: Spec = {}): boolean =>
   list === 'containers' ||
-  !('livenessProbe' in more || 'lifecycle' in more || (list === 'ephemeralContainers' && 'ports' in more));
+  !(
+    'livenessProbe' in more ||
+    'lifecycle' in more ||
+    (list === 'ephemeralContainers' && 'ports' in more)
+  );
 
 describe.each<[string, readonly Violation[]]>([
   ['baseline', BASELINE],
@@ -135,7 +149,9 @@ describe.each<[string, readonly Violation[]]>([
       const ephemeral = { ...container(context), name: 'debugger' };
       const patch = { spec: { ephemeralContainers: [ephemeral] } };
       const headers = { 'content-type': 'application/strategic-merge-patch+json' };
-      expect([403, 422]).toContain((await cluster.request({ method: 'PATCH', path, body: patch, headers })).code);
+      expect([403, 422]).toContain(
+        (await cluster.request({ method: 'PATCH', path, body: patch, headers })).code,
+      );
       // An update of the pod itself cannot add one either.
       const direct = await cluster.request({
         method: 'PATCH',
@@ -148,12 +164,17 @@ describe.each<[string, readonly Violation[]]>([
   );
 
   test('holds for dry runs and for pods of controllers', async () => {
-    const bad = pod({ containers: [container({ privileged: true, allowPrivilegeEscalation: true })] });
+    const bad = pod({
+      containers: [container({ privileged: true, allowPrivilegeEscalation: true })],
+    });
     const path = `/api/v1/namespaces/${level}/pods?dryRun=All`;
     expect((await cluster.request({ method: 'POST', path, body: bad })).code).toBe(403);
     const job = {
       metadata: { name: 'job' },
-      spec: { backoffLimit: 0, template: { spec: { ...(bad['spec'] as object), restartPolicy: 'Never' } } },
+      spec: {
+        backoffLimit: 0,
+        template: { spec: { ...(bad['spec'] as object), restartPolicy: 'Never' } },
+      },
     };
     const answer = await cluster.request({
       method: 'POST',
@@ -161,7 +182,9 @@ describe.each<[string, readonly Violation[]]>([
       body: job,
     });
     expect(answer.code).toBe(201);
-    const made = await cluster.request({ path: `/api/v1/namespaces/${level}/pods?labelSelector=job-name%3Djob` });
+    const made = await cluster.request({
+      path: `/api/v1/namespaces/${level}/pods?labelSelector=job-name%3Djob`,
+    });
     expect(made.json.items).toEqual([]);
   });
 });
@@ -184,7 +207,10 @@ describe('an admission policy', () => {
           failurePolicy: 'Fail',
           matchConstraints: {
             resourceRules: [
-              rule(['configmaps', 'pods', 'pods/status', 'pods/ephemeralcontainers'], ['CREATE', 'UPDATE', 'DELETE']),
+              rule(
+                ['configmaps', 'pods', 'pods/status', 'pods/ephemeralcontainers'],
+                ['CREATE', 'UPDATE', 'DELETE'],
+              ),
               rule(['pods/exec', 'pods/attach', 'pods/portforward'], ['CONNECT']),
             ],
           },
@@ -207,7 +233,9 @@ describe('an admission policy', () => {
         spec: {
           policyName: 'locked',
           validationActions: ['Deny'],
-          matchResources: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } } },
+          matchResources: {
+            namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } },
+          },
         },
       },
     });
@@ -229,17 +257,26 @@ describe('an admission policy', () => {
       body: { ...body, metadata: { name: 'locked', labels } },
     });
     // A policy acts as soon as the server has seen it.
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs: 20_000 }, async () => {
-      const path = '/api/v1/namespaces/default/configmaps/locked?dryRun=All';
-      return (await cluster.request({ method: 'DELETE', path })).code === 422;
-    });
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 20, timeoutMs: 20_000 },
+      async () => {
+        const path = '/api/v1/namespaces/default/configmaps/locked?dryRun=All';
+        return (await cluster.request({ method: 'DELETE', path })).code === 422;
+      },
+    );
   });
 
   const merge = { 'content-type': 'application/merge-patch+json' };
   test.each([
     ['an update', 'PUT', 'configmaps/locked', { metadata: { name: 'locked' } }, {}],
     ['a patch', 'PATCH', 'configmaps/locked', { data: { a: 'b' } }, merge],
-    ['a patch that removes the label', 'PATCH', 'configmaps/locked', { metadata: { labels: { locked: null } } }, merge],
+    [
+      'a patch that removes the label',
+      'PATCH',
+      'configmaps/locked',
+      { metadata: { labels: { locked: null } } },
+      merge,
+    ],
     [
       'an apply',
       'PATCH',

@@ -38,17 +38,26 @@ const sendAndClose = (text: string): Peer => afterRequest((socket) => void socke
 
 const TIMEOUT =
   /^Get "http:\/\/127\.0\.0\.1:\d+\/": context deadline exceeded \(Client\.Timeout exceeded while awaiting headers\)$/;
-const BROKEN = /^Get "http:\/\/127\.0\.0\.1:\d+\/": net\/http: HTTP\/1\.x transport connection broken: /;
+const BROKEN =
+  /^Get "http:\/\/127\.0\.0\.1:\d+\/": net\/http: HTTP\/1\.x transport connection broken: /;
 
 /** What the peer does, and the outcome of a probe. */
 const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], RegExp?]>> = {
-  'resets at once': [(socket) => void socket.resetAndDestroy(), 'failure', /connection reset by peer|EOF/],
+  'resets at once': [
+    (socket) => void socket.resetAndDestroy(),
+    'failure',
+    /connection reset by peer|EOF/,
+  ],
   'closes at once': [(socket) => void socket.end(), 'failure', /EOF|connection reset by peer/],
   'is silent': [() => undefined, 'failure', TIMEOUT],
   'is silent after the request': [send(''), 'failure', TIMEOUT],
   'closes after the request': [sendAndClose(''), 'failure', /EOF$/],
   'stalls in the status line': [send('HTTP/1.1 2'), 'failure', TIMEOUT],
-  'resets in the status line': [sendAndReset('HTTP/1.1 2'), 'failure', /connection reset by peer|EOF|broken/],
+  'resets in the status line': [
+    sendAndReset('HTTP/1.1 2'),
+    'failure',
+    /connection reset by peer|EOF|broken/,
+  ],
   'closes in the headers': [sendAndClose('HTTP/1.1 200 OK\r\nContent-'), 'failure', /EOF|broken/],
   'stalls in the headers': [send('HTTP/1.1 200 OK\r\nContent-'), 'failure', TIMEOUT],
   'sends garbage': [send('SSH-2.0-OpenSSH_9.6\r\n'), 'failure', BROKEN],
@@ -58,7 +67,12 @@ const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], Reg
     BROKEN,
   ],
   'sends headers without end': [
-    afterRequest((socket) => (socket.write('HTTP/1.1 200 OK\r\n'), pump(socket, `X-A: ${'y'.repeat(1000)}\r\n`))),
+    afterRequest(
+      (socket) => (
+        socket.write('HTTP/1.1 200 OK\r\n'),
+        pump(socket, `X-A: ${'y'.repeat(1000)}\r\n`)
+      ),
+    ),
     'failure',
     /server response headers exceeded 1048576 bytes; aborted$/,
   ],
@@ -94,22 +108,44 @@ const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], Reg
   ],
   'answers without a body': [send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'), 'success'],
   'closes to end the body': [sendAndClose('HTTP/1.1 200 OK\r\n\r\nhello'), 'success'],
-  'stalls in the body': [send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello'), 'failure', TIMEOUT],
-  'closes in the body': [sendAndClose('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello'), 'error'],
-  'resets in the body': [sendAndReset('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello'), 'error'],
-  'sends garbage for chunks': [send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\n'), 'error'],
+  'stalls in the body': [
+    send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello'),
+    'failure',
+    TIMEOUT,
+  ],
+  'closes in the body': [
+    sendAndClose('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello'),
+    'error',
+  ],
+  'resets in the body': [
+    sendAndReset('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello'),
+    'error',
+  ],
+  'sends garbage for chunks': [
+    send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzzz\r\n'),
+    'error',
+  ],
   'sends a body without end': [
-    afterRequest((socket) => (socket.write('HTTP/1.1 200 OK\r\n\r\n'), pump(socket, 'x'.repeat(1000)))),
+    afterRequest(
+      (socket) => (socket.write('HTTP/1.1 200 OK\r\n\r\n'), pump(socket, 'x'.repeat(1000))),
+    ),
     'success',
   ],
-  fails: [send('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'), 'failure', /^HTTP probe failed with statuscode: 500$/],
+  fails: [
+    send('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'),
+    'failure',
+    /^HTTP probe failed with statuscode: 500$/,
+  ],
   'redirects to itself without end': [
-    (socket) => sendAndClose(`HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n`)(socket),
+    (socket) =>
+      sendAndClose(`HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n`)(socket),
     'failure',
     /^Get "\/again": stopped after 10 redirects$/,
   ],
   'redirects to another host': [
-    send('HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 5\r\n\r\nhello'),
+    send(
+      'HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 5\r\n\r\nhello',
+    ),
     'warning',
     /^Probe terminated redirects, Response body: hello$/,
   ],
@@ -120,7 +156,9 @@ const PEERS: Readonly<Record<string, readonly [Peer, ProbeOutcome['result'], Reg
     /failed to parse Location/,
   ],
   'redirects to another scheme': [
-    send('HTTP/1.1 302 Found\r\nLocation: file://127.0.0.1/etc/passwd\r\nContent-Length: 0\r\n\r\n'),
+    send(
+      'HTTP/1.1 302 Found\r\nLocation: file://127.0.0.1/etc/passwd\r\nContent-Length: 0\r\n\r\n',
+    ),
     'failure',
     /unsupported protocol scheme "file"$/,
   ],
@@ -158,7 +196,12 @@ const target = { container, containerId: 'c1', podIP: '127.0.0.1' };
 const never = new AbortController().signal;
 // Many calls share it here.
 setMaxListeners(0, never);
-const runner = new ProbeRunner({ runtime: unused, clock: systemClock, userAgent: 'kube-probe/1.36', podNetwork: true });
+const runner = new ProbeRunner({
+  runtime: unused,
+  clock: systemClock,
+  userAgent: 'kube-probe/1.36',
+  podNetwork: true,
+});
 const hooks = new HookRunner({
   runtime: unused,
   clock: systemClock,
@@ -166,11 +209,14 @@ const hooks = new HookRunner({
   podNetwork: true,
 });
 
-const settled = <T>(work: Promise<T>): Promise<T> => withTimeout(systemClock, 30_000, never, () => work);
+const settled = <T>(work: Promise<T>): Promise<T> =>
+  withTimeout(systemClock, 30_000, never, () => work);
 
 /** The outcome with each peer, all at once. */
 async function withEachPeer<T>(act: (port: number) => Promise<T>): Promise<Record<string, T>> {
-  const outcomes = [...ports].map(async ([name, port]) => [name, await settled(act(port))] as const);
+  const outcomes = [...ports].map(
+    async ([name, port]) => [name, await settled(act(port))] as const,
+  );
   return Object.fromEntries(await Promise.all(outcomes));
 }
 
@@ -182,7 +228,8 @@ describe('peers of every kind', () => {
     for (const [name, [, result, message]] of Object.entries(PEERS)) {
       const outcome = outcomes[name]!;
       expect(outcome.result, name).toBe(result);
-      if (message !== undefined) expect('message' in outcome ? outcome.message : '', name).toMatch(message);
+      if (message !== undefined)
+        expect('message' in outcome ? outcome.message : '', name).toMatch(message);
     }
   });
 
@@ -190,8 +237,12 @@ describe('peers of every kind', () => {
     ['HTTPS', (port) => ({ httpGet: { port, path: '/', scheme: 'HTTPS' } })],
     ['gRPC', (port) => ({ grpc: { port, service: null } })],
   ])('a probe of %s, which none of them speaks, fails', async (_, probe) => {
-    const outcomes = await withEachPeer((port) => runner.run({ ...probe(port), timeoutSeconds: 1 }, target, never));
-    expect(new Set(Object.values(outcomes).map(({ result }) => result))).toEqual(new Set(['failure']));
+    const outcomes = await withEachPeer((port) =>
+      runner.run({ ...probe(port), timeoutSeconds: 1 }, target, never),
+    );
+    expect(new Set(Object.values(outcomes).map(({ result }) => result))).toEqual(
+      new Set(['failure']),
+    );
   });
 
   test('a TCP probe has an outcome', async () => {
@@ -208,7 +259,10 @@ describe('peers of every kind', () => {
     const stopped = await withEachPeer(async (port) => {
       const preStop = { httpGet: { port, path: '/' } };
       const pod = makePod({
-        spec: { terminationGracePeriodSeconds: 1, containers: [makeContainer('main', { lifecycle: { preStop } })] },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          containers: [makeContainer('main', { lifecycle: { preStop } })],
+        },
       });
       const ids: string[] = [];
       await kill(pod, hooks, { stopContainer: async (id: string) => void ids.push(id) });
@@ -224,7 +278,9 @@ describe('peers of every kind', () => {
       const running = hooks.run(makePod(), container, 'c1', '127.0.0.1', handler, abort.signal);
       const late = systemClock.setTimer(500, () => abort.abort(new Error('the pod goes')));
       // Some of the peers make it succeed, some make it fail before that.
-      await running.catch((err: Error) => expect(err.message).toMatch(/the pod goes|HTTP lifecycle hook/));
+      await running.catch((err: Error) =>
+        expect(err.message).toMatch(/the pod goes|HTTP lifecycle hook/),
+      );
       late.cancel();
     });
   });
@@ -240,44 +296,73 @@ function kill(
     runtime: runtime as RuntimeService,
     clock,
     logger: silentLogger,
-    events: { container: () => undefined, warning: () => undefined, normal: () => undefined } as never,
+    events: {
+      container: () => undefined,
+      warning: () => undefined,
+      normal: () => undefined,
+    } as never,
     hooks: hookRunner,
   });
   const record = { id: 'c1', name: 'main', state: 'running', sandboxId: 's1' } as ContainerRecord;
-  const status = { ...emptyPodStatus('u', 'p', 'n'), containers: [record], sandboxes: [sandboxOf('127.0.0.1')] };
+  const status = {
+    ...emptyPodStatus('u', 'p', 'n'),
+    containers: [record],
+    sandboxes: [sandboxOf('127.0.0.1')],
+  };
   return killer.kill({ pod, status, container: record, message: '', reason: '' as never }, never);
 }
 
-const sandboxOf = (ip: string) => ({ id: 's1', attempt: 0, ready: true, createdAt: 0, ips: [ip], hostNetwork: false });
+const sandboxOf = (ip: string) => ({
+  id: 's1',
+  attempt: 0,
+  ready: true,
+  createdAt: 0,
+  ips: [ip],
+  hostNetwork: false,
+});
 
 describe('a runtime that does not answer', () => {
-  test.each(['exec', 'httpGet'])('does not keep an %s hook longer than the grace period', async (kind) => {
-    const clock = new VirtualClock();
-    const silent = await listen(() => undefined);
-    const handler =
-      kind === 'exec' ? { exec: { command: ['sleep', 'forever'] } } : { httpGet: { port: silent, path: '/' } };
-    const pod = makePod({
-      spec: {
-        terminationGracePeriodSeconds: 30,
-        containers: [makeContainer('main', { lifecycle: { preStop: handler } })],
-      },
-    });
-    const runtime = { execSync: stuck, stopContainer: async (_: string, graceMs: number) => void graces.push(graceMs) };
-    const graces: number[] = [];
-    const hookRunner = new HookRunner({ runtime: runtime as never, clock, userAgent: 'x', podNetwork: true });
-    const killing = kill(pod, hookRunner, runtime, clock);
-    await clock.advance(31_000);
-    await settled(killing);
-    expect(graces).toEqual([2000]);
-  });
+  test.each(['exec', 'httpGet'])(
+    'does not keep an %s hook longer than the grace period',
+    async (kind) => {
+      const clock = new VirtualClock();
+      const silent = await listen(() => undefined);
+      const handler =
+        kind === 'exec'
+          ? { exec: { command: ['sleep', 'forever'] } }
+          : { httpGet: { port: silent, path: '/' } };
+      const pod = makePod({
+        spec: {
+          terminationGracePeriodSeconds: 30,
+          containers: [makeContainer('main', { lifecycle: { preStop: handler } })],
+        },
+      });
+      const runtime = {
+        execSync: stuck,
+        stopContainer: async (_: string, graceMs: number) => void graces.push(graceMs),
+      };
+      const graces: number[] = [];
+      const hookRunner = new HookRunner({
+        runtime: runtime as never,
+        clock,
+        userAgent: 'x',
+        podNetwork: true,
+      });
+      const killing = kill(pod, hookRunner, runtime, clock);
+      await clock.advance(31_000);
+      await settled(killing);
+      expect(graces).toEqual([2000]);
+    },
+  );
 
   test('is not waited for by an exec probe', async () => {
     const clock = new VirtualClock();
-    const probing = new ProbeRunner({ runtime: unused, clock, userAgent: 'x', podNetwork: true }).run(
-      { exec: { command: ['check', 'it'] }, timeoutSeconds: 3 },
-      target,
-      never,
-    );
+    const probing = new ProbeRunner({
+      runtime: unused,
+      clock,
+      userAgent: 'x',
+      podNetwork: true,
+    }).run({ exec: { command: ['check', 'it'] }, timeoutSeconds: 3 }, target, never);
     await clock.advance(20_000);
     expect(await settled(probing)).toEqual({
       result: 'failure',
@@ -313,7 +398,9 @@ describe('a runtime that does not answer', () => {
       images.imageFsInfo(),
     ];
     const outcomes = Promise.allSettled(calls);
-    const stopping = expect(runtime.stopContainer('c', 60_000)).rejects.toMatchObject({ reason: 'DeadlineExceeded' });
+    const stopping = expect(runtime.stopContainer('c', 60_000)).rejects.toMatchObject({
+      reason: 'DeadlineExceeded',
+    });
     await clock.advance(130_000);
     for (const outcome of await settled(outcomes)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { reason: 'DeadlineExceeded' } });
@@ -322,12 +409,16 @@ describe('a runtime that does not answer', () => {
     await settled(stopping);
     // A caller that gives up is free at once.
     const abort = new AbortController();
-    const given = expect(runtime.startContainer('c', { signal: abort.signal })).rejects.toThrow('enough');
+    const given = expect(runtime.startContainer('c', { signal: abort.signal })).rejects.toThrow(
+      'enough',
+    );
     abort.abort(new Error('enough'));
     await settled(given);
   });
 
   test('a deadline holds for work that ignores its signal', async () => {
-    await expect(withTimeout(systemClock, 1, undefined, stuck)).rejects.toBeInstanceOf(TimeoutError);
+    await expect(withTimeout(systemClock, 1, undefined, stuck)).rejects.toBeInstanceOf(
+      TimeoutError,
+    );
   });
 });

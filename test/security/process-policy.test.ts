@@ -32,7 +32,8 @@ let uninstall: () => void;
 /** The test runner's own listeners, which would fail the test. */
 const runner = { uncaughtException: [] as Function[], unhandledRejection: [] as Function[] };
 
-const record = (message: string, values: LogValues = {}): void => void lines.push({ message, values });
+const record = (message: string, values: LogValues = {}): void =>
+  void lines.push({ message, values });
 const logger: Logger = {
   error: record,
   warn: record,
@@ -68,7 +69,8 @@ function errorFrom(file: string, message = 'injected'): Error {
   return error;
 }
 
-const logged = (message: string): readonly Line[] => lines.filter((line) => line.message === message);
+const logged = (message: string): readonly Line[] =>
+  lines.filter((line) => line.message === message);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function inSocketCallback(error: Error): Promise<void> {
@@ -78,7 +80,9 @@ async function inSocketCallback(error: Error): Promise<void> {
   socket.once('data', () => {
     throw error;
   });
-  await expect.poll(() => logged('uncaught error').length, { interval: 2, timeout: 20_000 }).toBeGreaterThan(0);
+  await expect
+    .poll(() => logged('uncaught error').length, { interval: 2, timeout: 20_000 })
+    .toBeGreaterThan(0);
   socket.destroy();
   await new Promise((resolve) => server.close(resolve));
 }
@@ -117,7 +121,12 @@ describe('a cluster', () => {
       logger,
       faults,
       storage: createMemoryStorage({ clock, logger }),
-      nodes: [simulatedNode({ name: 'node-1', podCidrs: ['10.244.1.0/24'] }, { clock, random, journal: undefined })],
+      nodes: [
+        simulatedNode(
+          { name: 'node-1', podCidrs: ['10.244.1.0/24'] },
+          { clock, random, journal: undefined },
+        ),
+      ],
       podCidrs: ['10.244.0.0/16'],
       serviceCidr: '10.96.0.0/16',
     }).finally(() => (started = true));
@@ -151,7 +160,9 @@ describe('a cluster', () => {
       });
     await clock.runUntil(async () => {
       const { items } = await cluster.client.resource(pods).namespace('default').list();
-      return items.some(({ metadata, status }) => metadata.labels?.['app'] === name && status.phase === 'Running');
+      return items.some(
+        ({ metadata, status }) => metadata.labels?.['app'] === name && status.phase === 'Running',
+      );
     }, '10m');
   }
 
@@ -164,9 +175,13 @@ describe('a cluster', () => {
       expect(others).toEqual([]);
       expect(line?.values).toMatchObject({ component: component.name, err: expect.any(Error) });
       await works();
-      expect(logged('restarting component').map(({ values }) => values['component'])).toEqual([component.name]);
+      expect(logged('restarting component').map(({ values }) => values['component'])).toEqual([
+        component.name,
+      ]);
       const metrics = await cluster.client.transport.text({ method: 'GET', path: '/metrics' });
-      expect(metrics).toContain(`coxswain_uncaught_errors_total{component="${component.name.split('/')[0]}"} 1\n`);
+      expect(metrics).toContain(
+        `coxswain_uncaught_errors_total{component="${component.name.split('/')[0]}"} 1\n`,
+      );
       expect(fatal).toEqual([]);
     });
   });
@@ -177,7 +192,10 @@ describe('a cluster', () => {
     await turn();
     await turn();
     await works();
-    expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual(['unknown', 'unknown']);
+    expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual([
+      'unknown',
+      'unknown',
+    ]);
     expect(faults.metrics()).toContain('coxswain_uncaught_errors_total{component="unknown"} 2\n');
     expect(logged('restarting component')).toEqual([]);
   });
@@ -187,7 +205,9 @@ describe('a cluster', () => {
     await turn();
     await turn();
     await works();
-    expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual(['apiserver']);
+    expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual([
+      'apiserver',
+    ]);
   });
 });
 
@@ -196,7 +216,10 @@ test('components that fail again and again wait longer each time', async () => {
   const { keepRunning } = await import('#cluster/faults/index.ts');
   const stop = new AbortController();
   const run = (): Promise<void> => Promise.reject(new Error('broken'));
-  const done = keepRunning({ name: 'scheduler', folder: 'scheduler', clock, logger, faults, run }, stop.signal);
+  const done = keepRunning(
+    { name: 'scheduler', folder: 'scheduler', clock, logger, faults, run },
+    stop.signal,
+  );
   await clock.advance('5m');
   for (const { values } of logged('restarting component')) delays.push(values['delayMs']);
   expect(delays.slice(0, 8)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
@@ -210,7 +233,9 @@ test('a flood of errors is counted, and logged in part', async () => {
   expect(logged('uncaught error')[0]?.values['stack']).toContain('process-policy.test.ts');
   await clock.advance('1m');
   faults.report('scheduler', new Error('again'));
-  expect(logged('uncaught errors were only counted').map(({ values }) => values['count'])).toEqual([990]);
+  expect(logged('uncaught errors were only counted').map(({ values }) => values['count'])).toEqual([
+    990,
+  ]);
   expect(faults.metrics()).toContain('{component="scheduler"} 1001\n');
 });
 
@@ -243,16 +268,24 @@ test('a thread of components that ends is started again', async () => {
   await clock.advance('2s');
   expect(calls).toEqual(['start 0', 'stop 0', 'start 1']);
   expect(await thread.metrics()).toBe('metrics 1');
-  expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual(['components-thread']);
+  expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual([
+    'components-thread',
+  ]);
   await thread.stop();
   expect(calls.at(-1)).toBe('stop 1');
 });
 
 test('a cluster inside a program leaves the uncaught errors of the program alone', async () => {
   uninstall();
-  const before = [process.listenerCount('uncaughtException'), process.listenerCount('unhandledRejection')];
+  const before = [
+    process.listenerCount('uncaughtException'),
+    process.listenerCount('unhandledRejection'),
+  ];
   const cluster = await startCluster({ clock: 'virtual' });
-  expect([process.listenerCount('uncaughtException'), process.listenerCount('unhandledRejection')]).toEqual(before);
+  expect([
+    process.listenerCount('uncaughtException'),
+    process.listenerCount('unhandledRejection'),
+  ]).toEqual(before);
   await cluster.stop();
 });
 
@@ -267,7 +300,10 @@ test('a log that nobody reads any more ends the process, once', () => {
   const tsx = new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url).href;
   const { status, stderr } = spawnSync(
     'sh',
-    ['-c', `"${process.execPath}" --import ${tsx} --input-type=module -e "$PROGRAM" | head -1 >/dev/null; exit 0`],
+    [
+      '-c',
+      `"${process.execPath}" --import ${tsx} --input-type=module -e "$PROGRAM" | head -1 >/dev/null; exit 0`,
+    ],
     { env: { ...process.env, PROGRAM: program }, timeout: 30_000, encoding: 'utf8' },
   );
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -40,14 +40,18 @@ beforeEach(() => {
   runtime = makeRuntime();
 });
 afterEach(async () => {
-  for (const { id } of await runtime.runtime.listPodSandbox()) await runtime.runtime.removePodSandbox(id);
+  for (const { id } of await runtime.runtime.listPodSandbox())
+    await runtime.runtime.removePodSandbox(id);
   await runtime.close();
   rmSync(dir, { recursive: true, force: true });
 });
 
 const makeRuntime = (): Runtime => createProcessRuntime({ stateDir: join(dir, 'state'), logger });
 async function create(config: ContainerConfig, logDirectory = join(dir, 'logs')): Promise<string> {
-  const pod: PodSandboxConfig = { metadata: { name: 'p', namespace: 'n', uid: `u${++uid}` }, logDirectory };
+  const pod: PodSandboxConfig = {
+    metadata: { name: 'p', namespace: 'n', uid: `u${++uid}` },
+    logDirectory,
+  };
   const sandbox = await runtime.runtime.runPodSandbox(pod);
   return runtime.runtime.createContainer(
     sandbox,
@@ -60,71 +64,89 @@ async function start(config: ContainerConfig, logDirectory?: string): Promise<st
   await runtime.runtime.startContainer(id);
   return id;
 }
-const sh = (script: string): Pick<ContainerConfig, 'command'> => ({ command: ['/bin/sh', '-c', script] });
-const status = async (id: string): Promise<ContainerStatus> => (await runtime.runtime.containerStatus(id)).status!;
+const sh = (script: string): Pick<ContainerConfig, 'command'> => ({
+  command: ['/bin/sh', '-c', script],
+});
+const status = async (id: string): Promise<ContainerStatus> =>
+  (await runtime.runtime.containerStatus(id)).status!;
 async function exited(id: string): Promise<ContainerStatus> {
   await waitFor(async () => (await status(id)).state === 'CONTAINER_EXITED');
   return status(id);
 }
 const rootOf = (id: string): string => join(dir, 'state/containers', id, 'root');
 const logged = (): string => JSON.stringify(logger.records);
-const env = (variables: Readonly<Record<string, string>>): Required<Pick<ContainerConfig, 'envs'>> => ({
+const env = (
+  variables: Readonly<Record<string, string>>,
+): Required<Pick<ContainerConfig, 'envs'>> => ({
   envs: Object.entries(variables).map(([key, value]) => ({ key, value: Buffer.from(value) })),
 });
 
 describe('the environment of a container', () => {
-  test.skipIf(!isRoot)('chooses nothing that runs before the container’s user (needs root)', async () => {
-    const evil = join(dir, 'evil');
-    const proof = join(dir, 'proof');
-    mkdirSync(evil);
-    writeFileSync(proof, '', { mode: 0o666 });
-    chmodSync(proof, 0o666);
-    const code = `#!/bin/sh\nPATH=/usr/bin:/bin; id -u >> ${proof}; echo "$0" >> ${proof}.names\nexec "$(basename "$0")" "$@"\n`;
-    const names = [
-      'setpriv',
-      'mv',
-      'env',
-      'sh',
-      'printf',
-      'kill',
-      'script',
-      'tty',
-      'stty',
-      'mkfifo',
-      'cat',
-      'echo',
-      'exec',
-      'test',
-    ];
-    for (const name of names) writeFileSync(join(evil, name), code, { mode: 0o755 });
-    writeFileSync(join(evil, 'rc'), `PATH=/usr/bin:/bin id -u >> ${proof}\n`, { mode: 0o644 });
-    const library = buildLibrary(evil, proof);
-    const variables = {
-      PATH: evil,
-      SHELL: join(evil, 'sh'),
-      ENV: join(evil, 'rc'),
-      BASH_ENV: join(evil, 'rc'),
-      ...(library !== undefined && { LD_PRELOAD: library }),
-      LD_LIBRARY_PATH: evil,
-      SHELLOPTS: 'xtrace',
-      PS4: `$(${evil}/echo)`,
-      IFS: '/',
-    };
-    const user = { linux: { securityContext: { runAsUser: { value: 1000 }, runAsGroup: { value: 1000 } } } };
-    const id = await start({ ...sh('/bin/echo started; exec /bin/sleep 3600'), ...env(variables), ...user });
-    const log = join(dir, 'logs/c.log');
-    await waitFor(() => existsSync(log) && readFileSync(log, 'utf8').includes('started'));
-    const { exitCode } = await runtime.runtime.execSync(id, ['/bin/sh', '-c', 'exit 7']);
-    expect(exitCode).toBe(7);
-    if (hasPty()) {
-      const stdout = new PassThrough();
-      stdout.resume();
-      await runtime.runtime.exec(id, { command: ['/bin/true'], tty: true, stdout: true }, { stdout });
-    }
-    await runtime.runtime.stopContainer(id, 0);
-    // Whatever ran in the container ran as its user.
-    expect(readFileSync(proof, 'utf8').split('\n')).not.toContain('0');
-  });
+  test.skipIf(!isRoot)(
+    'chooses nothing that runs before the container’s user (needs root)',
+    async () => {
+      const evil = join(dir, 'evil');
+      const proof = join(dir, 'proof');
+      mkdirSync(evil);
+      writeFileSync(proof, '', { mode: 0o666 });
+      chmodSync(proof, 0o666);
+      const code = `#!/bin/sh\nPATH=/usr/bin:/bin; id -u >> ${proof}; echo "$0" >> ${proof}.names\nexec "$(basename "$0")" "$@"\n`;
+      const names = [
+        'setpriv',
+        'mv',
+        'env',
+        'sh',
+        'printf',
+        'kill',
+        'script',
+        'tty',
+        'stty',
+        'mkfifo',
+        'cat',
+        'echo',
+        'exec',
+        'test',
+      ];
+      for (const name of names) writeFileSync(join(evil, name), code, { mode: 0o755 });
+      writeFileSync(join(evil, 'rc'), `PATH=/usr/bin:/bin id -u >> ${proof}\n`, { mode: 0o644 });
+      const library = buildLibrary(evil, proof);
+      const variables = {
+        PATH: evil,
+        SHELL: join(evil, 'sh'),
+        ENV: join(evil, 'rc'),
+        BASH_ENV: join(evil, 'rc'),
+        ...(library !== undefined && { LD_PRELOAD: library }),
+        LD_LIBRARY_PATH: evil,
+        SHELLOPTS: 'xtrace',
+        PS4: `$(${evil}/echo)`,
+        IFS: '/',
+      };
+      const user = {
+        linux: { securityContext: { runAsUser: { value: 1000 }, runAsGroup: { value: 1000 } } },
+      };
+      const id = await start({
+        ...sh('/bin/echo started; exec /bin/sleep 3600'),
+        ...env(variables),
+        ...user,
+      });
+      const log = join(dir, 'logs/c.log');
+      await waitFor(() => existsSync(log) && readFileSync(log, 'utf8').includes('started'));
+      const { exitCode } = await runtime.runtime.execSync(id, ['/bin/sh', '-c', 'exit 7']);
+      expect(exitCode).toBe(7);
+      if (hasPty()) {
+        const stdout = new PassThrough();
+        stdout.resume();
+        await runtime.runtime.exec(
+          id,
+          { command: ['/bin/true'], tty: true, stdout: true },
+          { stdout },
+        );
+      }
+      await runtime.runtime.stopContainer(id, 0);
+      // Whatever ran in the container ran as its user.
+      expect(readFileSync(proof, 'utf8').split('\n')).not.toContain('0');
+    },
+  );
 
   test('reaches the program as it is, and nobody else', async () => {
     const variables = {
@@ -145,15 +167,28 @@ describe('the environment of a container', () => {
     const words = readFileSync(join(dir, 'logs/c.log'), 'utf8')
       .replace(/^\S+ stdout [FP] /gm, '')
       .split('\0');
-    for (const [name, value] of Object.entries(variables)) expect(words).toContain(`${name}=${value}`);
-    const names = words.map((word) => word.split('=')[0]).filter((name) => name !== '' && name !== '\n');
+    for (const [name, value] of Object.entries(variables))
+      expect(words).toContain(`${name}=${value}`);
+    const names = words
+      .map((word) => word.split('=')[0])
+      .filter((name) => name !== '' && name !== '\n');
     expect(names.toSorted()).toEqual(
-      [...Object.keys(variables), 'COXSWAIN_CONTAINER_ID', 'COXSWAIN_ROOT', 'HOME', 'HOSTNAME', 'PATH'].toSorted(),
+      [
+        ...Object.keys(variables),
+        'COXSWAIN_CONTAINER_ID',
+        'COXSWAIN_ROOT',
+        'HOME',
+        'HOSTNAME',
+        'PATH',
+      ].toSorted(),
     );
   });
 
   test('is in no arguments of a process that stays', async () => {
-    const id = await start({ ...sh('echo started; exec sleep 3600'), ...env({ SECRET: 'do-not-show' }) });
+    const id = await start({
+      ...sh('echo started; exec sleep 3600'),
+      ...env({ SECRET: 'do-not-show' }),
+    });
     await waitFor(() => readFileSync(join(dir, 'logs/c.log'), 'utf8').includes('started'));
     const shown = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -196,7 +231,12 @@ describe('the mounts of a container', () => {
     const volume = join(dir, 'volume');
     mkdirSync(volume);
     writeFileSync(join(volume, 'file'), 'x');
-    for (const containerPath of ['/../../../../evil/link', 'a/../../../b', '/./c//d/', '/e/../../f']) {
+    for (const containerPath of [
+      '/../../../../evil/link',
+      'a/../../../b',
+      '/./c//d/',
+      '/e/../../f',
+    ]) {
       const id = await create({ ...sh('true'), mounts: [{ containerPath, hostPath: volume }] });
       const found = execFileSync('find', [rootOf(id), '-type', 'l'], { encoding: 'utf8' })
         .trim()
@@ -206,12 +246,12 @@ describe('the mounts of a container', () => {
     }
     expect(existsSync(join(dir, 'evil'))).toBe(false);
     expect(readdirSync(dir).toSorted()).toEqual(['state', 'volume']);
-    await expect(create({ ...sh('true'), mounts: [{ containerPath: '/..', hostPath: volume }] })).rejects.toMatchObject(
-      {
-        reason: 'InvalidArgument',
-        message: 'the process runtime cannot mount a volume at /',
-      },
-    );
+    await expect(
+      create({ ...sh('true'), mounts: [{ containerPath: '/..', hostPath: volume }] }),
+    ).rejects.toMatchObject({
+      reason: 'InvalidArgument',
+      message: 'the process runtime cannot mount a volume at /',
+    });
   });
 
   test('are found inside others, in any order', async () => {
@@ -224,7 +264,9 @@ describe('the mounts of a container', () => {
     ];
     for (const round of [1, 2]) {
       const id = await create({ ...sh('true'), mounts });
-      expect(readFileSync(join(rootOf(id), 'data/in/side/file'), 'utf8'), `round ${round}`).toBe('inner');
+      expect(readFileSync(join(rootOf(id), 'data/in/side/file'), 'utf8'), `round ${round}`).toBe(
+        'inner',
+      );
     }
   });
 
@@ -236,7 +278,9 @@ describe('the mounts of a container', () => {
       { containerPath: '/data', hostPath: join(dir, 'volume') },
       { containerPath: '/data/link/made/x', hostPath: join(dir, 'volume') },
     ];
-    await expect(create({ ...sh('true'), mounts })).rejects.toMatchObject({ reason: 'InvalidArgument' });
+    await expect(create({ ...sh('true'), mounts })).rejects.toMatchObject({
+      reason: 'InvalidArgument',
+    });
     expect(readdirSync(join(dir, 'outside'))).toEqual([]);
   });
 
@@ -258,46 +302,54 @@ test('arguments without a command are the command, as with an image that has no 
 });
 
 describe('the output of a container', () => {
-  test.skipIf(!isRoot)('is dropped while the disk is full, and goes on after that (needs root)', async () => {
-    const disk = join(dir, 'disk');
-    mkdirSync(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
-    try {
-      const script =
-        'i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; while :; do echo 0123456789; sleep 0.05; done';
-      const id = await start(sh(script), disk);
-      await waitFor(() => logged().includes('container log not written, output is dropped'));
-      expect((await status(id)).state).toBe('CONTAINER_RUNNING');
-      // As the kubelet's rotation removes old files.
-      const log = join(disk, 'c.log');
-      rmSync(log);
-      await runtime.runtime.reopenContainerLog(id);
-      await waitFor(() => readFileSync(log, 'utf8').includes('0123456789'));
-      expect(logged()).toContain('container log is written again');
-      // No entry was cut and joined with the next.
-      await runtime.runtime.stopContainer(id, 0);
-      const lines = readFileSync(log, 'utf8')
-        .split('\n')
-        .filter((line) => line.includes(' stdout '));
-      for (const line of lines) expect(line).toMatch(/^\S+ stdout [FP] \d{10}$/);
-      expect(logger.records.filter(({ message }) => message.startsWith('container log not written'))).toHaveLength(1);
-    } finally {
-      execFileSync('umount', ['-l', disk]);
-    }
-  });
+  test.skipIf(!isRoot)(
+    'is dropped while the disk is full, and goes on after that (needs root)',
+    async () => {
+      const disk = join(dir, 'disk');
+      mkdirSync(disk);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+      try {
+        const script =
+          'i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; while :; do echo 0123456789; sleep 0.05; done';
+        const id = await start(sh(script), disk);
+        await waitFor(() => logged().includes('container log not written, output is dropped'));
+        expect((await status(id)).state).toBe('CONTAINER_RUNNING');
+        // As the kubelet's rotation removes old files.
+        const log = join(disk, 'c.log');
+        rmSync(log);
+        await runtime.runtime.reopenContainerLog(id);
+        await waitFor(() => readFileSync(log, 'utf8').includes('0123456789'));
+        expect(logged()).toContain('container log is written again');
+        // No entry was cut and joined with the next.
+        await runtime.runtime.stopContainer(id, 0);
+        const lines = readFileSync(log, 'utf8')
+          .split('\n')
+          .filter((line) => line.includes(' stdout '));
+        for (const line of lines) expect(line).toMatch(/^\S+ stdout [FP] \d{10}$/);
+        expect(
+          logger.records.filter(({ message }) => message.startsWith('container log not written')),
+        ).toHaveLength(1);
+      } finally {
+        execFileSync('umount', ['-l', disk]);
+      }
+    },
+  );
 
-  test.each(['fifo', 'directory', 'link', 'device'])('is dropped if a %s is at its place', async (kind) => {
-    mkdirSync(join(dir, 'logs'));
-    const log = join(dir, 'logs/c.log');
-    if (kind === 'fifo') execFileSync('mkfifo', [log]);
-    else if (kind === 'directory') mkdirSync(log);
-    else if (kind === 'link') symlinkSync(join(dir, 'elsewhere'), log);
-    else symlinkSync('/dev/full', log);
-    const id = await start(sh('echo hello; exit 3'));
-    expect((await exited(id)).exitCode).toBe(3);
-    expect(existsSync(join(dir, 'elsewhere'))).toBe(false);
-    expect(logged()).toContain('container log not written, output is dropped');
-  });
+  test.each(['fifo', 'directory', 'link', 'device'])(
+    'is dropped if a %s is at its place',
+    async (kind) => {
+      mkdirSync(join(dir, 'logs'));
+      const log = join(dir, 'logs/c.log');
+      if (kind === 'fifo') execFileSync('mkfifo', [log]);
+      else if (kind === 'directory') mkdirSync(log);
+      else if (kind === 'link') symlinkSync(join(dir, 'elsewhere'), log);
+      else symlinkSync('/dev/full', log);
+      const id = await start(sh('echo hello; exit 3'));
+      expect((await exited(id)).exitCode).toBe(3);
+      expect(existsSync(join(dir, 'elsewhere'))).toBe(false);
+      expect(logged()).toContain('container log not written, output is dropped');
+    },
+  );
 });
 
 describe('a record that is damaged', () => {
@@ -317,7 +369,8 @@ describe('a record that is damaged', () => {
     const lost = new Map<string, string>();
     for (const kind of Object.keys(damage))
       lost.set(kind, await start(sh('echo $$; exec sleep 3600'), join(dir, kind)));
-    const pidOf = (kind: string): string => /F (\d+)/.exec(readFileSync(join(dir, kind, 'c.log'), 'utf8'))?.[1] ?? '';
+    const pidOf = (kind: string): string =>
+      /F (\d+)/.exec(readFileSync(join(dir, kind, 'c.log'), 'utf8'))?.[1] ?? '';
     await waitFor(() => [...lost.keys()].every((kind) => pidOf(kind) !== ''));
     await runtime.close();
     for (const [kind, id] of lost) damage[kind]!(join(dir, 'state/containers', id, 'record.json'));
@@ -359,7 +412,8 @@ describe('a record that is damaged', () => {
     };
     const replaced: [string, string, string][] = [];
     for (const name of ['pids', 'exit', 'stdout', 'stderr']) {
-      for (const kind of Object.keys(replace)) replaced.push([await start(sh('exec sleep 3600')), name, kind]);
+      for (const kind of Object.keys(replace))
+        replaced.push([await start(sh('exec sleep 3600')), name, kind]);
     }
     const pathOf = (id: string, name: string): string => join(dir, 'state/containers', id, name);
     await waitFor(() => replaced.every(([id]) => existsSync(pathOf(id, 'pids'))));

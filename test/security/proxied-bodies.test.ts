@@ -56,7 +56,10 @@ beforeAll(async () => {
   });
   ({ port } = await t.server.listen());
   const node = async (name: string, type: string, address: string): Promise<void> => {
-    const status = { addresses: [{ type, address }], daemonEndpoints: { kubeletEndpoint: { Port: port } } };
+    const status = {
+      addresses: [{ type, address }],
+      daemonEndpoints: { kubeletEndpoint: { Port: port } },
+    };
     const body = { metadata: { name }, status };
     expect((await send(t.server, { method: 'POST', path: '/api/v1/nodes', body })).code).toBe(201);
   };
@@ -94,7 +97,9 @@ interface Sent {
   readonly text: string;
 }
 
-const over: Readonly<Record<string, (source: Readable, headers?: Record<string, string>) => Promise<Sent>>> = {
+const over: Readonly<
+  Record<string, (source: Readable, headers?: Record<string, string>) => Promise<Sent>>
+> = {
   'HTTP/1.1': (source, headers = {}) =>
     new Promise((resolve, reject) => {
       const options = {
@@ -147,7 +152,9 @@ describe.each(Object.entries(over))('over %s', (_version, upload) => {
     answer = (request, response) => {
       let length = 0;
       request.on('data', (chunk: Buffer) => (length += chunk.length));
-      request.on('end', () => response.end(`${length} ${request.headers['content-length'] ?? 'chunked'}`));
+      request.on('end', () =>
+        response.end(`${length} ${request.headers['content-length'] ?? 'chunked'}`),
+      );
     };
     const sent = await upload(body(SIZE), announced ? { 'content-length': String(SIZE) } : {});
     expect(sent).toEqual({ code: 200, text: `${SIZE} ${announced ? SIZE : 'chunked'}` });
@@ -193,13 +200,18 @@ describe.each(Object.entries(over))('over %s', (_version, upload) => {
 });
 
 describe('nodes/proxy', () => {
-  test.each(['loopback', 'loopback-six', 'mapped', 'link-local', 'unspecified', 'multicast', 'by-name'])(
-    'does not go to the address of the node %s',
-    async (name) => {
-      const { code, json } = await send(t.server, { path: `/api/v1/nodes/${name}/proxy/version` });
-      expect([code, json.message]).toEqual([400, 'address not allowed']);
-    },
-  );
+  test.each([
+    'loopback',
+    'loopback-six',
+    'mapped',
+    'link-local',
+    'unspecified',
+    'multicast',
+    'by-name',
+  ])('does not go to the address of the node %s', async (name) => {
+    const { code, json } = await send(t.server, { path: `/api/v1/nodes/${name}/proxy/version` });
+    expect([code, json.message]).toEqual([400, 'address not allowed']);
+  });
 
   test.each([
     ['/stats', 302, `${PROXY}/stats`],
@@ -228,7 +240,7 @@ test.each([
   '0.0.0.0',
   'localhost',
 ])('a dial to %s is refused where only other machines may be reached', async (host) => {
-  await expect(dial({ host, port: backendPort, clock: systemClock, globalOnly: true })).rejects.toBeInstanceOf(
-    AddressNotAllowedError,
-  );
+  await expect(
+    dial({ host, port: backendPort, clock: systemClock, globalOnly: true }),
+  ).rejects.toBeInstanceOf(AddressNotAllowedError);
 });

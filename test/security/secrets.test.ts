@@ -22,14 +22,23 @@ const SECRETS = '/api/v1/namespaces/team/secrets';
 test('what users send and receive as secrets is neither logged nor counted', async () => {
   const json = { 'content-type': 'application/json' };
   const merge = { 'content-type': 'application/merge-patch+json' };
-  const send = (method: string, path: string, body?: string | object, headers = json): Promise<unknown> =>
+  const send = (
+    method: string,
+    path: string,
+    body?: string | object,
+    headers = json,
+  ): Promise<unknown> =>
     cluster.request({ method, path, headers, token, ...(body !== undefined && { body }) });
   await send('POST', SECRETS, { metadata: { name: 's' }, stringData: { password: PLAIN } });
   await send('PUT', `${SECRETS}/s`, { metadata: { name: 's' }, data: { password: ENCODED } });
   await send('PATCH', `${SECRETS}/s`, { data: { other: ENCODED } }, merge);
   // Requests that fail with the secret in them: invalid names and types, wrong paths, bodies that are no JSON.
   await send('POST', SECRETS, { metadata: { name: 'NOT VALID' }, stringData: { password: PLAIN } });
-  await send('POST', SECRETS, { metadata: { name: 't' }, stringData: { 'not/valid': PLAIN }, unknown: PLAIN });
+  await send('POST', SECRETS, {
+    metadata: { name: 't' },
+    stringData: { 'not/valid': PLAIN },
+    unknown: PLAIN,
+  });
   await send('POST', SECRETS, { metadata: { name: 't' }, data: { password: { nested: ENCODED } } });
   await send('POST', SECRETS, `{"metadata":{"name":"t"},"stringData":{"password":"${PLAIN}"`);
   await send('PATCH', `${SECRETS}/s`, { data: { password: [ENCODED] } }, merge);
@@ -45,7 +54,9 @@ test('what users send and receive as secrets is neither logged nor counted', asy
         {
           name: 'c',
           image: 'busybox',
-          env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'used', key: 'password' } } }],
+          env: [
+            { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'used', key: 'password' } } },
+          ],
           command: ['sh', '-c', 'sleep 3600'],
         },
       ],
@@ -62,5 +73,7 @@ test('what users send and receive as secrets is neither logged nor counted', asy
     signature: token.split('.')[2] ?? '',
     key: cluster.adminCredentials.key,
   };
-  expect(Object.entries(needles).flatMap(([name, needle]) => (written.includes(needle) ? [name] : []))).toEqual([]);
+  expect(
+    Object.entries(needles).flatMap(([name, needle]) => (written.includes(needle) ? [name] : [])),
+  ).toEqual([]);
 });

@@ -26,11 +26,15 @@ const post = (path: string, body: object) => send(t.server, { method: 'POST', pa
 const request = async (spec: object) =>
   await post('/api/v1/namespaces/default/serviceaccounts/builder/token', { spec });
 const tokenFor = async (audiences: readonly string[]): Promise<string> => {
-  const { status } = (await request({ audiences })).json as unknown as { status: { token: string } };
+  const { status } = (await request({ audiences })).json as unknown as {
+    status: { token: string };
+  };
   return status.token;
 };
 const review = async (token: string, audiences: readonly string[]) =>
-  (await post('/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token, audiences } })).json['status'];
+  (await post('/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token, audiences } })).json[
+    'status'
+  ];
 
 const tokens: Readonly<Record<string, () => Promise<string>>> = {
   static: () => Promise.resolve('static'),
@@ -44,23 +48,31 @@ const issuedFor: Readonly<Record<string, readonly string[]>> = {
   'of a ServiceAccount for vault': ['vault'],
   'of a ServiceAccount for both': [API_SERVER, 'vault'],
 };
-const asked = [[], [API_SERVER], ['vault'], ['other'], [API_SERVER, 'other'], ['vault', API_SERVER]];
+const asked = [
+  [],
+  [API_SERVER],
+  ['vault'],
+  ['other'],
+  [API_SERVER, 'other'],
+  ['vault', API_SERVER],
+];
 
-test.each(Object.keys(tokens).flatMap((kind) => asked.map((audiences) => [kind, audiences] as const)))(
-  'a token %s, for audiences %j',
-  async (kind, audiences) => {
-    const token = (await tokens[kind]?.()) ?? '';
-    const wanted = audiences.length === 0 ? [API_SERVER] : audiences;
-    const common = wanted.filter((audience) => issuedFor[kind]?.includes(audience));
-    const status = await review(token, audiences);
-    if (common.length === 0) {
-      expect(status).toEqual({ user: {}, error: 'invalid bearer token' });
-      return;
-    }
-    expect(status).toMatchObject({ authenticated: true });
-    expect((status as { audiences?: unknown }).audiences).toEqual(audiences.length === 0 ? undefined : common);
-  },
-);
+test.each(
+  Object.keys(tokens).flatMap((kind) => asked.map((audiences) => [kind, audiences] as const)),
+)('a token %s, for audiences %j', async (kind, audiences) => {
+  const token = (await tokens[kind]?.()) ?? '';
+  const wanted = audiences.length === 0 ? [API_SERVER] : audiences;
+  const common = wanted.filter((audience) => issuedFor[kind]?.includes(audience));
+  const status = await review(token, audiences);
+  if (common.length === 0) {
+    expect(status).toEqual({ user: {}, error: 'invalid bearer token' });
+    return;
+  }
+  expect(status).toMatchObject({ authenticated: true });
+  expect((status as { audiences?: unknown }).audiences).toEqual(
+    audiences.length === 0 ? undefined : common,
+  );
+});
 
 test('the lifetime of a token has a limit, and a request for more gets a warning', async () => {
   const granted = async (expirationSeconds: number) => {
@@ -69,7 +81,9 @@ test('the lifetime of a token has a limit, and a request for more gets a warning
       spec: { expirationSeconds: number };
       status: { token: string; expirationTimestamp: string };
     };
-    const claims = JSON.parse(Buffer.from(status.token.split('.')[1] ?? '', 'base64url').toString()) as {
+    const claims = JSON.parse(
+      Buffer.from(status.token.split('.')[1] ?? '', 'base64url').toString(),
+    ) as {
       exp: number;
       iat: number;
     };

@@ -17,12 +17,13 @@ afterAll(() => cluster.stop());
 type Claims = Readonly<Record<string, unknown>>;
 
 const encode = (value: string | Buffer | object): string =>
-  Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString(
-    'base64url',
-  );
+  Buffer.from(
+    typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value),
+  ).toString('base64url');
 const parts = (): { header: Claims; payload: Claims; signature: string } => {
   const [header = '', payload = '', signature = ''] = token.split('.');
-  const decode = (text: string): Claims => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  const decode = (text: string): Claims =>
+    JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
   return { header: decode(header), payload: decode(payload), signature };
 };
 const status = async (bearer: string): Promise<number> =>
@@ -35,7 +36,8 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 function forged(header: Claims, payload: Claims): string {
   const text = `${encode({ ...parts().header, ...header })}.${encode({ ...parts().payload, ...payload })}`;
   const { alg } = { ...parts().header, ...header };
-  if (alg === 'RS256') return `${text}.${encode(sign('sha256', Buffer.from(text), rsa.privateKey))}`;
+  if (alg === 'RS256')
+    return `${text}.${encode(sign('sha256', Buffer.from(text), rsa.privateKey))}`;
   return `${text}.${encode(sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }))}`;
 }
 
@@ -65,7 +67,8 @@ describe('is refused', () => {
     ],
     [
       'another header with the same signature',
-      () => `${encode({ ...parts().header, typ: 'at+jwt' })}.${encode(parts().payload)}.${parts().signature}`,
+      () =>
+        `${encode({ ...parts().header, typ: 'at+jwt' })}.${encode(parts().payload)}.${parts().signature}`,
     ],
     ['HS256 with an empty secret', () => hmac('')],
     ['HS256 with the certificate authority as its secret', () => hmac(cluster.caCertificate)],
@@ -83,8 +86,14 @@ describe('is refused', () => {
     ['five parts (encrypted)', () => `${token}.x.y`],
     ['no base64', () => 'a.b.c'],
     ['a long text', () => 'a'.repeat(12_000)],
-    ['an array as the payload', () => `${encode(parts().header)}.${encode('[]')}.${parts().signature}`],
-    ['null as the header', () => `${encode('null')}.${encode(parts().payload)}.${parts().signature}`],
+    [
+      'an array as the payload',
+      () => `${encode(parts().header)}.${encode('[]')}.${parts().signature}`,
+    ],
+    [
+      'null as the header',
+      () => `${encode('null')}.${encode(parts().payload)}.${parts().signature}`,
+    ],
   ])('%s', async (_, make) => {
     expect(await status(make())).toBe(401);
   });
@@ -115,7 +124,9 @@ describe('a token that the server issued is refused', () => {
   });
 
   test('after its pod is gone', async () => {
-    const { metadata } = await create('/api/v1/namespaces/team/secrets', { metadata: { name: 'bound' } });
+    const { metadata } = await create('/api/v1/namespaces/team/secrets', {
+      metadata: { name: 'bound' },
+    });
     const bound = await tokenOf('robot', {
       boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 'bound', uid: metadata.uid },
     });
@@ -141,12 +152,16 @@ describe('a token that the server issued is refused', () => {
     [-1, 422],
   ])('an expiration of %i s is answered with %i', async (expirationSeconds, code) => {
     const path = '/api/v1/namespaces/team/serviceaccounts/robot/token';
-    expect((await cluster.request({ method: 'POST', path, body: { spec: { expirationSeconds } } })).code).toBe(code);
+    expect(
+      (await cluster.request({ method: 'POST', path, body: { spec: { expirationSeconds } } })).code,
+    ).toBe(code);
   });
 
   test('as a TokenReview of another audience', async () => {
     const path = '/apis/authentication.k8s.io/v1/tokenreviews';
-    const { status: review } = await create(path, { spec: { token, audiences: ['somebody-else'] } });
+    const { status: review } = await create(path, {
+      spec: { token, audiences: ['somebody-else'] },
+    });
     expect(review.authenticated ?? false).toBe(false);
   });
 });

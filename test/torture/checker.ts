@@ -68,7 +68,9 @@ interface Entry {
 }
 
 export function isLinearizable(operations: readonly KeyOperation[], initial = ''): boolean {
-  const known = operations.filter(({ output }) => output.type !== 'unknown').sort((a, b) => a.called - b.called);
+  const known = operations
+    .filter(({ output }) => output.type !== 'unknown')
+    .sort((a, b) => a.called - b.called);
   const head = listOf([...known, ...operations.filter(({ output }) => output.type === 'unknown')]);
   const taken = new Taken(known.length);
   let state = initial;
@@ -159,8 +161,20 @@ class Taken {
 
 function listOf(operations: readonly KeyOperation[]): Entry {
   const moments = operations.flatMap((operation, index) => {
-    const returned: Entry = { operation, index, match: undefined, previous: undefined, next: undefined };
-    const called: Entry = { operation, index, match: returned, previous: undefined, next: undefined };
+    const returned: Entry = {
+      operation,
+      index,
+      match: undefined,
+      previous: undefined,
+      next: undefined,
+    };
+    const called: Entry = {
+      operation,
+      index,
+      match: returned,
+      previous: undefined,
+      next: undefined,
+    };
     const end = operation.output.type === 'unknown' ? Number.POSITIVE_INFINITY : operation.returned;
     return [
       { at: operation.called, entry: called },

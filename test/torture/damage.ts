@@ -81,14 +81,22 @@ export async function tearWrites(options: {
           bytes = overlay(bytes, last.offset, last.data.subarray(0, offset));
           // What a disk had there before, or never finished.
           if (random.int(2) === 0)
-            bytes = overlay(bytes, last.offset + offset, Buffer.from(random.bytes(last.data.length - offset)));
+            bytes = overlay(
+              bytes,
+              last.offset + offset,
+              Buffer.from(random.bytes(last.data.length - offset)),
+            );
           const left = join(dir, `left-${cases++}`);
           copyStore(join(dir, 'store'), left);
           writeFileSync(join(left, LOG_FILE), bytes);
-          writeFileSync(join(left, 'storage.head'), replay(before, join(dir, 'store', 'storage.head')));
+          writeFileSync(
+            join(left, 'storage.head'),
+            replay(before, join(dir, 'store', 'storage.head')),
+          );
           const wrong = compare(await readStore(left), acks);
           rmSync(left, { recursive: true, force: true });
-          if (wrong.length > 0) problems.push(`torn at ${last.offset} + ${offset} of the log: ${wrong[0]}`);
+          if (wrong.length > 0)
+            problems.push(`torn at ${last.offset} + ${offset} of the log: ${wrong[0]}`);
         }
       }
     }
@@ -100,7 +108,10 @@ export async function tearWrites(options: {
 }
 
 /** Flips one bit, in about every `step`th byte of every file of a store that was killed and of one that was closed; 1: in every byte. */
-export async function flipBits(options: { readonly step: number; readonly seed: string }): Promise<FlipResult> {
+export async function flipBits(options: {
+  readonly step: number;
+  readonly seed: string;
+}): Promise<FlipResult> {
   const random = new SeededRandom(options.seed);
   const dir = newDirectory();
   const wrong: string[] = [];
@@ -115,9 +126,12 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
     const closed = join(dir, 'closed');
     copyStore(join(dir, 'store'), closed);
     const intact = compare(await readStore(closed), acks);
-    if (intact.length > 0) return { cases, refused, wrong: 0, problems: [`without damage: ${intact[0]}`] };
+    if (intact.length > 0)
+      return { cases, refused, wrong: 0, problems: [`without damage: ${intact[0]}`] };
     for (const source of [join(dir, 'store'), closed]) {
-      const names = readdirSync(source).filter((name) => name !== 'storage.pid' && name !== SNAPSHOT_SOCKET);
+      const names = readdirSync(source).filter(
+        (name) => name !== 'storage.pid' && name !== SNAPSHOT_SOCKET,
+      );
       const files = new Map(names.map((name) => [name, readFileSync(join(source, name))]));
       for (const [name, bytes] of files) {
         // The log is much the longest.
@@ -132,24 +146,33 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
           const flipped = Buffer.from(bytes);
           flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
           mkdirSync(left, { mode: 0o700 });
-          for (const [other, content] of files) writeFileSync(join(left, other), other === name ? flipped : content);
+          for (const [other, content] of files)
+            writeFileSync(join(left, other), other === name ? flipped : content);
           const found = await readStore(left);
           rmSync(left, { recursive: true, force: true });
           if (found.refused !== undefined) {
             refused++;
             if (found.refused.reason !== 'Corrupt')
-              unclear.push(`bit ${bit} of byte ${at} of ${name} is not told as damage: ${found.refused.message}`);
+              unclear.push(
+                `bit ${bit} of byte ${at} of ${name} is not told as damage: ${found.refused.message}`,
+              );
             continue;
           }
           const different = compare(found, acks);
-          if (different.length > 0) wrong.push(`bit ${bit} of byte ${at} of ${name}: ${different[0]}`);
+          if (different.length > 0)
+            wrong.push(`bit ${bit} of byte ${at} of ${name}: ${different[0]}`);
         }
       }
     }
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  return { cases, refused, wrong: wrong.length, problems: [...wrong.slice(0, 10), ...unclear.slice(0, 10)] };
+  return {
+    cases,
+    refused,
+    wrong: wrong.length,
+    problems: [...wrong.slice(0, 10), ...unclear.slice(0, 10)],
+  };
 }
 
 /** Without the socket of the server that was killed, which is no data and cannot be copied. */
@@ -164,18 +187,22 @@ function newDirectory(): string {
 }
 
 async function write(server: Server, random: Random, writes: number): Promise<void> {
-  if ((await server.ready) === undefined) throw new Error(`the server does not start: ${server.errors}`);
+  if ((await server.ready) === undefined)
+    throw new Error(`the server does not start: ${server.errors}`);
   for (let i = 0; i < writes; i++) {
     const key = `/t/${i % KEYS}`;
     // The keys are there from their first round on.
-    if (i > KEYS && random.int(8) === 0) await server.request({ op: 'delete', key: `/t/${(i - 1) % KEYS}` });
+    if (i > KEYS && random.int(8) === 0)
+      await server.request({ op: 'delete', key: `/t/${(i - 1) % KEYS}` });
     await server.request({ op: 'put', key, value: makeValue(`${key}#${i}`, VALUE_BYTES) });
     if (i === writes / 2) await server.request({ op: 'compact', revision: i - 5 });
   }
 }
 
 function isWriteTo(path: string) {
-  return (operation: FileOperation): operation is Extract<FileOperation, { readonly kind: 'write' }> =>
+  return (
+    operation: FileOperation,
+  ): operation is Extract<FileOperation, { readonly kind: 'write' }> =>
     operation.kind === 'write' && operation.path === path;
 }
 

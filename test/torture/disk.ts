@@ -50,7 +50,9 @@ export class Disk {
   lose(random: Random, from: string, to: string): void {
     rmSync(to, { recursive: true, force: true });
     mkdirSync(to, { recursive: true });
-    const candidates = new Set([...this.#files.keys(), ...this.#named.keys()].filter((path) => dirname(path) === from));
+    const candidates = new Set(
+      [...this.#files.keys(), ...this.#named.keys()].filter((path) => dirname(path) === from),
+    );
     for (const path of candidates) {
       const now = this.#files.get(path);
       const before = this.#named.get(path);
@@ -67,7 +69,10 @@ export class Disk {
 
   #syncDirectory(path: string): void {
     const others = [...this.#named].filter(([name]) => dirname(name) !== path);
-    this.#named = new Map([...others, ...[...this.#files].filter(([name]) => dirname(name) === path)]);
+    this.#named = new Map([
+      ...others,
+      ...[...this.#files].filter(([name]) => dirname(name) === path),
+    ]);
   }
 }
 
@@ -87,7 +92,10 @@ function torn(change: Extract<Change, { readonly kind: 'write' }>, random: Rando
   // Up to a sector's end on the disk.
   const sectors = Math.ceil(change.data.length / SECTOR_BYTES);
   const end = (Math.floor(change.offset / SECTOR_BYTES) + random.int(sectors + 1)) * SECTOR_BYTES;
-  return { ...change, data: change.data.subarray(0, Math.max(0, Math.min(change.data.length, end - change.offset))) };
+  return {
+    ...change,
+    data: change.data.subarray(0, Math.max(0, Math.min(change.data.length, end - change.offset))),
+  };
 }
 
 /** Bytes that grow. */
@@ -109,7 +117,11 @@ class Content {
   apply(change: Change): void {
     if (change.kind === 'truncate') {
       this.#reserve(change.length);
-      this.#bytes.fill(0, Math.min(this.#length, change.length), Math.max(this.#length, change.length));
+      this.#bytes.fill(
+        0,
+        Math.min(this.#length, change.length),
+        Math.max(this.#length, change.length),
+      );
       this.#length = change.length;
       return;
     }

@@ -46,7 +46,9 @@ export function etcdMissing(): string | undefined {
 
 /** Whether network namespaces can be made here, which partitions need. */
 export function canPartition(): boolean {
-  return process.getuid?.() === 0 && succeeds('ip', 'netns', 'list') && succeeds('unshare', '-n', 'true');
+  return (
+    process.getuid?.() === 0 && succeeds('ip', 'netns', 'list') && succeeds('unshare', '-n', 'true')
+  );
 }
 
 export async function tortureEtcd(options: EtcdTortureOptions): Promise<EtcdTortureResult> {
@@ -54,7 +56,12 @@ export async function tortureEtcd(options: EtcdTortureOptions): Promise<EtcdTort
   const members: EtcdProcess[] = [];
   try {
     // Big enough an election time that a busy machine is not one more disturbance.
-    members.push(...(await startEtcdCluster(MEMBERS, { places: network?.places, args: ['--election-timeout=1000'] })));
+    members.push(
+      ...(await startEtcdCluster(MEMBERS, {
+        places: network?.places,
+        args: ['--election-timeout=1000'],
+      })),
+    );
     return await new Run(options, members, network).run();
   } finally {
     await Promise.all(members.map((member) => member.stop()));
@@ -65,7 +72,8 @@ export async function tortureEtcd(options: EtcdTortureOptions): Promise<EtcdTort
 class Refusal extends Error {}
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-const decode = (value: Uint8Array | undefined): string => (value === undefined ? '' : new TextDecoder().decode(value));
+const decode = (value: Uint8Array | undefined): string =>
+  value === undefined ? '' : new TextDecoder().decode(value);
 
 class Run {
   readonly #options: EtcdTortureOptions;
@@ -77,13 +85,18 @@ class Run {
   /** Before each member; servers reach it only through this. */
   readonly #proxies: readonly LossyProxy[];
   readonly #history: { readonly key: string; readonly operation: KeyOperation }[] = [];
-  readonly #written: { readonly key: string; readonly value: string; readonly revision: number }[] = [];
+  readonly #written: { readonly key: string; readonly value: string; readonly revision: number }[] =
+    [];
   readonly #problems: string[] = [];
   #moment = 0;
   #serial = 0;
   #done = false;
 
-  constructor(options: EtcdTortureOptions, members: readonly EtcdProcess[], network: Network | undefined) {
+  constructor(
+    options: EtcdTortureOptions,
+    members: readonly EtcdProcess[],
+    network: Network | undefined,
+  ) {
     this.#options = options;
     this.#members = members;
     this.#network = network;
@@ -112,15 +125,24 @@ class Run {
     this.#done = true;
     await Promise.all(clients);
     // After this write every event is there when its own is.
-    const { modRevision: last } = await this.#patiently(() => observer.create('/t/last', encode('last')));
+    const { modRevision: last } = await this.#patiently(() =>
+      observer.create('/t/last', encode('last')),
+    );
     while ((told.at(-1)?.revision ?? 0) < last) await systemClock.sleep(20);
     stream.stop();
     await watching;
     this.#judge(told);
     await Promise.all([...this.#servers, observer].map((storage) => storage.close()));
     for (const proxy of this.#proxies) proxy.close();
-    const unknown = this.#history.filter(({ operation }) => operation.output.type === 'unknown').length;
-    return { operations: this.#history.length, unknown, disturbed, problems: this.#problems.slice(0, 10) };
+    const unknown = this.#history.filter(
+      ({ operation }) => operation.output.type === 'unknown',
+    ).length;
+    return {
+      operations: this.#history.length,
+      unknown,
+      disturbed,
+      problems: this.#problems.slice(0, 10),
+    };
   }
 
   /** Every server begins with another member; one has a cache, one has none. */
@@ -137,7 +159,9 @@ class Run {
       attemptTimeoutMs: 800,
       timeoutMs: 20_000,
     });
-    return index === 0 ? openWatchCache({ storage, clock: systemClock, logger: silentLogger }) : storage;
+    return index === 0
+      ? openWatchCache({ storage, clock: systemClock, logger: silentLogger })
+      : storage;
   }
 
   async #disturb(disturbance: Disturbance): Promise<void> {
@@ -191,7 +215,10 @@ class Run {
       if (output.type === 'unknown') await systemClock.sleep(PAUSE_MS);
       // A read without an answer says nothing.
       if (output.type === 'unknown' && input.type === 'get') continue;
-      this.#history.push({ key, operation: { client, input, output, called, returned: this.#moment++ } });
+      this.#history.push({
+        key,
+        operation: { client, input, output, called, returned: this.#moment++ },
+      });
       if (input.type === 'get' && output.type === 'done') seen.set(key, output.read ?? '');
       // So many operations are plenty for the checker.
       await systemClock.sleep(this.#random.int(20));
@@ -209,7 +236,8 @@ class Run {
   }
 
   async #perform(storage: Storage, key: string, input: KeyInput): Promise<KeyOutput> {
-    const wrote = (value: string, revision: number): void => void this.#written.push({ key, value, revision });
+    const wrote = (value: string, revision: number): void =>
+      void this.#written.push({ key, value, revision });
     try {
       switch (input.type) {
         case 'get':
@@ -225,7 +253,8 @@ class Run {
         case 'put':
         case 'swap': {
           const { previous, revision } = await storage.guaranteedUpdate(key, (current) => {
-            if (input.type === 'swap' && decode(current?.value) !== input.expected) throw new Refusal();
+            if (input.type === 'swap' && decode(current?.value) !== input.expected)
+              throw new Refusal();
             return { action: 'put', value: encode(input.value) };
           });
           wrote(input.value, revision);
@@ -235,7 +264,8 @@ class Run {
     } catch (error) {
       if (error instanceof Refusal) return { type: 'refused' };
       if (error instanceof StorageError) {
-        if (error.reason === 'KeyExists' || error.reason === 'KeyNotFound') return { type: 'refused' };
+        if (error.reason === 'KeyExists' || error.reason === 'KeyNotFound')
+          return { type: 'refused' };
         if (error.reason === 'Unavailable' || error.reason === 'Closed') return { type: 'unknown' };
       }
       throw error;
@@ -243,12 +273,16 @@ class Run {
   }
 
   #judge(told: readonly StorageEvent[]): void {
-    const values = new Set(told.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')));
+    const values = new Set(
+      told.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')),
+    );
     // Whether a value that nobody was answered for was written is known from the watch, which is judged below.
     const was = ({ input, output }: KeyOperation): boolean =>
       output.type !== 'unknown' || !('value' in input) || values.has(input.value);
     for (let i = 0; i < KEYS; i++) {
-      const operations = this.#history.filter(({ key }) => key === `/t/${i}`).map(({ operation }) => operation);
+      const operations = this.#history
+        .filter(({ key }) => key === `/t/${i}`)
+        .map(({ operation }) => operation);
       if (!isLinearizable(operations.filter(was)))
         this.#problems.push(`/t/${i}: ${operations.length} operations that no order explains`);
     }
@@ -259,7 +293,8 @@ class Run {
       if (event.type === 'progress') continue;
       const key = event.type === 'put' ? event.kv.key : event.key;
       const value = event.type === 'put' ? decode(event.kv.value) : '';
-      if (event.revision <= before) this.#problems.push(`the watch told ${event.revision} after ${before}`);
+      if (event.revision <= before)
+        this.#problems.push(`the watch told ${event.revision} after ${before}`);
       if (decode(event.previous?.value) !== (latest.get(key) ?? ''))
         this.#problems.push(`the watch has a gap before ${event.revision}`);
       before = event.revision;
@@ -269,7 +304,9 @@ class Run {
     for (const { key, value, revision } of this.#written) {
       const event = events.get(revision);
       if (event !== `${key}=${value}`)
-        this.#problems.push(`${key}=${value} was acknowledged as ${revision}, where there is ${event}`);
+        this.#problems.push(
+          `${key}=${value} was acknowledged as ${revision}, where there is ${event}`,
+        );
     }
   }
 

@@ -51,19 +51,29 @@ async function syncsOfStart(layer: FileLayer, file: string): Promise<number> {
     await server.ready;
     await server.kill();
     const path = join(dir, 'store', file);
-    return readTrace(readFileSync(trace)).filter((operation) => operation.kind === 'sync' && operation.path === path)
-      .length;
+    return readTrace(readFileSync(trace)).filter(
+      (operation) => operation.kind === 'sync' && operation.path === path,
+    ).length;
   } finally {
     rmSync(dir, { recursive: true, force: true });
     rmSync(trace, { force: true });
   }
 }
 
-async function failSync(layer: FileLayer, round: number, file: string, at: number): Promise<string | undefined> {
+async function failSync(
+  layer: FileLayer,
+  round: number,
+  file: string,
+  at: number,
+): Promise<string | undefined> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-sync-')));
   const trace = `${dir}.trace`;
   try {
-    const server = Server.start(await buildServer(), dir, layer.env({ dir, trace, fail: `sync:${at}:${file}` }));
+    const server = Server.start(
+      await buildServer(),
+      dir,
+      layer.env({ dir, trace, fail: `sync:${at}:${file}` }),
+    );
     if ((await server.ready) === undefined) return `the server does not start: ${server.errors}`;
     let serial = 0;
     let refusal: Refused | undefined;
@@ -71,7 +81,11 @@ async function failSync(layer: FileLayer, round: number, file: string, at: numbe
       while (refusal === undefined && serial < GIVE_UP_AFTER) {
         const key = `/t/${number}`;
         try {
-          await server.request({ op: 'put', key, value: makeValue(`${key}#${round}.${serial++}`, VALUE_BYTES) });
+          await server.request({
+            op: 'put',
+            key,
+            value: makeValue(`${key}#${round}.${serial++}`, VALUE_BYTES),
+          });
         } catch (error) {
           if (!(error instanceof Refused)) throw error;
           refusal = error;
@@ -80,7 +94,8 @@ async function failSync(layer: FileLayer, round: number, file: string, at: numbe
     };
     await Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
     if (refusal === undefined) return `nothing was refused in ${GIVE_UP_AFTER} writes`;
-    if (refusal.reason !== 'Unavailable') return `writes were refused with ${refusal.reason}: ${refusal.message}`;
+    if (refusal.reason !== 'Unavailable')
+      return `writes were refused with ${refusal.reason}: ${refusal.message}`;
     if (server.failure?.reason !== 'Unavailable') return 'the store did not say that it failed';
     const acksThen = readFileSync(join(dir, 'acks'), 'utf8');
     // It goes on to refuse.
@@ -91,7 +106,8 @@ async function failSync(layer: FileLayer, round: number, file: string, at: numbe
       return 'a write after the failure was not refused';
     await server.request({ op: 'list' });
     await server.kill();
-    if (readFileSync(join(dir, 'acks'), 'utf8') !== acksThen) return 'something was acknowledged after the failure';
+    if (readFileSync(join(dir, 'acks'), 'utf8') !== acksThen)
+      return 'something was acknowledged after the failure';
     if (readTrace(readFileSync(trace)).length === 0) return 'the file layer saw nothing';
     return compare(await readStore(join(dir, 'store')), parseAcks(acksThen))[0];
   } finally {

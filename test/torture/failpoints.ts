@@ -51,7 +51,8 @@ export async function findFailpoints(options: {
   };
   try {
     const server = Server.start(options.program, dir, options.layer.env({ dir, trace }));
-    if ((await server.ready) === undefined) throw new Error(`the server does not start: ${server.errors}`);
+    if ((await server.ready) === undefined)
+      throw new Error(`the server does not start: ${server.errors}`);
     const atStart = count(readFileSync(trace));
     await options.load(server);
     await server.kill();
@@ -59,7 +60,8 @@ export async function findFailpoints(options: {
       const [kind, file] = name.split(' ') as [Failpoint['kind'], string];
       const later = total - (atStart.get(name) ?? 0);
       const place = { kind, file, ofNewStore: later === 0, times: later || total };
-      const moments = kind === 'write' ? (['before', 'half', 'after'] as const) : (['before', 'after'] as const);
+      const moments =
+        kind === 'write' ? (['before', 'half', 'after'] as const) : (['before', 'after'] as const);
       return moments.map((when) => ({ ...place, when }));
     });
     return failpoints.sort((a, b) => Number(a.ofNewStore) - Number(b.ofNewStore));

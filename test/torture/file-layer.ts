@@ -22,7 +22,8 @@ export interface FileLayer {
 
 /** Builds the layer if need be; a text says why it cannot be had here. */
 export function fileLayer(): FileLayer | string {
-  if (process.platform !== 'linux') return 'the file layer is loaded with LD_PRELOAD, which needs Linux';
+  if (process.platform !== 'linux')
+    return 'the file layer is loaded with LD_PRELOAD, which needs Linux';
   const source = fileURLToPath(new URL('./file-layer.c', import.meta.url));
   const library = join(
     CACHE_DIR,
@@ -31,10 +32,15 @@ export function fileLayer(): FileLayer | string {
   if (!existsSync(library)) {
     mkdirSync(CACHE_DIR, { recursive: true });
     const made = `${library}.${process.pid}`;
-    const built = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', made, source, '-ldl', '-lpthread'], {
-      encoding: 'utf8',
-    });
-    if (built.error !== undefined) return 'the file layer needs a C compiler (apt-get install gcc libc6-dev)';
+    const built = spawnSync(
+      'cc',
+      ['-shared', '-fPIC', '-O2', '-o', made, source, '-ldl', '-lpthread'],
+      {
+        encoding: 'utf8',
+      },
+    );
+    if (built.error !== undefined)
+      return 'the file layer needs a C compiler (apt-get install gcc libc6-dev)';
     if (built.status !== 0) throw new Error(`the file layer cannot be built: ${built.stderr}`);
     renameSync(made, library);
   }
@@ -52,7 +58,12 @@ export function fileLayer(): FileLayer | string {
 /** A change of a file, or a sync of one. Of a directory, a sync makes durable which files there are. */
 export type FileOperation =
   | { readonly kind: 'create' | 'sync' | 'unlink'; readonly path: string }
-  | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Buffer }
+  | {
+      readonly kind: 'write';
+      readonly path: string;
+      readonly offset: number;
+      readonly data: Buffer;
+    }
   | { readonly kind: 'truncate'; readonly path: string; readonly length: number };
 
 const HEADER_BYTES = 16;

@@ -80,7 +80,8 @@ class Run {
 
   async round(killed: boolean): Promise<void> {
     const server = this.server ?? (await this.#start());
-    if (server === undefined) return void this.problems.push('the store does not open although there is room');
+    if (server === undefined)
+      return void this.problems.push('the store does not open although there is room');
     this.server = server;
     const enough = this.acknowledged + 1 + this.#random.int(MOST_WRITES);
     await this.#write(server, () => this.acknowledged >= enough);
@@ -91,7 +92,8 @@ class Run {
     const { items = [] } = await server.request({ op: 'list' });
     if (items.length === 0) this.problems.push('nothing can be read while the disk is full');
     for (const { value = '' } of items) {
-      if (this.#refusedNames.has(value.split('|')[0] ?? '')) this.problems.push('a write that was refused is there');
+      if (this.#refusedNames.has(value.split('|')[0] ?? ''))
+        this.problems.push('a write that was refused is there');
     }
     if (killed) {
       await server.kill();
@@ -103,30 +105,40 @@ class Run {
       await early?.kill();
     }
     rmSync(this.#flag);
-    if (server.failure !== undefined) this.problems.push(`the store gave up: ${server.failure.message}`);
+    if (server.failure !== undefined)
+      this.problems.push(`the store gave up: ${server.failure.message}`);
     if (server.errors !== '') this.problems.push(server.errors.slice(0, 500));
   }
 
   /** There is room: writes are made, and on disk is what it should be. */
   async end(): Promise<void> {
     const server = this.server ?? (await this.#start());
-    if (server === undefined) return void this.problems.push('the store does not open although there is room');
+    if (server === undefined)
+      return void this.problems.push('the store does not open although there is room');
     this.server = server;
     const refused = this.refused;
     const enough = this.acknowledged + 50;
     await this.#write(server, () => this.acknowledged >= enough || this.refused > refused);
-    if (this.refused > refused) this.problems.push('a write was refused although there was room again');
+    if (this.refused > refused)
+      this.problems.push('a write was refused although there was room again');
     await server.kill();
     this.server = undefined;
     this.problems.push(
-      ...compare(await readStore(join(this.#dir, 'store')), parseAcks(readFileSync(join(this.#dir, 'acks'), 'utf8'))),
+      ...compare(
+        await readStore(join(this.#dir, 'store')),
+        parseAcks(readFileSync(join(this.#dir, 'acks'), 'utf8')),
+      ),
     );
   }
 
   #lastFailure: string | undefined;
 
   async #start(): Promise<Server | undefined> {
-    const server = Server.start(this.#program, this.#dir, this.#layer.env({ dir: this.#dir, full: this.#flag }));
+    const server = Server.start(
+      this.#program,
+      this.#dir,
+      this.#layer.env({ dir: this.#dir, full: this.#flag }),
+    );
     if ((await server.ready) !== undefined) return server;
     this.#lastFailure = server.failure?.reason ?? server.errors;
     return undefined;
@@ -138,7 +150,11 @@ class Run {
         const key = `/t/${this.#random.int(KEYS)}`;
         const name = `${key}#${++this.#serial}`;
         try {
-          await server.request({ op: 'put', key, value: makeValue(name, 100 + this.#random.int(12_000)) });
+          await server.request({
+            op: 'put',
+            key,
+            value: makeValue(name, 100 + this.#random.int(12_000)),
+          });
           this.acknowledged++;
         } catch (error) {
           if (!(error instanceof Refused) || error.reason !== 'NoSpace') {

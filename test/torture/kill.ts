@@ -77,7 +77,10 @@ interface Killed {
 }
 
 function complaints({ failure, errors }: Server): string[] {
-  return [...(failure === undefined ? [] : [failure.message]), ...(errors === '' ? [] : [errors.slice(0, 500)])];
+  return [
+    ...(failure === undefined ? [] : [failure.message]),
+    ...(errors === '' ? [] : [errors.slice(0, 500)]),
+  ];
 }
 
 class Run {
@@ -103,7 +106,11 @@ class Run {
     const failpoints =
       layer === undefined
         ? []
-        : await findFailpoints({ program: this.#program, layer, load: (server) => this.#trialLoad(server) });
+        : await findFailpoints({
+            program: this.#program,
+            layer,
+            load: (server) => this.#trialLoad(server),
+          });
     /** Those that were tried, and no server has come by. */
     const missed = new Map<Failpoint, boolean>();
     const result = (kills: number, problems: readonly string[]): KillResult => ({
@@ -114,18 +121,24 @@ class Run {
     });
     for (let kills = 0; kills < this.#options.kills; kills++) {
       // Every other kill is at a failpoint, each in its turn.
-      const failpoint = kills % 2 === 1 ? failpoints[((kills - 1) / 2) % failpoints.length] : undefined;
+      const failpoint =
+        kills % 2 === 1 ? failpoints[((kills - 1) / 2) % failpoints.length] : undefined;
       const { problems, reached } =
-        failpoint?.ofNewStore === true ? await this.#endedWhenNew(failpoint) : await this.#untilKilled(failpoint);
+        failpoint?.ofNewStore === true
+          ? await this.#endedWhenNew(failpoint)
+          : await this.#untilKilled(failpoint);
       const where = failpoint === undefined ? '' : `, ${nameOfFailpoint(failpoint)}`;
       if (problems.length > 0)
         return result(
           kills,
           problems.map((problem) => `after kill ${kills}${where}: ${problem}`),
         );
-      if (failpoint !== undefined) missed.set(failpoint, (missed.get(failpoint) ?? true) && !reached);
+      if (failpoint !== undefined)
+        missed.set(failpoint, (missed.get(failpoint) ?? true) && !reached);
     }
-    const never = [...missed].filter(([, never]) => never).map(([failpoint]) => nameOfFailpoint(failpoint));
+    const never = [...missed]
+      .filter(([, never]) => never)
+      .map(([failpoint]) => nameOfFailpoint(failpoint));
     return result(this.#options.kills, [
       ...never.map((name) => `no server came by the failpoint: ${name}`),
       ...(await this.#judge()),
@@ -140,10 +153,17 @@ class Run {
     const revision = await server.ready;
     let reached = true;
     if (revision !== undefined) {
-      const known = this.#acknowledged.reduce((newest, write) => Math.max(newest, write.revision), 1);
-      if (revision < known) problems.push(`revision ${known} was acknowledged, the store is at ${revision}`);
-      for (const events of this.#told) server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(named(event)));
-      const enough = this.#acknowledged.length + (failpoint === undefined ? 1 + this.#random.int(WRITES) : PLENTY);
+      const known = this.#acknowledged.reduce(
+        (newest, write) => Math.max(newest, write.revision),
+        1,
+      );
+      if (revision < known)
+        problems.push(`revision ${known} was acknowledged, the store is at ${revision}`);
+      for (const events of this.#told)
+        server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(named(event)));
+      const enough =
+        this.#acknowledged.length +
+        (failpoint === undefined ? 1 + this.#random.int(WRITES) : PLENTY);
       const stop = (): boolean => {
         if (this.#acknowledged.length < enough) return server.hasEnded;
         reached = failpoint === undefined;
@@ -168,7 +188,8 @@ class Run {
       const next = Server.start(this.#program, dir);
       const revision = await next.ready;
       await next.kill();
-      const wrong = revision === 1 ? [] : [`the next server is at revision ${revision} of a new store`];
+      const wrong =
+        revision === 1 ? [] : [`the next server is at revision ${revision} of a new store`];
       return { problems: [...complaints(first), ...complaints(next), ...wrong], reached };
     } finally {
       rmSync(dir, { recursive: true, force: true });
@@ -187,7 +208,8 @@ class Run {
       try {
         if (random.int(COMPACT_RATE) === 0) {
           const seen = Math.min(...this.#told.map((events) => events.at(-1)?.revision ?? 1));
-          if (seen > KEPT_REVISIONS) await server.request({ op: 'compact', revision: seen - KEPT_REVISIONS });
+          if (seen > KEPT_REVISIONS)
+            await server.request({ op: 'compact', revision: seen - KEPT_REVISIONS });
           continue;
         }
         if (random.int(5) === 0) {
@@ -202,7 +224,8 @@ class Run {
         this.#acknowledged.push({ revision, key, name });
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
-        if (error.reason === 'Lost' || error.reason === 'Unavailable' || error.reason === 'Closed') return;
+        if (error.reason === 'Lost' || error.reason === 'Unavailable' || error.reason === 'Closed')
+          return;
         if (error.reason !== 'KeyNotFound') throw error;
       }
     }
@@ -225,7 +248,8 @@ class Run {
   async #judge(): Promise<string[]> {
     const server = Server.start(this.#program, this.#dir);
     const revision = await server.ready;
-    if (revision === undefined) return [`the store does not open: ${server.failure?.message ?? server.errors}`];
+    if (revision === undefined)
+      return [`the store does not open: ${server.failure?.message ?? server.errors}`];
     await Promise.all(this.#told.map((events) => watchUntil(server, events, revision)));
     const { items = [] } = await server.request({ op: 'list' });
     await server.kill();
@@ -255,14 +279,19 @@ function judge(
   for (const [watcher, events] of told.entries()) {
     const wrong = events.findIndex((event, i) => event.revision !== i + 2);
     if (wrong >= 0)
-      problems.push(`watcher ${watcher}: revision ${events[wrong]?.revision} where ${wrong + 2} was next`);
+      problems.push(
+        `watcher ${watcher}: revision ${events[wrong]?.revision} where ${wrong + 2} was next`,
+      );
     if (events.length !== revision - 1)
       problems.push(`watcher ${watcher}: ${events.length} events up to revision ${revision}`);
   }
   const [log = []] = told;
   for (const [watcher, events] of told.entries()) {
-    const other = events.findIndex((event, i) => event.key !== log[i]?.key || event.name !== log[i]?.name);
-    if (other >= 0) problems.push(`watcher ${watcher} and the first differ at revision ${other + 2}`);
+    const other = events.findIndex(
+      (event, i) => event.key !== log[i]?.key || event.name !== log[i]?.name,
+    );
+    if (other >= 0)
+      problems.push(`watcher ${watcher} and the first differ at revision ${other + 2}`);
   }
   for (const { revision: at, key, name } of acknowledged) {
     const event = log[at - 2];
@@ -276,12 +305,14 @@ function judge(
       state.delete(event.key);
       continue;
     }
-    if (!asked.has(event.name)) problems.push(`revision ${event.revision} has a value that nobody wrote`);
+    if (!asked.has(event.name))
+      problems.push(`revision ${event.revision} has a value that nobody wrote`);
     else if (seen.has(event.name)) problems.push(`${event.name} was written twice`);
     seen.add(event.name);
     state.set(event.key, event);
   }
   const expected = [...state.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
-  if (JSON.stringify(items) !== JSON.stringify(expected)) problems.push('the list is not what the events add up to');
+  if (JSON.stringify(items) !== JSON.stringify(expected))
+    problems.push('the list is not what the events add up to');
   return problems.slice(0, 20);
 }

@@ -43,7 +43,8 @@ interface Written {
 class Refusal extends Error {}
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-const decode = (value: Uint8Array | undefined): string => (value === undefined ? '' : new TextDecoder().decode(value));
+const decode = (value: Uint8Array | undefined): string =>
+  value === undefined ? '' : new TextDecoder().decode(value);
 
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -53,13 +54,17 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   const random = new SeededRandom(options.seed);
   const { storage } = options;
   const run = new Run(storage, random);
-  const watches = Array.from({ length: WATCHERS }, () => storage.watch('/t/', { afterRevision: 1 }));
+  const watches = Array.from({ length: WATCHERS }, () =>
+    storage.watch('/t/', { afterRevision: 1 }),
+  );
   const told: StorageEvent[][] = watches.map(() => []);
   const reading = watches.map(async (stream, i) => {
     for await (const event of stream) told[i]?.push(event);
   });
   await Promise.all(
-    Array.from({ length: CLIENTS }, (_, client) => run.client(client, Math.ceil(options.operations / CLIENTS))),
+    Array.from({ length: CLIENTS }, (_, client) =>
+      run.client(client, Math.ceil(options.operations / CLIENTS)),
+    ),
   );
   await Promise.all(run.late);
   const last = await storage.currentRevision();
@@ -78,7 +83,9 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   await Promise.all(reading);
   const problems = [
     ...run.judgeKeys(),
-    ...told.flatMap((events, i) => judgeEvents(events, last).map((problem) => `watcher ${i}: ${problem}`)),
+    ...told.flatMap((events, i) =>
+      judgeEvents(events, last).map((problem) => `watcher ${i}: ${problem}`),
+    ),
     ...judgeLog(told[0] ?? [], run.written, [...run.lists, final]),
   ];
   const unknown = run.history.filter(({ operation }) => operation.output.type === 'unknown').length;
@@ -120,9 +127,15 @@ class Run {
         await turns(this.#random.int(SLOW_TURNS));
         output = { type: 'unknown' };
       } else output = await answer;
-      this.history.push({ key, operation: { client, input, output, called, returned: this.#moment++ } });
+      this.history.push({
+        key,
+        operation: { client, input, output, called, returned: this.#moment++ },
+      });
       if (input.type === 'get' && output.type === 'done') seen.set(key, output.read ?? '');
-      if ((input.type === 'put' || input.type === 'create' || input.type === 'swap') && output.type === 'done')
+      if (
+        (input.type === 'put' || input.type === 'create' || input.type === 'swap') &&
+        output.type === 'done'
+      )
         seen.set(key, input.value);
     }
   }
@@ -130,8 +143,11 @@ class Run {
   judgeKeys(): string[] {
     const problems: string[] = [];
     for (let i = 0; i < KEYS; i++) {
-      const operations = this.history.filter(({ key }) => key === `/t/${i}`).map(({ operation }) => operation);
-      if (!isLinearizable(operations)) problems.push(`/t/${i}: ${operations.length} operations that no order explains`);
+      const operations = this.history
+        .filter(({ key }) => key === `/t/${i}`)
+        .map(({ operation }) => operation);
+      if (!isLinearizable(operations))
+        problems.push(`/t/${i}: ${operations.length} operations that no order explains`);
     }
     return problems;
   }
@@ -188,7 +204,8 @@ class Run {
       }
     } catch (error) {
       const reason = error instanceof StorageError ? error.reason : undefined;
-      if (error instanceof Refusal || reason === 'KeyExists' || reason === 'KeyNotFound') return { type: 'refused' };
+      if (error instanceof Refusal || reason === 'KeyExists' || reason === 'KeyNotFound')
+        return { type: 'refused' };
       throw error;
     }
   }
@@ -205,7 +222,10 @@ class Run {
     for (let i = 0; i < KEYS; i++) {
       const key = `/t/${i}`;
       const output = { type: 'done', read: values.get(key) ?? '' } as const;
-      this.history.push({ key, operation: { client, input: { type: 'get' }, output, called, returned } });
+      this.history.push({
+        key,
+        operation: { client, input: { type: 'get' }, output, called, returned },
+      });
     }
   }
 }
@@ -224,7 +244,10 @@ function judgeLog(
 ): string[] {
   const problems: string[] = [];
   const valueAt = new Map(
-    events.map((event) => [event.revision, event.type === 'put' ? [event.kv.key, decode(event.kv.value)] : []]),
+    events.map((event) => [
+      event.revision,
+      event.type === 'put' ? [event.kv.key, decode(event.kv.value)] : [],
+    ]),
   );
   for (const { key, value, revision } of written) {
     if (value === '') continue;

@@ -21,7 +21,9 @@ const program = new Command('npm run torture --')
 const options = program.opts<{ readonly short: boolean; readonly seed: string }>();
 const words = program.args;
 
-const chosen = PARTS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const chosen = PARTS.filter(
+  ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
+);
 if (chosen.length === 0) {
   console.error(`no part is called that; there are: ${PARTS.map(({ name }) => name).join(', ')}`);
   process.exit(1);
@@ -39,7 +41,9 @@ for (const part of chosen) {
   const began = systemClock.monotonic();
   const { summary, problems } = await part.run(options);
   const seconds = ((systemClock.monotonic() - began) / 1000).toFixed(1);
-  console.log(`${problems.length === 0 ? 'holds  ' : 'FAILED '}  ${part.name}: ${summary} (${seconds} s)`);
+  console.log(
+    `${problems.length === 0 ? 'holds  ' : 'FAILED '}  ${part.name}: ${summary} (${seconds} s)`,
+  );
   for (const problem of problems) console.log(`           ${problem}`);
   if (problems.length === 0) held++;
   else failed++;

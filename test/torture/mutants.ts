@@ -51,12 +51,14 @@ export class MutantStorage implements Storage {
   }
 
   async get(key: string, options?: GetOptions): Promise<KeyValue | undefined> {
-    if (this.#strikes('stale read')) return await this.#storage.get(key, { revision: await this.#earlier() });
+    if (this.#strikes('stale read'))
+      return await this.#storage.get(key, { revision: await this.#earlier() });
     return await this.#storage.get(key, options);
   }
 
   async list(prefix: string, options?: ListOptions): Promise<ListResult> {
-    if (this.#strikes('stale list')) return await this.#storage.list(prefix, { revision: await this.#earlier() });
+    if (this.#strikes('stale list'))
+      return await this.#storage.list(prefix, { revision: await this.#earlier() });
     return await this.#storage.list(prefix, options);
   }
 
@@ -70,7 +72,8 @@ export class MutantStorage implements Storage {
       // Its condition does not hold any more, which is taken for somebody else's write: read again, decide again.
       return await this.#storage.guaranteedUpdate(key, update);
     }
-    if (!this.#strikes('lost update')) return await this.#storage.guaranteedUpdate(key, update, options);
+    if (!this.#strikes('lost update'))
+      return await this.#storage.guaranteedUpdate(key, update, options);
     // Reads, decides, takes its time, and writes without another look.
     const seen = await this.#storage.get(key);
     const decision = await update(seen);
@@ -78,7 +81,11 @@ export class MutantStorage implements Storage {
     return await this.#storage.guaranteedUpdate(key, () => decision);
   }
 
-  async create(key: string, value: Uint8Array, options?: { readonly ttlMs?: number }): Promise<KeyValue> {
+  async create(
+    key: string,
+    value: Uint8Array,
+    options?: { readonly ttlMs?: number },
+  ): Promise<KeyValue> {
     if (this.#strikes('blind retry')) await this.#storage.create(key, value, options);
     const kv = await this.#storage.create(key, value, options);
     if (this.#strikes('blind retry that is overtaken')) {
@@ -89,7 +96,10 @@ export class MutantStorage implements Storage {
     return kv;
   }
 
-  async delete(key: string, options?: { readonly expectedRevision?: number }): ReturnType<Storage['delete']> {
+  async delete(
+    key: string,
+    options?: { readonly expectedRevision?: number },
+  ): ReturnType<Storage['delete']> {
     if (this.#strikes('blind retry')) await this.#storage.delete(key, options);
     return await this.#storage.delete(key, options);
   }

@@ -43,7 +43,10 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
     const operations = await record(dir, random, options);
     const acksPath = join(dir, 'acks');
     const begin = operations.findIndex(({ path }) => path === acksPath);
-    const points = Array.from({ length: options.losses }, () => begin + random.int(operations.length - begin));
+    const points = Array.from(
+      { length: options.losses },
+      () => begin + random.int(operations.length - begin),
+    );
     points.sort((a, b) => a - b);
     const disk = new Disk();
     let acks = '';
@@ -71,12 +74,17 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
   }
 }
 
-async function record(dir: string, random: Random, options: PowerLossOptions): Promise<FileOperation[]> {
+async function record(
+  dir: string,
+  random: Random,
+  options: PowerLossOptions,
+): Promise<FileOperation[]> {
   const trace = `${dir}.trace`;
   try {
     const env = options.layer.env({ dir, trace, ...(!options.sync && { fail: 'nosync' }) });
     const server = Server.start(await buildServer(), dir, env);
-    if ((await server.ready) === undefined) throw new Error(`the server does not start: ${server.errors}`);
+    if ((await server.ready) === undefined)
+      throw new Error(`the server does not start: ${server.errors}`);
     let left = WRITES;
     const client = async (): Promise<void> => {
       while (left-- > 0) {

@@ -13,7 +13,11 @@ export interface FoundWrite {
 
 export type Found =
   | { readonly refused: StorageError }
-  | { readonly refused?: undefined; readonly revision: number; readonly keys: ReadonlyMap<string, FoundWrite> };
+  | {
+      readonly refused?: undefined;
+      readonly revision: number;
+      readonly keys: ReadonlyMap<string, FoundWrite>;
+    };
 
 /** Opens the store, with all that this mends, reads it and closes it. Throws what is not a StorageError. */
 export async function readStore(dataDir: string): Promise<Found> {
@@ -24,7 +28,10 @@ export async function readStore(dataDir: string): Promise<Found> {
     const keys = new Map<string, FoundWrite>();
     database.load((records) => {
       for (const write of readWrites(records)) {
-        keys.set(write.key, { revision: write.revision, value: write.kv && new TextDecoder().decode(write.kv.value) });
+        keys.set(write.key, {
+          revision: write.revision,
+          value: write.kv && new TextDecoder().decode(write.kv.value),
+        });
         revision = Math.max(revision, write.revision);
       }
     });
@@ -53,7 +60,8 @@ export function compare(found: Found, acks: readonly Ack[]): string[] {
   if (found.refused !== undefined) return [`it is refused: ${found.refused.message}`];
   const problems: string[] = [];
   const last = Math.max(1, ...acks.map(([revision]) => revision));
-  if (found.revision < last) problems.push(`revision ${last} was acknowledged, the store is at ${found.revision}`);
+  if (found.revision < last)
+    problems.push(`revision ${last} was acknowledged, the store is at ${found.revision}`);
   const newest = new Map<string, Ack>();
   for (const ack of acks) if ((newest.get(ack[1])?.[0] ?? 0) < ack[0]) newest.set(ack[1], ack);
   for (const [key, [revision, , value]] of newest) {

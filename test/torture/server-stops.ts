@@ -17,11 +17,24 @@ const PATIENCE_MS = 60_000;
 export async function serverStops(layer: FileLayer, at: number): Promise<string | undefined> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-server-')));
   try {
-    const flags = ['--store', 'embedded', '--runtime', 'simulated', '--secure-port', '0', '--data-dir', dir, '--quiet'];
+    const flags = [
+      '--store',
+      'embedded',
+      '--runtime',
+      'simulated',
+      '--secure-port',
+      '0',
+      '--data-dir',
+      dir,
+      '--quiet',
+    ];
     const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
     const child = spawn(process.execPath, ['--import', loader, PROGRAM, 'up', ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, ...layer.env({ dir: join(dir, 'store'), fail: `sync:${at}:storage.db-wal` }) },
+      env: {
+        ...process.env,
+        ...layer.env({ dir: join(dir, 'store'), fail: `sync:${at}:storage.db-wal` }),
+      },
       timeout: PATIENCE_MS,
       killSignal: 'SIGKILL',
     });
@@ -32,7 +45,9 @@ export async function serverStops(layer: FileLayer, at: number): Promise<string 
     if (code !== 1) return `it ended with status ${code}: ${text.slice(-300)}`;
     // One line for a person, not a stack. While it opens the store it is not yet about a write.
     const last = text.trimEnd().split('\n').at(-1) ?? '';
-    return /^cox: .*the store (could not be written|in \S+ cannot be opened: disk I\/O error)/.test(last)
+    return /^cox: .*the store (could not be written|in \S+ cannot be opened: disk I\/O error)/.test(
+      last,
+    )
       ? undefined
       : `it does not say why: ${text.slice(-300)}`;
   } finally {

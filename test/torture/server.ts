@@ -84,7 +84,9 @@ export class Server {
   static start(program: string, dir: string, env: Readonly<Record<string, string>> = {}): Server {
     mkdirSync(join(dir, 'store'), { recursive: true, mode: 0o700 });
     const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const;
-    return new Server(fork(program, [dir], { execArgv: [], stdio: [...stdio], env: { ...process.env, ...env } }));
+    return new Server(
+      fork(program, [dir], { execArgv: [], stdio: [...stdio], env: { ...process.env, ...env } }),
+    );
   }
 
   get hasEnded(): boolean {
@@ -145,7 +147,8 @@ export class Server {
 
   #end(): void {
     this.#ended = true;
-    for (const waiting of this.#waiting.values()) waiting.reject(new Refused('Lost', 'the server ended'));
+    for (const waiting of this.#waiting.values())
+      waiting.reject(new Refused('Lost', 'the server ended'));
     this.#waiting.clear();
   }
 }

@@ -33,8 +33,18 @@ export interface ServedEvent {
 
 export type ServerMessage =
   | { readonly type: 'ready'; readonly revision: number }
-  | { readonly type: 'answer'; readonly id: number; readonly revision: number; readonly items?: readonly ServedEvent[] }
-  | { readonly type: 'refused'; readonly id: number; readonly reason: string; readonly message: string }
+  | {
+      readonly type: 'answer';
+      readonly id: number;
+      readonly revision: number;
+      readonly items?: readonly ServedEvent[];
+    }
+  | {
+      readonly type: 'refused';
+      readonly id: number;
+      readonly reason: string;
+      readonly message: string;
+    }
   | { readonly type: 'event'; readonly id: number; readonly event: ServedEvent }
   /** The store cannot be opened, or cannot be written any more. */
   | { readonly type: 'failed'; readonly reason: string; readonly message: string };
@@ -65,11 +75,17 @@ async function serve(dir: string): Promise<void> {
       ({ revision, items }) => {
         if (request.op === 'put' || request.op === 'swap')
           writeSync(acks, `${JSON.stringify([revision, request.key, request.value])}\n`);
-        if (request.op === 'delete') writeSync(acks, `${JSON.stringify([revision, request.key, null])}\n`);
+        if (request.op === 'delete')
+          writeSync(acks, `${JSON.stringify([revision, request.key, null])}\n`);
         tell({ type: 'answer', id: request.id, revision, ...(items && { items }) });
       },
       (error: unknown) => {
-        const reason = error instanceof Conflict ? 'Conflict' : error instanceof StorageError ? error.reason : 'Bug';
+        const reason =
+          error instanceof Conflict
+            ? 'Conflict'
+            : error instanceof StorageError
+              ? error.reason
+              : 'Bug';
         tell({ type: 'refused', id: request.id, reason, message: String(error) });
       },
     );
@@ -78,10 +94,16 @@ async function serve(dir: string): Promise<void> {
   tell({ type: 'ready', revision: await storage.currentRevision() });
 }
 
-async function perform(storage: Storage, request: ServerRequest): Promise<{ revision: number; items?: ServedEvent[] }> {
+async function perform(
+  storage: Storage,
+  request: ServerRequest,
+): Promise<{ revision: number; items?: ServedEvent[] }> {
   switch (request.op) {
     case 'put':
-      return await storage.guaranteedUpdate(request.key, () => ({ action: 'put', value: bytes(request.value) }));
+      return await storage.guaranteedUpdate(request.key, () => ({
+        action: 'put',
+        value: bytes(request.value),
+      }));
     case 'swap':
       return await storage.guaranteedUpdate(request.key, (current) => {
         if ((current?.modRevision ?? 0) !== request.expected) throw new Conflict();
@@ -110,7 +132,12 @@ async function watch(storage: Storage, id: number, afterRevision: number): Promi
       if (told !== undefined) tell({ type: 'event', id, event: told });
     }
   } catch (error) {
-    tell({ type: 'refused', id, reason: error instanceof StorageError ? error.reason : 'Bug', message: String(error) });
+    tell({
+      type: 'refused',
+      id,
+      reason: error instanceof StorageError ? error.reason : 'Bug',
+      message: String(error),
+    });
   }
 }
 

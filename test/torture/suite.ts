@@ -61,7 +61,10 @@ async function histories(
       await storage.close();
     }
   }
-  return { summary: `${operations} operations in ${options.runs} histories, ${unknown} of unknown outcome`, problems };
+  return {
+    summary: `${operations} operations in ${options.runs} histories, ${unknown} of unknown outcome`,
+    problems,
+  };
 }
 
 const needsLayer = (): string | undefined => {
@@ -84,7 +87,10 @@ function repeated<T>(times: number, items: readonly T[]): T[] {
 async function etcdPart(seed: string, disturbances: readonly Disturbance[]): Promise<PartResult> {
   const { operations, unknown, disturbed, problems } = await tortureEtcd({ seed, disturbances });
   const what = Object.entries(disturbed).map(([name, count]) => `${name} ${count}`);
-  return { summary: `${operations} operations, ${unknown} of unknown outcome; ${what.join(', ')}`, problems };
+  return {
+    summary: `${operations} operations, ${unknown} of unknown outcome; ${what.join(', ')}`,
+    problems,
+  };
 }
 
 export const PARTS: readonly Part[] = [
@@ -100,8 +106,9 @@ export const PARTS: readonly Part[] = [
     async run(options) {
       const dir = mkdtempSync(join(tmpdir(), 'torture-history-'));
       try {
-        return await histories({ ...options, runs: options.short ? 2 : 100, operations: 1500 }, (run) =>
-          openEmbeddedStorage({ ...engine, dataDir: join(dir, String(run)) }),
+        return await histories(
+          { ...options, runs: options.short ? 2 : 100, operations: 1500 },
+          (run) => openEmbeddedStorage({ ...engine, dataDir: join(dir, String(run)) }),
         );
       } finally {
         rmSync(dir, { recursive: true, force: true });
@@ -116,10 +123,15 @@ export const PARTS: readonly Part[] = [
       for (const mutant of MUTANTS) {
         for (let round = 0; round < rounds; round++) {
           const name = `${seed}/${mutant}/${round}`;
-          const storage = new MutantStorage(createMemoryStorage(engine), mutant, new SeededRandom(name));
+          const storage = new MutantStorage(
+            createMemoryStorage(engine),
+            mutant,
+            new SeededRandom(name),
+          );
           const result = await exercise({ operations: 2500, seed: name, storage });
           await storage.close();
-          if (result.problems.length === 0) problems.push(`a store with a ${mutant} was not noticed, seed ${name}`);
+          if (result.problems.length === 0)
+            problems.push(`a store with a ${mutant} was not noticed, seed ${name}`);
         }
       }
       return { summary: `${MUTANTS.length} faults, ${rounds} times each`, problems };
@@ -135,15 +147,25 @@ export const PARTS: readonly Part[] = [
         layer: typeof layer === 'string' ? undefined : layer,
       });
       const where =
-        typeof layer === 'string' ? `at random moments only: ${layer}` : `half of them at ${failpoints} failpoints`;
-      return { summary: `${kills} kills (${where}), ${acknowledged} writes acknowledged`, problems };
+        typeof layer === 'string'
+          ? `at random moments only: ${layer}`
+          : `half of them at ${failpoints} failpoints`;
+      return {
+        summary: `${kills} kills (${where}), ${acknowledged} writes acknowledged`,
+        problems,
+      };
     },
   },
   {
     name: 'power loss',
     missing: needsLayer,
     async run({ short, seed }) {
-      const result = await losePower({ losses: short ? 40 : 2000, seed, layer: theLayer(), sync: true });
+      const result = await losePower({
+        losses: short ? 40 : 2000,
+        seed,
+        layer: theLayer(),
+        sync: true,
+      });
       return {
         summary: `${result.losses} losses, ${result.acknowledged} writes acknowledged`,
         problems: result.problems,
@@ -154,10 +176,18 @@ export const PARTS: readonly Part[] = [
     name: 'power loss without syncs is noticed',
     missing: needsLayer,
     async run({ short, seed }) {
-      const result = await losePower({ losses: short ? 5 : 50, seed, layer: theLayer(), sync: false });
+      const result = await losePower({
+        losses: short ? 5 : 50,
+        seed,
+        layer: theLayer(),
+        sync: false,
+      });
       return {
         summary: `${result.failed} of ${result.losses} losses lost writes`,
-        problems: result.failed > 0 ? [] : ['with syncs turned off nothing was lost: the test sees nothing'],
+        problems:
+          result.failed > 0
+            ? []
+            : ['with syncs turned off nothing was lost: the test sees nothing'],
       };
     },
   },
@@ -165,7 +195,11 @@ export const PARTS: readonly Part[] = [
     name: 'failed sync',
     missing: needsLayer,
     async run({ short, seed }) {
-      const { failures, problems } = await failSyncs({ rounds: short ? 4 : 40, seed, layer: theLayer() });
+      const { failures, problems } = await failSyncs({
+        rounds: short ? 4 : 40,
+        seed,
+        layer: theLayer(),
+      });
       return { summary: `${failures} failures, each ended the writing`, problems };
     },
   },
@@ -189,15 +223,27 @@ export const PARTS: readonly Part[] = [
     missing: needsLayer,
     async run({ short, seed }) {
       const rounds = short ? 6 : 200;
-      const { acknowledged, refused, problems } = await fillDisk({ rounds, seed, layer: theLayer() });
-      return { summary: `full ${rounds} times, ${acknowledged} writes acknowledged, ${refused} refused`, problems };
+      const { acknowledged, refused, problems } = await fillDisk({
+        rounds,
+        seed,
+        layer: theLayer(),
+      });
+      return {
+        summary: `full ${rounds} times, ${acknowledged} writes acknowledged, ${refused} refused`,
+        problems,
+      };
     },
   },
   {
     name: 'torn writes',
     missing: needsLayer,
     async run({ short, seed }) {
-      const { cases, problems } = await tearWrites({ step: short ? 331 : 1, transactions: 3, seed, layer: theLayer() });
+      const { cases, problems } = await tearWrites({
+        step: short ? 331 : 1,
+        transactions: 3,
+        seed,
+        layer: theLayer(),
+      });
       return { summary: `${cases} cuts in the last 3 transactions, each mended`, problems };
     },
   },
@@ -205,17 +251,24 @@ export const PARTS: readonly Part[] = [
     name: 'flipped bits',
     async run({ short, seed }) {
       const { cases, refused, wrong, problems } = await flipBits({ step: short ? 4000 : 1, seed });
-      return { summary: `${cases} flips, ${refused} refused, wrong values served: ${wrong}`, problems };
+      return {
+        summary: `${cases} flips, ${refused} refused, wrong values served: ${wrong}`,
+        problems,
+      };
     },
   },
   {
     name: 'etcd: members killed and paused, answers lost, servers that end between a write and its answer',
     missing: etcdMissing,
-    run: ({ short, seed }) => etcdPart(seed, short ? ETCD_DISTURBANCES : repeated(10, ETCD_DISTURBANCES)),
+    run: ({ short, seed }) =>
+      etcdPart(seed, short ? ETCD_DISTURBANCES : repeated(10, ETCD_DISTURBANCES)),
   },
   {
     name: 'etcd: members cut off from each other',
-    missing: () => etcdMissing() ?? (canPartition() ? undefined : 'network namespaces need root and the command ip'),
-    run: ({ short, seed }) => etcdPart(seed, short ? ['partition'] : repeated(10, ['partition', 'server'])),
+    missing: () =>
+      etcdMissing() ??
+      (canPartition() ? undefined : 'network namespaces need root and the command ip'),
+    run: ({ short, seed }) =>
+      etcdPart(seed, short ? ['partition'] : repeated(10, ['partition', 'server'])),
   },
 ];

@@ -20,12 +20,21 @@ describe('torture', () => {
 });
 
 describe('the checker', () => {
-  const done = (read?: string): KeyOutput => ({ type: 'done', ...(read !== undefined && { read }) });
+  const done = (read?: string): KeyOutput => ({
+    type: 'done',
+    ...(read !== undefined && { read }),
+  });
   const put = (value: string): KeyInput => ({ type: 'put', value });
   const history = (
     ...operations: [called: number, returned: number, input: KeyInput, output: KeyOutput][]
   ): KeyOperation[] =>
-    operations.map(([called, returned, input, output], client) => ({ client, called, returned, input, output }));
+    operations.map(([called, returned, input, output], client) => ({
+      client,
+      called,
+      returned,
+      input,
+      output,
+    }));
   const get: KeyInput = { type: 'get' };
   const unknown: KeyOutput = { type: 'unknown' };
 
@@ -51,9 +60,18 @@ describe('the checker', () => {
     [
       'but not twice',
       false,
-      history([0, 1, put('a'), unknown], [2, 3, get, done('a')], [4, 5, put('b'), done()], [6, 7, get, done('a')]),
+      history(
+        [0, 1, put('a'), unknown],
+        [2, 3, get, done('a')],
+        [4, 5, put('b'), done()],
+        [6, 7, get, done('a')],
+      ),
     ],
-    ['nor before it was asked for', false, history([0, 1, get, done('a')], [2, 3, put('a'), unknown])],
+    [
+      'nor before it was asked for',
+      false,
+      history([0, 1, get, done('a')], [2, 3, put('a'), unknown]),
+    ],
     [
       'two swaps of one value',
       false,

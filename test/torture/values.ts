@@ -10,6 +10,7 @@ export function makeValue(name: string, bytes: number): string {
 /** The name in the value; throws if the value is not exactly what was made for that name. */
 export function nameOf(value: string): string {
   const [name = '', bytes = ''] = value.split('|', 2);
-  if (makeValue(name, Number(bytes)) !== value) throw new Error(`a value that nobody wrote: ${value.slice(0, 100)}`);
+  if (makeValue(name, Number(bytes)) !== value)
+    throw new Error(`a value that nobody wrote: ${value.slice(0, 100)}`);
   return name;
 }

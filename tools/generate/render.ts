@@ -1,7 +1,12 @@
 // Renders one group and version's types.ts and index.ts from its schema.
 
 import { describeField, describeType } from '#api/machinery/openapi/index.ts';
-import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from '#api/machinery/schema/builder.ts';
+import type {
+  FieldSpec,
+  GroupVersionSchema,
+  MessageSpec,
+  TypeSpec,
+} from '#api/machinery/schema/builder.ts';
 import { resourceType } from '#api/machinery/schema/resource-type.ts';
 
 export interface GeneratedFile {
@@ -73,7 +78,9 @@ class TypesRenderer {
   }
 
   #type(name: string, spec: TypeSpec): string {
-    return docstring(describeType(`${this.#schema.key}.${name}`), '') + this.#declaration(name, spec);
+    return (
+      docstring(describeType(`${this.#schema.key}.${name}`), '') + this.#declaration(name, spec)
+    );
   }
 
   #declaration(name: string, spec: TypeSpec): string {
@@ -90,7 +97,10 @@ class TypesRenderer {
     const lines: string[] = [];
     for (const item of spec.fields()) {
       if ('inline' in item) parents.push(this.#reference(item.inline));
-      else lines.push(docstring(this.#description(name, item, spec.kind === true), '  ') + this.#field(item));
+      else
+        lines.push(
+          docstring(this.#description(name, item, spec.kind === true), '  ') + this.#field(item),
+        );
     }
     const heritage = parents.length === 0 ? '' : ` extends ${parents.join(', ')}`;
     if (lines.length === 0) {
@@ -116,7 +126,9 @@ class TypesRenderer {
     const present = options.always === true || !omitEmpty || struct;
     const required =
       options.nullable !== true &&
-      (options.required === true || (!omitEmpty && options.optional !== true) || options.always === true);
+      (options.required === true ||
+        (!omitEmpty && options.optional !== true) ||
+        options.always === true);
     return `  ${name}${present ? '' : '?'}: ${type}${present && !required && this.#zeroIsNull(spec.type) ? ' | null' : ''};\n`;
   }
 
@@ -126,11 +138,22 @@ class TypesRenderer {
   }
 
   #zeroIsNull(type: string): boolean {
-    return type.startsWith('*') || type.startsWith('[]') || type.startsWith('{}') || nullableStructs.has(type);
+    return (
+      type.startsWith('*') ||
+      type.startsWith('[]') ||
+      type.startsWith('{}') ||
+      nullableStructs.has(type)
+    );
   }
 
   #isMessage(type: string): boolean {
-    if (type.startsWith('[]') || type.startsWith('{}') || type.startsWith('*') || type in scalarTypes) return false;
+    if (
+      type.startsWith('[]') ||
+      type.startsWith('{}') ||
+      type.startsWith('*') ||
+      type in scalarTypes
+    )
+      return false;
     const spec = this.#spec(type);
     if ('alias' in spec && spec.values === undefined) return this.#isMessage(spec.alias);
     return 'fields' in spec || 'either' in spec;
@@ -138,9 +161,11 @@ class TypesRenderer {
 
   #spec(type: string): TypeSpec {
     const dot = type.lastIndexOf('.');
-    const home = dot === -1 ? this.#schema : this.#all.find((schema) => schema.key === type.slice(0, dot));
+    const home =
+      dot === -1 ? this.#schema : this.#all.find((schema) => schema.key === type.slice(0, dot));
     const spec = home?.types[type.slice(dot + 1)];
-    if (spec === undefined) throw new Error(`${this.#schema.key} refers to ${type}, which no schema has`);
+    if (spec === undefined)
+      throw new Error(`${this.#schema.key} refers to ${type}, which no schema has`);
     return spec;
   }
 
@@ -157,7 +182,9 @@ class TypesRenderer {
     const dot = type.lastIndexOf('.');
     if (dot === -1 || type.slice(0, dot) === this.#schema.key) return type.slice(dot + 1);
     const key = type.slice(0, dot);
-    const importName = key.replace(/\/v1$/, '').replace(/\/(.)/, (_, letter: string) => letter.toUpperCase());
+    const importName = key
+      .replace(/\/v1$/, '')
+      .replace(/\/(.)/, (_, letter: string) => letter.toUpperCase());
     this.#imports.set(key, importName);
     return `${importName}.${type.slice(dot + 1)}`;
   }
@@ -184,7 +211,9 @@ function docstring(description: string | undefined, indent: string): string {
 const MAX_LINE = 120;
 
 function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
-  const kinds = Object.entries(schema.types).filter(([, spec]) => 'fields' in spec && spec.resource !== undefined);
+  const kinds = Object.entries(schema.types).filter(
+    ([, spec]) => 'fields' in spec && spec.resource !== undefined,
+  );
   let text = '// Generated from schema.ts by `npm run generate`. Do not edit.\n\n';
   if (kinds.length > 0) {
     text += `import type { ResourceType } from '#api/machinery/descriptor.ts';\nimport type * as types from './types.ts';\n\n`;
@@ -208,5 +237,7 @@ export function constantName(kind: string, plural: string): string {
   let common = 0;
   while (common < lower.length && lower[common]?.toLowerCase() === plural[common]) common++;
   // A resource that is not named after its kind (metrics' nodes): the constant is.
-  return common === 0 || plural.length < lower.length ? lower : lower.slice(0, common) + plural.slice(common);
+  return common === 0 || plural.length < lower.length
+    ? lower
+    : lower.slice(0, common) + plural.slice(common);
 }

@@ -8,4 +8,6 @@ import { loadProgram } from './load.ts';
 const { program, ...build } = loadProgram({ part: 'components' });
 program
   .thread()
-  .runComponents(parentPort as MessagePort, workerData as ThreadConfig, (logger) => keepCompiledOnce(build, logger));
+  .runComponents(parentPort as MessagePort, workerData as ThreadConfig, (logger) =>
+    keepCompiledOnce(build, logger),
+  );

@@ -51,7 +51,12 @@ describe('the built program', () => {
     const whole = readFileSync(path);
     const damaged = Buffer.from(whole);
     damaged[whole.length - 5] = (damaged[whole.length - 5] as number) ^ 1;
-    for (const content of [damaged, whole.subarray(0, whole.length - 8), whole.subarray(0, 3), Buffer.alloc(0)]) {
+    for (const content of [
+      damaged,
+      whole.subarray(0, whole.length - 8),
+      whole.subarray(0, 3),
+      Buffer.alloc(0),
+    ]) {
       writeFileSync(path, content);
       expect(load()).toEqual({ answer: 11, compiledBefore: false });
     }

@@ -62,7 +62,10 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
     // Nothing is to be kept of a script that has not run.
     compiledBefore: mapped || (cachedData !== undefined && script.cachedDataRejected === false),
     keepCompiled() {
-      if (mapped) throw new Error('with --enable-source-maps the program is not compiled in a form that can be kept');
+      if (mapped)
+        throw new Error(
+          'with --enable-source-maps the program is not compiled in a form that can be kept',
+        );
       writeCompiled(path, checksum, script.createCachedData());
       return path;
     },
@@ -73,15 +76,21 @@ function functionOf(script: Script, source: string): ModuleFunction {
   // A test runner that gives each test a world of its own (Jest) wants the objects in there to be of that world.
   const inMainContext = runInThisContext('globalThis') === globalThis;
   // oxlint-disable-next-line no-eval
-  return (inMainContext ? script.runInThisContext() : (0, globalThis.eval)(source)) as ModuleFunction;
+  return (
+    inMainContext ? script.runInThisContext() : (0, globalThis.eval)(source)
+  ) as ModuleFunction;
 }
 
 const wantsSourceMaps = (): boolean =>
-  [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(' ')].includes('--enable-source-maps');
+  [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(' ')].includes(
+    '--enable-source-maps',
+  );
 
 /** Compiled as Node compiles modules: of these alone does it read source maps. */
 function functionWithSourceMap(filename: string, source: string): ModuleFunction {
-  const module = new Module(filename) as Module & { _compile(content: string, filename: string): void };
+  const module = new Module(filename) as Module & {
+    _compile(content: string, filename: string): void;
+  };
   module._compile(`module.exports=${source}`, filename);
   return module.exports as ModuleFunction;
 }

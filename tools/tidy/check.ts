@@ -63,8 +63,11 @@ export function findViolations(files: ReadonlyMap<string, string>): readonly Fil
       if (violations.length > 0) found.push({ rule: rule.name, path, violations });
     }
   }
-  for (const [path, violations] of deadExports(files)) found.push({ rule: 'dead-exports', path, violations });
-  return found.sort((a, b) => (a.rule === b.rule ? compare(a.path, b.path) : compare(a.rule, b.rule)));
+  for (const [path, violations] of deadExports(files))
+    found.push({ rule: 'dead-exports', path, violations });
+  return found.sort((a, b) =>
+    a.rule === b.rule ? compare(a.path, b.path) : compare(a.rule, b.rule),
+  );
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
@@ -78,7 +81,10 @@ export function readExempt(): ReadonlySet<string> {
 }
 
 /** Returns a line for each violation in a file that is not exempt, and one for each exempt file that passes by now. */
-export function problems(found: readonly FileViolations[], exempt: ReadonlySet<string>): readonly string[] {
+export function problems(
+  found: readonly FileViolations[],
+  exempt: ReadonlySet<string>,
+): readonly string[] {
   const keys = new Set(found.map(keyOf));
   const wrong = found
     .filter((each) => !exempt.has(keyOf(each)))
@@ -89,7 +95,8 @@ export function problems(found: readonly FileViolations[], exempt: ReadonlySet<s
   return [
     ...wrong,
     ...passing.map(
-      (key) => `tools/tidy/exempt.tsv: ${key.replace('\t', ' ')} passes: remove the line (npm run tidy -- --update)`,
+      (key) =>
+        `tools/tidy/exempt.tsv: ${key.replace('\t', ' ')} passes: remove the line (npm run tidy -- --update)`,
     ),
   ];
 }
@@ -98,7 +105,8 @@ export function problems(found: readonly FileViolations[], exempt: ReadonlySet<s
 export function writeExempt(found: readonly FileViolations[], all: boolean): number {
   const exempt = readExempt();
   const keys = found.map(keyOf).filter((key) => all || exempt.has(key));
-  const head = '# Files that do not pass a rule of tidy yet. This list only shrinks: npm run tidy -- --update\n';
+  const head =
+    '# Files that do not pass a rule of tidy yet. This list only shrinks: npm run tidy -- --update\n';
   writeFileSync(EXEMPT, `${head}${keys.join('\n')}\n`);
   return keys.length;
 }

@@ -10,7 +10,10 @@ if (args.includes('--update') || args.includes('--accept')) {
   process.stdout.write(`${count} exemptions\n`);
 } else {
   const paths = args.filter((arg) => !arg.startsWith('--'));
-  const chosen = paths.length === 0 ? found : found.filter(({ path }) => paths.some((each) => path.startsWith(each)));
+  const chosen =
+    paths.length === 0
+      ? found
+      : found.filter(({ path }) => paths.some((each) => path.startsWith(each)));
   const exempt = paths.length > 0 || args.includes('--all') ? new Set<string>() : readExempt();
   const lines = problems(chosen, exempt);
   process.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -17,7 +17,8 @@ export interface Rule {
 }
 
 const isCode = (path: string): boolean => /\.(ts|js|cjs)$/.test(path);
-const isTest = (path: string): boolean => /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
+const isTest = (path: string): boolean =>
+  /\.test\.ts$|\/testing\/|\/conformance\.ts$|\/test-pair\.ts$/.test(path);
 const isGenerated = (path: string): boolean =>
   /^src\/api\/.*\/(types|index)\.ts$|^docs\/(api-report|conformance|api-coverage)\./.test(path);
 
@@ -54,12 +55,14 @@ const WORDS_ALLOWED: readonly (readonly [path: string, text: string])[] = [
 
 const words: Rule = {
   name: 'words',
-  applies: (path) => (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy/'),
+  applies: (path) =>
+    (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy/'),
   check: (path, text) =>
     eachLine(text, (line) => {
       const word = WORD.exec(line)?.[1];
       if (word === undefined) return undefined;
-      if (WORDS_ALLOWED.some(([file, allowed]) => path.startsWith(file) && line.includes(allowed))) return undefined;
+      if (WORDS_ALLOWED.some(([file, allowed]) => path.startsWith(file) && line.includes(allowed)))
+        return undefined;
       return `"${word}": ${WORDS[word.toLowerCase()]}`;
     }),
 };
@@ -86,7 +89,9 @@ const lineLength: Rule = {
   applies: (path) => isCode(path) && !isGenerated(path),
   check: (_path, text) =>
     eachLine(text, (line) =>
-      line.length > MAX_LINE ? `${line.length} characters: break the line at ${MAX_LINE}` : undefined,
+      line.length > MAX_LINE
+        ? `${line.length} characters: break the line at ${MAX_LINE}`
+        : undefined,
     ),
 };
 
@@ -223,7 +228,11 @@ const io: Rule = {
     eachLine(text, (line) => {
       const [, clause = '', module = ''] = IMPORT.exec(line) ?? [];
       const allowed = IO[module];
-      if (allowed === undefined || !importsIo(clause) || allowed.some((place) => path.startsWith(`src/${place}`)))
+      if (
+        allowed === undefined ||
+        !importsIo(clause) ||
+        allowed.some((place) => path.startsWith(`src/${place}`))
+      )
         return undefined;
       return `node:${module} is used in ${allowed.join(', ')} only: declare an interface here, and implement it there`;
     }),
@@ -258,11 +267,14 @@ const EXPORT = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
 const NAMESPACE = /(?:import|export) \* as \w+ from '(?:[^']*\/)?([^'/]+)'/g;
 
 /** Returns exported values that no other file names, by file. A name that occurs anywhere in another file counts as used. */
-export function deadExports(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly Violation[]> {
+export function deadExports(
+  files: ReadonlyMap<string, string>,
+): ReadonlyMap<string, readonly Violation[]> {
   const filesOf = new Map<string, number>();
   for (const [path, text] of files) {
     if (!isCode(path)) continue;
-    for (const word of new Set(text.match(/\b[A-Za-z_]\w*\b/g))) filesOf.set(word, (filesOf.get(word) ?? 0) + 1);
+    for (const word of new Set(text.match(/\b[A-Za-z_]\w*\b/g)))
+      filesOf.set(word, (filesOf.get(word) ?? 0) + 1);
   }
   // Files that others import as a whole.
   const namespaces = new Set(
@@ -270,7 +282,12 @@ export function deadExports(files: ReadonlyMap<string, string>): ReadonlyMap<str
   );
   const dead = new Map<string, Violation[]>();
   for (const [path, text] of files) {
-    if (namespaces.has(basename(path)) || !/^(src|tools|test|bench)\/.*\.ts$/.test(path) || isGenerated(path)) continue;
+    if (
+      namespaces.has(basename(path)) ||
+      !/^(src|tools|test|bench)\/.*\.ts$/.test(path) ||
+      isGenerated(path)
+    )
+      continue;
     for (const match of text.matchAll(EXPORT)) {
       const name = match[1] as string;
       // Called by vitest, by name.

@@ -41,7 +41,12 @@ export type TypeRef =
       readonly goName?: string;
     }
   /** `protoMessage`: in protobuf a message that has the list as field 1. */
-  | { readonly kind: 'list'; readonly items: TypeRef; readonly protoMessage?: true; readonly goName?: string }
+  | {
+      readonly kind: 'list';
+      readonly items: TypeRef;
+      readonly protoMessage?: true;
+      readonly goName?: string;
+    }
   | { readonly kind: 'map'; readonly values: TypeRef; readonly goName?: string }
   | { readonly kind: 'message'; readonly message: MessageDescriptor }
   /** An object of the message, or another value, distinguished by its JSON (JSONSchemaPropsOrBool and the like). */

@@ -3,7 +3,18 @@ import { expect, test } from 'vitest';
 import { compareKubeVersions } from './kube-version.ts';
 
 test('the order of the documentation', () => {
-  const documented = ['v10', 'v2', 'v1', 'v11beta2', 'v10beta3', 'v3beta1', 'v12alpha1', 'v11alpha2', 'foo1', 'foo10'];
+  const documented = [
+    'v10',
+    'v2',
+    'v1',
+    'v11beta2',
+    'v10beta3',
+    'v3beta1',
+    'v12alpha1',
+    'v11alpha2',
+    'foo1',
+    'foo10',
+  ];
   expect(documented.toReversed().sort(compareKubeVersions)).toEqual(documented);
   expect(documented.toSorted().sort(compareKubeVersions)).toEqual(documented);
 });
@@ -14,5 +25,6 @@ test('versions that only resemble those of Kubernetes come last', () => {
 });
 
 test('equal versions are equal', () => {
-  for (const version of ['v1', 'v1beta1', 'other']) expect(compareKubeVersions(version, version)).toBe(0);
+  for (const version of ['v1', 'v1beta1', 'other'])
+    expect(compareKubeVersions(version, version)).toBe(0);
 });

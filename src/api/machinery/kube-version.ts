@@ -19,7 +19,9 @@ export function compareKubeVersions(a: string, b: string): number {
   if (first === undefined && second === undefined) return a < b ? -1 : a > b ? 1 : 0;
   if (first === undefined) return 1;
   if (second === undefined) return -1;
-  return second.stability - first.stability || second.major - first.major || second.minor - first.minor;
+  return (
+    second.stability - first.stability || second.major - first.major || second.minor - first.minor
+  );
 }
 
 function parse(version: string): KubeVersion | undefined {

@@ -9,11 +9,19 @@ describe('patchSchema', () => {
   it('knows keys, strategies and maps', () => {
     const spec = pod.field('spec')?.schema;
     expect(spec?.name).toBe('PodSpec');
-    expect(spec?.field('containers')).toMatchObject({ patchStrategy: ['merge'], patchMergeKey: 'name' });
-    expect(spec?.field('volumes')).toMatchObject({ patchStrategy: ['merge', 'retainKeys'], patchMergeKey: 'name' });
+    expect(spec?.field('containers')).toMatchObject({
+      patchStrategy: ['merge'],
+      patchMergeKey: 'name',
+    });
+    expect(spec?.field('volumes')).toMatchObject({
+      patchStrategy: ['merge', 'retainKeys'],
+      patchMergeKey: 'name',
+    });
     expect(spec?.field('tolerations')?.patchStrategy).toBeUndefined();
     expect(spec?.field('nothing')).toBeUndefined();
-    expect(pod.field('metadata')?.schema?.field('labels')?.schema?.field('any')?.schema).toBeUndefined();
+    expect(
+      pod.field('metadata')?.schema?.field('labels')?.schema?.field('any')?.schema,
+    ).toBeUndefined();
   });
 
   it('merges a pod as it should', () => {
@@ -34,7 +42,9 @@ describe('patchSchema', () => {
       },
     };
     expect(applyStrategicMergePatch(original, patch, pod)).toEqual({
-      spec: { containers: [{ name: 'b', ports: [{ containerPort: 1, name: 'y' }, { containerPort: 2 }] }] },
+      spec: {
+        containers: [{ name: 'b', ports: [{ containerPort: 1, name: 'y' }, { containerPort: 2 }] }],
+      },
     });
   });
 });

@@ -1,6 +1,10 @@
 // The schema of a type for strategic merge patches, from its descriptor.
 
-import { mapSchema, type PatchField, type PatchSchema } from '#machinery/patch/strategic-merge-patch.ts';
+import {
+  mapSchema,
+  type PatchField,
+  type PatchSchema,
+} from '#machinery/patch/strategic-merge-patch.ts';
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from './descriptor.ts';
 
 const schemas = new WeakMap<MessageDescriptor, PatchSchema>();

@@ -15,25 +15,32 @@ describe('Scheme', () => {
       resource: { resource: 'pods' },
       listMessage: { key: 'core/v1.PodList' },
     });
-    expect(scheme.schemas.lookup({ group: 'apps', version: 'v1', kind: 'ReplicaSetList' })?.message.key).toBe(
-      'apps/v1.ReplicaSetList',
+    expect(
+      scheme.schemas.lookup({ group: 'apps', version: 'v1', kind: 'ReplicaSetList' })?.message.key,
+    ).toBe('apps/v1.ReplicaSetList');
+    expect(
+      scheme.schemas.lookup({ group: 'apps', version: 'v1', kind: 'DeleteOptions' })?.message.key,
+    ).toBe('meta/v1.DeleteOptions');
+    expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'Status' })?.message.key).toBe(
+      'meta/v1.Status',
     );
-    expect(scheme.schemas.lookup({ group: 'apps', version: 'v1', kind: 'DeleteOptions' })?.message.key).toBe(
-      'meta/v1.DeleteOptions',
-    );
-    expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'Status' })?.message.key).toBe('meta/v1.Status');
-    expect(scheme.schemas.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key).toBe(
-      'meta/v1.Table',
-    );
+    expect(
+      scheme.schemas.lookup({ group: 'meta.k8s.io', version: 'v1', kind: 'Table' })?.message.key,
+    ).toBe('meta/v1.Table');
     expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'PodSpec' })).toBeUndefined();
     expect(scheme.schemas.lookup({ group: '', version: 'v1', kind: 'toString' })).toBeUndefined();
-    expect(scheme.schemas.lookup({ group: 'apps', version: 'v2', kind: 'ReplicaSet' })).toBeUndefined();
+    expect(
+      scheme.schemas.lookup({ group: 'apps', version: 'v2', kind: 'ReplicaSet' }),
+    ).toBeUndefined();
   });
 
   it('fills in defaults', () => {
-    const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(scheme.schemas.lookup(pod)!.message, {
-      spec: { containers: [{ name: 'a' }] },
-    });
+    const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(
+      scheme.schemas.lookup(pod)!.message,
+      {
+        spec: { containers: [{ name: 'a' }] },
+      },
+    );
     scheme.codecOf(pod)?.applyDefaults(object);
     expect(object.spec.restartPolicy).toBe('Always');
   });
@@ -55,7 +62,11 @@ describe('Scheme', () => {
       reportingInstance: '',
     };
     const converted = scheme.convert(event, from, to);
-    expect(converted).toMatchObject({ apiVersion: 'events.k8s.io/v1', regarding: { kind: 'Pod' }, note: 'hello' });
+    expect(converted).toMatchObject({
+      apiVersion: 'events.k8s.io/v1',
+      regarding: { kind: 'Pod' },
+      note: 'hello',
+    });
     expect(scheme.convert(converted, to, from)).toEqual(event);
     expect(scheme.convert(event, from, from)).toBe(event);
     expect(() => scheme.convert({}, pod, to)).toThrow(
@@ -74,6 +85,7 @@ describe('apiVersion', () => {
     expect(apiVersionOf({ group: '', version: 'v1' })).toBe('v1');
     expect(parseApiVersion('apps/v1')).toEqual({ group: 'apps', version: 'v1' });
     expect(parseApiVersion('v1')).toEqual({ group: '', version: 'v1' });
-    for (const wrong of ['', '/', 'a/', '/v1', 'a/b/c']) expect(parseApiVersion(wrong)).toBeUndefined();
+    for (const wrong of ['', '/', 'a/', '/v1', 'a/b/c'])
+      expect(parseApiVersion(wrong)).toBeUndefined();
   });
 });

@@ -10,13 +10,17 @@ import type { SchemaSet } from './schema/schema-set.ts';
 export type Defaulter<T = Record<string, unknown>> = (draft: T) => void;
 
 /** Makes another version's object of one that must not be changed; apiVersion and kind are set by the Scheme. */
-export type Converter<From = Record<string, unknown>, To = Record<string, unknown>> = (object: From) => To;
+export type Converter<From = Record<string, unknown>, To = Record<string, unknown>> = (
+  object: From,
+) => To;
 
 /** The defaulters of a group and version, by kind. */
 export type Defaulters = Readonly<Record<string, Defaulter<never>>>;
 
 /** The conversions of a kind, by apiVersion from and apiVersion to. Each leaves out apiVersion and kind, and does not change its object. */
-export type Conversions = Readonly<Record<string, Readonly<Record<string, Converter<never, object>>>>>;
+export type Conversions = Readonly<
+  Record<string, Readonly<Record<string, Converter<never, object>>>>
+>;
 
 class SchemeError extends Error {
   constructor(message: string) {
@@ -62,7 +66,11 @@ export class Scheme {
   }
 
   /** One per direction; a second one is a programmer error. */
-  addConversion<From, To>(from: GroupVersionKind, to: GroupVersionKind, converter: Converter<From, To>): void {
+  addConversion<From, To>(
+    from: GroupVersionKind,
+    to: GroupVersionKind,
+    converter: Converter<From, To>,
+  ): void {
     this.#addOnce(this.#conversions, `${keyOf(from)} ${keyOf(to)}`, converter as Converter);
   }
 
@@ -75,12 +83,20 @@ export class Scheme {
    * The object as another version's kind, its apiVersion and kind with it; the very object if it is of that kind already.
    * Throws SchemeError if there is no conversion. The object itself is not changed.
    */
-  convert<T = Record<string, unknown>>(object: object, from: GroupVersionKind, to: GroupVersionKind): T {
+  convert<T = Record<string, unknown>>(
+    object: object,
+    from: GroupVersionKind,
+    to: GroupVersionKind,
+  ): T {
     if (keyOf(from) === keyOf(to)) return object as T;
     const converter = this.#conversions.get(`${keyOf(from)} ${keyOf(to)}`);
     if (converter === undefined)
       throw new SchemeError(`converting ${describe(from)} to ${describe(to)}: unknown conversion`);
-    return { kind: to.kind, apiVersion: apiVersionOf(to), ...converter(object as Record<string, unknown>) } as T;
+    return {
+      kind: to.kind,
+      apiVersion: apiVersionOf(to),
+      ...converter(object as Record<string, unknown>),
+    } as T;
   }
 
   #addOnce<V>(map: Map<string, V>, key: string, value: V): void {
@@ -98,12 +114,20 @@ function describe({ group, version, kind }: GroupVersionKind): string {
 }
 
 /** 'apps/v1', or 'v1' for the core group. */
-export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
+export function apiVersionOf({
+  group,
+  version,
+}: {
+  readonly group: string;
+  readonly version: string;
+}): string {
   return group === '' ? version : `${group}/${version}`;
 }
 
 /** The group and version that an apiVersion names; undefined if it names none. */
-export function parseApiVersion(apiVersion: string): { group: string; version: string } | undefined {
+export function parseApiVersion(
+  apiVersion: string,
+): { group: string; version: string } | undefined {
   const parts = apiVersion.split('/');
   if (parts.length === 1 && parts[0] !== '') return { group: '', version: apiVersion };
   if (parts.length === 2 && parts[0] !== '' && parts[1] !== '')

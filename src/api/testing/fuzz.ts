@@ -3,7 +3,12 @@
 
 import { setOwn } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
-import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../machinery/descriptor.ts';
+import type {
+  FieldDescriptor,
+  MessageDescriptor,
+  Scalar,
+  TypeRef,
+} from '../machinery/descriptor.ts';
 
 export interface FuzzOptions {
   /** How likely a field that may be absent is there. Default: 0.5. */
@@ -45,7 +50,11 @@ class Fuzzer {
   }
 
   #field(field: FieldDescriptor, depth: number, gvk: MessageDescriptor['gvk']): unknown {
-    if (gvk !== undefined && field.number === 0 && (field.name === 'kind' || field.name === 'apiVersion')) {
+    if (
+      gvk !== undefined &&
+      field.number === 0 &&
+      (field.name === 'kind' || field.name === 'apiVersion')
+    ) {
       // Inside another object, such as a list, an object does not say what it is; on its own it does.
       if (depth > 1) return undefined;
       if (field.name === 'kind') return gvk.kind;
@@ -59,7 +68,10 @@ class Fuzzer {
   }
 
   /** What stands for an absent value. */
-  #absent({ type, omitEmpty, pointer, required, nullable }: FieldDescriptor, depth: number): unknown {
+  #absent(
+    { type, omitEmpty, pointer, required, nullable }: FieldDescriptor,
+    depth: number,
+  ): unknown {
     if (omitEmpty) return undefined;
     if (pointer || type.kind === 'either') return null;
     if (type.kind === 'message') return this.message(type.message, depth);
@@ -81,10 +93,14 @@ class Fuzzer {
         return this.#value(type.or, depth);
       }
       case 'list':
-        return Array.from({ length: this.#random.int(this.#maxItems + 1) }, () => this.#value(type.items, depth + 1));
+        return Array.from({ length: this.#random.int(this.#maxItems + 1) }, () =>
+          this.#value(type.items, depth + 1),
+        );
       case 'map': {
         const map: Record<string, unknown> = {};
-        const keys = Array.from({ length: this.#random.int(this.#maxItems + 1) }, () => this.#key());
+        const keys = Array.from({ length: this.#random.int(this.#maxItems + 1) }, () =>
+          this.#key(),
+        );
         for (const key of keys.sort()) setOwn(map, key, this.#value(type.values, depth + 1));
         return map;
       }
@@ -138,7 +154,9 @@ class Fuzzer {
     let text = '';
     for (let i = 0; i < length; i++)
       text +=
-        this.#random.int(8) === 0 ? this.#oneOf([...'"\\\n\t<&>é€\u2028', '😀']) : this.#oneOf([...'abcxyz019-._/ ']);
+        this.#random.int(8) === 0
+          ? this.#oneOf([...'"\\\n\t<&>é€\u2028', '😀'])
+          : this.#oneOf([...'abcxyz019-._/ ']);
     return text;
   }
 

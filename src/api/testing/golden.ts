@@ -30,7 +30,8 @@ export function goldenObjects(): Golden[] {
   if (!existsSync(folder)) return [];
   return readGolden(folder).map((file) => {
     const { message, protobuf } = file;
-    if (message === undefined || protobuf === undefined) throw new Error(`${file.name} is not whole`);
+    if (message === undefined || protobuf === undefined)
+      throw new Error(`${file.name} is not whole`);
     return { ...file, message, protobuf };
   });
 }
@@ -60,6 +61,7 @@ function messageOfName(name: string): MessageDescriptor | undefined {
   const found = messageOf(group === 'core' || group === '' ? version : `${group}/${version}`, kind);
   if (found !== undefined) return found;
   return (
-    messageOf('meta.k8s.io/v1', kind) ?? (kind === 'WatchEvent' ? allSchemas.message('meta/v1.WatchEvent') : undefined)
+    messageOf('meta.k8s.io/v1', kind) ??
+    (kind === 'WatchEvent' ? allSchemas.message('meta/v1.WatchEvent') : undefined)
   );
 }

@@ -10,7 +10,8 @@ const scheme = newDefaultScheme();
 /** `key`: the type, such as core/v1.Pod. Throws for fields that the type does not have: they would test nothing. */
 export function decodeManifest<T>(key: string, yaml: string): T {
   const { object, unknownFields } = decodeObject(allSchemas.message(key), parseYaml(yaml));
-  if (unknownFields.length > 0) throw new Error(`unknown fields in the test's manifest: ${unknownFields.join(', ')}`);
+  if (unknownFields.length > 0)
+    throw new Error(`unknown fields in the test's manifest: ${unknownFields.join(', ')}`);
   return object as T;
 }
 

@@ -50,8 +50,13 @@ describe('every kind, filled at random, comes back the same', () => {
       metadata['name'] ??= 'x';
       const value = encodeForStorage(object);
       const { resourceVersion: _, ...expected } = metadata;
-      expect(decodeFromStorage(value, 5)).toEqual({ ...object, metadata: { ...expected, resourceVersion: '5' } });
-      expect(JSON.parse(Buffer.from(spliceResourceVersion(value, 5)).toString())).toEqual(decodeFromStorage(value, 5));
+      expect(decodeFromStorage(value, 5)).toEqual({
+        ...object,
+        metadata: { ...expected, resourceVersion: '5' },
+      });
+      expect(JSON.parse(Buffer.from(spliceResourceVersion(value, 5)).toString())).toEqual(
+        decodeFromStorage(value, 5),
+      );
     }
     expect(persisted.length).toBeGreaterThan(60);
   });
@@ -64,7 +69,9 @@ describe('every kind, filled at random, comes back the same', () => {
         if (from === to || !scheme.canConvert(from.gvk!, to.gvk!)) continue;
         for (let seed = 1; seed <= 50; seed++) {
           const there = scheme.convert(fuzzed(from, seed), from.gvk!, to.gvk!);
-          const object = settlesFirst(from) ? scheme.convert(there, to.gvk!, from.gvk!) : fuzzed(from, seed);
+          const object = settlesFirst(from)
+            ? scheme.convert(there, to.gvk!, from.gvk!)
+            : fuzzed(from, seed);
           // What comes out is normalized, and says the same on the way back.
           expect(decodeObject(to, there)).toEqual({ object: there, unknownFields: [] });
           const again = scheme.convert(object, from.gvk!, to.gvk!);
@@ -87,7 +94,8 @@ describe('fuzzObject', () => {
   it('reaches every field', () => {
     const container = allSchemas.message('core/v1.Container');
     const seen = new Set<string>();
-    for (let seed = 1; seed < 20; seed++) for (const key of Object.keys(fuzzed(container, seed))) seen.add(key);
+    for (let seed = 1; seed < 20; seed++)
+      for (const key of Object.keys(fuzzed(container, seed))) seen.add(key);
     expect([...seen].sort()).toEqual(container.fields.map((field) => field.name).sort());
   });
 });

@@ -15,8 +15,10 @@ export function variation<T extends object>(key: string, good: object): (change?
   const message = allSchemas.message(key);
   return (change = {}) => {
     const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(good, change));
-    if (unknownFields.length > 0) throw new Error(`unknown fields in the test's change: ${unknownFields.join(', ')}`);
-    if (message.gvk !== undefined) scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
+    if (unknownFields.length > 0)
+      throw new Error(`unknown fields in the test's change: ${unknownFields.join(', ')}`);
+    if (message.gvk !== undefined)
+      scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
     return object;
   };
 }
@@ -30,7 +32,11 @@ export function rows<T extends readonly [unknown, ...unknown[]]>(
   list: readonly T[],
 ): readonly (readonly [name: string, ...T])[] {
   return list.map(
-    (row) => [(typeof row[0] === 'string' ? row[0] : JSON.stringify(row[0])).slice(0, 120), ...row] as const,
+    (row) =>
+      [
+        (typeof row[0] === 'string' ? row[0] : JSON.stringify(row[0])).slice(0, 120),
+        ...row,
+      ] as const,
   );
 }
 

@@ -30,12 +30,30 @@ describe('pods', () => {
   test('tolerate nodes that are not ready for five minutes', async () => {
     const { json } = await post(PODS, pod());
     expect(json.spec?.['tolerations']).toEqual([
-      { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
-      { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+      {
+        key: 'node.kubernetes.io/not-ready',
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: 300,
+      },
+      {
+        key: 'node.kubernetes.io/unreachable',
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: 300,
+      },
     ]);
-    const own = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 };
+    const own = {
+      key: 'node.kubernetes.io/not-ready',
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: 1,
+    };
     const second = await post(PODS, pod({ tolerations: [own] }, { name: 'q' }));
-    expect(second.json.spec?.['tolerations']).toMatchObject([own, { key: 'node.kubernetes.io/unreachable' }]);
+    expect(second.json.spec?.['tolerations']).toMatchObject([
+      own,
+      { key: 'node.kubernetes.io/unreachable' },
+    ]);
     const third = await post(PODS, pod({ tolerations: [{ operator: 'Exists' }] }, { name: 'r' }));
     expect(third.json.spec?.['tolerations']).toEqual([{ operator: 'Exists' }]);
   });
@@ -45,7 +63,10 @@ describe('pods', () => {
       priority: 0,
       preemptionPolicy: 'PreemptLowerPriority',
     });
-    const critical = await post(PODS, pod({ priorityClassName: 'system-node-critical' }, { name: 'q' }));
+    const critical = await post(
+      PODS,
+      pod({ priorityClassName: 'system-node-critical' }, { name: 'q' }),
+    );
     expect(critical.json.spec).toMatchObject({ priority: 2_000_001_000 });
     const unknown = await post(PODS, pod({ priorityClassName: 'none' }, { name: 'r' }));
     expect(unknown).toMatchObject({
@@ -54,7 +75,9 @@ describe('pods', () => {
     });
     const wrong = await post(PODS, pod({ priority: 5 }, { name: 's' }));
     expect(wrong.code).toBe(403);
-    expect(wrong.json.message).toContain('the integer value of priority (5) must not be provided in pod spec');
+    expect(wrong.json.message).toContain(
+      'the integer value of priority (5) must not be provided in pod spec',
+    );
   });
 });
 
@@ -63,7 +86,10 @@ describe('accounts of pods', () => {
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
   beforeEach(async () => {
-    t = await startTestServer({ disableAdmissionPlugins: [], serviceAccounts: { signingKey, mountTokens: true } });
+    t = await startTestServer({
+      disableAdmissionPlugins: [],
+      serviceAccounts: { signingKey, mountTokens: true },
+    });
   });
 
   test('are the default one unless another is named, and must exist', async () => {
@@ -96,13 +122,20 @@ describe('accounts of pods', () => {
   test('come with a token, unless nobody wants it', async () => {
     await post(ACCOUNTS, { metadata: { name: 'default' } });
     const { json } = await post(PODS, pod());
-    const [volume] = (json.spec ?? {})['volumes'] as { name: string; projected: { sources: object[] } }[];
+    const [volume] = (json.spec ?? {})['volumes'] as {
+      name: string;
+      projected: { sources: object[] };
+    }[];
     expect(volume?.name).toMatch(/^kube-api-access-[a-z0-9]{5}$/);
     expect(volume?.projected.sources).toHaveLength(3);
     expect(json.spec?.['containers']).toMatchObject([
       {
         volumeMounts: [
-          { name: volume?.name, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
+          {
+            name: volume?.name,
+            readOnly: true,
+            mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+          },
         ],
       },
     ]);
@@ -134,7 +167,11 @@ describe('accounts of pods', () => {
         userInfo: {
           username: 'system:serviceaccount:default:default',
           uid: account.metadata.uid,
-          groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+          groups: [
+            'system:serviceaccounts',
+            'system:serviceaccounts:default',
+            'system:authenticated',
+          ],
           extra: {
             'authentication.kubernetes.io/pod-name': ['p'],
             'authentication.kubernetes.io/pod-uid': [made.metadata.uid],
@@ -143,7 +180,8 @@ describe('accounts of pods', () => {
       },
     });
     const review = async (token: string, audiences: string[] = []) =>
-      (await post('/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token, audiences } })).json.status;
+      (await post('/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token, audiences } }))
+        .json.status;
     expect(await review(status.token)).toMatchObject({
       authenticated: true,
       user: { username: 'system:serviceaccount:default:default' },
@@ -155,7 +193,9 @@ describe('accounts of pods', () => {
     await send(t.server, { method: 'DELETE', path: `${PODS}/p`, body: { gracePeriodSeconds: 0 } });
     expect((await whoami()).code).toBe(401);
 
-    const unbound = (await post(`${ACCOUNTS}/default/token`, { spec: {} })).json.status as { token: string };
+    const unbound = (await post(`${ACCOUNTS}/default/token`, { spec: {} })).json.status as {
+      token: string;
+    };
     expect(await review(unbound.token)).toMatchObject({ authenticated: true });
     await (t.clock as VirtualClock).advance('61m');
     expect(await review(unbound.token)).not.toHaveProperty('authenticated');
@@ -163,7 +203,11 @@ describe('accounts of pods', () => {
 
   test.each([
     [{ expirationSeconds: 60 }, 422, 'may not specify a duration less than 10 minutes'],
-    [{ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'none' } }, 404, 'pods "none" not found'],
+    [
+      { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'none' } },
+      404,
+      'pods "none" not found',
+    ],
     [
       { boundObjectRef: { apiVersion: 'v1', kind: 'Service', name: 'x' } },
       400,
@@ -212,7 +256,8 @@ describe('nodes', () => {
     expect(other.json.message).toBe(
       'pods "other" is forbidden: node "n1" can only update pod status for pods with spec.nodeName set to itself',
     );
-    const remove = (name: string) => send(t.server, { method: 'DELETE', path: `${PODS}/${name}`, user: n1 });
+    const remove = (name: string) =>
+      send(t.server, { method: 'DELETE', path: `${PODS}/${name}`, user: n1 });
     expect((await remove('mine')).code).toBe(200);
     expect((await remove('other')).code).toBe(403);
   });
@@ -222,7 +267,13 @@ describe('nodes', () => {
     expect((await post(leases, { metadata: { name: 'n1' } }, as)).code).toBe(201);
     expect((await post(leases, { metadata: { name: 'n2' } }, as)).code).toBe(403);
     expect(
-      (await post('/apis/coordination.k8s.io/v1/namespaces/default/leases', { metadata: { name: 'n1' } }, as)).code,
+      (
+        await post(
+          '/apis/coordination.k8s.io/v1/namespaces/default/leases',
+          { metadata: { name: 'n1' } },
+          as,
+        )
+      ).code,
     ).toBe(403);
   });
 });

@@ -88,7 +88,10 @@ describe('the chain of admission plugins', () => {
   });
 
   it('tells what a plugin refuses, at once or later', async () => {
-    const refusing = (admit: () => KubeObject | Promise<KubeObject>): AdmissionPlugin => ({ name: 'No', admit });
+    const refusing = (admit: () => KubeObject | Promise<KubeObject>): AdmissionPlugin => ({
+      name: 'No',
+      admit,
+    });
     const no = (): KubeObject => {
       throw new Error('no');
     };

@@ -39,7 +39,10 @@ export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #measuring: AdmissionMeasuring | undefined;
   /** By resource, then by subresource and operation. */
-  readonly #concerned = new WeakMap<AdmissionTarget['resource'], Map<string, Map<Operation, Concerned>>>();
+  readonly #concerned = new WeakMap<
+    AdmissionTarget['resource'],
+    Map<string, Map<Operation, Concerned>>
+  >();
 
   /** `measuring`: where durations are recorded. Absent: they are not measured. */
   constructor(plugins: readonly AdmissionPlugin[], measuring?: AdmissionMeasuring) {
@@ -103,7 +106,8 @@ export class AdmissionChain {
    */
   admitRequest(attributes: AdmissionAttributes): Awaitable<AdmissionAttributes> {
     const { admittingRequests, admitStep } = this.#concernedBy(attributes);
-    if (!admittingRequests.some(({ plugin }) => plugin.handles?.(attributes) !== false)) return attributes;
+    if (!admittingRequests.some(({ plugin }) => plugin.handles?.(attributes) !== false))
+      return attributes;
     return this.#admitRequest(admittingRequests, attributes, this.#timer(admitStep));
   }
 
@@ -142,7 +146,9 @@ export class AdmissionChain {
   }
 
   #timer(step: AdmissionDurations | undefined): StepTimer | undefined {
-    return this.#measuring === undefined || step === undefined ? undefined : new StepTimer(this.#measuring.clock, step);
+    return this.#measuring === undefined || step === undefined
+      ? undefined
+      : new StepTimer(this.#measuring.clock, step);
   }
 
   #concernedBy({ operation, resource, subresource }: AdmissionTarget): Concerned {
@@ -168,10 +174,15 @@ export class AdmissionChain {
     const { operation } = target;
     const metrics = this.#measuring?.metrics;
     const plugins = this.#plugins.filter((plugin) => plugin.concerns?.(target) !== false);
-    const stagesOf = <Call>(step: Step, callOf: (plugin: AdmissionPlugin) => Call | undefined): Stage<Call>[] =>
+    const stagesOf = <Call>(
+      step: Step,
+      callOf: (plugin: AdmissionPlugin) => Call | undefined,
+    ): Stage<Call>[] =>
       plugins.flatMap((plugin) => {
         const call = callOf(plugin);
-        return call === undefined ? [] : { plugin, call, durations: metrics?.plugin(plugin.name, operation, step) };
+        return call === undefined
+          ? []
+          : { plugin, call, durations: metrics?.plugin(plugin.name, operation, step) };
       });
     return {
       admitting: stagesOf('admit', (plugin) => plugin.admit?.bind(plugin)),
@@ -184,7 +195,11 @@ export class AdmissionChain {
 }
 
 /** Calls the plugin. What it throws is recorded as a rejection. */
-function called<A, R>(stage: Stage<(attributes: A) => R>, attributes: A, timer: StepTimer | undefined): R {
+function called<A, R>(
+  stage: Stage<(attributes: A) => R>,
+  attributes: A,
+  timer: StepTimer | undefined,
+): R {
   try {
     return stage.call(attributes);
   } catch (error) {
@@ -197,7 +212,10 @@ function accepted({ durations }: Stage<unknown>, timer: StepTimer | undefined): 
   if (durations !== undefined) timer?.accepted(durations);
 }
 
-function rejecting({ durations }: Stage<unknown>, timer: StepTimer | undefined): (error: unknown) => never {
+function rejecting(
+  { durations }: Stage<unknown>,
+  timer: StepTimer | undefined,
+): (error: unknown) => never {
   return (error) => {
     if (durations !== undefined) timer?.rejected(durations);
     throw error;

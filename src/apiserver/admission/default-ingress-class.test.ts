@@ -13,17 +13,21 @@ afterEach(() => t.stop());
 
 const makeClass = (name: string, isDefault: boolean) =>
   t.client.resource(ingressClasses).create({
-    metadata: { name, annotations: { 'ingressclass.kubernetes.io/is-default-class': String(isDefault) } },
+    metadata: {
+      name,
+      annotations: { 'ingressclass.kubernetes.io/is-default-class': String(isDefault) },
+    },
     spec: { controller: 'example.com/it' },
   });
-async function classOf(spec: object = {}, annotations: Record<string, string> = {}): Promise<string | undefined> {
+async function classOf(
+  spec: object = {},
+  annotations: Record<string, string> = {},
+): Promise<string | undefined> {
   const backend = { service: { name: 'web', port: { number: 80 } } };
-  const created = await t.client
-    .resource(ingresses)
-    .create({
-      metadata: { generateName: 'it-', namespace: 'default', annotations },
-      spec: { defaultBackend: backend, ...spec },
-    });
+  const created = await t.client.resource(ingresses).create({
+    metadata: { generateName: 'it-', namespace: 'default', annotations },
+    spec: { defaultBackend: backend, ...spec },
+  });
   return created.spec.ingressClassName;
 }
 

@@ -26,16 +26,26 @@ export class DefaultIngressClass implements AdmissionPlugin {
     );
   }
 
-  async admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+  async admit({
+    object,
+  }: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
     const ingress = object as Immutable<Ingress>;
-    if (ingress.spec.ingressClassName !== undefined || ingress.metadata.annotations?.[CLASS_ANNOTATION] !== undefined)
+    if (
+      ingress.spec.ingressClassName !== undefined ||
+      ingress.metadata.annotations?.[CLASS_ANNOTATION] !== undefined
+    )
       return ingress;
-    const classes = await this.#services.findAll<Immutable<IngressClass>>('networking.k8s.io', 'ingressclasses', '');
+    const classes = await this.#services.findAll<Immutable<IngressClass>>(
+      'networking.k8s.io',
+      'ingressclasses',
+      '',
+    );
     const [newest] = classes
       .filter(({ metadata }) => metadata.annotations?.[MARK] === 'true')
       .sort(
         (a, b) =>
-          order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
+          order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) ||
+          order(a.metadata.name, b.metadata.name),
       );
     if (newest === undefined) return ingress;
     const changed: Immutable<Ingress> = {

@@ -6,7 +6,10 @@ import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
-const MARKS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+const MARKS = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
 
 export class DefaultStorageClass implements AdmissionPlugin {
   readonly name = 'DefaultStorageClass';
@@ -20,18 +23,28 @@ export class DefaultStorageClass implements AdmissionPlugin {
     return target.operation === 'CREATE' && isClaimWrite(target);
   }
 
-  async admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+  async admit({
+    object,
+  }: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
     const claim = object as ImmutableClaim;
     if (classOfClaim(claim) !== undefined) return claim;
-    const classes = await this.#services.findAll<Immutable<StorageClass>>('storage.k8s.io', 'storageclasses', '');
+    const classes = await this.#services.findAll<Immutable<StorageClass>>(
+      'storage.k8s.io',
+      'storageclasses',
+      '',
+    );
     const [newest] = classes
       .filter(({ metadata }) => MARKS.some((mark) => metadata.annotations?.[mark] === 'true'))
       .sort(
         (a, b) =>
-          order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
+          order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) ||
+          order(a.metadata.name, b.metadata.name),
       );
     if (newest === undefined) return claim;
-    const changed: ImmutableClaim = { ...claim, spec: { ...claim.spec, storageClassName: newest.metadata.name } };
+    const changed: ImmutableClaim = {
+      ...claim,
+      spec: { ...claim.spec, storageClassName: newest.metadata.name },
+    };
     return changed;
   }
 }

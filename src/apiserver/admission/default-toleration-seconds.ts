@@ -19,7 +19,10 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
   readonly name = 'DefaultTolerationSeconds';
   readonly #seconds: ReadonlyMap<string, number>;
 
-  constructor({ notReady = DEFAULT_SECONDS, unreachable = DEFAULT_SECONDS }: DefaultTolerations = {}) {
+  constructor({
+    notReady = DEFAULT_SECONDS,
+    unreachable = DEFAULT_SECONDS,
+  }: DefaultTolerations = {}) {
     this.#seconds = new Map([
       ['node.kubernetes.io/not-ready', notReady],
       ['node.kubernetes.io/unreachable', unreachable],
@@ -42,7 +45,10 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
         tolerationSeconds,
       }));
     if (added.length === 0) return object;
-    const changed: ImmutablePod = { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } };
+    const changed: ImmutablePod = {
+      ...pod,
+      spec: { ...pod.spec, tolerations: [...tolerations, ...added] },
+    };
     return changed;
   }
 }

@@ -1,6 +1,10 @@
 // The plugins that every API server runs, in their order.
 
-import { CertificateApproval, CertificateSigning, CertificateSubjectRestriction } from './certificates/index.ts';
+import {
+  CertificateApproval,
+  CertificateSigning,
+  CertificateSubjectRestriction,
+} from './certificates/index.ts';
 import { DefaultIngressClass } from './default-ingress-class.ts';
 import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';

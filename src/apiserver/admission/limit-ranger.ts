@@ -65,7 +65,8 @@ export class LimitRanger implements AdmissionPlugin {
       );
       if (problems.length === 0) continue;
       const distinct = [...new Set(problems)];
-      const name = attributes.name || object.metadata.name || object.metadata.generateName || 'Unknown';
+      const name =
+        attributes.name || object.metadata.name || object.metadata.generateName || 'Unknown';
       throw apierrors.forbidden(
         resource,
         name,
@@ -91,8 +92,14 @@ function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {
   const notes: string[] = [];
   const complete = (container: Container, what: string): Container => {
     const { resources } = container;
-    const note = (kind: string, given: ResourceList | undefined, defaults: ResourceList): ResourceList | undefined => {
-      const missing = Object.keys(defaults).filter((name) => given === undefined || !Object.hasOwn(given, name));
+    const note = (
+      kind: string,
+      given: ResourceList | undefined,
+      defaults: ResourceList,
+    ): ResourceList | undefined => {
+      const missing = Object.keys(defaults).filter(
+        (name) => given === undefined || !Object.hasOwn(given, name),
+      );
       if (missing.length === 0) return given;
       notes.push(`${missing.sort().join(', ')} ${kind} for ${what} ${container.name}`);
       return { ...defaults, ...given };
@@ -107,9 +114,14 @@ function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {
     return { ...container, resources: changed };
   };
   const containers = pod.spec.containers.map((container) => complete(container, 'container'));
-  const initContainers = pod.spec.initContainers?.map((container) => complete(container, 'init container'));
+  const initContainers = pod.spec.initContainers?.map((container) =>
+    complete(container, 'init container'),
+  );
   if (notes.length === 0) return pod;
-  const annotations = { ...pod.metadata.annotations, [ANNOTATION]: `LimitRanger plugin set: ${notes.join('; ')}` };
+  const annotations = {
+    ...pod.metadata.annotations,
+    [ANNOTATION]: `LimitRanger plugin set: ${notes.join('; ')}`,
+  };
   return {
     ...pod,
     metadata: { ...pod.metadata, annotations },
@@ -156,24 +168,42 @@ function problemsOf(item: LimitRangeItem, requests: Amounts, limits: Amounts): s
   return [
     ...each(item.min, (name, least) => below(item.type, name, least, requests, limits)),
     ...each(item.max, (name, most) => above(item.type, name, most, requests, limits)),
-    ...each(item.maxLimitRequestRatio, (name, ratio) => overRatio(item.type, name, ratio, requests, limits)),
+    ...each(item.maxLimitRequestRatio, (name, ratio) =>
+      overRatio(item.type, name, ratio, requests, limits),
+    ),
   ];
 }
 
-function below(type: string, name: string, least: Quantity, requests: Amounts, limits: Amounts): string | undefined {
+function below(
+  type: string,
+  name: string,
+  least: Quantity,
+  requests: Amounts,
+  limits: Amounts,
+): string | undefined {
   const told = `minimum ${name} usage per ${type} is ${least.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
   if (request === undefined) return `${told}.  No request is specified`;
   if (request.cmp(least) < 0) return `${told}, but request is ${request.toString()}`;
-  return limit !== undefined && limit.cmp(least) < 0 ? `${told}, but limit is ${limit.toString()}` : undefined;
+  return limit !== undefined && limit.cmp(least) < 0
+    ? `${told}, but limit is ${limit.toString()}`
+    : undefined;
 }
 
-function above(type: string, name: string, most: Quantity, requests: Amounts, limits: Amounts): string | undefined {
+function above(
+  type: string,
+  name: string,
+  most: Quantity,
+  requests: Amounts,
+  limits: Amounts,
+): string | undefined {
   const told = `maximum ${name} usage per ${type} is ${most.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
   if (limit === undefined) return `${told}.  No limit is specified`;
   if (limit.cmp(most) > 0) return `${told}, but limit is ${limit.toString()}`;
-  return request !== undefined && request.cmp(most) > 0 ? `${told}, but request is ${request.toString()}` : undefined;
+  return request !== undefined && request.cmp(most) > 0
+    ? `${told}, but request is ${request.toString()}`
+    : undefined;
 }
 
 function overRatio(
@@ -185,10 +215,14 @@ function overRatio(
 ): string | undefined {
   const told = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
   const [request, limit] = [requests.get(name), limits.get(name)];
-  if (request === undefined || request.isZero()) return `${told}, but no request is specified or request is 0`;
-  if (limit === undefined || limit.isZero()) return `${told}, but no limit is specified or limit is 0`;
+  if (request === undefined || request.isZero())
+    return `${told}, but no request is specified or request is 0`;
+  if (limit === undefined || limit.isZero())
+    return `${told}, but no limit is specified or limit is 0`;
   const provided = limit.toNumber() / request.toNumber();
-  return provided > ratio.toNumber() ? `${told}, but provided ratio is ${provided.toFixed(6)}` : undefined;
+  return provided > ratio.toNumber()
+    ? `${told}, but provided ratio is ${provided.toFixed(6)}`
+    : undefined;
 }
 
 function each(

@@ -17,7 +17,9 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
    */
   protected abstract dispatch(attributes: AdmissionAttributes): Promise<AdmissionAttributes>;
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+  async admit(
+    attributes: AdmissionAttributes & { readonly object: KubeObject },
+  ): Promise<KubeObject> {
     return (await this.dispatch(attributes)).object as KubeObject;
   }
 

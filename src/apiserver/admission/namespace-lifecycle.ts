@@ -34,23 +34,42 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   #admitInto(
     found: Immutable<Namespace> | undefined,
-    { operation, namespace, resource, object, name }: AdmissionAttributes & { readonly object: KubeObject },
+    {
+      operation,
+      namespace,
+      resource,
+      object,
+      name,
+    }: AdmissionAttributes & { readonly object: KubeObject },
   ): KubeObject {
-    if (found === undefined) throw apierrors.notFound({ group: '', resource: 'namespaces' }, namespace);
+    if (found === undefined)
+      throw apierrors.notFound({ group: '', resource: 'namespaces' }, namespace);
     if (operation !== 'CREATE' || found.metadata.deletionTimestamp === undefined) return object;
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-    const forbidden = apierrors.forbidden(resource, name === '' ? (object.metadata.name ?? '') : name, why).status;
+    const forbidden = apierrors.forbidden(
+      resource,
+      name === '' ? (object.metadata.name ?? '') : name,
+      why,
+    ).status;
     const cause = {
       reason: 'NamespaceTerminating',
       message: `namespace ${namespace} is being terminated`,
       field: 'metadata.namespace',
     };
-    throw apierrors.fromStatus({ ...forbidden, details: { ...forbidden.details, causes: [cause] } });
+    throw apierrors.fromStatus({
+      ...forbidden,
+      details: { ...forbidden.details, causes: [cause] },
+    });
   }
 
   /** Before webhooks, which need not be asked then. */
   admitRequest({ operation, resource, name }: AdmissionAttributes): undefined {
-    if (operation !== 'DELETE' || resource.group !== '' || resource.resource !== 'namespaces' || !UNDELETABLE.has(name))
+    if (
+      operation !== 'DELETE' ||
+      resource.group !== '' ||
+      resource.resource !== 'namespaces' ||
+      !UNDELETABLE.has(name)
+    )
       return undefined;
     throw apierrors.forbidden(resource, name, 'this namespace may not be deleted');
   }

@@ -25,7 +25,11 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
     const old = oldObject as ImmutableClaim;
     if (sizeOf(claim).cmp(sizeOf(old)) <= 0) return;
     if (old.status.phase !== 'Bound') {
-      throw apierrors.forbidden(resource, name, 'Only bound persistent volume claims can be expanded');
+      throw apierrors.forbidden(
+        resource,
+        name,
+        'Only bound persistent volume claims can be expanded',
+      );
     }
     if (await this.#mayGrow(claim, old)) return;
     const why =
@@ -36,7 +40,12 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
   async #mayGrow(claim: ImmutableClaim, old: ImmutableClaim): Promise<boolean> {
     const className = classOfClaim(claim) ?? '';
     if (className === '' || className !== classOfClaim(old)) return false;
-    const found = await this.#services.find<Immutable<StorageClass>>('storage.k8s.io', 'storageclasses', '', className);
+    const found = await this.#services.find<Immutable<StorageClass>>(
+      'storage.k8s.io',
+      'storageclasses',
+      '',
+      className,
+    );
     return found?.allowVolumeExpansion === true;
   }
 }

@@ -13,7 +13,11 @@ export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 export interface AdmissionAttributes {
   readonly operation: Operation;
   readonly kind: GroupVersionKind;
-  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
+  readonly resource: {
+    readonly group: string;
+    readonly version: string;
+    readonly resource: string;
+  };
   readonly subresource: string;
   /** '' for cluster-scoped resources. */
   readonly namespace: string;

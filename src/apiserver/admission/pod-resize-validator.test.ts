@@ -13,7 +13,10 @@ beforeEach(async () => {
   api = new Api(t.server);
   const node = async (name: string, os: string | undefined, allocatable: object | undefined) => {
     const labels = os === undefined ? {} : { 'kubernetes.io/os': os };
-    await api.post('/api/v1/nodes', { metadata: { name, labels }, status: { capacity: allocatable, allocatable } });
+    await api.post('/api/v1/nodes', {
+      metadata: { name, labels },
+      status: { capacity: allocatable, allocatable },
+    });
   };
   await node('n', undefined, { cpu: '4', memory: '1Gi' });
   await node('linux', 'linux', { cpu: '4', memory: '1Gi' });
@@ -66,12 +69,20 @@ test.each([
   await create('n');
   const refused = await resize(requests);
   expect(outcome(refused)).toBe(forbidden(TOO_MUCH + why));
-  expect(refused.json.details).toEqual({ name: 'p', kind: 'pods', causes: [{ reason: 'NodeCapacity' }] });
+  expect(refused.json.details).toEqual({
+    name: 'p',
+    kind: 'pods',
+    causes: [{ reason: 'NodeCapacity' }],
+  });
 });
 
 test('what a pod of its runtime class takes beside its containers counts, too', async () => {
   const overhead = { podFixed: { cpu: '1' } };
-  await api.post('/apis/node.k8s.io/v1/runtimeclasses', { metadata: { name: 'vm' }, handler: 'vm', overhead });
+  await api.post('/apis/node.k8s.io/v1/runtimeclasses', {
+    metadata: { name: 'vm' },
+    handler: 'vm',
+    overhead,
+  });
   await create('n', { runtimeClassName: 'vm' });
   expect(outcome(await resize({ cpu: '3', memory: '100Mi' }))).toBe(
     forbidden(`${TOO_MUCH}cpu, requested: 5000, allocatable: 4000`),
@@ -81,20 +92,26 @@ test('what a pod of its runtime class takes beside its containers counts, too', 
 test('a node that says nothing has nothing', async () => {
   await create('empty');
   expect(outcome(await resize({ cpu: '2', memory: '100Mi' }))).toBe(
-    forbidden(`${TOO_MUCH}cpu, requested: 3000, allocatable: 0; memory, requested: 104857600, allocatable: 0`),
+    forbidden(
+      `${TOO_MUCH}cpu, requested: 3000, allocatable: 0; memory, requested: 104857600, allocatable: 0`,
+    ),
   );
 });
 
 test('only nodes of Linux can resize', async () => {
   await create('windows');
   const refused = await resize({ cpu: '2', memory: '100Mi' });
-  expect(outcome(refused)).toBe(forbidden('pod resize is only supported on linux nodes, node "windows" is "windows"'));
+  expect(outcome(refused)).toBe(
+    forbidden('pod resize is only supported on linux nodes, node "windows" is "windows"'),
+  );
   expect(refused.json.details?.causes).toEqual([{ reason: 'UnsupportedPlatform' }]);
 });
 
 test('a node that is gone has nobody to ask', async () => {
   await create('gone');
-  expect(outcome(await resize({ cpu: '2', memory: '100Mi' }))).toBe(forbidden('node "gone" not found'));
+  expect(outcome(await resize({ cpu: '2', memory: '100Mi' }))).toBe(
+    forbidden('node "gone" not found'),
+  );
 });
 
 test('who changes nothing, or has no node yet, is not asked about it', async () => {

@@ -26,7 +26,12 @@ export class PodResizeValidator implements AdmissionPlugin {
   }
 
   concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
-    return operation === 'UPDATE' && resource.group === '' && resource.resource === 'pods' && subresource === 'resize';
+    return (
+      operation === 'UPDATE' &&
+      resource.group === '' &&
+      resource.resource === 'pods' &&
+      subresource === 'resize'
+    );
   }
 
   validate(attributes: AdmissionAttributes): Awaitable<void> {
@@ -55,7 +60,10 @@ function check(
   }
   const problem = beyond(pod, node.status.allocatable ?? {});
   if (problem !== '')
-    throw withCause(refusal(`node didn't have enough allocatable resources: ${problem}`), 'NodeCapacity');
+    throw withCause(
+      refusal(`node didn't have enough allocatable resources: ${problem}`),
+      'NodeCapacity',
+    );
 }
 
 function beyond(pod: ImmutablePod, allocatable: Immutable<ResourceList>): string {

@@ -13,7 +13,8 @@ let api: Api;
 beforeEach(async () => {
   t = await startTestServer();
   api = new Api(t.server);
-  const node = (name: string, labels?: object) => api.post('/api/v1/nodes', { metadata: { name, labels } });
+  const node = (name: string, labels?: object) =>
+    api.post('/api/v1/nodes', { metadata: { name, labels } });
   await node('both', { [ZONE]: 'z', [REGION]: 'r', 'kubernetes.io/os': 'linux' });
   await node('zoned', { [ZONE]: 'z' });
   await node('bare');
@@ -55,7 +56,10 @@ test.each(CASES)('a pod that is made for the node %s with labels %j', async (nod
 
 test("a binding's own labels stay, but for those of the node", async () => {
   await api.post(PODS, pod({ z: 'pod', a: 'pod', b: 'pod' }));
-  await api.post(`${PODS}/p/binding`, binding('zoned', { labels: { a: 'binding', [ZONE]: 'binding' } }));
+  await api.post(
+    `${PODS}/p/binding`,
+    binding('zoned', { labels: { a: 'binding', [ZONE]: 'binding' } }),
+  );
   expect(Object.entries((await labels()) ?? {})).toEqual([
     ['a', 'binding'],
     ['b', 'pod'],

@@ -30,8 +30,14 @@ export class PodTopologyLabels implements AdmissionPlugin {
     return operation === 'CREATE' && isPods && (subresource === '' || subresource === 'binding');
   }
 
-  admit({ object, subresource }: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
-    const name = subresource === '' ? (object as ImmutablePod).spec.nodeName : nodeOfBinding(object as Binding);
+  admit({
+    object,
+    subresource,
+  }: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
+    const name =
+      subresource === ''
+        ? (object as ImmutablePod).spec.nodeName
+        : nodeOfBinding(object as Binding);
     if (name === undefined) return object;
     return andThen(this.#find<Immutable<Node>>('', 'nodes', '', name), (node) =>
       withLabels(object, node?.metadata.labels),

@@ -31,7 +31,10 @@ export class Rounds {
   }
 
   /** A policy or webhook has had its turn. `ifNeeded`: it wants another if the object changes after that. */
-  done(key: string, { changed, ifNeeded }: { readonly changed: boolean; readonly ifNeeded: boolean }): void {
+  done(
+    key: string,
+    { changed, ifNeeded }: { readonly changed: boolean; readonly ifNeeded: boolean },
+  ): void {
     if (changed) this.#changed();
     if (ifNeeded) this.#waiting.add(key);
   }

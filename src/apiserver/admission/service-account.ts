@@ -48,7 +48,11 @@ export class ServiceAccount implements AdmissionPlugin {
     );
   }
 
-  #withAccount(attributes: Admitted, name: string, account: Immutable<ServiceAccountObject> | undefined): ImmutablePod {
+  #withAccount(
+    attributes: Admitted,
+    name: string,
+    account: Immutable<ServiceAccountObject> | undefined,
+  ): ImmutablePod {
     const pod = attributes.object as ImmutablePod;
     if (account === undefined) {
       throw refusal(
@@ -61,14 +65,19 @@ export class ServiceAccount implements AdmissionPlugin {
     spec = { ...spec, serviceAccountName: name, serviceAccount: name };
     if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0)
       spec = { ...spec, imagePullSecrets: pullSecrets };
-    const automount = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
+    const automount =
+      spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
     if (automount && this.#services.mountTokens)
       spec = withToken(spec, VOLUME_PREFIX + this.#services.random.nameSuffix(5));
     return { ...pod, spec };
   }
 
-  #accountOf(namespace: string, name: string): Awaitable<Immutable<ServiceAccountObject> | undefined> {
-    const look = () => this.#services.find<Immutable<ServiceAccountObject>>('', 'serviceaccounts', namespace, name);
+  #accountOf(
+    namespace: string,
+    name: string,
+  ): Awaitable<Immutable<ServiceAccountObject> | undefined> {
+    const look = () =>
+      this.#services.find<Immutable<ServiceAccountObject>>('', 'serviceaccounts', namespace, name);
     return andThen(look(), (found) => {
       if (found !== undefined || name !== DEFAULT_NAME) return found;
       const appearing = this.#services.appears('', 'serviceaccounts', namespace, name, WAIT_MS);
@@ -100,7 +109,12 @@ function withToken(spec: Spec, volumeName: string): Spec {
         { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         {
           downwardAPI: {
-            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+            items: [
+              {
+                path: 'namespace',
+                fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' },
+              },
+            ],
           },
         },
       ],

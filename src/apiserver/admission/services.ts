@@ -9,7 +9,10 @@ import type { PodSecurityServices } from './pod-security/index.ts';
 import type { WebhookServices } from './webhook/index.ts';
 
 export interface AdmissionServices
-  extends WebhookServices, PodSecurityServices, Pick<InternalClient, 'find' | 'findAll' | 'appears' | 'updateStatus'> {
+  extends
+    WebhookServices,
+    PodSecurityServices,
+    Pick<InternalClient, 'find' | 'findAll' | 'appears' | 'updateStatus'> {
   readonly clock: Clock;
   readonly random: Random;
   /** For permissions beyond the request itself: whether its user may approve, sign … */

@@ -13,7 +13,11 @@ export class StorageObjectInUseProtection implements AdmissionPlugin {
   readonly name = 'StorageObjectInUseProtection';
 
   concerns(target: AdmissionTarget): boolean {
-    return target.operation === 'CREATE' && target.subresource === '' && finalizerOf(target) !== undefined;
+    return (
+      target.operation === 'CREATE' &&
+      target.subresource === '' &&
+      finalizerOf(target) !== undefined
+    );
   }
 
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject {

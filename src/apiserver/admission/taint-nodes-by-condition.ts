@@ -11,14 +11,23 @@ export class TaintNodesByCondition implements AdmissionPlugin {
   readonly name = 'TaintNodesByCondition';
 
   concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
-    return operation === 'CREATE' && resource.group === '' && resource.resource === 'nodes' && subresource === '';
+    return (
+      operation === 'CREATE' &&
+      resource.group === '' &&
+      resource.resource === 'nodes' &&
+      subresource === ''
+    );
   }
 
   admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): KubeObject {
     const node = object as Immutable<Node>;
     const taints = node.spec.taints ?? [];
-    if (taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect)) return object;
-    const tainted: Immutable<Node> = { ...node, spec: { ...node.spec, taints: [...taints, NOT_READY] } };
+    if (taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect))
+      return object;
+    const tainted: Immutable<Node> = {
+      ...node,
+      spec: { ...node.spec, taints: [...taints, NOT_READY] },
+    };
     return tainted;
   }
 }

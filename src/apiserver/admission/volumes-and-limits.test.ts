@@ -40,14 +40,21 @@ describe('the default storage class', () => {
     await makeClass('a', true);
     await makeClass('0', false);
     // Both are as old as the other: the first by name.
-    expect((await api.post(at('persistentvolumeclaims'), claim())).json.spec).toMatchObject({ storageClassName: 'a' });
-    const none = await api.post(at('persistentvolumeclaims'), claim(', storageClassName: ""', '1Gi', 'd'));
+    expect((await api.post(at('persistentvolumeclaims'), claim())).json.spec).toMatchObject({
+      storageClassName: 'a',
+    });
+    const none = await api.post(
+      at('persistentvolumeclaims'),
+      claim(', storageClassName: ""', '1Gi', 'd'),
+    );
     expect(none.json.spec).toMatchObject({ storageClassName: '' });
   });
 
   test('need not be', async () => {
     await makeClass('a', false);
-    expect((await api.post(at('persistentvolumeclaims'), claim())).json.spec).not.toHaveProperty('storageClassName');
+    expect((await api.post(at('persistentvolumeclaims'), claim())).json.spec).not.toHaveProperty(
+      'storageClassName',
+    );
   });
 });
 
@@ -86,7 +93,10 @@ spec:
   };
 
   test('have defaults of their own', async () => {
-    const { json } = await api.post(at('limitranges'), range('{type: Container, max: {cpu: 2}, min: {memory: 1Mi}}'));
+    const { json } = await api.post(
+      at('limitranges'),
+      range('{type: Container, max: {cpu: 2}, min: {memory: 1Mi}}'),
+    );
     expect(json.spec).toEqual({
       limits: [
         {
@@ -101,15 +111,29 @@ spec:
   });
 
   test('give containers what they do not say, and note it', async () => {
-    await limit('{type: Container, default: {cpu: 500m, memory: 1Gi}, defaultRequest: {cpu: 100m}}');
+    await limit(
+      '{type: Container, default: {cpu: 500m, memory: 1Gi}, defaultRequest: {cpu: 100m}}',
+    );
     const { json } = await api.post(
       at('pods'),
-      pod('{limits: {cpu: 1}}', 'initContainers: [{name: d, image: i, resources: {requests: {memory: 5Mi}}}]'),
+      pod(
+        '{limits: {cpu: 1}}',
+        'initContainers: [{name: d, image: i, resources: {requests: {memory: 5Mi}}}]',
+      ),
     );
     expect(json.spec).toMatchObject({
-      containers: [{ resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } } }],
+      containers: [
+        {
+          resources: { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } },
+        },
+      ],
       initContainers: [
-        { resources: { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '100m', memory: '5Mi' } } },
+        {
+          resources: {
+            limits: { cpu: '500m', memory: '1Gi' },
+            requests: { cpu: '100m', memory: '5Mi' },
+          },
+        },
       ],
     });
     expect(json.metadata.annotations).toEqual({
@@ -128,7 +152,11 @@ spec:
   });
 
   test.each<[limits: string, resources: string, why: string]>([
-    ['{type: Container, max: {cpu: 1}}', '{limits: {cpu: 2}}', 'maximum cpu usage per Container is 1, but limit is 2'],
+    [
+      '{type: Container, max: {cpu: 1}}',
+      '{limits: {cpu: 2}}',
+      'maximum cpu usage per Container is 1, but limit is 2',
+    ],
     [
       '{type: Container, min: {cpu: 1}}',
       '{requests: {cpu: 500m}}',
@@ -139,7 +167,11 @@ spec:
       '{limits: {cpu: 2}}',
       '[maximum cpu usage per Pod is 1, but limit is 2, maximum memory usage per Pod is 1Gi.  No limit is specified]',
     ],
-    ['{type: Pod, min: {cpu: 1}}', '{}', 'minimum cpu usage per Pod is 1.  No request is specified'],
+    [
+      '{type: Pod, min: {cpu: 1}}',
+      '{}',
+      'minimum cpu usage per Pod is 1.  No request is specified',
+    ],
     [
       '{type: Container, maxLimitRequestRatio: {cpu: 2}}',
       '{limits: {cpu: 3}, requests: {cpu: 1}}',
@@ -152,12 +184,15 @@ spec:
     ],
   ])('%s refuse %s', async (limits, resources, why) => {
     await limit(limits);
-    expect(outcome(await api.post(at('pods'), pod(resources)))).toBe(`403 Forbidden: pods "p" is forbidden: ${why}`);
+    expect(outcome(await api.post(at('pods'), pod(resources)))).toBe(
+      `403 Forbidden: pods "p" is forbidden: ${why}`,
+    );
   });
 
   test('bound claims too', async () => {
     await limit('{type: PersistentVolumeClaim, min: {storage: 1Gi}, max: {storage: 5Gi}}');
-    const create = async (size: string) => outcome(await api.post(at('persistentvolumeclaims'), claim('', size)));
+    const create = async (size: string) =>
+      outcome(await api.post(at('persistentvolumeclaims'), claim('', size)));
     const refused = '403 Forbidden: persistentvolumeclaims "c" is forbidden:';
     expect(await create('6Gi')).toBe(
       `${refused} maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi`,
@@ -170,7 +205,10 @@ spec:
 
   test('are of one namespace', async () => {
     await limit('{type: Pod, max: {cpu: 1}}');
-    await api.post('/api/v1/namespaces', '{apiVersion: v1, kind: Namespace, metadata: {name: other}}');
+    await api.post(
+      '/api/v1/namespaces',
+      '{apiVersion: v1, kind: Namespace, metadata: {name: other}}',
+    );
     expect(outcome(await api.post('/api/v1/namespaces/other/pods', pod()))).toBe('201');
   });
 });

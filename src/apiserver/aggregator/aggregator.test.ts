@@ -26,26 +26,43 @@ let fake: FakeServer;
 beforeAll(async () => {
   authority = await makeTestAuthority();
   admin = await authority.client('admin', ['system:masters', 'dev']);
-  fake = new FakeServer({ ...(await authority.server(['fake.default.svc'])), clientCa: authority.cert });
+  fake = new FakeServer({
+    ...(await authority.server(['fake.default.svc'])),
+    clientCa: authority.cert,
+  });
   await fake.start();
   const frontProxy = await authority.client('front-proxy-client');
   t = await startTestServer({
     clock: systemClock,
     tls: await authority.server(),
     tokens: new Map([
-      ['sekret', { name: 'jürgen', uid: 'u1', groups: ['system:masters', 'b, c'], extra: { 'example.com/k': ['v'] } }],
+      [
+        'sekret',
+        {
+          name: 'jürgen',
+          uid: 'u1',
+          groups: ['system:masters', 'b, c'],
+          extra: { 'example.com/k': ['v'] },
+        },
+      ],
     ]),
     shutdownTimeoutMs: 2000,
     aggregation: {
       proxyClientCertificate: () => frontProxy,
-      dial: (_peer, tls, signal) => dial({ host: '127.0.0.1', port: fake.port, clock: systemClock, signal, tls }),
+      dial: (_peer, tls, signal) =>
+        dial({ host: '127.0.0.1', port: fake.port, clock: systemClock, signal, tls }),
     },
   });
   ({ port } = await t.server.listen());
   await registerFake(t.client, fake, { caBundle: Buffer.from(authority.cert).toString('base64') });
   await vi.waitFor(async () => {
     const { status } = await t.client.resource(apiServices).get('v1.fake.example.com');
-    const passed = { type: 'Available', status: 'True', reason: 'Passed', message: 'all checks passed' };
+    const passed = {
+      type: 'Available',
+      status: 'True',
+      reason: 'Passed',
+      message: 'all checks passed',
+    };
     expect(status.conditions).toMatchObject([passed]);
   }, 40_000);
 }, 60_000);
@@ -71,7 +88,10 @@ interface Call {
   readonly as?: Credentials | null;
 }
 
-function call(path: string, { method = 'GET', headers = {}, body, as }: Call = {}): Promise<Answer> {
+function call(
+  path: string,
+  { method = 'GET', headers = {}, body, as }: Call = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const credentials = as === null ? {} : (as ?? admin);
     const options = {
@@ -87,7 +107,9 @@ function call(path: string, { method = 'GET', headers = {}, body, as }: Call = {
     const request = httpsRequest(options, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-      response.on('end', () => resolve({ code: response.statusCode ?? 0, headers: response.headers, text }));
+      response.on('end', () =>
+        resolve({ code: response.statusCode ?? 0, headers: response.headers, text }),
+      );
       response.on('error', reject);
     });
     request.on('error', reject);
@@ -110,18 +132,28 @@ describe('a request', () => {
       const body = method === 'GET' ? undefined : `{"of":"${method}"}`;
       const headers = { 'content-length': String(body?.length ?? 0) };
       const arrived = await echo('/x%20y?b=2&a=1%2F2', { method, body, headers });
-      expect(arrived).toMatchObject({ method, url: `${ROOT}/echo/x%20y?a=1%2F2&b=2`, body: body ?? '' });
+      expect(arrived).toMatchObject({
+        method,
+        url: `${ROOT}/echo/x%20y?a=1%2F2&b=2`,
+        body: body ?? '',
+      });
     }
   });
 
   test('comes from the front proxy and names the user', async () => {
     const arrived = await echo('', { as: null, headers: { authorization: 'Bearer sekret' } });
     expect(arrived.peer).toBe('front-proxy-client');
-    expect(valuesOf(arrived, 'x-remote-user').map((value) => Buffer.from(value, 'latin1').toString('utf8'))).toEqual([
-      'jürgen',
-    ]);
+    expect(
+      valuesOf(arrived, 'x-remote-user').map((value) =>
+        Buffer.from(value, 'latin1').toString('utf8'),
+      ),
+    ).toEqual(['jürgen']);
     expect(valuesOf(arrived, 'x-remote-uid')).toEqual(['u1']);
-    expect(valuesOf(arrived, 'x-remote-group')).toEqual(['system:masters', 'b, c', 'system:authenticated']);
+    expect(valuesOf(arrived, 'x-remote-group')).toEqual([
+      'system:masters',
+      'b, c',
+      'system:authenticated',
+    ]);
     expect(valuesOf(arrived, 'x-remote-extra-example.com%2fk')).toEqual(['v']);
   });
 
@@ -137,7 +169,8 @@ describe('a request', () => {
         connection: 'close, x-secret',
         'x-secret': 'for the proxy alone',
         'proxy-authorization': 'Basic x',
-        'sec-websocket-protocol': 'base64url.bearer.authorization.k8s.io.c2Vrcmv0, v5.channel.k8s.io',
+        'sec-websocket-protocol':
+          'base64url.bearer.authorization.k8s.io.c2Vrcmv0, v5.channel.k8s.io',
       },
     });
     const text = JSON.stringify(arrived.headers);
@@ -146,7 +179,9 @@ describe('a request', () => {
   });
 
   test('of an impersonator arrives as the impersonated user', async () => {
-    const arrived = await echo('', { headers: { 'impersonate-user': 'jane', 'impersonate-group': 'system:masters' } });
+    const arrived = await echo('', {
+      headers: { 'impersonate-user': 'jane', 'impersonate-group': 'system:masters' },
+    });
     expect(valuesOf(arrived, 'x-remote-user')).toEqual(['jane']);
     expect(arrived.headers.filter(([name]) => name.startsWith('impersonate-'))).toEqual([]);
   });
@@ -194,7 +229,9 @@ describe('a response', () => {
   test('that is no HTTP is an error', async () => {
     const { code, text } = await call(`${ROOT}/garbage`);
     expect(code).toBe(503);
-    expect(text).toContain('error trying to reach service: net/http: HTTP/1.x transport connection broken');
+    expect(text).toContain(
+      'error trying to reach service: net/http: HTTP/1.x transport connection broken',
+    );
   });
 
   test('of any size passes', async () => {
@@ -253,7 +290,9 @@ describe('an upgrade', () => {
   });
 
   test('that the backend refuses has its answer', async () => {
-    expect(await upgrade(`${ROOT}/refused`, 'SPDY/3.1')).toMatch(/^HTTP\/1\.1 403 Forbidden[^]*refused/);
+    expect(await upgrade(`${ROOT}/refused`, 'SPDY/3.1')).toMatch(
+      /^HTTP\/1\.1 403 Forbidden[^]*refused/,
+    );
     expect(await upgrade(`${ROOT}/no-upgrade`, 'SPDY/3.1')).toMatch(
       /^HTTP\/1\.1 503 [^]*invalid upgrade response: status code 200/,
     );
@@ -272,7 +311,8 @@ test('before all APIServices are known, no group is reported as missing', async 
   await starting.server.listen();
   expect((await send(starting.server, { path })).json).toMatchObject({
     code: 503,
-    message: 'the request has been made before all known HTTP paths have been installed, please retry',
+    message:
+      'the request has been made before all known HTTP paths have been installed, please retry',
   });
   expect((await send(starting.server, { path: '/apis/apps/v1/deployments' })).code).toBe(200);
   await starting.server.start();

@@ -27,7 +27,8 @@ import { LocalApiServices } from './registration/local-api-services.ts';
 import { ServiceStates } from './service-states.ts';
 
 /** As upstream says it. */
-const PATHS_INCOMPLETE = 'the request has been made before all known HTTP paths have been installed, please retry';
+const PATHS_INCOMPLETE =
+  'the request has been made before all known HTTP paths have been installed, please retry';
 
 export interface AggregationConfig {
   /** Returns the certificate that other API servers know this one by. Absent: none is presented. */
@@ -121,7 +122,13 @@ export class Aggregator {
       signal: this.#stopped.signal,
     });
     this.#groups = new GroupsView(apiServices, this.#discovery);
-    this.#local = new LocalApiServices({ catalog, client: config.client, apiServices, clock, logger });
+    this.#local = new LocalApiServices({
+      catalog,
+      client: config.client,
+      apiServices,
+      clock,
+      logger,
+    });
     this.#availability = new AvailabilityController({
       clock,
       logger,
@@ -209,7 +216,9 @@ export class Aggregator {
     const [, root, group = '', version = ''] = path.split('/', 4);
     if (root !== 'apis' || group === '') return false;
     const index = this.#catalog.snapshot().group(decodeSegment(group));
-    return version === '' ? index === undefined : index?.version(decodeSegment(version)) === undefined;
+    return version === ''
+      ? index === undefined
+      : index?.version(decodeSegment(version)) === undefined;
   }
 
   #serviceOf({ path }: ApiRequest): RemoteApiService | undefined {
@@ -226,7 +235,9 @@ export class Aggregator {
       name: service.name ?? '',
     }));
     await this.#services.follow(references);
-    this.#logger.debug('aggregator: following services of APIServices', { services: references.length });
+    this.#logger.debug('aggregator: following services of APIServices', {
+      services: references.length,
+    });
   }
 }
 
@@ -245,5 +256,7 @@ function lowerCase(
   config: RequestHeaderConfig | undefined,
   keys: readonly ('usernameHeaders' | 'uidHeaders' | 'groupHeaders' | 'extraHeaderPrefixes')[],
 ): readonly string[] {
-  return config === undefined ? [] : keys.flatMap((key) => config[key].map((name) => name.toLowerCase()));
+  return config === undefined
+    ? []
+    : keys.flatMap((key) => config[key].map((name) => name.toLowerCase()));
 }

@@ -8,13 +8,19 @@ export type APIService = Immutable<apiregistration.APIService>;
 export type ServiceReference = Immutable<apiregistration.ServiceReference>;
 
 /** An APIService whose requests go to another API server. */
-export type RemoteApiService = APIService & { readonly spec: { readonly service: ServiceReference } };
+export type RemoteApiService = APIService & {
+  readonly spec: { readonly service: ServiceReference };
+};
 
 /** The name of the APIService of /api: the only one with an empty group. */
 export const LEGACY_NAME = 'v1.';
 
 /** Is called after the table has changed. Undefined stands for an object that does not exist. Must not throw. */
-export type ApiServiceListener = (name: string, now: APIService | undefined, before: APIService | undefined) => void;
+export type ApiServiceListener = (
+  name: string,
+  now: APIService | undefined,
+  before: APIService | undefined,
+) => void;
 
 export class ApiServices implements Keeper {
   readonly #byName = new Map<string, APIService>();
@@ -80,11 +86,15 @@ export function isRemote(service: APIService): service is RemoteApiService {
 
 /** Reports whether the condition Available is true. */
 export function isAvailable({ status }: APIService): boolean {
-  return (status?.conditions ?? []).some((condition) => condition.type === 'Available' && condition.status === 'True');
+  return (status?.conditions ?? []).some(
+    (condition) => condition.type === 'Available' && condition.status === 'True',
+  );
 }
 
 /** The group and version in the name of an APIService: 'v1beta1.metrics.k8s.io'. */
 export function groupVersionOf(name: string): { readonly group: string; readonly version: string } {
   const dot = name.indexOf('.');
-  return dot < 0 ? { version: name, group: '' } : { version: name.slice(0, dot), group: name.slice(dot + 1) };
+  return dot < 0
+    ? { version: name, group: '' }
+    : { version: name.slice(0, dot), group: name.slice(dot + 1) };
 }

@@ -18,14 +18,19 @@ afterEach(() => t.stop());
 
 test.each([0, 1])('all add their authorities, %i of them before', async (before) => {
   const names = ['one', 'two', 'three', 'four'];
-  const authorities = (await Promise.all(names.map((name) => makeTestAuthority(name)))).map(({ cert }) => cert);
+  const authorities = (await Promise.all(names.map((name) => makeTestAuthority(name)))).map(
+    ({ cert }) => cert,
+  );
   const { client, clock, logger, server } = t;
   const follower = new Follower({ catalog: server.catalog, clock, logger });
   const add = (clientCa: string): Promise<void> =>
     new AuthenticationConfig({ client, clock, logger, clientCa }).start(follower);
   for (const authority of authorities.slice(0, before)) await add(authority);
   await Promise.all(authorities.slice(before).map(add));
-  const { data } = await client.resource(configMaps).namespace('kube-system').get('extension-apiserver-authentication');
+  const { data } = await client
+    .resource(configMaps)
+    .namespace('kube-system')
+    .get('extension-apiserver-authentication');
   const bundle = data?.['client-ca-file'] ?? '';
   for (const authority of authorities) expect(bundle).toContain(authority.trim());
   follower.stop();

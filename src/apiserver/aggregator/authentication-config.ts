@@ -50,7 +50,12 @@ export class AuthenticationConfig {
     await this.#sync();
     const again = (): void => this.#queue.add(NAME);
     const selection = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', NAME) });
-    await follower.follow('', 'configmaps', { set: again, delete: again }, { namespace: NAMESPACE, selection });
+    await follower.follow(
+      '',
+      'configmaps',
+      { set: again, delete: again },
+      { namespace: NAMESPACE, selection },
+    );
   }
 
   /** Keeps it until the signal aborts. */
@@ -70,7 +75,10 @@ export class AuthenticationConfig {
       try {
         const current = await orNone(access.get(NAME));
         if (current === undefined) {
-          await access.create({ metadata: { name: NAME, namespace: NAMESPACE }, data: this.#combined({}) });
+          await access.create({
+            metadata: { name: NAME, namespace: NAMESPACE },
+            data: this.#combined({}),
+          });
           return;
         }
         const data = this.#combined(current.data ?? {});
@@ -78,7 +86,9 @@ export class AuthenticationConfig {
         return;
       } catch (error) {
         const isOthersWrite =
-          apierrors.isAlreadyExists(error) || apierrors.isConflict(error) || apierrors.isNotFound(error);
+          apierrors.isAlreadyExists(error) ||
+          apierrors.isConflict(error) ||
+          apierrors.isNotFound(error);
         if (!isOthersWrite || attempt === ATTEMPTS) throw error;
       }
     }
@@ -87,29 +97,43 @@ export class AuthenticationConfig {
   #combined(existing: Data): Data {
     const { clientCa, requestHeader } = this.#config;
     const clients = this.#certificates(existing['client-ca-file'], clientCa);
-    const frontProxies = this.#certificates(existing['requestheader-client-ca-file'], requestHeader?.ca);
+    const frontProxies = this.#certificates(
+      existing['requestheader-client-ca-file'],
+      requestHeader?.ca,
+    );
     const list = (key: string, own: readonly string[] = []): string =>
       JSON.stringify([...new Set([...stringsOf(existing[key]), ...own])]);
     const uidHeaders = list('requestheader-uid-headers', requestHeader?.uidHeaders);
     return {
       ...(clients !== '' && { 'client-ca-file': clients }),
       ...(frontProxies !== '' && {
-        'requestheader-allowed-names': list('requestheader-allowed-names', requestHeader?.allowedNames),
+        'requestheader-allowed-names': list(
+          'requestheader-allowed-names',
+          requestHeader?.allowedNames,
+        ),
         'requestheader-client-ca-file': frontProxies,
         'requestheader-extra-headers-prefix': list(
           'requestheader-extra-headers-prefix',
           requestHeader?.extraHeaderPrefixes,
         ),
-        'requestheader-group-headers': list('requestheader-group-headers', requestHeader?.groupHeaders),
+        'requestheader-group-headers': list(
+          'requestheader-group-headers',
+          requestHeader?.groupHeaders,
+        ),
         ...(uidHeaders !== '[]' && { 'requestheader-uid-headers': uidHeaders }),
-        'requestheader-username-headers': list('requestheader-username-headers', requestHeader?.usernameHeaders),
+        'requestheader-username-headers': list(
+          'requestheader-username-headers',
+          requestHeader?.usernameHeaders,
+        ),
       }),
     };
   }
 
   /** Returns the certificates of both bundles, each once and without those that have expired. */
   #certificates(existing = '', own = ''): string {
-    const all = [...(existing.match(PEM) ?? []), ...(own.match(PEM) ?? [])].map((pem) => `${pem.trim()}\n`);
+    const all = [...(existing.match(PEM) ?? []), ...(own.match(PEM) ?? [])].map(
+      (pem) => `${pem.trim()}\n`,
+    );
     return [...new Set(all)].filter((pem) => !this.#hasExpired(pem)).join('');
   }
 
@@ -117,7 +141,10 @@ export class AuthenticationConfig {
     try {
       return Date.parse(new X509Certificate(pem).validTo) < this.#config.clock.now();
     } catch (err) {
-      this.#config.logger.warn('aggregator: a certificate in a ConfigMap cannot be read', { configMap: NAME, err });
+      this.#config.logger.warn('aggregator: a certificate in a ConfigMap cannot be read', {
+        configMap: NAME,
+        err,
+      });
       return true;
     }
   }

@@ -39,7 +39,12 @@ beforeAll(async () => {
     options: { version?: string; priority?: number; change?: (fake: FakeServer) => void } = {},
   ) => {
     const address = `10.0.0.${fakes.size + 1}`;
-    const fake = new FakeServer({ cert, key, group: `${name}.example.com`, version: options.version ?? 'v1' });
+    const fake = new FakeServer({
+      cert,
+      key,
+      group: `${name}.example.com`,
+      version: options.version ?? 'v1',
+    });
     options.change?.(fake);
     await fake.start();
     fakes.set(address, fake);
@@ -55,7 +60,12 @@ beforeAll(async () => {
     change: (fake) => {
       const versions = [{ version: 'v1', resources: [], freshness: 'Current' }];
       const items = [{ metadata: { name: 'apps' }, versions }];
-      const list = { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items };
+      const list = {
+        kind: 'APIGroupDiscoveryList',
+        apiVersion: 'apidiscovery.k8s.io/v2',
+        metadata: {},
+        items,
+      };
       fake.documents.set('/apis', (_request, response) => {
         response.writeHead(200, { 'content-type': AGGREGATED }).end(JSON.stringify(list));
       });
@@ -65,7 +75,8 @@ beforeAll(async () => {
       };
       fake.documents.set(
         '/openapi/v3',
-        (_request, response) => void response.writeHead(200, JSON_TYPE).end(JSON.stringify({ paths })),
+        (_request, response) =>
+          void response.writeHead(200, JSON_TYPE).end(JSON.stringify({ paths })),
       );
     },
   });
@@ -75,7 +86,10 @@ beforeAll(async () => {
         void response.writeHead(200, { 'content-type': type }).end(text);
       fake.documents.set('/apis', noise('{"items": [[[', AGGREGATED));
       fake.documents.set('/openapi/v3', noise('[]7', 'application/json'));
-      fake.documents.set('/openapi/v2', noise('{"paths": 7, "definitions": []}', 'application/json'));
+      fake.documents.set(
+        '/openapi/v2',
+        noise('{"paths": 7, "definitions": []}', 'application/json'),
+      );
     },
   });
   await add('large', {
@@ -84,7 +98,8 @@ beforeAll(async () => {
       const paths = { '/apis/large.example.com/v1/things': { get: { description } } };
       fake.documents.set(
         '/openapi/v2',
-        (_request, response) => void response.writeHead(200, JSON_TYPE).end(JSON.stringify({ paths })),
+        (_request, response) =>
+          void response.writeHead(200, JSON_TYPE).end(JSON.stringify({ paths })),
       );
     },
   });
@@ -139,12 +154,19 @@ async function groups(): Promise<Readonly<Record<string, Group['versions']>>> {
 describe('aggregated discovery', () => {
   test('has what a server says of its own group version', async () => {
     const { 'good.example.com': good } = await groups();
-    expect(good).toMatchObject([{ version: 'v1', freshness: 'Current', resources: [{ resource: 'things' }] }]);
+    expect(good).toMatchObject([
+      { version: 'v1', freshness: 'Current', resources: [{ resource: 'things' }] },
+    ]);
   });
 
   test('orders groups by their priorities', async () => {
     const names = Object.keys(await groups());
-    expect(names.slice(0, 4)).toEqual(['apiregistration.k8s.io', 'good.example.com', 'apps', 'events.k8s.io']);
+    expect(names.slice(0, 4)).toEqual([
+      'apiregistration.k8s.io',
+      'good.example.com',
+      'apps',
+      'events.k8s.io',
+    ]);
     expect(names.slice(-5)).toEqual([
       'away.example.com',
       'large.example.com',
@@ -172,7 +194,12 @@ describe('aggregated discovery', () => {
       {
         freshness: 'Current',
         resources: [
-          { resource: 'things', scope: 'Namespaced', singularResource: 'thing', verbs: ['get', 'list', 'watch'] },
+          {
+            resource: 'things',
+            scope: 'Namespaced',
+            singularResource: 'thing',
+            verbs: ['get', 'list', 'watch'],
+          },
         ],
       },
     ]);
@@ -185,15 +212,26 @@ describe('OpenAPI', () => {
     const { paths } = json as unknown as {
       readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
     };
-    const others = Object.keys(paths).filter((path) => path.includes('example.com') || path === 'apis/far');
-    expect(others).toEqual(['apis/good.example.com/v1', 'apis/large.example.com/v1', 'apis/old.example.com/v1']);
+    const others = Object.keys(paths).filter(
+      (path) => path.includes('example.com') || path === 'apis/far',
+    );
+    expect(others).toEqual([
+      'apis/good.example.com/v1',
+      'apis/large.example.com/v1',
+      'apis/old.example.com/v1',
+    ]);
     expect(paths['apis/apps/v1']?.serverRelativeURL).not.toContain('evil');
     const document = await send(t.server, { path: '/openapi/v3/apis/good.example.com/v1' });
     expect(document.json).toMatchObject({ openapi: '3.0.0', info: { title: 'Fake' } });
     const own = await send(t.server, { path: '/openapi/v3/apis/apps/v1' });
     expect(own.json).toMatchObject({ info: { title: 'Kubernetes' } });
-    const converted = await send(t.server, { path: paths['apis/old.example.com/v1']?.serverRelativeURL ?? '' });
-    expect(converted).toMatchObject({ code: 200, headers: { 'cache-control': 'public, immutable' } });
+    const converted = await send(t.server, {
+      path: paths['apis/old.example.com/v1']?.serverRelativeURL ?? '',
+    });
+    expect(converted).toMatchObject({
+      code: 200,
+      headers: { 'cache-control': 'public, immutable' },
+    });
     expect(Object.keys((converted.json as unknown as { readonly paths: object }).paths)).toEqual([
       '/apis/old.example.com/v1/namespaces/{namespace}/things',
     ]);
@@ -204,7 +242,9 @@ describe('OpenAPI', () => {
     const { paths } = json as unknown as { readonly paths: object };
     const others = Object.keys(paths).filter((path) => path.includes('example.com'));
     expect(others.toSorted()).toEqual(
-      ['good', 'liar', 'old'].map((name) => `/apis/${name}.example.com/v1/namespaces/{namespace}/things`),
+      ['good', 'liar', 'old'].map(
+        (name) => `/apis/${name}.example.com/v1/namespaces/{namespace}/things`,
+      ),
     );
   });
 });
@@ -217,7 +257,9 @@ test('controllers of this process read lists and watch, as objects', async () =>
   });
   const events = await t.client.transport.watch({ method: 'GET', path });
   const iterator = events[Symbol.asyncIterator]();
-  expect(await iterator.next()).toMatchObject({ value: { type: 'ADDED', object: { kind: 'Thing' } } });
+  expect(await iterator.next()).toMatchObject({
+    value: { type: 'ADDED', object: { kind: 'Thing' } },
+  });
   events.stop();
   await expect(
     t.client.transport.request({ method: 'GET', path: '/apis/away.example.com/v1/things' }),

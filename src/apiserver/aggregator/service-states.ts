@@ -33,8 +33,12 @@ export class ServiceStates {
   }
 
   /** Follows these services and no others. Resolves once their current states are known; a service that cannot be read is retried. */
-  async follow(references: Iterable<{ readonly namespace: string; readonly name: string }>): Promise<void> {
-    const wanted = new Map([...references].map((reference) => [`${reference.namespace}/${reference.name}`, reference]));
+  async follow(
+    references: Iterable<{ readonly namespace: string; readonly name: string }>,
+  ): Promise<void> {
+    const wanted = new Map(
+      [...references].map((reference) => [`${reference.namespace}/${reference.name}`, reference]),
+    );
     for (const [key, followed] of this.#followed) {
       if (wanted.has(key)) continue;
       followed.stop();
@@ -53,13 +57,23 @@ export class ServiceStates {
   }
 
   /** Finds services that are followed, for `resolveService`; all else does not exist. */
-  readonly find: Find = <T extends KubeObject>(_group: string, resource: string, namespace: string, name: string) =>
-    (resource === 'services' ? this.get(namespace, name).service : undefined) as T | undefined;
+  readonly find: Find = <T extends KubeObject>(
+    _group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+  ) => (resource === 'services' ? this.get(namespace, name).service : undefined) as T | undefined;
 
   /** Returns the EndpointSlices of the services of a namespace that are followed. */
-  readonly findAll: FindAll = <T extends KubeObject>(_group: string, resource: string, namespace: string) => {
+  readonly findAll: FindAll = <T extends KubeObject>(
+    _group: string,
+    resource: string,
+    namespace: string,
+  ) => {
     if (resource !== 'endpointslices') return [];
-    const states = [...this.#followed].filter(([key]) => key.startsWith(`${namespace}/`)).map(([, { state }]) => state);
+    const states = [...this.#followed]
+      .filter(([key]) => key.startsWith(`${namespace}/`))
+      .map(([, { state }]) => state);
     return states.flatMap(({ slices }) => slices) as unknown as readonly T[];
   };
 
@@ -107,11 +121,15 @@ class FollowedService {
       },
     };
     const byName = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', name) });
-    const ofService = new Selection({ labels: labels.selectorFromSet({ [SERVICE_NAME_LABEL]: name }) });
+    const ofService = new Selection({
+      labels: labels.selectorFromSet({ [SERVICE_NAME_LABEL]: name }),
+    });
     // A failure has been logged, and is retried.
     const ignore = (): void => undefined;
     this.ready = Promise.all([
-      this.#follower.follow('', 'services', services, { namespace, selection: byName }).catch(ignore),
+      this.#follower
+        .follow('', 'services', services, { namespace, selection: byName })
+        .catch(ignore),
       this.#follower
         .follow('discovery.k8s.io', 'endpointslices', slices, { namespace, selection: ofService })
         .catch(ignore),

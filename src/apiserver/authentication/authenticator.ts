@@ -11,7 +11,8 @@ export const ANONYMOUS: UserInfo = { name: 'system:anonymous', groups: [UNAUTHEN
 export interface Authenticator {
   /** Undefined: these are not credentials that this one knows. It does not throw for wrong ones. */
   authenticate(
-    request: Pick<ApiRequest, 'headers' | 'peerCertificate'> & Partial<Pick<ApiRequest, 'rawHeaders'>>,
+    request: Pick<ApiRequest, 'headers' | 'peerCertificate'> &
+      Partial<Pick<ApiRequest, 'rawHeaders'>>,
   ): UserInfo | undefined | Promise<UserInfo | undefined>;
 }
 

@@ -10,7 +10,12 @@ export class ClientCertificateAuthenticator implements Authenticator {
 
   authenticate(request: Pick<ApiRequest, 'peerCertificate'>): UserInfo | undefined {
     const certificate = request.peerCertificate;
-    if (certificate === undefined || certificate.isClient === false || certificate.commonName === '') return undefined;
+    if (
+      certificate === undefined ||
+      certificate.isClient === false ||
+      certificate.commonName === ''
+    )
+      return undefined;
     let user = this.#users.get(certificate);
     if (user === undefined) {
       user = { name: certificate.commonName, groups: certificate.organizations };

@@ -27,11 +27,16 @@ export interface AuthenticationServices {
 }
 
 /** Throws TypeError for keys of ServiceAccounts that cannot be read. */
-export function createAuthentication(config: ApiServerConfig, services: AuthenticationServices): Authentication {
+export function createAuthentication(
+  config: ApiServerConfig,
+  services: AuthenticationServices,
+): Authentication {
   const { clock, random, logger, serviceAccounts } = config;
   const { find } = services.objects;
   const serviceAccountTokens =
-    serviceAccounts === undefined ? undefined : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
+    serviceAccounts === undefined
+      ? undefined
+      : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
   const legacyTokens =
     serviceAccountTokens === undefined
       ? undefined
@@ -46,9 +51,14 @@ export function createAuthentication(config: ApiServerConfig, services: Authenti
     config.tokens ?? new Map(),
     serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER],
   );
-  const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens].filter((each) => each !== undefined);
+  const tokenAuthenticators = [staticTokens, serviceAccountTokens, legacyTokens].filter(
+    (each) => each !== undefined,
+  );
   // As upstream, a front proxy is asked for its user before its own certificate counts.
-  const frontProxies = config.requestHeader === undefined ? [] : [new RequestHeaderAuthenticator(config.requestHeader)];
+  const frontProxies =
+    config.requestHeader === undefined
+      ? []
+      : [new RequestHeaderAuthenticator(config.requestHeader)];
   return {
     authenticators: [
       ...frontProxies,

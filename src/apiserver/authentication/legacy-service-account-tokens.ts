@@ -40,7 +40,10 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
     return token === undefined ? undefined : (await this.authenticateToken(token, []))?.user;
   }
 
-  async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenAnswer | undefined> {
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenAnswer | undefined> {
     if (!looksLikeJwt(token)) return undefined;
     const common = audiences.filter((audience) => this.#config.audiences.includes(audience));
     if (audiences.length > 0 && common.length === 0) return undefined;
@@ -55,15 +58,25 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
       const value = claims[CLAIM + name];
       return typeof value === 'string' ? value : '';
     };
-    const [namespace, name, uid] = [claim('namespace'), claim('service-account.name'), claim('service-account.uid')];
-    if (namespace === '' || name === '' || claims['sub'] !== `system:serviceaccount:${namespace}:${name}`)
+    const [namespace, name, uid] = [
+      claim('namespace'),
+      claim('service-account.name'),
+      claim('service-account.uid'),
+    ];
+    if (
+      namespace === '' ||
+      name === '' ||
+      claims['sub'] !== `system:serviceaccount:${namespace}:${name}`
+    )
       return undefined;
     const { find } = this.#config;
     const secret = await find<Immutable<Secret>>('', 'secrets', namespace, claim('secret.name'));
     if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
-    if (Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') !== token) return undefined;
+    if (Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') !== token)
+      return undefined;
     const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', namespace, name);
-    if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined) return undefined;
+    if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined)
+      return undefined;
     if ((secret.metadata.labels?.[INVALID_SINCE_LABEL] ?? '') !== '') return undefined;
     this.#note(secret);
     return {
@@ -88,6 +101,9 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
   }
 
   #verify(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    return this.#config.verifier.verify(token, { issuers: [ISSUER], now: this.#config.clock.now() });
+    return this.#config.verifier.verify(token, {
+      issuers: [ISSUER],
+      now: this.#config.clock.now(),
+    });
   }
 }

@@ -38,15 +38,22 @@ export async function keepTokenTracking(client: Client, clock: Clock): Promise<v
     await inSystem.patch(NAME, 'application/merge-patch+json', { data: { since: today } });
   } catch (err) {
     if (!apierrors.isNotFound(err)) throw err;
-    await inSystem.create({ metadata: { name: NAME }, data: { since: today } }).catch((problem: unknown) => {
-      // Another server was faster.
-      if (!apierrors.isAlreadyExists(problem)) throw problem;
-    });
+    await inSystem
+      .create({ metadata: { name: NAME }, data: { since: today } })
+      .catch((problem: unknown) => {
+        // Another server was faster.
+        if (!apierrors.isAlreadyExists(problem)) throw problem;
+      });
   }
 }
 
 /** Notes that the token of a Secret was used on a day. Never fails for the one who uses it. */
-export function noteTokenUse(client: Client, logger: Logger, { namespace, name, uid }: UsedSecret, day: string): void {
+export function noteTokenUse(
+  client: Client,
+  logger: Logger,
+  { namespace, name, uid }: UsedSecret,
+  day: string,
+): void {
   const patch = { metadata: { uid, labels: { [LAST_USED_LABEL]: day } } };
   client
     .resource(secrets)

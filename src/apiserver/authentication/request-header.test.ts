@@ -16,7 +16,10 @@ let t: TestServer;
 let port: number;
 
 beforeAll(async () => {
-  [clients, frontProxies] = await Promise.all([makeTestAuthority(), makeTestAuthority('front-proxy-ca')]);
+  [clients, frontProxies] = await Promise.all([
+    makeTestAuthority(),
+    makeTestAuthority('front-proxy-ca'),
+  ]);
   t = await startTestServer({
     clock: systemClock,
     tls: await clients.server(),
@@ -39,7 +42,10 @@ afterEach(() => {
 afterAll(() => t.stop());
 
 /** Asks the server who the request comes from. */
-function whoAmI(as: Credentials | undefined, headers: Record<string, string | string[]>): Promise<unknown> {
+function whoAmI(
+  as: Credentials | undefined,
+  headers: Record<string, string | string[]>,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const request = httpsRequest(
       {
@@ -56,14 +62,19 @@ function whoAmI(as: Credentials | undefined, headers: Record<string, string | st
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
         response.on('end', () => {
-          const { status, message } = JSON.parse(text) as { status?: { userInfo?: unknown }; message?: string };
+          const { status, message } = JSON.parse(text) as {
+            status?: { userInfo?: unknown };
+            message?: string;
+          };
           resolve(status?.userInfo ?? message);
         });
       },
     );
     request.on('error', reject);
     // As bytes: Node would send the headers in the encoding of a text.
-    request.end(Buffer.from('{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}'));
+    request.end(
+      Buffer.from('{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}'),
+    );
   });
 }
 
@@ -84,7 +95,9 @@ describe('a front proxy', () => {
       groups: ['dev', 'a, b', 'system:authenticated'],
       extra: { 'example.com/scopes': ['x', 'y'] },
     });
-    expect(await whoAmI(proxy, { 'X-Remote-User': '', 'X-Other-User': 'jane' })).toMatchObject({ username: 'jane' });
+    expect(await whoAmI(proxy, { 'X-Remote-User': '', 'X-Other-User': 'jane' })).toMatchObject({
+      username: 'jane',
+    });
   });
 
   test('that names no user is nobody, whatever its certificate says', async () => {
@@ -101,7 +114,9 @@ describe('a front proxy', () => {
 describe('others name nobody', () => {
   test('a client with a certificate of the clients’ authority', async () => {
     const client = await clients.client('front-proxy-client');
-    expect(await whoAmI(client, { 'X-Remote-User': 'root', 'X-Remote-Group': 'system:masters' })).toMatchObject({
+    expect(
+      await whoAmI(client, { 'X-Remote-User': 'root', 'X-Remote-Group': 'system:masters' }),
+    ).toMatchObject({
       username: 'front-proxy-client',
       groups: ['system:authenticated'],
     });
@@ -119,7 +134,9 @@ describe('others name nobody', () => {
 
 test('extension API servers learn the authorities and headers', async () => {
   const path = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication';
-  const { data } = await t.client.transport.request<{ readonly data: Readonly<Record<string, string>> }>({
+  const { data } = await t.client.transport.request<{
+    readonly data: Readonly<Record<string, string>>;
+  }>({
     method: 'GET',
     path,
   });

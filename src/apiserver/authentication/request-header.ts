@@ -25,7 +25,8 @@ export class RequestHeaderAuthenticator implements Authenticator {
   readonly #config: RequestHeaderConfig;
 
   constructor(config: RequestHeaderConfig) {
-    const lower = (names: readonly string[]): readonly string[] => names.map((name) => name.trim().toLowerCase());
+    const lower = (names: readonly string[]): readonly string[] =>
+      names.map((name) => name.trim().toLowerCase());
     this.#config = {
       ...config,
       usernameHeaders: lower(config.usernameHeaders),
@@ -44,7 +45,9 @@ export class RequestHeaderAuthenticator implements Authenticator {
     const name = firstValue(headers, usernameHeaders);
     if (name === undefined) return undefined;
     const uid = firstValue(headers, uidHeaders);
-    const groups = groupHeaders.flatMap((group) => valuesOf(headers, group).filter((value) => value !== ''));
+    const groups = groupHeaders.flatMap((group) =>
+      valuesOf(headers, group).filter((value) => value !== ''),
+    );
     const extra = this.#extraOf(headers);
     return {
       name,

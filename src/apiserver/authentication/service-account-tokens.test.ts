@@ -35,13 +35,19 @@ const wish = (more: Partial<TokenWish> = {}): TokenWish => ({
   ...more,
 });
 
-const everything = { 'serviceaccounts/web/builder': { uid: 'account-uid' }, 'pods/web/builder-0': { uid: 'pod-uid' } };
+const everything = {
+  'serviceaccounts/web/builder': { uid: 'account-uid' },
+  'pods/web/builder-0': { uid: 'pod-uid' },
+};
 
 describe('tokens of ServiceAccounts', () => {
   it('say who their bearer is, to those whom they are for', async () => {
     const { tokens } = newTokens(everything);
     const { token } = tokens.sign(wish({ bound: pod }));
-    expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', kid: expect.stringMatching(/^[\w-]{43}$/) as string });
+    expect(decodeProtectedHeader(token)).toEqual({
+      alg: 'ES256',
+      kid: expect.stringMatching(/^[\w-]{43}$/) as string,
+    });
     expect(await tokens.authenticateToken(token, [])).toMatchObject({
       user: {
         name: 'system:serviceaccount:web:builder',
@@ -52,7 +58,9 @@ describe('tokens of ServiceAccounts', () => {
     });
     const vault = tokens.sign(wish({ audiences: ['vault'] })).token;
     expect(await tokens.authenticateToken(vault, [])).toBeUndefined();
-    expect(await tokens.authenticateToken(vault, ['vault', 'other'])).toMatchObject({ audiences: ['vault'] });
+    expect(await tokens.authenticateToken(vault, ['vault', 'other'])).toMatchObject({
+      audiences: ['vault'],
+    });
   });
 
   it('are good for their time', async () => {
@@ -70,7 +78,9 @@ describe('tokens of ServiceAccounts', () => {
     const signed = async (claims: object): Promise<string> => {
       const [, payload = ''] = tokens.sign(wish()).token.split('.');
       const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
-      return new SignJWT({ ...own, ...claims }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+      return new SignJWT({ ...own, ...claims })
+        .setProtectedHeader({ alg: 'ES256' })
+        .sign(privateKey);
     };
     const now = Math.floor(clock.now() / 1000);
     expect(await tokens.authenticateToken(await signed({ nbf: now + 50 }), [])).toBeDefined();
@@ -88,7 +98,13 @@ describe('tokens of ServiceAccounts', () => {
     { 'kubernetes.io': { namespace: 'web', serviceaccount: null } },
     { 'kubernetes.io': { namespace: 'web', serviceaccount: { name: 5, uid: 'account-uid' } } },
     { 'kubernetes.io': { namespace: 5, serviceaccount: { name: 'builder', uid: 'account-uid' } } },
-    { 'kubernetes.io': { namespace: 'web', serviceaccount: { name: 'builder', uid: 'account-uid' }, pod: null } },
+    {
+      'kubernetes.io': {
+        namespace: 'web',
+        serviceaccount: { name: 'builder', uid: 'account-uid' },
+        pod: null,
+      },
+    },
     { aud: 5 },
   ])('are refused with claims of wrong types: %j', async (claims) => {
     const { tokens, privateKey } = newTokens(everything);
@@ -109,7 +125,9 @@ describe('tokens of ServiceAccounts', () => {
   it('are good as long as what they are bound to', async () => {
     const { tokens } = newTokens({ ...everything, 'pods/web/builder-0': { uid: 'another' } });
     expect(await tokens.authenticateToken(tokens.sign(wish()).token, [])).toBeDefined();
-    expect(await tokens.authenticateToken(tokens.sign(wish({ bound: pod })).token, [])).toBeUndefined();
+    expect(
+      await tokens.authenticateToken(tokens.sign(wish({ bound: pod })).token, []),
+    ).toBeUndefined();
   });
 
   it('are of this cluster, unchanged', async () => {
@@ -117,7 +135,9 @@ describe('tokens of ServiceAccounts', () => {
     const { token } = tokens.sign(wish());
     const [header, payload, signature] = token.split('.') as [string, string, string];
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-    const forged = Buffer.from(JSON.stringify({ ...claims, exp: 9_999_999_999 })).toString('base64url');
+    const forged = Buffer.from(JSON.stringify({ ...claims, exp: 9_999_999_999 })).toString(
+      'base64url',
+    );
     const unsigned = Buffer.from('{"alg":"none"}').toString('base64url');
     for (const other of [
       `${header}.${forged}.${signature}`,
@@ -136,8 +156,14 @@ describe('keys of tokens', () => {
   const pem = (key: KeyObject): string =>
     key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }).toString();
   const find = (() =>
-    Promise.resolve({ metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } })) as unknown as Find;
-  const make = (signingKey: string, publicKeys?: readonly string[], more: object = {}): ServiceAccountTokens =>
+    Promise.resolve({
+      metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' },
+    })) as unknown as Find;
+  const make = (
+    signingKey: string,
+    publicKeys?: readonly string[],
+    more: object = {},
+  ): ServiceAccountTokens =>
     new ServiceAccountTokens({
       clock: new VirtualClock(),
       random: new SeededRandom(1),
@@ -161,15 +187,17 @@ describe('keys of tokens', () => {
   });
 
   it('are several while they are rotated; a token of a key that is not among them is refused', async () => {
-    const [old, current, foreign] = [1, 2, 3].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' })) as [
-      KeyPairKeyObjectResult,
-      KeyPairKeyObjectResult,
-      KeyPairKeyObjectResult,
-    ];
+    const [old, current, foreign] = [1, 2, 3].map(() =>
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    ) as [KeyPairKeyObjectResult, KeyPairKeyObjectResult, KeyPairKeyObjectResult];
     const tokens = make(pem(current.privateKey), [pem(current.publicKey) + pem(old.publicKey)]);
     expect(tokens.verifier.keys).toHaveLength(2);
-    expect(await tokens.authenticateToken(make(pem(old.privateKey)).sign(wish()).token, [])).toBeDefined();
-    expect(await tokens.authenticateToken(make(pem(foreign.privateKey)).sign(wish()).token, [])).toBeUndefined();
+    expect(
+      await tokens.authenticateToken(make(pem(old.privateKey)).sign(wish()).token, []),
+    ).toBeDefined();
+    expect(
+      await tokens.authenticateToken(make(pem(foreign.privateKey)).sign(wish()).token, []),
+    ).toBeUndefined();
   });
 
   it('of another issuer are accepted if it is named', async () => {
@@ -177,13 +205,20 @@ describe('keys of tokens', () => {
     const before = make(pem(privateKey), undefined, { issuer: 'https://before' });
     const { token } = before.sign(wish({ audiences: ['https://now'] }));
     const now = { issuer: 'https://now' };
-    expect(await make(pem(privateKey), undefined, now).authenticateToken(token, [])).toBeUndefined();
-    const accepting = make(pem(privateKey), undefined, { ...now, acceptedIssuers: ['https://before'] });
+    expect(
+      await make(pem(privateKey), undefined, now).authenticateToken(token, []),
+    ).toBeUndefined();
+    const accepting = make(pem(privateKey), undefined, {
+      ...now,
+      acceptedIssuers: ['https://before'],
+    });
     expect(await accepting.authenticateToken(token, [])).toBeDefined();
   });
 
   it('have to be of a kind that tokens are signed with', () => {
-    expect(() => make(pem(generateKeyPairSync('ed25519').privateKey))).toThrow('a key for tokens is RSA, or EC');
+    expect(() => make(pem(generateKeyPairSync('ed25519').privateKey))).toThrow(
+      'a key for tokens is RSA, or EC',
+    );
     expect(() => tokenKeysOf('nothing')).toThrow('there is no key in PEM form');
   });
 });

@@ -55,7 +55,9 @@ interface Reference {
 
 /** The claims are what a holder of the signing key wrote; their types are not known. */
 function isReference(value: unknown): value is Reference {
-  return isPlainObject(value) && typeof value['name'] === 'string' && typeof value['uid'] === 'string';
+  return (
+    isPlainObject(value) && typeof value['name'] === 'string' && typeof value['uid'] === 'string'
+  );
 }
 
 interface Claims {
@@ -119,7 +121,9 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
       'kubernetes.io': {
         namespace: metadata.namespace,
         serviceaccount: { name: metadata.name, uid: metadata.uid },
-        ...(bound !== undefined && { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
+        ...(bound !== undefined && {
+          [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid },
+        }),
         ...(node !== undefined && { node }),
       },
       nbf: issuedAt,
@@ -134,12 +138,16 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     return token === undefined ? undefined : (await this.authenticateToken(token, []))?.user;
   }
 
-  async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenAnswer | undefined> {
+  async authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenAnswer | undefined> {
     if (!looksLikeJwt(token)) return undefined;
     const claims = await this.#verify(token);
     if (claims === undefined) return undefined;
     const wanted = audiences.length > 0 ? audiences : this.audiences;
-    const given = typeof claims.aud === 'string' ? [claims.aud] : Array.isArray(claims.aud) ? claims.aud : [];
+    const given =
+      typeof claims.aud === 'string' ? [claims.aud] : Array.isArray(claims.aud) ? claims.aud : [];
     const common = wanted.filter((audience) => given.includes(audience));
     if (common.length === 0) return undefined;
     const user = await this.#userOf(claims);
@@ -149,7 +157,8 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
   async #verify(token: string): Promise<Claims | undefined> {
     const now = this.#config.clock.now();
     const known = this.#verified.get(token);
-    if (known !== undefined) return ((known.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000 > now ? known : undefined;
+    if (known !== undefined)
+      return ((known.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000 > now ? known : undefined;
     const claims = (await this.verifier.verify(token, {
       issuers: this.#issuers,
       now,
@@ -167,16 +176,26 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     const own = claims['kubernetes.io'];
     if (!isPlainObject(own)) return undefined;
     const { namespace, serviceaccount, pod, secret, node } = own;
-    if (typeof namespace !== 'string' || namespace === '' || !isReference(serviceaccount)) return undefined;
-    if (![pod, secret, node].every((reference) => reference === undefined || isReference(reference))) return undefined;
-    if (claims.sub !== `system:serviceaccount:${namespace}:${serviceaccount.name}`) return undefined;
-    if (!(await this.#isAlive<ServiceAccount>('serviceaccounts', namespace, serviceaccount))) return undefined;
+    if (typeof namespace !== 'string' || namespace === '' || !isReference(serviceaccount))
+      return undefined;
+    if (
+      ![pod, secret, node].every((reference) => reference === undefined || isReference(reference))
+    )
+      return undefined;
+    if (claims.sub !== `system:serviceaccount:${namespace}:${serviceaccount.name}`)
+      return undefined;
+    if (!(await this.#isAlive<ServiceAccount>('serviceaccounts', namespace, serviceaccount)))
+      return undefined;
     if (pod !== undefined && !(await this.#isAlive<Pod>('pods', namespace, pod))) return undefined;
-    if (secret !== undefined && !(await this.#isAlive<Secret>('secrets', namespace, secret))) return undefined;
+    if (secret !== undefined && !(await this.#isAlive<Secret>('secrets', namespace, secret)))
+      return undefined;
     // The node of a pod is informational and not checked. A token that is bound to a node is invalid without it.
-    if (node !== undefined && pod === undefined && !(await this.#isAlive<Node>('nodes', '', node))) return undefined;
+    if (node !== undefined && pod === undefined && !(await this.#isAlive<Node>('nodes', '', node)))
+      return undefined;
     const extra: Record<string, readonly string[]> = {
-      ...(claims.jti !== undefined && { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] }),
+      ...(claims.jti !== undefined && {
+        'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`],
+      }),
       ...(pod !== undefined && {
         'authentication.kubernetes.io/pod-name': [pod.name],
         'authentication.kubernetes.io/pod-uid': [pod.uid],
@@ -194,8 +213,17 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     };
   }
 
-  async #isAlive<T extends KubeObject>(resource: string, namespace: string, reference: Reference): Promise<boolean> {
-    const found = await this.#config.find<Immutable<T> & KubeObject>('', resource, namespace, reference.name);
+  async #isAlive<T extends KubeObject>(
+    resource: string,
+    namespace: string,
+    reference: Reference,
+  ): Promise<boolean> {
+    const found = await this.#config.find<Immutable<T> & KubeObject>(
+      '',
+      resource,
+      namespace,
+      reference.name,
+    );
     if (found === undefined || found.metadata.uid !== reference.uid) return false;
     const { deletionTimestamp } = found.metadata;
     if (deletionTimestamp === undefined) return true;

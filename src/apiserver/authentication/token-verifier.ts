@@ -41,7 +41,9 @@ export class TokenVerifier {
         clockTolerance: CLOCK_LEEWAY_SECONDS,
       };
       try {
-        return (await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })).payload;
+        return (
+          await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })
+        ).payload;
       } catch {
         // Signed by another key, expired, or of another issuer: none of these is a token that is valid here.
       }
@@ -51,6 +53,8 @@ export class TokenVerifier {
 
   /** As upstream: a key ID selects the key, and without one each is tried. */
   #candidates(keyId: string | undefined): readonly TokenKey[] {
-    return keyId === undefined || keyId === '' ? this.keys : this.keys.filter((key) => key.keyId === keyId);
+    return keyId === undefined || keyId === ''
+      ? this.keys
+      : this.keys.filter((key) => key.keyId === keyId);
   }
 }

@@ -6,7 +6,10 @@ import type { TestServer } from '../testing/server.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 
 const AUTHENTICATED = ['system:authenticated'];
-const user = (name: string, ...groups: string[]) => ({ name, groups: [...groups, ...AUTHENTICATED] });
+const user = (name: string, ...groups: string[]) => ({
+  name,
+  groups: [...groups, ...AUTHENTICATED],
+});
 
 let t: TestServer;
 beforeEach(async () => {
@@ -49,7 +52,9 @@ describe('without a rule that allows it', () => {
       method: 'POST',
       path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
       user: user('joe'),
-      body: { spec: { resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'default' } } },
+      body: {
+        spec: { resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'default' } },
+      },
     });
     expect(review.json).toMatchObject({ status: { allowed: false } });
   });
@@ -69,7 +74,14 @@ describe('the components', () => {
       spec: {
         user: who.name,
         groups: who.groups,
-        resourceAttributes: { verb, group, resource: plural, subresource, name, namespace: 'default' },
+        resourceAttributes: {
+          verb,
+          group,
+          resource: plural,
+          subresource,
+          name,
+          namespace: 'default',
+        },
       },
     });
     return status.allowed;
@@ -118,22 +130,37 @@ describe('reviews', () => {
     expect(yes.code).toBe(201);
     expect(yes.json).toMatchObject({ kind: 'SubjectAccessReview', status: { allowed: true } });
     expect(
-      (await review('subjectaccessreviews', { user: 'joe', groups: ['system:masters'], resourceAttributes: pods }))
-        .json,
+      (
+        await review('subjectaccessreviews', {
+          user: 'joe',
+          groups: ['system:masters'],
+          resourceAttributes: pods,
+        })
+      ).json,
     ).toMatchObject({ status: { allowed: true } });
     expect(
-      (await review('subjectaccessreviews', { user: 'joe', nonResourceAttributes: { path: '/metrics', verb: 'get' } }))
-        .json,
+      (
+        await review('subjectaccessreviews', {
+          user: 'joe',
+          nonResourceAttributes: { path: '/metrics', verb: 'get' },
+        })
+      ).json,
     ).toMatchObject({ status: { allowed: false } });
   });
 
   test.each([
-    [{ user: 'joe' }, 'exactly one of nonResourceAttributes or resourceAttributes must be specified'],
+    [
+      { user: 'joe' },
+      'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    ],
     [
       { user: 'joe', resourceAttributes: {}, nonResourceAttributes: {} },
       'cannot be specified in combination with resourceAttributes',
     ],
-    [{ resourceAttributes: pods }, 'spec.user: Invalid value: "": at least one of user or group must be specified'],
+    [
+      { resourceAttributes: pods },
+      'spec.user: Invalid value: "": at least one of user or group must be specified',
+    ],
   ])('refuse %j', async (spec, message) => {
     const { code, json } = await review('subjectaccessreviews', spec);
     expect(code).toBe(422);
@@ -143,7 +170,11 @@ describe('reviews', () => {
   test('of a namespace stay there', async () => {
     const at = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
     expect((await review('', { user: 'joe', resourceAttributes: pods }, at)).code).toBe(201);
-    const elsewhere = await review('', { user: 'joe', resourceAttributes: { ...pods, namespace: 'x' } }, at);
+    const elsewhere = await review(
+      '',
+      { user: 'joe', resourceAttributes: { ...pods, namespace: 'x' } },
+      at,
+    );
     expect(elsewhere.json.message).toContain('must match metadata.namespace');
   });
 
@@ -151,7 +182,9 @@ describe('reviews', () => {
     const { json } = await review('selfsubjectrulesreviews', { namespace: 'default' });
     expect(json).toMatchObject({
       status: {
-        resourceRules: expect.arrayContaining([{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }]),
+        resourceRules: expect.arrayContaining([
+          { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+        ]),
         incomplete: false,
       },
     });
@@ -186,15 +219,29 @@ describe('impersonation', () => {
       'Impersonate-Extra-Reason',
       'test',
     ];
-    const joined = { 'impersonate-user': 'joe', 'impersonate-group': 'dev, ops', 'impersonate-extra-reason': 'test' };
+    const joined = {
+      'impersonate-user': 'joe',
+      'impersonate-group': 'dev, ops',
+      'impersonate-extra-reason': 'test',
+    };
     const { json } = await whoami(joined, undefined, several);
     expect(json.status).toEqual({
-      userInfo: { username: 'joe', groups: ['dev', 'ops', 'system:authenticated'], extra: { reason: ['test'] } },
+      userInfo: {
+        username: 'joe',
+        groups: ['dev', 'ops', 'system:authenticated'],
+        extra: { reason: ['test'] },
+      },
     });
     const account = await whoami({ 'impersonate-user': 'system:serviceaccount:default:a' });
     expect(account.json).toMatchObject({
       status: {
-        userInfo: { groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'] },
+        userInfo: {
+          groups: [
+            'system:serviceaccounts',
+            'system:serviceaccounts:default',
+            'system:authenticated',
+          ],
+        },
       },
     });
     const refused = await whoami({ 'impersonate-user': 'admin' }, user('joe'));
@@ -210,10 +257,19 @@ describe('impersonation', () => {
     [{ 'impersonate-extra-k1': 'one,two' }, { extra: { k1: ['one,two'] } }],
     [{ 'impersonate-extra-a%2Fb': 'x' }, { extra: { 'a/b': ['x'] } }],
     [{ 'impersonate-extra-%zz': 'x' }, { extra: { '%zz': ['x'] } }],
-    [{ 'impersonate-extra-__proto__': 'x' }, { extra: JSON.parse('{"__proto__":["x"]}') as object }],
+    [
+      { 'impersonate-extra-__proto__': 'x' },
+      { extra: JSON.parse('{"__proto__":["x"]}') as object },
+    ],
     // Names that only begin like those of ServiceAccounts.
-    [{ 'impersonate-user': 'system:serviceaccount:default:a:b' }, { groups: ['system:authenticated'] }],
-    [{ 'impersonate-user': 'system:serviceaccount:default:A' }, { groups: ['system:authenticated'] }],
+    [
+      { 'impersonate-user': 'system:serviceaccount:default:a:b' },
+      { groups: ['system:authenticated'] },
+    ],
+    [
+      { 'impersonate-user': 'system:serviceaccount:default:A' },
+      { groups: ['system:authenticated'] },
+    ],
   ])('%j: %j', async (headers: Record<string, string>, userInfo) => {
     const { code, json } = await whoami({ 'impersonate-user': 'joe', ...headers });
     expect(code).toBe(201);
@@ -221,7 +277,12 @@ describe('impersonation', () => {
   });
 
   test('asks for a user where the name has a third part', async () => {
-    const { json } = await whoami({ 'impersonate-user': 'system:serviceaccount:default:a:b' }, user('joe'));
-    expect(json.message).toContain('cannot impersonate resource "users" in API group "" at the cluster scope');
+    const { json } = await whoami(
+      { 'impersonate-user': 'system:serviceaccount:default:a:b' },
+      user('joe'),
+    );
+    expect(json.message).toContain(
+      'cannot impersonate resource "users" in API group "" at the cluster scope',
+    );
   });
 });

@@ -5,7 +5,15 @@ import type { RequestInfo, UserInfo } from '../request.ts';
 /** The attributes of a request that authorizers evaluate. */
 export type Attributes = Pick<
   RequestInfo,
-  'isResourceRequest' | 'path' | 'verb' | 'apiGroup' | 'apiVersion' | 'namespace' | 'resource' | 'subresource' | 'name'
+  | 'isResourceRequest'
+  | 'path'
+  | 'verb'
+  | 'apiGroup'
+  | 'apiVersion'
+  | 'namespace'
+  | 'resource'
+  | 'subresource'
+  | 'name'
 > & {
   readonly user: UserInfo;
   /** The selectors of requests for several objects. */

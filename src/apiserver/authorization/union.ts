@@ -15,18 +15,28 @@ export class UnionAuthorizer implements Authorizer {
   }
 
   /** Answers at once as long as those asked do: every request passes here. */
-  #ask(attributes: Attributes, from: number, reasons: readonly string[]): Decision | Promise<Decision> {
+  #ask(
+    attributes: Attributes,
+    from: number,
+    reasons: readonly string[],
+  ): Decision | Promise<Decision> {
     let said = reasons;
     for (let n = from; n < this.#authorizers.length; n++) {
       const answer = (this.#authorizers[n] as Authorizer).authorize(attributes);
-      if (answer instanceof Promise) return answer.then((decision) => this.#next(decision, attributes, n, said));
+      if (answer instanceof Promise)
+        return answer.then((decision) => this.#next(decision, attributes, n, said));
       if (answer.decision !== 'noOpinion') return answer;
       if (answer.reason !== '') said = [...said, answer.reason];
     }
     return { decision: 'noOpinion', reason: said.join('\n') };
   }
 
-  #next(decision: Decision, attributes: Attributes, n: number, said: readonly string[]): Decision | Promise<Decision> {
+  #next(
+    decision: Decision,
+    attributes: Attributes,
+    n: number,
+    said: readonly string[],
+  ): Decision | Promise<Decision> {
     if (decision.decision !== 'noOpinion') return decision;
     return this.#ask(attributes, n + 1, decision.reason === '' ? said : [...said, decision.reason]);
   }

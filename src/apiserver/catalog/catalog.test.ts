@@ -48,10 +48,13 @@ describe('a snapshot', () => {
 
   test('has the preferred version of a resource first, in whatever order they were installed', () => {
     const catalog = new Catalog();
-    for (const version of ['v1beta1', 'v2', 'v1alpha1', 'v1']) catalog.install([kindOf('widgets', { version })]);
+    for (const version of ['v1beta1', 'v2', 'v1alpha1', 'v1'])
+      catalog.install([kindOf('widgets', { version })]);
     const wanted = ['v2', 'v1', 'v1beta1', 'v1alpha1'];
     const snapshot = catalog.snapshot();
-    expect(snapshot.versionsOf('example.com', 'widgets').map(({ type }) => type.version)).toEqual(wanted);
+    expect(snapshot.versionsOf('example.com', 'widgets').map(({ type }) => type.version)).toEqual(
+      wanted,
+    );
     expect(snapshot.group('example.com')?.versions.map(({ version }) => version)).toEqual(wanted);
   });
 
@@ -92,7 +95,12 @@ describe('a snapshot', () => {
     const snapshot = catalog.snapshot();
     expect(names(snapshot.publishedKinds())).toEqual(['listed.v1.a']);
     expect(snapshot.published.map(({ name }) => name)).toEqual(['a']);
-    expect(['a', 'b', 'c', 'd'].map((group) => snapshot.group(group)?.served)).toEqual([true, true, false, undefined]);
+    expect(['a', 'b', 'c', 'd'].map((group) => snapshot.group(group)?.served)).toEqual([
+      true,
+      true,
+      false,
+      undefined,
+    ]);
     expect(snapshot.get('c', 'v1', 'internal')).toBeDefined();
   });
 
@@ -175,7 +183,11 @@ describe('close', () => {
     catalog.onChange(({ removed }) => void events.push(`removed ${names(removed).join(' ')}`));
     first.uninstall();
     second.uninstall();
-    expect(events).toEqual(['removed widgets.v1.example.com', 'removed widgets.v2.example.com', 'closed']);
+    expect(events).toEqual([
+      'removed widgets.v1.example.com',
+      'removed widgets.v2.example.com',
+      'closed',
+    ]);
   });
 
   test('of the catalog closes every store and keeps the kinds', () => {

@@ -78,7 +78,8 @@ export class Catalog {
     const added = after.filter((kind) => !old.has(kind));
     if (removed.length === 0 && added.length === 0) return;
     this.#snapshot = this.#snapshot.next(removed, added);
-    for (const rest of added.flatMap(restsOf)) this.#uses.set(rest, (this.#uses.get(rest) ?? 0) + 1);
+    for (const rest of added.flatMap(restsOf))
+      this.#uses.set(rest, (this.#uses.get(rest) ?? 0) + 1);
     const change = { added, removed, snapshot: this.#snapshot };
     for (const listener of this.#listeners) listener(change);
     for (const rest of removed.flatMap(restsOf)) this.#release(rest);

@@ -9,12 +9,19 @@ import type { Kind, Subresource } from './kind.ts';
 import type { CatalogSnapshot } from './snapshot.ts';
 
 /** Returns the codec of a kind. Throws Error for a kind that has neither a codec nor a descriptor: a programmer error. */
-export function codecOf(scheme: Scheme, { codec, type }: Pick<Kind, 'codec' | 'type'>): ObjectCodec {
+export function codecOf(
+  scheme: Scheme,
+  { codec, type }: Pick<Kind, 'codec' | 'type'>,
+): ObjectCodec {
   return codec ?? typedCodec(scheme, type);
 }
 
 /** Returns the codec of the objects that a subresource takes and returns. Throws as `codecOf`. */
-export function subresourceCodec(scheme: Scheme, parent: Kind, { codec, kind }: Subresource): ObjectCodec {
+export function subresourceCodec(
+  scheme: Scheme,
+  parent: Kind,
+  { codec, kind }: Subresource,
+): ObjectCodec {
   if (codec !== undefined) return codec;
   return isOf(parent, kind) ? codecOf(scheme, parent) : typedCodec(scheme, kind);
 }
@@ -23,7 +30,11 @@ export function subresourceCodec(scheme: Scheme, parent: Kind, { codec, kind }: 
  * Returns the codec of a kind that objects may be of: a kind that is installed, or another that has a typed descriptor. Undefined:
  * there is no such kind.
  */
-export function findCodec(scheme: Scheme, snapshot: CatalogSnapshot, kind: GroupVersionKind): ObjectCodec | undefined {
+export function findCodec(
+  scheme: Scheme,
+  snapshot: CatalogSnapshot,
+  kind: GroupVersionKind,
+): ObjectCodec | undefined {
   const found = snapshot.getKind(kind);
   return found === undefined ? scheme.codecOf(kind) : codecOf(scheme, found);
 }
@@ -35,6 +46,7 @@ function isOf({ type }: Kind, { group, version, kind }: GroupVersionKind): boole
 /** Returns the codec of the typed descriptor of a kind. Throws Error if there is none: a programmer error. */
 export function typedCodec(scheme: Scheme, kind: GroupVersionKind): ObjectCodec {
   const codec = scheme.codecOf(kind);
-  if (codec === undefined) throw new Error(`neither a codec nor a schema for ${apiVersionOf(kind)}, Kind=${kind.kind}`);
+  if (codec === undefined)
+    throw new Error(`neither a codec nor a schema for ${apiVersionOf(kind)}, Kind=${kind.kind}`);
   return codec;
 }

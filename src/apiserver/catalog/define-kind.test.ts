@@ -50,10 +50,21 @@ const context: RequestContext = {
   signal: new AbortController().signal,
   warnings: [],
 };
-const LIST = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;
+const LIST = {
+  selection: everything,
+  limit: 0,
+  continue: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+} as const;
 const WRITE = { dryRun: false, fieldManager: 'test' };
 const widget = (size: number): Widget =>
-  ({ apiVersion: 'example.com/v2', kind: 'Widget', metadata: { name: 'w' }, size }) as unknown as Widget;
+  ({
+    apiVersion: 'example.com/v2',
+    kind: 'Widget',
+    metadata: { name: 'w' },
+    size,
+  }) as unknown as Widget;
 
 let storage: Storage;
 let services: StoreServices;
@@ -76,7 +87,10 @@ test('a kind is a store with views', async () => {
       strategy,
       subresources: {
         status: {
-          strategy: { prepareForUpdate: (object, old) => ({ ...object, size: old.size }), validateUpdate: () => [] },
+          strategy: {
+            prepareForUpdate: (object, old) => ({ ...object, size: old.size }),
+            validateUpdate: () => [],
+          },
         },
         size: ({ store }) => ({ kind: V2, rest: { get: (...call) => store.get(...call) } }),
       },
@@ -90,7 +104,8 @@ test('a kind is a store with views', async () => {
   ]);
 
   await kind.rest.create?.(context, '', widget(1), WRITE);
-  const apply = (current: KubeObject | undefined): KubeObject => ({ ...(current as Widget), size: 7 }) as KubeObject;
+  const apply = (current: KubeObject | undefined): KubeObject =>
+    ({ ...(current as Widget), size: 7 }) as KubeObject;
   const written = await kind.subresources?.[0]?.rest.update?.(context, 'w', { apply }, WRITE);
   expect(written?.object.object()).toMatchObject({ size: 1 });
 });
@@ -111,14 +126,24 @@ test('a version that is not stored converts at the border with the storage', asy
   const first: ResourceType = { ...widgets, version: 'v1' };
   const converter = functionConverter({
     'example.com/v1': {
-      'example.com/v2': ({ length, ...others }: FirstWidget) => ({ ...others, size: length, apiVersion: V2_NAME }),
+      'example.com/v2': ({ length, ...others }: FirstWidget) => ({
+        ...others,
+        size: length,
+        apiVersion: V2_NAME,
+      }),
     },
     'example.com/v2': {
-      'example.com/v1': ({ size, ...others }: Widget) => ({ ...others, length: size, apiVersion: V1_NAME }),
+      'example.com/v1': ({ size, ...others }: Widget) => ({
+        ...others,
+        length: size,
+        apiVersion: V1_NAME,
+      }),
     },
   });
   const stored = only(
-    defineKind<Widget>({ type: widgets, converter, otherVersions: [first], strategy }).build(services),
+    defineKind<Widget>({ type: widgets, converter, otherVersions: [first], strategy }).build(
+      services,
+    ),
   );
   const viewed = only(
     defineKind<FirstWidget>({
@@ -138,7 +163,9 @@ test('a version that is not stored converts at the border with the storage', asy
 
   await stored.rest.create?.(context, '', widget(3), WRITE);
   const list = await viewed.rest.list?.(context, LIST);
-  expect(list?.items.map((item) => item.object())).toMatchObject([{ apiVersion: V1_NAME, length: 3 }]);
+  expect(list?.items.map((item) => item.object())).toMatchObject([
+    { apiVersion: V1_NAME, length: 3 },
+  ]);
 });
 
 class LimitedStore extends ResourceStore<Widget> {
@@ -168,9 +195,12 @@ test('a kind that is made at run time brings its own codec', () => {
   const codec = { kind: V2 } as ObjectCodec;
   const columns = [{ name: 'Size', type: 'integer', description: 'The size.' }] as const;
   const kind = only(
-    defineKind<Widget>({ type: widgets, codec, strategy, table: { columns, cells: ({ size }) => [size] } }).build(
-      services,
-    ),
+    defineKind<Widget>({
+      type: widgets,
+      codec,
+      strategy,
+      table: { columns, cells: ({ size }) => [size] },
+    }).build(services),
   );
   expect(kind.codec).toBe(codec);
   expect(kind.table?.cells(widget(4), 0)).toEqual([4]);

@@ -44,7 +44,9 @@ export interface KindConfig<T extends KubeObject, S extends StoreServices> {
   /** Without it, a table has Name and Created At. */
   readonly table?: TableConvertor<T>;
   /** By name: views of the stored objects (status), or whatever a function makes (scale, exec). In the order of discovery. */
-  readonly subresources?: Readonly<Record<string, SubresourceView<T, S> | SubresourceFactory<T, S>>>;
+  readonly subresources?: Readonly<
+    Record<string, SubresourceView<T, S> | SubresourceFactory<T, S>>
+  >;
   /** Verbs of the store that are not served. Default: all are. */
   readonly withoutVerbs?: readonly Verb[];
   /** Makes the store, if it is not a plain one. */
@@ -70,7 +72,10 @@ export function defineKind<T extends KubeObject, S extends StoreServices = Store
   config: KindConfig<T, S>,
 ): KindDefinition<S> {
   // Declared once for all servers of a process.
-  const fields = config.selectableFields === undefined ? undefined : selectableFields<T>(config.selectableFields);
+  const fields =
+    config.selectableFields === undefined
+      ? undefined
+      : selectableFields<T>(config.selectableFields);
   return { types: [config.type], build: (services) => [buildStored(config, fields, services)] };
 }
 
@@ -78,7 +83,10 @@ export function defineKind<T extends KubeObject, S extends StoreServices = Store
 export function defineVirtualKind<S = unknown>(
   config: Omit<Kind, 'rest'> & { readonly rest: (services: S) => Rest },
 ): KindDefinition<S> {
-  return { types: [config.type], build: (services) => [{ ...config, rest: config.rest(services) }] };
+  return {
+    types: [config.type],
+    build: (services) => [{ ...config, rest: config.rest(services) }],
+  };
 }
 
 function buildStored<T extends KubeObject, S extends StoreServices>(
@@ -86,11 +94,26 @@ function buildStored<T extends KubeObject, S extends StoreServices>(
   fields: SelectableFields | undefined,
   services: S,
 ): Kind {
-  const { type, storedType, converter, otherVersions, codec, table, subresources = {}, listKind, deprecation } = config;
-  const strategy = typeof config.strategy === 'function' ? config.strategy(services) : config.strategy;
-  const makeStore = config.store ?? ((storeConfig: ResourceStoreConfig<T>) => new ResourceStore<T>(storeConfig));
+  const {
+    type,
+    storedType,
+    converter,
+    otherVersions,
+    codec,
+    table,
+    subresources = {},
+    listKind,
+    deprecation,
+  } = config;
+  const strategy =
+    typeof config.strategy === 'function' ? config.strategy(services) : config.strategy;
+  const makeStore =
+    config.store ?? ((storeConfig: ResourceStoreConfig<T>) => new ResourceStore<T>(storeConfig));
   const selectable = fields === undefined ? {} : { selectableFields: fields };
-  const versions = { ...(storedType !== undefined && { storedType }), ...(converter !== undefined && { converter }) };
+  const versions = {
+    ...(storedType !== undefined && { storedType }),
+    ...(converter !== undefined && { converter }),
+  };
   const store = makeStore({ ...services, type, ...versions, ...selectable, strategy }, services);
   return {
     type,

@@ -45,7 +45,9 @@ const RETRY_MS = 1_000;
 
 /** Returns 'namespace/name', or the name alone. */
 export function keyOf({ metadata }: KubeObject): string {
-  return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+  return metadata.namespace === undefined
+    ? metadata.name
+    : `${metadata.namespace}/${metadata.name}`;
 }
 
 /** Decodes an object without keeping it in the cache of its store: for large objects that are looked at once. */
@@ -66,7 +68,12 @@ export class Follower {
    * Resolves once every object that exists now is known; at once if the resource is not installed. Rejects if the store cannot be read
    * now; later it retries.
    */
-  async follow(group: string, resource: string, keeper: Keeper, options: FollowOptions = {}): Promise<void> {
+  async follow(
+    group: string,
+    resource: string,
+    keeper: Keeper,
+    options: FollowOptions = {},
+  ): Promise<void> {
     const followed = new FollowedResource(this.#config, { group, resource, keeper, options });
     this.#followed.push(followed);
     await followed.start();
@@ -125,7 +132,10 @@ class FollowedResource {
   }
 
   #onChange({ added }: CatalogChange): void {
-    if (this.#active || !added.some(({ type }) => type.group === this.#group && type.resource === this.#resource))
+    if (
+      this.#active ||
+      !added.some(({ type }) => type.group === this.#group && type.resource === this.#resource)
+    )
       return;
     this.#active = true;
     void this.#listAndWatch();
@@ -167,8 +177,10 @@ class FollowedResource {
     })) as WatchStream<EncodedWatchEvent>;
     this.#stream = stream;
     if (this.#stopped) stream.stop();
-    const { decode = (encoded: EncodedObject) => encoded.object() as KubeObject, objectsPerTurn = Infinity } =
-      this.#options;
+    const {
+      decode = (encoded: EncodedObject) => encoded.object() as KubeObject,
+      objectsPerTurn = Infinity,
+    } = this.#options;
     const seen = new Set<string>();
     let syncing = true;
     let count = 0;

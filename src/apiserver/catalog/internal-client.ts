@@ -68,7 +68,9 @@ export function findOne(
   resourceVersion = '',
 ): Awaitable<KubeObject | undefined> {
   if (rest.find !== undefined) return rest.find(namespace, name);
-  return rest.get === undefined ? undefined : getOrUndefined(rest.get.bind(rest), namespace, name, resourceVersion);
+  return rest.get === undefined
+    ? undefined
+    : getOrUndefined(rest.get.bind(rest), namespace, name, resourceVersion);
 }
 
 async function getOrUndefined(
@@ -78,7 +80,9 @@ async function getOrUndefined(
   resourceVersion: string,
 ): Promise<KubeObject | undefined> {
   try {
-    return (await get(internalContext(namespace), name, { resourceVersion })).object() as KubeObject;
+    return (
+      await get(internalContext(namespace), name, { resourceVersion })
+    ).object() as KubeObject;
   } catch (error) {
     if (apierrors.isNotFound(error)) return undefined;
     throw error;
@@ -86,10 +90,20 @@ async function getOrUndefined(
 }
 
 /** Gets all objects of a namespace ('': of all). */
-export function findEvery(rest: Rest, namespace: string, resourceVersion = ''): Awaitable<readonly KubeObject[]> {
+export function findEvery(
+  rest: Rest,
+  namespace: string,
+  resourceVersion = '',
+): Awaitable<readonly KubeObject[]> {
   if (rest.findAll !== undefined) return rest.findAll(namespace);
   if (rest.list === undefined) return [];
-  const options = { selection: everything, limit: 0, continue: '', resourceVersion, resourceVersionMatch: '' } as const;
+  const options = {
+    selection: everything,
+    limit: 0,
+    continue: '',
+    resourceVersion,
+    resourceVersionMatch: '',
+  } as const;
   return andThen(rest.list(internalContext(namespace), options), ({ items }) =>
     items.map((item) => item.object() as KubeObject),
   );
@@ -104,12 +118,23 @@ export class InternalClient {
     this.#clock = config.clock;
   }
 
-  readonly find: Find = <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
+  readonly find: Find = <T extends KubeObject>(
+    group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+  ) => {
     const rest = this.#restOf(group, resource);
-    return rest === undefined ? undefined : (findOne(rest, namespace, name) as Awaitable<T | undefined>);
+    return rest === undefined
+      ? undefined
+      : (findOne(rest, namespace, name) as Awaitable<T | undefined>);
   };
 
-  readonly findAll: FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => {
+  readonly findAll: FindAll = <T extends KubeObject>(
+    group: string,
+    resource: string,
+    namespace: string,
+  ) => {
     const rest = this.#restOf(group, resource);
     return rest === undefined ? [] : (findEvery(rest, namespace) as Awaitable<readonly T[]>);
   };
@@ -128,7 +153,12 @@ export class InternalClient {
       return change(current as T);
     };
     try {
-      await status?.rest.update?.(internalContext(namespace), name, { apply }, { dryRun: false, fieldManager: '' });
+      await status?.rest.update?.(
+        internalContext(namespace),
+        name,
+        { apply },
+        { dryRun: false, fieldManager: '' },
+      );
     } catch (error) {
       if (!apierrors.isNotFound(error)) throw error;
     }
@@ -143,7 +173,8 @@ export class InternalClient {
     if (events === undefined) return false;
     const timer = this.#clock.setTimer(timeoutMs, () => events.stop());
     try {
-      for await (const event of events) if (event.type === 'ADDED' || event.type === 'MODIFIED') return true;
+      for await (const event of events)
+        if (event.type === 'ADDED' || event.type === 'MODIFIED') return true;
       return false;
     } finally {
       timer.cancel();

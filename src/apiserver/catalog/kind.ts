@@ -96,7 +96,9 @@ const VERBS: readonly (readonly [string, (rest: Rest) => boolean])[] = [
 ];
 
 /** The verbs of a resource or subresource as discovery lists them. */
-export function verbsOf(served: Pick<Subresource, 'rest' | 'connectMethods'> & Pick<Kind, 'discovery'>): string[] {
+export function verbsOf(
+  served: Pick<Subresource, 'rest' | 'connectMethods'> & Pick<Kind, 'discovery'>,
+): string[] {
   if (served.discovery?.verbs !== undefined) return [...served.discovery.verbs];
   if (served.rest.connect !== undefined) {
     const verbOf: Readonly<Record<string, string>> = {
@@ -107,7 +109,9 @@ export function verbsOf(served: Pick<Subresource, 'rest' | 'connectMethods'> & P
       DELETE: 'delete',
     };
     // Other methods (HEAD, OPTIONS) have no verb of their own.
-    return (served.connectMethods ?? ['GET', 'POST']).flatMap((method) => verbOf[method] ?? []).toSorted();
+    return (served.connectMethods ?? ['GET', 'POST'])
+      .flatMap((method) => verbOf[method] ?? [])
+      .toSorted();
   }
   return VERBS.filter(([, serves]) => serves(served.rest)).map(([verb]) => verb);
 }

@@ -49,10 +49,28 @@ async function mentions(): Promise<Readonly<Record<string, boolean>>> {
     'OpenAPI v3': await has('/openapi/v3'),
   };
 }
-const everywhere = { index: true, groups: true, aggregated: true, 'OpenAPI v2': true, 'OpenAPI v3': true };
-const nowhere = { index: false, groups: false, aggregated: false, 'OpenAPI v2': false, 'OpenAPI v3': false };
+const everywhere = {
+  index: true,
+  groups: true,
+  aggregated: true,
+  'OpenAPI v2': true,
+  'OpenAPI v3': true,
+};
+const nowhere = {
+  index: false,
+  groups: false,
+  aggregated: false,
+  'OpenAPI v2': false,
+  'OpenAPI v3': false,
+};
 /** Paths that exist as long as the kind does. */
-const PATHS = [WIDGETS, `${ROOT}/widgets`, '/apis/example.com', ROOT, '/openapi/v3/apis/example.com/v1'];
+const PATHS = [
+  WIDGETS,
+  `${ROOT}/widgets`,
+  '/apis/example.com',
+  ROOT,
+  '/openapi/v3/apis/example.com/v1',
+];
 
 test('the kind is served and described as long as it is installed', async () => {
   expect(await mentions()).toEqual(nowhere);
@@ -63,7 +81,9 @@ test('the kind is served and described as long as it is installed', async () => 
   for (const path of PATHS) expect([path, await code(path)]).toEqual([path, 200]);
   expect((await api.post(WIDGETS, widget('a'))).code).toBe(201);
   expect((await api.get(`${WIDGETS}/a`)).json).toMatchObject(widget('a'));
-  expect((await api.patch(`${WIDGETS}/a`, { data: { size: 'small' } })).json.data).toEqual({ size: 'small' });
+  expect((await api.patch(`${WIDGETS}/a`, { data: { size: 'small' } })).json.data).toEqual({
+    size: 'small',
+  });
   expect((await api.get(WIDGETS)).json.items.map(({ metadata }) => metadata.name)).toEqual(['a']);
   expect((await api.delete(`${WIDGETS}/a`)).code).toBe(200);
 
@@ -101,10 +121,17 @@ test('a second version is another view of the same objects; it can go alone', as
   await api.post(WIDGETS, widget('a'));
   const installed = t.server.catalog.install([widgetKind(t, V2, V1)]);
   const inV2 = WIDGETS.replace('v1', 'v2');
-  expect((await api.get(`${inV2}/a`)).json).toMatchObject({ ...widget('a'), apiVersion: 'example.com/v2' });
-  expect((await api.get('/apis/example.com')).json).toMatchObject({ preferredVersion: { version: 'v2' } });
+  expect((await api.get(`${inV2}/a`)).json).toMatchObject({
+    ...widget('a'),
+    apiVersion: 'example.com/v2',
+  });
+  expect((await api.get('/apis/example.com')).json).toMatchObject({
+    preferredVersion: { version: 'v2' },
+  });
 
-  const watches = await Promise.all([V1, V2].map((type) => t.client.resource<Widget>(type).watch()));
+  const watches = await Promise.all(
+    [V1, V2].map((type) => t.client.resource<Widget>(type).watch()),
+  );
   const ended = watches.map(async (stream) => {
     for await (const { type } of stream) if (type === 'DELETED') return 'event';
     return 'end';
@@ -113,8 +140,12 @@ test('a second version is another view of the same objects; it can go alone', as
   expect(await ended[1]).toBe('end');
   await api.delete(`${WIDGETS}/a`);
   expect(await ended[0]).toBe('event');
-  expect([await code(inV2), await code('/apis/example.com/v2'), await code(ROOT)]).toEqual([404, 404, 200]);
-  expect((await api.get('/apis/example.com')).json).toMatchObject({ preferredVersion: { version: 'v1' } });
+  expect([await code(inV2), await code('/apis/example.com/v2'), await code(ROOT)]).toEqual([
+    404, 404, 200,
+  ]);
+  expect((await api.get('/apis/example.com')).json).toMatchObject({
+    preferredVersion: { version: 'v1' },
+  });
 });
 
 test('roles decide who may use it', async () => {
@@ -130,13 +161,17 @@ test('roles decide who may use it', async () => {
     subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'jane' }],
   });
   await expect.poll(list).toBe(200);
-  expect((await send(t.server, { method: 'POST', path: WIDGETS, body: widget('a'), user })).code).toBe(403);
+  expect(
+    (await send(t.server, { method: 'POST', path: WIDGETS, body: widget('a'), user })).code,
+  ).toBe(403);
 });
 
 test('a policy may use it as its parameters', async () => {
   const policies = '/apis/admissionregistration.k8s.io/v1';
   const matchConstraints = {
-    resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+    resourceRules: [
+      { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] },
+    ],
   };
   await api.post(`${policies}/validatingadmissionpolicies`, {
     metadata: { name: 'sized' },
@@ -208,8 +243,13 @@ test('requests during changes see all kinds of an installation or none', async (
   let installed = t.server.catalog.install(kinds());
   await api.post(WIDGETS, widget('a'));
   const seen = new Set<string>();
-  const summary = ({ code: status, text }: RawResponse, describe: (json: Answer) => string | undefined): string =>
-    status === 200 ? `${status} ${describe(JSON.parse(text) as Answer)}` : `${status} ${text.trim()}`;
+  const summary = (
+    { code: status, text }: RawResponse,
+    describe: (json: Answer) => string | undefined,
+  ): string =>
+    status === 200
+      ? `${status} ${describe(JSON.parse(text) as Answer)}`
+      : `${status} ${text.trim()}`;
   const namesOf = (json: Answer): string =>
     (json as unknown as APIResourceList).resources.map(({ name }) => name).join(' ');
   const sizeOf = ({ data }: Answer): string | undefined => data?.['size'];
@@ -221,12 +261,17 @@ test('requests during changes see all kinds of an installation or none', async (
         const groups = (json as unknown as APIGroupDiscoveryList).items.filter(
           ({ metadata }) => metadata?.name === 'example.com',
         );
-        const resources = groups.flatMap(({ versions = [] }) => versions.flatMap((version) => version.resources ?? []));
+        const resources = groups.flatMap(({ versions = [] }) =>
+          versions.flatMap((version) => version.resources ?? []),
+        );
         return resources.map(({ resource }) => resource).join(' ');
       }),
     read: async () => summary(await api.get(`${WIDGETS}/a`), sizeOf),
     update: async () =>
-      summary(await api.patch(`${WIDGETS}/a`, { metadata: { labels: { updates: String(updates++) } } }), sizeOf),
+      summary(
+        await api.patch(`${WIDGETS}/a`, { metadata: { labels: { updates: String(updates++) } } }),
+        sizeOf,
+      ),
   };
   const askAll = (): void => {
     for (const [name, ask] of Object.entries(questions)) {

@@ -146,7 +146,9 @@ export class GroupIndex {
   /** Reports whether clients can request any of its kinds that is not a custom one. */
   get servedWithType(): boolean {
     return this.versions.some(
-      (version) => version.served > 0 && [...version.kinds()].some((kind) => isServed(kind) && !isCustom(kind)),
+      (version) =>
+        version.served > 0 &&
+        [...version.kinds()].some((kind) => isServed(kind) && !isCustom(kind)),
     );
   }
 
@@ -178,7 +180,10 @@ export class GroupIndex {
       return rest.size === 0 ? [] : [rest];
     });
     const kinds = this.versionsOf(resource).filter((other) => other !== kind);
-    const byResource = kinds.length === 0 ? this.#byResource.delete(resource) : this.#byResource.set(resource, kinds);
+    const byResource =
+      kinds.length === 0
+        ? this.#byResource.delete(resource)
+        : this.#byResource.set(resource, kinds);
     return new GroupIndex(this.name, versions, byResource);
   }
 }
@@ -216,7 +221,9 @@ export class CatalogSnapshot {
 
   /** The kinds that discovery and OpenAPI describe, by group in the order of discovery, by version, and by the name of the resource. */
   publishedKinds(): readonly Kind[] {
-    return this.published.flatMap(({ published }) => published).flatMap(({ published }) => published);
+    return this.published
+      .flatMap(({ published }) => published)
+      .flatMap(({ published }) => published);
   }
 
   get(group: string, version: string, resource: string): Kind | undefined {
@@ -240,7 +247,8 @@ export class CatalogSnapshot {
 
   /** All kinds, in no order that has a meaning. */
   *[Symbol.iterator](): Generator<Kind> {
-    for (const group of this.#groups.values()) for (const version of group.versions) yield* version.kinds();
+    for (const group of this.#groups.values())
+      for (const version of group.versions) yield* version.kinds();
   }
 
   /**
@@ -260,7 +268,9 @@ export class CatalogSnapshot {
       const { group: name, version, resource } = kind.type;
       const group = groups.get(name) ?? new GroupIndex(name);
       if (group.version(version)?.get(resource) !== undefined) {
-        throw new Error(`resource ${resource} is installed twice in ${name === '' ? version : `${name}/${version}`}`);
+        throw new Error(
+          `resource ${resource} is installed twice in ${name === '' ? version : `${name}/${version}`}`,
+        );
       }
       groups = groups.set(name, group.with(kind));
       size++;

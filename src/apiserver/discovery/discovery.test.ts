@@ -22,7 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => t.stop());
 
-const get = (path: string, accept?: string, headers: Record<string, string> = {}): Promise<RawResponse> =>
+const get = (
+  path: string,
+  accept?: string,
+  headers: Record<string, string> = {},
+): Promise<RawResponse> =>
   send(t.server, { path, headers: { ...headers, ...(accept !== undefined && { accept }) } });
 
 interface Resource {
@@ -42,7 +46,16 @@ async function resources(path: string): Promise<Resource[]> {
 describe('resources', () => {
   const ALL = 'create delete deletecollection get list patch update watch';
   const VIEW = 'get patch update';
-  test.each<[name: string, kind: string, verbs: string, shortNames: string, categories: string, hash: string]>([
+  test.each<
+    [
+      name: string,
+      kind: string,
+      verbs: string,
+      shortNames: string,
+      categories: string,
+      hash: string,
+    ]
+  >([
     ['bindings', 'Binding', 'create', '', '', ''],
     ['configmaps', 'ConfigMap', ALL, 'cm', '', 'qFsyl6wFWjQ='],
     ['events', 'Event', ALL, 'ev', '', 'r2yiGXH7wu8='],
@@ -146,13 +159,23 @@ describe('the older form', () => {
   test('/: where to begin', async () => {
     const { paths } = (await get('/')).json as unknown as { paths: string[] };
     expect(paths).toEqual(paths.toSorted());
-    for (const path of ['/api', '/api/v1', '/apis', '/apis/apps/v1', '/openapi/v2', '/readyz', '/version']) {
+    for (const path of [
+      '/api',
+      '/api/v1',
+      '/apis',
+      '/apis/apps/v1',
+      '/openapi/v2',
+      '/readyz',
+      '/version',
+    ]) {
       expect(paths).toContain(path);
     }
   });
 
   test('also as YAML, in protobuf, and for people', async () => {
-    expect((await get('/apis/apps', 'application/yaml')).text).toMatch(/^kind: APIGroup\napiVersion: v1\nname: apps\n/);
+    expect((await get('/apis/apps', 'application/yaml')).text).toMatch(
+      /^kind: APIGroup\napiVersion: v1\nname: apps\n/,
+    );
     expect((await get('/apis/apps?pretty=true')).text).toMatch(/^{\n {2}"kind": "APIGroup",\n/);
     const protobuf = await get('/apis/apps/v1', 'application/vnd.kubernetes.protobuf');
     expect(protobuf.headers['content-type']).toBe('application/vnd.kubernetes.protobuf');
@@ -187,13 +210,19 @@ describe('the older form', () => {
 describe('all at once', () => {
   interface Aggregated {
     readonly resource: string;
-    readonly responseKind: { readonly group: string; readonly version: string; readonly kind: string };
+    readonly responseKind: {
+      readonly group: string;
+      readonly version: string;
+      readonly kind: string;
+    };
     readonly scope: string;
     readonly singularResource: string;
     readonly verbs: readonly string[];
     readonly shortNames?: readonly string[];
     readonly categories?: readonly string[];
-    readonly subresources?: readonly (Pick<Aggregated, 'responseKind' | 'verbs'> & { readonly subresource: string })[];
+    readonly subresources?: readonly (Pick<Aggregated, 'responseKind' | 'verbs'> & {
+      readonly subresource: string;
+    })[];
   }
   interface Group {
     readonly metadata: { readonly name?: string };
@@ -207,7 +236,11 @@ describe('all at once', () => {
     const { code, headers, json } = await get(path, `${AGGREGATED},application/json`);
     expect(code).toBe(200);
     expect(headers['content-type']).toBe(AGGREGATED);
-    expect(json).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {} });
+    expect(json).toMatchObject({
+      kind: 'APIGroupDiscoveryList',
+      apiVersion: 'apidiscovery.k8s.io/v2',
+      metadata: {},
+    });
     return json.items as unknown as readonly Group[];
   };
 
@@ -226,9 +259,20 @@ describe('all at once', () => {
         })[]) {
           oneByOne.push({ group, version, ...entry, path });
         }
-        for (const { resource, responseKind, scope, singularResource, subresources = [], ...rest } of list) {
+        for (const {
+          resource,
+          responseKind,
+          scope,
+          singularResource,
+          subresources = [],
+          ...rest
+        } of list) {
           const namespaced = scope === 'Namespaced';
-          const kindOf = ({ group: ofGroup, version: ofVersion, kind }: Aggregated['responseKind']) =>
+          const kindOf = ({
+            group: ofGroup,
+            version: ofVersion,
+            kind,
+          }: Aggregated['responseKind']) =>
             // Empty: those of the resource.
             ofGroup === '' && ofVersion === ''
               ? { group, version, kind }
@@ -255,8 +299,10 @@ describe('all at once', () => {
         }
       }
     }
-    const key = (entry: object): string => `${(entry as { path: string }).path} ${(entry as Resource).name}`;
-    const sorted = (list: object[]): object[] => list.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+    const key = (entry: object): string =>
+      `${(entry as { path: string }).path} ${(entry as Resource).name}`;
+    const sorted = (list: object[]): object[] =>
+      list.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
     expect(sorted(together)).toEqual(sorted(oneByOne));
     expect(together.length).toBeGreaterThan(30);
   });
@@ -269,15 +315,18 @@ describe('all at once', () => {
     [`application/json;q=0.5,${AGGREGATED}`, AGGREGATED],
     ['*/*', 'application/json'],
     ['', 'application/json'],
-    [AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'), AGGREGATED.replace('json', 'vnd.kubernetes.protobuf')],
+    [
+      AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
+      AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
+    ],
   ])('for those who ask for it: %s', async (accept, contentType) => {
     expect((await get('/apis', accept)).headers['content-type']).toBe(contentType);
   });
 
   test('is only there for the roots', async () => {
-    expect((await get('/apis/apps/v1', `${AGGREGATED},application/json`)).headers['content-type']).toBe(
-      'application/json',
-    );
+    expect(
+      (await get('/apis/apps/v1', `${AGGREGATED},application/json`)).headers['content-type'],
+    ).toBe('application/json');
     expect((await get('/apis/apps/v1', AGGREGATED)).code).toBe(406);
   });
 });

@@ -13,7 +13,11 @@ import type { GroupIndex, VersionIndex } from '../catalog/snapshot.ts';
 
 /** By which clients see whether objects that they keep would be stored in another form today. */
 function storageVersionHash({ group, version, kind }: GroupVersionKind): string {
-  return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+  return createHash('sha256')
+    .update(`${group}/${version}/${kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString('base64');
 }
 
 export function apiResourceList({ group, version, published }: VersionIndex): APIResourceList {
@@ -29,7 +33,9 @@ export function apiResourceList({ group, version, published }: VersionIndex): AP
       ...(type.shortNames.length > 0 && { shortNames: [...type.shortNames] }),
       ...(type.categories.length > 0 && { categories: [...type.categories] }),
       // Kinds that are not stored have no storage hash; they can only be created or read.
-      ...(served.rest.update !== undefined && { storageVersionHash: storageVersionHash(served.storedKind ?? type) }),
+      ...(served.rest.update !== undefined && {
+        storageVersionHash: storageVersionHash(served.storedKind ?? type),
+      }),
     };
     const subresources = (served.subresources ?? []).map((subresource): APIResource => {
       const { kind } = subresource;
@@ -98,5 +104,10 @@ export function apiGroupDiscovery({ name, published }: GroupIndex): APIGroupDisc
 }
 
 export function apiGroupDiscoveryList(items: APIGroupDiscovery[]): APIGroupDiscoveryList {
-  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items };
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items,
+  };
 }

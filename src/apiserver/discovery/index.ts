@@ -57,7 +57,11 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
     if (path === '/') {
       // The document has no kind, so it is always JSON. All methods are served, as upstream.
       const { object } = documents.index(snapshot, others);
-      return { code: 200, body: { kind: 'object', object }, format: { mediaType: JSON_TYPE, pretty: true } };
+      return {
+        code: 200,
+        body: { kind: 'object', object },
+        format: { mediaType: JSON_TYPE, pretty: true },
+      };
     }
     if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
@@ -65,18 +69,23 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
       if (mediaType !== undefined)
         return answerAggregated(request, documents.aggregated(snapshot, others, path), mediaType);
     }
-    if (path === '/api') return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
+    if (path === '/api')
+      return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
     const document = documents.at(snapshot, others, path);
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
-    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2] as string)?.servedWithType === true) {
+    if (
+      path.startsWith('/api/') ||
+      snapshot.group(path.split('/')[2] as string)?.servedWithType === true
+    ) {
       throw apierrors.genericStatus(404);
     }
     return notFound();
   };
 
   return {
-    handles: (path) => path === '/' || /^\/api(\/[^/]+)?\/?$/.test(path) || /^\/apis(\/[^/]+){0,2}\/?$/.test(path),
+    handles: (path) =>
+      path === '/' || /^\/api(\/[^/]+)?\/?$/.test(path) || /^\/apis(\/[^/]+){0,2}\/?$/.test(path),
     handle,
   };
 }
@@ -87,7 +96,10 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
  */
 class Documents {
   readonly #otherPaths: readonly string[];
-  readonly #ofSnapshot = new WeakMap<CatalogSnapshot, WeakMap<AggregatedGroups, Map<string, Document>>>();
+  readonly #ofSnapshot = new WeakMap<
+    CatalogSnapshot,
+    WeakMap<AggregatedGroups, Map<string, Document>>
+  >();
   readonly #ofVersion = new WeakMap<VersionIndex, Document>();
   /** Parts of the aggregated document. */
   readonly #inAggregated = new WeakMap<GroupIndex, APIGroupDiscovery>();
@@ -100,23 +112,41 @@ class Documents {
   index(snapshot: CatalogSnapshot, others: AggregatedGroups): Document {
     return this.#kept(snapshot, others, '/', () => {
       const remote = others.remote.filter(({ group }) => group !== '');
-      const ofOthers = remote.flatMap(({ group, version }) => [`/apis/${group}`, `/apis/${group}/${version}`]);
+      const ofOthers = remote.flatMap(({ group, version }) => [
+        `/apis/${group}`,
+        `/apis/${group}/${version}`,
+      ]);
       const groups = snapshot.published.flatMap(({ name, published }) => {
         const root = name === '' ? '/api' : `/apis/${name}`;
         const versions = published.map(({ version }) => `${root}/${version}`);
         return name === '' ? versions : [root, ...versions];
       });
-      const paths = new Set(['/api', '/apis', '/apis/', ...groups, ...ofOthers, ...this.#otherPaths]);
+      const paths = new Set([
+        '/api',
+        '/apis',
+        '/apis/',
+        ...groups,
+        ...ofOthers,
+        ...this.#otherPaths,
+      ]);
       return { paths: [...paths].toSorted() };
     });
   }
 
   /** The groups at '/api' or '/apis', with everything in them. */
-  aggregated(snapshot: CatalogSnapshot, others: AggregatedGroups, path: '/api' | '/apis'): Document {
+  aggregated(
+    snapshot: CatalogSnapshot,
+    others: AggregatedGroups,
+    path: '/api' | '/apis',
+  ): Document {
     return this.#kept(snapshot, others, `aggregated ${path}`, () => {
       const groups = snapshot.published.filter(({ name }) => (name === '') === (path === '/api'));
-      const items = groups.map((group) => keptIn(this.#inAggregated, group, () => apiGroupDiscovery(group)));
-      return apiGroupDiscoveryList(path === '/api' ? items : mergedGroups(items, withoutCore(others)));
+      const items = groups.map((group) =>
+        keptIn(this.#inAggregated, group, () => apiGroupDiscovery(group)),
+      );
+      return apiGroupDiscoveryList(
+        path === '/api' ? items : mergedGroups(items, withoutCore(others)),
+      );
     });
   }
 
@@ -128,7 +158,8 @@ class Documents {
         return { kind: 'APIGroupList', apiVersion: 'v1', groups: listedGroups(snapshot, others) };
       });
     }
-    if (root === 'apis' && second === undefined) return this.#group(snapshot, others, first as string);
+    if (root === 'apis' && second === undefined)
+      return this.#group(snapshot, others, first as string);
     const group = snapshot.group(root === 'api' ? '' : (first as string));
     if (group === undefined || group.published.length === 0) return undefined;
     const version = group.publishedVersion((root === 'api' ? first : second) as string);
@@ -143,8 +174,17 @@ class Documents {
     return group && documentOf({ kind: 'APIGroup', apiVersion: 'v1', ...group });
   }
 
-  #kept(snapshot: CatalogSnapshot, others: AggregatedGroups, key: string, make: () => object): Document {
-    const ofSnapshot = keptIn(this.#ofSnapshot, snapshot, () => new WeakMap<AggregatedGroups, Map<string, Document>>());
+  #kept(
+    snapshot: CatalogSnapshot,
+    others: AggregatedGroups,
+    key: string,
+    make: () => object,
+  ): Document {
+    const ofSnapshot = keptIn(
+      this.#ofSnapshot,
+      snapshot,
+      () => new WeakMap<AggregatedGroups, Map<string, Document>>(),
+    );
     const documents = keptIn(ofSnapshot, others, () => new Map<string, Document>());
     let document = documents.get(key);
     if (document === undefined) {
@@ -171,12 +211,19 @@ function keptIn<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V)
 
 function apiVersions(snapshot: CatalogSnapshot, serverAddress: string): object {
   const versions = (snapshot.group('')?.published ?? []).map(({ version }) => version);
-  return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
+  return {
+    kind: 'APIVersions',
+    versions,
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+  };
 }
 
 function documentOf(made: object): Document {
   const object = new FreshObject(made);
-  return { object, etag: `"${createHash('sha256').update(object.jsonLine()).digest('hex').toUpperCase()}"` };
+  return {
+    object,
+    etag: `"${createHash('sha256').update(object.jsonLine()).digest('hex').toUpperCase()}"`,
+  };
 }
 
 function answer(request: ApiRequest, { object }: Document): ApiResponse {
@@ -184,20 +231,32 @@ function answer(request: ApiRequest, { object }: Document): ApiResponse {
   return { code: 200, body: { kind: 'object', object }, format };
 }
 
-function answerAggregated(request: ApiRequest, { object, etag }: Document, mediaType: string): ApiResponse {
+function answerAggregated(
+  request: ApiRequest,
+  { object, etag }: Document,
+  mediaType: string,
+): ApiResponse {
   const headers = { etag, vary: 'Accept', 'cache-control': 'public' };
-  if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
+  if (request.headers['if-none-match'] === etag)
+    return { code: 304, headers, body: { kind: 'none' } };
   const bytes = mediaType === JSON_TYPE ? object.jsonLine() : object.protobuf();
-  return { code: 200, headers, body: { kind: 'bytes', contentType: mediaType + AGGREGATED_SUFFIX, bytes } };
+  return {
+    code: 200,
+    headers,
+    body: { kind: 'bytes', contentType: mediaType + AGGREGATED_SUFFIX, bytes },
+  };
 }
 
 /** The media type, if what the client wants most of what is served is all groups at once. */
 function wantsAggregated(accept: string): string | undefined {
   for (const { type, parameters } of parseAccept(accept)) {
-    const mediaType = [JSON_TYPE, PROTOBUF_CONTENT_TYPE].find((served) => type === served || type === '*/*');
+    const mediaType = [JSON_TYPE, PROTOBUF_CONTENT_TYPE].find(
+      (served) => type === served || type === '*/*',
+    );
     if (mediaType === undefined) continue;
     if (!parameters.has('as')) return undefined;
-    if (Object.entries(AGGREGATED).every(([key, value]) => parameters.get(key) === value)) return mediaType;
+    if (Object.entries(AGGREGATED).every(([key, value]) => parameters.get(key) === value))
+      return mediaType;
   }
   return undefined;
 }

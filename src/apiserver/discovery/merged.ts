@@ -23,13 +23,18 @@ export const NO_AGGREGATION: AggregatedGroups = {
  * Returns the groups of /apis: as APIServices order them, by the highest priority of their versions. An APIService of another server
  * takes the place of the same group version of this one.
  */
-export function listedGroups(snapshot: CatalogSnapshot, aggregated: AggregatedGroups): readonly APIGroup[] {
+export function listedGroups(
+  snapshot: CatalogSnapshot,
+  aggregated: AggregatedGroups,
+): readonly APIGroup[] {
   const remote = new Set(aggregated.remote.map(({ group, version }) => `${group}/${version}`));
   const local = snapshot.published
     .flatMap(({ published }) => published)
     .flatMap(({ group, version }): Listed[] => {
       const priority = aggregated.registeredPriority(group, version);
-      return priority === undefined || remote.has(`${group}/${version}`) ? [] : [{ group, version, priority }];
+      return priority === undefined || remote.has(`${group}/${version}`)
+        ? []
+        : [{ group, version, priority }];
     });
   return grouped([...local, ...aggregated.remote].filter(({ group }) => group !== ''));
 }
@@ -52,7 +57,9 @@ export function listedGroup(
 
 function grouped(listed: readonly Listed[]): readonly APIGroup[] {
   const nameOf = ({ group, version }: Listed): string => `${version}.${group}`;
-  const sorted = listed.toSorted((a, b) => b.priority.group - a.priority.group || compareText(nameOf(a), nameOf(b)));
+  const sorted = listed.toSorted(
+    (a, b) => b.priority.group - a.priority.group || compareText(nameOf(a), nameOf(b)),
+  );
   const groups = new Map<string, Listed[]>();
   for (const each of sorted) {
     const present = groups.get(each.group);
@@ -60,14 +67,20 @@ function grouped(listed: readonly Listed[]): readonly APIGroup[] {
     else present.push(each);
   }
   return Array.from(groups, ([name, versions]) => {
-    versions.sort((a, b) => b.priority.version - a.priority.version || compareKubeVersions(a.version, b.version));
+    versions.sort(
+      (a, b) =>
+        b.priority.version - a.priority.version || compareKubeVersions(a.version, b.version),
+    );
     const list = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
     return { name, versions: list, preferredVersion: list[0] as (typeof list)[number] };
   });
 }
 
 /** Returns the items of aggregated discovery. `local`: those of this server. */
-export function mergedGroups(local: readonly APIGroupDiscovery[], aggregated: AggregatedGroups): APIGroupDiscovery[] {
+export function mergedGroups(
+  local: readonly APIGroupDiscovery[],
+  aggregated: AggregatedGroups,
+): APIGroupDiscovery[] {
   const groups = new Map<string, { readonly versions: APIVersionDiscovery[]; priority: number }>();
   const priorities = new Map<string, number>();
   const add = (group: string, entry: APIVersionDiscovery, priority: Priority): void => {
@@ -82,7 +95,8 @@ export function mergedGroups(local: readonly APIGroupDiscovery[], aggregated: Ag
     present.versions.push(entry);
   };
   const known = aggregated.remote.filter(({ entry }) => entry !== undefined);
-  for (const { group, entry, priority } of known) if (entry !== undefined) add(group, entry, priority);
+  for (const { group, entry, priority } of known)
+    if (entry !== undefined) add(group, entry, priority);
   for (const { metadata, versions = [] } of local) {
     const group = metadata?.name ?? '';
     for (const entry of versions) {
@@ -91,12 +105,15 @@ export function mergedGroups(local: readonly APIGroupDiscovery[], aggregated: Ag
         add(group, entry, aggregated.localPriority(group, entry.version));
     }
   }
-  const sorted = [...groups].toSorted(([a, x], [b, y]) => y.priority - x.priority || compareText(a, b));
+  const sorted = [...groups].toSorted(
+    ([a, x], [b, y]) => y.priority - x.priority || compareText(a, b),
+  );
   return sorted.map(([name, { versions }]) => ({
     metadata: (name === '' ? {} : { name }) as APIGroupDiscovery['metadata'],
     versions: versions.toSorted(
       (a, b) =>
-        (priorities.get(`${name}/${b.version}`) ?? 0) - (priorities.get(`${name}/${a.version}`) ?? 0) ||
+        (priorities.get(`${name}/${b.version}`) ?? 0) -
+          (priorities.get(`${name}/${a.version}`) ?? 0) ||
         compareKubeVersions(a.version, b.version),
     ),
   }));

@@ -65,7 +65,8 @@ type State =
 
 const isSpace = (char: string): boolean =>
   char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\f';
-const isLetter = (char: string): boolean => (char >= 'a' && char <= 'z') || (char >= 'A' && char <= 'Z');
+const isLetter = (char: string): boolean =>
+  (char >= 'a' && char <= 'z') || (char >= 'A' && char <= 'Z');
 
 export class HtmlLinks {
   readonly #rewrite: (link: string) => string;
@@ -121,7 +122,9 @@ export class HtmlLinks {
   /** Returns what is left when the page is over. */
   end(): string {
     const rest =
-      this.#state === 'value' && !this.#passedQuote ? this.#tag + this.#quote + this.#value : this.#tag + this.#value;
+      this.#state === 'value' && !this.#passedQuote
+        ? this.#tag + this.#quote + this.#value
+        : this.#tag + this.#value;
     this.#reset();
     return rest;
   }

@@ -28,7 +28,8 @@ interface Target {
 export function splitTarget(id: string): Target | undefined {
   const parts = id.split(':');
   const [scheme, name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
-  if (parts.length > 3 || name === '' || (scheme !== '' && scheme !== 'http' && scheme !== 'https')) return undefined;
+  if (parts.length > 3 || name === '' || (scheme !== '' && scheme !== 'http' && scheme !== 'https'))
+    return undefined;
   return { scheme: scheme === 'https' ? 'https' : 'http', name, port };
 }
 
@@ -41,22 +42,32 @@ export async function locatePod(find: Find, namespace: string, id: string): Prom
   const host = checked(status.podIPs?.[0]?.ip ?? '');
   const { scheme, port } = target;
   if (port === '') return { scheme, host, port: first ?? (scheme === 'https' ? 443 : 80) };
-  if (isValidPortNum(Number(port)).length > 0) throw apierrors.badRequest(`invalid port ${JSON.stringify(port)}`);
+  if (isValidPortNum(Number(port)).length > 0)
+    throw apierrors.badRequest(`invalid port ${JSON.stringify(port)}`);
   return { scheme, host, port: Number(port) };
 }
 
 /** Finds an endpoint of the service. Throws StatusError: 400 and 404 as locatePod, 503 without endpoints. */
-export async function locateService(find: Find, random: Random, namespace: string, id: string): Promise<Location> {
+export async function locateService(
+  find: Find,
+  random: Random,
+  namespace: string,
+  id: string,
+): Promise<Location> {
   const target = splitTarget(id);
-  if (target === undefined) throw apierrors.badRequest(`invalid service request ${JSON.stringify(id)}`);
+  if (target === undefined)
+    throw apierrors.badRequest(`invalid service request ${JSON.stringify(id)}`);
   const { name, scheme } = target;
   const service = await find<Immutable<core.Service>>('', 'services', namespace, name);
   if (service === undefined) throw apierrors.notFound({ group: '', resource: 'services' }, name);
   // Ports of endpoints have the names of the service's. A number is that of the service, not of a pod.
-  const portName = /^\d+$/.test(target.port) ? (servicePort(service, Number(target.port)).name ?? '') : target.port;
+  const portName = /^\d+$/.test(target.port)
+    ? (servicePort(service, Number(target.port)).name ?? '')
+    : target.port;
   // One of those that are pods of the namespace, and have this address.
   for (const endpoint of await readyInObject({ find, random }, namespace, name, portName)) {
-    if (await isOwn(find, namespace, endpoint)) return { scheme, host: checked(endpoint.ip), port: endpoint.port };
+    if (await isOwn(find, namespace, endpoint))
+      return { scheme, host: checked(endpoint.ip), port: endpoint.port };
   }
   throw noEndpoints(name);
 }

@@ -54,7 +54,10 @@ const service = {
     ],
   },
 };
-const address = (ip: string, name: string) => ({ ip, targetRef: { kind: 'Pod', namespace: 'default', name } });
+const address = (ip: string, name: string) => ({
+  ip,
+  targetRef: { kind: 'Pod', namespace: 'default', name },
+});
 const endpoints = {
   metadata: { name: 'web', namespace: 'default' },
   subsets: [
@@ -82,8 +85,12 @@ const OBJECTS: Readonly<Record<string, object>> = {
   'endpoints/web': endpoints,
   'services/empty': { ...service, metadata: { name: 'empty' } },
 };
-const find: Find = <T extends KubeObject>(_group: string, resource: string, _namespace: string, name: string) =>
-  Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
+const find: Find = <T extends KubeObject>(
+  _group: string,
+  resource: string,
+  _namespace: string,
+  name: string,
+) => Promise.resolve(OBJECTS[`${resource}/${name}`] as T | undefined);
 
 function request(
   resource: 'pods' | 'services',
@@ -94,7 +101,10 @@ function request(
   const served: Pick<Subresource, 'rest'> =
     resource === 'pods'
       ? podProxySubresource({ find, clock: systemClock }, { dial })
-      : serviceProxySubresource({ find, clock: systemClock, random: new SeededRandom('proxy') }, { dial });
+      : serviceProxySubresource(
+          { find, clock: systemClock, random: new SeededRandom('proxy') },
+          { dial },
+        );
   const state = rawRequest({
     path: `/api/v1/namespaces/default/${resource}/${name}/proxy${path}`,
     headers: { host: 'api:6443' },
@@ -160,7 +170,12 @@ describe('what is asked for', () => {
   test.each<[id: string, path: string, to: Location, asked: string]>([
     ['web', '/', { scheme: 'http', host: '10.0.0.7', port: 8080 }, 'GET /'],
     ['web', '/a/b/', { scheme: 'http', host: '10.0.0.7', port: 8080 }, 'GET /a/b/'],
-    ['web', '/a//b%2Fc?x=1&x=2', { scheme: 'http', host: '10.0.0.7', port: 8080 }, 'GET /a//b%2Fc?x=1&x=2'],
+    [
+      'web',
+      '/a//b%2Fc?x=1&x=2',
+      { scheme: 'http', host: '10.0.0.7', port: 8080 },
+      'GET /a//b%2Fc?x=1&x=2',
+    ],
     ['web:81', '/', { scheme: 'http', host: '10.0.0.7', port: 81 }, 'GET /'],
     ['https:web:8443', '/', { scheme: 'https', host: '10.0.0.7', port: 8443 }, 'GET /'],
     ['portless', '/', { scheme: 'http', host: '10.0.0.7', port: 80 }, 'GET /'],
@@ -214,7 +229,9 @@ describe('what is asked for', () => {
 describe('what goes through', () => {
   test('the method, the body and the headers, but not who asks', async () => {
     answer = (message, response) =>
-      message.pipe(response.writeHead(418, { 'content-type': 'text/x', 'access-control-allow-origin': '*' }));
+      message.pipe(
+        response.writeHead(418, { 'content-type': 'text/x', 'access-control-allow-origin': '*' }),
+      );
     const response = await request('pods', 'web', '/x', {
       method: 'PUT',
       body: 'payload',
@@ -237,7 +254,11 @@ describe('what goes through', () => {
 
   test('without a slash at its end the path is told again with one', async () => {
     const response = await request('pods', 'web', '?a=b');
-    expect(response).toMatchObject({ code: 301, headers: { location: `${PREFIX}/?a=b` }, body: { kind: 'none' } });
+    expect(response).toMatchObject({
+      code: 301,
+      headers: { location: `${PREFIX}/?a=b` },
+      body: { kind: 'none' },
+    });
     expect(dialed).toEqual([]);
     await request('pods', 'web', '', { method: 'POST' });
     expect(seen.map(({ url }) => url)).toEqual(['POST /']);
@@ -247,7 +268,10 @@ describe('what goes through', () => {
     answer = (_message, response) => response.writeHead(302, { location: '/login' }).end();
     expect((await request('pods', 'web', '/x')).headers?.['location']).toBe(`${PREFIX}/login`);
     answer = (_message, response) => {
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-encoding': 'gzip' });
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-encoding': 'gzip',
+      });
       response.end(gzipSync('<a href="/näxt">ä</a>'));
     };
     const page = await request('pods', 'web', '/x');
@@ -294,9 +318,15 @@ describe('the links of a page', () => {
       `<script src="${PREFIX}/s">if (a < b) "<a href='/c'>"</script><a href="${PREFIX}/c">`,
     ],
     ['<form action="http://10.0.0.7:8080/d">', `<form action="https://api:6443${PREFIX}/d">`],
-    ['<!-- <a href="/x"> - -- --><a href="/y">', `<!-- <a href="/x"> - -- --><a href="${PREFIX}/y">`],
+    [
+      '<!-- <a href="/x"> - -- --><a href="/y">',
+      `<!-- <a href="/x"> - -- --><a href="${PREFIX}/y">`,
+    ],
     ['<!DOCTYPE html><html manifest="/m">', `<!DOCTYPE html><html manifest="${PREFIX}/m">`],
-    ['<title><a href="/x"></title><a href="/x">', `<title><a href="/x"></title><a href="${PREFIX}/x">`],
+    [
+      '<title><a href="/x"></title><a href="/x">',
+      `<title><a href="/x"></title><a href="${PREFIX}/x">`,
+    ],
     ['</a href="/x">', undefined],
     ['a < b <<a href="/x">', `a < b <<a href="${PREFIX}/x">`],
     ['<a href="/never closed', undefined],
@@ -311,33 +341,48 @@ describe('the links of a page', () => {
   test('in tags that are too long stay as they are', () => {
     const x = 'x'.repeat(100_000);
     for (const [page, expected] of [
-      [`<a title="${x}" href="/x">b<a href="/x">`, `<a title="${x}" href="/x">b<a href="${PREFIX}/x">`],
+      [
+        `<a title="${x}" href="/x">b<a href="/x">`,
+        `<a title="${x}" href="/x">b<a href="${PREFIX}/x">`,
+      ],
       [`<a href=${x} class='y'>`, `<a href=${x} class='y'>`],
-      [`<a ${'b '.repeat(70_000)} href='/y'><q cite=/y>`, `<a ${'b '.repeat(70_000)} href='/y'><q cite="${PREFIX}/y">`],
+      [
+        `<a ${'b '.repeat(70_000)} href='/y'><q cite=/y>`,
+        `<a ${'b '.repeat(70_000)} href='/y'><q cite="${PREFIX}/y">`,
+      ],
     ] as const) {
-      for (const size of [page.length, 1, 4096]) expect(rewritten(page, size) === expected).toBe(true);
+      for (const size of [page.length, 1, 4096])
+        expect(rewritten(page, size) === expected).toBe(true);
     }
   });
 
-  test.each(['<a ', '<a href=', '<a href="/', '<', '<!--', '</', "<a b='", '<script>', '<a href=/ ', '&lt;<'])(
-    'of megabytes of %s take time and memory in proportion',
-    (part) => {
-      const cpuMs = (length: number): number => {
-        const page = part.repeat(length / part.length);
-        const links = new HtmlLinks((link) => rewriteLocation(link, place));
-        // CPU time: the machine may be busy with other work.
-        const before = process.cpuUsage();
-        for (let at = 0; at < page.length; at += 65_536) links.push(page.slice(at, at + 65_536));
-        links.end();
-        const { user, system } = process.cpuUsage(before);
-        return (user + system) / 1000;
-      };
-      cpuMs(100_000);
-      const [small, large] = [cpuMs(250_000), cpuMs(4_000_000)];
-      // 16 times as long: a quadratic tokenizer would take 256 times as long.
-      expect(large).toBeLessThan(Math.max(small, 10) * 100);
-    },
-  );
+  test.each([
+    '<a ',
+    '<a href=',
+    '<a href="/',
+    '<',
+    '<!--',
+    '</',
+    "<a b='",
+    '<script>',
+    '<a href=/ ',
+    '&lt;<',
+  ])('of megabytes of %s take time and memory in proportion', (part) => {
+    const cpuMs = (length: number): number => {
+      const page = part.repeat(length / part.length);
+      const links = new HtmlLinks((link) => rewriteLocation(link, place));
+      // CPU time: the machine may be busy with other work.
+      const before = process.cpuUsage();
+      for (let at = 0; at < page.length; at += 65_536) links.push(page.slice(at, at + 65_536));
+      links.end();
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
+    };
+    cpuMs(100_000);
+    const [small, large] = [cpuMs(250_000), cpuMs(4_000_000)];
+    // 16 times as long: a quadratic tokenizer would take 256 times as long.
+    expect(large).toBeLessThan(Math.max(small, 10) * 100);
+  });
 
   test('of an endless page, and of one that is compressed a thousandfold, are rewritten as they pass', async () => {
     for (const bomb of [false, true]) {
@@ -350,7 +395,10 @@ describe('the links of a page', () => {
         },
       });
       answer = (_message, response) => {
-        response.writeHead(200, { 'content-type': 'text/html', ...(bomb && { 'content-encoding': 'gzip' }) });
+        response.writeHead(200, {
+          'content-type': 'text/html',
+          ...(bomb && { 'content-encoding': 'gzip' }),
+        });
         (bomb ? endless.pipe(createGzip()) : endless).pipe(response);
         response.on('close', () => endless.destroy());
       };
@@ -372,12 +420,18 @@ test('the server serves both', async () => {
   const t = await startTestServer();
   try {
     for (const resource of ['pods', 'services']) {
-      const { code, json } = await send(t.server, { path: `/api/v1/namespaces/default/${resource}/none/proxy/x/y` });
+      const { code, json } = await send(t.server, {
+        path: `/api/v1/namespaces/default/${resource}/none/proxy/x/y`,
+      });
       expect([code, json.message]).toEqual([404, `${resource} "none" not found`]);
     }
     const { json } = await send(t.server, { path: '/api/v1' });
-    const listed = (json as unknown as { resources: { name: string; kind: string; verbs: string[] }[] }).resources;
-    expect(listed.filter(({ name }) => name === 'pods/proxy' || name === 'services/proxy')).toMatchObject([
+    const listed = (
+      json as unknown as { resources: { name: string; kind: string; verbs: string[] }[] }
+    ).resources;
+    expect(
+      listed.filter(({ name }) => name === 'pods/proxy' || name === 'services/proxy'),
+    ).toMatchObject([
       { kind: 'PodProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
       { kind: 'ServiceProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
     ]);

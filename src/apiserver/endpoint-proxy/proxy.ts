@@ -35,7 +35,12 @@ class EndpointProxy {
   }
 
   /** Throws StatusError (503) if there is no answer. `resource`: pods or services. */
-  async forward(request: ApiRequest, resource: string, name: string, location: Location): Promise<ApiResponse> {
+  async forward(
+    request: ApiRequest,
+    resource: string,
+    name: string,
+    location: Location,
+  ): Promise<ApiResponse> {
     const { prefix, path } = splitPath(request.path);
     const query = request.query.toString();
     const target: RelayTarget = {
@@ -52,7 +57,12 @@ class EndpointProxy {
       return { code: 301, headers: { location: to }, body: { kind: 'none' } };
     }
     const backend = hostAndPort(location);
-    const place: ProxiedPlace = { scheme: 'https', host: hostOf(request) ?? backend, backend, prefix };
+    const place: ProxiedPlace = {
+      scheme: 'https',
+      host: hostOf(request) ?? backend,
+      backend,
+      prefix,
+    };
     return rewriteResponse(await relay.forward(request, target), place, request.method);
   }
 }
@@ -85,7 +95,12 @@ export function serviceProxySubresource(
     connectMethods: ALL_METHODS,
     rest: {
       connect: async (request, name) =>
-        proxy.forward(request, 'services', name, await locateService(find, choice, request.info.namespace, name)),
+        proxy.forward(
+          request,
+          'services',
+          name,
+          await locateService(find, choice, request.info.namespace, name),
+        ),
     },
   };
 }
@@ -102,13 +117,15 @@ function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRela
       const before = request.headers['x-forwarded-for'];
       return {
         host,
-        'x-forwarded-for': before === undefined ? request.remoteAddress : `${before}, ${request.remoteAddress}`,
+        'x-forwarded-for':
+          before === undefined ? request.remoteAddress : `${before}, ${request.remoteAddress}`,
         'x-forwarded-host': host,
         'x-forwarded-proto': 'https',
         'x-forwarded-uri': request.path,
       };
     },
-    unreachable: (message) => apierrors.serviceUnavailable(`error trying to reach service: ${message}`),
+    unreachable: (message) =>
+      apierrors.serviceUnavailable(`error trying to reach service: ${message}`),
   });
 }
 
@@ -135,7 +152,9 @@ function dialWith(clock: Clock): Dial {
       clock,
       signal,
       // Pods have certificates that the API server has no authority for.
-      ...(scheme === 'https' && { tls: { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] } }),
+      ...(scheme === 'https' && {
+        tls: { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] },
+      }),
       // A second check: the address was checked when it was read.
       globalOnly: true,
     });

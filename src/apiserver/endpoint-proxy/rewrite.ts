@@ -42,8 +42,14 @@ const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
  * with back-pressure; one that is compressed is compressed again, as upstream does. CORS headers are left out: the backend does not decide
  * which origins may read what the API server serves.
  */
-export function rewriteResponse(response: ApiResponse, place: ProxiedPlace, method: string): ApiResponse {
-  const headers = Object.fromEntries(Object.entries(response.headers ?? {}).filter(([name]) => !CORS.test(name)));
+export function rewriteResponse(
+  response: ApiResponse,
+  place: ProxiedPlace,
+  method: string,
+): ApiResponse {
+  const headers = Object.fromEntries(
+    Object.entries(response.headers ?? {}).filter(([name]) => !CORS.test(name)),
+  );
   const { location } = headers;
   const { body, code } = response;
   if (location !== undefined) headers['location'] = rewriteLocation(location, place);
@@ -51,14 +57,20 @@ export function rewriteResponse(response: ApiResponse, place: ProxiedPlace, meth
     const coding = CODINGS[headers['content-encoding'] ?? ''];
     // A page in another coding passes as it is.
     if (coding !== undefined)
-      return { ...response, headers, body: { ...body, stream: through(body.stream, coding(place)) } };
+      return {
+        ...response,
+        headers,
+        body: { ...body, stream: through(body.stream, coding(place)) },
+      };
   }
   return { ...response, headers };
 }
 
-const isPage = (contentType: string): boolean => contentType.split(';')[0]?.trim().toLowerCase() === 'text/html';
+const isPage = (contentType: string): boolean =>
+  contentType.split(';')[0]?.trim().toLowerCase() === 'text/html';
 
-const mayHaveBody = (method: string, code: number): boolean => method !== 'HEAD' && code !== 204 && code !== 304;
+const mayHaveBody = (method: string, code: number): boolean =>
+  method !== 'HEAD' && code !== 204 && code !== 304;
 
 /** Joins streams. The result is destroyed with the first of them that fails; to destroy the result destroys all of them. */
 function through(source: AsyncIterable<Uint8Array>, transforms: readonly Duplex[]): Readable {

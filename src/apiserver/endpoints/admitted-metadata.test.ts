@@ -21,8 +21,14 @@ afterEach(() => t.stop());
 
 test('duplicate owners of a create, an update and a patch are dropped with a warning', async () => {
   const path = '/api/v1/namespaces/default/configmaps';
-  const object = (ownerReferences: object[]): object => ({ metadata: { name: 'm', ownerReferences } });
-  const created = await send(t.server, { method: 'POST', path, body: object([owner('u'), owner('u'), owner('v')]) });
+  const object = (ownerReferences: object[]): object => ({
+    metadata: { name: 'm', ownerReferences },
+  });
+  const created = await send(t.server, {
+    method: 'POST',
+    path,
+    body: object([owner('u'), owner('u'), owner('v')]),
+  });
   expect(created.json.metadata.ownerReferences).toEqual([owner('u'), owner('v')]);
   expect(created.warnings).toEqual([TEXT('', 'u')]);
   const updated = await send(t.server, {
@@ -47,15 +53,24 @@ test('duplicate owners of a create, an update and a patch are dropped with a war
 
 test('what admission has made of metadata is put right', () => {
   const before = {
-    metadata: { name: 'm', managedFields: [{ manager: 'a', operation: 'Update', apiVersion: 'v1' }] },
+    metadata: {
+      name: 'm',
+      managedFields: [{ manager: 'a', operation: 'Update', apiVersion: 'v1' }],
+    },
   } as unknown as KubeObject;
-  const admitted = (metadata: object): KubeObject => ({ ...before, metadata: { ...before.metadata, ...metadata } });
+  const admitted = (metadata: object): KubeObject => ({
+    ...before,
+    metadata: { ...before.metadata, ...metadata },
+  });
   const warnings: string[] = [];
   expect(checkedMetadata(before, before, warnings)).toBe(before);
   expect(
-    checkedMetadata(before, admitted({ managedFields: [{ manager: 'b' }] }), warnings).metadata.managedFields,
+    checkedMetadata(before, admitted({ managedFields: [{ manager: 'b' }] }), warnings).metadata
+      .managedFields,
   ).toBe(before.metadata.managedFields);
-  expect(checkedMetadata(before, admitted({ ownerReferences: [owner('u'), owner('u')] }), warnings)).toMatchObject({
+  expect(
+    checkedMetadata(before, admitted({ ownerReferences: [owner('u'), owner('u')] }), warnings),
+  ).toMatchObject({
     metadata: { ownerReferences: [owner('u')] },
   });
   expect(warnings).toEqual([

@@ -8,7 +8,11 @@ import { deepEqual } from '#machinery/deep.ts';
 type OwnerReferences = Immutable<KubeObject>['metadata']['ownerReferences'];
 
 /** Returns the object without duplicate owner references. `afterAdmission`: the client has not sent them. */
-export function withoutDuplicateOwners(object: KubeObject, warnings: string[], afterAdmission: boolean): KubeObject {
+export function withoutDuplicateOwners(
+  object: KubeObject,
+  warnings: string[],
+  afterAdmission: boolean,
+): KubeObject {
   const owners = object.metadata?.ownerReferences;
   if (owners === undefined || owners.length < 2) return object;
   const [unique, duplicates] = separated(owners);
@@ -40,14 +44,23 @@ function separated(
 }
 
 /** Returns the object as admission has made it, its metadata put right. `before`: as it went into admission. */
-export function checkedMetadata(before: KubeObject, admitted: KubeObject, warnings: string[]): KubeObject {
+export function checkedMetadata(
+  before: KubeObject,
+  admitted: KubeObject,
+  warnings: string[],
+): KubeObject {
   if (admitted === before) return admitted;
   return withoutDuplicateOwners(withValidManagedFields(before, admitted, warnings), warnings, true);
 }
 
-function withValidManagedFields(before: KubeObject, admitted: KubeObject, warnings: string[]): KubeObject {
+function withValidManagedFields(
+  before: KubeObject,
+  admitted: KubeObject,
+  warnings: string[],
+): KubeObject {
   const { managedFields } = admitted.metadata ?? {};
-  if (managedFields === before.metadata?.managedFields || managedFields === undefined) return admitted;
+  if (managedFields === before.metadata?.managedFields || managedFields === undefined)
+    return admitted;
   try {
     validateManagedFields(managedFields);
     return admitted;
@@ -57,6 +70,9 @@ function withValidManagedFields(before: KubeObject, admitted: KubeObject, warnin
       '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission ' +
         `controller; please fix your requests: ${error.message}`,
     );
-    return { ...admitted, metadata: { ...admitted.metadata, managedFields: before.metadata.managedFields } };
+    return {
+      ...admitted,
+      metadata: { ...admitted.metadata, managedFields: before.metadata.managedFields },
+    };
   }
 }

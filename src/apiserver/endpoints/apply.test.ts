@@ -32,9 +32,17 @@ const patch = (
   body: string | object,
   userAgent = 'me/1.0 (test)',
 ): Promise<RawResponse> =>
-  send(t.server, { method: 'PATCH', path, headers: { 'content-type': contentType, 'user-agent': userAgent }, body });
-const applyTo = (path: string, body: string | object, query = 'fieldManager=me'): Promise<RawResponse> =>
-  patch(`${path}?${query}`, APPLY, body);
+  send(t.server, {
+    method: 'PATCH',
+    path,
+    headers: { 'content-type': contentType, 'user-agent': userAgent },
+    body,
+  });
+const applyTo = (
+  path: string,
+  body: string | object,
+  query = 'fieldManager=me',
+): Promise<RawResponse> => patch(`${path}?${query}`, APPLY, body);
 const map = (data: object, metadata: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -47,7 +55,10 @@ const replicaSet = (spec: object): object => ({
   metadata: { name: 'a' },
   spec: {
     selector: { matchLabels: { app: 'a' } },
-    template: { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    template: {
+      metadata: { labels: { app: 'a' } },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    },
     ...spec,
   },
 });
@@ -59,9 +70,16 @@ const get = async (path: string): Promise<Answer> => (await send(t.server, { pat
 
 describe('apply', () => {
   test('creates what is not there: 201, then 200', async () => {
-    const created = await applyTo(`${MAPS}/a`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n');
+    const created = await applyTo(
+      `${MAPS}/a`,
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n',
+    );
     expect(created.code).toBe(201);
-    expect(created.json.metadata).toMatchObject({ name: 'a', namespace: 'default', uid: expect.any(String) });
+    expect(created.json.metadata).toMatchObject({
+      name: 'a',
+      namespace: 'default',
+      uid: expect.any(String),
+    });
     expect(created.json.metadata.managedFields).toEqual([
       {
         manager: 'me',
@@ -79,7 +97,10 @@ describe('apply', () => {
 
   test('gets defaults as any other object does', async () => {
     const { json } = await applyTo(`${SETS}/a`, replicaSet({}));
-    expect(json.spec).toMatchObject({ replicas: 1, template: { spec: { restartPolicy: 'Always' } } });
+    expect(json.spec).toMatchObject({
+      replicas: 1,
+      template: { spec: { restartPolicy: 'Always' } },
+    });
     // Which nobody owns: the next one may set them.
     const other = await applyTo(`${SETS}/a`, replicaSet({ replicas: 2 }), 'fieldManager=other');
     expect([other.code, owners(other.json)]).toEqual([200, ['me Apply', 'other Apply']]);
@@ -87,7 +108,9 @@ describe('apply', () => {
 
   test('lists the first 1000 conflicts and counts all', async () => {
     const data = (value: string): object =>
-      Object.fromEntries(Array.from({ length: 1500 }, (_, i) => [`k${String(i).padStart(4, '0')}`, value]));
+      Object.fromEntries(
+        Array.from({ length: 1500 }, (_, i) => [`k${String(i).padStart(4, '0')}`, value]),
+      );
     await applyTo(`${MAPS}/a`, map(data('x')), 'fieldManager=other');
     const { code, json } = await applyTo(`${MAPS}/a`, map(data('y')));
     expect(code).toBe(409);
@@ -96,7 +119,9 @@ describe('apply', () => {
     expect(lines[1]).toBe('- .data.k0000');
     expect(lines.at(-1)).toBe('- .data.k0999');
     expect(json.details?.causes).toHaveLength(1000);
-    expect((await applyTo(`${MAPS}/a`, map(data('y')), 'fieldManager=me&force=true')).code).toBe(200);
+    expect((await applyTo(`${MAPS}/a`, map(data('y')), 'fieldManager=me&force=true')).code).toBe(
+      200,
+    );
   });
 
   test('conflicts are told, field by field; force takes what others own', async () => {
@@ -112,7 +137,13 @@ describe('apply', () => {
       reason: 'Conflict',
       message: 'Apply failed with 1 conflict: conflict with "kubectl" using v1: .data.k',
       details: {
-        causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl" using v1', field: '.data.k' }],
+        causes: [
+          {
+            reason: 'FieldManagerConflict',
+            message: 'conflict with "kubectl" using v1',
+            field: '.data.k',
+          },
+        ],
       },
     });
     const forced = await applyTo(`${MAPS}/a`, map({ k: 'w' }), 'fieldManager=me&force=true');
@@ -127,21 +158,34 @@ describe('apply', () => {
 
   test('a status has owners of its own', async () => {
     await applyTo(`${SETS}/a`, replicaSet({}));
-    const status = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'a' }, status: { replicas: 3 } };
+    const status = {
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: 'a' },
+      status: { replicas: 3 },
+    };
     const applied = await applyTo(`${SETS}/a/status`, status);
     expect(applied.code).toBe(200);
     expect(owners(applied.json)).toEqual(['me Apply', 'me Apply status']);
     // Through the resource a status is neither written nor owned.
-    const main = await applyTo(`${SETS}/a`, { ...replicaSet({}), status: { replicas: 7 } }, 'fieldManager=other');
+    const main = await applyTo(
+      `${SETS}/a`,
+      { ...replicaSet({}), status: { replicas: 7 } },
+      'fieldManager=other',
+    );
     expect([main.code, main.json.status]).toEqual([200, expect.objectContaining({ replicas: 3 })]);
     const theirs = main.json.metadata.managedFields?.find(({ manager }) => manager === 'other');
     expect(Object.keys(theirs?.fieldsV1 as object)).toEqual(['f:spec']);
-    expect((await applyTo(`${SETS}/none/status`, { ...status, metadata: { name: 'none' } })).code).toBe(404);
+    expect(
+      (await applyTo(`${SETS}/none/status`, { ...status, metadata: { name: 'none' } })).code,
+    ).toBe(404);
   });
 
   test('many at once: each one’s fields survive', async () => {
     const all = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => applyTo(`${MAPS}/a`, map({ [`k${i}`]: 'v' }), `fieldManager=m${i}`)),
+      Array.from({ length: 20 }, (_, i) =>
+        applyTo(`${MAPS}/a`, map({ [`k${i}`]: 'v' }), `fieldManager=m${i}`),
+      ),
     );
     expect(all.filter(({ code }) => code !== 200 && code !== 201)).toEqual([]);
     const object = await get(`${MAPS}/a`);
@@ -179,7 +223,13 @@ describe('apply', () => {
       'invalid object type: /v1, Kind=Secret',
     ],
     ['nothing', '', 'fieldManager=me', 400, 'invalid object type: /, Kind='],
-    ['managed fields', map({}, { managedFields: [] }), 'fieldManager=me', 400, 'metadata.managedFields must be nil'],
+    [
+      'managed fields',
+      map({}, { managedFields: [] }),
+      'fieldManager=me',
+      400,
+      'metadata.managedFields must be nil',
+    ],
     [
       'an unknown field',
       { ...map({}), dato: 1 },
@@ -215,7 +265,9 @@ describe('apply', () => {
     ]);
     const warned = await applyTo(`${MAPS}/a`, body);
     expect([warned.code, warned.warnings]).toEqual([201, ['line 6: key "k" already set in map']]);
-    expect((await applyTo(`${MAPS}/a`, body, 'fieldManager=me&fieldValidation=Ignore')).warnings).toEqual([]);
+    expect(
+      (await applyTo(`${MAPS}/a`, body, 'fieldManager=me&fieldValidation=Ignore')).warnings,
+    ).toEqual([]);
   });
 
   test('force is for apply alone', async () => {
@@ -267,8 +319,14 @@ describe('managed fields of other writes', () => {
   });
 
   test('a scale is owned as a scale', async () => {
-    await send(t.server, { method: 'POST', path: `${SETS}?fieldManager=creator`, body: replicaSet({ replicas: 1 }) });
-    const scaled = await patch(`${SETS}/a/scale?fieldManager=scaler`, MERGE, { spec: { replicas: 4 } });
+    await send(t.server, {
+      method: 'POST',
+      path: `${SETS}?fieldManager=creator`,
+      body: replicaSet({ replicas: 1 }),
+    });
+    const scaled = await patch(`${SETS}/a/scale?fieldManager=scaler`, MERGE, {
+      spec: { replicas: 4 },
+    });
     expect([scaled.code, scaled.json.metadata.managedFields]).toEqual([200, undefined]);
     const object = await get(`${SETS}/a`);
     expect(object.metadata.managedFields).toMatchObject([
@@ -292,10 +350,17 @@ describe('managed fields of other writes', () => {
 
   test.each(['[]', '[{}]'])('managedFields %s forgets the owners', async (managedFields) => {
     await applyTo(`${MAPS}/a`, map({ k: 'v' }));
-    const viaPatch = await patch(`${MAPS}/a`, MERGE, `{"metadata":{"managedFields":${managedFields}}}`);
+    const viaPatch = await patch(
+      `${MAPS}/a`,
+      MERGE,
+      `{"metadata":{"managedFields":${managedFields}}}`,
+    );
     expect([viaPatch.code, owners(viaPatch.json)]).toEqual([200, []]);
     await applyTo(`${MAPS}/a`, map({ k: 'v' }));
-    const body = JSON.stringify(map({ k: 'v' }, { managedFields: '?' })).replace('"?"', managedFields);
+    const body = JSON.stringify(map({ k: 'v' }, { managedFields: '?' })).replace(
+      '"?"',
+      managedFields,
+    );
     const viaPut = await send(t.server, { method: 'PUT', path: `${MAPS}/a`, body });
     expect([viaPut.code, owners(viaPut.json)]).toEqual([200, []]);
   });
@@ -303,8 +368,14 @@ describe('managed fields of other writes', () => {
   test('a JSON patch of the entries themselves is taken', async () => {
     const { json } = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
     const [entry] = json.metadata.managedFields ?? [];
-    const operations = [{ op: 'replace', path: '/metadata/managedFields', value: [{ ...entry, manager: 'renamed' }] }];
-    const patched = await patch(`${MAPS}/a`, 'application/json-patch+json', JSON.stringify(operations));
+    const operations = [
+      { op: 'replace', path: '/metadata/managedFields', value: [{ ...entry, manager: 'renamed' }] },
+    ];
+    const patched = await patch(
+      `${MAPS}/a`,
+      'application/json-patch+json',
+      JSON.stringify(operations),
+    );
     expect(owners(patched.json)).toEqual(['renamed Apply']);
   });
 });
@@ -349,7 +420,8 @@ describe('mutated configurations', () => {
 
   /** The value with something in it replaced, removed, doubled or added. */
   function mutated(value: unknown, random: SeededRandom): unknown {
-    if (typeof value !== 'object' || value === null || random.int(6) === 0) return values[random.int(values.length)];
+    if (typeof value !== 'object' || value === null || random.int(6) === 0)
+      return values[random.int(values.length)];
     if (Array.isArray(value)) {
       if (value.length === 0 || random.int(4) === 0) return [...value, ...value];
       const at = random.int(value.length);
@@ -374,7 +446,9 @@ describe('mutated configurations', () => {
       codes.set(answer.code, (codes.get(answer.code) ?? 0) + 1);
       if (answer.code >= 500) expect([cut, answer.json.message]).toEqual('an answer below 500');
     }
-    expect([...codes.keys()].sort()).toEqual([200, 201, 400, 409, 422].filter((code) => codes.has(code)));
+    expect([...codes.keys()].sort()).toEqual(
+      [200, 201, 400, 409, 422].filter((code) => codes.has(code)),
+    );
     expect(codes.get(400)).toBeGreaterThan(100);
     expect(({} as Record<string, unknown>)['extra']).toBeUndefined();
   });

@@ -70,12 +70,20 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
 }
 
 /** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. `bigints`: see ObjectCodec. */
-export function parseBody(request: ApiRequest, mustBe: string, clock: Clock, bigints = false): Awaitable<ParsedBody> {
+export function parseBody(
+  request: ApiRequest,
+  mustBe: string,
+  clock: Clock,
+  bigints = false,
+): Awaitable<ParsedBody> {
   if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
   const mediaType = contentTypeOf(request);
-  if (!(ACCEPTED as readonly string[]).includes(mediaType)) throw apierrors.unsupportedMediaType(ACCEPTED);
+  if (!(ACCEPTED as readonly string[]).includes(mediaType))
+    throw apierrors.unsupportedMediaType(ACCEPTED);
   const maxValues = request.method === 'POST' ? MAX_NEW_VALUES : MAX_BODY_VALUES;
-  return andThen(request.body.read(), (bytes) => parseBytes(bytes, { mediaType, mustBe, maxValues, clock, bigints }));
+  return andThen(request.body.read(), (bytes) =>
+    parseBytes(bytes, { mediaType, mustBe, maxValues, clock, bigints }),
+  );
 }
 
 interface Parsing {
@@ -89,8 +97,15 @@ interface Parsing {
 function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
   const { mediaType, mustBe, maxValues, bigints } = parsing;
   if (mediaType === PROTOBUF_TYPE)
-    return { value: undefined, mediaType, envelope: opened(read, mustBe), large: read.length > LARGE_BYTES };
-  const bytes = Buffer.isBuffer(read) ? read : Buffer.from(read.buffer, read.byteOffset, read.byteLength);
+    return {
+      value: undefined,
+      mediaType,
+      envelope: opened(read, mustBe),
+      large: read.length > LARGE_BYTES,
+    };
+  const bytes = Buffer.isBuffer(read)
+    ? read
+    : Buffer.from(read.buffer, read.byteOffset, read.byteLength);
   const text = bytes.toString('utf8');
   if (mediaType !== JSON_TYPE) return parsedYaml(text, parsing);
   try {
@@ -118,13 +133,18 @@ function unreadable(error: unknown, text: string, mustBe: string): apierrors.Sta
   if (isTooMany(error)) return apierrors.requestEntityTooLarge(error.message);
   const why = errorMessage(error);
   const isOfJson = error instanceof JsonError && error.kind === 'syntax';
-  return unrecognized(mustBe, isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why, text);
+  return unrecognized(
+    mustBe,
+    isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why,
+    text,
+  );
 }
 
 /** Reports whether a body was not read because it has too many values. */
 export function isTooMany(error: unknown): error is JsonError | YamlError {
   return (
-    (error instanceof JsonError && error.kind === 'values') || (error instanceof YamlError && error.reason === 'values')
+    (error instanceof JsonError && error.kind === 'values') ||
+    (error instanceof YamlError && error.reason === 'values')
   );
 }
 
@@ -133,7 +153,9 @@ function opened(bytes: Uint8Array, mustBe: string): Envelope {
     return openEnvelope(bytes);
   } catch (error) {
     if (!(error instanceof ProtobufError)) throw error;
-    throw apierrors.badRequest(`the object provided is unrecognized (must be of type ${mustBe}): ${error.message}`);
+    throw apierrors.badRequest(
+      `the object provided is unrecognized (must be of type ${mustBe}): ${error.message}`,
+    );
   }
 }
 
@@ -163,7 +185,11 @@ export function decodeBody(
   const { value, text = '' } = body;
   if (codec.isUntyped === true) checkUntyped(value, kind, text);
   if (!isPlainObject(value))
-    throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
+    throw unrecognized(
+      kind.kind,
+      `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`,
+      text,
+    );
   const given = givenKind(value, kind, text, codec.otherKindMessage);
   let decoded;
   try {
@@ -176,7 +202,8 @@ export function decodeBody(
   }
   if (fieldValidation !== 'Ignore') {
     const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
-    const repeated = body.duplicates === undefined ? [] : yamlProblems(body.duplicates, fieldValidation);
+    const repeated =
+      body.duplicates === undefined ? [] : yamlProblems(body.duplicates, fieldValidation);
     const duplicates = [...repeated, ...duplicateFields(body, value)];
     if (codec.isUntyped === true) problems.unshift(...duplicates);
     else problems.push(...duplicates);
@@ -207,7 +234,10 @@ const NOT_IN_PROTOBUF =
   'object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message';
 
 /** Protobuf has no unknown fields that a person could have misspelled. */
-function decodeEnvelope(envelope: Envelope, { kind, protobuf }: ObjectCodec): Record<string, unknown> {
+function decodeEnvelope(
+  envelope: Envelope,
+  { kind, protobuf }: ObjectCodec,
+): Record<string, unknown> {
   const given = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
   const unhandled = (why: string): apierrors.StatusError =>
     apierrors.badRequest(
@@ -227,7 +257,11 @@ export function identified(object: Record<string, unknown>, codec: ObjectCodec):
   const { kind } = codec;
   const apiVersion = apiVersionOf(kind);
   let draft = object;
-  if (object['kind'] !== kind.kind || object['apiVersion'] !== apiVersion || !beginsAsObjectsDo(object)) {
+  if (
+    object['kind'] !== kind.kind ||
+    object['apiVersion'] !== apiVersion ||
+    !beginsAsObjectsDo(object)
+  ) {
     const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
     draft = { kind: kind.kind, apiVersion, metadata: metadata ?? {}, ...rest };
   }
@@ -254,7 +288,11 @@ const TYPE_META =
  * Checks what an object says that it is, in upstream's order for objects without a type: kind must be there, the version must be that of
  * the endpoint, and a wrong kind is found by validation. Throws StatusError (400, 422).
  */
-function checkUntyped(value: unknown, { group, version, kind: expected }: GroupVersionKind, text: string): void {
+function checkUntyped(
+  value: unknown,
+  { group, version, kind: expected }: GroupVersionKind,
+  text: string,
+): void {
   if (!isPlainObject(value) && value !== null) {
     const why = `json: cannot unmarshal ${jsonType(value)} into Go value of type ${TYPE_META}`;
     throw unrecognized(expected, `couldn't get version/kind; json parse error: ${why}`, text);
@@ -267,7 +305,8 @@ function checkUntyped(value: unknown, { group, version, kind: expected }: GroupV
     throw apierrors.badRequest(why);
   }
   if (kind === expected) return;
-  const name = isPlainObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  const name =
+    isPlainObject(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
   const error = field.invalid(new field.FieldPath('kind'), kind, `must be ${expected}`);
   throw apierrors.invalid({ group, kind }, name, [error]);
 }
@@ -288,11 +327,15 @@ function givenKind(
     throw unrecognized(kind.kind, why, text);
   }
   const expected = apiVersionOf(kind);
-  const groupVersion = givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
+  const groupVersion =
+    givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
   if (groupVersion === undefined)
     throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;
-  const isOther = name !== kind.kind || groupVersion.group !== kind.group || groupVersion.version !== kind.version;
+  const isOther =
+    name !== kind.kind ||
+    groupVersion.group !== kind.group ||
+    groupVersion.version !== kind.version;
   if (isOther && otherKindMessage !== undefined) throw apierrors.badRequest(otherKindMessage);
   if (groupVersion.group !== kind.group || groupVersion.version !== kind.version) {
     if (name !== kind.kind) throw wrongKind(name, groupVersion.version, kind);
@@ -306,7 +349,9 @@ function givenKind(
 
 function wrongKind(name: string, version: string, kind: GroupVersionKind): apierrors.StatusError {
   const why = `converting (${version}.${name}) to (${internalPackage(kind.group)}.${kind.kind}): unknown conversion`;
-  return apierrors.badRequest(`${name} in version ${quote(version)} cannot be handled as a ${kind.kind}: ${why}`);
+  return apierrors.badRequest(
+    `${name} in version ${quote(version)} cannot be handled as a ${kind.kind}: ${why}`,
+  );
 }
 
 /** The Go package in which upstream's server has its own form of a group's types. */

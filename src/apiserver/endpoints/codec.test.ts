@@ -85,7 +85,14 @@ beforeEach(() => {
   const admission = new AdmissionChain([], { clock, metrics: new AdmissionMetrics() });
   const catalog = new Catalog();
   catalog.install([kind]);
-  const services = { scheme: newDefaultScheme(), catalog, admission, clock, random, minWatchTimeoutMs: 60_000 };
+  const services = {
+    scheme: newDefaultScheme(),
+    catalog,
+    admission,
+    clock,
+    random,
+    minWatchTimeoutMs: 60_000,
+  };
   const router = new Router({ services, routes: [], metrics: new RequestMetrics({ clock }) });
   handler = panicRecovery(logger)(requestInfo(router.handle));
 });
@@ -100,7 +107,12 @@ const create = (body: object | Uint8Array, type = JSON_TYPE, query = ''): Promis
   ask({ method: 'POST', path: `${PATH}${query}`, headers: { 'content-type': type }, body });
 
 const patch = (type: string, body: object): Promise<RawResponse> =>
-  ask({ method: 'PATCH', path: `${PATH}/a?fieldManager=me`, headers: { 'content-type': type }, body });
+  ask({
+    method: 'PATCH',
+    path: `${PATH}/a?fieldManager=me`,
+    headers: { 'content-type': type },
+    body,
+  });
 
 describe('a kind with a codec of its own', () => {
   test('is decoded, defaulted, stored and merged by it', async () => {
@@ -109,11 +121,20 @@ describe('a kind with a codec of its own', () => {
       201,
       { kind: 'Widget', apiVersion: 'example.com/v1', size: 1, colors: ['red'] },
     ]);
-    expect((await patch('application/merge-patch+json', { size: 3 })).json).toMatchObject({ size: 3 });
-    expect((await patch('application/json-patch+json', [{ op: 'remove', path: '/size' }])).json).toMatchObject({
+    expect((await patch('application/merge-patch+json', { size: 3 })).json).toMatchObject({
+      size: 3,
+    });
+    expect(
+      (await patch('application/json-patch+json', [{ op: 'remove', path: '/size' }])).json,
+    ).toMatchObject({
       size: 1,
     });
-    const applied = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' }, colors: ['blue'] };
+    const applied = {
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'a' },
+      colors: ['blue'],
+    };
     expect((await patch('application/apply-patch+yaml', applied)).json).toMatchObject({
       reason: 'Conflict',
       details: { causes: [{ reason: 'FieldManagerConflict', field: '.colors' }] },
@@ -126,29 +147,41 @@ describe('a kind with a codec of its own', () => {
       400,
       'Widget in version "v1" cannot be handled as a Widget: size must be a number',
     ]);
-    const strict = await create({ metadata: { name: 'a' }, typo: 1 }, JSON_TYPE, '?fieldValidation=Strict');
-    expect([strict.code, strict.json.message]).toMatchObject([400, expect.stringContaining('unknown field "typo"')]);
-    expect((await create({ metadata: { name: 'a' }, typo: 1 })).warnings).toEqual(['unknown field "typo"']);
+    const strict = await create(
+      { metadata: { name: 'a' }, typo: 1 },
+      JSON_TYPE,
+      '?fieldValidation=Strict',
+    );
+    expect([strict.code, strict.json.message]).toMatchObject([
+      400,
+      expect.stringContaining('unknown field "typo"'),
+    ]);
+    expect((await create({ metadata: { name: 'a' }, typo: 1 })).warnings).toEqual([
+      'unknown field "typo"',
+    ]);
   });
 });
 
 describe('a kind without protobuf', () => {
   beforeEach(async () => void (await create({ metadata: { name: 'a' } })));
 
-  test.each([`${PATH}/a`, PATH, `${PATH}?watch=1`])('answers 406 where nothing else is accepted: %s', async (path) => {
-    const { code, headers, bytes } = await ask({ path, headers: { accept: PROTOBUF } });
-    const available = path.endsWith('?watch=1')
-      ? `${JSON_TYPE};stream=watch, ${PROTOBUF};stream=watch`
-      : [JSON_TYPE, YAML_TYPE, PROTOBUF].join(', ');
-    expect([code, headers['content-type']]).toEqual([406, PROTOBUF]);
-    const status = newDefaultScheme()
-      .codecOf({ group: '', version: 'v1', kind: 'Status' })
-      ?.protobuf?.decode(openEnvelope(bytes));
-    expect(status).toMatchObject({
-      reason: 'NotAcceptable',
-      message: `only the following media types are accepted: ${available}`,
-    });
-  });
+  test.each([`${PATH}/a`, PATH, `${PATH}?watch=1`])(
+    'answers 406 where nothing else is accepted: %s',
+    async (path) => {
+      const { code, headers, bytes } = await ask({ path, headers: { accept: PROTOBUF } });
+      const available = path.endsWith('?watch=1')
+        ? `${JSON_TYPE};stream=watch, ${PROTOBUF};stream=watch`
+        : [JSON_TYPE, YAML_TYPE, PROTOBUF].join(', ');
+      expect([code, headers['content-type']]).toEqual([406, PROTOBUF]);
+      const status = newDefaultScheme()
+        .codecOf({ group: '', version: 'v1', kind: 'Status' })
+        ?.protobuf?.decode(openEnvelope(bytes));
+      expect(status).toMatchObject({
+        reason: 'NotAcceptable',
+        message: `only the following media types are accepted: ${available}`,
+      });
+    },
+  );
 
   test.each([
     [`${PROTOBUF}, ${JSON_TYPE}`, JSON_TYPE],
@@ -200,7 +233,12 @@ describe('a kind without protobuf', () => {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
     });
-    const { code } = await ask({ method: 'DELETE', path: `${PATH}/a`, headers: { 'content-type': PROTOBUF }, body });
+    const { code } = await ask({
+      method: 'DELETE',
+      path: `${PATH}/a`,
+      headers: { 'content-type': PROTOBUF },
+      body,
+    });
     expect(code).toBe(200);
   });
 

@@ -10,7 +10,8 @@ import { parseRequestInfo } from '../filters/request-info.ts';
 import { connectOptions, requestWithOptions } from './connect-options.ts';
 
 const scheme = newDefaultScheme();
-const codecOf = (kind: string): ObjectCodec => scheme.codecOf({ group: '', version: 'v1', kind }) as ObjectCodec;
+const codecOf = (kind: string): ObjectCodec =>
+  scheme.codecOf({ group: '', version: 'v1', kind }) as ObjectCodec;
 
 function requestTo(path: string): ApiRequest {
   const request = rawRequest({ path });
@@ -20,7 +21,10 @@ function requestTo(path: string): ApiRequest {
 
 const changed = (kind: string, path: string, options: object): ApiRequest => {
   const request = requestTo(path);
-  return requestWithOptions(codecOf(kind), request, { ...connectOptions(codecOf(kind), request), ...options });
+  return requestWithOptions(codecOf(kind), request, {
+    ...connectOptions(codecOf(kind), request),
+    ...options,
+  });
 };
 
 const EXEC = '/api/v1/namespaces/default/pods/p/exec?command=ls&command=-l&stdin=true&other=x';
@@ -33,24 +37,42 @@ test('options are those of the query', () => {
     command: ['ls', '-l'],
     stdin: true,
   });
-  expect(connectOptions(codecOf('PodProxyOptions'), requestTo(PROXY))).toMatchObject({ path: '/a b/c' });
+  expect(connectOptions(codecOf('PodProxyOptions'), requestTo(PROXY))).toMatchObject({
+    path: '/a b/c',
+  });
 });
 
 test('changed options become the query; what is no option stays', () => {
-  const request = changed('PodExecOptions', EXEC, { command: ['id'], stdin: undefined, tty: true, container: 'c&d' });
+  const request = changed('PodExecOptions', EXEC, {
+    command: ['id'],
+    stdin: undefined,
+    tty: true,
+    container: 'c&d',
+  });
   expect([...request.query].toSorted()).toEqual([
     ['command', 'id'],
     ['container', 'c&d'],
     ['other', 'x'],
     ['tty', 'true'],
   ]);
-  expect([request.path, request.info.name]).toEqual(['/api/v1/namespaces/default/pods/p/exec', 'p']);
+  expect([request.path, request.info.name]).toEqual([
+    '/api/v1/namespaces/default/pods/p/exec',
+    'p',
+  ]);
 });
 
 test('the path behind a proxy may be another one, but not one that leads out of it', () => {
   const same = changed('PodProxyOptions', PROXY, {});
-  expect([same.path, [...same.query]]).toEqual(['/api/v1/namespaces/default/pods/p/proxy/a%20b/c', [['x', 'y']]]);
+  expect([same.path, [...same.query]]).toEqual([
+    '/api/v1/namespaces/default/pods/p/proxy/a%20b/c',
+    [['x', 'y']],
+  ]);
   const other = changed('PodProxyOptions', PROXY, { path: '/d e/f' });
-  expect([other.path, other.info.parts]).toEqual(['/api/v1/namespaces/default/pods/p/proxy/d%20e/f', ['d e', 'f']]);
-  expect(() => changed('PodProxyOptions', PROXY, { path: '/../../secrets' })).toThrow('invalid path "/../../secrets"');
+  expect([other.path, other.info.parts]).toEqual([
+    '/api/v1/namespaces/default/pods/p/proxy/d%20e/f',
+    ['d e', 'f'],
+  ]);
+  expect(() => changed('PodProxyOptions', PROXY, { path: '/../../secrets' })).toThrow(
+    'invalid path "/../../secrets"',
+  );
 });

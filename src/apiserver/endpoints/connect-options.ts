@@ -10,10 +10,15 @@ import type { ApiRequest, RequestInfo } from '../request.ts';
 const PATH = 'path';
 
 /** Undefined: the kind has no form as a query. What the query has beyond the kind's fields is left out. */
-export function connectOptions({ kind, query }: ObjectCodec, request: ApiRequest): object | undefined {
+export function connectOptions(
+  { kind, query }: ObjectCodec,
+  request: ApiRequest,
+): object | undefined {
   if (query === undefined) return undefined;
   // Of a proxy the path is the rest of the request's own.
-  const options = query.decode((name) => (name === PATH ? [subpath(request.info)] : request.query.getAll(name)));
+  const options = query.decode((name) =>
+    name === PATH ? [subpath(request.info)] : request.query.getAll(name),
+  );
   return { kind: kind.kind, apiVersion: apiVersionOf(kind), ...options };
 }
 
@@ -21,7 +26,11 @@ export function connectOptions({ kind, query }: ObjectCodec, request: ApiRequest
  * Returns the request as if it had asked for the options. Parameters that are no options stay. Throws StatusError (400) for a path of a
  * proxy that cannot be one.
  */
-export function requestWithOptions({ query: codec }: ObjectCodec, request: ApiRequest, options: object): ApiRequest {
+export function requestWithOptions(
+  { query: codec }: ObjectCodec,
+  request: ApiRequest,
+  options: object,
+): ApiRequest {
   if (codec === undefined) return request;
   const given = options as Readonly<Record<string, unknown>>;
   const query = queryWithOptions(codec, request.query, given);
@@ -42,13 +51,17 @@ function queryWithOptions(
     if (name === PATH) continue;
     query.delete(name);
     const value = options[name];
-    for (const item of Array.isArray(value) ? value : [value]) if (item !== undefined) query.append(name, String(item));
+    for (const item of Array.isArray(value) ? value : [value])
+      if (item !== undefined) query.append(name, String(item));
   }
   return query;
 }
 
 /** Returns the parts of a request to a proxy for another path behind the proxy. */
-function pathOf({ info, path }: ApiRequest, wanted: string): { readonly path: string; readonly info: RequestInfo } {
+function pathOf(
+  { info, path }: ApiRequest,
+  wanted: string,
+): { readonly path: string; readonly info: RequestInfo } {
   const parts = wanted.split('/').filter((part) => part !== '');
   if (parts.some((part) => part === '.' || part === '..'))
     throw apierrors.badRequest(`invalid path ${JSON.stringify(wanted)}`);
@@ -65,7 +78,10 @@ function pathOf({ info, path }: ApiRequest, wanted: string): { readonly path: st
 }
 
 /** A request that differs in a few members from one whose other members are those of the original, also where they change later. */
-function derived(request: ApiRequest, members: Partial<Pick<ApiRequest, 'query' | 'path' | 'info'>>): ApiRequest {
+function derived(
+  request: ApiRequest,
+  members: Partial<Pick<ApiRequest, 'query' | 'path' | 'info'>>,
+): ApiRequest {
   return new Proxy(request, {
     get: (target, name) => {
       if (name in members) return members[name as keyof typeof members];

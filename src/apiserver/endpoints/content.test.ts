@@ -24,13 +24,21 @@ const post = (body: RawRequest['body'], type = 'application/json', path = PATH) 
 
 describe('bodies', () => {
   test('may be YAML', async () => {
-    const { code, json } = await post('metadata:\n  name: a\ndata:\n  k: "yes"\n', 'application/yaml; charset=utf-8');
+    const { code, json } = await post(
+      'metadata:\n  name: a\ndata:\n  k: "yes"\n',
+      'application/yaml; charset=utf-8',
+    );
     expect(code).toBe(201);
     expect(json.data).toEqual({ k: 'yes' });
   });
 
   test('may be protobuf', async () => {
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };
+    const object = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a' },
+      data: { k: 'v' },
+    };
     const { code, json } = await post(
       encodeProtobuf(allSchemas.message('core/v1.ConfigMap'), object),
       'application/vnd.kubernetes.protobuf',
@@ -47,11 +55,36 @@ describe('bodies', () => {
       'application/json',
       "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error",
     ],
-    ['nothing', '', 'application/json', 'the object provided is unrecognized (must be of type ConfigMap)'],
-    ['a list', '[]', 'application/json', 'the object provided is unrecognized (must be of type ConfigMap)'],
-    ['a text', '"x"', 'application/json', 'the object provided is unrecognized (must be of type ConfigMap)'],
-    ['no YAML', 'a: b: c', 'application/yaml', 'the object provided is unrecognized (must be of type ConfigMap)'],
-    ['deep nesting', `{"metadata":${'['.repeat(100_000)}`, 'application/json', 'the object provided is unrecognized'],
+    [
+      'nothing',
+      '',
+      'application/json',
+      'the object provided is unrecognized (must be of type ConfigMap)',
+    ],
+    [
+      'a list',
+      '[]',
+      'application/json',
+      'the object provided is unrecognized (must be of type ConfigMap)',
+    ],
+    [
+      'a text',
+      '"x"',
+      'application/json',
+      'the object provided is unrecognized (must be of type ConfigMap)',
+    ],
+    [
+      'no YAML',
+      'a: b: c',
+      'application/yaml',
+      'the object provided is unrecognized (must be of type ConfigMap)',
+    ],
+    [
+      'deep nesting',
+      `{"metadata":${'['.repeat(100_000)}`,
+      'application/json',
+      'the object provided is unrecognized',
+    ],
     [
       'a kind that is no text',
       '{"kind":1}',
@@ -102,7 +135,11 @@ describe('bodies', () => {
 
 describe('fieldValidation', () => {
   const body = '{"metadata":{"name":"a","colour":"red"},"data":{"k":"v","k":"w"},"dta":{}}';
-  const problems = ['unknown field "metadata.colour"', 'unknown field "dta"', 'duplicate field "data.k"'];
+  const problems = [
+    'unknown field "metadata.colour"',
+    'unknown field "dta"',
+    'duplicate field "data.k"',
+  ];
 
   test('warns unless told otherwise', async () => {
     const { code, warnings, headers } = await post(body);
@@ -121,7 +158,11 @@ describe('fieldValidation', () => {
   });
 
   test('Ignore says nothing', async () => {
-    const { code, warnings } = await post(body, 'application/json', `${PATH}?fieldValidation=Ignore`);
+    const { code, warnings } = await post(
+      body,
+      'application/json',
+      `${PATH}?fieldValidation=Ignore`,
+    );
     expect(code).toBe(201);
     expect(warnings).toEqual([]);
   });
@@ -153,19 +194,25 @@ describe('answers', () => {
   beforeEach(async () => {
     await post({ metadata: { name: 'a', labels: { l: 'x' } }, data: { k: 'v', n: 'w' } });
   });
-  const get = (accept: string | undefined, path = `${PATH}/a`, headers: Record<string, string> = {}) =>
-    send(t.server, { path, headers: { ...headers, ...(accept !== undefined && { accept }) } });
+  const get = (
+    accept: string | undefined,
+    path = `${PATH}/a`,
+    headers: Record<string, string> = {},
+  ) => send(t.server, { path, headers: { ...headers, ...(accept !== undefined && { accept }) } });
 
-  test.each([undefined, '*/*', 'application/json', 'text/html,application/json', 'application/*;q=0.5'])(
-    'are JSON for %s',
-    async (accept) => {
-      const { code, headers, json } = await get(accept);
-      expect(code).toBe(200);
-      expect(headers['content-type']).toBe('application/json');
-      expect(headers['cache-control']).toBe('no-cache, private');
-      expect(json.data).toEqual({ k: 'v', n: 'w' });
-    },
-  );
+  test.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'text/html,application/json',
+    'application/*;q=0.5',
+  ])('are JSON for %s', async (accept) => {
+    const { code, headers, json } = await get(accept);
+    expect(code).toBe(200);
+    expect(headers['content-type']).toBe('application/json');
+    expect(headers['cache-control']).toBe('no-cache, private');
+    expect(json.data).toEqual({ k: 'v', n: 'w' });
+  });
 
   test('may be YAML', async () => {
     const { headers, text } = await get('application/yaml');
@@ -181,17 +228,25 @@ describe('answers', () => {
     ]) {
       expect(text).toContain('{\n  "kind": "ConfigMap",');
     }
-    expect((await get(undefined, `${PATH}/a?pretty=false`, { 'user-agent': 'curl/8.0' })).text).not.toContain('\n ');
+    expect(
+      (await get(undefined, `${PATH}/a?pretty=false`, { 'user-agent': 'curl/8.0' })).text,
+    ).not.toContain('\n ');
   });
 
   test.each([
     ['text/html', 'Available representations: application/json'],
     ['application/xml, text/*', 'Available representations: application/json'],
-    ['application/json;as=Table;v=v9;g=meta.k8s.io', 'only the following media types are accepted: application/json'],
+    [
+      'application/json;as=Table;v=v9;g=meta.k8s.io',
+      'only the following media types are accepted: application/json',
+    ],
   ])('are refused for %s', async (accept, message) => {
     const { code, json } = await get(accept);
     expect(code).toBe(406);
-    expect(json).toMatchObject({ reason: 'NotAcceptable', message: expect.stringContaining(message) });
+    expect(json).toMatchObject({
+      reason: 'NotAcceptable',
+      message: expect.stringContaining(message),
+    });
   });
 
   test('that nobody wants are not even begun', async () => {
@@ -214,7 +269,11 @@ describe('answers', () => {
     expect(json.rows).toMatchObject([
       {
         cells: ['a', 2, '0s'],
-        object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } },
+        object: {
+          kind: 'PartialObjectMetadata',
+          apiVersion: 'meta.k8s.io/v1',
+          metadata: { name: 'a' },
+        },
       },
     ]);
     const single = (await get(TABLE)).json;
@@ -256,7 +315,10 @@ describe('answers', () => {
   });
 
   test('of watches may be tables, whose columns are told once', async () => {
-    const { body } = await handle(t.server, { path: `${PATH}?watch=1`, headers: { accept: TABLE } });
+    const { body } = await handle(t.server, {
+      path: `${PATH}?watch=1`,
+      headers: { accept: TABLE },
+    });
     if (body.kind !== 'watch') throw new Error('no watch');
     await post({ metadata: { name: 'b' } });
     const tables: unknown[] = [];
@@ -265,7 +327,11 @@ describe('answers', () => {
       if (tables.length === 2) break;
     }
     expect(tables).toMatchObject([
-      { kind: 'Table', columnDefinitions: [{ name: 'Name' }, {}, {}], rows: [{ cells: ['a', 2, '0s'] }] },
+      {
+        kind: 'Table',
+        columnDefinitions: [{ name: 'Name' }, {}, {}],
+        rows: [{ cells: ['a', 2, '0s'] }],
+      },
       { kind: 'Table', columnDefinitions: null, rows: [{ cells: ['b', 0, '0s'] }] },
     ]);
   });
@@ -283,7 +349,9 @@ describe('answers', () => {
       ).toBeUndefined();
     }
     expect(
-      (await get(undefined, `${PATH}/a`, { 'accept-encoding': 'gzip' })).headers['content-encoding'],
+      (await get(undefined, `${PATH}/a`, { 'accept-encoding': 'gzip' })).headers[
+        'content-encoding'
+      ],
     ).toBeUndefined();
   });
 });
@@ -332,8 +400,15 @@ describe('paths', () => {
 
   test('names are decoded, and cannot lead elsewhere', async () => {
     await post({ metadata: { name: 'a' } });
-    expect((await send(t.server, { path: '/api/v1/namespaces/default/configmaps/%61' })).code).toBe(200);
-    expect((await send(t.server, { path: '/api/v1/namespaces/x/configmaps/..%2Fdefault%2Fa' })).code).toBe(404);
-    expect((await send(t.server, { path: '/api/v1/namespaces/default%2F..%2Fdefault/configmaps/a' })).code).toBe(404);
+    expect((await send(t.server, { path: '/api/v1/namespaces/default/configmaps/%61' })).code).toBe(
+      200,
+    );
+    expect(
+      (await send(t.server, { path: '/api/v1/namespaces/x/configmaps/..%2Fdefault%2Fa' })).code,
+    ).toBe(404);
+    expect(
+      (await send(t.server, { path: '/api/v1/namespaces/default%2F..%2Fdefault/configmaps/a' }))
+        .code,
+    ).toBe(404);
   });
 });

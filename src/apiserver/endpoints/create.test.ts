@@ -65,7 +65,11 @@ describe('create', () => {
       generation: 7,
       selfLink: '/x',
     };
-    const { json } = await send(t.server, { method: 'POST', path: PATH, body: { ...configMap('a'), metadata } });
+    const { json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: { ...configMap('a'), metadata },
+    });
     expect(json.metadata.uid).not.toBe('mine');
     expect(Object.keys(json.metadata).sort()).toEqual([
       'creationTimestamp',
@@ -77,14 +81,22 @@ describe('create', () => {
   });
 
   test('does not need kind and apiVersion, which the path says', async () => {
-    const { code, json } = await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name: 'a' } } });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: { metadata: { name: 'a' } },
+    });
     expect(code).toBe(201);
     expect(json).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
   });
 
   test('refuses a second one of the same name', async () => {
     await send(t.server, { method: 'POST', path: PATH, body: configMap('a') });
-    const { code, json } = await send(t.server, { method: 'POST', path: PATH, body: configMap('a') });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: configMap('a'),
+    });
     expect(code).toBe(409);
     expect(json).toEqual({
       kind: 'Status',
@@ -102,7 +114,11 @@ describe('create', () => {
     const body = { ...configMap('a'), metadata: { name: 'a', finalizers: ['example.com/f'] } };
     await send(t.server, { method: 'POST', path: PATH, body });
     await send(t.server, { method: 'DELETE', path: `${PATH}/a` });
-    const { code, json } = await send(t.server, { method: 'POST', path: PATH, body: configMap('a') });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: configMap('a'),
+    });
     expect(code).toBe(409);
     expect(json.message).toBe('object is being deleted: configmaps "a" already exists');
   });
@@ -151,7 +167,11 @@ describe('create', () => {
       'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
     ],
   ])('refuses %s', async (_what, metadata, message) => {
-    const { code, json } = await send(t.server, { method: 'POST', path: PATH, body: { ...configMap('a'), metadata } });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: { ...configMap('a'), metadata },
+    });
     expect(code).toBe(422);
     expect(json.reason).toBe('Invalid');
     expect(json.message).toContain(message);
@@ -174,7 +194,9 @@ describe('create', () => {
     const body = { ...configMap('a'), metadata: { name: 'a', namespace: 'kube-system' } };
     const { code, json } = await send(t.server, { method: 'POST', path: PATH, body });
     expect(code).toBe(400);
-    expect(json.message).toBe('the namespace of the provided object does not match the namespace sent on the request');
+    expect(json.message).toBe(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
   });
 
   test('refuses a namespace that does not exist', async () => {
@@ -188,7 +210,11 @@ describe('create', () => {
   });
 
   test('refuses a namespace that is going away, and says why', async () => {
-    await send(t.server, { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: 'going' } } });
+    await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/namespaces',
+      body: { metadata: { name: 'going' } },
+    });
     await send(t.server, { method: 'DELETE', path: '/api/v1/namespaces/going' });
     const { code, json } = await send(t.server, {
       method: 'POST',
@@ -224,7 +250,11 @@ describe('create', () => {
   });
 
   test('refuses a dry run of another kind', async () => {
-    const { code, json } = await send(t.server, { method: 'POST', path: `${PATH}?dryRun=Some`, body: configMap('a') });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: `${PATH}?dryRun=Some`,
+      body: configMap('a'),
+    });
     expect(code).toBe(422);
     expect(json.message).toContain('dryRun: Unsupported value');
   });
@@ -232,7 +262,11 @@ describe('create', () => {
 
 describe('generateName', () => {
   test('adds five characters', async () => {
-    const { json } = await send(t.server, { method: 'POST', path: PATH, body: { metadata: { generateName: 'job-' } } });
+    const { json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: { metadata: { generateName: 'job-' } },
+    });
     expect(json.metadata.name).toMatch(/^job-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(json.metadata.generateName).toBe('job-');
   });
@@ -259,7 +293,8 @@ describe('generateName', () => {
     await expect(create()).rejects.toMatchObject({
       code: 409,
       reason: 'AlreadyExists',
-      message: 'configmaps "x-aaaaa" already exists, the server was not able to generate a unique name for the object',
+      message:
+        'configmaps "x-aaaaa" already exists, the server was not able to generate a unique name for the object',
     });
     await other.stop();
   });

@@ -42,7 +42,10 @@ describe('delete', () => {
     await create('a', { finalizers: ['example.com/f'] });
     const { code, json } = await remove(`${PATH}/a`);
     expect(code).toBe(200);
-    expect(json.metadata).toMatchObject({ deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 });
+    expect(json.metadata).toMatchObject({
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      deletionGracePeriodSeconds: 0,
+    });
 
     const more = await send(t.server, {
       method: 'PATCH',
@@ -51,7 +54,9 @@ describe('delete', () => {
       body: { metadata: { finalizers: ['example.com/f', 'example.com/g'] } },
     });
     expect(more.code).toBe(422);
-    expect(more.json.message).toContain('no new finalizers can be added if the object is being deleted');
+    expect(more.json.message).toContain(
+      'no new finalizers can be added if the object is being deleted',
+    );
 
     const last = await send(t.server, {
       method: 'PATCH',
@@ -73,8 +78,13 @@ describe('delete', () => {
     expect((await remove(`${PATH}/a`, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
     const { uid, resourceVersion } = a.metadata;
     expect(
-      (await remove(`${PATH}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } }))
-        .code,
+      (
+        await remove(`${PATH}/a`, {
+          kind: 'DeleteOptions',
+          apiVersion: 'v1',
+          preconditions: { uid, resourceVersion },
+        })
+      ).code,
     ).toBe(200);
   });
 
@@ -110,7 +120,10 @@ describe('propagation policies', () => {
     metadata: { name: 'r' },
     spec: {
       selector: { matchLabels: { app: 'x' } },
-      template: { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      template: {
+        metadata: { labels: { app: 'x' } },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      },
     },
   };
 
@@ -131,7 +144,9 @@ describe('propagation policies', () => {
 
   test('Background is at once', async () => {
     await send(t.server, { method: 'POST', path: RS, body: replicaSet });
-    expect((await remove(`${RS}/r`, { propagationPolicy: 'Background' })).json.status).toBe('Success');
+    expect((await remove(`${RS}/r`, { propagationPolicy: 'Background' })).json.status).toBe(
+      'Success',
+    );
   });
 
   test('the old form still works', async () => {
@@ -142,13 +157,19 @@ describe('propagation policies', () => {
 });
 
 describe('graceful deletion of pods', () => {
-  const pod = { metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] } };
+  const pod = {
+    metadata: { name: 'p' },
+    spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
+  };
 
   test('marks the pod, which stays until its kubelet says that it is over', async () => {
     await send(t.server, { method: 'POST', path: PODS, body: pod });
     const { code, json } = await remove(`${PODS}/p`);
     expect(code).toBe(200);
-    expect(json.metadata).toMatchObject({ deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: 30 });
+    expect(json.metadata).toMatchObject({
+      deletionTimestamp: '2026-01-01T00:00:30Z',
+      deletionGracePeriodSeconds: 30,
+    });
     expect((await remove(`${PODS}/p`)).json.metadata).toEqual(json.metadata);
     // The grace can only become shorter.
     const longer = await remove(`${PODS}/p`, { gracePeriodSeconds: 60 });
@@ -178,17 +199,27 @@ describe('graceful deletion of pods', () => {
     });
     await remove(`${PODS}/p`);
     const { json } = await remove(`${PODS}/p`, { gracePeriodSeconds: 0 });
-    expect(json.metadata).toMatchObject({ deletionGracePeriodSeconds: 0, finalizers: ['example.com/f'] });
+    expect(json.metadata).toMatchObject({
+      deletionGracePeriodSeconds: 0,
+      finalizers: ['example.com/f'],
+    });
     expect((await get(`${PODS}/p`)).code).toBe(200);
   });
 });
 
 describe('namespaces', () => {
   test('terminate, and wait for their content', async () => {
-    await send(t.server, { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: 'x' } } });
+    await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/namespaces',
+      body: { metadata: { name: 'x' } },
+    });
     const { code, json } = await remove('/api/v1/namespaces/x');
     expect(code).toBe(200);
-    expect(json).toMatchObject({ status: { phase: 'Terminating' }, spec: { finalizers: ['kubernetes'] } });
+    expect(json).toMatchObject({
+      status: { phase: 'Terminating' },
+      spec: { finalizers: ['kubernetes'] },
+    });
     const finalized = await send(t.server, {
       method: 'PUT',
       path: '/api/v1/namespaces/x/finalize',
@@ -201,13 +232,16 @@ describe('namespaces', () => {
   test.each(['default', 'kube-system', 'kube-public'])('%s cannot be deleted', async (name) => {
     const { code, json } = await remove(`/api/v1/namespaces/${name}`);
     expect(code).toBe(403);
-    expect(json.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
+    expect(json.message).toBe(
+      `namespaces "${name}" is forbidden: this namespace may not be deleted`,
+    );
   });
 });
 
 describe('deletecollection', () => {
   test('deletes what is selected', async () => {
-    for (const name of ['a', 'b', 'c']) await create(name, { labels: { x: name === 'b' ? 'no' : 'yes' } });
+    for (const name of ['a', 'b', 'c'])
+      await create(name, { labels: { x: name === 'b' ? 'no' : 'yes' } });
     const { code, json } = await remove(`${PATH}?labelSelector=x%3Dyes`);
     expect(code).toBe(200);
     expect(json.kind).toBe('ConfigMapList');

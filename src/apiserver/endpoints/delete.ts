@@ -29,7 +29,10 @@ export async function handleDelete(scope: Scope, request: ApiRequest): Promise<A
   return objectResponse(scope, request, negotiated, answer.object, accepted ? 202 : 200);
 }
 
-export async function handleDeleteCollection(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+export async function handleDeleteCollection(
+  scope: Scope,
+  request: ApiRequest,
+): Promise<ApiResponse> {
   const { rest } = scope;
   if (rest.deleteCollection === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
@@ -49,7 +52,15 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
     validate: async (object) => {
       const oldObject = object as KubeObject;
       const { name } = request.info;
-      const attributes = admissionAttributes(scope, request, 'DELETE', name, options.dryRun, undefined, oldObject);
+      const attributes = admissionAttributes(
+        scope,
+        request,
+        'DELETE',
+        name,
+        options.dryRun,
+        undefined,
+        oldObject,
+      );
       await admission.validate(await admission.admitRequest({ ...attributes, deleteOptions }));
     },
   };
@@ -63,7 +74,8 @@ async function fromBody(
   request: ApiRequest,
 ): Promise<RawDeleteOptions | undefined> {
   const { body } = request;
-  if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0) return undefined;
+  if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0)
+    return undefined;
   const codec = typedCodec(scheme, DELETE_OPTIONS);
   const { value, envelope } = await parseBody(request, 'DeleteOptions', clock);
   if (envelope !== undefined) {
@@ -71,7 +83,8 @@ async function fromBody(
       throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
     return decodedOptions(() => codec.protobuf?.decode(envelope));
   }
-  if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
+  if (!isPlainObject(value))
+    throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
   const kind = value['kind'];
   if (typeof kind === 'string' && kind !== '' && kind !== 'DeleteOptions') {
     throw apierrors.badRequest(`expected DeleteOptions, got ${quote(kind)}`);

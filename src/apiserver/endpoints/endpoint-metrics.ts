@@ -7,12 +7,15 @@ import type { ApiRequest, EndpointMeter } from '../request.ts';
 
 /** Upstream's buckets of apiserver_request_duration_seconds. */
 const DURATION_BUCKETS_SECONDS = [
-  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
 ];
 /** Upstream's buckets of apiserver_response_sizes. */
 const SIZE_BUCKETS_BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 /** Upstream's buckets of apiserver_watch_list_duration_seconds. */
-const WATCH_LIST_BUCKETS_SECONDS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60];
+const WATCH_LIST_BUCKETS_SECONDS = [
+  0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60,
+];
 
 export interface EndpointLabels {
   readonly group: string;
@@ -44,7 +47,13 @@ interface ScopedSeries<T> {
 }
 
 /** Subresources whose requests have the verb CONNECT, whatever their method is. */
-const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set(['log', 'exec', 'portforward', 'attach', 'proxy']);
+const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set([
+  'log',
+  'exec',
+  'portforward',
+  'attach',
+  'proxy',
+]);
 const VERBS: ReadonlySet<string> = new Set([
   'GET',
   'LIST',
@@ -103,7 +112,12 @@ export class EndpointMetrics implements EndpointMeter {
   }
 
   observeWatchList(request: ApiRequest): void {
-    const histogram = scoped(this.#watchLists, '', scopeOf(request), () => new Histogram(WATCH_LIST_BUCKETS_SECONDS));
+    const histogram = scoped(
+      this.#watchLists,
+      '',
+      scopeOf(request),
+      () => new Histogram(WATCH_LIST_BUCKETS_SECONDS),
+    );
     histogram.observe(this.#secondsOf(request));
   }
 
@@ -134,7 +148,14 @@ export class EndpointMetrics implements EndpointMeter {
       verb === 'GET' || verb === 'LIST'
         ? scoped(this.#sizes, verb, scope, () => new Histogram(SIZE_BUCKETS_BYTES))
         : undefined;
-    const series = { verb, scope, dryRun, durations: new Histogram(DURATION_BUCKETS_SECONDS), sizes, codes: [] };
+    const series = {
+      verb,
+      scope,
+      dryRun,
+      durations: new Histogram(DURATION_BUCKETS_SECONDS),
+      sizes,
+      codes: [],
+    };
     this.#requests.push(series);
     return series;
   }

@@ -16,7 +16,11 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const create = async (name: string, metadata: object = {}, namespace = 'default'): Promise<Answer> =>
+const create = async (
+  name: string,
+  metadata: object = {},
+  namespace = 'default',
+): Promise<Answer> =>
   (
     await send(t.server, {
       method: 'POST',
@@ -24,7 +28,8 @@ const create = async (name: string, metadata: object = {}, namespace = 'default'
       body: { metadata: { name, ...metadata } },
     })
   ).json;
-const list = async (query = '', path = PATH) => send(t.server, { path: query === '' ? path : `${path}?${query}` });
+const list = async (query = '', path = PATH) =>
+  send(t.server, { path: query === '' ? path : `${path}?${query}` });
 const names = (answer: Answer): string[] => answer.items.map((item) => item.metadata.name);
 interface ListMeta {
   readonly resourceVersion: string;
@@ -52,7 +57,9 @@ describe('list', () => {
     const { json } = await list();
     const { kind: _kind, apiVersion: _apiVersion, ...rest } = a;
     expect(json.items).toEqual([rest]);
-    expect(Number(meta(json).resourceVersion)).toBeGreaterThanOrEqual(Number(a.metadata.resourceVersion));
+    expect(Number(meta(json).resourceVersion)).toBeGreaterThanOrEqual(
+      Number(a.metadata.resourceVersion),
+    );
   });
 
   test('of nothing is an empty list', async () => {
@@ -63,7 +70,11 @@ describe('list', () => {
   test('a long one is the same in pieces', async () => {
     const text = 'ü'.repeat(100_000);
     for (const name of ['a', 'b', 'c']) {
-      await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name }, data: { text } } });
+      await send(t.server, {
+        method: 'POST',
+        path: PATH,
+        body: { metadata: { name }, data: { text } },
+      });
     }
     const { json, headers, bytes } = await list();
     expect(names(json)).toEqual(['a', 'b', 'c']);
@@ -86,7 +97,9 @@ describe('selectors', () => {
     ['tier', ['a', 'b']],
     ['app=z', []],
   ])('labels: %s', async (selector, expected) => {
-    expect(names((await list(`labelSelector=${encodeURIComponent(selector)}`)).json)).toEqual(expected);
+    expect(names((await list(`labelSelector=${encodeURIComponent(selector)}`)).json)).toEqual(
+      expected,
+    );
   });
 
   test.each([
@@ -96,15 +109,22 @@ describe('selectors', () => {
     ['metadata.namespace=other', []],
     ['metadata.name=none', []],
   ])('fields: %s', async (selector, expected) => {
-    expect(names((await list(`fieldSelector=${encodeURIComponent(selector)}`)).json)).toEqual(expected);
+    expect(names((await list(`fieldSelector=${encodeURIComponent(selector)}`)).json)).toEqual(
+      expected,
+    );
   });
 
   test('both must match', async () => {
-    expect(names((await list('labelSelector=app%3Dy&fieldSelector=metadata.name%3Da')).json)).toEqual([]);
+    expect(
+      names((await list('labelSelector=app%3Dy&fieldSelector=metadata.name%3Da')).json),
+    ).toEqual([]);
   });
 
   test.each([
-    ['fieldSelector=data.k%3Dv', '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+    [
+      'fieldSelector=data.k%3Dv',
+      '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    ],
     ['labelSelector=a%20in', ''],
   ])('refuses %s', async (query, message) => {
     const { code, json } = await list(query);
@@ -120,10 +140,16 @@ describe('selectors', () => {
       path: pods,
       body: { metadata: { name: 'p' }, spec: { nodeName: 'n1', containers } },
     });
-    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'q' }, spec: { containers } } });
+    await send(t.server, {
+      method: 'POST',
+      path: pods,
+      body: { metadata: { name: 'q' }, spec: { containers } },
+    });
     expect(names((await list('fieldSelector=spec.nodeName%3Dn1', pods)).json)).toEqual(['p']);
     expect(names((await list('fieldSelector=spec.nodeName%3D', pods)).json)).toEqual(['q']);
-    expect(names((await list('fieldSelector=spec.nodeName!%3Dn1,status.phase%3DPending', pods)).json)).toEqual(['q']);
+    expect(
+      names((await list('fieldSelector=spec.nodeName!%3Dn1,status.phase%3DPending', pods)).json),
+    ).toEqual(['q']);
     const unknown = await list('fieldSelector=spec.foo%3Dx', pods);
     expect(unknown.code).toBe(400);
     expect(unknown.json.message).toContain('field label not supported: spec.foo');
@@ -140,7 +166,10 @@ describe('pages', () => {
     await send(t.server, { method: 'DELETE', path: `${PATH}/d` });
     const second = (await list(`limit=2&continue=${meta(first).continue}`)).json;
     expect(names(second)).toEqual(['c', 'd']);
-    expect(meta(second)).toMatchObject({ resourceVersion: meta(first).resourceVersion, remainingItemCount: 1 });
+    expect(meta(second)).toMatchObject({
+      resourceVersion: meta(first).resourceVersion,
+      remainingItemCount: 1,
+    });
     const third = (await list(`limit=2&continue=${meta(second).continue}`)).json;
     expect(names(third)).toEqual(['e']);
     expect(meta(third).continue).toBeUndefined();
@@ -148,11 +177,13 @@ describe('pages', () => {
   });
 
   test('with selectors are full, and nobody counts what remains', async () => {
-    for (let i = 0; i < 30; i++) await create(`n${String(i).padStart(2, '0')}`, { labels: { odd: String(i % 2) } });
+    for (let i = 0; i < 30; i++)
+      await create(`n${String(i).padStart(2, '0')}`, { labels: { odd: String(i % 2) } });
     const first = (await list('limit=10&labelSelector=odd%3D1')).json;
     expect(names(first)).toHaveLength(10);
     expect(meta(first).remainingItemCount).toBeUndefined();
-    const second = (await list(`limit=10&labelSelector=odd%3D1&continue=${meta(first).continue}`)).json;
+    const second = (await list(`limit=10&labelSelector=odd%3D1&continue=${meta(first).continue}`))
+      .json;
     expect([...names(first), ...names(second)]).toEqual(
       Array.from({ length: 15 }, (_, i) => `n${String(2 * i + 1).padStart(2, '0')}`),
     );
@@ -196,7 +227,9 @@ describe('resourceVersion', () => {
   test('Exact is that very state', async () => {
     const a = await create('a');
     await create('b');
-    const { json } = await list(`resourceVersion=${a.metadata.resourceVersion}&resourceVersionMatch=Exact`);
+    const { json } = await list(
+      `resourceVersion=${a.metadata.resourceVersion}&resourceVersionMatch=Exact`,
+    );
     expect(names(json)).toEqual(['a']);
     expect(meta(json).resourceVersion).toBe(a.metadata.resourceVersion);
   });
@@ -205,7 +238,9 @@ describe('resourceVersion', () => {
     const a = await create('a');
     await create('b');
     for (const match of ['&resourceVersionMatch=NotOlderThan', '']) {
-      expect(names((await list(`resourceVersion=${a.metadata.resourceVersion}${match}`)).json)).toEqual(['a', 'b']);
+      expect(
+        names((await list(`resourceVersion=${a.metadata.resourceVersion}${match}`)).json),
+      ).toEqual(['a', 'b']);
     }
     expect(names((await list('resourceVersion=0')).json)).toEqual(['a', 'b']);
   });
@@ -213,7 +248,9 @@ describe('resourceVersion', () => {
   test('with a limit and nothing said, is exact', async () => {
     const a = await create('a');
     await create('b');
-    expect(names((await list(`limit=5&resourceVersion=${a.metadata.resourceVersion}`)).json)).toEqual(['a']);
+    expect(
+      names((await list(`limit=5&resourceVersion=${a.metadata.resourceVersion}`)).json),
+    ).toEqual(['a']);
   });
 
   test('in the future times out, in the distant past is gone', async () => {
@@ -224,23 +261,34 @@ describe('resourceVersion', () => {
       reason: 'Timeout',
       details: { causes: [{ reason: 'ResourceVersionTooLarge' }] },
     });
-    expect(future.json.message).toMatch(/^Timeout: Too large resource version: 99999999, current: \d+$/);
+    expect(future.json.message).toMatch(
+      /^Timeout: Too large resource version: 99999999, current: \d+$/,
+    );
     await unrelated();
     await t.storage.compact(await t.storage.currentRevision());
-    const past = await list(`resourceVersion=${a.metadata.resourceVersion}&resourceVersionMatch=Exact`);
+    const past = await list(
+      `resourceVersion=${a.metadata.resourceVersion}&resourceVersionMatch=Exact`,
+    );
     expect(past.code).toBe(410);
     expect(past.json.reason).toBe('Expired');
   });
 
   test('of a get is the least that is asked for', async () => {
     const a = await create('a');
-    expect((await send(t.server, { path: `${PATH}/a?resourceVersion=${a.metadata.resourceVersion}` })).code).toBe(200);
+    expect(
+      (await send(t.server, { path: `${PATH}/a?resourceVersion=${a.metadata.resourceVersion}` }))
+        .code,
+    ).toBe(200);
     expect((await send(t.server, { path: `${PATH}/a?resourceVersion=99999999` })).code).toBe(504);
   });
 
   test.each([
     ['resourceVersion=x', 400, 'invalid resource version: resourceVersion: Invalid value: "x"'],
-    ['resourceVersionMatch=Exact', 422, 'resourceVersionMatch is forbidden unless resourceVersion is provided'],
+    [
+      'resourceVersionMatch=Exact',
+      422,
+      'resourceVersionMatch is forbidden unless resourceVersion is provided',
+    ],
     [
       'resourceVersionMatch=Exact&resourceVersion=0',
       422,

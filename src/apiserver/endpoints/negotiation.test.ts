@@ -7,7 +7,8 @@ const JSON_TYPE = 'application/json';
 const YAML = 'application/yaml';
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const table = (type: string): string => `${type};as=Table;g=meta.k8s.io;v=v1`;
-const metadata = (type: string, as = 'PartialObjectMetadata'): string => `${type};as=${as};g=meta.k8s.io;v=v1`;
+const metadata = (type: string, as = 'PartialObjectMetadata'): string =>
+  `${type};as=${as};g=meta.k8s.io;v=v1`;
 
 const asking = (accept: string) => ({ headers: { accept }, query: new URLSearchParams() });
 const answer = (accept: string, watch = false): string => {
@@ -29,7 +30,10 @@ const NO_STREAM =
 
 test('what has no columns is no Table: what comes next is taken, and without it nothing', () => {
   const ask = (accept: string) => negotiate(asking(accept), { transforms: true, tables: false });
-  expect(ask(`${table(JSON_TYPE)},${YAML}`)).toMatchObject({ format: { mediaType: YAML }, as: 'object' });
+  expect(ask(`${table(JSON_TYPE)},${YAML}`)).toMatchObject({
+    format: { mediaType: YAML },
+    as: 'object',
+  });
   expect(ask(metadata(JSON_TYPE)).as).toBe('partialMetadata');
   expect(() => ask(table(JSON_TYPE))).toThrow('only the following media types are accepted');
 });
@@ -65,15 +69,21 @@ describe('objects and lists', () => {
     expect(answer(accept)).toBe(expected);
   });
 
-  test.each([table(PROTOBUF), `${PROTOBUF};as=PartialObjectMetadata`])('%s cannot be had', (accept) => {
-    expect(refusal(accept)).toBe(NONE);
-  });
+  test.each([table(PROTOBUF), `${PROTOBUF};as=PartialObjectMetadata`])(
+    '%s cannot be had',
+    (accept) => {
+      expect(refusal(accept)).toBe(NONE);
+    },
+  );
 
-  test.each(['text/html', 'application', ''.padEnd(3, ',')])('%s is nothing that there is', (accept) => {
-    expect(refusal(accept)).toBe(
-      '406: 406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
-    );
-  });
+  test.each(['text/html', 'application', ''.padEnd(3, ',')])(
+    '%s is nothing that there is',
+    (accept) => {
+      expect(refusal(accept)).toBe(
+        '406: 406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+      );
+    },
+  );
 });
 
 describe('the older version of meta.k8s.io', () => {
@@ -84,7 +94,10 @@ describe('the older version of meta.k8s.io', () => {
     [old(metadata(PROTOBUF)), 'partialMetadata'],
     [old(metadata(JSON_TYPE, 'PartialObjectMetadataList')), 'partialMetadata'],
   ])('%s', (accept, as) => {
-    expect(negotiate(asking(accept), { transforms: true })).toMatchObject({ as, metaVersion: 'v1beta1' });
+    expect(negotiate(asking(accept), { transforms: true })).toMatchObject({
+      as,
+      metaVersion: 'v1beta1',
+    });
   });
 
   test('is not what a plain object has', () => {

@@ -25,7 +25,11 @@ const YAML_TYPE = 'application/yaml';
 /** The media types of responses. The first is the default. */
 const SERVED = [JSON_TYPE, YAML_TYPE, PROTOBUF_CONTENT_TYPE] as const;
 /** The additional media types of collections, for watches. */
-const SERVED_OF_COLLECTIONS = [...SERVED, `${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
+const SERVED_OF_COLLECTIONS = [
+  ...SERVED,
+  `${JSON_TYPE};stream=watch`,
+  `${PROTOBUF_CONTENT_TYPE};stream=watch`,
+];
 /** What is served of watches, as it is told to those who accept none of it: an event in YAML would have no end. */
 const SERVED_STREAMS = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
 
@@ -49,15 +53,22 @@ export interface NegotiationOptions {
 }
 
 /** Throws StatusError (406). */
-export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, options: NegotiationOptions): Negotiated {
+export function negotiate(
+  request: Pick<ApiRequest, 'headers' | 'query'>,
+  options: NegotiationOptions,
+): Negotiated {
   const accept = request.headers['accept'];
   const pretty = options.watch !== true && wantsPretty(request);
-  if (accept === undefined || accept === '' || accept === JSON_TYPE || accept === '*/*') return pretty ? PRETTY : PLAIN;
+  if (accept === undefined || accept === '' || accept === JSON_TYPE || accept === '*/*')
+    return pretty ? PRETTY : PLAIN;
   const clauses = parseAccept(accept);
   const { codec } = options;
   // Upstream has no routes of their own for kinds without protobuf, all of which are custom resources: they have the later error only.
   const hasRoute = codec === undefined || codec.protobuf !== undefined;
-  if (hasRoute && !clauses.some(({ type }) => SERVED.some((mediaType) => covers(type, mediaType)))) {
+  if (
+    hasRoute &&
+    !clauses.some(({ type }) => SERVED.some((mediaType) => covers(type, mediaType)))
+  ) {
     throw apierrors.noRepresentation(options.collection === true ? SERVED_OF_COLLECTIONS : SERVED);
   }
   for (const clause of clauses) {
@@ -66,22 +77,28 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
       const as = representationOf(clause, mediaType, options);
       if (as === undefined) continue;
       // Who would rather have YAML is not asked for what comes next.
-      if (options.watch === true && mediaType === YAML_TYPE) throw apierrors.notAcceptable(SERVED_STREAMS);
+      if (options.watch === true && mediaType === YAML_TYPE)
+        throw apierrors.notAcceptable(SERVED_STREAMS);
       const named = clause.parameters.get('as');
       const oldMeta = as !== 'object' && clause.parameters.get('v') === 'v1beta1';
       return {
         format: {
           mediaType,
           pretty: pretty || clause.parameters.get('pretty') === '1',
-          ...(mediaType === PROTOBUF_CONTENT_TYPE && codec?.protobuf !== undefined && { protobuf: codec.protobuf }),
+          ...(mediaType === PROTOBUF_CONTENT_TYPE &&
+            codec?.protobuf !== undefined && { protobuf: codec.protobuf }),
         },
         as,
         ...(oldMeta && { metaVersion: 'v1beta1' as const }),
-        ...(as === 'partialMetadata' && { named: named as 'PartialObjectMetadata' | 'PartialObjectMetadataList' }),
+        ...(as === 'partialMetadata' && {
+          named: named as 'PartialObjectMetadata' | 'PartialObjectMetadataList',
+        }),
       };
     }
   }
-  throw apierrors.notAcceptable(options.watch === true && codec?.isUntyped !== true ? SERVED_STREAMS : SERVED);
+  throw apierrors.notAcceptable(
+    options.watch === true && codec?.isUntyped !== true ? SERVED_STREAMS : SERVED,
+  );
 }
 
 /** Returns the form of an error: the requested one if a Status has it, otherwise JSON. */
@@ -116,7 +133,9 @@ function representationOf(
   if (stream !== '' && (stream !== 'watch' || mediaType === YAML_TYPE)) return undefined;
   const as = parameters.get('as');
   if (as === undefined && !parameters.has('g') && !parameters.has('v')) {
-    return mediaType === PROTOBUF_CONTENT_TYPE && codec !== undefined && codec.protobuf === undefined
+    return mediaType === PROTOBUF_CONTENT_TYPE &&
+      codec !== undefined &&
+      codec.protobuf === undefined
       ? undefined
       : 'object';
   }
@@ -125,6 +144,7 @@ function representationOf(
   if (version !== 'v1' && version !== 'v1beta1') return undefined;
   // Its cells are of any type, which protobuf has no form for.
   if (as === 'Table') return !tables || mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
-  if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'partialMetadata';
+  if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
+    return 'partialMetadata';
   return undefined;
 }

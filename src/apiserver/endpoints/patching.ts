@@ -9,10 +9,22 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import { isPlainObject, isWithinDepth } from '#machinery/deep.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
-import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJsonCounting } from '#machinery/text/json.ts';
-import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
+import {
+  countKeys,
+  DEFAULT_MAX_JSON_DEPTH,
+  JsonError,
+  parseJsonCounting,
+} from '#machinery/text/json.ts';
+import {
+  applyJsonPatchInParts,
+  JsonPatchError,
+  parseJsonPatch,
+} from '#machinery/patch/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '#machinery/patch/merge-patch.ts';
-import { applyStrategicMergePatch, StrategicMergePatchError } from '#machinery/patch/strategic-merge-patch.ts';
+import {
+  applyStrategicMergePatch,
+  StrategicMergePatchError,
+} from '#machinery/patch/strategic-merge-patch.ts';
 import { isLarge, nextTurn } from '#machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import { contentTypeOf, isLargeBody, isTooMany } from './body.ts';
@@ -72,7 +84,9 @@ export async function readApplyConfiguration(
   const config = await readYaml(bytes, clock, bigints);
   if (!isPlainObject(config.value)) {
     const why = `json: cannot unmarshal ${jsonType(config.value)} into Go value of type map[string]interface {}`;
-    throw apierrors.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
+    throw apierrors.badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`,
+    );
   }
   if (!isWithinDepth(config.value, DEFAULT_MAX_JSON_DEPTH))
     throw apierrors.badRequest('error decoding YAML: exceeded max depth');
@@ -83,7 +97,10 @@ export async function readApplyConfiguration(
  * Reads the configuration as JSON, which is YAML, is what kubectl sends, and is read so much faster. Returns undefined for anything else:
  * the YAML reader then reports the problem. Throws or rejects with StatusError (413).
  */
-function readPlainJson(bytes: Uint8Array, bigints: boolean): Awaitable<ApplyConfiguration | undefined> {
+function readPlainJson(
+  bytes: Uint8Array,
+  bigints: boolean,
+): Awaitable<ApplyConfiguration | undefined> {
   if (bytes[0] !== 0x7b) return undefined;
   const text = textOf(bytes);
   try {
@@ -98,9 +115,17 @@ function readPlainJson(bytes: Uint8Array, bigints: boolean): Awaitable<ApplyConf
   }
 }
 
-async function readYaml(bytes: Uint8Array, clock: Clock, bigints: boolean): Promise<ApplyConfiguration> {
+async function readYaml(
+  bytes: Uint8Array,
+  clock: Clock,
+  bigints: boolean,
+): Promise<ApplyConfiguration> {
   try {
-    const { value, duplicates } = await parseYamlBody(textOf(bytes), { maxValues: MAX_NEW_VALUES, bigints }, clock);
+    const { value, duplicates } = await parseYamlBody(
+      textOf(bytes),
+      { maxValues: MAX_NEW_VALUES, bigints },
+      clock,
+    );
     return { value: value ?? {}, ...(duplicates !== undefined && { strictError: duplicates }) };
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
@@ -114,7 +139,10 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /** Throws StatusError (400, 413, 415). `codec`: of the objects that are patched. */
-export async function readPatch(request: ApiRequest, { patchSchema, keepsBigints }: ObjectCodec): Promise<Patch> {
+export async function readPatch(
+  request: ApiRequest,
+  { patchSchema, keepsBigints }: ObjectCodec,
+): Promise<Patch> {
   switch (contentTypeOf(request)) {
     case JSON_PATCH: {
       const { document, large } = await documentOf(request, keepsBigints);
@@ -152,7 +180,10 @@ export async function readPatch(request: ApiRequest, { patchSchema, keepsBigints
         large,
         // It says what is to change about this object, not what kind of object it is.
         apply: (object) =>
-          identifiedAs(object, objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, patchSchema)))),
+          identifiedAs(
+            object,
+            objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, patchSchema))),
+          ),
       };
     }
     default:
@@ -170,7 +201,9 @@ function identifiedAs(
   patched: Record<string, unknown>,
 ): Record<string, unknown> {
   const { kind, apiVersion } = object;
-  return patched['kind'] === kind && patched['apiVersion'] === apiVersion ? patched : { ...patched, kind, apiVersion };
+  return patched['kind'] === kind && patched['apiVersion'] === apiVersion
+    ? patched
+    : { ...patched, kind, apiVersion };
 }
 
 interface PatchDocument {
@@ -180,7 +213,8 @@ interface PatchDocument {
 }
 
 async function documentOf(request: ApiRequest, bigints = false): Promise<PatchDocument> {
-  if (request.body.kind === 'object') return { document: request.body.object, duplicates: [], large: false };
+  if (request.body.kind === 'object')
+    return { document: request.body.object, duplicates: [], large: false };
   const bytes = await request.body.read();
   const text = textOf(bytes);
   try {

@@ -46,8 +46,18 @@ function sent(apiVersion: string, kind: string, object: object): Buffer {
   return encodeProtobuf(message, { apiVersion, kind, ...object });
 }
 
-const ask = (method: string, path: string, body?: RawRequest['body'], accept = PROTOBUF): Promise<RawResponse> =>
-  send(t.server, { method, path, headers: { accept, 'content-type': PROTOBUF }, ...(body !== undefined && { body }) });
+const ask = (
+  method: string,
+  path: string,
+  body?: RawRequest['body'],
+  accept = PROTOBUF,
+): Promise<RawResponse> =>
+  send(t.server, {
+    method,
+    path,
+    headers: { accept, 'content-type': PROTOBUF },
+    ...(body !== undefined && { body }),
+  });
 
 const create = (name: string, data: Record<string, string> = { k: 'v' }): Promise<RawResponse> =>
   ask('POST', PATH, sent('v1', 'ConfigMap', { metadata: { name }, data }));
@@ -94,7 +104,10 @@ describe('answers in protobuf', () => {
     expect(opened(plain.bytes).items.map(({ metadata }) => metadata.name)).toEqual(
       [0, 1, 2, 3, 4].map((i) => `long-${i}`),
     );
-    const packed = await send(t.server, { path: PATH, headers: { accept: PROTOBUF, 'accept-encoding': 'gzip' } });
+    const packed = await send(t.server, {
+      path: PATH,
+      headers: { accept: PROTOBUF, 'accept-encoding': 'gzip' },
+    });
     expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
   });
 
@@ -109,23 +122,39 @@ describe('answers in protobuf', () => {
       code: 404,
       details: { name: 'none', kind: 'configmaps' },
     });
-    expect((await ask('GET', '/api/v1/nodes', undefined, 'text/html')).json.reason).toBe('NotAcceptable');
+    expect((await ask('GET', '/api/v1/nodes', undefined, 'text/html')).json.reason).toBe(
+      'NotAcceptable',
+    );
     const invalid = opened((await create('A_')).bytes);
-    expect(invalid.details?.causes).toMatchObject([{ reason: 'FieldValueInvalid', field: 'metadata.name' }]);
+    expect(invalid.details?.causes).toMatchObject([
+      { reason: 'FieldValueInvalid', field: 'metadata.name' },
+    ]);
   });
 
   test('may be metadata only', async () => {
     await create('a');
     const one = opened((await ask('GET', `${PATH}/a`, undefined, METADATA)).bytes);
-    expect(one).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } });
-    const all = opened((await ask('GET', PATH, undefined, METADATA.replace('Metadata;', 'MetadataList;'))).bytes);
-    expect(all).toMatchObject({ kind: 'PartialObjectMetadataList', items: [{ metadata: { name: 'a' } }] });
+    expect(one).toMatchObject({
+      kind: 'PartialObjectMetadata',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata: { name: 'a' },
+    });
+    const all = opened(
+      (await ask('GET', PATH, undefined, METADATA.replace('Metadata;', 'MetadataList;'))).bytes,
+    );
+    expect(all).toMatchObject({
+      kind: 'PartialObjectMetadataList',
+      items: [{ metadata: { name: 'a' } }],
+    });
   });
 
   test('are made once for all readers of a state', async () => {
     await create('a');
     const read = async (): Promise<Uint8Array> => {
-      const { body, format } = await handle(t.server, { path: `${PATH}/a`, headers: { accept: PROTOBUF } });
+      const { body, format } = await handle(t.server, {
+        path: `${PATH}/a`,
+        headers: { accept: PROTOBUF },
+      });
       if (body.kind !== 'object') throw new Error('no object');
       return body.object.protobuf(format?.protobuf);
     };
@@ -134,7 +163,11 @@ describe('answers in protobuf', () => {
     const { body, format } = await handle(t.server, { path: PATH, headers: { accept: PROTOBUF } });
     if (body.kind !== 'list') throw new Error('no list');
     expect(body.items[0]?.protobuf(format?.protobuf)).toBe(first);
-    await ask('PUT', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' }, data: { k: 'w' } }));
+    await ask(
+      'PUT',
+      `${PATH}/a`,
+      sent('v1', 'ConfigMap', { metadata: { name: 'a' }, data: { k: 'w' } }),
+    );
     expect(opened(await read()).data).toEqual({ k: 'w' });
   });
 });
@@ -144,7 +177,10 @@ describe('watches in protobuf', () => {
   type Frames = (count: number) => Promise<{ events: EncodedWatchEvent[]; decoded: unknown[] }>;
 
   async function watch(accept: string): Promise<Frames> {
-    const { body, format } = await handle(t.server, { path: `${PATH}?watch=1`, headers: { accept } });
+    const { body, format } = await handle(t.server, {
+      path: `${PATH}?watch=1`,
+      headers: { accept },
+    });
     if (body.kind !== 'watch') throw new Error('no watch');
     expect(format?.mediaType).toBe(PROTOBUF);
     return (count) => frames(body.events, count, format?.protobuf);
@@ -188,7 +224,9 @@ describe('watches in protobuf', () => {
     expect(other?.events[2]?.protobufFrame()).toBe(one?.events[2]?.protobufFrame());
     // The deletion has a revision of its own.
     const [, added, deleted] = (one?.decoded ?? []) as Answer[];
-    expect(Number(deleted?.metadata.resourceVersion)).toBeGreaterThan(Number(added?.metadata.resourceVersion));
+    expect(Number(deleted?.metadata.resourceVersion)).toBeGreaterThan(
+      Number(added?.metadata.resourceVersion),
+    );
   });
 
   test('of metadata are shared, too', async () => {
@@ -196,7 +234,10 @@ describe('watches in protobuf', () => {
     const watching = [await watch(METADATA), await watch(METADATA)];
     await create('b');
     const [one, other] = await Promise.all(watching.map((read) => read(2)));
-    expect(one?.decoded[1]).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'b' } });
+    expect(one?.decoded[1]).toMatchObject({
+      kind: 'PartialObjectMetadata',
+      metadata: { name: 'b' },
+    });
     expect(other?.events[1]?.protobufFrame()).toBe(one?.events[1]?.protobufFrame());
   });
 
@@ -225,11 +266,15 @@ describe('watches in protobuf', () => {
 });
 
 describe('bodies in protobuf', () => {
-  const pod = { metadata: { name: 'p' }, spec: { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] } };
+  const pod = {
+    metadata: { name: 'p' },
+    spec: { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] },
+  };
 
   test('DeleteOptions', async () => {
     await create('a');
-    const options = (uid: string): Buffer => sent('v1', 'DeleteOptions', { preconditions: { uid } });
+    const options = (uid: string): Buffer =>
+      sent('v1', 'DeleteOptions', { preconditions: { uid } });
     expect((await ask('DELETE', `${PATH}/a`, options('other'))).code).toBe(409);
     const { uid } = opened((await ask('GET', `${PATH}/a`)).bytes).metadata;
     expect((await ask('DELETE', `${PATH}/a`, options(uid ?? ''))).code).toBe(200);
@@ -237,20 +282,28 @@ describe('bodies in protobuf', () => {
 
   test('Eviction, reviews and tables of other kinds', async () => {
     expect((await ask('POST', `${NAMESPACE}/pods`, sent('v1', 'Pod', pod))).code).toBe(201);
-    const eviction = sent('policy/v1', 'Eviction', { metadata: { name: 'p', namespace: 'default' } });
+    const eviction = sent('policy/v1', 'Eviction', {
+      metadata: { name: 'p', namespace: 'default' },
+    });
     const evicted = await ask('POST', `${NAMESPACE}/pods/p/eviction`, eviction);
     expect(evicted.code).toBe(201);
     expect(opened(evicted.bytes)).toMatchObject({ kind: 'Status', status: 'Success' });
     const review = sent('authorization.k8s.io/v1', 'SelfSubjectAccessReview', {
       spec: { resourceAttributes: { verb: 'get', resource: 'pods' } },
     });
-    const answer = await ask('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review);
+    const answer = await ask(
+      'POST',
+      '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      review,
+    );
     expect(opened(answer.bytes).status).toMatchObject({ allowed: true });
   });
 
   test('are no patches', async () => {
     await create('a');
-    expect((await ask('PATCH', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code).toBe(415);
+    expect(
+      (await ask('PATCH', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
+    ).toBe(415);
     const patched = await send(t.server, {
       method: 'PATCH',
       path: `${PATH}/a`,
@@ -261,12 +314,16 @@ describe('bodies in protobuf', () => {
   });
 
   test('of another kind, or none, are refused', async () => {
-    expect(opened((await ask('POST', PATH, sent('v1', 'Secret', { metadata: { name: 'a' } }))).bytes)).toMatchObject({
+    expect(
+      opened((await ask('POST', PATH, sent('v1', 'Secret', { metadata: { name: 'a' } }))).bytes),
+    ).toMatchObject({
       code: 400,
       message:
         'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     });
-    expect((await ask('DELETE', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code).toBe(400);
+    expect(
+      (await ask('DELETE', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code,
+    ).toBe(400);
   });
 
   test('whatever is in them, are never a fault of the server', async () => {
@@ -278,7 +335,12 @@ describe('bodies in protobuf', () => {
       ['PUT', '/api/v1/nodes/n', 'v1', 'Node'],
       ['POST', `${NAMESPACE}/services`, 'v1', 'Service'],
       ['POST', '/apis/apps/v1/namespaces/default/replicasets', 'apps/v1', 'ReplicaSet'],
-      ['POST', '/apis/coordination.k8s.io/v1/namespaces/default/leases', 'coordination.k8s.io/v1', 'Lease'],
+      [
+        'POST',
+        '/apis/coordination.k8s.io/v1/namespaces/default/leases',
+        'coordination.k8s.io/v1',
+        'Lease',
+      ],
       ['POST', `${NAMESPACE}/events`, 'v1', 'Event'],
       ['POST', `${NAMESPACE}/pods/p/eviction`, 'policy/v1', 'Eviction'],
       ['POST', `${NAMESPACE}/pods/p/binding`, 'v1', 'Binding'],
@@ -287,13 +349,19 @@ describe('bodies in protobuf', () => {
     ] as const;
     const refused = new Map<number, number>();
     for (let i = 0; i < 3000; i++) {
-      const [method, path, apiVersion, kind] = targets[i % targets.length] as (typeof targets)[number];
+      const [method, path, apiVersion, kind] = targets[
+        i % targets.length
+      ] as (typeof targets)[number];
       const message = messageOf(apiVersion, kind) as NonNullable<ReturnType<typeof messageOf>>;
-      const body = Buffer.from(encodeProtobuf(message, { ...fuzzObject(message, random), apiVersion, kind }));
-      for (let changes = 1 + below(4); changes > 0; changes--) body[4 + below(body.length - 4)] = below(256);
+      const body = Buffer.from(
+        encodeProtobuf(message, { ...fuzzObject(message, random), apiVersion, kind }),
+      );
+      for (let changes = 1 + below(4); changes > 0; changes--)
+        body[4 + below(body.length - 4)] = below(256);
       const cut = random.float() < 0.2 ? body.subarray(0, below(body.length)) : body;
       const { code, json } = await ask(method, path, cut, 'application/json');
-      if (code >= 500) expect([method, path, cut.toString('hex'), json.message]).toEqual('an answer below 500');
+      if (code >= 500)
+        expect([method, path, cut.toString('hex'), json.message]).toEqual('an answer below 500');
       refused.set(code, (refused.get(code) ?? 0) + 1);
     }
     expect(refused.get(400)).toBeGreaterThan(500);
@@ -303,13 +371,20 @@ describe('bodies in protobuf', () => {
   test('with times and free-form values that there are not', () => {
     const meta = allSchemas.message('meta/v1.ObjectMeta');
     // creationTimestamp: field 8, a message with the seconds, 2^53 - 1 of them.
-    expect(() => decodeMessage(meta, Buffer.from('420908ffffffffffffff0f', 'hex'))).toThrow('time out of range');
+    expect(() => decodeMessage(meta, Buffer.from('420908ffffffffffffff0f', 'hex'))).toThrow(
+      'time out of range',
+    );
     const revision = allSchemas.message('apps/v1.ControllerRevision');
     let data: unknown[] = [];
     for (let depth = 0; depth < 1000; depth++) data = [data];
-    expect(() => decodeMessage(revision, encodeMessage(revision, { data }))).toThrow('exceeded max depth');
+    expect(() => decodeMessage(revision, encodeMessage(revision, { data }))).toThrow(
+      'exceeded max depth',
+    );
     expect(
-      decodeMessage(revision, messageInEnvelope(encodeProtobuf(revision, { data: { __proto__: null, a: 1 } }))),
+      decodeMessage(
+        revision,
+        messageInEnvelope(encodeProtobuf(revision, { data: { __proto__: null, a: 1 } })),
+      ),
     ).toMatchObject({
       data: { a: 1 },
     });

@@ -24,7 +24,12 @@ export interface WriteQuery {
 
 const META_GROUP = 'meta.k8s.io';
 const MAX_FIELD_MANAGER_LENGTH = 128;
-const PLAIN_WRITE: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false };
+const PLAIN_WRITE: WriteQuery = {
+  dryRun: false,
+  fieldManager: '',
+  fieldValidation: 'Warn',
+  force: false,
+};
 
 /** Of create and update. Throws StatusError (422), naming the options of `kind`: 'CreateOptions'. */
 export function parseWriteQuery(query: URLSearchParams, kind: string): WriteQuery {
@@ -32,12 +37,17 @@ export function parseWriteQuery(query: URLSearchParams, kind: string): WriteQuer
 }
 
 /** Throws StatusError (422). */
-export function parsePatchQuery(query: URLSearchParams, { apply }: { readonly apply: boolean }): WriteQuery {
+export function parsePatchQuery(
+  query: URLSearchParams,
+  { apply }: { readonly apply: boolean },
+): WriteQuery {
   if (query.size === 0 && !apply) return PLAIN_WRITE;
   const errors: FieldErrorList = [];
   if (!apply) {
     if (query.has('force'))
-      errors.push(field.forbidden(new FieldPath('force'), 'may not be specified for non-apply patch'));
+      errors.push(
+        field.forbidden(new FieldPath('force'), 'may not be specified for non-apply patch'),
+      );
   } else if ((query.get('fieldManager') ?? '') === '') {
     errors.push(field.required(new FieldPath('fieldManager'), 'is required for apply patch'));
   }
@@ -49,12 +59,18 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
   const dryRun = checkDryRun(query.getAll('dryRun'), errors);
   const fieldManager = query.get('fieldManager') ?? '';
   if (fieldManager.length > MAX_FIELD_MANAGER_LENGTH) {
-    errors.push(field.tooLong(new FieldPath('fieldManager'), fieldManager, MAX_FIELD_MANAGER_LENGTH));
+    errors.push(
+      field.tooLong(new FieldPath('fieldManager'), fieldManager, MAX_FIELD_MANAGER_LENGTH),
+    );
   }
   // A name that is much too long need not be repeated.
-  const unprintable = fieldManager.length > 1024 ? null : /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
+  const unprintable =
+    fieldManager.length > 1024 ? null : /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
   if (unprintable !== null) {
-    const code = (unprintable[0].codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
+    const code = (unprintable[0].codePointAt(0) as number)
+      .toString(16)
+      .toUpperCase()
+      .padStart(4, '0');
     const at = Buffer.byteLength(fieldManager.slice(0, unprintable.index));
     const message = `invalid character U+${code} (at position ${at})`;
     errors.push(field.invalid(new FieldPath('fieldManager'), fieldManager, message));
@@ -62,7 +78,12 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
   const fieldValidation = query.get('fieldValidation') ?? '';
   if (!['', 'Strict', 'Warn', 'Ignore'].includes(fieldValidation)) {
     errors.push(
-      field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['', 'Ignore', 'Strict', 'Warn']),
+      field.notSupported(new FieldPath('fieldValidation'), fieldValidation, [
+        '',
+        'Ignore',
+        'Strict',
+        'Warn',
+      ]),
     );
   }
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind }, '', errors);
@@ -109,10 +130,16 @@ export function parseListQuery(query: URLSearchParams, selectors: SelectorConfig
   const errors: FieldErrorList = [];
   const common = parseCommon(query, selectors);
   if (query.has('sendInitialEvents')) {
-    errors.push(field.forbidden(new FieldPath('sendInitialEvents'), 'sendInitialEvents is forbidden for list'));
+    errors.push(
+      field.forbidden(
+        new FieldPath('sendInitialEvents'),
+        'sendInitialEvents is forbidden for list',
+      ),
+    );
   }
   errors.push(...checkMatch(common));
-  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
+  if (errors.length > 0)
+    throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
   return common;
 }
 
@@ -126,9 +153,13 @@ function checkMatch(options: ListQuery): FieldErrorList {
   if (options.continue !== '')
     errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
   if (resourceVersion === '') {
-    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    errors.push(
+      field.forbidden(at, 'resourceVersionMatch is forbidden unless resourceVersion is provided'),
+    );
   } else if (match === 'Exact' && resourceVersion === '0') {
-    errors.push(field.forbidden(at, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    errors.push(
+      field.forbidden(at, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+    );
   }
   return errors;
 }
@@ -148,17 +179,26 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   if (sendInitialEvents === undefined) {
     if (match !== '')
       errors.push(
-        field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
+        field.forbidden(
+          at,
+          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+        ),
       );
   } else {
     if (match !== 'NotOlderThan') {
-      errors.push(field.forbidden(at, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+      errors.push(
+        field.forbidden(
+          at,
+          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+        ),
+      );
       if (match !== '') errors.push(field.notSupported(at, match, ['NotOlderThan']));
     }
   }
   if (common.continue !== '')
     errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
-  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
+  if (errors.length > 0)
+    throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
   return {
     selection: common.selection,
     resourceVersion: common.resourceVersion,
@@ -168,7 +208,11 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   };
 }
 
-function parseCommon(query: URLSearchParams, selectors: SelectorConfig, isWatch = false): ListQuery {
+function parseCommon(
+  query: URLSearchParams,
+  selectors: SelectorConfig,
+  isWatch = false,
+): ListQuery {
   const limit = parseInteger(query, 'limit');
   const timeoutSeconds = parseInteger(query, 'timeoutSeconds');
   const resourceVersion = query.get('resourceVersion') ?? '';
@@ -178,7 +222,8 @@ function parseCommon(query: URLSearchParams, selectors: SelectorConfig, isWatch 
     limit,
     continue: query.get('continue') ?? '',
     resourceVersion,
-    resourceVersionMatch: (query.get('resourceVersionMatch') ?? '') as ListOptions['resourceVersionMatch'],
+    resourceVersionMatch: (query.get('resourceVersionMatch') ??
+      '') as ListOptions['resourceVersionMatch'],
     timeoutSeconds,
   };
 }
@@ -218,7 +263,10 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
     value,
   }));
   if (selectors.name !== '') {
-    fieldSelector = fields.andSelectors(fieldSelector, fields.oneTermEqualSelector('metadata.name', selectors.name));
+    fieldSelector = fields.andSelectors(
+      fieldSelector,
+      fields.oneTermEqualSelector('metadata.name', selectors.name),
+    );
   }
   return new Selection({ labels: labelSelector, fields: fieldSelector });
 }
@@ -260,7 +308,9 @@ export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
       gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds') as string),
     }),
     ...(policy !== null && policy !== '' && { propagationPolicy: policy }),
-    ...(query.has('orphanDependents') && { orphanDependents: parseBoolean(query, 'orphanDependents') }),
+    ...(query.has('orphanDependents') && {
+      orphanDependents: parseBoolean(query, 'orphanDependents'),
+    }),
   };
 }
 
@@ -280,16 +330,29 @@ export function checkDeleteOptions(options: RawDeleteOptions): Omit<DeleteOption
     const message = 'orphanDependents and deletionPropagation cannot be both set';
     errors.push(field.invalid(new FieldPath('propagationPolicy'), propagationPolicy, message));
   }
-  if (propagationPolicy !== undefined && !POLICIES.includes(propagationPolicy as (typeof POLICIES)[number])) {
-    errors.push(field.notSupported(new FieldPath('propagationPolicy'), propagationPolicy, [...POLICIES, 'nil']));
+  if (
+    propagationPolicy !== undefined &&
+    !POLICIES.includes(propagationPolicy as (typeof POLICIES)[number])
+  ) {
+    errors.push(
+      field.notSupported(new FieldPath('propagationPolicy'), propagationPolicy, [
+        ...POLICIES,
+        'nil',
+      ]),
+    );
   }
   const dryRun = checkDryRun(options.dryRun ?? [], errors);
-  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'DeleteOptions' }, '', errors);
+  if (errors.length > 0)
+    throw apierrors.invalid({ group: META_GROUP, kind: 'DeleteOptions' }, '', errors);
   return {
     dryRun,
     // A negative grace has always meant the shortest that there is.
-    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds }),
-    ...(propagationPolicy !== undefined && { propagationPolicy: propagationPolicy as (typeof POLICIES)[number] }),
+    ...(gracePeriodSeconds !== undefined && {
+      gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds,
+    }),
+    ...(propagationPolicy !== undefined && {
+      propagationPolicy: propagationPolicy as (typeof POLICIES)[number],
+    }),
     ...(orphanDependents !== undefined && { orphanDependents }),
     ...(preconditions !== undefined && { preconditions }),
   };

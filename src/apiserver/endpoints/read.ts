@@ -32,10 +32,19 @@ export async function handleList(scope: Scope, request: ApiRequest): Promise<Api
   return listResponse(scope, request, negotiated, answer);
 }
 
-export async function handleWatch(scope: Scope, request: ApiRequest, pathName: string): Promise<ApiResponse> {
+export async function handleWatch(
+  scope: Scope,
+  request: ApiRequest,
+  pathName: string,
+): Promise<ApiResponse> {
   const { rest, services } = scope;
   if (rest.watch === undefined) throw notServed();
-  const negotiated = negotiate(request, { transforms: true, watch: true, collection: true, codec: scope.codec });
+  const negotiated = negotiate(request, {
+    transforms: true,
+    watch: true,
+    collection: true,
+    codec: scope.codec,
+  });
   const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
   // Not all at once: what begins together should not end together.

@@ -30,7 +30,12 @@ export function objectResponse(
   };
 }
 
-function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, object: EncodedObject): EncodedObject {
+function represent(
+  scope: Scope,
+  request: ApiRequest,
+  negotiated: Negotiated,
+  object: EncodedObject,
+): EncodedObject {
   switch (negotiated.as) {
     case 'object':
       return object;
@@ -46,7 +51,9 @@ function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, ob
     case 'table': {
       if (isStatus(object)) return object;
       const { resourceVersion } = (object.object() as KubeObject).metadata;
-      return new FreshObject(tableOf(scope, formOf(request, negotiated), [object], { resourceVersion }, true));
+      return new FreshObject(
+        tableOf(scope, formOf(request, negotiated), [object], { resourceVersion }, true),
+      );
     }
   }
 }
@@ -70,13 +77,18 @@ export function listResponse(
     case 'object':
       return {
         code: 200,
-        body: scope.codec.isUntyped === true ? untypedList(scope, answer) : listBody(scope, metadata, items),
+        body:
+          scope.codec.isUntyped === true
+            ? untypedList(scope, answer)
+            : listBody(scope, metadata, items),
         format,
       };
     case 'partialMetadata': {
       if (negotiated.named === 'PartialObjectMetadata') {
         const type =
-          scope.codec.isUntyped === true ? '*unstructured.UnstructuredList' : goTypeOf(scope, scope.listKind);
+          scope.codec.isUntyped === true
+            ? '*unstructured.UnstructuredList'
+            : goTypeOf(scope, scope.listKind);
         throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${type})`);
       }
       const apiVersion = metaApiVersion(negotiated);
@@ -91,7 +103,13 @@ export function listResponse(
       return { code: 200, body, format };
     }
     case 'table': {
-      const table = tableOf(scope, formOf(request, negotiated), inOrder(items, scope.table), metadata, true);
+      const table = tableOf(
+        scope,
+        formOf(request, negotiated),
+        inOrder(items, scope.table),
+        metadata,
+        true,
+      );
       return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
     }
   }
@@ -102,11 +120,20 @@ function listBody(
   metadata: Readonly<Record<string, unknown>>,
   items: ListAnswer['items'],
 ): Extract<ApiResponse['body'], { kind: 'list' }> {
-  return { kind: 'list', apiVersion: apiVersionOf(scope.kind), listKind: scope.listKind, metadata, items };
+  return {
+    kind: 'list',
+    apiVersion: apiVersionOf(scope.kind),
+    listKind: scope.listKind,
+    metadata,
+    items,
+  };
 }
 
 /** A list that upstream's server keeps as a map: each item says what it is, and there is always a token. */
-function untypedList(scope: Scope, { items, continue: token = '', ...metadata }: ListAnswer): ApiResponse['body'] {
+function untypedList(
+  scope: Scope,
+  { items, continue: token = '', ...metadata }: ListAnswer,
+): ApiResponse['body'] {
   return { ...listBody(scope, { continue: token, ...metadata }, items), identifiedItems: true };
 }
 
@@ -125,7 +152,14 @@ export function watchResponse(
     if (negotiated.as === 'partialMetadata') return metadataEvent(event, form.apiVersion);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
     // The columns stay the same, so they are told once.
-    const table = tableOf(scope, form, [event.object], { resourceVersion }, first, event.type === 'BOOKMARK');
+    const table = tableOf(
+      scope,
+      form,
+      [event.object],
+      { resourceVersion },
+      first,
+      event.type === 'BOOKMARK',
+    );
     first = false;
     return new SharedWatchEvent(event.type, new FreshObject(table));
   });
@@ -162,7 +196,8 @@ function partialMetadata(object: EncodedObject, apiVersion: string): FreshObject
 const partialMetadataItem = (object: EncodedObject, apiVersion: string): FreshObject =>
   new FreshObject(partialMetadata(object, apiVersion).object(), { identified: true });
 
-const notOfForm = (what: string): apierrors.StatusError => apierrors.notAcceptableForm(`you requested ${what}`);
+const notOfForm = (what: string): apierrors.StatusError =>
+  apierrors.notAcceptableForm(`you requested ${what}`);
 
 /** As upstream's server calls its own type of the kind. */
 function goTypeOf({ kind: { group } }: Pick<Scope, 'kind'>, name: string): string {
@@ -216,7 +251,10 @@ function tableOf(
   };
 }
 
-function inOrder(objects: readonly EncodedObject[], convertor: TableConvertor | undefined): readonly EncodedObject[] {
+function inOrder(
+  objects: readonly EncodedObject[],
+  convertor: TableConvertor | undefined,
+): readonly EncodedObject[] {
   if (convertor?.compare === undefined) return objects;
   const { compare } = convertor;
   return objects.toSorted((a, b) => compare(a.object() as KubeObject, b.object() as KubeObject));

@@ -10,7 +10,13 @@ import type { EndpointMetrics } from './endpoint-metrics.ts';
 import { requestInfo } from '../filters/request-info.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
-const LABELS = { group: '', version: 'v1', resource: 'pods', subresource: '', component: 'apiserver' };
+const LABELS = {
+  group: '',
+  version: 'v1',
+  resource: 'pods',
+  subresource: '',
+  component: 'apiserver',
+};
 
 function start(serve: (endpoint: EndpointMetrics) => Handler): {
   readonly clock: VirtualClock;
@@ -51,7 +57,12 @@ test.each<[raw: RawRequest, verb: string, scope: string, dryRun: string]>([
   [{ path: '/api/v1/watch/namespaces/a/pods' }, 'WATCH', 'namespace', ''],
   [{ path: '/api/v1/namespaces/a/pods', method: 'POST' }, 'POST', 'resource', ''],
   [{ path: '/api/v1/namespaces/a/pods?dryRun=All', method: 'POST' }, 'POST', 'resource', 'All'],
-  [{ path: '/api/v1/namespaces/a/pods?dryRun=Some', method: 'POST' }, 'POST', 'resource', 'invalid'],
+  [
+    { path: '/api/v1/namespaces/a/pods?dryRun=Some', method: 'POST' },
+    'POST',
+    'resource',
+    'invalid',
+  ],
   [{ path: NAMED, method: 'PUT' }, 'PUT', 'resource', ''],
   [
     { path: NAMED, method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } },
@@ -75,7 +86,9 @@ test.each<[raw: RawRequest, verb: string, scope: string, dryRun: string]>([
   await ask(raw);
   const labels = `verb="${verb}",dry_run="${dryRun}",scope="${scope}",`;
   const endpoint = 'group="",version="v1",resource="pods",subresource="",component="apiserver"';
-  expect(samples('apiserver_request_total')).toEqual([`apiserver_request_total{${labels}code="200",${endpoint}} 1`]);
+  expect(samples('apiserver_request_total')).toEqual([
+    `apiserver_request_total{${labels}code="200",${endpoint}} 1`,
+  ]);
   expect(samples('apiserver_request_duration_seconds_count')).toEqual([
     `apiserver_request_duration_seconds_count{${labels}${endpoint}} 1`,
   ]);
@@ -93,18 +106,26 @@ test('requests of several codes are one histogram of durations', async () => {
   await ask({ path: NAMED });
   code = 404;
   await ask({ path: NAMED });
-  expect(samples('apiserver_request_total').map((line) => /code="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
+  expect(
+    samples('apiserver_request_total').map((line) => /code="(\d+)".* (\d+)$/.exec(line)?.slice(1)),
+  ).toEqual([
     ['200', '1'],
     ['404', '1'],
   ]);
   const buckets = samples('apiserver_request_duration_seconds_bucket');
-  expect(buckets.filter((line) => /le="0.2"/.test(line)).map((line) => line.split(' ').at(-1))).toEqual(['0']);
-  expect(buckets.filter((line) => /le="0.4"/.test(line)).map((line) => line.split(' ').at(-1))).toEqual(['2']);
+  expect(
+    buckets.filter((line) => /le="0.2"/.test(line)).map((line) => line.split(' ').at(-1)),
+  ).toEqual(['0']);
+  expect(
+    buckets.filter((line) => /le="0.4"/.test(line)).map((line) => line.split(' ').at(-1)),
+  ).toEqual(['2']);
   expect(samples('apiserver_request_duration_seconds_sum')[0]).toMatch(/ 0\.6$/);
 });
 
 test('what no endpoint serves leaves no series', async () => {
-  const { ask, samples } = start(() => () => Promise.resolve({ code: 403, body: { kind: 'none' } }));
+  const { ask, samples } = start(
+    () => () => Promise.resolve({ code: 403, body: { kind: 'none' } }),
+  );
   for (let i = 0; i < 100; i++) await ask({ path: `/api/v1/namespaces/a/made-up-${i}` });
   expect(samples('apiserver_request_total')).toEqual([]);
 });
@@ -118,7 +139,9 @@ test('a stream is open until it ends, and is recorded then with its whole durati
   });
   await ask({ path: '/api/v1/pods?watch=1' });
   expect(samples('apiserver_request_total')).toEqual([]);
-  expect(samples('apiserver_longrunning_requests')[0]).toMatch(/^.*verb="WATCH",scope="cluster".* 1$/);
+  expect(samples('apiserver_longrunning_requests')[0]).toMatch(
+    /^.*verb="WATCH",scope="cluster".* 1$/,
+  );
   await clock.advance(5000);
   close?.(200);
   close?.(200);
@@ -130,7 +153,8 @@ test('a stream is open until it ends, and is recorded then with its whole durati
 test('requests in flight: the most within the last second, reads and writes apart', async () => {
   const release: (() => void)[] = [];
   const { ask, samples, clock } = start(
-    () => () => new Promise((resolve) => release.push(() => resolve({ code: 200, body: { kind: 'none' } }))),
+    () => () =>
+      new Promise((resolve) => release.push(() => resolve({ code: 200, body: { kind: 'none' } }))),
   );
   const asked = [ask({ path: NAMED }), ask({ path: NAMED }), ask({ path: NAMED, method: 'PUT' })];
   const values = (): string[] =>

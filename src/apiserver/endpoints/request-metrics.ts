@@ -95,7 +95,8 @@ export class RequestMetrics {
 
   readonly filter: Filter = (next) => (request) => {
     const start = this.#clock.monotonic();
-    const inFlight = request.method === 'GET' || request.method === 'HEAD' ? this.#reads : this.#writes;
+    const inFlight =
+      request.method === 'GET' || request.method === 'HEAD' ? this.#reads : this.#writes;
     request.startedMs = start;
     inFlight.begin(start);
     return next(request).then(
@@ -130,7 +131,10 @@ export class RequestMetrics {
         // Responses to components of this process are not sent over connections, and have no size.
         endpoint.sizes
           .filter(({ value }) => value.count > 0)
-          .map(({ verb, scope, value }) => ({ values: [verb, scope, ...labelValues(endpoint)], instrument: value })),
+          .map(({ verb, scope, value }) => ({
+            values: [verb, scope, ...labelValues(endpoint)],
+            instrument: value,
+          })),
       ),
       this.#histogramText(WATCH_LISTS, (endpoint) =>
         endpoint.watchLists.map(({ scope, value }) => {
@@ -139,7 +143,10 @@ export class RequestMetrics {
         }),
       ),
       this.#gaugeText(LONG_RUNNING, (endpoint) =>
-        endpoint.longRunning.map(({ verb, scope, value }) => [[verb, scope, ...labelValues(endpoint)], value.count]),
+        endpoint.longRunning.map(({ verb, scope, value }) => [
+          [verb, scope, ...labelValues(endpoint)],
+          value.count,
+        ]),
       ),
       this.#gaugeText(DEPRECATED, ({ labels, requestedDeprecated }) => {
         const { group, version, resource, subresource, deprecated } = labels;
@@ -172,7 +179,10 @@ export class RequestMetrics {
     return histogramsText(description, [...this.#endpoints.values()].flatMap(series));
   }
 
-  #gaugeText(description: Description, samples: (endpoint: EndpointMetrics) => readonly Sample[]): string {
+  #gaugeText(
+    description: Description,
+    samples: (endpoint: EndpointMetrics) => readonly Sample[],
+  ): string {
     const all = [...this.#endpoints.values()].flatMap(samples);
     return all.length === 0 ? '' : gaugeText(description, all);
   }

@@ -57,15 +57,20 @@ export class Router {
   #serve(request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     if (info.isResourceRequest) {
-      const kind = this.#config.services.catalog.snapshot().get(info.apiGroup, info.apiVersion, info.resource);
+      const kind = this.#config.services.catalog
+        .snapshot()
+        .get(info.apiGroup, info.apiVersion, info.resource);
       if (kind === undefined || !isServed(kind)) return Promise.resolve(this.#notFound(request));
       const endpoint = this.#endpointOf(kind);
-      if (kind.isCustom === true && isPathOfNoCustomKind(kind, request)) return Promise.resolve(notFound());
+      if (kind.isCustom === true && isPathOfNoCustomKind(kind, request))
+        return Promise.resolve(notFound());
       checkPath(endpoint.scope.type, request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       if (info.subresource !== '') return this.#serveSubresource(endpoint, request);
       request.endpoint = endpoint.metrics;
-      return kind.isCustom === true ? serveCustom(endpoint.scope, request) : serveResource(endpoint.scope, request);
+      return kind.isCustom === true
+        ? serveCustom(endpoint.scope, request)
+        : serveResource(endpoint.scope, request);
     }
     const route = this.#config.routes.find(({ handles }) => handles(info.path));
     if (route === undefined) return Promise.resolve(this.#notFound(request));
@@ -95,11 +100,16 @@ export class Router {
       component: 'apiserver',
       ...(deprecated && { deprecated }),
     };
-    const subresources = (kind.subresources ?? []).map((served): readonly [string, SubresourceEndpoint] => {
-      const { name } = served;
-      const scope = subresourceScope(services, kind, served);
-      return [name, { scope, served, metrics: metrics.endpoint({ ...labels, subresource: name }) }];
-    });
+    const subresources = (kind.subresources ?? []).map(
+      (served): readonly [string, SubresourceEndpoint] => {
+        const { name } = served;
+        const scope = subresourceScope(services, kind, served);
+        return [
+          name,
+          { scope, served, metrics: metrics.endpoint({ ...labels, subresource: name }) },
+        ];
+      },
+    );
     return {
       scope: resourceScope(services, kind),
       deprecation: kind.deprecation,
@@ -112,7 +122,9 @@ export class Router {
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
     const [root, group = ''] = path.split('/').slice(1);
     // Upstream's handler of custom resources leaves other paths below its groups to a handler that knows no Status.
-    const served = root === 'apis' && this.#config.services.catalog.snapshot().group(group)?.servedWithType === true;
+    const served =
+      root === 'apis' &&
+      this.#config.services.catalog.snapshot().group(group)?.servedWithType === true;
     if (root === 'api' || served) throw apierrors.genericStatus(404);
     return notFound();
   }
@@ -122,7 +134,9 @@ export class Router {
     const subresource = endpoint.subresources.get(info.subresource);
     const isCustom = endpoint.scope.codec.isUntyped === true;
     if (subresource === undefined)
-      throw isCustom ? apierrors.notFound(endpoint.scope.type, info.name) : apierrors.genericStatus(404);
+      throw isCustom
+        ? apierrors.notFound(endpoint.scope.type, info.name)
+        : apierrors.genericStatus(404);
     const { scope, served, metrics } = subresource;
     request.endpoint = metrics;
     if (isCustom) return serveCustomView(scope, request);
@@ -216,7 +230,11 @@ function isPathOfNoCustomKind({ type: { namespaced } }: Kind, { info }: ApiReque
   return !info.inNamespace && info.verb !== 'list' && info.verb !== 'watch';
 }
 
-async function serveConnect(scope: Scope, served: Subresource, request: ApiRequest): Promise<ApiResponse> {
+async function serveConnect(
+  scope: Scope,
+  served: Subresource,
+  request: ApiRequest,
+): Promise<ApiResponse> {
   const { info, method } = request;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   const admitted = served.readsOnly === true ? request : await admitConnect(scope, request);
@@ -236,7 +254,14 @@ async function admitConnect(scope: Scope, request: ApiRequest): Promise<ApiReque
     throw apierrors.badRequest('dryRun is not supported');
   let options: object | undefined;
   const given = (): object | undefined => (options ??= connectOptions(scope.codec, request));
-  const attributes = admissionAttributes(scope, request, 'CONNECT', request.info.name, false, undefined);
+  const attributes = admissionAttributes(
+    scope,
+    request,
+    'CONNECT',
+    request.info.name,
+    false,
+    undefined,
+  );
   const admitted = await admission.admitRequest({ ...attributes, connectOptions: given });
   await admission.validate(admitted);
   const wanted = admitted.connectOptions === given ? undefined : admitted.connectOptions?.();
@@ -302,5 +327,6 @@ function checkSegment(what: 'Name' | 'Namespace', segment: string): void {
       : segment.includes('%')
         ? "may not contain '%'"
         : undefined;
-  if (why !== undefined) throw apierrors.badRequest(`${what} parameter invalid: ${quote(segment)}: ${why}`);
+  if (why !== undefined)
+    throw apierrors.badRequest(`${what} parameter invalid: ${quote(segment)}: ${why}`);
 }

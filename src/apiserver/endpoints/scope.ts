@@ -3,7 +3,12 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
-import { fieldElement, FieldManager, FieldSet, validateTyped } from '#api/machinery/managed-fields/index.ts';
+import {
+  fieldElement,
+  FieldManager,
+  FieldSet,
+  validateTyped,
+} from '#api/machinery/managed-fields/index.ts';
 import type { Versions } from '#api/machinery/managed-fields/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
@@ -72,7 +77,11 @@ export function resourceScope(services: EndpointServices, served: Kind): Scope {
   };
 }
 
-export function subresourceScope(services: EndpointServices, served: Kind, subresource: Subresource): Scope {
+export function subresourceScope(
+  services: EndpointServices,
+  served: Kind,
+  subresource: Subresource,
+): Scope {
   return {
     services,
     type: served.type,
@@ -109,7 +118,12 @@ export function fieldManagerOf(scope: Scope): FieldManager {
   return manager;
 }
 
-function versionsOf({ codec, otherVersions, converter, services: { scheme, catalog } }: Scope): Versions {
+function versionsOf({
+  codec,
+  otherVersions,
+  converter,
+  services: { scheme, catalog },
+}: Scope): Versions {
   const kinds = new Map([codec.kind, ...otherVersions].map((kind) => [apiVersionOf(kind), kind]));
   // Another version may be installed after this one.
   const codecIn = (apiVersion: string): ObjectCodec | undefined => {
@@ -121,7 +135,11 @@ function versionsOf({ codec, otherVersions, converter, services: { scheme, catal
     typeOf: (apiVersion) => codecIn(apiVersion)?.mergeType,
     convert: (values, from, to) => {
       // Parts of an object, as managed fields have them, may lack kind and apiVersion.
-      const objects = values.map((value) => ({ ...(value as KubeObject), kind: codec.kind.kind, apiVersion: from }));
+      const objects = values.map((value) => ({
+        ...(value as KubeObject),
+        kind: codec.kind.kind,
+        apiVersion: from,
+      }));
       const converted = convertObjects(converter, objects, to);
       if (codec.isUntyped !== true) return converted;
       // Definitions may say that versions differ in nothing but their name, where they do.

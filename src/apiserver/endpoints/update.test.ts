@@ -26,7 +26,12 @@ afterEach(async () => {
 
 const put = (body: object, path = `${PATH}/a`) => send(t.server, { method: 'PUT', path, body });
 const patch = (type: string, body: unknown, path = `${PATH}/a`) =>
-  send(t.server, { method: 'PATCH', path, headers: { 'content-type': type }, body: JSON.stringify(body) });
+  send(t.server, {
+    method: 'PATCH',
+    path,
+    headers: { 'content-type': type },
+    body: JSON.stringify(body),
+  });
 const MERGE = 'application/merge-patch+json';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 const JSON_PATCH = 'application/json-patch+json';
@@ -81,7 +86,9 @@ describe('update', () => {
   });
 
   test('ignores another creation time', async () => {
-    const { code, json } = await put({ metadata: { name: 'a', creationTimestamp: '2001-01-01T00:00:00Z' } });
+    const { code, json } = await put({
+      metadata: { name: 'a', creationTimestamp: '2001-01-01T00:00:00Z' },
+    });
     expect(code).toBe(200);
     expect(json.metadata.creationTimestamp).not.toBe('2001-01-01T00:00:00Z');
   });
@@ -95,14 +102,21 @@ describe('update', () => {
   });
 
   test('a dry run answers the result and writes nothing', async () => {
-    const { json } = await put({ metadata: { name: 'a' }, data: { k: 'w' } }, `${PATH}/a?dryRun=All`);
+    const { json } = await put(
+      { metadata: { name: 'a' }, data: { k: 'w' } },
+      `${PATH}/a?dryRun=All`,
+    );
     expect(json.data).toEqual({ k: 'w' });
     expect((await send(t.server, { path: `${PATH}/a` })).json).toEqual(a);
   });
 
   test('the kind has its say', async () => {
     await put({ ...a, immutable: true });
-    const { code, json } = await put({ metadata: { name: 'a' }, data: { k: 'w' }, immutable: true });
+    const { code, json } = await put({
+      metadata: { name: 'a' },
+      data: { k: 'w' },
+      immutable: true,
+    });
     expect(code).toBe(422);
     expect(json.message).toContain('data: Forbidden: field is immutable when `immutable` is set');
   });
@@ -115,7 +129,10 @@ describe('generation', () => {
     spec: {
       replicas,
       selector: { matchLabels: { app: 'x' } },
-      template: { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      template: {
+        metadata: { labels: { app: 'x' } },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      },
     },
   });
 
@@ -123,11 +140,26 @@ describe('generation', () => {
     const { json } = await send(t.server, { method: 'POST', path: rs, body: replicaSet(1) });
     expect(json.metadata.generation).toBe(1);
     expect((await put(replicaSet(2), `${rs}/r`)).json.metadata.generation).toBe(2);
-    expect((await patch(MERGE, { metadata: { labels: { q: 'r' } } }, `${rs}/r`)).json.metadata.generation).toBe(2);
-    const status = await patch(MERGE, { status: { replicas: 1 }, spec: { replicas: 9 } }, `${rs}/r/status`);
-    expect(status.json).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 2 }, status: { replicas: 1 } });
+    expect(
+      (await patch(MERGE, { metadata: { labels: { q: 'r' } } }, `${rs}/r`)).json.metadata
+        .generation,
+    ).toBe(2);
+    const status = await patch(
+      MERGE,
+      { status: { replicas: 1 }, spec: { replicas: 9 } },
+      `${rs}/r/status`,
+    );
+    expect(status.json).toMatchObject({
+      metadata: { generation: 2 },
+      spec: { replicas: 2 },
+      status: { replicas: 1 },
+    });
     const spec = await patch(MERGE, { status: { replicas: 7 }, spec: { replicas: 3 } }, `${rs}/r`);
-    expect(spec.json).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 3 }, status: { replicas: 1 } });
+    expect(spec.json).toMatchObject({
+      metadata: { generation: 3 },
+      spec: { replicas: 3 },
+      status: { replicas: 1 },
+    });
   });
 });
 
@@ -156,7 +188,11 @@ describe('patch', () => {
   test('refuses what is no patch, or too much of it', async () => {
     expect((await patch(JSON_PATCH, { op: 'add' })).code).toBe(400);
     expect((await patch(MERGE, 'text')).code).toBe(400);
-    const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/data/k', value: 'v' }));
+    const many = Array.from({ length: 10_001 }, () => ({
+      op: 'test',
+      path: '/data/k',
+      value: 'v',
+    }));
     expect((await patch(JSON_PATCH, many)).code).toBe(413);
     const broken = await send(t.server, {
       method: 'PATCH',
@@ -170,10 +206,20 @@ describe('patch', () => {
   test('merges lists by their keys', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     const containers = [{ name: 'c', image: 'i:1' }];
-    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { containers } } });
-    const { code, json } = await patch(STRATEGIC, { spec: { containers: [{ name: 'c', image: 'i:2' }] } }, `${pods}/p`);
+    await send(t.server, {
+      method: 'POST',
+      path: pods,
+      body: { metadata: { name: 'p' }, spec: { containers } },
+    });
+    const { code, json } = await patch(
+      STRATEGIC,
+      { spec: { containers: [{ name: 'c', image: 'i:2' }] } },
+      `${pods}/p`,
+    );
     expect(code).toBe(200);
-    expect(json.spec?.['containers']).toMatchObject([{ name: 'c', image: 'i:2', imagePullPolicy: expect.any(String) }]);
+    expect(json.spec?.['containers']).toMatchObject([
+      { name: 'c', image: 'i:2', imagePullPolicy: expect.any(String) },
+    ]);
   });
 
   test('keeps __proto__ a key like any other', async () => {
@@ -193,14 +239,21 @@ describe('patch', () => {
   test('insists on the resourceVersion that it names', async () => {
     const stale = await patch(MERGE, { metadata: { resourceVersion: '1' }, data: { k: 'w' } });
     expect(stale.code).toBe(409);
-    const fresh = await patch(MERGE, { metadata: { resourceVersion: a.metadata.resourceVersion }, data: { k: 'w' } });
+    const fresh = await patch(MERGE, {
+      metadata: { resourceVersion: a.metadata.resourceVersion },
+      data: { k: 'w' },
+    });
     expect(fresh.code).toBe(200);
   });
 
   test('goes on top of what others write meanwhile', async () => {
-    const all = await Promise.all(Array.from({ length: 20 }, (_, i) => patch(MERGE, { data: { [`k${i}`]: 'v' } })));
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => patch(MERGE, { data: { [`k${i}`]: 'v' } })),
+    );
     expect(all.map(({ code }) => code)).toEqual(Array.from({ length: 20 }, () => 200));
-    expect(Object.keys((await send(t.server, { path: `${PATH}/a` })).json.data ?? {})).toHaveLength(21);
+    expect(Object.keys((await send(t.server, { path: `${PATH}/a` })).json.data ?? {})).toHaveLength(
+      21,
+    );
   });
 
   test('refuses to rename', async () => {
@@ -235,7 +288,10 @@ describe('a strategic merge patch that makes values of wrong types', () => {
     [{ spec: { hostNetwork: 'x' } }, 'unrecognized type: bool'],
     [{ spec: { hostNetwork: 1 } }, 'unrecognized type: bool'],
     [{ spec: { activeDeadlineSeconds: 1.5 } }, 'cannot convert float64 to int64'],
-    [{ metadata: { creationTimestamp: 5 } }, 'json: cannot unmarshal number into Go value of type string'],
+    [
+      { metadata: { creationTimestamp: 5 } },
+      'json: cannot unmarshal number into Go value of type string',
+    ],
   ])('%j: %s', async (body, why) => {
     const spec = { containers: [{ name: 'c', image: 'i' }] };
     await send(t.server, {

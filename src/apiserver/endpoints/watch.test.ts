@@ -21,7 +21,11 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const create = async (name: string, metadata: object = {}, namespace = 'default'): Promise<Answer> =>
+const create = async (
+  name: string,
+  metadata: object = {},
+  namespace = 'default',
+): Promise<Answer> =>
   (
     await send(t.server, {
       method: 'POST',
@@ -67,9 +71,13 @@ class Watch {
 }
 
 async function watch(query = '', path = PATH): Promise<Watch> {
-  const { body, code } = await handle(t.server, { path: `${path}?watch=true${query === '' ? '' : `&${query}`}` });
+  const { body, code } = await handle(t.server, {
+    path: `${path}?watch=true${query === '' ? '' : `&${query}`}`,
+  });
   if (body.kind !== 'watch')
-    throw new Error(`${code}: ${JSON.stringify(body.kind === 'object' ? body.object.object() : body)}`);
+    throw new Error(
+      `${code}: ${JSON.stringify(body.kind === 'object' ? body.object.object() : body)}`,
+    );
   return new Watch(body.events);
 }
 
@@ -97,7 +105,9 @@ describe('watch', () => {
     await remove('a');
     const { type, object } = await w.event();
     expect(type).toBe('DELETED');
-    expect(Number(object.metadata.resourceVersion)).toBeGreaterThan(Number(a.metadata.resourceVersion));
+    expect(Number(object.metadata.resourceVersion)).toBeGreaterThan(
+      Number(a.metadata.resourceVersion),
+    );
     expect(object.metadata.uid).toBe(a.metadata.uid);
   });
 
@@ -146,7 +156,11 @@ describe('watch', () => {
     const pods = '/api/v1/namespaces/default/pods';
     const w = await watch('fieldSelector=spec.nodeName%3Dn1', '/api/v1/pods');
     const containers = [{ name: 'c', image: 'i' }];
-    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { containers } } });
+    await send(t.server, {
+      method: 'POST',
+      path: pods,
+      body: { metadata: { name: 'p' }, spec: { containers } },
+    });
     await send(t.server, {
       method: 'POST',
       path: pods,
@@ -224,7 +238,14 @@ describe('an old resourceVersion', () => {
     await watch();
     const w = await watch(`resourceVersion=${a.metadata.resourceVersion}`);
     await create('last');
-    expect(await w.take(6)).toEqual(['ADDED n0', 'ADDED n1', 'ADDED n2', 'ADDED n3', 'ADDED n4', 'ADDED last']);
+    expect(await w.take(6)).toEqual([
+      'ADDED n0',
+      'ADDED n1',
+      'ADDED n2',
+      'ADDED n3',
+      'ADDED n4',
+      'ADDED last',
+    ]);
   });
 
   test('that was compacted is 410, as an answer or as an event', async () => {
@@ -232,7 +253,9 @@ describe('an old resourceVersion', () => {
     await create('b');
     await create('c');
     await t.storage.compact(await t.storage.currentRevision());
-    const response = await handle(t.server, { path: `${PATH}?watch=1&resourceVersion=${a.metadata.resourceVersion}` });
+    const response = await handle(t.server, {
+      path: `${PATH}?watch=1&resourceVersion=${a.metadata.resourceVersion}`,
+    });
     if (response.body.kind === 'object') {
       expect(response.code).toBe(410);
       expect(response.body.object.object()).toMatchObject({ reason: 'Expired', code: 410 });
@@ -316,7 +339,8 @@ describe('bookmarks', () => {
 
   test('mark the end of the initial events', async () => {
     await create('a');
-    const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const query =
+      'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const w = await watch(query);
     expect(await w.next()).toBe('ADDED a');
     const { type, object } = await w.event();
@@ -334,7 +358,10 @@ describe('bookmarks', () => {
   });
 
   test.each([
-    ['sendInitialEvents=true', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
+    [
+      'sendInitialEvents=true',
+      'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    ],
     ['sendInitialEvents=true&resourceVersionMatch=Exact', 'Unsupported value: "Exact"'],
     [
       'resourceVersionMatch=NotOlderThan',

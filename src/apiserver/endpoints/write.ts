@@ -40,7 +40,12 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
-  const parsed = parseBody(request, scope.kind.kind, scope.services.clock, scope.codec.keepsBigints);
+  const parsed = parseBody(
+    request,
+    scope.kind.kind,
+    scope.services.clock,
+    scope.codec.keepsBigints,
+  );
   const body = parsed instanceof Promise ? await parsed : parsed;
   if (body.large === true) await nextTurn();
   const withoutDefaults = decodeBody(request, body, scope, fieldValidation);
@@ -54,15 +59,25 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     request,
     query,
     undefined,
-    withoutDuplicateOwners(withoutDeletion(withNamespace(scope, request, decoded)), request.warnings, false),
+    withoutDuplicateOwners(
+      withoutDeletion(withNamespace(scope, request, decoded)),
+      request.warnings,
+      false,
+    ),
     emptiesManagedFields(body.value),
     body.large === true,
   );
   const given = owned instanceof Promise ? await owned : owned;
   if (body.large === true) await nextTurn();
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
-  const admitted = services.admission.admit(admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given));
-  const made = checkedMetadata(given, admitted instanceof Promise ? await admitted : admitted, request.warnings);
+  const admitted = services.admission.admit(
+    admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given),
+  );
+  const made = checkedMetadata(
+    given,
+    admitted instanceof Promise ? await admitted : admitted,
+    request.warnings,
+  );
   // A review is in no store, and its own rules know no empty values.
   const object = rest.get === undefined ? scope.codec.wireForm(made) : made;
   if (body.large === true) await nextTurn();
@@ -75,7 +90,14 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
       const candidateObject = candidate as KubeObject;
       // A name that was generated is known by now.
       const name = givenName === '' ? (candidateObject.metadata.name ?? '') : givenName;
-      const attributes = admissionAttributes(scope, request, 'CREATE', name, dryRun, candidateObject);
+      const attributes = admissionAttributes(
+        scope,
+        request,
+        'CREATE',
+        name,
+        dryRun,
+        candidateObject,
+      );
       return between(body.large === true, () => services.admission.validate(attributes));
     },
   });
@@ -88,7 +110,12 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true, codec: scope.codec });
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
-  const parsed = parseBody(request, scope.kind.kind, scope.services.clock, scope.codec.keepsBigints);
+  const parsed = parseBody(
+    request,
+    scope.kind.kind,
+    scope.services.clock,
+    scope.codec.keepsBigints,
+  );
   const body = parsed instanceof Promise ? await parsed : parsed;
   if (body.large === true) await nextTurn();
   const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
@@ -138,9 +165,23 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
         const decoded = decodePatched(scope, request, query, raw, current, patch);
         return withNamespace(scope, request, checkName(request, decoded));
       };
-      const finish = (raw: Record<string, unknown>, patched: KubeObject, large: boolean): Awaitable<KubeObject> => {
-        const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw), large);
-        return andThen(object, (owned) => inTurns(large, () => admitUpdate(scope, request, query, owned, current)));
+      const finish = (
+        raw: Record<string, unknown>,
+        patched: KubeObject,
+        large: boolean,
+      ): Awaitable<KubeObject> => {
+        const object = managed(
+          scope,
+          request,
+          query,
+          current,
+          patched,
+          emptiesManagedFields(raw),
+          large,
+        );
+        return andThen(object, (owned) =>
+          inTurns(large, () => admitUpdate(scope, request, query, owned, current)),
+        );
       };
       const inSteps = async (raw: Record<string, unknown>): Promise<KubeObject> => {
         await nextTurn();
@@ -148,12 +189,21 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
         await nextTurn();
         return finish(raw, patched, true);
       };
-      const patched = inTurns(patch.large, () => patch.apply(current as unknown as Record<string, unknown>));
-      return andThen(patched, (raw) => (isLarge(raw) ? inSteps(raw) : finish(raw, decode(raw), false)));
+      const patched = inTurns(patch.large, () =>
+        patch.apply(current as unknown as Record<string, unknown>),
+      );
+      return andThen(patched, (raw) =>
+        isLarge(raw) ? inSteps(raw) : finish(raw, decode(raw), false),
+      );
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
-  const answer = await rest.update(new ScopedContext(scope, request), request.info.name, update, options);
+  const answer = await rest.update(
+    new ScopedContext(scope, request),
+    request.info.name,
+    update,
+    options,
+  );
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
 }
 
@@ -165,7 +215,11 @@ async function handleApply(
   query: WriteQuery,
 ): Promise<ApiResponse> {
   const { name } = request.info;
-  const config = await readApplyConfiguration(request, scope.services.clock, scope.codec.keepsBigints);
+  const config = await readApplyConfiguration(
+    request,
+    scope.services.clock,
+    scope.codec.keepsBigints,
+  );
   const warnings = request.warnings.length;
   const update: ObjectUpdate = {
     apply: (current) => {
@@ -176,7 +230,11 @@ async function handleApply(
         return andThen(applied, (raw) => finish(current, raw, false));
       }
       return nextTurn()
-        .then(() => runStepsInTurns(fieldManager.applyInSteps(current, config.value, query.fieldManager, query.force)))
+        .then(() =>
+          runStepsInTurns(
+            fieldManager.applyInSteps(current, config.value, query.fieldManager, query.force),
+          ),
+        )
         .then(async (raw) => (await nextTurn(), finish(current, raw, true)));
     },
   };
@@ -189,7 +247,8 @@ async function handleApply(
       if (query.fieldValidation === 'Strict') {
         throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
       }
-      if (query.fieldValidation === 'Warn') request.warnings.push(...yamlProblems(config.strictError, 'Warn'));
+      if (query.fieldValidation === 'Warn')
+        request.warnings.push(...yamlProblems(config.strictError, 'Warn'));
     }
     const decoded = decodePatched(scope, request, query, raw, current);
     const { uid } = decoded.metadata;
@@ -203,7 +262,10 @@ async function handleApply(
     return inTurns(large, () => admitUpdate(scope, request, query, object, current));
   };
   // Subresources are of something that must be there.
-  const options = { ...updateOptions(scope, request, query), forceAllowCreate: scope.subresource === '' };
+  const options = {
+    ...updateOptions(scope, request, query),
+    forceAllowCreate: scope.subresource === '',
+  };
   const rest = scope.rest as Required<Pick<Rest, 'update'>>;
   const answer = await rest.update(new ScopedContext(scope, request), name, update, options);
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
@@ -244,9 +306,16 @@ function emptiesManagedFields(raw: unknown): boolean {
 
 /** Nothing begins its life being deleted, whatever the client says. */
 function withoutDeletion(object: KubeObject): KubeObject {
-  if (object.metadata.deletionTimestamp === undefined && object.metadata.deletionGracePeriodSeconds === undefined)
+  if (
+    object.metadata.deletionTimestamp === undefined &&
+    object.metadata.deletionGracePeriodSeconds === undefined
+  )
     return object;
-  const { deletionTimestamp: _timestamp, deletionGracePeriodSeconds: _seconds, ...metadata } = object.metadata;
+  const {
+    deletionTimestamp: _timestamp,
+    deletionGracePeriodSeconds: _seconds,
+    ...metadata
+  } = object.metadata;
   return { ...object, metadata };
 }
 
@@ -266,19 +335,25 @@ function decodePatched(
   const keepsMetadata = current !== undefined && patched['metadata'] === current.metadata;
   const refuse = (why: string): apierrors.StatusError => {
     if (patch === undefined) return apierrors.badRequest(why);
-    const shown = patch.document === undefined ? stringifyJson(patched) : goValueText(patch.document);
-    return apierrors.invalid({ group: '', kind: '' }, '', [field.invalid(new FieldPath('patch'), shown, why)]);
+    const shown =
+      patch.document === undefined ? stringifyJson(patched) : goValueText(patch.document);
+    return apierrors.invalid({ group: '', kind: '' }, '', [
+      field.invalid(new FieldPath('patch'), shown, why),
+    ]);
   };
   let decoded;
   try {
-    if (patch !== undefined && codec.isUntyped === true) checkUntypedKind(patched, kind, request.info.name);
+    if (patch !== undefined && codec.isUntyped === true)
+      checkUntypedKind(patched, kind, request.info.name);
     else if (patch !== undefined) checkKind(patched, kind);
     decoded = codec.decode(keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     // Upstream converts what a strategic merge patch makes, and decodes what others make.
     const converted =
-      patch?.document === undefined || error.path === 'kind' ? undefined : codec.conversionError?.(patched);
+      patch?.document === undefined || error.path === 'kind'
+        ? undefined
+        : codec.conversionError?.(patched);
     throw refuse(converted ?? error.message);
   }
   const problems = [
@@ -288,12 +363,17 @@ function decodePatched(
   if (query.fieldValidation === 'Strict' && problems.length > 0)
     throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
-  const object = keepsMetadata ? { ...decoded.object, metadata: { ...current.metadata } } : decoded.object;
+  const object = keepsMetadata
+    ? { ...decoded.object, metadata: { ...current.metadata } }
+    : decoded.object;
   return identified(object, codec);
 }
 
 /** Throws DecodeError: a patch makes nothing else of an object. */
-function checkKind(patched: Record<string, unknown>, { group, version, kind }: Scope['kind']): void {
+function checkKind(
+  patched: Record<string, unknown>,
+  { group, version, kind }: Scope['kind'],
+): void {
   const expected = group === '' ? version : `${group}/${version}`;
   const { kind: given = kind, apiVersion = expected } = patched;
   if (given === kind && apiVersion === expected) return;
@@ -314,11 +394,17 @@ function checkUntypedKind(
   if (typeof given !== 'string' || typeof apiVersion !== 'string') return;
   const errors = [
     ...(given === kind ? [] : [field.invalid(new FieldPath('kind'), given, `must be ${kind}`)]),
-    ...(apiVersion === expected ? [] : [field.invalid(new FieldPath('apiVersion'), apiVersion, `must be ${expected}`)]),
+    ...(apiVersion === expected
+      ? []
+      : [field.invalid(new FieldPath('apiVersion'), apiVersion, `must be ${expected}`)]),
   ];
   if (errors.length === 0) return;
   const slash = apiVersion.indexOf('/');
-  throw apierrors.invalid({ group: slash < 0 ? '' : apiVersion.slice(0, slash), kind: given }, name, errors);
+  throw apierrors.invalid(
+    { group: slash < 0 ? '' : apiVersion.slice(0, slash), kind: given },
+    name,
+    errors,
+  );
 }
 
 function admitUpdate(
@@ -329,7 +415,15 @@ function admitUpdate(
   current: KubeObject | undefined,
 ): Awaitable<KubeObject> {
   const operation = current === undefined ? 'CREATE' : 'UPDATE';
-  const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun, object, current);
+  const attributes = admissionAttributes(
+    scope,
+    request,
+    operation,
+    request.info.name,
+    query.dryRun,
+    object,
+    current,
+  );
   return andThen(scope.services.admission.admit(attributes), (admitted) => {
     const made = checkedMetadata(object, admitted, request.warnings);
     return current === undefined ? made : withoutNewTimes(made, current);
@@ -356,7 +450,14 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
       return between(isLarge(object), () => admission.validate(attributes));
     },
     validateCreate: (object) => {
-      const attributes = admissionAttributes(scope, request, 'CREATE', name, query.dryRun, object as KubeObject);
+      const attributes = admissionAttributes(
+        scope,
+        request,
+        'CREATE',
+        name,
+        query.dryRun,
+        object as KubeObject,
+      );
       return between(isLarge(object), () => admission.validate(attributes));
     },
   };
@@ -372,7 +473,9 @@ function checkName(request: ApiRequest, object: KubeObject): KubeObject {
     );
   }
   if (given !== name) {
-    throw apierrors.badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+    throw apierrors.badRequest(
+      `the name of the object (${given}) does not match the name on the URL (${name})`,
+    );
   }
   return object;
 }
@@ -387,7 +490,9 @@ function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): K
     return { ...object, metadata };
   }
   if (given !== '') {
-    throw apierrors.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    throw apierrors.badRequest(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
   }
   (object.metadata as { namespace?: string }).namespace = namespace;
   return object;

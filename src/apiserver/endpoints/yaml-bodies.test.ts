@@ -15,7 +15,9 @@ describe.each([
 ])('a body in YAML that is read %s', (_where, filler) => {
   test('has its value', async () => {
     expect(
-      await parse(`${filler}a: [1, "x", null, {b: 0x10}]\nc: &c {d: e}\nf: {<<: *c, g: *c}\n__proto__: {h: i}`),
+      await parse(
+        `${filler}a: [1, "x", null, {b: 0x10}]\nc: &c {d: e}\nf: {<<: *c, g: *c}\n__proto__: {h: i}`,
+      ),
     ).toEqual({
       value: JSON.parse(
         '{"a":[1,"x",null,{"b":16}],"c":{"d":"e"},"f":{"d":"e","g":{"d":"e"}},"__proto__":{"h":"i"}}',
@@ -54,7 +56,10 @@ describe.each([
     ['a: .inf', 'error converting YAML to JSON: json: unsupported value: +Inf'],
     [`a0: &a0 [x, x]\n${aliasesOfAliases(30)}`, 'yaml: document contains excessive aliasing'],
     [`a: &a [${'x,'.repeat(1000)}]\nb: [${'*a,'.repeat(49)}]`, 'yaml: limit is 50000 values'],
-    [`a: &a ${'x'.repeat(3000)}\nb: [${'*a,'.repeat(1500)}]`, 'yaml: document contains excessive aliasing'],
+    [
+      `a: &a ${'x'.repeat(3000)}\nb: [${'*a,'.repeat(1500)}]`,
+      'yaml: document contains excessive aliasing',
+    ],
     [chain(600), 'yaml: exceeded max depth of 500'],
   ])('is refused, case %#', async (text, message) => {
     await expect(parse(filler + text)).rejects.toMatchObject({ name: 'YamlError', message });
@@ -62,7 +67,9 @@ describe.each([
 });
 
 function aliasesOfAliases(levels: number): string {
-  return Array.from({ length: levels }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]\n`).join('');
+  return Array.from({ length: levels }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]\n`).join(
+    '',
+  );
 }
 
 /** Each list has the one before in it. */
@@ -72,7 +79,10 @@ function chain(length: number): string {
 
 describe('large bodies in YAML', () => {
   test('a manifest of a megabyte is read', async () => {
-    const entries = Array.from({ length: 25_000 }, (_, i) => `  key-${i}: the value of key ${i}, which is text\n`);
+    const entries = Array.from(
+      { length: 25_000 },
+      (_, i) => `  key-${i}: the value of key ${i}, which is text\n`,
+    );
     const { value } = await parse(`kind: ConfigMap\ndata:\n${entries.join('')}`);
     expect(Object.keys((value as { data: object }).data)).toHaveLength(25_000);
   });
@@ -83,7 +93,11 @@ describe('large bodies in YAML', () => {
 
   test('a text that takes too long, or too much memory, is given up, and the next one is read', async () => {
     const clock = new VirtualClock();
-    const slow = parseYamlBody(`a:${'\n'.repeat(1_500_000)} b`, { maxValues: LIMIT, bigints: false }, clock);
+    const slow = parseYamlBody(
+      `a:${'\n'.repeat(1_500_000)} b`,
+      { maxValues: LIMIT, bigints: false },
+      clock,
+    );
     const refused = expect(slow).rejects.toMatchObject({ code: 413 });
     const next = parseYamlBody(`${FILLER}a: b`, { maxValues: LIMIT, bigints: false }, clock);
     await clock.advance('15s');

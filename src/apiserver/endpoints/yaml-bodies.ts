@@ -33,13 +33,20 @@ let last: Promise<unknown> = Promise.resolve();
 let waiting = 0;
 
 /** Throws YamlError, StatusError (413, 429). */
-export async function parseYamlBody(text: string, limits: YamlLimits, clock: Clock): Promise<YamlBody> {
+export async function parseYamlBody(
+  text: string,
+  limits: YamlLimits,
+  clock: Clock,
+): Promise<YamlBody> {
   if (text.length <= SHORT_TEXT) return readHere(text, limits);
   if (text.length > MAX_YAML_BYTES) {
     throw apierrors.requestEntityTooLarge(`limit is ${MAX_YAML_BYTES} for YAML`);
   }
   if (waiting >= MAX_WAITING)
-    throw apierrors.tooManyRequests('too many bodies in YAML are being read, please try again later', 1);
+    throw apierrors.tooManyRequests(
+      'too many bodies in YAML are being read, please try again later',
+      1,
+    );
   waiting++;
   const reading = last.then(() => readInThread(text, limits, clock));
   last = reading.catch(() => undefined);

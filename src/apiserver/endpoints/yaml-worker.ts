@@ -12,9 +12,12 @@ export type YamlAnswer =
   | { readonly error: string; readonly line: number; readonly reason: YamlError['reason'] }
   | { readonly bug: string };
 
-parentPort?.on('message', ({ text, limits }: { readonly text: string; readonly limits: YamlLimits }) => {
-  parentPort?.postMessage(answerTo(text, limits), []);
-});
+parentPort?.on(
+  'message',
+  ({ text, limits }: { readonly text: string; readonly limits: YamlLimits }) => {
+    parentPort?.postMessage(answerTo(text, limits), []);
+  },
+);
 
 function answerTo(text: string, limits: YamlLimits): YamlAnswer {
   const reading: YamlReading = readYamlBody(text, limits);

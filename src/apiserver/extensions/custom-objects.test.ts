@@ -36,7 +36,10 @@ test('a definition is served until it is gone', async () => {
   expect((await api.get(WIDGETS)).code).toBe(404);
   await define(t.client, definitionOf());
   const made = await api.post(WIDGETS, widget('a', { size: 1 }));
-  expect([made.code, made.json]).toMatchObject([201, { metadata: { generation: 1 }, spec: { size: 1 } }]);
+  expect([made.code, made.json]).toMatchObject([
+    201,
+    { metadata: { generation: 1 }, spec: { size: 1 } },
+  ]);
   expect((await api.get(`${WIDGETS}/a`)).json.spec).toEqual({ size: 1 });
   const changed = await api.patch(`${WIDGETS}/a`, { spec: { size: 2 } });
   expect(changed.json).toMatchObject({ metadata: { generation: 2 }, spec: { size: 2 } });
@@ -47,7 +50,10 @@ test('a definition is served until it is gone', async () => {
 const SCHEMA = {
   type: 'object',
   properties: {
-    spec: { type: 'object', properties: { size: { type: 'integer' }, color: { type: 'string', default: 'red' } } },
+    spec: {
+      type: 'object',
+      properties: { size: { type: 'integer' }, color: { type: 'string', default: 'red' } },
+    },
   },
 };
 const schema = { openAPIV3Schema: SCHEMA } as never;
@@ -73,7 +79,9 @@ test('stored objects have the defaults and fields of the schema as it is now', a
   await patchDefinition({ spec: { versions: [version] } });
   await eventually(async () => (await api.get(`${WIDGETS}/a`)).json.spec?.['color'] === 'red');
   expect((await api.get(`${WIDGETS}/a`)).json.spec).toEqual({ size: 1, color: 'red' });
-  expect((await api.get(WIDGETS)).json.items.map(({ spec }) => spec)).toEqual([{ size: 1, color: 'red' }]);
+  expect((await api.get(WIDGETS)).json.items.map(({ spec }) => spec)).toEqual([
+    { size: 1, color: 'red' },
+  ]);
   // A write that changes nothing else stores them.
   const changed = await api.patch(`${WIDGETS}/a`, {});
   expect(changed.json.metadata.generation).toBe(1);
@@ -102,10 +110,14 @@ test('a version that is no longer served disappears, and its objects stay', asyn
   ];
   await define(t.client, definitionOf(versions(true)));
   await api.post(WIDGETS, widget('a', { size: 1 }));
-  expect((await api.get('/apis/example.com')).json).toMatchObject({ versions: [{ version: 'v2' }, { version: 'v1' }] });
+  expect((await api.get('/apis/example.com')).json).toMatchObject({
+    versions: [{ version: 'v2' }, { version: 'v1' }],
+  });
   await patchDefinition({ spec: { versions: versions(false) } });
   await eventually(async () => (await api.get(WIDGETS)).code === 404);
-  expect((await api.get('/apis/example.com')).json).toMatchObject({ versions: [{ version: 'v2' }] });
+  expect((await api.get('/apis/example.com')).json).toMatchObject({
+    versions: [{ version: 'v2' }],
+  });
   expect((await api.get('/openapi/v3/apis/example.com/v1')).code).toBe(404);
   expect((await api.get(`${WIDGETS.replace('v1', 'v2')}/a`)).json).toMatchObject({
     apiVersion: 'example.com/v2',
@@ -118,11 +130,15 @@ test('nothing is created while the definition is being deleted, and the rest is 
   const held = { ...widget('a'), metadata: { name: 'a', finalizers: ['example.com/mine'] } };
   await api.post(WIDGETS, held);
   await definitions().delete('widgets.example.com');
-  await eventually(async () => (await api.get(`${WIDGETS}/a`)).json.metadata.deletionTimestamp !== undefined);
+  await eventually(
+    async () => (await api.get(`${WIDGETS}/a`)).json.metadata.deletionTimestamp !== undefined,
+  );
   expect(outcome(await api.post(WIDGETS, widget('b')))).toBe(
     '403 Forbidden: widgets.example.com "b" is forbidden: create not allowed while custom resource definition is terminating',
   );
-  const { resources } = (await api.get('/apis/example.com/v1')).json as unknown as { resources: { verbs: string[] }[] };
+  const { resources } = (await api.get('/apis/example.com/v1')).json as unknown as {
+    resources: { verbs: string[] }[];
+  };
   expect(resources[0]?.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch']);
   expect((await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } })).code).toBe(200);
   // Whether objects remain is looked at again after a moment.
@@ -135,7 +151,10 @@ test('definitions and objects are there after a restart', async () => {
   await api.post(WIDGETS, widget('a', { size: 1 }));
   await t.server.stop();
   const again = await startTestServer({ storage: t.storage });
-  expect((await new Api(again.server).get(`${WIDGETS}/a`)).json.spec).toEqual({ color: 'red', size: 1 });
+  expect((await new Api(again.server).get(`${WIDGETS}/a`)).json.spec).toEqual({
+    color: 'red',
+    size: 1,
+  });
   await again.server.stop();
 });
 
@@ -155,12 +174,19 @@ test('servers with one storage serve what one of them defines', async () => {
 test('deprecated versions warn', async () => {
   const versions = [
     definitionVersion('v1alpha1', { storage: false, deprecated: true }),
-    definitionVersion('v1beta1', { storage: false, deprecated: true, deprecationWarning: 'use v1' }),
+    definitionVersion('v1beta1', {
+      storage: false,
+      deprecated: true,
+      deprecationWarning: 'use v1',
+    }),
     definitionVersion('v1'),
   ];
   await define(t.client, definitionOf(versions));
-  const warnings = async (version: string) => (await api.get(WIDGETS.replace('v1', version))).warnings;
-  expect(await warnings('v1alpha1')).toEqual(['example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget']);
+  const warnings = async (version: string) =>
+    (await api.get(WIDGETS.replace('v1', version))).warnings;
+  expect(await warnings('v1alpha1')).toEqual([
+    'example.com/v1alpha1 Widget is deprecated; use example.com/v1 Widget',
+  ]);
   expect(await warnings('v1beta1')).toEqual(['use v1']);
   expect(await warnings('v1')).toEqual([]);
 });
@@ -171,10 +197,15 @@ test('a definition for a built-in resource changes nothing', async () => {
     plural: 'ingresses',
     kind: 'Ingress',
   });
-  const metadata = { ...definition.metadata, annotations: { 'api-approved.kubernetes.io': 'unapproved' } };
+  const metadata = {
+    ...definition.metadata,
+    annotations: { 'api-approved.kubernetes.io': 'unapproved' },
+  };
   await definitions().create({ ...definition, metadata });
   await eventually(async () => t.logger.errors.length > 0);
-  expect(t.logger.errors[0]).toContain('resource ingresses is installed twice in networking.k8s.io/v1');
+  expect(t.logger.errors[0]).toContain(
+    'resource ingresses is installed twice in networking.k8s.io/v1',
+  );
   expect((await api.get('/apis/networking.k8s.io/v1/ingresses')).json).toMatchObject({
     kind: 'IngressList',
     items: [],
@@ -201,9 +232,18 @@ test('OpenAPI has a hash for each version that changes with the definition', asy
 
 test('an object with very many mistakes gets some of them', async () => {
   const items = { type: 'array', items: { type: 'integer' } };
-  const many = { type: 'object', properties: { spec: { type: 'object', properties: { list: items } } } };
-  await define(t.client, definitionOf([definitionVersion('v1', { schema: { openAPIV3Schema: many } })]));
-  const { code, json } = await api.post(WIDGETS, widget('a', { list: Array.from({ length: 40_000 }, () => 'x') }));
+  const many = {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { list: items } } },
+  };
+  await define(
+    t.client,
+    definitionOf([definitionVersion('v1', { schema: { openAPIV3Schema: many } })]),
+  );
+  const { code, json } = await api.post(
+    WIDGETS,
+    widget('a', { list: Array.from({ length: 40_000 }, () => 'x') }),
+  );
   expect(code).toBe(422);
   expect(json.details?.causes?.length).toBeLessThanOrEqual(1000);
 });
@@ -211,7 +251,9 @@ test('an object with very many mistakes gets some of them', async () => {
 test('the rules of objects count in the metrics of CEL', async () => {
   const count = async (what: string): Promise<number> => {
     const { text } = await send(t.server, { path: '/metrics' });
-    return Number(new RegExp(`^apiserver_cel_${what}_duration_seconds_count (\\d+)$`, 'm').exec(text)?.[1]);
+    return Number(
+      new RegExp(`^apiserver_cel_${what}_duration_seconds_count (\\d+)$`, 'm').exec(text)?.[1],
+    );
   };
   const spec = {
     type: 'object',
@@ -223,14 +265,19 @@ test('the rules of objects count in the metrics of CEL', async () => {
   const before = [await count('compilation'), await count('evaluation')] as const;
   for (const name of ['a', 'b']) expect((await api.post(WIDGETS, widget(name, {}))).code).toBe(201);
   // Evaluations as upstream: one for each value on the way to a rule, the object and its spec here.
-  expect([await count('compilation'), await count('evaluation')]).toEqual([before[0] + 1, before[1] + 4]);
+  expect([await count('compilation'), await count('evaluation')]).toEqual([
+    before[0] + 1,
+    before[1] + 4,
+  ]);
 });
 
 test('integers beyond 2^53 are kept', async () => {
   const numbers = { type: 'object', additionalProperties: { type: 'integer', format: 'int64' } };
   const tags = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'integer' } };
   const rule = { rule: '!has(self.numbers.a) || self.numbers.a > 0', message: 'must be positive' };
-  const properties = { spec: { type: 'object', properties: { numbers, tags }, 'x-kubernetes-validations': [rule] } };
+  const properties = {
+    spec: { type: 'object', properties: { numbers, tags }, 'x-kubernetes-validations': [rule] },
+  };
   const columns = [{ name: 'A', type: 'integer', jsonPath: '.spec.numbers.a' }];
   const version = {
     schema: { openAPIV3Schema: { type: 'object', properties } } as never,
@@ -246,7 +293,10 @@ test('integers beyond 2^53 are kept', async () => {
     });
   const MAX = '9223372036854775807';
   const made = await write('POST', WIDGETS, `{"numbers":{"a":${MAX}}}`);
-  expect([made.code, made.text]).toEqual([201, expect.stringContaining(`"spec":{"numbers":{"a":${MAX}}}`)]);
+  expect([made.code, made.text]).toEqual([
+    201,
+    expect.stringContaining(`"spec":{"numbers":{"a":${MAX}}}`),
+  ]);
   const merged = await write(
     'PATCH',
     `${WIDGETS}/a`,
@@ -256,19 +306,28 @@ test('integers beyond 2^53 are kept', async () => {
   expect(merged.text).toContain(`"spec":{"numbers":{"a":${MAX},"b":-9223372036854775808}}`);
   const applied = `${WIDGETS}/a?fieldManager=test&force=true`;
   const spec = `{"numbers":{"a":${MAX}},"tags":[9007199254740993,9007199254740995]}`;
-  expect(await write('PATCH', applied, spec, 'application/apply-patch+yaml')).toMatchObject({ code: 200 });
-  const again = await write('PATCH', applied, spec.replace('740995', '740997'), 'application/apply-patch+yaml');
+  expect(await write('PATCH', applied, spec, 'application/apply-patch+yaml')).toMatchObject({
+    code: 200,
+  });
+  const again = await write(
+    'PATCH',
+    applied,
+    spec.replace('740995', '740997'),
+    'application/apply-patch+yaml',
+  );
   expect(again.text).toContain('"tags":[9007199254740993,9007199254740997]');
   const read = await send(t.server, { path: `${WIDGETS}/a` });
-  expect(read.text).toContain(`{"a":${MAX},"b":-9223372036854775808},"tags":[9007199254740993,9007199254740997]}`);
+  expect(read.text).toContain(
+    `{"a":${MAX},"b":-9223372036854775808},"tags":[9007199254740993,9007199254740997]}`,
+  );
   const list = await send(t.server, {
     path: WIDGETS,
     headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
   });
   expect(list.text).toContain(`"cells":["a",${MAX}]`);
-  expect((await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text).toContain(
-    'must be specified',
-  );
+  expect(
+    (await write('PUT', `${WIDGETS}/a`, '{"numbers":{"a":-9223372036854775808}}')).text,
+  ).toContain('must be specified');
   const refused = await write('POST', WIDGETS, '{"numbers":{"a":-9223372036854775808}}');
   expect([refused.code, refused.text]).toEqual([422, expect.stringContaining('must be positive')]);
   const yaml = (method: string, path: string, type: string, value: string) =>
@@ -278,7 +337,9 @@ test('integers beyond 2^53 are kept', async () => {
       headers: { 'content-type': type },
       body: `apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: written\nspec:\n  numbers: {a: ${value}}\n`,
     });
-  expect((await yaml('POST', WIDGETS, 'application/yaml', MAX)).text).toContain(`"spec":{"numbers":{"a":${MAX}}}`);
+  expect((await yaml('POST', WIDGETS, 'application/yaml', MAX)).text).toContain(
+    `"spec":{"numbers":{"a":${MAX}}}`,
+  );
   const own = `${WIDGETS}/written?fieldManager=test&force=true`;
   const inYaml = await yaml('PATCH', own, 'application/apply-patch+yaml', '9007199254740993');
   expect(inYaml.text).toContain('"spec":{"numbers":{"a":9007199254740993}}');

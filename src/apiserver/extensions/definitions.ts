@@ -31,7 +31,8 @@ export class DefinitionFollower {
   async start(keepers: readonly DefinitionKeeper[]): Promise<void> {
     const keeper = {
       set: (object: KubeObject, encoded: EncodedObject) => {
-        for (const each of keepers) each.set(object as unknown as CustomResourceDefinition, encoded);
+        for (const each of keepers)
+          each.set(object as unknown as CustomResourceDefinition, encoded);
       },
       delete: (name: string) => {
         for (const each of keepers) each.delete(name);
@@ -39,7 +40,12 @@ export class DefinitionFollower {
     };
     // Decoded definitions are large, and looked at once: no cache should have them.
     const options = { decode: decodeState, objectsPerTurn: DEFINITIONS_PER_TURN };
-    await this.#follower.follow('apiextensions.k8s.io', 'customresourcedefinitions', keeper, options);
+    await this.#follower.follow(
+      'apiextensions.k8s.io',
+      'customresourcedefinitions',
+      keeper,
+      options,
+    );
   }
 
   stop(): void {

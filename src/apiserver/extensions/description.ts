@@ -53,7 +53,14 @@ export interface CustomResource {
  */
 export function describeResource(definition: CustomResourceDefinition): CustomResource | undefined {
   const { metadata, spec, status } = definition;
-  const { plural, singular = '', kind, listKind = '', shortNames = [], categories = [] } = status.acceptedNames;
+  const {
+    plural,
+    singular = '',
+    kind,
+    listKind = '',
+    shortNames = [],
+    categories = [],
+  } = status.acceptedNames;
   if (plural === '' || singular === '' || kind === '' || listKind === '') return undefined;
   return {
     name: metadata.name,
@@ -66,8 +73,18 @@ export function describeResource(definition: CustomResourceDefinition): CustomRe
   };
 }
 
-function describeVersion(version: CustomResourceDefinition['spec']['versions'][number]): CustomVersion {
-  const { name, served, storage, deprecated = false, deprecationWarning, schema, subresources } = version;
+function describeVersion(
+  version: CustomResourceDefinition['spec']['versions'][number],
+): CustomVersion {
+  const {
+    name,
+    served,
+    storage,
+    deprecated = false,
+    deprecationWarning,
+    schema,
+    subresources,
+  } = version;
   return {
     name,
     served,

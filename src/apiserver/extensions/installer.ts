@@ -55,7 +55,9 @@ export class CustomResourceInstaller implements DefinitionKeeper {
   constructor(config: InstallerConfig) {
     this.#config = config;
     this.#logger = config.logger;
-    this.#scaleCodec = scaleCodec(typedCodec(config.scheme, { group: 'autoscaling', version: 'v1', kind: 'Scale' }));
+    this.#scaleCodec = scaleCodec(
+      typedCodec(config.scheme, { group: 'autoscaling', version: 'v1', kind: 'Scale' }),
+    );
   }
 
   /** Reports whether the kinds of the definition are installed as it describes them. */
@@ -124,7 +126,11 @@ class ServedDefinition {
   }
 
   serves(definition: Described): boolean {
-    return this.#kinds !== undefined && this.#installation !== undefined && this.#identity === identityOf(definition);
+    return (
+      this.#kinds !== undefined &&
+      this.#installation !== undefined &&
+      this.#identity === identityOf(definition)
+    );
   }
 
   uninstall(): void {
@@ -143,7 +149,11 @@ class ServedDefinition {
       fingerprint: this.#identity,
       schemaOf: (version) => this.#schemaOf(version),
       bytesOf: () => this.#stored?.value.length ?? 0,
-      converter: converterOf(resource, { webhooks, random: random.derive(resource.name), metrics: conversionMetrics }),
+      converter: converterOf(resource, {
+        webhooks,
+        random: random.derive(resource.name),
+        metrics: conversionMetrics,
+      }),
       isTerminating: () => this.#state.terminating,
     });
   }
@@ -151,7 +161,9 @@ class ServedDefinition {
   #schemaOf(version: string): JSONSchemaProps | undefined {
     const { value, modRevision } = this.#stored as KeyValue;
     const { spec } = decodeFromStorage<CustomResourceDefinition>(value, modRevision);
-    return spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema as JSONSchemaProps | undefined;
+    return spec.versions.find(({ name }) => name === version)?.schema?.openAPIV3Schema as
+      | JSONSchemaProps
+      | undefined;
   }
 }
 
@@ -161,5 +173,7 @@ function identityOf({ metadata, status }: Described): string {
 }
 
 function isSameState(a: ServingState, b: ServingState): boolean {
-  return a.served === b.served && a.established === b.established && a.terminating === b.terminating;
+  return (
+    a.served === b.served && a.established === b.established && a.terminating === b.terminating
+  );
 }

@@ -26,7 +26,9 @@ export function authentication(
       if (request.user !== undefined) return next(request);
       try {
         const user = authenticate(request, authenticators, anonymous, 0);
-        return user instanceof Promise ? user.then((known) => proceed(request, known)) : proceed(request, user);
+        return user instanceof Promise
+          ? user.then((known) => proceed(request, known))
+          : proceed(request, user);
       } catch (error) {
         return Promise.reject(error);
       }
@@ -45,13 +47,16 @@ function authenticate(
     const user = (authenticators[n] as Authenticator).authenticate(request);
     if (user instanceof Promise) {
       return user.then((found) =>
-        found === undefined ? authenticate(request, authenticators, anonymous, n + 1) : withAuthenticatedGroup(found),
+        found === undefined
+          ? authenticate(request, authenticators, anonymous, n + 1)
+          : withAuthenticatedGroup(found),
       );
     }
     if (user !== undefined) return withAuthenticatedGroup(user);
   }
   const hasCredentials = request.headers['authorization'] !== undefined;
-  const allowed = anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(request.path));
+  const allowed =
+    anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(request.path));
   if (!hasCredentials && allowed) return ANONYMOUS;
   throw apierrors.unauthorized('Unauthorized');
 }

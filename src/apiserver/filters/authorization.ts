@@ -18,7 +18,8 @@ export function authorization(authorizer: Authorizer): Filter {
 export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   const { verb } = info;
   // Not for legacy watch paths, as upstream: those of one object have no selectors.
-  const ofSeveral = info.pathVerb === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
+  const ofSeveral =
+    info.pathVerb === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
   return {
     user: user as UserInfo,
     isResourceRequest: info.isResourceRequest,
@@ -30,7 +31,8 @@ export function attributesOf({ info, user, query }: ApiRequest): Attributes {
     resource: info.resource,
     subresource: info.subresource,
     name: info.name,
-    fieldSelector: ofSeveral && info.isResourceRequest ? (query.get('fieldSelector') ?? undefined) : undefined,
+    fieldSelector:
+      ofSeveral && info.isResourceRequest ? (query.get('fieldSelector') ?? undefined) : undefined,
   };
 }
 
@@ -51,8 +53,13 @@ function forbidden(attributes: Attributes, reason: string): apierrors.StatusErro
     const message = `User ${quote(user.name)} cannot ${verb} path ${quote(path)}${why}`;
     return apierrors.forbidden({ group: '', resource: '' }, '', message);
   }
-  const resource = subresource === '' ? attributes.resource : `${attributes.resource}/${subresource}`;
+  const resource =
+    subresource === '' ? attributes.resource : `${attributes.resource}/${subresource}`;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
   const message = `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API group ${quote(apiGroup)} ${where}${why}`;
-  return apierrors.forbidden({ group: apiGroup, resource: attributes.resource }, attributes.name, message);
+  return apierrors.forbidden(
+    { group: apiGroup, resource: attributes.resource },
+    attributes.name,
+    message,
+  );
 }

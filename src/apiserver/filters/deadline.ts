@@ -93,6 +93,8 @@ function requestedTimeout({ query }: ApiRequest): number | undefined {
     throw apierrors.badRequest(`invalid timeout specified in the request URL - ${error.message}`);
   }
   if (milliseconds < 0)
-    throw apierrors.badRequest('invalid timeout specified in the request URL - timeout must not be negative');
+    throw apierrors.badRequest(
+      'invalid timeout specified in the request URL - timeout must not be negative',
+    );
   return milliseconds === 0 ? undefined : milliseconds;
 }

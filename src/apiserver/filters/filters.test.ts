@@ -41,8 +41,12 @@ test('a request that is not allowed has a header that other failures do not have
     return (await handler(rawRequest({ path: '/x' }))).headers;
   };
   const attributes = attributesOf(rawRequest({ path: '/x', user: USER }));
-  expect(await headersOf(forbiddenError(attributes, 'no'))).toEqual({ 'x-content-type-options': 'nosniff' });
-  expect(await headersOf(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'exceeded quota'))).toBeUndefined();
+  expect(await headersOf(forbiddenError(attributes, 'no'))).toEqual({
+    'x-content-type-options': 'nosniff',
+  });
+  expect(
+    await headersOf(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'exceeded quota')),
+  ).toBeUndefined();
 });
 
 describe('deadlines', () => {
@@ -71,7 +75,9 @@ describe('deadlines', () => {
     const held = new Held();
     const handler = requestInfo(deadlines.filter(held.handle));
     const ask = (timeout: string) =>
-      handler(rawRequest({ path: `/api/v1/pods?timeout=${timeout}` })).catch((error: unknown) => error);
+      handler(rawRequest({ path: `/api/v1/pods?timeout=${timeout}` })).catch(
+        (error: unknown) => error,
+      );
     const [short, long] = [ask('5s'), ask('2h')];
     await clock.advance('7s');
     expect(await short).toMatchObject({ code: 504 });
@@ -105,7 +111,10 @@ describe('maxInFlight', () => {
     const third = ask();
     await turn();
     expect(held.waiting).toHaveLength(2);
-    await expect(ask()).rejects.toMatchObject({ code: 429, status: { details: { retryAfterSeconds: 1 } } });
+    await expect(ask()).rejects.toMatchObject({
+      code: 429,
+      status: { details: { retryAfterSeconds: 1 } },
+    });
     // Writes, watches and administrators are counted elsewhere or not at all.
     const watch = ask('/api/v1/pods?watch=1');
     const admin = ask('/api/v1/pods', ADMIN);

@@ -4,7 +4,11 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { getOwn, setOwn } from '#machinery/deep.ts';
 import { isDNS1123Label, isDNS1123Subdomain } from '#machinery/validation/validation.ts';
-import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
+import {
+  ANONYMOUS,
+  AUTHENTICATED_GROUP,
+  UNAUTHENTICATED_GROUP,
+} from '../authentication/authenticator.ts';
 import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
 import type { ApiRequest, Filter, Handler, UserInfo } from '../request.ts';
 import { forbiddenError } from './authorization.ts';
@@ -19,7 +23,8 @@ const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 export function impersonation(authorizer: Authorizer): Filter {
   return (next) => {
     const impersonated = impersonating(authorizer, next);
-    return (request) => (mentionsImpersonation(request.headers) ? impersonated(request) : next(request));
+    return (request) =>
+      mentionsImpersonation(request.headers) ? impersonated(request) : next(request);
   };
 }
 
@@ -59,7 +64,9 @@ function requestedUser(request: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Use
   if (uid === '') uid = undefined;
   if (name === undefined || name === '') {
     if (uid === undefined && groups.length === 0 && !hasExtra) return undefined;
-    throw apierrors.badRequest('requested impersonation of groups, a uid or extra fields without impersonating a user');
+    throw apierrors.badRequest(
+      'requested impersonation of groups, a uid or extra fields without impersonating a user',
+    );
   }
   return { name, groups, ...(uid !== undefined && { uid }), ...(hasExtra && { extra }) };
 }
@@ -70,7 +77,8 @@ function* headersOf({
   rawHeaders,
 }: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Generator<readonly [string, string]> {
   if (rawHeaders === undefined) {
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) yield [name, value];
+    for (const [name, value] of Object.entries(headers))
+      if (value !== undefined) yield [name, value];
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -113,7 +121,8 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
   else needed.push(base);
   for (const group of wanted.groups) needed.push({ ...base, resource: 'groups', name: group });
   const authentication = { ...base, apiGroup: 'authentication.k8s.io' };
-  if (wanted.uid !== undefined) needed.push({ ...authentication, resource: 'uids', name: wanted.uid });
+  if (wanted.uid !== undefined)
+    needed.push({ ...authentication, resource: 'uids', name: wanted.uid });
   for (const [key, values] of Object.entries(wanted.extra ?? {})) {
     for (const value of values)
       needed.push({ ...authentication, resource: 'userextras', subresource: key, name: value });
@@ -122,10 +131,18 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
 }
 
 /** The ServiceAccount that a user name stands for. Names that only begin like one's are those of ordinary users. */
-function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
+function serviceAccountOf(
+  user: string,
+): { readonly namespace: string; readonly name: string } | undefined {
   if (!user.startsWith(SERVICE_ACCOUNT_PREFIX)) return undefined;
-  const [namespace = '', name = '', ...others] = user.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
-  if (others.length > 0 || isDNS1123Label(namespace).length > 0 || isDNS1123Subdomain(name).length > 0)
+  const [namespace = '', name = '', ...others] = user
+    .slice(SERVICE_ACCOUNT_PREFIX.length)
+    .split(':');
+  if (
+    others.length > 0 ||
+    isDNS1123Label(namespace).length > 0 ||
+    isDNS1123Subdomain(name).length > 0
+  )
     return undefined;
   return { namespace, name };
 }

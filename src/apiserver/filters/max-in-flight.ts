@@ -21,7 +21,8 @@ export function maxInFlight(config: MaxInFlightConfig = {}): Filter {
   const writes = new Gate(config.maxWrites ?? 200, config.maxWaiting ?? 10_000);
   return (next) => (request) => {
     const { info, user } = request;
-    if (isLongRunning(info) || user?.groups.includes('system:masters') === true) return next(request);
+    if (isLongRunning(info) || user?.groups.includes('system:masters') === true)
+      return next(request);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return (isRead ? reads : writes).pass(request, () => next(request));
   };
@@ -50,7 +51,8 @@ class Gate {
     } else this.#inFlight++;
     try {
       // Its client may have left, or its time be over, while it waited.
-      if (waited && request.signal.aborted) throw apierrors.serviceUnavailable('the request ended while it waited');
+      if (waited && request.signal.aborted)
+        throw apierrors.serviceUnavailable('the request ended while it waited');
       return await work();
     } finally {
       this.#leave();

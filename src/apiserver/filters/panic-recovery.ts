@@ -12,13 +12,22 @@ import { DeniedError } from './authorization.ts';
 export function panicRecovery(logger: Logger): Filter {
   const answer = (request: ApiRequest, error: unknown): ApiResponse => {
     if (!(error instanceof apierrors.StatusError)) {
-      logger.error('a request failed unexpectedly', { method: request.method, path: request.path, err: error });
-      const status = apierrors.internalError('the request failed unexpectedly; the log of the API server says why');
+      logger.error('a request failed unexpectedly', {
+        method: request.method,
+        path: request.path,
+        err: error,
+      });
+      const status = apierrors.internalError(
+        'the request failed unexpectedly; the log of the API server says why',
+      );
       return statusResponse(request, status.status);
     }
-    if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
+    if (error.code >= 500)
+      logger.debug('a request failed', { method: request.method, path: request.path, err: error });
     const response = statusResponse(request, error.status);
-    return error instanceof DeniedError ? { ...response, headers: { ...response.headers, ...NOSNIFF } } : response;
+    return error instanceof DeniedError
+      ? { ...response, headers: { ...response.headers, ...NOSNIFF } }
+      : response;
   };
   return (next) => (request) => next(request).catch((error: unknown) => answer(request, error));
 }

@@ -29,7 +29,16 @@ describe('parseRequestInfo', () => {
     ['PATCH', '/api/v1/namespaces/x/pods/p/status', 'patch', '', 'pods', 'status', 'p', 'x'],
     ['POST', '/api/v1/namespaces/x/pods/p/exec', 'create', '', 'pods', 'exec', 'p', 'x'],
     ['GET', '/api/v1/nodes/n/proxy/a/b', 'get', '', 'nodes', 'proxy', 'n', ''],
-    ['HEAD', '/apis/apps/v1/namespaces/x/replicasets/r', 'get', 'apps', 'replicasets', '', 'r', 'x'],
+    [
+      'HEAD',
+      '/apis/apps/v1/namespaces/x/replicasets/r',
+      'get',
+      'apps',
+      'replicasets',
+      '',
+      'r',
+      'x',
+    ],
   ])('%s %s', (method, target, verb, apiGroup, resource, subresource, name, namespace) => {
     expect(info(method, target)).toMatchObject({
       isResourceRequest: true,
@@ -55,8 +64,12 @@ describe('parseRequestInfo', () => {
   });
 
   test('the name of a selector is for lists and watches alone', () => {
-    expect(info('DELETE', '/api/v1/namespaces/x/pods?fieldSelector=metadata.name%3Dp')).toMatchObject({ name: '' });
-    expect(info('GET', '/api/v1/watch/namespaces/x/pods?fieldSelector=metadata.name%3Dp')).toMatchObject({ name: '' });
+    expect(
+      info('DELETE', '/api/v1/namespaces/x/pods?fieldSelector=metadata.name%3Dp'),
+    ).toMatchObject({ name: '' });
+    expect(
+      info('GET', '/api/v1/watch/namespaces/x/pods?fieldSelector=metadata.name%3Dp'),
+    ).toMatchObject({ name: '' });
   });
 
   test('keeps what is behind a subresource', () => {

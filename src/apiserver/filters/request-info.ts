@@ -37,7 +37,9 @@ const MAX_CREATES = 1000;
 const MAX_KEPT_PATH = 500;
 
 /** Throws BadRequest for a path that cannot be decoded. */
-export function parseRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
+export function parseRequestInfo(
+  request: Pick<ApiRequest, 'method' | 'path' | 'query'>,
+): RequestInfo {
   if (request.method !== 'POST') return parse(request);
   const { path } = request;
   const known = ofCreates.get(path);
@@ -53,10 +55,15 @@ export function parseRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | '
   return info;
 }
 
-function parse({ method, path, query }: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
+function parse({
+  method,
+  path,
+  query,
+}: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
   const parts = splitPath(path);
   const first = parts[0];
-  if (first === 'api' ? parts.length < 3 : first !== 'apis' || parts.length < 4) return nonResource(path, method);
+  if (first === 'api' ? parts.length < 3 : first !== 'apis' || parts.length < 4)
+    return nonResource(path, method);
 
   let at = 1;
   const apiGroup = first === 'api' ? '' : (parts[at++] as string);
@@ -146,7 +153,9 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw apierrors.badRequest(`the path has an invalid percent-encoding: ${JSON.stringify(segment)}`);
+    throw apierrors.badRequest(
+      `the path has an invalid percent-encoding: ${JSON.stringify(segment)}`,
+    );
   }
 }
 
@@ -156,7 +165,12 @@ function wantsWatch(query: URLSearchParams): boolean {
 
 function nameInSelector(query: URLSearchParams): string {
   const selector = query.get('fieldSelector');
-  if (selector === null || selector.length > MAX_SELECTOR_LENGTH || !selector.includes('metadata.name')) return '';
+  if (
+    selector === null ||
+    selector.length > MAX_SELECTOR_LENGTH ||
+    !selector.includes('metadata.name')
+  )
+    return '';
   try {
     return fields.parseSelector(selector).requiresExactMatch('metadata.name') ?? '';
   } catch {

@@ -6,5 +6,6 @@ test('each is a UUID of its own', () => {
   const ids = new AuditIds(new SeededRandom(1));
   const made = Array.from({ length: 10_000 }, () => ids.next());
   expect(new Set(made).size).toBe(made.length);
-  for (const id of made) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  for (const id of made)
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });

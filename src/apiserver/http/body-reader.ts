@@ -16,7 +16,8 @@ export const noBody: RequestBody = { kind: 'bytes', read: () => EMPTY };
 /** `announced`: what the client says the length is, if it does. */
 export function bodyOf(stream: Readable, announced: string | undefined): RequestBody {
   // The stream carries the response, too, and must outlive the reading of the body.
-  const chunks = (): Readable => Readable.from(stream.iterator({ destroyOnReturn: false }), { objectMode: false });
+  const chunks = (): Readable =>
+    Readable.from(stream.iterator({ destroyOnReturn: false }), { objectMode: false });
   return { ...readOnce(announced, () => read(stream)), stream: chunks };
 }
 

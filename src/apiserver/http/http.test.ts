@@ -70,7 +70,11 @@ function h1(call: Call): Promise<Answer> {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () =>
-        resolve({ code: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
+        resolve({
+          code: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString(),
+        }),
       );
       response.on('error', reject);
     });
@@ -96,7 +100,11 @@ function h2(connection: ClientHttp2Session, call: Call): Promise<Answer> {
     });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () =>
-      resolve({ code: Number(headers[':status']), headers, text: Buffer.concat(chunks).toString() }),
+      resolve({
+        code: Number(headers[':status']),
+        headers,
+        text: Buffer.concat(chunks).toString(),
+      }),
     );
     stream.on('error', reject);
     if (call.body !== undefined) stream.end(call.body);
@@ -136,13 +144,23 @@ describe.each(versions)('over %s', (version, ask) => {
     });
     expect(code).toBe(201);
     expect(JSON.parse(text)).toMatchObject({
-      status: { userInfo: { groups: ['a,b', 'c', 'system:authenticated'], extra: { k1: ['one, two', 'three'] } } },
+      status: {
+        userInfo: {
+          groups: ['a,b', 'c', 'system:authenticated'],
+          extra: { k1: ['one, two', 'three'] },
+        },
+      },
     });
   });
 
   test('creates, reads, lists and deletes', async () => {
     const body = JSON.stringify({ metadata: { name }, data: { k: 'ü' } });
-    const created = await ask({ method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body });
+    const created = await ask({
+      method: 'POST',
+      path: PATH,
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     expect(created.code).toBe(201);
     expect(created.headers['content-type']).toBe('application/json');
     const got = await ask({ path: `${PATH}/${name}` });
@@ -161,15 +179,23 @@ describe.each(versions)('over %s', (version, ask) => {
   });
 
   test('knows who asks by certificate and by token, and anonymous only for health', async () => {
-    const review = { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', body: '{}' };
+    const review = {
+      method: 'POST',
+      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      body: '{}',
+    };
     expect(JSON.parse((await ask(review)).text)).toMatchObject({
-      status: { userInfo: { username: 'admin', groups: ['system:masters', 'dev', 'system:authenticated'] } },
+      status: {
+        userInfo: { username: 'admin', groups: ['system:masters', 'dev', 'system:authenticated'] },
+      },
     });
     const token = { ...review, as: null, headers: { authorization: 'Bearer sekret' } };
     expect(JSON.parse((await ask(token)).text)).toMatchObject({
       status: { userInfo: { username: 'system:kube-scheduler', groups: ['system:authenticated'] } },
     });
-    expect((await ask({ ...review, as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
+    expect(
+      (await ask({ ...review, as: null, headers: { authorization: 'Bearer wrong' } })).code,
+    ).toBe(401);
     expect((await ask({ ...review, as: null })).code).toBe(401);
     for (const path of ['/healthz', '/livez', '/readyz', '/version'])
       expect((await ask({ path, as: null })).code).toBe(200);
@@ -178,7 +204,9 @@ describe.each(versions)('over %s', (version, ask) => {
     for (const path of ['/api', '/apis', '/metrics', '/openapi/v2', PATH, '/'])
       expect((await ask({ path, as: null })).code).toBe(401);
     // Wrong credentials are wrong everywhere.
-    expect((await ask({ path: '/healthz', as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
+    expect(
+      (await ask({ path: '/healthz', as: null, headers: { authorization: 'Bearer wrong' } })).code,
+    ).toBe(401);
   });
 
   test('believes no certificate of another authority', async () => {
@@ -214,25 +242,34 @@ describe.each(versions)('over %s', (version, ask) => {
 
   test('takes long headers and selectors', async () => {
     const length = version === 'HTTP/2' ? 40_000 : 500_000;
-    const values = Array.from({ length: Math.min(length, 120_000) / 10 }, (_, i) => `value-${i}`.slice(0, 8)).join(',');
+    const values = Array.from({ length: Math.min(length, 120_000) / 10 }, (_, i) =>
+      `value-${i}`.slice(0, 8),
+    ).join(',');
     expect((await ask({ path: `${PATH}?labelSelector=a%20in%20(${values})` })).code).toBe(200);
     const tooLong = await ask({
       path: `${PATH}?labelSelector=a&fieldSelector=${','.repeat(version === 'HTTP/2' ? 0 : 140_000)}`,
     });
     expect(tooLong.code).toBe(version === 'HTTP/2' ? 200 : 400);
-    expect((await ask({ path: '/readyz', headers: { 'x-long': 'y'.repeat(length) } })).code).toBe(200);
+    expect((await ask({ path: '/readyz', headers: { 'x-long': 'y'.repeat(length) } })).code).toBe(
+      200,
+    );
   });
 
   test('sends lists of megabytes', async () => {
     const text = 'x'.repeat(500_000);
     for (let i = 0; i < 8; i++) {
       const body = JSON.stringify({ metadata: { name: `${name}-long-${i}` }, data: { text } });
-      expect((await ask({ method: 'POST', path: '/api/v1/namespaces/kube-public/configmaps', body })).code).toBe(201);
+      expect(
+        (await ask({ method: 'POST', path: '/api/v1/namespaces/kube-public/configmaps', body }))
+          .code,
+      ).toBe(201);
     }
     const { text: answer } = await ask({ path: '/api/v1/namespaces/kube-public/configmaps' });
     const items = (JSON.parse(answer) as { items: { metadata: { name: string } }[] }).items;
     expect(items.filter((item) => item.metadata.name.startsWith(`${name}-long`))).toHaveLength(8);
-    expect((await ask({ method: 'DELETE', path: '/api/v1/namespaces/kube-public/configmaps' })).code).toBe(200);
+    expect(
+      (await ask({ method: 'DELETE', path: '/api/v1/namespaces/kube-public/configmaps' })).code,
+    ).toBe(200);
   });
 
   test('sends warnings as headers', async () => {
@@ -257,9 +294,11 @@ describe('watches', () => {
         },
         (response) => {
           expect(response.headers['content-type']).toBe('application/json');
-          void h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'h1w' } }) }).then(() =>
-            h1({ method: 'DELETE', path: `${PATH}/h1w` }),
-          );
+          void h1({
+            method: 'POST',
+            path: PATH,
+            body: JSON.stringify({ metadata: { name: 'h1w' } }),
+          }).then(() => h1({ method: 'DELETE', path: `${PATH}/h1w` }));
           let text = '';
           response.on('data', (chunk: Buffer) => {
             text += chunk.toString();
@@ -276,16 +315,30 @@ describe('watches', () => {
       request.on('error', (error) => (lines.length === 2 ? undefined : reject(error)));
       request.end();
     });
-    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['ADDED', 'DELETED']);
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
+      'ADDED',
+      'DELETED',
+    ]);
   });
 
   test('and over HTTP/2; when the client goes, the watch goes', async () => {
     const connection = session();
-    const stream = connection.request({ ':path': `${PATH}?watch=true&fieldSelector=metadata.name%3Dh2w` });
-    const first = new Promise<string>((resolve) => stream.once('data', (chunk: Buffer) => resolve(chunk.toString())));
+    const stream = connection.request({
+      ':path': `${PATH}?watch=true&fieldSelector=metadata.name%3Dh2w`,
+    });
+    const first = new Promise<string>((resolve) =>
+      stream.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+    );
     await new Promise((resolve) => stream.once('response', resolve));
-    await h2(connection, { method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'h2w' } }) });
-    expect(JSON.parse(await first)).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'h2w' } } });
+    await h2(connection, {
+      method: 'POST',
+      path: PATH,
+      body: JSON.stringify({ metadata: { name: 'h2w' } }),
+    });
+    expect(JSON.parse(await first)).toMatchObject({
+      type: 'ADDED',
+      object: { metadata: { name: 'h2w' } },
+    });
     stream.close();
     await new Promise((resolve) => stream.once('close', resolve));
     expect((await h2(connection, { path: '/readyz' })).code).toBe(200);
@@ -304,7 +357,10 @@ describe('over a WebSocket', () => {
     await h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'ws' } }) });
     const [data, isBinary] = await told;
     expect(isBinary).toBe(false);
-    expect(JSON.parse(data.toString())).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'ws' } } });
+    expect(JSON.parse(data.toString())).toMatchObject({
+      type: 'ADDED',
+      object: { metadata: { name: 'ws' } },
+    });
     webSocket.close();
     await once(webSocket, 'close');
     await h1({ method: 'DELETE', path: `${PATH}/ws` });
@@ -317,19 +373,19 @@ describe('over a WebSocket', () => {
   });
 
   test('what is refused is answered as ever', async () => {
-    const [, response] = (await once(open(`${PATH}?watch=true&resourceVersion=x`), 'unexpected-response')) as [
-      unknown,
-      IncomingMessage,
-    ];
+    const [, response] = (await once(
+      open(`${PATH}?watch=true&resourceVersion=x`),
+      'unexpected-response',
+    )) as [unknown, IncomingMessage];
     expect(response.statusCode).toBe(400);
     response.destroy();
   });
 
   test('a protocol that there is not is refused', async () => {
-    const [, response] = (await once(open(`${PATH}?watch=true`, ['other']), 'unexpected-response')) as [
-      unknown,
-      IncomingMessage,
-    ];
+    const [, response] = (await once(
+      open(`${PATH}?watch=true`, ['other']),
+      'unexpected-response',
+    )) as [unknown, IncomingMessage];
     expect(response.statusCode).toBe(403);
     response.destroy();
   });
@@ -351,10 +407,14 @@ describe('bad input', () => {
   test('that is no HTTP is told so', async () => {
     expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request/);
     expect(await raw('GET / HTTP/9.9\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|505)/);
-    expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(1_100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431/);
-    expect(await raw('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 400/,
+    expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(1_100_000)}\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 431/,
     );
+    expect(
+      await raw(
+        'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
+      ),
+    ).toMatch(/^HTTP\/1\.1 400/);
   });
 
   test('that is no TLS breaks nothing', async () => {
@@ -368,7 +428,13 @@ describe('bad input', () => {
   });
 
   test('bodies that break off break nothing', async () => {
-    const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] });
+    const socket = tlsConnect({
+      host: '127.0.0.1',
+      port,
+      ca: authority.cert,
+      ...admin,
+      ALPNProtocols: ['http/1.1'],
+    });
     await new Promise<void>((resolve) => socket.once('secureConnect', () => resolve()));
     socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"a"`);
     socket.destroy();
@@ -400,7 +466,9 @@ describe('bad input', () => {
       ...admin,
       settings: { initialWindowSize: 0 },
     });
-    const streams = Array.from({ length: 90 }, () => connection.request({ ':path': '/openapi/v2' }));
+    const streams = Array.from({ length: 90 }, () =>
+      connection.request({ ':path': '/openapi/v2' }),
+    );
     const codes = await Promise.all(
       streams.map(
         (stream) =>
@@ -415,17 +483,27 @@ describe('bad input', () => {
   });
 
   test('bodies that come in pieces, or that nobody reads, leave the connection for the next request', async () => {
-    const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] });
+    const socket = tlsConnect({
+      host: '127.0.0.1',
+      port,
+      ca: authority.cert,
+      ...admin,
+      ALPNProtocols: ['http/1.1'],
+    });
     await once(socket, 'secureConnect');
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-    const codes = (): string[] => [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code as string);
+    const codes = (): string[] =>
+      [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code as string);
     const answered = async (count: number): Promise<void> => {
       while (codes().length < count) await once(socket, 'data');
     };
     const post = (path: string, length: number): string =>
       `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
-    const object = JSON.stringify({ metadata: { name: 'in-pieces' }, data: { text: 'ä'.repeat(100_000) } });
+    const object = JSON.stringify({
+      metadata: { name: 'in-pieces' },
+      data: { text: 'ä'.repeat(100_000) },
+    });
     const bytes = Buffer.from(object);
     socket.write(post(PATH, bytes.length));
     for (let at = 0; at < bytes.length; at += 50_001) {
@@ -456,7 +534,12 @@ describe('bad input', () => {
 });
 
 test('the port that is taken is refused, and without a certificate none is opened', async () => {
-  const other = await startTestServer({ clock: systemClock, tls: await authority.server(), port, start: false });
+  const other = await startTestServer({
+    clock: systemClock,
+    tls: await authority.server(),
+    port,
+    start: false,
+  });
   await expect(other.server.listen()).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await other.stop();
   const bare = await startTestServer();
@@ -465,9 +548,16 @@ test('the port that is taken is refused, and without a certificate none is opene
 });
 
 test('stop ends watches, finishes requests and closes connections', async () => {
-  const other = await startTestServer({ clock: systemClock, tls: await authority.server(), shutdownTimeoutMs: 2000 });
+  const other = await startTestServer({
+    clock: systemClock,
+    tls: await authority.server(),
+    shutdownTimeoutMs: 2000,
+  });
   const { port: otherPort } = await other.server.listen();
-  const connection = http2Connect(`https://127.0.0.1:${otherPort}`, { ca: authority.cert, ...admin });
+  const connection = http2Connect(`https://127.0.0.1:${otherPort}`, {
+    ca: authority.cert,
+    ...admin,
+  });
   const watch = connection.request({ ':path': `${PATH}?watch=true` });
   await new Promise((resolve) => watch.once('response', resolve));
   const ended = new Promise<void>((resolve) => watch.once('close', () => resolve()));

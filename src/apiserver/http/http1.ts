@@ -24,7 +24,9 @@ export function splitTarget(target: string): { readonly path: string; readonly q
     rest = slash < 0 ? '/' : rest.slice(slash);
   }
   const question = rest.indexOf('?');
-  return question < 0 ? { path: rest, query: '' } : { path: rest.slice(0, question), query: rest.slice(question + 1) };
+  return question < 0
+    ? { path: rest, query: '' }
+    : { path: rest.slice(0, question), query: rest.slice(question + 1) };
 }
 
 /** Returns the headers of a request. Only set-cookie can be a list, which no request has. */
@@ -65,8 +67,13 @@ export function giveUp({ auditId }: RequestState, sink: ConnectionSink): void {
     sink.writable.destroy(new Error('the response could not be sent entirely'));
     return;
   }
-  const { status } = apierrors.internalError('the response could not be sent; the log of the API server says why');
-  const headers = { 'content-type': 'application/json', ...(auditId !== undefined && { 'audit-id': auditId }) };
+  const { status } = apierrors.internalError(
+    'the response could not be sent; the log of the API server says why',
+  );
+  const headers = {
+    'content-type': 'application/json',
+    ...(auditId !== undefined && { 'audit-id': auditId }),
+  };
   sink.whole(500, headers, Buffer.from(`${JSON.stringify(status)}\n`, 'utf8'));
 }
 
@@ -95,7 +102,11 @@ export class Http1Sink implements ConnectionSink {
     return this.writable.headersSent;
   }
 
-  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+  begin(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    length: number | undefined,
+  ): void {
     if (length !== undefined) headers['content-length'] = String(length);
     this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);
@@ -103,7 +114,11 @@ export class Http1Sink implements ConnectionSink {
     if (length === undefined) this.writable.flushHeaders();
   }
 
-  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+  whole(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    body: Uint8Array | undefined,
+  ): void {
     headers['content-length'] = String(body?.length ?? 0);
     this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);

@@ -20,7 +20,13 @@ export interface ListLayout {
 const COMMA = 0x2c;
 const JSON_TAIL = Buffer.from(']}\n', 'latin1');
 
-export function jsonLayout({ listKind, apiVersion, metadata, items, identifiedItems = false }: ListBody): ListLayout {
+export function jsonLayout({
+  listKind,
+  apiVersion,
+  metadata,
+  items,
+  identifiedItems = false,
+}: ListBody): ListLayout {
   return {
     head: Buffer.from(
       `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},` +
@@ -29,7 +35,8 @@ export function jsonLayout({ listKind, apiVersion, metadata, items, identifiedIt
     ),
     tail: JSON_TAIL,
     count: items.length,
-    itemLength: (index) => (items[index] as EncodedObject).itemLength(identifiedItems) + (index > 0 ? 1 : 0),
+    itemLength: (index) =>
+      (items[index] as EncodedObject).itemLength(identifiedItems) + (index > 0 ? 1 : 0),
     copyItem(index, target, offset) {
       let at = offset;
       if (index > 0) target[at++] = COMMA;

@@ -30,7 +30,13 @@ beforeAll(async () => {
   const answers: Readonly<Record<string, ApiResponse['body']>> = {
     '/object': {
       kind: 'object',
-      object: { jsonLine: broken, protobuf: broken, object: broken, itemLength: broken, copyItem: broken },
+      object: {
+        jsonLine: broken,
+        protobuf: broken,
+        object: broken,
+        itemLength: broken,
+        copyItem: broken,
+      },
     },
     '/stream': {
       kind: 'watch',
@@ -67,9 +73,12 @@ afterAll(async () => {
 
 test('before it began, over HTTP/1.1: an error that says so', async () => {
   const [code, body] = await new Promise<[number | undefined, string]>((resolve, reject) => {
-    const request = httpsRequest({ host: '127.0.0.1', port, ca, path: '/object', agent: false }, (response) => {
-      text(response).then((received) => resolve([response.statusCode, received]), reject);
-    });
+    const request = httpsRequest(
+      { host: '127.0.0.1', port, ca, path: '/object', agent: false },
+      (response) => {
+        text(response).then((received) => resolve([response.statusCode, received]), reject);
+      },
+    );
     request.on('error', reject).end();
   });
   expect(code).toBe(500);

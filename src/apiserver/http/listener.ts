@@ -17,15 +17,31 @@ import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { ConnectionTable, TLS_SERVER_OPTIONS } from '#machinery/serving/index.ts';
-import type { ConnectionLimits, ConnectionState, TrackedConnection } from '#machinery/serving/index.ts';
+import type {
+  ConnectionLimits,
+  ConnectionState,
+  TrackedConnection,
+} from '#machinery/serving/index.ts';
 import type { Random } from '#machinery/random.ts';
 import type { ApiRequest, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { AuditIds } from './audit-ids.ts';
 import { bodyOf, noBody } from './body-reader.ts';
-import { ANSWERED, answerWithoutUpgrade, CLIENT_GONE, flat, giveUp, Http1Sink, splitTarget } from './http1.ts';
+import {
+  ANSWERED,
+  answerWithoutUpgrade,
+  CLIENT_GONE,
+  flat,
+  giveUp,
+  Http1Sink,
+  splitTarget,
+} from './http1.ts';
 import type { ConnectionSink } from './http1.ts';
-import { type AuthorityFingerprints, fingerprintsOf, peerCertificateOf } from './peer-certificate.ts';
+import {
+  type AuthorityFingerprints,
+  fingerprintsOf,
+  peerCertificateOf,
+} from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
 import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
@@ -113,7 +129,13 @@ export class Listener {
     this.#server.setSecureContext(this.#secureContext(pair));
   }
 
-  #secureContext({ cert, key }: { readonly cert: string; readonly key: string }): SecureContextOptions {
+  #secureContext({
+    cert,
+    key,
+  }: {
+    readonly cert: string;
+    readonly key: string;
+  }): SecureContextOptions {
     const { clientCa, requestHeaderCa, minVersion, ciphers } = this.#config;
     const authorities = [clientCa, requestHeaderCa].filter((ca) => ca !== undefined);
     return {
@@ -132,7 +154,9 @@ export class Listener {
       this.#server.once('error', reject);
       this.#server.listen(this.#config.port, this.#config.bindAddress, () => {
         this.#server.off('error', reject);
-        this.#server.on('error', (error) => this.#config.logger.error('the secure port failed', { err: error }));
+        this.#server.on('error', (error) =>
+          this.#config.logger.error('the secure port failed', { err: error }),
+        );
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
@@ -181,9 +205,13 @@ export class Listener {
         connection.goodbye = () => session.close();
       }
       session.once('close', () => this.#sessions.delete(session));
-      session.on('error', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
+      session.on('error', (error) =>
+        this.#config.logger.debug('an HTTP/2 session failed', { err: error }),
+      );
     });
-    server.on('sessionError', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
+    server.on('sessionError', (error) =>
+      this.#config.logger.debug('an HTTP/2 session failed', { err: error }),
+    );
     server.on('tlsClientError', (error, socket) => {
       this.#config.logger.debug('TLS handshake failed', { err: error });
       socket.destroy();
@@ -195,13 +223,19 @@ export class Listener {
     server.removeAllListeners('stream');
     server.on(
       'stream',
-      (stream: ServerHttp2Stream, headers: Http2Headers, _flags: number, rawHeaders: readonly string[]) =>
-        this.#http2(stream, headers, rawHeaders),
+      (
+        stream: ServerHttp2Stream,
+        headers: Http2Headers,
+        _flags: number,
+        rawHeaders: readonly string[],
+      ) => this.#http2(stream, headers, rawHeaders),
     );
     server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(message, socket, head),
     );
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#malformed(error, socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+      this.#malformed(error, socket),
+    );
     server.on('unknownProtocol', (socket) => socket.destroy());
     server.setTimeout(0);
   }
@@ -221,7 +255,10 @@ export class Listener {
       body: hasBody ? bodyOf(stream, headers['content-length']) : noBody,
       auditIds: this.#auditIds,
       remoteAddress: session?.socket?.remoteAddress ?? '',
-      peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
+      peerCertificate:
+        session === undefined
+          ? undefined
+          : this.#certificateOf(session, session.socket as TLSSocket),
     });
     stream.on('error', (error) => request.abort(error));
     stream.on('close', () => {
@@ -240,7 +277,11 @@ export class Listener {
     const { headers } = message;
     const length = headers['content-length'];
     const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined;
-    const request = this.#http1Request(message, hasBody ? bodyOf(message, length) : noBody, undefined);
+    const request = this.#http1Request(
+      message,
+      hasBody ? bodyOf(message, length) : noBody,
+      undefined,
+    );
     response.on('close', () => request.abort(CLIENT_GONE));
     response.on('error', (error) => request.abort(error));
     if (this.#stopping) response.setHeader('connection', 'close');
@@ -262,10 +303,16 @@ export class Listener {
   /** Returns what the peer proved at the handshake, while that is still valid. `connection`: the socket, or the session on it. */
   #certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
     const certificate = certificateOf(connection, socket, this.#authorities);
-    return certificate !== undefined && this.#config.clock.now() > certificate.notAfter ? undefined : certificate;
+    return certificate !== undefined && this.#config.clock.now() > certificate.notAfter
+      ? undefined
+      : certificate;
   }
 
-  #http1Request(message: IncomingMessage, body: RequestBody, upgrade: Upgrade | undefined): RequestState {
+  #http1Request(
+    message: IncomingMessage,
+    body: RequestBody,
+    upgrade: Upgrade | undefined,
+  ): RequestState {
     const { path, query } = splitTarget(message.url ?? '');
     const socket = message.socket as TLSSocket;
     return new RequestState({
@@ -297,7 +344,8 @@ export class Listener {
     socket.on('error', ignore);
     socket.once('close', () => request.abort(CLIENT_GONE));
     this.#requests.add(request);
-    const close = (): void => (connection === undefined ? void socket.destroy() : connection.close());
+    const close = (): void =>
+      connection === undefined ? void socket.destroy() : connection.close();
     void this.#config
       .handler(request)
       .then(async (response) => {
@@ -307,7 +355,10 @@ export class Listener {
         else if (!taken) await answerWithoutUpgrade(request, response, message, socket, close);
       })
       .catch((error: unknown) => {
-        this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
+        this.#config.logger.error('an upgraded connection failed', {
+          path: request.path,
+          err: error,
+        });
         socket.destroy();
       })
       .finally(() => {
@@ -323,7 +374,11 @@ export class Listener {
   }
 
   /** `answered`: called in any case, when the response has been handed to the connection. Code 0: there is none. */
-  async #serve(request: RequestState, sink: ConnectionSink, answered: (code: number) => void): Promise<void> {
+  async #serve(
+    request: RequestState,
+    sink: ConnectionSink,
+    answered: (code: number) => void,
+  ): Promise<void> {
     let code = 0;
     try {
       // Its client may have left while it waited for its turn.
@@ -427,12 +482,24 @@ class Http2Sink implements ConnectionSink {
     return this.writable.headersSent;
   }
 
-  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+  begin(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    length: number | undefined,
+  ): void {
     if (!this.open) return;
-    this.writable.respond({ ':status': code, ...(length !== undefined && { 'content-length': length }), ...headers });
+    this.writable.respond({
+      ':status': code,
+      ...(length !== undefined && { 'content-length': length }),
+      ...headers,
+    });
   }
 
-  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+  whole(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    body: Uint8Array | undefined,
+  ): void {
     if (!this.open) return;
     if (body === undefined) {
       this.writable.respond({ ':status': code, ...headers }, { endStream: true });

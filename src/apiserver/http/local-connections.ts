@@ -11,7 +11,15 @@ import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { ApiRequest, Handler, RequestBody, Upgrade, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { bodyOf, noBody } from './body-reader.ts';
-import { ANSWERED, answerWithoutUpgrade, CLIENT_GONE, flat, giveUp, Http1Sink, splitTarget } from './http1.ts';
+import {
+  ANSWERED,
+  answerWithoutUpgrade,
+  CLIENT_GONE,
+  flat,
+  giveUp,
+  Http1Sink,
+  splitTarget,
+} from './http1.ts';
 import { respond } from './respond.ts';
 import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
 
@@ -50,7 +58,9 @@ export class LocalConnections {
     this.#users.set(far, user);
     this.#connections.add(far);
     far.once('close', () => this.#connections.delete(far));
-    far.on('error', (error) => this.#config.logger.debug('a connection in the process failed', { err: error }));
+    far.on('error', (error) =>
+      this.#config.logger.debug('a connection in the process failed', { err: error }),
+    );
     this.#server.emit('connection', far);
     return near;
   }
@@ -128,10 +138,14 @@ export class LocalConnections {
         if (response.body.kind === 'taken') await response.body.done;
         else if (!taken && goesOverWebSocket(request, response))
           await sendOverWebSocket(response, message, socket, head);
-        else if (!taken) await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
+        else if (!taken)
+          await answerWithoutUpgrade(request, response, message, socket, () => void socket.end());
       })
       .catch((error: unknown) => {
-        this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
+        this.#config.logger.error('an upgraded connection failed', {
+          path: request.path,
+          err: error,
+        });
         socket.destroy();
       })
       .finally(() => {

@@ -21,12 +21,16 @@ export interface AuthorityFingerprints {
 }
 
 /** Throws for text that is no certificate. */
-export function fingerprintsOf({ clientCa, requestHeaderCa }: PeerAuthorities): AuthorityFingerprints {
+export function fingerprintsOf({
+  clientCa,
+  requestHeaderCa,
+}: PeerAuthorities): AuthorityFingerprints {
   return { client: fingerprints(clientCa), frontProxy: fingerprints(requestHeaderCa) };
 }
 
 function fingerprints(bundle: string | undefined): ReadonlySet<string> {
-  const certificates = bundle?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const certificates =
+    bundle?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return new Set(certificates.map((pem) => new X509Certificate(pem).fingerprint256));
 }
 
@@ -34,14 +38,22 @@ function fingerprints(bundle: string | undefined): ReadonlySet<string> {
  * Returns undefined if the peer showed no certificate, or one that no authority has signed or that was not valid at the handshake.
  * `authorities`: absent if there is only that of clients.
  */
-export function peerCertificateOf(socket: TLSSocket, authorities?: AuthorityFingerprints): PeerCertificate | undefined {
+export function peerCertificateOf(
+  socket: TLSSocket,
+  authorities?: AuthorityFingerprints,
+): PeerCertificate | undefined {
   // `authorized` is set by the handshake: the chain and the dates have been checked.
   if (!socket.authorized) return undefined;
-  const certificate: Partial<DetailedPeerCertificate> = socket.getPeerCertificate(authorities !== undefined);
-  const subject = certificate.subject as { CN?: string | string[]; O?: string | string[] } | undefined;
+  const certificate: Partial<DetailedPeerCertificate> = socket.getPeerCertificate(
+    authorities !== undefined,
+  );
+  const subject = certificate.subject as
+    | { CN?: string | string[]; O?: string | string[] }
+    | undefined;
   if (subject?.CN === undefined) return undefined;
   const commonName = Array.isArray(subject.CN) ? subject.CN.at(-1) : subject.CN;
-  const organizations = subject.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
+  const organizations =
+    subject.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
   if (commonName === undefined) return undefined;
   const proved = { commonName, organizations, notAfter: peerNotAfter(socket) };
   if (authorities === undefined) return proved;

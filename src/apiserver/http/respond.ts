@@ -26,9 +26,17 @@ export interface ResponseSink {
   /** Whether status line and headers have been sent. Absent where nothing is sent. */
   readonly begun?: boolean;
   /** Sends the status line and headers. `length`: of the body, if it is known. */
-  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void;
+  begin(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    length: number | undefined,
+  ): void;
   /** Sends a whole response whose body is at hand. */
-  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void;
+  whole(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    body: Uint8Array | undefined,
+  ): void;
 }
 
 const NO_CACHE = 'no-cache, private';
@@ -52,9 +60,11 @@ export function respond(
   sink: ResponseSink,
 ): Promise<void> | undefined {
   const { body, format = DEFAULT_FORMAT } = response;
-  if (body.kind !== 'object' || request?.method === 'HEAD') return respondInPieces(request, response, sink);
+  if (body.kind !== 'object' || request?.method === 'HEAD')
+    return respondInPieces(request, response, sink);
   const bytes = encodedObject(body.object, format);
-  if (bytes === undefined || bytes.length > GZIP_THRESHOLD_BYTES) return respondInPieces(request, response, sink);
+  if (bytes === undefined || bytes.length > GZIP_THRESHOLD_BYTES)
+    return respondInPieces(request, response, sink);
   const headers = headersOf(request, response);
   headers['content-type'] = format.mediaType;
   observeSize(request, bytes.length);
@@ -117,7 +127,9 @@ async function respondInPieces(
     case 'watch':
       // In protobuf a stream of messages is another thing than one message; JSON is the same either way.
       headers['content-type'] =
-        format.mediaType === PROTOBUF_CONTENT_TYPE ? `${format.mediaType};stream=watch` : format.mediaType;
+        format.mediaType === PROTOBUF_CONTENT_TYPE
+          ? `${format.mediaType};stream=watch`
+          : format.mediaType;
       sink.begin(code, headers, undefined);
       await sendWatch(sink, body.events, format);
       return;
@@ -176,7 +188,9 @@ async function sendWhole(
   }
   if (body.length > GZIP_THRESHOLD_BYTES && acceptsGzip(request)) {
     const compressed = await new Promise<Uint8Array>((resolve, reject) => {
-      gzip(body, { level: GZIP_LEVEL }, (error, result) => (error === null ? resolve(result) : reject(error)));
+      gzip(body, { level: GZIP_LEVEL }, (error, result) =>
+        error === null ? resolve(result) : reject(error),
+      );
     });
     headers['content-encoding'] = 'gzip';
     headers['vary'] = 'Accept-Encoding';
@@ -275,7 +289,8 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
   return new Promise((resolve) => {
     writable.write(chunk.subarray(0, length), (error) => {
       const done = error === null || error === undefined;
-      if (done && chunk.length === CHUNK_BYTES && freeChunks.length < MAX_FREE_CHUNKS) freeChunks.push(chunk);
+      if (done && chunk.length === CHUNK_BYTES && freeChunks.length < MAX_FREE_CHUNKS)
+        freeChunks.push(chunk);
       resolve();
     });
   });
@@ -320,7 +335,10 @@ async function sendWatch(
   writable.end();
 }
 
-async function sendStream(sink: ResponseSink, stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+async function sendStream(
+  sink: ResponseSink,
+  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
   try {
     for await (const chunk of stream) {
       if (!sink.open) return;
@@ -345,7 +363,8 @@ async function sendCompressed(
   if (compressed !== undefined) {
     headers['content-encoding'] = 'gzip';
     const vary = headers['vary'];
-    headers['vary'] = vary === undefined ? 'Accept-Encoding' : [vary, 'Accept-Encoding'].flat().join(', ');
+    headers['vary'] =
+      vary === undefined ? 'Accept-Encoding' : [vary, 'Accept-Encoding'].flat().join(', ');
   }
   const sent = compressed?.gzipLength ?? length;
   sink.begin(code, headers, sent);
@@ -358,7 +377,11 @@ async function sendCompressed(
 }
 
 /** Waits while the client is slow; resolves at once when it has gone. */
-function write(sink: ResponseSink, writable: Writable, chunk: Uint8Array): Promise<void> | undefined {
+function write(
+  sink: ResponseSink,
+  writable: Writable,
+  chunk: Uint8Array,
+): Promise<void> | undefined {
   if (!sink.open || writable.destroyed) return undefined;
   if (writable.write(chunk)) return undefined;
   return drained(sink.writable, writable);

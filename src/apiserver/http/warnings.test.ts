@@ -5,7 +5,11 @@ import { expect, test } from 'vitest';
 import { sentWarnings, warningHeader } from './warnings.ts';
 
 test('each text once, and none that is empty or that a header cannot hold', () => {
-  expect(sentWarnings(['a', '', 'b', 'a', 'c\nd', 'e\u0000', 'Größe'])).toEqual(['a', 'b', 'Größe']);
+  expect(sentWarnings(['a', '', 'b', 'a', 'c\nd', 'e\u0000', 'Größe'])).toEqual([
+    'a',
+    'b',
+    'Größe',
+  ]);
 });
 
 test('texts that are too long together are shortened', () => {

@@ -16,9 +16,14 @@ const BASE64 = 'base64.binary.k8s.io';
 const HIGH_WATER_BYTES = 1024 * 1024;
 
 /** Whether the answer can go over a WebSocket, and the client asked for one. */
-export function goesOverWebSocket({ headers, upgrade }: ApiRequest, { code, body }: ApiResponse): boolean {
+export function goesOverWebSocket(
+  { headers, upgrade }: ApiRequest,
+  { code, body }: ApiResponse,
+): boolean {
   if (upgrade === undefined || headers['upgrade']?.toLowerCase() !== 'websocket') return false;
-  return code === 200 && (body.kind === 'watch' || (body.kind === 'stream' && body.gzip === undefined));
+  return (
+    code === 200 && (body.kind === 'watch' || (body.kind === 'stream' && body.gzip === undefined))
+  );
 }
 
 /** Resolves when everything has been sent, or the client has gone. A client that wants another protocol is refused with 403. */
@@ -29,8 +34,15 @@ export async function sendOverWebSocket(
   head: Buffer,
 ): Promise<void> {
   const { body, format } = response;
-  if (body.kind !== 'watch' && body.kind !== 'stream') throw new Error(`an answer of kind ${body.kind} is no stream`);
-  const accepted = await acceptWebSocket(message, socket, head, body.kind === 'stream' ? [BINARY, BASE64] : [], true);
+  if (body.kind !== 'watch' && body.kind !== 'stream')
+    throw new Error(`an answer of kind ${body.kind} is no stream`);
+  const accepted = await acceptWebSocket(
+    message,
+    socket,
+    head,
+    body.kind === 'stream' ? [BINARY, BASE64] : [],
+    true,
+  );
   if (accepted === undefined) {
     if (body.kind === 'watch') body.events.stop();
     return;
@@ -49,7 +61,10 @@ export async function sendOverWebSocket(
 }
 
 /** JSON is text. */
-function messageOf(event: EncodedWatchEvent, format: ResponseFormat | undefined): string | Uint8Array {
+function messageOf(
+  event: EncodedWatchEvent,
+  format: ResponseFormat | undefined,
+): string | Uint8Array {
   return format?.mediaType === PROTOBUF_CONTENT_TYPE
     ? event.protobufFrame(format.protobuf)
     : Buffer.from(event.frame()).toString('utf8');

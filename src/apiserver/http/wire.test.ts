@@ -41,15 +41,33 @@ interface Answer {
   readonly text: string;
 }
 
-function overHttp1({ path, method = 'GET', headers = {}, body, anonymous = false }: Call): Promise<Answer> {
+function overHttp1({
+  path,
+  method = 'GET',
+  headers = {},
+  body,
+  anonymous = false,
+}: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, ca: authority.cert, path, method, headers, agent: false as const };
+    const options = {
+      host: '127.0.0.1',
+      port,
+      ca: authority.cert,
+      path,
+      method,
+      headers,
+      agent: false as const,
+    };
     const sent = httpsRequest({ ...options, ...(!anonymous && admin) }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);
       response.once('end', () =>
-        resolve({ code: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
+        resolve({
+          code: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString(),
+        }),
       );
     });
     sent.once('error', reject);
@@ -57,8 +75,17 @@ function overHttp1({ path, method = 'GET', headers = {}, body, anonymous = false
   });
 }
 
-async function overHttp2({ path, method = 'GET', headers = {}, body, anonymous = false }: Call): Promise<Answer> {
-  const session = http2Connect(`https://127.0.0.1:${port}`, { ca: authority.cert, ...(!anonymous && admin) });
+async function overHttp2({
+  path,
+  method = 'GET',
+  headers = {},
+  body,
+  anonymous = false,
+}: Call): Promise<Answer> {
+  const session = http2Connect(`https://127.0.0.1:${port}`, {
+    ca: authority.cert,
+    ...(!anonymous && admin),
+  });
   try {
     return await new Promise((resolve, reject) => {
       session.once('error', reject);
@@ -69,7 +96,11 @@ async function overHttp2({ path, method = 'GET', headers = {}, body, anonymous =
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.once('error', reject);
       stream.once('end', () =>
-        resolve({ code: Number(answered[':status']), headers: answered, text: Buffer.concat(chunks).toString() }),
+        resolve({
+          code: Number(answered[':status']),
+          headers: answered,
+          text: Buffer.concat(chunks).toString(),
+        }),
       );
       stream.end(body);
     });
@@ -128,15 +159,28 @@ describe.each([
     [{ path: '/api/v1/namespaces/nope', headers: CURL }, 404, JSON_TYPE, 'indented'],
     // A failure that cannot have the form that was asked for is indented JSON.
     [
-      { path: '/api/v1/namespaces/nope', headers: accept(`${JSON_TYPE};as=Table;v=v1;g=meta.k8s.io`) },
+      {
+        path: '/api/v1/namespaces/nope',
+        headers: accept(`${JSON_TYPE};as=Table;v=v1;g=meta.k8s.io`),
+      },
       404,
       JSON_TYPE,
       'indented',
     ],
     [{ path: NAMESPACE, headers: accept('text/html') }, 406, JSON_TYPE, 'indented'],
-    [{ path: `${NAMESPACE}/configmaps`, method: 'POST', headers: TYPED, body: '{' }, 400, JSON_TYPE, 'line'],
+    [
+      { path: `${NAMESPACE}/configmaps`, method: 'POST', headers: TYPED, body: '{' },
+      400,
+      JSON_TYPE,
+      'line',
+    ],
     [{ path: NAMESPACE, anonymous: true }, 401, JSON_TYPE, 'line'],
-    [{ path: '/readyz/etcd', anonymous: true, headers: { authorization: 'Bearer wrong' } }, 401, JSON_TYPE, 'line'],
+    [
+      { path: '/readyz/etcd', anonymous: true, headers: { authorization: 'Bearer wrong' } },
+      401,
+      JSON_TYPE,
+      'line',
+    ],
     [{ path: '/api' }, 200, JSON_TYPE, 'line'],
     [{ path: '/api/v1' }, 200, JSON_TYPE, 'line'],
     [{ path: '/apis' }, 200, JSON_TYPE, 'line'],
@@ -147,7 +191,12 @@ describe.each([
     [{ path: '/healthz' }, 200, 'text/plain; charset=utf-8', 'no newline'],
     [{ path: '/readyz?verbose' }, 200, 'text/plain; charset=utf-8', 'text'],
     [{ path: '/nope' }, 404, 'text/plain; charset=utf-8', 'text'],
-    [{ path: '/metrics' }, 200, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores', 'text'],
+    [
+      { path: '/metrics' },
+      200,
+      'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
+      'text',
+    ],
   ])('%j: %d, %s, %s', async (call, code, type, form) => {
     const { code: answered, headers, text } = await ask(call);
     expect([answered, headers['content-type']]).toEqual([code, type]);
@@ -167,12 +216,14 @@ describe.each([
   });
 
   test('a watch is a line for each event', async () => {
-    const watch = '/api/v1/namespaces?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Ddefault';
+    const watch =
+      '/api/v1/namespaces?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Ddefault';
     const { headers, text } = await ask({ path: watch });
     expect(headers['audit-id']).toMatch(UUID);
-    expect(text.split('\n').map((line) => (line === '' ? '' : (JSON.parse(line) as { type: string }).type))).toEqual([
-      'ADDED',
-      '',
-    ]);
+    expect(
+      text
+        .split('\n')
+        .map((line) => (line === '' ? '' : (JSON.parse(line) as { type: string }).type)),
+    ).toEqual(['ADDED', '']);
   });
 });

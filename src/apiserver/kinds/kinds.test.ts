@@ -12,7 +12,8 @@ import { kinds } from './index.ts';
 const WITHOUT_RULES: ReadonlySet<string> = new Set(['ServiceAccount']);
 
 const types = kinds.flatMap((kind) => kind.types);
-const keyOf = ({ group, version, resource }: (typeof types)[number]): string => `${group}/${version}/${resource}`;
+const keyOf = ({ group, version, resource }: (typeof types)[number]): string =>
+  `${group}/${version}/${resource}`;
 
 let t: TestServer;
 let built: ReadonlyMap<string, Kind>;
@@ -43,7 +44,8 @@ describe.each(types.map((type) => [keyOf(type), type] as const))('%s', (key, typ
 
   test('its rules, columns and selectable fields take any object that can be decoded', () => {
     const errors = exerciseKind(kind());
-    if (kind().strategy !== undefined && !WITHOUT_RULES.has(type.kind)) expect(errors).toBeGreaterThan(0);
+    if (kind().strategy !== undefined && !WITHOUT_RULES.has(type.kind))
+      expect(errors).toBeGreaterThan(0);
     else expect(errors).toBe(0);
   });
 });

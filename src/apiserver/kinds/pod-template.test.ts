@@ -5,7 +5,10 @@ const metadata = { name: '', uid: '', resourceVersion: '', creationTimestamp: ''
 const container = { name: 'c', image: 'i', resources: {} };
 const from = (lifecycle?: { stopSignal: 'SIGUSR1' }) => ({
   spec: {
-    template: { metadata, spec: { containers: [{ ...container, ...(lifecycle !== undefined && { lifecycle }) }] } },
+    template: {
+      metadata,
+      spec: { containers: [{ ...container, ...(lifecycle !== undefined && { lifecycle }) }] },
+    },
   },
 });
 

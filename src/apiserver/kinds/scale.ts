@@ -25,7 +25,9 @@ export interface ScaleAccess<T extends KubeObject> {
   withReplicas(object: T, replicas: number): T;
 }
 
-export function scaleSubresource<T extends KubeObject>(access: ScaleAccess<T>): SubresourceFactory<T, StoreServices> {
+export function scaleSubresource<T extends KubeObject>(
+  access: ScaleAccess<T>,
+): SubresourceFactory<T, StoreServices> {
   const scaleOf = (object: T): Scale => {
     const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
     const replicas = access.specReplicas(object) ?? 0;
@@ -33,13 +35,20 @@ export function scaleSubresource<T extends KubeObject>(access: ScaleAccess<T>): 
     return {
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
-      metadata: { name, ...(namespace !== undefined && { namespace }), uid, resourceVersion, creationTimestamp },
+      metadata: {
+        name,
+        ...(namespace !== undefined && { namespace }),
+        uid,
+        resourceVersion,
+        creationTimestamp,
+      },
       // Zero is left out, as it is in upstream's encoding.
       spec: replicas === 0 ? {} : { replicas },
       status: { replicas: access.statusReplicas(object), ...(selector !== '' && { selector }) },
     };
   };
-  const encoded = (object: EncodedObject): EncodedObject => new FreshObject(scaleOf(object.object() as T));
+  const encoded = (object: EncodedObject): EncodedObject =>
+    new FreshObject(scaleOf(object.object() as T));
   return ({ store }) => ({
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
     rest: {
@@ -55,7 +64,10 @@ export function scaleSubresource<T extends KubeObject>(access: ScaleAccess<T>): 
               const object = current as T;
               const owners = entriesOf(object);
               const scale = (await update.apply(
-                withEntries(scaleOf(object), scaleEntries(owners, { apiVersion: apiVersionOf(store.type) })),
+                withEntries(
+                  scaleOf(object),
+                  scaleEntries(owners, { apiVersion: apiVersionOf(store.type) }),
+                ),
               )) as Scale;
               checkScale(scale, object, store.type);
               const replicas = scale.spec.replicas ?? 0;
@@ -90,9 +102,15 @@ function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefine
   return object.metadata.managedFields;
 }
 
-function withEntries<T extends KubeObject>(object: T, managedFields: readonly ManagedFieldsEntry[] | undefined): T {
+function withEntries<T extends KubeObject>(
+  object: T,
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+): T {
   const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+  return {
+    ...object,
+    metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
+  };
 }
 
 function checkScale(scale: Scale, object: KubeObject, { group, resource }: GroupResource): void {

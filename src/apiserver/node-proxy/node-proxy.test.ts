@@ -53,7 +53,11 @@ beforeEach(async () => {
     socket.on('end', () => socket.end());
     socket.on('error', () => undefined);
   });
-  t = await startTestServer({ clock: systemClock, nodeConnector, tls: await (await authority).server() });
+  t = await startTestServer({
+    clock: systemClock,
+    nodeConnector,
+    tls: await (await authority).server(),
+  });
   for (const name of ['n1', 'down']) {
     const status = {
       addresses: [
@@ -62,7 +66,11 @@ beforeEach(async () => {
       ],
       daemonEndpoints: { kubeletEndpoint: { Port: 12345 } },
     };
-    await send(t.server, { method: 'POST', path: '/api/v1/nodes', body: { metadata: { name }, status } });
+    await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/nodes',
+      body: { metadata: { name }, status },
+    });
   }
   const pod = (name: string, containers: string[], nodeName?: string) => ({
     metadata: { name },
@@ -97,7 +105,9 @@ describe('logs', () => {
     expect(code).toBe(200);
     expect(text).toBe('said');
     expect(headers['content-type']).toBe('text/plain');
-    expect(seen).toEqual(['GET /containerLogs/default/one/main?follow=true&timestamps=true&tailLines=5']);
+    expect(seen).toEqual([
+      'GET /containerLogs/default/one/main?follow=true&timestamps=true&tailLines=5',
+    ]);
     expect(targets).toEqual([{ name: 'n1', host: '10.0.0.1', port: 12345 }]);
   });
 
@@ -122,7 +132,12 @@ describe('logs', () => {
     ['two', '', 400, 'a container name must be specified for pod two, choose one of: [init a b]'],
     ['two', '?container=c', 400, 'container c is not valid for pod two'],
     ['none', '', 404, 'pods "none" not found'],
-    ['one', '?tailLines=-1', 422, 'tailLines: Invalid value: -1: must be greater than or equal to 0'],
+    [
+      'one',
+      '?tailLines=-1',
+      422,
+      'tailLines: Invalid value: -1: must be greater than or equal to 0',
+    ],
     ['one', '?limitBytes=0', 422, 'limitBytes: Invalid value: 0: must be greater than 0'],
     ['one', '?sinceSeconds=x', 400, 'invalid syntax'],
     ['lost', '', 500, 'error dialing backend: connect ECONNREFUSED'],
@@ -135,7 +150,10 @@ describe('logs', () => {
   test('of a named or an init container', async () => {
     await send(t.server, { path: `${PODS}/two/log?container=b` });
     await send(t.server, { path: `${PODS}/two/log?container=init` });
-    expect(seen).toEqual(['GET /containerLogs/default/two/b', 'GET /containerLogs/default/two/init']);
+    expect(seen).toEqual([
+      'GET /containerLogs/default/two/b',
+      'GET /containerLogs/default/two/init',
+    ]);
   });
 
   test('of a pod that runs nowhere are empty', async () => {
@@ -175,11 +193,14 @@ describe('exec, attach and port-forward', () => {
     const { cert } = await authority;
     const admin = await (await authority).client('admin', ['system:masters']);
     return new Promise((resolve, reject) => {
-      const socket = tlsConnect({ host: '127.0.0.1', port, ca: cert, ...admin, ALPNProtocols: ['http/1.1'] }, () => {
-        socket.write(
-          `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n`,
-        );
-      });
+      const socket = tlsConnect(
+        { host: '127.0.0.1', port, ca: cert, ...admin, ALPNProtocols: ['http/1.1'] },
+        () => {
+          socket.write(
+            `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n`,
+          );
+        },
+      );
       let got = '';
       let sent = false;
       socket.on('data', (chunk: Buffer) => {
@@ -203,7 +224,9 @@ describe('exec, attach and port-forward', () => {
     expect(got).toContain('Upgrade: SPDY/3.1\r\n');
     expect(got).toContain('X-Stream: v4\r\n');
     expect(got.endsWith('\r\n\r\nhello ABC')).toBe(true);
-    expect(seen).toEqual(['POST /exec/default/one/main?input=1&output=1&command=ls&command=-l+x upgrade SPDY/3.1']);
+    expect(seen).toEqual([
+      'POST /exec/default/one/main?input=1&output=1&command=ls&command=-l+x upgrade SPDY/3.1',
+    ]);
   });
 
   test('attach and portforward go their own ways', async () => {
@@ -222,13 +245,20 @@ describe('exec, attach and port-forward', () => {
   });
 
   test('a pod without a node, a wrong container and an unreachable node are said so', async () => {
-    expect(await converse(`${PODS}/new/exec?command=ls`, '')).toContain('pod new does not have a host assigned');
-    expect(await converse(`${PODS}/one/exec?container=x`, '')).toContain('container x is not valid for pod one');
+    expect(await converse(`${PODS}/new/exec?command=ls`, '')).toContain(
+      'pod new does not have a host assigned',
+    );
+    expect(await converse(`${PODS}/one/exec?container=x`, '')).toContain(
+      'container x is not valid for pod one',
+    );
     expect(await converse(`${PODS}/lost/exec`, '')).toContain('error dialing backend');
   });
 
   test('without an upgrade there is nothing to join', async () => {
-    const { code, json } = await send(t.server, { method: 'POST', path: `${PODS}/one/exec?command=ls` });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: `${PODS}/one/exec?command=ls`,
+    });
     expect(code).toBe(400);
     expect(json.message).toBe('Upgrade request required');
   });
@@ -262,7 +292,11 @@ describe('nodes/proxy', () => {
 });
 
 test('without a connector the kubelets cannot be reached', async () => {
-  const other = await startTestServer({ clock: systemClock, storage: t.storage, nodeConnector: undefined });
+  const other = await startTestServer({
+    clock: systemClock,
+    storage: t.storage,
+    nodeConnector: undefined,
+  });
   const { code, json } = await send(other.server, { path: `${PODS}/one/log` });
   expect(code).toBe(503);
   expect(json.reason).toBe('ServiceUnavailable');

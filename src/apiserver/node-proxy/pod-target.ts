@@ -8,7 +8,13 @@ import type { Find } from '../catalog/internal-client.ts';
 
 const DEFAULT_KUBELET_PORT = 10250;
 /** Addresses of these types are taken, the first that there is. */
-const ADDRESS_PREFERENCE = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
+const ADDRESS_PREFERENCE = [
+  'InternalIP',
+  'ExternalIP',
+  'Hostname',
+  'InternalDNS',
+  'ExternalDNS',
+] as const;
 
 /** Throws StatusError (404). */
 export async function podOf(find: Find, namespace: string, name: string): Promise<Immutable<Pod>> {
@@ -20,23 +26,29 @@ export async function podOf(find: Find, namespace: string, name: string): Promis
 /** The container that is meant: the one named, or the only one. Throws StatusError (400). */
 export function chooseContainer(pod: Immutable<Pod>, requested: string): string {
   const { name } = pod.metadata;
-  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers, ...(pod.spec.ephemeralContainers ?? [])].map(
-    (container) => container.name,
-  );
+  const all = [
+    ...(pod.spec.initContainers ?? []),
+    ...pod.spec.containers,
+    ...(pod.spec.ephemeralContainers ?? []),
+  ].map((container) => container.name);
   if (requested !== '') {
     if (all.includes(requested)) return requested;
     throw apierrors.badRequest(`container ${requested} is not valid for pod ${name}`);
   }
   const [only, ...others] = pod.spec.containers;
-  if (only === undefined) throw apierrors.badRequest(`a container name must be specified for pod ${name}`);
+  if (only === undefined)
+    throw apierrors.badRequest(`a container name must be specified for pod ${name}`);
   if (others.length === 0) return only.name;
-  throw apierrors.badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`);
+  throw apierrors.badRequest(
+    `a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`,
+  );
 }
 
 /** Throws StatusError (400) for a pod that runs nowhere yet. */
 export function nodeNameOf(pod: Immutable<Pod>): string {
   const { nodeName = '' } = pod.spec;
-  if (nodeName === '') throw apierrors.badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
+  if (nodeName === '')
+    throw apierrors.badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
   return nodeName;
 }
 
@@ -45,7 +57,9 @@ export async function nodeTargetOf(find: Find, name: string): Promise<NodeTarget
   const node = await find<Immutable<Node>>('', 'nodes', '', name);
   if (node === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, name);
   const addresses = node.status.addresses ?? [];
-  const preferred = ADDRESS_PREFERENCE.map((type) => addresses.find((address) => address.type === type)?.address);
+  const preferred = ADDRESS_PREFERENCE.map(
+    (type) => addresses.find((address) => address.type === type)?.address,
+  );
   return {
     name,
     host: preferred.find((address) => address !== undefined) ?? '',

@@ -7,7 +7,12 @@ import type { Duplex, Readable } from 'node:stream';
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { AddressNotAllowedError, BodyAbortedError, exchange, joinConnections } from '#machinery/net/peer/index.ts';
+import {
+  AddressNotAllowedError,
+  BodyAbortedError,
+  exchange,
+  joinConnections,
+} from '#machinery/net/peer/index.ts';
 import type { Answer } from '#machinery/net/peer/index.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
@@ -59,15 +64,29 @@ export class NodeRelay {
     const answer = await this.#request(request, target);
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(answer.headers)) {
-      if (value === undefined || HOP_BY_HOP.has(name) || name === 'content-length' || name === 'content-type') continue;
+      if (
+        value === undefined ||
+        HOP_BY_HOP.has(name) ||
+        name === 'content-length' ||
+        name === 'content-type'
+      )
+        continue;
       headers[name] = Array.isArray(value) ? value.join(', ') : value;
     }
     const contentType = answer.headers['content-type'] ?? 'application/octet-stream';
-    return { code: answer.statusCode ?? 502, headers, body: { kind: 'stream', contentType, stream: answer } };
+    return {
+      code: answer.statusCode ?? 502,
+      headers,
+      body: { kind: 'stream', contentType, stream: answer },
+    };
   }
 
   /** Returns the body of a successful response. Throws StatusError for any other. */
-  async stream(request: ApiRequest, target: RelayTarget, contentType: string): Promise<ApiResponse> {
+  async stream(
+    request: ApiRequest,
+    target: RelayTarget,
+    contentType: string,
+  ): Promise<ApiResponse> {
     const answer = await this.#request(request, target);
     const code = answer.statusCode ?? 502;
     if (code >= 300 && code < 400) {
@@ -132,7 +151,8 @@ export class NodeRelay {
     ask: (connection: Duplex) => Promise<Answer>,
   ): Promise<Answer> {
     const { connector } = this.#config;
-    if (connector === undefined) throw apierrors.serviceUnavailable('this API server has no way to reach the kubelets');
+    if (connector === undefined)
+      throw apierrors.serviceUnavailable('this API server has no way to reach the kubelets');
     try {
       return await ask(await connector.connect(node, request.signal));
     } catch (error) {
@@ -143,13 +163,19 @@ export class NodeRelay {
   }
 
   #headers(request: ApiRequest, target: RelayTarget): OutgoingHttpHeaders {
-    return { ...endToEnd(request), ...(this.#config.headers?.(request, target) ?? { host: 'kubelet' }) };
+    return {
+      ...endToEnd(request),
+      ...(this.#config.headers?.(request, target) ?? { host: 'kubelet' }),
+    };
   }
 
   #failure(error: unknown): apierrors.StatusError {
     if (error instanceof apierrors.StatusError) return error;
     const message = errorMessage(error);
-    return this.#config.unreachable?.(message) ?? apierrors.internalError(`error dialing backend: ${message}`);
+    return (
+      this.#config.unreachable?.(message) ??
+      apierrors.internalError(`error dialing backend: ${message}`)
+    );
   }
 }
 
@@ -167,7 +193,12 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name)) continue;
-    if (name === 'authorization' || name === 'host' || name === 'content-length' || name.startsWith('impersonate-'))
+    if (
+      name === 'authorization' ||
+      name === 'host' ||
+      name === 'content-length' ||
+      name.startsWith('impersonate-')
+    )
       continue;
     headers[name] = value;
   }
@@ -192,7 +223,10 @@ export async function joinUpgraded(
   await joinConnections(clock, socket, peer.connection);
 }
 
-async function failureOf(answer: IncomingMessage, target: RelayTarget): Promise<apierrors.StatusError> {
+async function failureOf(
+  answer: IncomingMessage,
+  target: RelayTarget,
+): Promise<apierrors.StatusError> {
   const code = answer.statusCode ?? 502;
   const text = await readSome(answer);
   const status = parseStatus(text);

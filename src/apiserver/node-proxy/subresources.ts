@@ -64,10 +64,15 @@ export function nodeProxySubresource(services: NodeProxyServices): Unnamed {
  * Keeps clients of nodes/proxy behind the proxy: a redirect within the node leads through the proxy, and one to another place is
  * refused, since a node must not send the API server's clients elsewhere. Upstream passes the latter on.
  */
-function withoutRedirect(response: ApiResponse, request: ApiRequest, { node, name }: RelayTarget): ApiResponse {
+function withoutRedirect(
+  response: ApiResponse,
+  request: ApiRequest,
+  { node, name }: RelayTarget,
+): ApiResponse {
   const location = response.headers?.['location'];
   if (location === undefined) return response;
-  const prefix = /^\/+api\/+v1\/+nodes\/+[^/]+\/+proxy/.exec(request.path)?.[0] ?? `/api/v1/nodes/${name}/proxy`;
+  const prefix =
+    /^\/+api\/+v1\/+nodes\/+[^/]+\/+proxy/.exec(request.path)?.[0] ?? `/api/v1/nodes/${name}/proxy`;
   const host = request.headers['host'] ?? request.headers[':authority'] ?? '';
   const rewritten = rewriteLocation(location, {
     scheme: 'https',
@@ -76,7 +81,9 @@ function withoutRedirect(response: ApiResponse, request: ApiRequest, { node, nam
     prefix,
   });
   const inside =
-    rewritten.startsWith(`${prefix}/`) || rewritten.startsWith(`https://${host}${prefix}/`) || isRelative(rewritten);
+    rewritten.startsWith(`${prefix}/`) ||
+    rewritten.startsWith(`https://${host}${prefix}/`) ||
+    isRelative(rewritten);
   if (inside) return { ...response, headers: { ...response.headers, location: rewritten } };
   const { body } = response;
   if (body.kind === 'stream' && body.stream instanceof Readable) body.stream.destroy();
@@ -128,7 +135,9 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
     if (text === null || text === '') return;
     const value = Number(text);
     if (!Number.isSafeInteger(value))
-      throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+      throw apierrors.badRequest(
+        `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+      );
     if (value < minimum) errors.push(field.invalid(new FieldPath(option), value, message));
     passed.set(option, text);
   };
@@ -138,10 +147,15 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
   const sinceTime = query.get('sinceTime') ?? '';
   if (sinceTime !== '') {
     if (Number.isNaN(Date.parse(sinceTime)))
-      throw apierrors.badRequest(`parsing time ${JSON.stringify(sinceTime)}: it is no RFC 3339 time`);
+      throw apierrors.badRequest(
+        `parsing time ${JSON.stringify(sinceTime)}: it is no RFC 3339 time`,
+      );
     if (passed.has('sinceSeconds'))
       errors.push(
-        field.forbidden(new FieldPath('sinceSeconds'), 'at most one of `sinceTime` or `sinceSeconds` may be specified'),
+        field.forbidden(
+          new FieldPath('sinceSeconds'),
+          'at most one of `sinceTime` or `sinceSeconds` may be specified',
+        ),
       );
     passed.set('sinceTime', sinceTime);
   }
@@ -151,7 +165,8 @@ function logQuery(query: URLSearchParams, name: string): URLSearchParams {
       errors.push(field.notSupported(new FieldPath('stream'), stream, ['All', 'Stderr', 'Stdout']));
     passed.set('stream', stream);
   }
-  if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'PodLogOptions' }, name, errors);
+  if (errors.length > 0)
+    throw apierrors.invalid({ group: '', kind: 'PodLogOptions' }, name, errors);
   return passed;
 }
 
@@ -165,7 +180,11 @@ export function attachSubresource(services: NodeProxyServices): Unnamed {
   return streamSubresource(services, 'attach', 'PodAttachOptions');
 }
 
-function streamSubresource(services: NodeProxyServices, action: 'exec' | 'attach', kind: string): Unnamed {
+function streamSubresource(
+  services: NodeProxyServices,
+  action: 'exec' | 'attach',
+  kind: string,
+): Unnamed {
   const { find } = services;
   const relay = relayOf(services);
   return {
@@ -192,7 +211,8 @@ function streamSubresource(services: NodeProxyServices, action: 'exec' | 'attach
 function streamQuery({ query }: ApiRequest): URLSearchParams {
   const passed = new URLSearchParams();
   const names = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const;
-  for (const [option, name] of Object.entries(names)) if (parseBoolean(query, option) === true) passed.set(name, '1');
+  for (const [option, name] of Object.entries(names))
+    if (parseBoolean(query, option) === true) passed.set(name, '1');
   for (const part of query.getAll('command')) passed.append('command', part);
   return passed;
 }

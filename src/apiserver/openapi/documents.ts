@@ -2,7 +2,11 @@
 // custom kinds have many megabytes.
 
 import type { OpenApiType } from '#api/machinery/codec/object-codec.ts';
-import { OpenApiDefinitions, type OpenApiSchema, PATCH_DEFINITION } from '#api/machinery/openapi/index.ts';
+import {
+  OpenApiDefinitions,
+  type OpenApiSchema,
+  PATCH_DEFINITION,
+} from '#api/machinery/openapi/index.ts';
 import type { Steps } from '#machinery/turn.ts';
 import type { Operation, Parameter } from './operations.ts';
 
@@ -23,8 +27,13 @@ export const STATUS_TEXT: Readonly<Record<number, string>> = {
 const [DEFINED_PER_STEP, RENDERED_PER_STEP] = [8, 200];
 
 /** Returns the definitions of everything that the operations take and return. */
-export function* definitionsOf(operations: readonly Operation[], version: 2 | 3): Steps<Record<string, OpenApiSchema>> {
-  const definitions = new OpenApiDefinitions(version, { groupVersions: groupVersionsOf(operations) });
+export function* definitionsOf(
+  operations: readonly Operation[],
+  version: 2 | 3,
+): Steps<Record<string, OpenApiSchema>> {
+  const definitions = new OpenApiDefinitions(version, {
+    groupVersions: groupVersionsOf(operations),
+  });
   for (const [index, { body, answer }] of operations.entries()) {
     if (index % DEFINED_PER_STEP === DEFINED_PER_STEP - 1) yield;
     if (body !== undefined && body !== 'patch') body.define(definitions);
@@ -37,7 +46,8 @@ export function* definitionsOf(operations: readonly Operation[], version: 2 | 3)
 function groupVersionsOf(operations: readonly Operation[]): { group: string; version: string }[] {
   const keys = new Map<string, { group: string; version: string }>();
   for (const { gvk } of operations)
-    if (gvk !== undefined) keys.set(`${gvk.group}/${gvk.version}`, { group: gvk.group, version: gvk.version });
+    if (gvk !== undefined)
+      keys.set(`${gvk.group}/${gvk.version}`, { group: gvk.group, version: gvk.version });
   return [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, groupVersion]) => groupVersion);
 }
 
@@ -57,12 +67,18 @@ export function* byPath(
 }
 
 export function kindOf({ action, gvk }: Operation): OpenApiSchema {
-  return gvk === undefined ? {} : { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': gvk };
+  return gvk === undefined
+    ? {}
+    : { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': gvk };
 }
 
-export const schemaNameOf = (body: OpenApiType | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
+export const schemaNameOf = (body: OpenApiType | 'patch'): string =>
+  body === 'patch' ? PATCH_DEFINITION : body.name;
 
-export function* documentV3(operations: readonly Operation[], info: DocumentInfo): Steps<OpenApiSchema> {
+export function* documentV3(
+  operations: readonly Operation[],
+  info: DocumentInfo,
+): Steps<OpenApiSchema> {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
     name,
     in: place,
@@ -71,7 +87,10 @@ export function* documentV3(operations: readonly Operation[], info: DocumentInfo
     ...(place === 'path' && { required: true }),
   });
   const content = (type: OpenApiType | 'patch' | undefined, types: readonly string[]): unknown => {
-    const schema = type === undefined ? { type: 'string' } : { $ref: `#/components/schemas/${schemaNameOf(type)}` };
+    const schema =
+      type === undefined
+        ? { type: 'string' }
+        : { $ref: `#/components/schemas/${schemaNameOf(type)}` };
     return Object.fromEntries(types.map((mediaType) => [mediaType, { schema }]));
   };
   return {
@@ -103,7 +122,12 @@ export function* documentV3(operations: readonly Operation[], info: DocumentInfo
     components: {
       schemas: yield* definitionsOf(operations, 3),
       securitySchemes: {
-        BearerToken: { type: 'apiKey', description: 'A bearer token.', name: 'authorization', in: 'header' },
+        BearerToken: {
+          type: 'apiKey',
+          description: 'A bearer token.',
+          name: 'authorization',
+          in: 'header',
+        },
       },
     },
   };

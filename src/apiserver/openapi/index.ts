@@ -16,7 +16,11 @@ import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV3, type DocumentInfo } from './documents.ts';
 import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
 import { jsonDocument, kept, sha256 } from './made.ts';
-import { type CompressedDocument, type OpenApiDocument, servedDocument } from './served-document.ts';
+import {
+  type CompressedDocument,
+  type OpenApiDocument,
+  servedDocument,
+} from './served-document.ts';
 import { NO_REMOTE_DOCUMENTS, type RemoteDocuments, type V3Entry } from './remote-documents.ts';
 import { V2Documents } from './v2/documents.ts';
 import { JSON_FORMAT, PROTOBUF_FORMAT } from './v2/formats.ts';
@@ -47,9 +51,17 @@ interface Found {
 }
 
 /** Documents of a snapshot together with what other servers have, by identity. */
-type Merged<Others extends object> = WeakMap<CatalogSnapshot, WeakMap<Others, Promise<OpenApiDocument>>>;
+type Merged<Others extends object> = WeakMap<
+  CatalogSnapshot,
+  WeakMap<Others, Promise<OpenApiDocument>>
+>;
 
-export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOCUMENTS }: OpenApiConfig): OpenApi {
+export function createOpenApi({
+  catalog,
+  scheme,
+  version,
+  remote = NO_REMOTE_DOCUMENTS,
+}: OpenApiConfig): OpenApi {
   const info: DocumentInfo = { title: 'Kubernetes', version };
   const documents = new V3Documents(scheme, info);
   const json = new V2Documents({ scheme, info, format: JSON_FORMAT });
@@ -61,17 +73,24 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
     if (path === '/openapi/v2') {
       const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
       const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
-      const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
+      const protobuf = wanted.find(
+        (type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED,
+      );
       const plain =
-        accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf === undefined && !plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
+        accept === '' ||
+        wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
+      if (protobuf === undefined && !plain)
+        throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
       const parts = await remote.v2Parts();
       return protobuf === undefined
         ? { document: await json.of(snapshot, parts), contentType: JSON_TYPE }
         : { document: await binary.of(snapshot, parts), contentType: PROTOBUF_TYPE_ANSWERED };
     }
     if (path === '/openapi/v3') {
-      return { document: await documents.v3Index(snapshot, await remote.v3Index()), contentType: JSON_TYPE };
+      return {
+        document: await documents.v3Index(snapshot, await remote.v3Index()),
+        contentType: JSON_TYPE,
+      };
     }
     const index = versionAt(snapshot, path.slice('/openapi/v3/'.length));
     return index && { document: await documents.v3(index), contentType: JSON_TYPE };
@@ -79,7 +98,10 @@ export function createOpenApi({ catalog, scheme, version, remote = NO_REMOTE_DOC
 
   const answer = async (request: ApiRequest): Promise<ApiResponse> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
+      throw apierrors.methodNotSupported(
+        { group: '', resource: 'openapi' },
+        request.method.toLowerCase(),
+      );
     }
     const path = trimEnd(request.path, '/');
     const found = await find(path, request.headers['accept'] ?? '');
@@ -129,14 +151,19 @@ class V3Documents {
   readonly #hashes = new WeakMap<VersionIndex, string>();
   readonly #v3Entries = new WeakMap<GroupIndex, readonly string[]>();
   readonly #v3 = new WeakMap<VersionIndex, Promise<OpenApiDocument>>();
-  readonly #v3OfCustomKinds = new LruCache<VersionIndex, Promise<OpenApiDocument>>({ capacity: KEPT_DOCUMENTS });
+  readonly #v3OfCustomKinds = new LruCache<VersionIndex, Promise<OpenApiDocument>>({
+    capacity: KEPT_DOCUMENTS,
+  });
 
   constructor(scheme: Scheme, info: DocumentInfo) {
     this.#scheme = scheme;
     this.#info = info;
   }
 
-  async v3Index(snapshot: CatalogSnapshot, others: ReadonlyMap<string, V3Entry>): Promise<OpenApiDocument> {
+  async v3Index(
+    snapshot: CatalogSnapshot,
+    others: ReadonlyMap<string, V3Entry>,
+  ): Promise<OpenApiDocument> {
     // Documents that are needed for their hashes. Those of custom kinds are not.
     const needed = snapshot.published
       .flatMap(({ published }) => published)
@@ -145,7 +172,9 @@ class V3Documents {
     const make = (): OpenApiDocument => {
       // What this server serves is described by itself alone.
       const isOwn = (path: string): boolean => versionAt(snapshot, path) !== undefined;
-      const foreign = [...others].filter(([path]) => !isOwn(path)).map(([path, entry]) => entryOf(path, entry));
+      const foreign = [...others]
+        .filter(([path]) => !isOwn(path))
+        .map(([path, entry]) => entryOf(path, entry));
       const own = snapshot.published.flatMap((group) => this.#v3EntriesOf(group));
       const bytes = Buffer.from(`{"paths":{${[...own, ...foreign].toSorted().join(',')}}}`, 'utf8');
       return { bytes, hash: sha256(bytes) };
@@ -159,7 +188,9 @@ class V3Documents {
     if (entries === undefined) {
       entries = group.published.map((index) => {
         const path = pathOf(index);
-        return entryOf(path, { serverRelativeURL: `/openapi/v3/${path}?hash=${this.#hashOf(index) ?? ''}` });
+        return entryOf(path, {
+          serverRelativeURL: `/openapi/v3/${path}?hash=${this.#hashOf(index) ?? ''}`,
+        });
       });
       this.#v3Entries.set(group, entries);
     }
@@ -190,8 +221,12 @@ class V3Documents {
   #documentV3(index: VersionIndex): Steps<OpenApiSchema> {
     const { group, version, published } = index;
     const root = `/${pathOf(index)}/`;
-    const versions = hasTypedKind(index) ? new Map([[group, [version]]]) : new Map<string, string[]>();
-    const discovery = discoveryOperations(versions, this.#scheme).filter(({ path }) => path === root);
+    const versions = hasTypedKind(index)
+      ? new Map([[group, [version]]])
+      : new Map<string, string[]>();
+    const discovery = discoveryOperations(versions, this.#scheme).filter(
+      ({ path }) => path === root,
+    );
     return documentV3([...discovery, ...this.#operationsOf(published)], this.#info);
   }
 
@@ -210,8 +245,13 @@ function hasTypedKind({ published }: VersionIndex): boolean {
 }
 
 /** Returns the hash of a document, made of the fingerprints of its kinds. Undefined: a kind has none. */
-function fingerprintHash({ group, version, published }: VersionIndex, info: DocumentInfo): string | undefined {
-  const fingerprints = published.map(({ fingerprint, type }) => fingerprint && [type.resource, fingerprint]);
+function fingerprintHash(
+  { group, version, published }: VersionIndex,
+  info: DocumentInfo,
+): string | undefined {
+  const fingerprints = published.map(
+    ({ fingerprint, type }) => fingerprint && [type.resource, fingerprint],
+  );
   if (fingerprints.includes(undefined)) return undefined;
   return sha256(JSON.stringify([info.version, group, version, fingerprints]));
 }

@@ -11,7 +11,10 @@ const SPLIT_DEPTH = 3;
 const STEP_LENGTH = 256 * 1024;
 
 /** Returns the document as JSON. `algorithm`: of its hash. */
-export function* jsonDocument(document: unknown, algorithm: 'sha256' | 'sha512' = 'sha256'): Steps<OpenApiDocument> {
+export function* jsonDocument(
+  document: unknown,
+  algorithm: 'sha256' | 'sha512' = 'sha256',
+): Steps<OpenApiDocument> {
   const hash = createHash(algorithm);
   const parts: Buffer[] = [];
   let pending: string[] = [];
@@ -28,7 +31,10 @@ export function* jsonDocument(document: unknown, algorithm: 'sha256' | 'sha512' 
   }
   const last = Buffer.from(pending.join(''), 'utf8');
   hash.update(last);
-  return { bytes: parts.length === 0 ? last : Buffer.concat([...parts, last]), hash: hexOf(hash.digest()) };
+  return {
+    bytes: parts.length === 0 ? last : Buffer.concat([...parts, last]),
+    hash: hexOf(hash.digest()),
+  };
 }
 
 /** Yields what JSON.stringify returns, in pieces. */

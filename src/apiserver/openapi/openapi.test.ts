@@ -32,7 +32,9 @@ interface Operation {
   readonly consumes: readonly string[];
   readonly produces: readonly string[];
   readonly parameters?: readonly Parameter[];
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly schema?: object }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly schema?: object }>
+  >;
   readonly 'x-kubernetes-action'?: string;
   readonly 'x-kubernetes-group-version-kind'?: object;
 }
@@ -74,7 +76,9 @@ function operationsOf(document: DocumentV2): Found[] {
     METHODS.flatMap((method) => {
       const operation = item[method];
       if (operation === undefined) return [];
-      const parameters = [...(operation.parameters ?? []), ...(item.parameters ?? [])].map(resolved);
+      const parameters = [...(operation.parameters ?? []), ...(item.parameters ?? [])].map(
+        resolved,
+      );
       return [{ path, method, operation, parameters }];
     }),
   );
@@ -94,7 +98,8 @@ describe('version 2', () => {
   test('refers to what it has, and has what it refers to', () => {
     const { definitions, ...rest } = v2;
     const reached = references(rest, '#/definitions/');
-    for (const name of reached) for (const next of references(definitions[name], '#/definitions/')) reached.add(next);
+    for (const name of reached)
+      for (const next of references(definitions[name], '#/definitions/')) reached.add(next);
     // Documents with patches refer to it by name only.
     expect([...reached].toSorted()).toEqual(Object.keys(definitions).toSorted());
   });
@@ -106,14 +111,20 @@ describe('version 2', () => {
 
   test('names each parameter of a path, and each parameter once', () => {
     for (const { path, method, parameters } of operationsOf(v2)) {
-      const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+      const inPath = parameters
+        .filter((parameter) => parameter.in === 'path')
+        .map(({ name }) => name);
       expect({ path, method, inPath: inPath.toSorted() }).toEqual({
         path,
         method,
         inPath: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string).toSorted(),
       });
       const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
-      expect({ path, method, twice: keys.filter((key, index) => keys.indexOf(key) < index) }).toEqual({
+      expect({
+        path,
+        method,
+        twice: keys.filter((key, index) => keys.indexOf(key) < index),
+      }).toEqual({
         path,
         method,
         twice: [],
@@ -138,11 +149,18 @@ describe('version 2', () => {
     const { groups } = (await api.get('/apis')).json as unknown as {
       groups: { name: string; preferredVersion: { groupVersion: string } }[];
     };
-    const verbs: Readonly<Record<string, string>> = { create: 'post', update: 'put', watch: 'list' };
+    const verbs: Readonly<Record<string, string>> = {
+      create: 'post',
+      update: 'put',
+      watch: 'list',
+    };
     let checked = 0;
     for (const { name, root } of [
       { name: 'core', root: '/api/v1' },
-      ...groups.map((group) => ({ name: tagOf(group.name), root: `/apis/${group.preferredVersion.groupVersion}` })),
+      ...groups.map((group) => ({
+        name: tagOf(group.name),
+        root: `/apis/${group.preferredVersion.groupVersion}`,
+      })),
     ]) {
       const { resources } = (await api.get(root)).json as unknown as {
         resources: { name: string; kind: string; verbs: string[] }[];
@@ -151,7 +169,11 @@ describe('version 2', () => {
         const found = actions.get(`${name}_v1 ${resource.name}`) ?? new Set();
         if (found.has('connect')) continue;
         for (const verb of resource.verbs) {
-          expect({ resource: resource.name, found: [...found], has: found.has(verbs[verb] ?? verb) }).toMatchObject({
+          expect({
+            resource: resource.name,
+            found: [...found],
+            has: found.has(verbs[verb] ?? verb),
+          }).toMatchObject({
             has: true,
           });
           checked++;
@@ -180,28 +202,31 @@ describe('version 2', () => {
     expect(answer.code === 200 ? answer.headers['content-type'] : answer.code).toBe(expected);
   });
 
-  test.each([['application/json'], [PROTOBUF]])('is sent compressed if the client accepts that: %s', async (accept) => {
-    const plain = await get('/openapi/v2', { accept });
-    const answer = await get('/openapi/v2', { accept, 'accept-encoding': 'gzip' });
-    expect(answer.headers).toMatchObject({
-      'content-encoding': 'gzip',
-      'content-length': String(answer.bytes.length),
-      vary: 'Accept, Accept-Encoding',
-    });
-    expect(answer.headers['etag']).toBe(plain.headers['etag']);
-    expect(gunzipSync(answer.bytes).equals(plain.bytes)).toBe(true);
-    expect(plain.headers).toMatchObject({ 'content-length': String(plain.bytes.length) });
-    const head = await send(t.server, {
-      method: 'HEAD',
-      path: '/openapi/v2',
-      headers: { accept, 'accept-encoding': 'gzip' },
-    });
-    expect([head.code, head.bytes.length, head.headers['content-length']]).toEqual([
-      200,
-      0,
-      String(answer.bytes.length),
-    ]);
-  });
+  test.each([['application/json'], [PROTOBUF]])(
+    'is sent compressed if the client accepts that: %s',
+    async (accept) => {
+      const plain = await get('/openapi/v2', { accept });
+      const answer = await get('/openapi/v2', { accept, 'accept-encoding': 'gzip' });
+      expect(answer.headers).toMatchObject({
+        'content-encoding': 'gzip',
+        'content-length': String(answer.bytes.length),
+        vary: 'Accept, Accept-Encoding',
+      });
+      expect(answer.headers['etag']).toBe(plain.headers['etag']);
+      expect(gunzipSync(answer.bytes).equals(plain.bytes)).toBe(true);
+      expect(plain.headers).toMatchObject({ 'content-length': String(plain.bytes.length) });
+      const head = await send(t.server, {
+        method: 'HEAD',
+        path: '/openapi/v2',
+        headers: { accept, 'accept-encoding': 'gzip' },
+      });
+      expect([head.code, head.bytes.length, head.headers['content-length']]).toEqual([
+        200,
+        0,
+        String(answer.bytes.length),
+      ]);
+    },
+  );
 
   test('is read as a value by clients in the process', async () => {
     const value = await t.client.transport.request({ method: 'GET', path: '/openapi/v2' });
@@ -211,15 +236,24 @@ describe('version 2', () => {
   test('is not sent again to who has it', async () => {
     for (const accept of ['application/json', PROTOBUF]) {
       const { headers } = await get('/openapi/v2', { accept });
-      const again = await get('/openapi/v2', { accept, 'if-none-match': headers['etag'] as string });
+      const again = await get('/openapi/v2', {
+        accept,
+        'if-none-match': headers['etag'] as string,
+      });
       expect([again.code, again.bytes.length]).toEqual([304, 0]);
     }
   });
 });
 
 describe('version 3', () => {
-  const index = async (): Promise<Readonly<Record<string, { readonly serverRelativeURL: string }>>> =>
-    ((await get('/openapi/v3')).json as unknown as { paths: Record<string, { serverRelativeURL: string }> }).paths;
+  const index = async (): Promise<
+    Readonly<Record<string, { readonly serverRelativeURL: string }>>
+  > =>
+    (
+      (await get('/openapi/v3')).json as unknown as {
+        paths: Record<string, { serverRelativeURL: string }>;
+      }
+    ).paths;
 
   test('has a document for each group and version', async () => {
     expect(Object.keys(await index())).toEqual(
@@ -241,11 +275,16 @@ describe('version 3', () => {
       const { components, ...rest } = document;
       const reached = references(rest, '#/components/schemas/');
       for (const name of reached) {
-        for (const next of references(components.schemas[name], '#/components/schemas/')) reached.add(next);
+        for (const next of references(components.schemas[name], '#/components/schemas/'))
+          reached.add(next);
       }
       const patch = 'io.k8s.apimachinery.pkg.apis.meta.v1.Patch';
-      expect([...reached, patch].filter((name) => components.schemas[name] === undefined)).toEqual([]);
-      expect(Object.keys(components.schemas).filter((name) => !reached.has(name) && name !== patch)).toEqual([]);
+      expect([...reached, patch].filter((name) => components.schemas[name] === undefined)).toEqual(
+        [],
+      );
+      expect(
+        Object.keys(components.schemas).filter((name) => !reached.has(name) && name !== patch),
+      ).toEqual([]);
       for (const item of Object.values(document.paths)) {
         for (const operation of Object.values(item)) ids.add(operation.operationId);
       }
@@ -258,21 +297,28 @@ describe('version 3', () => {
   test('may be kept by who asks by hash', async () => {
     const { serverRelativeURL } = (await index())['apis/apps/v1'] as { serverRelativeURL: string };
     expect((await get(serverRelativeURL)).headers['cache-control']).toBe('public, immutable');
-    expect((await get('/openapi/v3/apis/apps/v1')).headers['cache-control']).toBe('no-cache, private');
+    expect((await get('/openapi/v3/apis/apps/v1')).headers['cache-control']).toBe(
+      'no-cache, private',
+    );
     const old = await get('/openapi/v3/apis/apps/v1?hash=OLD');
     expect([old.code, old.headers['location']]).toEqual([301, serverRelativeURL]);
   });
 
   test('of what is not served', async () => {
     expect((await get('/openapi/v3/apis/nope/v1')).code).toBe(404);
-    expect((await send(t.server, { method: 'POST', path: '/openapi/v3', body: {} })).code).toBe(405);
+    expect((await send(t.server, { method: 'POST', path: '/openapi/v3', body: {} })).code).toBe(
+      405,
+    );
   });
 });
 
-const reference = fileURLToPath(new URL('../../../../shared/reference/openapi-v2.json', import.meta.url));
+const reference = fileURLToPath(
+  new URL('../../../../shared/reference/openapi-v2.json', import.meta.url),
+);
 /** Of features that are off in Kubernetes too, unless somebody turns them on. */
 const NOT_HERE = ['shardSelector', 'ignoreStoreReadErrorWithClusterBreakingPotential'];
-const withoutCbor = (types: readonly string[]): string[] => types.filter((type) => !type.includes('cbor'));
+const withoutCbor = (types: readonly string[]): string[] =>
+  types.filter((type) => !type.includes('cbor'));
 
 describe.skipIf(!existsSync(reference))(
   'the published document (skipped where ../shared/reference is not at hand)',
@@ -312,7 +358,10 @@ describe.skipIf(!existsSync(reference))(
         const key = `${found.method} ${found.path}`;
         const theirs = published.get(key);
         expect(theirs, key).toBeDefined();
-        expect({ key, operation: comparable(found) }).toEqual({ key, operation: comparable(theirs as Found) });
+        expect({ key, operation: comparable(found) }).toEqual({
+          key,
+          operation: comparable(theirs as Found),
+        });
       }
       expect(ours.length).toBeGreaterThan(180);
     });

@@ -1,6 +1,11 @@
 // Every operation that is served, in a form from which both versions of OpenAPI are written.
 
-import type { ObjectCodec, OpenApiType, QueryCodec, QueryParameter } from '#api/machinery/codec/object-codec.ts';
+import type {
+  ObjectCodec,
+  OpenApiType,
+  QueryCodec,
+  QueryParameter,
+} from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { Scheme } from '#api/machinery/scheme.ts';
 import { codecOf, subresourceCodec } from '../catalog/codec.ts';
@@ -38,7 +43,11 @@ const ANYTHING = ['*/*'];
 /** What kinds without protobuf have. */
 const TEXTS = ['application/json', 'application/yaml'];
 const OBJECTS = [...TEXTS, 'application/vnd.kubernetes.protobuf'];
-const LISTS = [...OBJECTS, 'application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const LISTS = [
+  ...OBJECTS,
+  'application/json;stream=watch',
+  'application/vnd.kubernetes.protobuf;stream=watch',
+];
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const PATCHES = [
   'application/json-patch+json',
@@ -53,7 +62,12 @@ const query = (name: string, type: Parameter['type'], description: string): Para
   type,
   description,
 });
-const inPath = (name: string, description: string): Parameter => ({ name, in: 'path', type: 'string', description });
+const inPath = (name: string, description: string): Parameter => ({
+  name,
+  in: 'path',
+  type: 'string',
+  description,
+});
 
 const PRETTY = query('pretty', 'string', 'Indent the output for people if it is true.');
 const DRY_RUN = query('dryRun', 'string', 'All: go through every stage, but store nothing.');
@@ -89,9 +103,17 @@ const WATCH = [
 const DELETE = [
   PRETTY,
   DRY_RUN,
-  query('gracePeriodSeconds', 'integer', 'Seconds until the object is deleted by force; 0: at once.'),
+  query(
+    'gracePeriodSeconds',
+    'integer',
+    'Seconds until the object is deleted by force; 0: at once.',
+  ),
   query('orphanDependents', 'boolean', 'The older form of propagationPolicy.'),
-  query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
+  query(
+    'propagationPolicy',
+    'string',
+    'What becomes of dependents: Orphan, Background or Foreground.',
+  ),
 ];
 const WRITE = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
 /** Options of connections that nobody has described as fields. */
@@ -140,8 +162,17 @@ function lowerGroup(group: string): string {
 }
 
 /** What discovery and the version tell. `groups`: the versions of each. */
-export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>>, scheme: Scheme): Operation[] {
-  const make = (path: string, operationId: string, description: string, tag: string, kind: string): Operation => {
+export function discoveryOperations(
+  groups: ReadonlyMap<string, Iterable<string>>,
+  scheme: Scheme,
+): Operation[] {
+  const make = (
+    path: string,
+    operationId: string,
+    description: string,
+    tag: string,
+    kind: string,
+  ): Operation => {
     const answer = commonType(scheme, kind);
     return {
       path,
@@ -170,7 +201,13 @@ export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>
   const named = [...groups.keys()].filter((group) => group !== '');
   return [
     make('/api/', 'getCoreAPIVersions', 'The versions of the core group.', 'core', 'APIVersions'),
-    make('/apis/', 'getAPIVersions', 'The other groups and their versions.', 'apis', 'APIGroupList'),
+    make(
+      '/apis/',
+      'getAPIVersions',
+      'The other groups and their versions.',
+      'apis',
+      'APIGroupList',
+    ),
     ...named.map((group) =>
       make(
         `/apis/${group}/`,
@@ -244,7 +281,8 @@ class ResourceContext {
         );
       }
       // They are older than custom kinds.
-      if (rest.watch !== undefined && this.#served.isCustom !== true) operations.push(...this.#oldWatches());
+      if (rest.watch !== undefined && this.#served.isCustom !== true)
+        operations.push(...this.#oldWatches());
     }
     if (rest.create !== undefined) {
       operations.push(
@@ -270,7 +308,9 @@ class ResourceContext {
           [...DELETE, ...LIST.slice(1)],
           {
             // Upstream describes none for custom kinds, although it takes one.
-            ...(this.#served.isCustom !== true && { body: commonType(this.#scheme, 'DeleteOptions') }),
+            ...(this.#served.isCustom !== true && {
+              body: commonType(this.#scheme, 'DeleteOptions'),
+            }),
             answer: status,
           },
         ),
@@ -323,7 +363,8 @@ class ResourceContext {
         ),
       );
     }
-    if (subresource.rest.connect !== undefined) operations.push(...this.#connections(path, subresource, codec));
+    if (subresource.rest.connect !== undefined)
+      operations.push(...this.#connections(path, subresource, codec));
     return operations;
   }
 
@@ -345,9 +386,21 @@ class ResourceContext {
     const collection = type.namespaced ? `namespaces/{namespace}/${type.resource}` : type.resource;
     return [
       make(collection, 'watchlist', `${this.#scope()}${kind}List`, `objects of kind ${kind}`),
-      make(`${collection}/{name}`, 'watch', `${this.#scope()}${kind}`, `one object of kind ${kind}`),
+      make(
+        `${collection}/{name}`,
+        'watch',
+        `${this.#scope()}${kind}`,
+        `one object of kind ${kind}`,
+      ),
       ...(type.namespaced
-        ? [make(type.resource, 'watchlist', `${kind}ListForAllNamespaces`, `objects of kind ${kind} in all namespaces`)]
+        ? [
+            make(
+              type.resource,
+              'watchlist',
+              `${kind}ListForAllNamespaces`,
+              `objects of kind ${kind} in all namespaces`,
+            ),
+          ]
         : []),
     ];
   }
@@ -359,10 +412,14 @@ class ResourceContext {
     const what = `${name} of a ${type.kind}`;
     if (kind.kind === type.kind) {
       // It is read like an object, but answers text.
-      const options = optionsOf(this.#scheme.codecOf({ ...kind, kind: `${type.kind}${suffix}Options` })?.query);
+      const options = optionsOf(
+        this.#scheme.codecOf({ ...kind, kind: `${type.kind}${suffix}Options` })?.query,
+      );
       const id = `read${this.#idGroup}${this.#scope()}${type.kind}${suffix}`;
       const answers = { produces: ['text/plain', ...OBJECTS] };
-      return [this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], answers, kind)];
+      return [
+        this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], answers, kind),
+      ];
     }
     const options = optionsOf(codec.query);
     // A proxy takes any method, and passes on what stands behind its own path.
@@ -371,19 +428,46 @@ class ResourceContext {
       const method = methodName.toLowerCase() as Operation['method'];
       const id = `connect${this.#idGroup}${upperFirst(method)}${this.#scope()}${type.kind}${suffix}`;
       const make = (at: string, operationId: string): Operation =>
-        this.#make(at, method, 'connect', operationId, `Connect to ${what}.`, options, { produces: ANYTHING }, kind);
+        this.#make(
+          at,
+          method,
+          'connect',
+          operationId,
+          `Connect to ${what}.`,
+          options,
+          { produces: ANYTHING },
+          kind,
+        );
       return [make(path, id), ...(isProxy ? [make(`${path}/{path}`, `${id}WithPath`)] : [])];
     });
   }
 
-  #itemOperations(path: string, gvk: GroupVersionKind, codec: ObjectCodec, suffix: string, rest: Rest): Operation[] {
+  #itemOperations(
+    path: string,
+    gvk: GroupVersionKind,
+    codec: ObjectCodec,
+    suffix: string,
+    rest: Rest,
+  ): Operation[] {
     const { openApi: object, patchSchema } = codec;
     const { kind } = this.#type;
-    const what = suffix === '' ? `an object of kind ${kind}` : `${suffix.toLowerCase()} of a ${kind}`;
+    const what =
+      suffix === '' ? `an object of kind ${kind}` : `${suffix.toLowerCase()} of a ${kind}`;
     const id = `${this.#idGroup}${this.#scope()}${kind}${suffix}`;
     const operations: Operation[] = [];
     if (rest.get !== undefined)
-      operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [PRETTY], { answer: object }, gvk));
+      operations.push(
+        this.#make(
+          path,
+          'get',
+          'get',
+          `read${id}`,
+          `Read ${what}.`,
+          [PRETTY],
+          { answer: object },
+          gvk,
+        ),
+      );
     if (rest.update !== undefined) {
       operations.push(
         this.#make(
@@ -411,7 +495,10 @@ class ResourceContext {
               answer: object,
               // As upstream, which does not say that an apply patch may create an object of a custom kind.
               codes: this.#served.isCustom === true ? [200] : [200, 201],
-              consumes: patchSchema === undefined ? PATCHES.filter((type) => type !== STRATEGIC_MERGE_PATCH) : PATCHES,
+              consumes:
+                patchSchema === undefined
+                  ? PATCHES.filter((type) => type !== STRATEGIC_MERGE_PATCH)
+                  : PATCHES,
             },
             gvk,
           ),

@@ -10,14 +10,17 @@ import type { OpenApiDocument } from '../testing/openapi-difference.ts';
 import { send } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 
-const reference = fileURLToPath(new URL('../../../../shared/reference/openapi-v2.json', import.meta.url));
+const reference = fileURLToPath(
+  new URL('../../../../shared/reference/openapi-v2.json', import.meta.url),
+);
 
 test.skipIf(!existsSync(reference))(
   'is what Kubernetes publishes (skipped where ../shared/reference is not at hand)',
   async () => {
     const t = await startTestServer();
     try {
-      const ours = (await send(t.server, { path: '/openapi/v2' })).json as unknown as OpenApiDocument;
+      const ours = (await send(t.server, { path: '/openapi/v2' }))
+        .json as unknown as OpenApiDocument;
       const published = JSON.parse(readFileSync(reference, 'utf8')) as OpenApiDocument;
       const { lines, missingVersions } = openApiDifference(ours, published);
       expect(lines).toEqual([]);
@@ -29,11 +32,20 @@ test.skipIf(!existsSync(reference))(
   },
 );
 
-const operation = { operationId: 'x', parameters: [], responses: { 200: { schema: { $ref: '#/definitions/A' } } } };
+const operation = {
+  operationId: 'x',
+  parameters: [],
+  responses: { 200: { schema: { $ref: '#/definitions/A' } } },
+};
 const document = (change: object = {}, definition: object = {}): OpenApiDocument => ({
   paths: { '/apis/g/v1/things': { get: { ...operation, ...change } } },
   definitions: {
-    A: { type: 'object', required: ['a'], properties: { a: { type: 'string', format: 'byte' } }, ...definition },
+    A: {
+      type: 'object',
+      required: ['a'],
+      properties: { a: { type: 'string', format: 'byte' } },
+      ...definition,
+    },
   },
 });
 
@@ -45,7 +57,11 @@ test.each<[what: string, ours: OpenApiDocument, lines: readonly string[]]>([
     document({ 'x-kubernetes-action': 'list' }),
     ['g/v1: get /apis/g/v1/things x-kubernetes-action: "list" instead of undefined'],
   ],
-  ['what is required', document({}, { required: [] }), ['definitions: A required: [] instead of ["a"]']],
+  [
+    'what is required',
+    document({}, { required: [] }),
+    ['definitions: A required: [] instead of ["a"]'],
+  ],
   [
     'a format',
     document({}, { properties: { a: { type: 'string' } } }),

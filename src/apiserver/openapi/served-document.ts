@@ -26,11 +26,13 @@ export function servedDocument(
   const headers: Record<string, string> = { etag, vary: 'Accept' };
   const asked = request.query.get('hash') ?? '';
   if (asked !== '' && path !== undefined) {
-    if (asked !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
+    if (asked !== hash)
+      return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
     // A client that asks by hash may keep the answer for good.
     headers['cache-control'] = 'public, immutable';
   }
-  if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
+  if (request.headers['if-none-match'] === etag)
+    return { code: 304, headers, body: { kind: 'none' } };
   return { code: 200, headers, body: bodyOf(document, contentType) };
 }
 

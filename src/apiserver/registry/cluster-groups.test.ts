@@ -42,7 +42,11 @@ const subjects = [
   { kind: 'Group', name: 'devs' },
   { kind: 'ServiceAccount', name: 'robot', namespace: 'default' },
 ];
-const path = { path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } };
+const path = {
+  path: '/',
+  pathType: 'Prefix',
+  backend: { service: { name: 'web', port: { number: 80 } } },
+};
 const good: Readonly<Record<Kind, Readonly<Record<string, unknown>>>> = {
   role: { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
   clusterRole: { rules: [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }] },
@@ -51,17 +55,28 @@ const good: Readonly<Record<Kind, Readonly<Record<string, unknown>>>> = {
   networkPolicy: {
     spec: {
       podSelector: {},
-      ingress: [{ ports: [{ port: 80 }], from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16'] } }] }],
+      ingress: [
+        {
+          ports: [{ port: 80 }],
+          from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16'] } }],
+        },
+      ],
     },
   },
   ingress: { spec: { rules: [{ host: 'example.com', http: { paths: [path] } }] } },
-  ingressClass: { spec: { controller: 'example.com/it', parameters: { kind: 'Settings', name: 'x' } } },
+  ingressClass: {
+    spec: { controller: 'example.com/it', parameters: { kind: 'Settings', name: 'x' } },
+  },
   ipAddress: {
     metadata: { name: '10.96.0.9' },
     spec: { parentRef: { resource: 'services', namespace: 'default', name: 'web' } },
   },
   serviceCidr: { spec: { cidrs: ['10.200.0.0/24'] } },
-  endpointSlice: { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'] }], ports: [{ port: 80 }] },
+  endpointSlice: {
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['10.0.0.1'] }],
+    ports: [{ port: 80 }],
+  },
   endpoints: { subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 80 }] }] },
   budget: { spec: { minAvailable: '50%', selector: { matchLabels: { app: 'web' } } } },
   priorityClass: { value: 1000 },
@@ -70,25 +85,36 @@ const good: Readonly<Record<Kind, Readonly<Record<string, unknown>>>> = {
 const make = (kind: Kind, more: object = {}) => ({ metadata, ...good[kind], ...more });
 
 describe('what is right', () => {
-  test.each(Object.keys(good) as Kind[])('a %s is made, found, listed, changed and deleted', async (kind) => {
-    const { metadata: { name } = metadata } = make(kind) as { metadata?: { name: string } };
-    const created = await on(kind).create(make(kind));
-    expect([created.code, created.message]).toEqual([201, '']);
-    expect((await on(kind).get(name)).code).toBe(200);
-    expect(await on(kind).list('')).toContain(name);
-    expect((await on(kind).patch(name, { metadata: { labels: { a: 'b' } } })).object.metadata.labels).toEqual({
-      a: 'b',
-    });
-    expect((await on(kind).put(name, (await on(kind).get(name)).object)).code).toBe(200);
-    expect((await on(kind).delete(name)).code).toBe(200);
-    expect((await on(kind).get(name)).code).toBe(404);
-  });
+  test.each(Object.keys(good) as Kind[])(
+    'a %s is made, found, listed, changed and deleted',
+    async (kind) => {
+      const { metadata: { name } = metadata } = make(kind) as { metadata?: { name: string } };
+      const created = await on(kind).create(make(kind));
+      expect([created.code, created.message]).toEqual([201, '']);
+      expect((await on(kind).get(name)).code).toBe(200);
+      expect(await on(kind).list('')).toContain(name);
+      expect(
+        (await on(kind).patch(name, { metadata: { labels: { a: 'b' } } })).object.metadata.labels,
+      ).toEqual({
+        a: 'b',
+      });
+      expect((await on(kind).put(name, (await on(kind).get(name)).object)).code).toBe(200);
+      expect((await on(kind).delete(name)).code).toBe(200);
+      expect((await on(kind).get(name)).code).toBe(404);
+    },
+  );
 });
 
 describe('what is filled in', () => {
   test.each<[Kind, object]>([
-    ['roleBinding', { roleRef: { apiGroup: RBAC }, subjects: [{ apiGroup: RBAC }, { apiGroup: RBAC }, {}] }],
-    ['networkPolicy', { spec: { policyTypes: ['Ingress'], ingress: [{ ports: [{ protocol: 'TCP' }] }] } }],
+    [
+      'roleBinding',
+      { roleRef: { apiGroup: RBAC }, subjects: [{ apiGroup: RBAC }, { apiGroup: RBAC }, {}] },
+    ],
+    [
+      'networkPolicy',
+      { spec: { policyTypes: ['Ingress'], ingress: [{ ports: [{ protocol: 'TCP' }] }] } },
+    ],
     ['ingress', { status: { loadBalancer: {} } }],
     ['ingressClass', { spec: { parameters: { scope: 'Cluster' } } }],
     ['endpointSlice', { ports: [{ name: '', protocol: 'TCP' }] }],
@@ -113,7 +139,11 @@ describe('what is filled in', () => {
       metadata,
       subsets: [
         { addresses: [address('10.0.0.2')], ports },
-        { addresses: [address('10.0.0.1'), address('10.0.0.2')], notReadyAddresses: [address('10.0.0.3')], ports },
+        {
+          addresses: [address('10.0.0.1'), address('10.0.0.2')],
+          notReadyAddresses: [address('10.0.0.3')],
+          ports,
+        },
       ],
     });
     expect((object as unknown as { subsets: unknown }).subsets).toEqual([
@@ -150,10 +180,17 @@ describe('what is refused', () => {
     [
       'clusterRole',
       { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { '!': '' } }] } },
-      ['aggregationRule.clusterRoleSelectors[0].matchLabels', 'aggregationRule.clusterRoleSelectors[0]'],
+      [
+        'aggregationRule.clusterRoleSelectors[0].matchLabels',
+        'aggregationRule.clusterRoleSelectors[0]',
+      ],
     ],
     ['roleBinding', { roleRef: { kind: 'Rule', name: '' } }, ['roleRef.kind', 'roleRef.name']],
-    ['roleBinding', { roleRef: { kind: 'Role', name: 'a/b', apiGroup: 'x' } }, ['roleRef.apiGroup', 'roleRef.name']],
+    [
+      'roleBinding',
+      { roleRef: { kind: 'Role', name: 'a/b', apiGroup: 'x' } },
+      ['roleRef.apiGroup', 'roleRef.name'],
+    ],
     [
       'roleBinding',
       { subjects: [{ kind: 'User', name: '', apiGroup: 'x' }] },
@@ -167,8 +204,16 @@ describe('what is refused', () => {
       ['subjects[0].name', 'subjects[0].apiGroup', 'subjects[0].namespace'],
     ],
     ['networkPolicy', policy({}), ['spec.ingress[0].from[0]']],
-    ['networkPolicy', policy({ podSelector: {}, ipBlock: { cidr: '10.0.0.0/8' } }), ['spec.ingress[0].from[0]']],
-    ['networkPolicy', policy({ ipBlock: { cidr: '10.0.0.0' } }), ['spec.ingress[0].from[0].ipBlock.cidr']],
+    [
+      'networkPolicy',
+      policy({ podSelector: {}, ipBlock: { cidr: '10.0.0.0/8' } }),
+      ['spec.ingress[0].from[0]'],
+    ],
+    [
+      'networkPolicy',
+      policy({ ipBlock: { cidr: '10.0.0.0' } }),
+      ['spec.ingress[0].from[0].ipBlock.cidr'],
+    ],
     ['networkPolicy', policy({ ipBlock: { cidr: '' } }), ['spec.ingress[0].from[0].ipBlock.cidr']],
     [
       'networkPolicy',
@@ -180,7 +225,11 @@ describe('what is refused', () => {
     ['networkPolicy', policyPort({ protocol: 'ICMP' }), ['spec.ingress[0].ports[0].protocol']],
     ['networkPolicy', policyPort({ port: 90, endPort: 80 }), ['spec.ingress[0].ports[0].endPort']],
     ['networkPolicy', policyPort({ endPort: 80 }), ['spec.ingress[0].ports[0].endPort']],
-    ['networkPolicy', policyPort({ port: 'web', endPort: 80 }), ['spec.ingress[0].ports[0].endPort']],
+    [
+      'networkPolicy',
+      policyPort({ port: 'web', endPort: 80 }),
+      ['spec.ingress[0].ports[0].endPort'],
+    ],
     [
       'networkPolicy',
       { spec: { podSelector: { matchLabels: { '!': '' } }, policyTypes: ['Both'] } },
@@ -198,7 +247,11 @@ describe('what is refused', () => {
     ['ingress', route({ pathType: '' }), ['spec.rules[0].http.paths[0].pathType']],
     ['ingress', route({ pathType: 'Regex' }), ['spec.rules[0].http.paths[0].pathType']],
     ['ingress', route({ path: 'x' }), ['spec.rules[0].http.paths[0].path']],
-    ['ingress', route({ path: '/a//b/..' }), many(2, {}).map(() => 'spec.rules[0].http.paths[0].path')],
+    [
+      'ingress',
+      route({ path: '/a//b/..' }),
+      many(2, {}).map(() => 'spec.rules[0].http.paths[0].path'),
+    ],
     ['ingress', route({ path: '/%2fa' }), ['spec.rules[0].http.paths[0].path']],
     ['ingress', route({ backend: {} }), ['spec.rules[0].http.paths[0].backend']],
     [
@@ -219,11 +272,20 @@ describe('what is refused', () => {
     [
       'ingress',
       route({ backend: { resource: { kind: '', name: '' } } }),
-      ['spec.rules[0].http.paths[0].backend.resource.kind', 'spec.rules[0].http.paths[0].backend.resource.name'],
+      [
+        'spec.rules[0].http.paths[0].backend.resource.kind',
+        'spec.rules[0].http.paths[0].backend.resource.name',
+      ],
     ],
     [
       'ingress',
-      { spec: { defaultBackend: path.backend, ingressClassName: 'A', tls: [{ hosts: ['UP'], secretName: 'Up' }] } },
+      {
+        spec: {
+          defaultBackend: path.backend,
+          ingressClassName: 'A',
+          tls: [{ hosts: ['UP'], secretName: 'Up' }],
+        },
+      },
       ['spec.tls[0].hosts[0]', 'spec.tls[0].secretName', 'spec.ingressClassName'],
     ],
     [
@@ -276,13 +338,21 @@ describe('what is refused', () => {
       ['endpoints[0].addresses'],
     ],
     ['endpointSlice', { endpoints: many(1001, { addresses: ['10.0.0.1'] }) }, ['endpoints']],
-    ['endpointSlice', endpoint({ hostname: 'A', nodeName: 'B!' }), ['endpoints[0].nodeName', 'endpoints[0].hostname']],
+    [
+      'endpointSlice',
+      endpoint({ hostname: 'A', nodeName: 'B!' }),
+      ['endpoints[0].nodeName', 'endpoints[0].hostname'],
+    ],
     [
       'endpointSlice',
       endpoint({ hints: { forZones: [{ name: 'a' }, { name: 'a' }] } }),
       ['endpoints[0].hints.forZones[1].name'],
     ],
-    ['endpointSlice', endpoint({ hints: { forZones: many(9, { name: 'a' }) } }), ['endpoints[0].hints.forZones']],
+    [
+      'endpointSlice',
+      endpoint({ hints: { forZones: many(9, { name: 'a' }) } }),
+      ['endpoints[0].hints.forZones'],
+    ],
     [
       'endpointSlice',
       {
@@ -358,7 +428,11 @@ describe('what may not change', () => {
     ['ingressClass', { spec: { controller: 'example.com/other' } }, ['spec.controller']],
     ['ipAddress', { spec: { parentRef: { name: 'other' } } }, ['spec.parentRef']],
     ['serviceCidr', { spec: { cidrs: ['10.201.0.0/24'] } }, ['spec.cidrs[0]']],
-    ['endpointSlice', { addressType: 'FQDN', endpoints: [{ addresses: ['a.b'] }] }, ['addressType']],
+    [
+      'endpointSlice',
+      { addressType: 'FQDN', endpoints: [{ addresses: ['a.b'] }] },
+      ['addressType'],
+    ],
     ['priorityClass', { value: 5, preemptionPolicy: 'Never' }, ['value', 'preemptionPolicy']],
     ['runtimeClass', { handler: 'other' }, ['handler']],
   ])('%s %j', async (kind, patch, causes) => {
@@ -392,14 +466,17 @@ describe('what is shown', () => {
 
 describe('what else is said', () => {
   test('endpoints are deprecated, whatever is asked of them', async () => {
-    const deprecated = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
+    const deprecated =
+      'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
     expect((await on('endpoints').create(make('endpoints'))).warnings).toEqual([deprecated]);
     expect((await on('endpoints').get('it')).warnings).toEqual([deprecated]);
   });
 
   test('an ingress that names its class by the annotation is warned', async () => {
     const annotations = { 'kubernetes.io/ingress.class': 'a' };
-    const { warnings } = await on('ingress').create(make('ingress', { metadata: { name: 'it', annotations } }));
+    const { warnings } = await on('ingress').create(
+      make('ingress', { metadata: { name: 'it', annotations } }),
+    );
     expect(warnings).toEqual([
       `annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`,
     ]);
@@ -410,7 +487,9 @@ describe('what else is said', () => {
     const wrong = await on('ingress').patch('it/status', {
       status: { loadBalancer: { ingress: [{ ip: 'x', hostname: '10.0.0.1' }] } },
     });
-    expect(wrong.causes).toEqual(['ip', 'hostname'].map((name) => `status.loadBalancer.ingress[0].${name}`));
+    expect(wrong.causes).toEqual(
+      ['ip', 'hostname'].map((name) => `status.loadBalancer.ingress[0].${name}`),
+    );
     const { object } = await on('ingress').patch('it/status', {
       spec: {},
       status: { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } },
@@ -426,9 +505,13 @@ describe('what else is said', () => {
 
   test('ranges and addresses can be selected and widened', async () => {
     await on('ipAddress').create(make('ipAddress'));
-    expect(await on('ipAddress').list('fieldSelector=spec.parentRef.name%3Dweb')).toEqual(['10.96.0.9']);
+    expect(await on('ipAddress').list('fieldSelector=spec.parentRef.name%3Dweb')).toEqual([
+      '10.96.0.9',
+    ]);
     await on('serviceCidr').create(make('serviceCidr'));
-    const widened = await on('serviceCidr').patch('it', { spec: { cidrs: ['10.200.0.0/24', 'fd00::/112'] } });
+    const widened = await on('serviceCidr').patch('it', {
+      spec: { cidrs: ['10.200.0.0/24', 'fd00::/112'] },
+    });
     expect(widened.code).toBe(200);
   });
 });

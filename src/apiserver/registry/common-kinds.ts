@@ -12,7 +12,10 @@ const LEGACY = ['', 'v1'];
 const METADATA = ['meta.k8s.io/v1', 'meta.k8s.io/v1beta1'];
 
 /** By kind: the descriptor, and the apiVersions in which the kind has its fields. */
-const COMMON_KINDS: ReadonlyMap<string, readonly [message: string, apiVersions: readonly string[]]> = new Map([
+const COMMON_KINDS: ReadonlyMap<
+  string,
+  readonly [message: string, apiVersions: readonly string[]]
+> = new Map([
   ['Status', ['meta/v1.Status', ['v1']]],
   ['PartialObjectMetadata', ['meta/v1.PartialObjectMetadata', METADATA]],
   ['PartialObjectMetadataList', ['meta/v1.PartialObjectMetadataList', METADATA]],
@@ -33,7 +36,10 @@ export function commonProtobufCodec(apiVersion: string, kind: string): ProtobufC
   let codec = codecs.get(kind);
   if (codec === undefined) {
     const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: '' };
-    codec = new DescriptorCodec({ kind: { group, version, kind }, message: allSchemas.message(common[0]) }).protobuf;
+    codec = new DescriptorCodec({
+      kind: { group, version, kind },
+      message: allSchemas.message(common[0]),
+    }).protobuf;
     codecs.set(kind, codec);
   }
   return codec;

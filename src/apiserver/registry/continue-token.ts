@@ -43,7 +43,8 @@ export function decodeContinue(text: string): ContinueToken {
   }
   const lastKey = start.endsWith('\0') ? start.slice(0, -1) : start;
   // What came out of a path must not lead out of the resource.
-  if (lastKey.split('/').some((part) => part === '' || part === '.' || part === '..')) throw invalidToken();
+  if (lastKey.split('/').some((part) => part === '' || part === '.' || part === '..'))
+    throw invalidToken();
   return { revision: rv, lastKey };
 }
 

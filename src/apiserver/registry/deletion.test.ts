@@ -7,19 +7,35 @@ import type { DeleteStrategy, StrategyContext } from './strategy.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const context: StrategyContext = {
-  request: { user: { name: 'u', groups: [] }, namespace: '', signal: new AbortController().signal, warnings: [] },
+  request: {
+    user: { name: 'u', groups: [] },
+    namespace: '',
+    signal: new AbortController().signal,
+    warnings: [],
+  },
   now: NOW,
   dryRun: false,
 };
 
 function object(metadata: object = {}): KubeObject {
-  return { metadata: { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '', ...metadata } };
+  return {
+    metadata: { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '', ...metadata },
+  };
 }
 
-const graceful: DeleteStrategy<KubeObject> = { gracePeriodSeconds: (_object, requested) => requested ?? 30 };
-const decide = (given: KubeObject, options: Partial<DeleteOptions> = {}, strategy: DeleteStrategy<KubeObject> = {}) =>
-  decideDeletion(given, { dryRun: false, ...options }, strategy, context);
-const marked = (given: KubeObject, options: Partial<DeleteOptions> = {}, strategy: DeleteStrategy<KubeObject> = {}) => {
+const graceful: DeleteStrategy<KubeObject> = {
+  gracePeriodSeconds: (_object, requested) => requested ?? 30,
+};
+const decide = (
+  given: KubeObject,
+  options: Partial<DeleteOptions> = {},
+  strategy: DeleteStrategy<KubeObject> = {},
+) => decideDeletion(given, { dryRun: false, ...options }, strategy, context);
+const marked = (
+  given: KubeObject,
+  options: Partial<DeleteOptions> = {},
+  strategy: DeleteStrategy<KubeObject> = {},
+) => {
   const decision = decide(given, options, strategy);
   return decision.action === 'mark' ? decision.object.metadata : decision.action;
 };
@@ -34,12 +50,28 @@ describe('decideDeletion', () => {
     const decision = decide(object({ generation: 3 }), { gracePeriodSeconds: 0 }, graceful);
     expect(decision).toMatchObject({
       action: 'delete',
-      last: { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0, generation: 4 } },
+      last: {
+        metadata: {
+          deletionTimestamp: '2026-01-01T00:00:00Z',
+          deletionGracePeriodSeconds: 0,
+          generation: 4,
+        },
+      },
     });
-    const running = { deletionTimestamp: '2026-01-01T00:00:20Z', deletionGracePeriodSeconds: 30, generation: 4 };
+    const running = {
+      deletionTimestamp: '2026-01-01T00:00:20Z',
+      deletionGracePeriodSeconds: 30,
+      generation: 4,
+    };
     expect(decide(object(running), { gracePeriodSeconds: 0 }, graceful)).toMatchObject({
       action: 'delete',
-      last: { metadata: { deletionTimestamp: '2025-12-31T23:59:50Z', deletionGracePeriodSeconds: 0, generation: 4 } },
+      last: {
+        metadata: {
+          deletionTimestamp: '2025-12-31T23:59:50Z',
+          deletionGracePeriodSeconds: 0,
+          generation: 4,
+        },
+      },
     });
   });
 
@@ -63,16 +95,26 @@ describe('decideDeletion', () => {
   });
 
   test('the policy becomes a finalizer, the last word counts', () => {
-    expect(marked(object(), { propagationPolicy: 'Orphan' })).toMatchObject({ finalizers: ['orphan'] });
-    expect(marked(object({ finalizers: ['orphan', 'a/b'] }), { propagationPolicy: 'Foreground' })).toMatchObject({
+    expect(marked(object(), { propagationPolicy: 'Orphan' })).toMatchObject({
+      finalizers: ['orphan'],
+    });
+    expect(
+      marked(object({ finalizers: ['orphan', 'a/b'] }), { propagationPolicy: 'Foreground' }),
+    ).toMatchObject({
       finalizers: ['a/b', 'foregroundDeletion'],
     });
-    expect(marked(object({ finalizers: ['orphan'] }), { propagationPolicy: 'Background' })).toBe('delete');
+    expect(marked(object({ finalizers: ['orphan'] }), { propagationPolicy: 'Background' })).toBe(
+      'delete',
+    );
     expect(marked(object({ finalizers: ['foregroundDeletion'] }))).toMatchObject({
       finalizers: ['foregroundDeletion'],
     });
-    expect(marked(object(), {}, { defaultGarbageCollection: 'orphan' })).toMatchObject({ finalizers: ['orphan'] });
-    expect(marked(object(), { orphanDependents: false }, { defaultGarbageCollection: 'orphan' })).toBe('delete');
+    expect(marked(object(), {}, { defaultGarbageCollection: 'orphan' })).toMatchObject({
+      finalizers: ['orphan'],
+    });
+    expect(
+      marked(object(), { orphanDependents: false }, { defaultGarbageCollection: 'orphan' }),
+    ).toBe('delete');
   });
 
   test('a grace is counted from now, and only becomes shorter', () => {
@@ -81,7 +123,10 @@ describe('decideDeletion', () => {
       deletionGracePeriodSeconds: 30,
     });
     expect(marked(object(), { gracePeriodSeconds: 0 }, graceful)).toBe('delete');
-    const running = object({ deletionTimestamp: '2026-01-01T00:00:20Z', deletionGracePeriodSeconds: 30 });
+    const running = object({
+      deletionTimestamp: '2026-01-01T00:00:20Z',
+      deletionGracePeriodSeconds: 30,
+    });
     expect(marked(running, {}, graceful)).toBe('keep');
     expect(marked(running, { gracePeriodSeconds: 30 }, graceful)).toBe('keep');
     expect(marked(running, { gracePeriodSeconds: 10 }, graceful)).toMatchObject({
@@ -115,10 +160,20 @@ describe('decideDeletion', () => {
 });
 
 test('finishesDeletion', () => {
-  const deleting = object({ deletionTimestamp: 'x', deletionGracePeriodSeconds: 0, finalizers: ['a/b'] });
+  const deleting = object({
+    deletionTimestamp: 'x',
+    deletionGracePeriodSeconds: 0,
+    finalizers: ['a/b'],
+  });
   expect(finishesDeletion(object(), deleting, {})).toBe(true);
   expect(finishesDeletion(deleting, deleting, {})).toBe(false);
   expect(finishesDeletion(object(), object({ finalizers: ['a/b'] }), {})).toBe(false);
-  expect(finishesDeletion(object(), object({ deletionTimestamp: 'x', deletionGracePeriodSeconds: 5 }), {})).toBe(false);
+  expect(
+    finishesDeletion(
+      object(),
+      object({ deletionTimestamp: 'x', deletionGracePeriodSeconds: 5 }),
+      {},
+    ),
+  ).toBe(false);
   expect(finishesDeletion(object(), deleting, { hasPendingFinalizers: () => true })).toBe(false);
 });

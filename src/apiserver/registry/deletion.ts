@@ -31,22 +31,31 @@ export function decideDeletion<T extends KubeObject>(
   let marked = withFinalizers(object, finalizers);
   if (graceful !== undefined) {
     // Upstream writes the mark before it deletes the object. Here only the response has it: a write for each pod that ends would be lost.
-    if (graceful.seconds === 0 && !held) return { action: 'delete', last: mark(object, graceful.deletionTimestamp, 0) };
+    if (graceful.seconds === 0 && !held)
+      return { action: 'delete', last: mark(object, graceful.deletionTimestamp, 0) };
     marked = mark(marked, graceful.deletionTimestamp, graceful.seconds);
   } else {
     if (!held) return { action: 'delete' };
     marked = markNow(marked, context.now);
   }
   const first = object.metadata.deletionTimestamp === undefined;
-  if (first && strategy.prepareForDelete !== undefined) marked = strategy.prepareForDelete(marked, context);
+  if (first && strategy.prepareForDelete !== undefined)
+    marked = strategy.prepareForDelete(marked, context);
   return { action: 'mark', object: marked };
 }
 
 /** True if an update has taken away the last thing that kept a deleted object. */
-export function finishesDeletion<T extends KubeObject>(object: T, old: T, strategy: DeleteStrategy<T>): boolean {
+export function finishesDeletion<T extends KubeObject>(
+  object: T,
+  old: T,
+  strategy: DeleteStrategy<T>,
+): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds } = old.metadata;
   if (deletionTimestamp === undefined || (deletionGracePeriodSeconds ?? 0) > 0) return false;
-  return (object.metadata.finalizers ?? []).length === 0 && strategy.hasPendingFinalizers?.(object) !== true;
+  return (
+    (object.metadata.finalizers ?? []).length === 0 &&
+    strategy.hasPendingFinalizers?.(object) !== true
+  );
 }
 
 interface Grace {
@@ -86,14 +95,18 @@ function finalizersFor<T extends KubeObject>(
 ): readonly string[] {
   const finalizers = object.metadata.finalizers ?? [];
   const policy = propagationPolicy(finalizers, options, strategy);
-  const others = finalizers.filter((finalizer) => finalizer !== ORPHAN_FINALIZER && finalizer !== FOREGROUND_FINALIZER);
+  const others = finalizers.filter(
+    (finalizer) => finalizer !== ORPHAN_FINALIZER && finalizer !== FOREGROUND_FINALIZER,
+  );
   const wanted = [
     ...others,
     ...(policy === 'Orphan' ? [ORPHAN_FINALIZER] : []),
     ...(policy === 'Foreground' ? [FOREGROUND_FINALIZER] : []),
   ];
   // The order is the user's, unless something changes.
-  const same = wanted.length === finalizers.length && wanted.every((finalizer) => finalizers.includes(finalizer));
+  const same =
+    wanted.length === finalizers.length &&
+    wanted.every((finalizer) => finalizers.includes(finalizer));
   return same ? finalizers : wanted;
 }
 
@@ -103,7 +116,8 @@ function propagationPolicy<T extends KubeObject>(
   strategy: DeleteStrategy<T>,
 ): 'Orphan' | 'Background' | 'Foreground' {
   if (strategy.defaultGarbageCollection === 'unsupported') return 'Background';
-  if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
+  if (options.orphanDependents !== undefined)
+    return options.orphanDependents ? 'Orphan' : 'Background';
   if (options.propagationPolicy !== undefined) return options.propagationPolicy;
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';
   if (finalizers.includes(FOREGROUND_FINALIZER)) return 'Foreground';

@@ -18,7 +18,12 @@ import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ProtobufCodec } from '#api/machinery/codec/object-codec.ts';
 import { watchFrame } from '#api/machinery/codec/protobuf/index.ts';
-import { encodeForStorage, hasBytes, spliceInto, splicedLength } from '#api/machinery/codec/index.ts';
+import {
+  encodeForStorage,
+  hasBytes,
+  spliceInto,
+  splicedLength,
+} from '#api/machinery/codec/index.ts';
 import type { KeyValue } from '#storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { commonProtobufCodec } from './common-kinds.ts';
@@ -105,7 +110,12 @@ export class StoredObject implements ServedObject {
   #protobuf: Buffer | undefined;
 
   /** `revision` differs from the one it was written at for the last state of a deleted object. */
-  constructor(format: ObjectFormat, decoder: StateDecoder, kv: KeyValue, revision: number = kv.modRevision) {
+  constructor(
+    format: ObjectFormat,
+    decoder: StateDecoder,
+    kv: KeyValue,
+    revision: number = kv.modRevision,
+  ) {
     this.kv = kv;
     this.#revision = revision;
     this.#format = format;
@@ -119,7 +129,8 @@ export class StoredObject implements ServedObject {
   decoded(): DecodedObject {
     if (this.#decoded === undefined) {
       const decoded = this.#decoder.decode(this.kv);
-      this.#decoded = this.#revision === this.kv.modRevision ? decoded : renumbered(decoded, this.#revision);
+      this.#decoded =
+        this.#revision === this.kv.modRevision ? decoded : renumbered(decoded, this.#revision);
     }
     return this.#decoded;
   }
@@ -143,7 +154,13 @@ export class StoredObject implements ServedObject {
 
   copyItem(target: Buffer, offset: number, identified = false): number {
     if (identified) return spliceInto(target, offset, this.kv.value, this.#revision);
-    const end = spliceInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
+    const end = spliceInto(
+      target,
+      offset + 1,
+      this.kv.value,
+      this.#revision,
+      this.#format.header.length,
+    );
     target[offset] = OPEN_BRACE;
     return end;
   }
@@ -152,18 +169,24 @@ export class StoredObject implements ServedObject {
     if (this.#protobuf === undefined) {
       if (codec === undefined) throw notInProtobuf(this.object());
       const isStored = this.#revision === this.kv.modRevision;
-      this.#protobuf = isStored ? this.#decoder.encodeProtobuf(this.kv, codec) : codec.encode(this.object());
+      this.#protobuf = isStored
+        ? this.#decoder.encodeProtobuf(this.kv, codec)
+        : codec.encode(this.object());
     }
     return this.#protobuf;
   }
 
   at(revision: number): StoredObject {
-    return revision === this.#revision ? this : new StoredObject(this.#format, this.#decoder, this.kv, revision);
+    return revision === this.#revision
+      ? this
+      : new StoredObject(this.#format, this.#decoder, this.kv, revision);
   }
 }
 
 function renumbered({ object }: DecodedObject, revision: number): DecodedObject {
-  return { object: { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } } };
+  return {
+    object: { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } },
+  };
 }
 
 /** An object that is in no storage: it was made for this answer. A Status, a review, a row of a table. */
@@ -248,7 +271,13 @@ function withoutNewline(line: Buffer): Buffer {
   return line.subarray(0, line.length - 1);
 }
 
-function notInProtobuf({ apiVersion, kind }: { readonly apiVersion?: string; readonly kind?: string }): Error {
+function notInProtobuf({
+  apiVersion,
+  kind,
+}: {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+}): Error {
   return new Error(`${kind} of ${apiVersion} has no form in protobuf`);
 }
 

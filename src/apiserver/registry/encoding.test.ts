@@ -19,7 +19,12 @@ function stored(name: string, revision: number, more: object = {}): KeyValue {
     metadata: { name, uid: 'u', resourceVersion: '7', creationTimestamp: 'c' },
     ...more,
   } as KubeObject;
-  return { key: `/registry/things/${name}`, value: format.encode(object), createRevision: 1, modRevision: revision };
+  return {
+    key: `/registry/things/${name}`,
+    value: format.encode(object),
+    createRevision: 1,
+    modRevision: revision,
+  };
 }
 
 describe('StoredObject', () => {
@@ -94,7 +99,10 @@ describe('ObjectCache', () => {
     };
     const object = read(cache, kv).object();
     expect((object as object as typeof made).data).toBe(made.data);
-    expect(object).toMatchObject({ kind: format.kind, metadata: { name: 'b', resourceVersion: '2' } });
+    expect(object).toMatchObject({
+      kind: format.kind,
+      metadata: { name: 'b', resourceVersion: '2' },
+    });
     expect((cache.written(kv) as ServedObject).object()).toBe(object);
   });
 
@@ -131,7 +139,10 @@ describe('ObjectCache', () => {
   test('keeps little of what nobody reads again, and as much as it may of what is read again later', () => {
     const cache = new ObjectCache({ format, limitBytes: 10_000_000 });
     const write = (name: string): KeyValue => {
-      const made = { metadata: { name, uid: 'u', creationTimestamp: '' }, data: { key: 'x'.repeat(1000) } };
+      const made = {
+        metadata: { name, uid: 'u', creationTimestamp: '' },
+        data: { key: 'x'.repeat(1000) },
+      };
       const kv = {
         key: `/registry/things/${name}`,
         value: cache.encode(made as never) as Uint8Array,
@@ -158,15 +169,26 @@ describe('an ObjectCache of a kind with versions', () => {
   const v2 = new ObjectFormat('apps/v2', 'Thing');
   /** `first` of one version is `second` of the other. */
   const functions = functionConverter({
-    'apps/v1': { 'apps/v2': ({ metadata, first }: Record<string, unknown>) => ({ metadata, second: first }) },
-    'apps/v2': { 'apps/v1': ({ metadata, second }: Record<string, unknown>) => ({ metadata, first: second }) },
+    'apps/v1': {
+      'apps/v2': ({ metadata, first }: Record<string, unknown>) => ({ metadata, second: first }),
+    },
+    'apps/v2': {
+      'apps/v1': ({ metadata, second }: Record<string, unknown>) => ({ metadata, first: second }),
+    },
   });
-  const inV1 = (name: string, revision: number): KeyValue => ({ ...stored(name, revision, { first: name }) });
+  const inV1 = (name: string, revision: number): KeyValue => ({
+    ...stored(name, revision, { first: name }),
+  });
   const inV2 = (name: string, revision: number): KeyValue => ({
     ...inV1(name, revision),
-    value: v2.encode({ metadata: { name, uid: 'u', creationTimestamp: 'c' }, second: name } as unknown as KubeObject),
+    value: v2.encode({
+      metadata: { name, uid: 'u', creationTimestamp: 'c' },
+      second: name,
+    } as unknown as KubeObject),
   });
-  const counted = (converter: ObjectConverter): { readonly calls: string[][] } & ObjectConverter => {
+  const counted = (
+    converter: ObjectConverter,
+  ): { readonly calls: string[][] } & ObjectConverter => {
     const calls: string[][] = [];
     return {
       calls,
@@ -201,13 +223,9 @@ describe('an ObjectCache of a kind with versions', () => {
     const cache = new ObjectCache({ format: v2, converter });
     const states = [inV2('a', 1), inV1('b', 2), inV2('c', 3), inV1('d', 4), inV1('b', 2)];
     const objects = await cache.readAll(states);
-    expect(objects.map((object) => (object.object() as unknown as { second: string }).second)).toEqual([
-      'a',
-      'b',
-      'c',
-      'd',
-      'b',
-    ]);
+    expect(
+      objects.map((object) => (object.object() as unknown as { second: string }).second),
+    ).toEqual(['a', 'b', 'c', 'd', 'b']);
     expect(await cache.readAll(states)).toHaveLength(5);
     expect(converter.calls).toEqual([['b', 'd']]);
     expect(cache.readNow(states[1] as KeyValue)).toBe(objects[1]);
@@ -217,7 +235,11 @@ describe('an ObjectCache of a kind with versions', () => {
     const converter = counted(functions);
     const cache = new ObjectCache({ format: v2, storedFormat: v1, converter });
     const metadata = { name: 'a', uid: 'u', creationTimestamp: 'c' };
-    const value = await cache.encode({ metadata, second: 'x', dropped: true } as unknown as KubeObject);
+    const value = await cache.encode({
+      metadata,
+      second: 'x',
+      dropped: true,
+    } as unknown as KubeObject);
     const kv: KeyValue = { key: '/registry/things/a', value, createRevision: 5, modRevision: 5 };
     expect(cache.isStoredVersion(kv)).toBe(true);
     expect(v1.isVersionOf(value)).toBe(true);
@@ -231,11 +253,15 @@ describe('an ObjectCache of a kind with versions', () => {
   });
 
   test('converts many in slices, and asynchronously, in their order', async () => {
-    const asynchronous: ObjectConverter = { convert: async (objects, to) => functions.convert(objects, to) };
+    const asynchronous: ObjectConverter = {
+      convert: async (objects, to) => functions.convert(objects, to),
+    };
     const states = Array.from({ length: 600 }, (_, index) => inV1(`n${index}`, index + 1));
     for (const converter of [functions, asynchronous]) {
       const objects = await new ObjectCache({ format: v2, converter }).readAll(states);
-      expect(objects.map((object) => object.object().metadata.name)).toEqual(states.map((_, index) => `n${index}`));
+      expect(objects.map((object) => object.object().metadata.name)).toEqual(
+        states.map((_, index) => `n${index}`),
+      );
     }
   });
 
@@ -256,7 +282,8 @@ describe('an ObjectCache of a kind with versions', () => {
     ],
     [
       'returns another kind',
-      async (objects) => objects.map((object) => ({ ...object, apiVersion: 'apps/v2', kind: 'Other' })),
+      async (objects) =>
+        objects.map((object) => ({ ...object, apiVersion: 'apps/v2', kind: 'Other' })),
       'conversion of Thing to apps/v2 returned an object of kind Other at index 0',
     ],
   ])('answers 500 for a converter that %s', async (_, convert, message) => {

@@ -50,7 +50,14 @@ afterEach(async () => {
 
 async function put(key: string, more: object = {}): Promise<number> {
   const [namespace = '', name = ''] = key.split('/');
-  const metadata = { name, namespace, uid: 'u', resourceVersion: '', creationTimestamp: '', ...more };
+  const metadata = {
+    name,
+    namespace,
+    uid: 'u',
+    resourceVersion: '',
+    creationTimestamp: '',
+    ...more,
+  };
   const { revision } = await storage.guaranteedUpdate(PREFIX + key, () => ({
     action: 'put',
     value: format.encode({ metadata }),
@@ -59,7 +66,13 @@ async function put(key: string, more: object = {}): Promise<number> {
 }
 
 const subscribe = (more: Partial<Subscription>) =>
-  source.subscribe({ afterRevision: 0, namespace: '', selection: everything, bookmarks: false, ...more });
+  source.subscribe({
+    afterRevision: 0,
+    namespace: '',
+    selection: everything,
+    bookmarks: false,
+    ...more,
+  });
 
 async function take(stream: WatchStream<EncodedWatchEvent>, count: number): Promise<string[]> {
   const events: string[] = [];
@@ -90,7 +103,11 @@ test('nothing is lost or told twice while it catches up', async () => {
   await turns();
   const streams = await Promise.all(
     [0, 1, 2].map(() =>
-      subscribe({ afterRevision: first, namespace: 'ns', selection: new Selection({ labels: labels.parse('!x') }) }),
+      subscribe({
+        afterRevision: first,
+        namespace: 'ns',
+        selection: new Selection({ labels: labels.parse('!x') }),
+      }),
     ),
   );
   for (let i = 20; i < 26; i++) await put(`ns/b${i}`);
@@ -131,7 +148,11 @@ test('watchers are asked only about what may concern them', async () => {
   await source.start();
   const afterRevision = await storage.currentRevision();
   let asked = 0;
-  const counting: labels.Selector = { ...labels.everything(), empty: () => false, matches: () => ++asked > 0 };
+  const counting: labels.Selector = {
+    ...labels.everything(),
+    empty: () => false,
+    matches: () => ++asked > 0,
+  };
   const selection = new Selection({ labels: counting });
   const stream = await subscribe({ afterRevision, namespace: 'elsewhere', selection });
   for (let i = 0; i < 10; i++) await put(`ns/b${i}`);
@@ -173,7 +194,13 @@ test('changes that share a revision are all told, also to who comes back from be
   const stored = async (key: string) =>
     (await storage.get(PREFIX + key)) as NonNullable<Awaited<ReturnType<Storage['get']>>>;
   const deletions: StorageEvent[] = [
-    { type: 'delete', revision, key: `${PREFIX}a/one`, previous: await stored('a/one'), more: true },
+    {
+      type: 'delete',
+      revision,
+      key: `${PREFIX}a/one`,
+      previous: await stored('a/one'),
+      more: true,
+    },
     { type: 'delete', revision, key: `${PREFIX}a/two`, previous: await stored('a/two') },
   ];
   // Keys of one lease go at once, on etcd: told live, and again to a watch of the past.

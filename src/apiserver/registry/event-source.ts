@@ -174,7 +174,9 @@ export class EventSource {
         limit: (this.#config.queueLimit ?? 10_000) + (subscription.initial?.length ?? 0),
         // It ends as if the server had timed it out, and its client resumes where it is.
         onOverflow: (queue) => {
-          this.#config.logger.debug('a watcher did not keep up and was cut off', { prefix: this.#config.prefix });
+          this.#config.logger.debug('a watcher did not keep up and was cut off', {
+            prefix: this.#config.prefix,
+          });
           this.#remove(subscriber);
           queue.close();
         },
@@ -229,7 +231,10 @@ export class EventSource {
       this.#revision = revision;
       this.#partial = false;
       this.#history = [];
-      this.#watch = storage.watch(this.#config.prefix, { afterRevision: revision, progressIntervalMs: interval });
+      this.#watch = storage.watch(this.#config.prefix, {
+        afterRevision: revision,
+        progressIntervalMs: interval,
+      });
       this.#bookmarkTimer = clock.setInterval(interval, () => this.#sendBookmarks());
       void this.#follow(this.#watch);
     } catch (error) {
@@ -260,7 +265,10 @@ export class EventSource {
     }
     if (this.#watch !== watch) return;
     // Without the storage's events nobody may go on believing that nothing happens: all come back and begin anew.
-    this.#config.logger.debug('watch on the storage ended', { prefix: this.#config.prefix, err: failure });
+    this.#config.logger.debug('watch on the storage ended', {
+      prefix: this.#config.prefix,
+      err: failure,
+    });
     this.#stopFollowing();
     this.#endAll(failure instanceof ConversionError ? watchErrorEvent(failure) : undefined);
   }
@@ -273,7 +281,10 @@ export class EventSource {
   }
 
   /** Publishes events after their states were converted. */
-  async #observeConverted(watch: WatchStream<StorageEvent>, events: readonly StorageEvent[]): Promise<void> {
+  async #observeConverted(
+    watch: WatchStream<StorageEvent>,
+    events: readonly StorageEvent[],
+  ): Promise<void> {
     let read: Reader;
     try {
       read = await this.#readerOf(events);
@@ -359,7 +370,12 @@ export class EventSource {
       for await (const event of watch) {
         // Of a revision that has begun to come there may be more to come: it is told from here, or from the history, as a whole.
         const known = event.type === 'progress' ? event.revision : event.revision - 1;
-        if (known >= this.#historyStart && known >= replayed && this.#watch !== undefined && !subscriber.queue.ended) {
+        if (
+          known >= this.#historyStart &&
+          known >= replayed &&
+          this.#watch !== undefined &&
+          !subscriber.queue.ended
+        ) {
           subscriber.afterRevision = Math.max(subscriber.afterRevision, known);
           subscriber.sentRevision = Math.max(subscriber.sentRevision, known);
           this.#join(subscriber);
@@ -383,8 +399,12 @@ export class EventSource {
   /** Returns the change that the event is of, its states converted; undefined if its key is not in the place, so that nothing need be read. */
   #changeFor(event: ChangeEvent, place: Place): Awaitable<Change | undefined> {
     const { namespace, name } = this.#placeOfKey(keyOf(event));
-    if (!concerns({ namespace, name, values: NO_VALUES }, { ...place, value: undefined })) return undefined;
-    return this.#changeOf(event, this.#readNow) ?? this.#readerOf([event]).then((read) => this.#changeOf(event, read));
+    if (!concerns({ namespace, name, values: NO_VALUES }, { ...place, value: undefined }))
+      return undefined;
+    return (
+      this.#changeOf(event, this.#readNow) ??
+      this.#readerOf([event]).then((read) => this.#changeOf(event, read))
+    );
   }
 
   /** All that is remembered after what the watcher knows, and then whatever comes. */
@@ -409,19 +429,25 @@ export class EventSource {
 
   #planLastBookmark(subscriber: Subscriber, { bookmarks, timeoutMs }: Subscription): void {
     if (!bookmarks || timeoutMs === undefined || timeoutMs <= BOOKMARK_BEFORE_END_MS) return;
-    subscriber.lastBookmark = this.#config.clock.setTimer(timeoutMs - BOOKMARK_BEFORE_END_MS, () => {
-      // One that has not caught up knows from its events how far it has come.
-      if (!this.#subscribers.has(subscriber)) return;
-      // In the midst of a revision nobody can resume.
-      if (this.#partial && subscriber.sentRevision === this.#revision) return;
-      // Also when nothing is new to the server: of a state that was sent first, the client may not know the revision.
-      subscriber.sentRevision = Math.max(subscriber.sentRevision, this.#toldRevision);
-      subscriber.queue.push(this.bookmark(subscriber.sentRevision));
-    });
+    subscriber.lastBookmark = this.#config.clock.setTimer(
+      timeoutMs - BOOKMARK_BEFORE_END_MS,
+      () => {
+        // One that has not caught up knows from its events how far it has come.
+        if (!this.#subscribers.has(subscriber)) return;
+        // In the midst of a revision nobody can resume.
+        if (this.#partial && subscriber.sentRevision === this.#revision) return;
+        // Also when nothing is new to the server: of a state that was sent first, the client may not know the revision.
+        subscriber.sentRevision = Math.max(subscriber.sentRevision, this.#toldRevision);
+        subscriber.queue.push(this.bookmark(subscriber.sentRevision));
+      },
+    );
   }
 
   /** A bookmark event: an object of the kind with nothing but a resourceVersion. */
-  bookmark(revision: number | string, annotations?: Readonly<Record<string, string>>): EncodedWatchEvent {
+  bookmark(
+    revision: number | string,
+    annotations?: Readonly<Record<string, string>>,
+  ): EncodedWatchEvent {
     const metadata = {
       resourceVersion: String(revision),
       creationTimestamp: null,
@@ -465,7 +491,10 @@ export class EventSource {
   }
 
   /** Of the indexed field. */
-  #valuesOf(current: ServedObject | undefined, previous: ServedObject | undefined): readonly string[] {
+  #valuesOf(
+    current: ServedObject | undefined,
+    previous: ServedObject | undefined,
+  ): readonly string[] {
     const { selectableFields } = this.#config;
     const indexField = this.#indexField;
     if (indexField === undefined) return NO_VALUES;

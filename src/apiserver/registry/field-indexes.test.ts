@@ -41,7 +41,9 @@ const storages: Readonly<Record<string, () => Promise<Storage>>> = {
         resources: [
           {
             resources: ['pods'],
-            providers: [{ aesgcm: { keys: [{ name: 'a', secret: Buffer.alloc(32, 1).toString('base64') }] } }],
+            providers: [
+              { aesgcm: { keys: [{ name: 'a', secret: Buffer.alloc(32, 1).toString('base64') }] } },
+            ],
           },
         ],
       }),
@@ -70,12 +72,18 @@ async function write(storage: Storage, key: string, { node, label }: Model): Pro
     spec: { nodeName: node, containers: [{ name: 'c', image: 'i' }] },
     status: { phase: 'Running' },
   } as unknown as KubeObject);
-  const { revision } = await storage.guaranteedUpdate(`/registry/pods/${key}`, () => ({ action: 'put', value }));
+  const { revision } = await storage.guaranteedUpdate(`/registry/pods/${key}`, () => ({
+    action: 'put',
+    value,
+  }));
   return revision;
 }
 
-const keyOf = ({ metadata }: { readonly metadata: { readonly name?: string; readonly namespace?: string } }): string =>
-  `${metadata.namespace}/${metadata.name}`;
+const keyOf = ({
+  metadata,
+}: {
+  readonly metadata: { readonly name?: string; readonly namespace?: string };
+}): string => `${metadata.namespace}/${metadata.name}`;
 
 interface Query {
   readonly namespace: string;
@@ -95,7 +103,11 @@ function expected(state: State, { namespace, fields, label }: Query): string[] {
         'status.phase': 'Running',
       };
       const matches = Object.entries(fields).every(([field, value]) => values[field] === value);
-      return matches && (namespace === '' || ns === namespace) && (label === undefined || model.label === label);
+      return (
+        matches &&
+        (namespace === '' || ns === namespace) &&
+        (label === undefined || model.label === label)
+      );
     })
     .map(([key]) => key)
     .sort();
@@ -137,7 +149,11 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       if (random.int(4) === 0) fields['metadata.name'] = any(...NAMES);
       if (random.int(4) === 0) fields['metadata.namespace'] = any(...NAMESPACES);
       if (random.int(6) === 0) fields['status.phase'] = any('Running', 'Failed');
-      return { namespace: any('', '', ...NAMESPACES), fields, label: random.int(4) === 0 ? any('a', 'b') : undefined };
+      return {
+        namespace: any('', '', ...NAMESPACES),
+        fields,
+        label: random.int(4) === 0 ? any('a', 'b') : undefined,
+      };
     };
     for (let round = 0; round < 150; round++) {
       await change();
@@ -192,7 +208,8 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
       for (let i = from; i < to; i++)
         await write(storage, `default/many-${i}`, { node: 'node-2', label: 'x'.repeat(2000) });
     };
-    for (let i = 0; i < 3; i++) await write(storage, `default/few-${i}`, { node: 'node-1', label: 'a' });
+    for (let i = 0; i < 3; i++)
+      await write(storage, `default/few-${i}`, { node: 'node-1', label: 'a' });
     await fill(0, 600);
     const requests: readonly ListOptions[] = [
       { fieldSelector: 'spec.nodeName=node-1' },
@@ -216,7 +233,11 @@ describe.each(Object.keys(storages))('lists and watches by fields, on %s', (name
     await fill(600, 1200);
     expect(await count(all)).toBeLessThanOrEqual(3 * (requests.length + 1));
     if (name !== 'a watch cache that remembers little') {
-      const next = { fieldSelector: 'spec.nodeName=node-1', limit: 2, continue: first.metadata.continue as string };
+      const next = {
+        fieldSelector: 'spec.nodeName=node-1',
+        limit: 2,
+        continue: first.metadata.continue as string,
+      };
       expect(await count(() => resource.list(next))).toBeLessThanOrEqual(3);
     }
   });

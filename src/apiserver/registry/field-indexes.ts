@@ -31,12 +31,17 @@ export class FieldIndexes {
     const indexed = cache.storesServedVersion ? selectableFields.indexed : [];
     this.#indexes = indexed.map((field) => ({
       field,
-      index: storage.addIndex({ prefix, valueOf: (kv) => valueOf(cache, kv, selectableFields, field) }),
+      index: storage.addIndex({
+        prefix,
+        valueOf: (kv) => valueOf(cache, kv, selectableFields, field),
+      }),
     }));
   }
 
   /** The index that has what the selection may leave, with the value to list. Undefined: there is none. */
-  listing(selection: Selection): { readonly index: StorageIndex; readonly value: string } | undefined {
+  listing(
+    selection: Selection,
+  ): { readonly index: StorageIndex; readonly value: string } | undefined {
     if (selection.everything) return undefined;
     for (const { field, index } of this.#indexes) {
       const value = selection.exact(field);
@@ -51,7 +56,12 @@ export class FieldIndexes {
 }
 
 /** The value of a state in an index. Throws for a state in another version, so that it is listed under every value (IndexDefinition). */
-function valueOf(cache: ObjectCache, kv: KeyValue, selectableFields: SelectableFields, field: string): string {
+function valueOf(
+  cache: ObjectCache,
+  kv: KeyValue,
+  selectableFields: SelectableFields,
+  field: string,
+): string {
   const object = cache.readServedVersion(kv);
   if (object === undefined) throw new Error(`${kv.key} is stored in another version`);
   return selectableFields.valueOf(object, field);

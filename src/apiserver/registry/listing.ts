@@ -35,7 +35,11 @@ interface Scope {
 /** With selectors most keys may be in vain, so pages of the storage grow up to this. */
 const MAX_STORAGE_PAGE = 10_000;
 
-export async function listObjects(listed: Listed, namespace: string, options: ListOptions): Promise<ListAnswer> {
+export async function listObjects(
+  listed: Listed,
+  namespace: string,
+  options: ListOptions,
+): Promise<ListAnswer> {
   const { resource } = listed;
   const { selection } = options;
   const token = options.continue === '' ? undefined : decodeContinue(options.continue);
@@ -62,14 +66,24 @@ export async function listObjects(listed: Listed, namespace: string, options: Li
 
 /** A page with a resourceVersion and nothing said about its meaning is read at exactly that one, as it always was. */
 function isExact(options: ListOptions): boolean {
-  return options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0);
+  return (
+    options.resourceVersionMatch === 'Exact' ||
+    (options.resourceVersionMatch === '' && options.limit > 0)
+  );
 }
 
 /** Undefined: the selection contradicts the namespace, so that no object matches. */
-function scopeOf({ namespaced }: Listed, namespace: string, selection: Selection): Scope | undefined {
+function scopeOf(
+  { namespaced }: Listed,
+  namespace: string,
+  selection: Selection,
+): Scope | undefined {
   const selected = namespaced ? selection.exact('metadata.namespace') : undefined;
-  if (selected === undefined || selected === '' || selected === namespace) return { namespace, selection };
-  return namespace === '' && !selected.includes('/') ? { namespace: selected, selection } : undefined;
+  if (selected === undefined || selected === '' || selected === namespace)
+    return { namespace, selection };
+  return namespace === '' && !selected.includes('/')
+    ? { namespace: selected, selection }
+    : undefined;
 }
 
 async function listScope(
@@ -80,7 +94,10 @@ async function listScope(
   revision: number,
 ): Promise<ListAnswer> {
   if (scope === undefined) {
-    return { items: [], resourceVersion: String(revision > 0 ? revision : await listed.storage.currentRevision()) };
+    return {
+      items: [],
+      resourceVersion: String(revision > 0 ? revision : await listed.storage.currentRevision()),
+    };
   }
   const single = token === undefined ? keyOfSingle(listed, scope) : undefined;
   return single === undefined
@@ -96,7 +113,12 @@ function keyOfSingle(listed: Listed, { namespace, selection }: Scope): string | 
   return namespace === '' ? undefined : `${listed.prefix}${namespace}/${name}`;
 }
 
-async function listSingle(listed: Listed, key: string, selection: Selection, revision: number): Promise<ListAnswer> {
+async function listSingle(
+  listed: Listed,
+  key: string,
+  selection: Selection,
+  revision: number,
+): Promise<ListAnswer> {
   const { storage, cache, selectableFields } = listed;
   // The revision is read first: what the get sees is then at least that new.
   const at = revision > 0 ? revision : await storage.currentRevision();
@@ -114,11 +136,16 @@ interface StoragePage {
 }
 
 /** The keys that may be selected: all in the namespace, or those that an index has of the value that the selection asks for. */
-async function readPage(listed: Listed, scope: Scope, options: StorageListOptions): Promise<StoragePage> {
+async function readPage(
+  listed: Listed,
+  scope: Scope,
+  options: StorageListOptions,
+): Promise<StoragePage> {
   const { storage, prefix, namespaced, indexes } = listed;
   const within = namespaced && scope.namespace !== '' ? `${prefix}${scope.namespace}/` : prefix;
   const name = namespaced && within === prefix ? scope.selection.exact('metadata.name') : undefined;
-  if (name !== undefined && name !== '' && !name.includes('/')) return await readNamed(listed, name, options);
+  if (name !== undefined && name !== '' && !name.includes('/'))
+    return await readNamed(listed, name, options);
   const indexed = indexes.listing(scope.selection);
   if (indexed === undefined) return await storage.list(within, options);
   const { items, revision, more } = await indexed.index.list(indexed.value, { ...options, within });
@@ -145,7 +172,11 @@ async function readNamed(
     const namespace = first.key.slice(prefix.length, first.key.indexOf('/', prefix.length));
     const key = `${prefix}${namespace}/${name}`;
     const isPast = startAfter !== undefined && key <= startAfter;
-    const found = isPast ? undefined : first.key === key ? first : await storage.get(key, { revision: at });
+    const found = isPast
+      ? undefined
+      : first.key === key
+        ? first
+        : await storage.get(key, { revision: at });
     if (found !== undefined) {
       if (limit > 0 && items.length === limit) return { items, revision: at, remaining: 1 };
       items.push(found);
@@ -174,7 +205,8 @@ async function listPage(
     const reading = cache.readAll(page.items);
     const all = reading instanceof Promise ? await reading : reading;
     if (selection.everything && items.length === 0) {
-      const lastKey = page.remaining === 0 ? undefined : page.items.at(-1)?.key.slice(prefix.length);
+      const lastKey =
+        page.remaining === 0 ? undefined : page.items.at(-1)?.key.slice(prefix.length);
       return partOf(all, at, page.remaining, lastKey, selection);
     }
     for (const [index, object] of all.entries()) {

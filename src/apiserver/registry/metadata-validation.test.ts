@@ -12,9 +12,16 @@ import type { NameRules } from '#api/machinery/meta/v1/object-meta-validation.ts
 const object = (metadata: object = {}): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Thing',
-  metadata: { name: 'a', uid: '1', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z', ...metadata },
+  metadata: {
+    name: 'a',
+    uid: '1',
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    ...metadata,
+  },
 });
-const NO_SLASH = (name: string): string => `metadata.generateName: Invalid value: "${name}": may not contain '/'`;
+const NO_SLASH = (name: string): string =>
+  `metadata.generateName: Invalid value: "${name}": may not contain '/'`;
 const NO_DOMAIN = (index: number, name: string): string =>
   `metadata.finalizers[${index}]: Invalid value: "${name}": name is neither a standard finalizer name nor is it fully qualified`;
 const path: NameRules = { validateName: pathSegmentName };
@@ -23,7 +30,11 @@ describe('of what is created', () => {
   test.each(
     rows<[metadata: object, rules: NameRules, errors: readonly string[]]>([
       [{ generateName: 'a-' }, {}, []],
-      [{ generateName: 'A_b' }, {}, [`metadata.generateName: Invalid value: "A_b": ${NAME_MESSAGES.subdomain}`]],
+      [
+        { generateName: 'A_b' },
+        {},
+        [`metadata.generateName: Invalid value: "A_b": ${NAME_MESSAGES.subdomain}`],
+      ],
       [{ generateName: 'A_b' }, path, []],
       [{ generateName: 'a/b' }, path, [NO_SLASH('a/b')]],
       [{ name: 'A_b' }, path, []],

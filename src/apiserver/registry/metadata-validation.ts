@@ -17,21 +17,37 @@ import { deepEqual } from '#machinery/deep.ts';
 const METADATA = new FieldPath('metadata');
 const PATHS = new MetadataPaths(METADATA);
 
-export function validateMetadata(object: KubeObject, namespaced: boolean, rules: NameRules): FieldErrorList {
+export function validateMetadata(
+  object: KubeObject,
+  namespaced: boolean,
+  rules: NameRules,
+): FieldErrorList {
   return validateObjectMeta(object.metadata, namespaced, rules, PATHS, object);
 }
 
-export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rules: NameRules): FieldErrorList {
+export function validateMetadataUpdate(
+  object: KubeObject,
+  old: KubeObject,
+  rules: NameRules,
+): FieldErrorList {
   const { metadata } = object;
   const before = old.metadata;
   const errors: FieldErrorList = [];
   if (!deepEqual(metadata.finalizers ?? [], before.finalizers ?? []))
     errors.push(...validateFinalizersUpdate(object, old));
   const immutable = (
-    name: 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'deletionTimestamp' | 'deletionGracePeriodSeconds',
+    name:
+      | 'name'
+      | 'namespace'
+      | 'uid'
+      | 'creationTimestamp'
+      | 'deletionTimestamp'
+      | 'deletionGracePeriodSeconds',
   ): void => {
     if ((metadata[name] ?? '') !== (before[name] ?? '')) {
-      errors.push(field.invalid(METADATA.child(name), metadata[name] ?? null, 'field is immutable'));
+      errors.push(
+        field.invalid(METADATA.child(name), metadata[name] ?? null, 'field is immutable'),
+      );
     }
   };
   immutable('name');

@@ -22,7 +22,8 @@ export function inNamespace<T extends KubeObject>(object: T, requested: string):
   return { ...object, metadata: { ...object.metadata, namespace: requested } };
 }
 
-const NAMESPACE_MISMATCH = 'the namespace of the provided object does not match the namespace sent on the request';
+const NAMESPACE_MISMATCH =
+  'the namespace of the provided object does not match the namespace sent on the request';
 
 /** What a new object begins with. Marks of deletion are not taken from the client. */
 export function fillForCreate<T extends KubeObject>(

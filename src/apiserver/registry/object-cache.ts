@@ -77,7 +77,10 @@ export class ObjectCache implements StateDecoder {
   /** The objects, in the stored version, that values were encoded from; until they are read for the first time. */
   readonly #encodedFrom = new WeakMap<Uint8Array, KubeObject>();
   /** By the stored bytes of the state: as long as the storage has those, somebody may ask for these. */
-  readonly #protobuf = new WeakMap<Uint8Array, { readonly revision: number; readonly bytes: Buffer }>();
+  readonly #protobuf = new WeakMap<
+    Uint8Array,
+    { readonly revision: number; readonly bytes: Buffer }
+  >();
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
@@ -106,7 +109,9 @@ export class ObjectCache implements StateDecoder {
 
   /** Returns the object of the state. Throws or rejects with ConversionError. */
   read(kv: KeyValue): Awaitable<ServedObject> {
-    return this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object as ServedObject);
+    return (
+      this.readNow(kv) ?? andThen(this.#convertStates([kv]), ([object]) => object as ServedObject)
+    );
   }
 
   /** Returns the objects of the states, in their order; what must be converted is converted at once. Throws or rejects with ConversionError. */
@@ -136,12 +141,16 @@ export class ObjectCache implements StateDecoder {
   readServedVersion(kv: KeyValue): KubeObject | undefined {
     if (!this.#format.isVersionOf(kv.value)) return undefined;
     const { object } = this.decode(kv);
-    return this.#normalize === undefined || this.#normal.has(kv.value) ? object : this.#normalize(object);
+    return this.#normalize === undefined || this.#normal.has(kv.value)
+      ? object
+      : this.#normalize(object);
   }
 
   /** Reports whether the bytes of the state are known to be what is served. */
   #isServedForm({ value }: KeyValue): boolean {
-    return this.#format.isVersionOf(value) && (this.#normalize === undefined || this.#normal.has(value));
+    return (
+      this.#format.isVersionOf(value) && (this.#normalize === undefined || this.#normal.has(value))
+    );
   }
 
   /**
@@ -152,8 +161,9 @@ export class ObjectCache implements StateDecoder {
     if (this.storesServedVersion) return this.#encodeStored(object);
     const { kind, apiVersion } = this.#format;
     const identified = { ...object, kind, apiVersion };
-    return andThen(convertObject(this.#converter, identified, this.#storedFormat.apiVersion), (converted) =>
-      this.#encodeStored(converted),
+    return andThen(
+      convertObject(this.#converter, identified, this.#storedFormat.apiVersion),
+      (converted) => this.#encodeStored(converted),
     );
   }
 
@@ -169,7 +179,9 @@ export class ObjectCache implements StateDecoder {
     const known = stateOf(newest, kv);
     if (known !== undefined) return known;
     const encodedFrom = this.#takeEncodedFrom(kv);
-    const object = this.#shared(encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+    const object = this.#shared(
+      encodedFrom ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision),
+    );
     // A reader of the past must not push out what others read now.
     if (newest !== undefined && newest.revision > kv.modRevision) return { object };
     if (encodedFrom === undefined) this.#missed++;
@@ -217,18 +229,23 @@ export class ObjectCache implements StateDecoder {
           toConvert.push(object);
         }
       }
-      return andThen(convertObjects(this.#converter, toConvert, this.#format.apiVersion), (objects) => {
-        for (const [index, kv] of others.entries())
-          served.set(stateKey(kv), this.#keepConverted(kv, objects[index] as KubeObject));
-        return kvs.map((kv) => served.get(stateKey(kv)) as ServedObject);
-      });
+      return andThen(
+        convertObjects(this.#converter, toConvert, this.#format.apiVersion),
+        (objects) => {
+          for (const [index, kv] of others.entries())
+            served.set(stateKey(kv), this.#keepConverted(kv, objects[index] as KubeObject));
+          return kvs.map((kv) => served.get(stateKey(kv)) as ServedObject);
+        },
+      );
     });
   }
 
   /** Returns the objects of states as they are stored. Many are decoded in several turns of the event loop. */
   #decodeStates(kvs: readonly KeyValue[]): Awaitable<readonly KubeObject[]> {
     const decode = (kv: KeyValue): KubeObject => {
-      const object = this.#shared(this.#takeEncodedFrom(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+      const object = this.#shared(
+        this.#takeEncodedFrom(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision),
+      );
       if (this.#normalize === undefined || !this.#format.isVersionOf(kv.value)) return object;
       const normalized = this.#normalize(object);
       if (normalized === object) this.#normal.add(kv.value);
@@ -248,13 +265,16 @@ export class ObjectCache implements StateDecoder {
 
   /** `object`: normalized. */
   #keepNormalized(kv: KeyValue, object: KubeObject): ServedObject {
-    return this.#normal.has(kv.value) ? new StoredObject(this.#format, this, kv) : this.#keepConverted(kv, object);
+    return this.#normal.has(kv.value)
+      ? new StoredObject(this.#format, this, kv)
+      : this.#keepConverted(kv, object);
   }
 
   #keepConverted(kv: KeyValue, converted: KubeObject): ConvertedObject {
     const object = this.#shared(withRevision(converted, kv.modRevision));
     const newest = this.#find(kv.key);
-    if (newest !== undefined && newest.revision > kv.modRevision) return new ConvertedObject(kv, { object });
+    if (newest !== undefined && newest.revision > kv.modRevision)
+      return new ConvertedObject(kv, { object });
     this.#missed++;
     // Another reader may have converted it in the meantime.
     const previous = newest?.revision === kv.modRevision ? newest.previous : newest;
@@ -275,7 +295,9 @@ export class ObjectCache implements StateDecoder {
     // What an object begins as was made for that alone (see fillForCreate); later states may share their parts with those before.
     // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
     const isNew = createRevision === modRevision;
-    const metadata: Mutable<KubeObject['metadata']> = isNew ? object.metadata : { ...object.metadata };
+    const metadata: Mutable<KubeObject['metadata']> = isNew
+      ? object.metadata
+      : { ...object.metadata };
     metadata.resourceVersion = String(modRevision);
     const state = isNew ? object : { ...object };
     state.kind = this.#storedFormat.kind;
@@ -322,9 +344,13 @@ export class ObjectCache implements StateDecoder {
   /** Called when #old is to go. */
   #followUse(): void {
     const unused = this.#old.size;
-    if (this.#missed > unused / 2) this.#limitBytes = Math.min(2 * this.#limitBytes, this.#maxLimitBytes);
+    if (this.#missed > unused / 2)
+      this.#limitBytes = Math.min(2 * this.#limitBytes, this.#maxLimitBytes);
     else if (this.#missed + this.#reused < unused / 8) {
-      this.#limitBytes = Math.max(this.#limitBytes / 2, Math.min(MIN_LIMIT_BYTES, this.#maxLimitBytes));
+      this.#limitBytes = Math.max(
+        this.#limitBytes / 2,
+        Math.min(MIN_LIMIT_BYTES, this.#maxLimitBytes),
+      );
     }
     this.#missed = 0;
     this.#reused = 0;

@@ -24,13 +24,19 @@ export interface ObjectConverter {
 /** An object could not be converted. Clients get 500 without a reason and the message, as upstream. */
 export class ConversionError extends apierrors.StatusError {
   constructor(message: string, options?: { readonly cause?: unknown }) {
-    super({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 }, options);
+    super(
+      { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 },
+      options,
+    );
     this.name = 'ConversionError';
   }
 }
 
 /** The error of a webhook that did not convert `object`, in upstream's words. */
-export function conversionFailed({ apiVersion = '', kind = '' }: KubeObject, why: string): ConversionError {
+export function conversionFailed(
+  { apiVersion = '', kind = '' }: KubeObject,
+  why: string,
+): ConversionError {
   // As Go prints a kind of the core group: '/v1, Kind=Pod'.
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   return new ConversionError(`conversion webhook for ${version}, Kind=${kind} failed: ${why}`);
@@ -53,13 +59,16 @@ export function convertObjects(
   };
   const checked = (converted: readonly KubeObject[]): readonly KubeObject[] => {
     const problem = problemOf(objects, converted, apiVersion);
-    if (problem !== undefined) throw new ConversionError(`conversion of ${first.kind} to ${apiVersion} ${problem}`);
+    if (problem !== undefined)
+      throw new ConversionError(`conversion of ${first.kind} to ${apiVersion} ${problem}`);
     return converted;
   };
   if (converter === undefined) throw unknownVersion(first);
   try {
     const converted = converter.convert(objects, apiVersion);
-    return converted instanceof Promise ? converted.then(checked).catch(failed) : checked(converted);
+    return converted instanceof Promise
+      ? converted.then(checked).catch(failed)
+      : checked(converted);
   } catch (error) {
     return failed(error);
   }
@@ -70,16 +79,21 @@ function problemOf(
   converted: readonly KubeObject[],
   apiVersion: string,
 ): string | undefined {
-  if (converted.length !== objects.length) return `returned ${converted.length} objects, expected ${objects.length}`;
+  if (converted.length !== objects.length)
+    return `returned ${converted.length} objects, expected ${objects.length}`;
   for (const [index, object] of converted.entries()) {
-    if (object.apiVersion !== apiVersion) return `returned an object of ${object.apiVersion} at index ${index}`;
-    if (object.kind !== objects[index]?.kind) return `returned an object of kind ${object.kind} at index ${index}`;
+    if (object.apiVersion !== apiVersion)
+      return `returned an object of ${object.apiVersion} at index ${index}`;
+    if (object.kind !== objects[index]?.kind)
+      return `returned an object of kind ${object.kind} at index ${index}`;
   }
   return undefined;
 }
 
 function unknownVersion({ kind = '', apiVersion = '' }: KubeObject): ConversionError {
-  return new ConversionError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  return new ConversionError(
+    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
+  );
 }
 
 /** What a conversion returns: the object, kind and apiVersion left out. The object given is not changed. */
@@ -98,7 +112,10 @@ export function functionConverter(
     if (conversion === undefined) throw unknownVersion(object);
     return { kind: object.kind, apiVersion, ...conversion(object as never) } as KubeObject;
   };
-  const convertSlices = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> => {
+  const convertSlices = async (
+    objects: readonly KubeObject[],
+    apiVersion: string,
+  ): Promise<readonly KubeObject[]> => {
     const converted: KubeObject[] = [];
     for (const object of objects) {
       if (converted.length % SLICE === SLICE - 1) await nextTurn();
@@ -120,5 +137,8 @@ export function convertObject(
   object: KubeObject,
   apiVersion: string,
 ): Awaitable<KubeObject> {
-  return andThen(convertObjects(converter, [object], apiVersion), ([converted]) => converted as KubeObject);
+  return andThen(
+    convertObjects(converter, [object], apiVersion),
+    ([converted]) => converted as KubeObject,
+  );
 }

@@ -21,7 +21,9 @@ export type Verb = (typeof VERBS)[number];
 
 /** Returns an object that serves what `rest` serves, except for some verbs. */
 export function plainRest(rest: Rest, without: readonly Verb[] = []): Rest {
-  const facts = FACTS.flatMap((name) => (rest[name] === undefined ? [] : [[name, rest[name]] as const]));
+  const facts = FACTS.flatMap((name) =>
+    rest[name] === undefined ? [] : [[name, rest[name]] as const],
+  );
   const verbs = VERBS.flatMap((verb) => {
     const call: unknown = without.includes(verb) ? undefined : rest[verb];
     return typeof call === 'function' ? [[verb, call.bind(rest)] as const] : [];

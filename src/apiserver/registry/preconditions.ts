@@ -50,7 +50,10 @@ function brokenPrecondition(
   current: KubeObject | undefined,
 ): BrokenPrecondition | undefined {
   const { uid = '', resourceVersion = '' } = preconditions ?? {};
-  const actual = { uid: current?.metadata.uid ?? '', resourceVersion: current?.metadata.resourceVersion ?? '' };
+  const actual = {
+    uid: current?.metadata.uid ?? '',
+    resourceVersion: current?.metadata.resourceVersion ?? '',
+  };
   if (uid !== '' && uid !== actual.uid) return { what: 'UID', wanted: uid, actual: actual.uid };
   if (resourceVersion === '' || resourceVersion === actual.resourceVersion) return undefined;
   return { what: 'ResourceVersion', wanted: resourceVersion, actual: actual.resourceVersion };
@@ -75,5 +78,6 @@ export function checkVersion(
     const named = { group: type.group, resource: type.resource, kind: type.resource };
     throw apierrors.invalid(named, name, [field.invalid(at, 0, 'must be specified for an update')]);
   }
-  if (given !== old.metadata.resourceVersion) throw apierrors.conflict(type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
+  if (given !== old.metadata.resourceVersion)
+    throw apierrors.conflict(type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
 }

@@ -38,7 +38,10 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource, selector }) => {
-  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'x' }] } };
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'c', image: 'x' }] },
+  };
   const manifest = (name = 'a', spec: object = {}) => ({
     apiVersion,
     kind,
@@ -58,8 +61,15 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     await api.post(path, manifest());
     await api.patch(`${path}/a`, { metadata: { labels: { x: 'z' } } });
     expect((await read()).metadata.generation).toBe(1);
-    const { json } = await api.patch(`${path}/a`, { spec: { replicas: 3 }, status: { replicas: 7 } });
-    expect(json).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 3 }, status: { replicas: 0 } });
+    const { json } = await api.patch(`${path}/a`, {
+      spec: { replicas: 3 },
+      status: { replicas: 7 },
+    });
+    expect(json).toMatchObject({
+      metadata: { generation: 2 },
+      spec: { replicas: 3 },
+      status: { replicas: 0 },
+    });
   });
 
   test('has a status of its own', async () => {
@@ -81,7 +91,9 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
       'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead';
     const made = await api.post(path, manifest('a.b', { template: { ...template, spec } }));
     expect(made.warnings).toEqual([name, label]);
-    expect((await api.patch(`${path}/a.b`, { metadata: { labels: { x: 'z' } } })).warnings).toEqual([]);
+    expect((await api.patch(`${path}/a.b`, { metadata: { labels: { x: 'z' } } })).warnings).toEqual(
+      [],
+    );
     expect((await api.patch(`${path}/a.b`, { spec: { replicas: 1 } })).warnings).toEqual([label]);
   });
 
@@ -89,7 +101,9 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     await api.post(path, manifest());
     await api.patch(`${path}/a/status`, { status: { replicas: 2 } });
     const names = async (value: number) =>
-      (await api.get(`${path}?fieldSelector=status.replicas=${value}`)).json.items.map(({ metadata }) => metadata.name);
+      (await api.get(`${path}?fieldSelector=status.replicas=${value}`)).json.items.map(
+        ({ metadata }) => metadata.name,
+      );
     expect(await names(2)).toEqual(['a']);
     expect(await names(1)).toEqual([]);
   });
@@ -120,7 +134,10 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
     });
 
     test('changes the number', async () => {
-      const { json, code } = await api.put(`${path}/a/scale`, { ...(await scale()), spec: { replicas: 5 } });
+      const { json, code } = await api.put(`${path}/a/scale`, {
+        ...(await scale()),
+        spec: { replicas: 5 },
+      });
       expect(code).toBe(200);
       expect(json).toMatchObject({ kind: 'Scale', spec: { replicas: 5 } });
       expect(await read()).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 5 } });
@@ -134,7 +151,8 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
 
     test('is only tried', async () => {
       expect(
-        (await api.put(`${path}/a/scale?dryRun=All`, { ...(await scale()), spec: { replicas: 5 } })).json.spec,
+        (await api.put(`${path}/a/scale?dryRun=All`, { ...(await scale()), spec: { replicas: 5 } }))
+          .json.spec,
       ).toEqual({
         replicas: 5,
       });
@@ -167,19 +185,27 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
         /^400 BadRequest: the name of the object \(b\) does not match the name on the URL \(a\)$/,
       ],
     ])('is not for %s', async (_, change, expected) => {
-      expect(outcome(await api.put(`${path}/a/scale`, { ...(await scale()), ...change }))).toMatch(expected);
+      expect(outcome(await api.put(`${path}/a/scale`, { ...(await scale()), ...change }))).toMatch(
+        expected,
+      );
       expect((await read()).spec).toMatchObject({ replicas: 2 });
     });
 
     test('of another object is not patched', async () => {
       const scaleResource = resource.replace(/^[a-z]*/, '$&/scale');
-      expect(outcome(await api.patch(`${path}/a/scale`, { metadata: { uid: 'u' }, spec: { replicas: 5 } }))).toContain(
+      expect(
+        outcome(
+          await api.patch(`${path}/a/scale`, { metadata: { uid: 'u' }, spec: { replicas: 5 } }),
+        ),
+      ).toContain(
         `409 Conflict: Operation cannot be fulfilled on ${scaleResource} "a": Precondition failed: UID in precondition: u`,
       );
     });
 
     test('of nothing', async () => {
-      expect(outcome(await api.get(`${path}/b/scale`))).toBe(`404 NotFound: ${resource} "b" not found`);
+      expect(outcome(await api.get(`${path}/b/scale`))).toBe(
+        `404 NotFound: ${resource} "b" not found`,
+      );
     });
   });
 });
@@ -190,7 +216,12 @@ test('the pods of a replication controller outlive it, if nobody says otherwise'
     apiVersion: 'v1',
     kind: 'ReplicationController',
     metadata: { name: 'a' },
-    spec: { template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'x' }] } } },
+    spec: {
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'c', image: 'x' }] },
+      },
+    },
   };
   await api.post(path, controller);
   const { json } = await api.delete(`${path}/a`);

@@ -139,14 +139,18 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.#format = new ObjectFormat(apiVersion, type.kind);
     this.#cache = new ObjectCache({
       format: this.#format,
-      ...(!isStored && { storedFormat: new ObjectFormat(apiVersionOf(storedType), storedType.kind) }),
+      ...(!isStored && {
+        storedFormat: new ObjectFormat(apiVersionOf(storedType), storedType.kind),
+      }),
       converter: config.converter,
       normalize: config.normalize,
       freeze: config.detectMutations,
     });
     this.#selectableFields = config.selectableFields ?? metadataFields;
     // What is stored once is counted once.
-    this.#metrics = isStored ? config.storageMetrics?.register(type.group, type.resource, this.prefix) : undefined;
+    this.#metrics = isStored
+      ? config.storageMetrics?.register(type.group, type.resource, this.prefix)
+      : undefined;
     this.#events = new EventSource({
       storage: config.storage,
       clock: config.clock,
@@ -203,7 +207,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const decode = (kvs: readonly KeyValue[]): Awaitable<readonly T[]> =>
       andThen(this.#cache.readAll(kvs), (objects) => objects.map(objectOf<T>));
     const { now } = this.#storage;
-    if (now === undefined) return this.#storage.list(prefix).then(({ items }) => decode(items), failed);
+    if (now === undefined)
+      return this.#storage.list(prefix).then(({ items }) => decode(items), failed);
     try {
       return decode(now.list(prefix));
     } catch (error) {
@@ -211,13 +216,21 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     }
   }
 
-  async watch(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>> {
+  async watch(
+    context: RequestContext,
+    options: WatchOptions,
+  ): Promise<WatchStream<EncodedWatchEvent>> {
     const { namespace } = context;
     const { selection } = options;
     const requested = parseResourceVersion(options.resourceVersion);
     const withState = options.sendInitialEvents ?? requested === 0;
     const { allowBookmarks: bookmarks, timeoutMs } = options;
-    const subscription = { namespace, selection, bookmarks, ...(timeoutMs !== undefined && { timeoutMs }) };
+    const subscription = {
+      namespace,
+      selection,
+      bookmarks,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    };
     if (!withState) {
       const afterRevision = requested === 0 ? await this.#currentRevision() : requested;
       return this.#events.subscribe({ ...subscription, afterRevision });
@@ -231,7 +244,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       resourceVersion: options.resourceVersion,
       resourceVersionMatch: requested === 0 ? '' : 'NotOlderThan',
     });
-    const initial: EncodedWatchEvent[] = state.items.map((item) => new SharedWatchEvent('ADDED', item));
+    const initial: EncodedWatchEvent[] = state.items.map(
+      (item) => new SharedWatchEvent('ADDED', item),
+    );
     const afterRevision = Number(state.resourceVersion);
     if (options.sendInitialEvents === true) {
       initial.push(this.#events.bookmark(afterRevision, { 'k8s.io/initial-events-end': 'true' }));
@@ -246,12 +261,16 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     options: CreateOptions,
   ): Promise<EncodedObject> {
     const strategyContext = this.#strategyContext(context, options.dryRun);
-    const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
+    const generated =
+      (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let attempt = 1; ; attempt++) {
       const named = generated
         ? {
             ...object,
-            metadata: { ...object.metadata, name: generateName(object.metadata.generateName as string, this.#random) },
+            metadata: {
+              ...object.metadata,
+              name: generateName(object.metadata.generateName as string, this.#random),
+            },
           }
         : object;
       const preparing = this.#prepareCreate(context, named as T, strategyContext, options);
@@ -283,9 +302,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     let prepared = inNamespace(object, context.namespace);
     const generation = Boolean(strategy.generation) && (strategy.initialGeneration ?? 1);
     prepared = fillForCreate(prepared, strategyContext.now, this.#random, generation || undefined);
-    if (strategy.prepareForCreate !== undefined) prepared = strategy.prepareForCreate(prepared, strategyContext);
-    const reservation = strategy.reserveForCreate?.(prepared, strategyContext) ?? nothingReserved(prepared);
-    return andThen(reservation, (reserved) => this.#checkCreate(context, reserved, strategyContext, options));
+    if (strategy.prepareForCreate !== undefined)
+      prepared = strategy.prepareForCreate(prepared, strategyContext);
+    const reservation =
+      strategy.reserveForCreate?.(prepared, strategyContext) ?? nothingReserved(prepared);
+    return andThen(reservation, (reserved) =>
+      this.#checkCreate(context, reserved, strategyContext, options),
+    );
   }
 
   /** What was reserved is given back if the object is refused. */
@@ -319,7 +342,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /** Validates a new object, each step in a turn of the event loop of its own. Throws StatusError (422). */
-  async #validateLarge(context: RequestContext, object: T, strategyContext: StrategyContext): Promise<void> {
+  async #validateLarge(
+    context: RequestContext,
+    object: T,
+    strategyContext: StrategyContext,
+  ): Promise<void> {
     await nextTurn();
     const errors = this.#metadataErrors(object);
     await nextTurn();
@@ -396,15 +423,32 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const status = apierrors.alreadyExists(this.type, name);
     const existing = await this.find(namespace ?? '', name);
     if (existing?.metadata.deletionTimestamp === undefined) return status;
-    return apierrors.fromStatus({ ...status.status, message: `object is being deleted: ${status.message}` });
+    return apierrors.fromStatus({
+      ...status.status,
+      message: `object is being deleted: ${status.message}`,
+    });
   }
 
-  update(context: RequestContext, name: string, update: ObjectUpdate, options: UpdateOptions): Promise<UpdateAnswer> {
-    return this.#update(context, name, update, options, this.strategy, this.strategy.generation ?? false);
+  update(
+    context: RequestContext,
+    name: string,
+    update: ObjectUpdate,
+    options: UpdateOptions,
+  ): Promise<UpdateAnswer> {
+    return this.#update(
+      context,
+      name,
+      update,
+      options,
+      this.strategy,
+      this.strategy.generation ?? false,
+    );
   }
 
   /** The same objects under other rules: for the status subresource and its like. Serves get, update and patch. */
-  view(strategy: SubresourceStrategy<T>): Pick<Required<Rest>, 'get' | 'update'> & Pick<Rest, 'resetFields'> {
+  view(
+    strategy: SubresourceStrategy<T>,
+  ): Pick<Required<Rest>, 'get' | 'update'> & Pick<Rest, 'resetFields'> {
     return {
       ...(strategy.resetFields !== undefined && { resetFields: strategy.resetFields }),
       get: (context, name, options) => this.get(context, name, options),
@@ -424,16 +468,28 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   ): Promise<UpdateAnswer> {
     const key = this.#key(context.namespace, name);
     const strategyContext = this.#strategyContext(context, options.dryRun);
-    const call: UpdateCall<T> = { context, name, update, options, strategy, generation, strategyContext };
+    const call: UpdateCall<T> = {
+      context,
+      name,
+      update,
+      options,
+      strategy,
+      generation,
+      strategyContext,
+    };
     const attempt: UpdateAttempt<T> = { object: undefined, warnings: [], reservation: undefined };
     const decide = (current: KeyValue | undefined): Promise<UpdateDecision> => {
       const proceed = (): Promise<UpdateDecision> =>
-        current === undefined ? this.#decideCreation(call, attempt) : this.#decideUpdate(call, attempt, current);
+        current === undefined
+          ? this.#decideCreation(call, attempt)
+          : this.#decideUpdate(call, attempt, current);
       // The attempt before met a conflict.
       const { reservation } = attempt;
       attempt.reservation = undefined;
       attempt.object = undefined;
-      return reservation === undefined ? proceed() : Promise.resolve(reservation.rollback()).then(proceed);
+      return reservation === undefined
+        ? proceed()
+        : Promise.resolve(reservation.rollback()).then(proceed);
     };
     try {
       if (options.dryRun) {
@@ -449,7 +505,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (result.kv !== undefined) {
         const isWritten = object !== undefined && result.kv !== result.previous;
         const served = isWritten ? this.#cache.written(result.kv) : this.#cache.read(result.kv);
-        return { object: served instanceof Promise ? await served : served, created: result.previous === undefined };
+        return {
+          object: served instanceof Promise ? await served : served,
+          created: result.previous === undefined,
+        };
       }
       await this.#gone(key, object as T);
       return { object: this.#lastState(object as T, result.revision), created: false };
@@ -462,7 +521,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   /** Decides an update of a name that does not exist: it creates the object, or fails. */
   async #decideCreation(call: UpdateCall<T>, attempt: UpdateAttempt<T>): Promise<UpdateDecision> {
     const { context, name, update, options, strategy, strategyContext } = call;
-    if (!(options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false)) throw apierrors.notFound(this.type, name);
+    if (!(options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false))
+      throw apierrors.notFound(this.type, name);
     checkPreconditions(this.type, name, update.preconditions, undefined);
     const object = (await update.apply(undefined)) as T;
     const large = isLarge(object);
@@ -474,10 +534,18 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       large,
     });
     attempt.object = (options.storedForm ?? asItIs)(attempt.reservation.object);
-    return { action: 'put', value: await this.#encode(attempt.object), ttlMs: this.strategy.ttlMs?.(attempt.object) };
+    return {
+      action: 'put',
+      value: await this.#encode(attempt.object),
+      ttlMs: this.strategy.ttlMs?.(attempt.object),
+    };
   }
 
-  async #decideUpdate(call: UpdateCall<T>, attempt: UpdateAttempt<T>, current: KeyValue): Promise<UpdateDecision> {
+  async #decideUpdate(
+    call: UpdateCall<T>,
+    attempt: UpdateAttempt<T>,
+    current: KeyValue,
+  ): Promise<UpdateDecision> {
     const { context, name, update, options, strategy, generation, strategyContext } = call;
     // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
     const reading = this.#cache.read(current);
@@ -491,16 +559,21 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     // An object in an older version is written again, whatever is changed of it: that is how it is migrated.
     const isStoredVersion = this.#cache.isStoredVersion(current);
     if (changed === old && isStoredVersion) return { action: 'keep' };
-    const allowUnconditional = strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true;
+    const allowUnconditional =
+      strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true;
     checkVersion(this.type, changed, old, allowUnconditional);
     let object = keepForUpdate(inNamespace(changed, context.namespace), old);
-    if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
+    if (strategy.prepareForUpdate !== undefined)
+      object = strategy.prepareForUpdate(object, old, strategyContext);
     if (strategy.reserveForUpdate !== undefined) {
       attempt.reservation = await strategy.reserveForUpdate(object, old, strategyContext);
       object = attempt.reservation.object;
     }
     object = this.#countGeneration(object, old, generation);
-    const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
+    const names =
+      strategy === this.strategy
+        ? this.strategy
+        : { anyFinalizer: this.strategy.anyFinalizer === true };
     const candidate = object;
     const errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
     if (large) await nextTurn();
@@ -518,7 +591,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
     const encoding = this.#encode(object);
     const value = encoding instanceof Promise ? await encoding : encoding;
-    if (isStoredVersion && this.#isSameState(value, current, object, old)) return { action: 'keep' };
+    if (isStoredVersion && this.#isSameState(value, current, object, old))
+      return { action: 'keep' };
     return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
   }
 
@@ -531,10 +605,17 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const decision = await decide(current);
     if (decision.action === 'keep' && current !== undefined)
       return { object: await this.#cache.read(current), created: false };
-    return { object: new FreshObject(this.#identified(attempt.object as T)), created: current === undefined };
+    return {
+      object: new FreshObject(this.#identified(attempt.object as T)),
+      created: current === undefined,
+    };
   }
 
-  async delete(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer> {
+  async delete(
+    context: RequestContext,
+    name: string,
+    options: DeleteOptions,
+  ): Promise<DeleteAnswer> {
     const key = this.#key(context.namespace, name);
     const strategyContext = this.#strategyContext(context, options.dryRun);
     // Of the last attempt: `decide` runs again after a conflict.
@@ -554,13 +635,15 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (decision.action !== 'mark') return { action: decision.action };
       marked = decision.object;
       const value = await this.#cache.encode(marked);
-      const isSame = this.#cache.isStoredVersion(current) && this.#isSameState(value, current, marked, old);
+      const isSame =
+        this.#cache.isStoredVersion(current) && this.#isSameState(value, current, marked, old);
       return isSame ? { action: 'keep' } : { action: 'put', value };
     };
     try {
       if (options.dryRun) {
         const decision = await decide(await this.#storage.get(key));
-        if (decision.action === 'delete') return { object: this.#deletionAnswer(shown as T), deleted: true };
+        if (decision.action === 'delete')
+          return { object: this.#deletionAnswer(shown as T), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
@@ -580,7 +663,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /** Deletes what the list selects, each for itself: what is gone already is no error, any other error ends it. */
-  async deleteCollection(context: RequestContext, options: DeleteOptions, list: ListOptions): Promise<ListAnswer> {
+  async deleteCollection(
+    context: RequestContext,
+    options: DeleteOptions,
+    list: ListOptions,
+  ): Promise<ListAnswer> {
     const found = await this.#list(context.namespace, list);
     const pending = found.items.values();
     const deleted: EncodedObject[] = [];
@@ -595,7 +682,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         }
       }
     };
-    await Promise.all(Array.from({ length: Math.min(COLLECTION_WORKERS, found.items.length) }, work));
+    await Promise.all(
+      Array.from({ length: Math.min(COLLECTION_WORKERS, found.items.length) }, work),
+    );
     return { ...found, items: deleted };
   }
 
@@ -650,7 +739,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return andThen(this.#cache.encode(object), (value) => {
       if (value.length <= MANY_VALUES_BYTES) return value;
       return nextTurn().then(() => {
-        if (value.length <= MAX_OBJECT_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES)
+        if (
+          value.length <= MAX_OBJECT_BYTES &&
+          countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES
+        )
           return value;
         throw apierrors.requestEntityTooLarge(
           `limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`,
@@ -664,7 +756,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     if (value.length !== current.length) return false;
     if (Buffer.compare(value, current) === 0) return true;
     // What a conversion does not keep may differ where the converted objects are equal.
-    if (!this.#cache.storesServedVersion) return deepEqual(decodeFromStorage(value, 0), decodeFromStorage(current, 0));
+    if (!this.#cache.storesServedVersion)
+      return deepEqual(decodeFromStorage(value, 0), decodeFromStorage(current, 0));
     return deepEqual(withoutRevision(object), withoutRevision(old));
   }
 
@@ -682,9 +775,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   #countGeneration(object: T, old: T, generation: ResourceStrategy<T>['generation']): T {
     if (generation === undefined || generation === false) return object;
-    const changed = generation === true ? desiredStateChanged(object, old) : generation(object, old);
+    const changed =
+      generation === true ? desiredStateChanged(object, old) : generation(object, old);
     if (!changed) return object;
-    return { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } };
+    return {
+      ...object,
+      metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 },
+    };
   }
 
   /** With kind and apiVersion, which clients may leave out where the path says them. */
@@ -694,7 +791,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   #lastState(object: T, revision: number): EncodedObject {
     return new FreshObject(
-      this.#identified({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }),
+      this.#identified({
+        ...object,
+        metadata: { ...object.metadata, resourceVersion: String(revision) },
+      }),
     );
   }
 
@@ -754,7 +854,9 @@ function withoutRevision(object: KubeObject): object {
 
 /** The write may have been made, or be made yet. */
 function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof StorageError && (error.reason === 'Unavailable' || error.reason === 'Closed');
+  return (
+    error instanceof StorageError && (error.reason === 'Unavailable' || error.reason === 'Closed')
+  );
 }
 
 const NOTHING = (): void => undefined;

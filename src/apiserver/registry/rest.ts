@@ -115,7 +115,12 @@ export interface Rest {
   findAll?(namespace: string): Awaitable<readonly KubeObject[]>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;
   /** `name` is that of the parent, for subresources; otherwise ''. */
-  create?(context: RequestContext, name: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject>;
+  create?(
+    context: RequestContext,
+    name: string,
+    object: KubeObject,
+    options: CreateOptions,
+  ): Promise<EncodedObject>;
   update?(
     context: RequestContext,
     name: string,
@@ -123,7 +128,11 @@ export interface Rest {
     options: UpdateOptions,
   ): Promise<{ readonly object: EncodedObject; readonly created: boolean }>;
   delete?(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer>;
-  deleteCollection?(context: RequestContext, options: DeleteOptions, list: ListOptions): Promise<ListAnswer>;
+  deleteCollection?(
+    context: RequestContext,
+    options: DeleteOptions,
+    list: ListOptions,
+  ): Promise<ListAnswer>;
   /** Everything that is not an object in, an object out: logs, exec, proxies. `path` is what follows the subresource. */
   connect?(request: ApiRequest, name: string, path: string): Promise<ApiResponse>;
   /**

@@ -38,11 +38,14 @@ describe('labels of selectors', () => {
 
   test('a label that the kind does not have is a bad request', () => {
     expect(() => widgetFields.resolve('color')).toThrow('field label not supported: color');
-    expect(() => widgetFields.resolve('constructor')).toThrow('field label not supported: constructor');
+    expect(() => widgetFields.resolve('constructor')).toThrow(
+      'field label not supported: constructor',
+    );
   });
 
   test('a kind without fields of its own names those that all kinds have', () => {
-    const message = '"size" is not a known field selector: only "metadata.name", "metadata.namespace"';
+    const message =
+      '"size" is not a known field selector: only "metadata.name", "metadata.namespace"';
     expect(() => metadataFields.resolve('size')).toThrow(message);
   });
 });

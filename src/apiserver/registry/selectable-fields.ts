@@ -52,9 +52,14 @@ export class SelectableFields {
     this.names = fields.map(([name]) => name);
     this.indexed = fields.flatMap(([name, { indexed = false }]) => (indexed ? [name] : []));
     const ofMetadata = METADATA_FIELDS.slice(0, namespaced ? 2 : 1);
-    this.#getters = new Map([...ofMetadata, ...fields.map(([name, { value }]) => [name, value] as const)]);
+    this.#getters = new Map([
+      ...ofMetadata,
+      ...fields.map(([name, { value }]) => [name, value] as const),
+    ]);
     this.#oldNames = new Map(
-      fields.flatMap(([name, { oldNames = [] }]) => oldNames.map((oldName) => [oldName, name] as const)),
+      fields.flatMap(([name, { oldNames = [] }]) =>
+        oldNames.map((oldName) => [oldName, name] as const),
+      ),
     );
   }
 
@@ -77,7 +82,9 @@ export class SelectableFields {
 }
 
 /** Declares the fields of a kind. */
-export function selectableFields<T extends KubeObject>(declarations: FieldDeclarations<T>): SelectableFields {
+export function selectableFields<T extends KubeObject>(
+  declarations: FieldDeclarations<T>,
+): SelectableFields {
   return new SelectableFields(
     Object.entries(declarations).map(([name, field]) => {
       const { value, ...attributes } = typeof field === 'function' ? { value: field } : field;

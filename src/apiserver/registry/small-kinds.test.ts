@@ -32,7 +32,10 @@ describe('config maps', () => {
       '422 Invalid: ConfigMap "a" is invalid: immutable: Forbidden: field is immutable when `immutable` is set',
     );
     expect((await api.patch(at, { metadata: { labels: { x: 'z' } } })).code).toBe(200);
-    expect((await api.delete(at)).json).toMatchObject({ kind: 'Status', details: { name: 'a', kind: 'configmaps' } });
+    expect((await api.delete(at)).json).toMatchObject({
+      kind: 'Status',
+      details: { name: 'a', kind: 'configmaps' },
+    });
   });
 });
 
@@ -57,7 +60,9 @@ describe('secrets', () => {
   test('are selected by their type', async () => {
     await api.post(path('secrets'), manifest('Secret', 'type: example.com/x'));
     const names = async (type: string) =>
-      (await api.get(`${path('secrets')}?fieldSelector=type=${type}`)).json.items.map(({ metadata }) => metadata.name);
+      (await api.get(`${path('secrets')}?fieldSelector=type=${type}`)).json.items.map(
+        ({ metadata }) => metadata.name,
+      );
     expect(await names('example.com/x')).toEqual(['a']);
     expect(await names('Opaque')).toEqual([]);
   });
@@ -65,7 +70,8 @@ describe('secrets', () => {
 
 describe('service accounts', () => {
   test('keep of their secrets only the names', async () => {
-    const secrets = 'secrets: [{name: s, namespace: other, kind: Secret}]\nimagePullSecrets: [{name: p}]';
+    const secrets =
+      'secrets: [{name: s, namespace: other, kind: Secret}]\nimagePullSecrets: [{name: p}]';
     const { json } = await api.post(path('serviceaccounts'), manifest('ServiceAccount', secrets));
     expect(json).toMatchObject({ secrets: [{ name: 's' }], imagePullSecrets: [{ name: 'p' }] });
     expect((json as { secrets?: unknown }).secrets).toEqual([{ name: 's' }]);
@@ -82,26 +88,34 @@ describe('service accounts', () => {
 
 describe('leases', () => {
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-  const lease = (spec: string): string => manifest('Lease', `spec: ${spec}`, 'coordination.k8s.io/v1');
+  const lease = (spec: string): string =>
+    manifest('Lease', `spec: ${spec}`, 'coordination.k8s.io/v1');
 
   test('are made by PUT too', async () => {
     expect((await api.put(`${leases}/a`, lease('{holderIdentity: me}'))).code).toBe(201);
   });
 
   test('are renewed by who has seen them', async () => {
-    const { json } = await api.post(leases, lease('{holderIdentity: me, renewTime: "2026-01-01T00:00:00.000000Z"}'));
+    const { json } = await api.post(
+      leases,
+      lease('{holderIdentity: me, renewTime: "2026-01-01T00:00:00.000000Z"}'),
+    );
     expect(outcome(await api.put(`${leases}/a`, lease('{holderIdentity: you}')))).toBe(
       '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
-    expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(200);
-    expect(outcome(await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'me' } }))).toMatch(
-      /^409 Conflict: /,
+    expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(
+      200,
     );
+    expect(
+      outcome(await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'me' } })),
+    ).toMatch(/^409 Conflict: /);
   });
 
   test('may be given back', async () => {
     await api.post(leases, lease('{holderIdentity: me, leaseDurationSeconds: 15}'));
-    const { json } = await api.patch(`${leases}/a`, { spec: { holderIdentity: '', leaseDurationSeconds: 1 } });
+    const { json } = await api.patch(`${leases}/a`, {
+      spec: { holderIdentity: '', leaseDurationSeconds: 1 },
+    });
     expect(json.spec).toEqual({ holderIdentity: '', leaseDurationSeconds: 1 });
   });
 });

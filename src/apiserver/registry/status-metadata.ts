@@ -3,7 +3,13 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 
 /** As `object`, but its labels, annotations, finalizers and owners are those of `old`. */
 export function withMetadataForStatus<T extends KubeObject>(object: T, old: T): T {
-  const { labels: _, annotations: __, finalizers: ___, ownerReferences: ____, ...rest } = object.metadata;
+  const {
+    labels: _,
+    annotations: __,
+    finalizers: ___,
+    ownerReferences: ____,
+    ...rest
+  } = object.metadata;
   const { labels, annotations, finalizers, ownerReferences } = old.metadata;
   return {
     ...object,

@@ -35,7 +35,11 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
           : `too old resource version: ${details.requestedRevision} (${error.revision ?? 0})`,
       );
     case 'FutureRevision':
-      return apierrors.tooLargeResourceVersion(details.requestedRevision ?? 0, error.revision ?? 0, 1);
+      return apierrors.tooLargeResourceVersion(
+        details.requestedRevision ?? 0,
+        error.revision ?? 0,
+        1,
+      );
     case 'Closed':
       return apierrors.serviceUnavailable('the store is closed: the server is shutting down');
     case 'NoSpace':
@@ -50,6 +54,7 @@ export function storageToStatus(error: unknown, details: StorageErrorDetails = {
 /** The event that ends a watch whose revisions are gone, or that failed. */
 export function watchErrorEvent(error: unknown): EncodedWatchEvent {
   // As upstream: a watch has a reason for what a list only has a message for.
-  const failure = error instanceof ConversionError ? apierrors.internalError(error) : storageToStatus(error);
+  const failure =
+    error instanceof ConversionError ? apierrors.internalError(error) : storageToStatus(error);
   return new SharedWatchEvent('ERROR', new FreshObject(apierrors.toStatus(failure)));
 }

@@ -54,7 +54,9 @@ export class StorageMetrics {
   /** In Prometheus' text form. What the storage does not tell is left out and logged. */
   async text(): Promise<string> {
     const texts = await Promise.all(
-      [this.#objectCounts(), this.#size()].map((part) => part.catch((err: unknown) => this.#failed(err))),
+      [this.#objectCounts(), this.#size()].map((part) =>
+        part.catch((err: unknown) => this.#failed(err)),
+      ),
     );
     return texts.join('') + counterText(this.#events);
   }
@@ -73,9 +75,20 @@ export class StorageMetrics {
     ]);
     const grouped = counted.map(({ group, resource, count }): Sample => [[group, resource], count]);
     return (
-      gaugeText({ name: 'apiserver_storage_objects', help: 'Objects in the storage.', labels: ['resource'] }, named) +
       gaugeText(
-        { name: 'apiserver_resource_objects', help: 'Objects in the storage.', labels: ['group', 'resource'] },
+        {
+          name: 'apiserver_storage_objects',
+          help: 'Objects in the storage.',
+          labels: ['resource'],
+        },
+        named,
+      ) +
+      gaugeText(
+        {
+          name: 'apiserver_resource_objects',
+          help: 'Objects in the storage.',
+          labels: ['group', 'resource'],
+        },
         grouped,
       )
     );
@@ -85,9 +98,10 @@ export class StorageMetrics {
     const bytes = await this.#storage.sizeBytes?.();
     if (bytes === undefined) return '';
     const help = "Bytes of the storage's database.";
-    return gaugeText({ name: 'apiserver_storage_size_bytes', help, labels: ['storage_cluster_id'] }, [
-      [[CLUSTER_ID], bytes],
-    ]);
+    return gaugeText(
+      { name: 'apiserver_storage_size_bytes', help, labels: ['storage_cluster_id'] },
+      [[[CLUSTER_ID], bytes]],
+    );
   }
 
   #failed(err: unknown): string {

@@ -24,7 +24,9 @@ it('keeps all resources apart, but for events, which have two groups', () => {
     const name = resource === 'events' ? resource : `${resource}.${group}`;
     for (const [other, owner] of owners) {
       if (owner !== name)
-        expect(prefix.startsWith(other) || other.startsWith(prefix), `${name} and ${owner}`).toBe(false);
+        expect(prefix.startsWith(other) || other.startsWith(prefix), `${name} and ${owner}`).toBe(
+          false,
+        );
     }
     owners.set(prefix, name);
   }

@@ -9,17 +9,26 @@ const SPECIAL: Readonly<Record<string, string>> = {
   nodes: 'minions',
   services: 'services/specs',
   'ingresses.networking.k8s.io': 'ingress',
-  'customresourcedefinitions.apiextensions.k8s.io': 'apiextensions.k8s.io/customresourcedefinitions',
+  'customresourcedefinitions.apiextensions.k8s.io':
+    'apiextensions.k8s.io/customresourcedefinitions',
   'apiservices.apiregistration.k8s.io': 'apiregistration.k8s.io/apiservices',
 };
 
 let builtIn: ReadonlySet<string> | undefined;
 
 /** Keys of the resource begin with this; it ends in '/'. */
-export function storagePrefix({ group, resource }: { readonly group: string; readonly resource: string }): string {
+export function storagePrefix({
+  group,
+  resource,
+}: {
+  readonly group: string;
+  readonly resource: string;
+}): string {
   // Metrics are a server's of its own.
   builtIn ??= new Set(
-    allSchemas.schemas.map((schema) => schema.group).filter((each) => !each.endsWith('metrics.k8s.io')),
+    allSchemas.schemas
+      .map((schema) => schema.group)
+      .filter((each) => !each.endsWith('metrics.k8s.io')),
   );
   const special = SPECIAL[group === '' ? resource : `${resource}.${group}`];
   // Names of custom resources are their own: with their group nobody takes them for others.

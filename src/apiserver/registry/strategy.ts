@@ -44,7 +44,11 @@ export interface CreateStrategy<T extends KubeObject> {
   /** Every problem of the object, metadata excepted (its own rules are checked for all kinds alike). */
   validate(object: T, context: StrategyContext): FieldErrorList;
   /** As `validate`, which is not called then: for rules that may take long. `prior`: the problems of the metadata. */
-  validateInSteps?(object: T, context: StrategyContext, prior: FieldErrorList): Steps<FieldErrorList>;
+  validateInSteps?(
+    object: T,
+    context: StrategyContext,
+    prior: FieldErrorList,
+  ): Steps<FieldErrorList>;
   warningsOnCreate?(object: T, context: StrategyContext): readonly string[];
   /** Problems of a name, as messages. `prefix`: it is a generateName of the object. Default: a DNS subdomain. */
   validateName?(name: string, prefix: boolean, object: T): readonly string[];
@@ -61,7 +65,12 @@ export interface UpdateStrategy<T extends KubeObject> {
   prepareForUpdate?(object: T, old: T, context: StrategyContext): T;
   validateUpdate(object: T, old: T, context: StrategyContext): FieldErrorList;
   /** As `validateUpdate`, which is not called then. See `validateInSteps`. */
-  validateUpdateInSteps?(object: T, old: T, context: StrategyContext, prior: FieldErrorList): Steps<FieldErrorList>;
+  validateUpdateInSteps?(
+    object: T,
+    old: T,
+    context: StrategyContext,
+    prior: FieldErrorList,
+  ): Steps<FieldErrorList>;
   warningsOnUpdate?(object: T, old: T, context: StrategyContext): readonly string[];
   /** PUT of a name that does not exist creates it. Default: false. */
   readonly allowCreateOnUpdate?: boolean;

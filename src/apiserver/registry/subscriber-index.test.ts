@@ -9,7 +9,12 @@ interface Subscriber {
   readonly place: Place;
 }
 
-const place = (more: Partial<Place>): Place => ({ namespace: '', name: '', value: undefined, ...more });
+const place = (more: Partial<Place>): Place => ({
+  namespace: '',
+  name: '',
+  value: undefined,
+  ...more,
+});
 
 function told(index: SubscriberIndex<Subscriber>, change: ChangedPlace): number[] {
   const ids: number[] = [];
@@ -42,7 +47,9 @@ test('a change is told to whom it may concern, once each, and to nobody else', (
       name: any('x', 'y', 'z'),
       values: any<readonly string[]>([], [''], ['node-1'], ['', 'node-2'], ['node-3']),
     };
-    const expected = [...subscribers].filter((each) => concerns(change, each.place)).map((each) => each.id);
+    const expected = [...subscribers]
+      .filter((each) => concerns(change, each.place))
+      .map((each) => each.id);
     expect(told(index, change)).toEqual(expected.sort((a, b) => a - b));
     expect(index.size).toBe(subscribers.size);
   }

@@ -51,7 +51,8 @@ export class SubscriberIndex<S extends { readonly place: Place }> {
     const { namespace, name, value } = subscriber.place;
     if (name !== '') {
       const names = this.#byName.get(namespace);
-      if (names === undefined) this.#byName.set(namespace, new Map([[name, new Set([subscriber])]]));
+      if (names === undefined)
+        this.#byName.set(namespace, new Map([[name, new Set([subscriber])]]));
       else addTo(names, name, subscriber);
     } else if (value !== undefined) addTo(this.#byValue, value, subscriber);
     else if (namespace !== '') addTo(this.#byNamespace, namespace, subscriber);

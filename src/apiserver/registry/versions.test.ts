@@ -82,7 +82,10 @@ const strategy: ResourceStrategy<Lamp> = {
   validate: () => [],
   validateUpdate: () => [],
 };
-const lampFields = selectableFields<Lamp>({ color: ({ color = '' }) => color, hue: ({ hue = '' }) => hue });
+const lampFields = selectableFields<Lamp>({
+  color: ({ color = '' }) => color,
+  hue: ({ hue = '' }) => hue,
+});
 
 const stores: ResourceStore<Lamp>[] = [];
 afterEach(() => {
@@ -130,17 +133,25 @@ const all: ListOptions = {
 const lampOf = (encoded: EncodedObject): Lamp => encoded.object() as Lamp;
 /** 'name apiVersion color/hue', from the bytes that are sent. */
 const textOf = (encoded: EncodedObject): string => {
-  const { apiVersion, metadata, color, hue } = JSON.parse(Buffer.from(encoded.jsonLine()).toString()) as Lamp;
+  const { apiVersion, metadata, color, hue } = JSON.parse(
+    Buffer.from(encoded.jsonLine()).toString(),
+  ) as Lamp;
   return `${metadata.name} ${apiVersion} ${color !== undefined ? `color=${color}` : `hue=${hue}`}`;
 };
 const lamp = (name: string, more: object): Lamp =>
   ({
-    metadata: { name, namespace: 'default', labels: { room: name.startsWith('k') ? 'kitchen' : 'hall' } },
+    metadata: {
+      name,
+      namespace: 'default',
+      labels: { room: name.startsWith('k') ? 'kitchen' : 'hall' },
+    },
     ...more,
   }) as unknown as Lamp;
 
-const listed = async (store: ResourceStore<Lamp>, options: Partial<ListOptions> = {}): Promise<string[]> =>
-  (await store.list(context, { ...all, ...options })).items.map(textOf);
+const listed = async (
+  store: ResourceStore<Lamp>,
+  options: Partial<ListOptions> = {},
+): Promise<string[]> => (await store.list(context, { ...all, ...options })).items.map(textOf);
 
 async function pages(store: ResourceStore<Lamp>, limit: number): Promise<string[][]> {
   const found: string[][] = [];
@@ -156,14 +167,19 @@ async function take(stream: WatchStream<EncodedWatchEvent>, count: number): Prom
   const events: string[] = [];
   for await (const { type, object } of stream) {
     events.push(
-      type === 'ERROR' ? `ERROR ${(object.object() as apierrors.Status).message}` : `${type} ${textOf(object)}`,
+      type === 'ERROR'
+        ? `ERROR ${(object.object() as apierrors.Status).message}`
+        : `${type} ${textOf(object)}`,
     );
     if (events.length === count) break;
   }
   return events;
 }
 
-const watch = (store: ResourceStore<Lamp>, options: Partial<WatchOptions>): Promise<WatchStream<EncodedWatchEvent>> =>
+const watch = (
+  store: ResourceStore<Lamp>,
+  options: Partial<WatchOptions>,
+): Promise<WatchStream<EncodedWatchEvent>> =>
   store.watch(context, {
     selection: everything,
     resourceVersion: '',
@@ -180,7 +196,8 @@ const touch = (store: ResourceStore<Lamp>, name: string) =>
 async function stored(storage: Storage): Promise<string[]> {
   const { items } = await storage.list(PREFIX);
   return items.map(({ key, value }) => {
-    const [, apiVersion = ''] = /"apiVersion":"([^"]*)"/.exec(Buffer.from(value).toString('latin1')) ?? [];
+    const [, apiVersion = ''] =
+      /"apiVersion":"([^"]*)"/.exec(Buffer.from(value).toString('latin1')) ?? [];
     return `${key.slice(`${PREFIX}default/`.length)} ${apiVersion}`;
   });
 }
@@ -262,7 +279,9 @@ function encrypted(engine: Engine): Engine {
         resources: [
           {
             resources: ['lamps.example.com'],
-            providers: [{ aesgcm: { keys: [{ name: 'a', secret: Buffer.alloc(32, 1).toString('base64') }] } }],
+            providers: [
+              { aesgcm: { keys: [{ name: 'a', secret: Buffer.alloc(32, 1).toString('base64') }] } },
+            ],
           },
         ],
       }),
@@ -327,7 +346,9 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       await v2.create(context, '', lamp('ivory', { hue: 'white' }), write);
       const answer = await v1.create(context, '', lamp('jade', { color: 'green' }), write);
       expect(textOf(answer)).toBe('jade example.com/v1 color=green');
-      const update = { apply: (current: KubeObject | undefined) => ({ ...current, color: 'blue' }) as Lamp };
+      const update = {
+        apply: (current: KubeObject | undefined) => ({ ...current, color: 'blue' }) as Lamp,
+      };
       expect(textOf((await v1.update(context, 'hall-2', update, write)).object)).toBe(
         'hall-2 example.com/v1 color=blue',
       );
@@ -341,8 +362,16 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
         'kitchen-3 example.com/v1',
       ]);
       expect(await pages(v2, 3)).toEqual([
-        ['hall-1 example.com/v2 hue=red', 'hall-2 example.com/v2 hue=blue', 'ivory example.com/v2 hue=white'],
-        ['jade example.com/v2 hue=green', 'kitchen-1 example.com/v2 hue=red', 'kitchen-2 example.com/v2 hue=red'],
+        [
+          'hall-1 example.com/v2 hue=red',
+          'hall-2 example.com/v2 hue=blue',
+          'ivory example.com/v2 hue=white',
+        ],
+        [
+          'jade example.com/v2 hue=green',
+          'kitchen-1 example.com/v2 hue=red',
+          'kitchen-2 example.com/v2 hue=red',
+        ],
         ['kitchen-3 example.com/v2 hue=red'],
       ]);
       expect((await pages(v1, 2)).flat()).toEqual([
@@ -366,9 +395,13 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
         'kitchen-3 example.com/v2 hue=red',
       ]);
       const white = new Selection({ fields: fields.oneTermEqualSelector('hue', 'white') });
-      expect(await listed(v2, { selection: white })).toEqual(['kitchen-4 example.com/v2 hue=white']);
+      expect(await listed(v2, { selection: white })).toEqual([
+        'kitchen-4 example.com/v2 hue=white',
+      ]);
       const red = new Selection({ fields: fields.oneTermEqualSelector('color', 'red') });
-      expect(await listed(v1, { selection: red })).toEqual(OLD.map((name) => `${name} example.com/v1 color=red`));
+      expect(await listed(v1, { selection: red })).toEqual(
+        OLD.map((name) => `${name} example.com/v1 color=red`),
+      );
       expect(await listed(v2, { selection: red })).toEqual([]);
       const one = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', 'hall-1') });
       expect(await listed(v2, { selection: one })).toEqual(['hall-1 example.com/v2 hue=red']);
@@ -407,24 +440,35 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
         OLD.map((name) => `${name} example.com/v2 hue=red`),
       );
       expect(events.at(-1)).toMatchObject({ type: 'BOOKMARK' });
-      expect(events.at(-1)?.object.object()).toMatchObject({ kind: 'Lamp', apiVersion: 'example.com/v2' });
+      expect(events.at(-1)?.object.object()).toMatchObject({
+        kind: 'Lamp',
+        apiVersion: 'example.com/v2',
+      });
     });
 
     test('deletions return what is gone, in the served version', async () => {
       await restart();
       const before = lampOf(await v2.get(context, 'hall-1', {}));
-      const answer = await v2.delete(context, 'hall-1', { dryRun: false, preconditions: { uid: before.metadata.uid } });
+      const answer = await v2.delete(context, 'hall-1', {
+        dryRun: false,
+        preconditions: { uid: before.metadata.uid },
+      });
       expect(answer).toMatchObject({ deleted: true });
       expect(answer.object.object()).toMatchObject({
         status: 'Success',
         details: { name: 'hall-1', uid: before.metadata.uid },
       });
       // Held by a finalizer, it is written again, in the new version.
-      const held = await v2.delete(context, 'hall-2', { dryRun: false, propagationPolicy: 'Foreground' });
+      const held = await v2.delete(context, 'hall-2', {
+        dryRun: false,
+        propagationPolicy: 'Foreground',
+      });
       expect(textOf(held.object)).toBe('hall-2 example.com/v2 hue=red');
       expect(await stored(storage)).toContain('hall-2 example.com/v2');
       const gone = await v1.deleteCollection(context, { dryRun: false }, all);
-      expect(gone.items.map(textOf).sort()).toEqual(OLD.slice(1).map((name) => `${name} example.com/v1 color=red`));
+      expect(gone.items.map(textOf).sort()).toEqual(
+        OLD.slice(1).map((name) => `${name} example.com/v1 color=red`),
+      );
       expect(await listed(v1)).toEqual(['hall-2 example.com/v1 color=red']);
     });
 
@@ -433,7 +477,9 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       for (const name of OLD) {
         const { metadata } = lampOf(await v2.get(context, name, {}));
         const { object } = await touch(v2, name);
-        expect(Number(lampOf(object).metadata.resourceVersion)).toBeGreaterThan(Number(metadata.resourceVersion));
+        expect(Number(lampOf(object).metadata.resourceVersion)).toBeGreaterThan(
+          Number(metadata.resourceVersion),
+        );
       }
       expect(await stored(storage)).toEqual(OLD.map((name) => `${name} example.com/v2`));
       const before = calls.length;
@@ -442,7 +488,9 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       // The very object changes nothing, either.
       await v2.update(context, 'hall-1', { apply: (current) => current as Lamp }, write);
       expect(await storage.currentRevision()).toBe(revision);
-      expect(calls.slice(before).filter((call) => call.startsWith('example.com/v2:'))).toHaveLength(OLD.length);
+      expect(calls.slice(before).filter((call) => call.startsWith('example.com/v2:'))).toHaveLength(
+        OLD.length,
+      );
       expect(await listed(v2)).toEqual(OLD.map((name) => `${name} example.com/v2 hue=red`));
     });
 
@@ -456,7 +504,16 @@ function scenarios(engine: Engine, how: string, converter: ObjectConverter): voi
       await restart();
       const dryRun = { ...write, dryRun: true };
       expect(
-        textOf((await v2.update(context, 'hall-1', { apply: (current) => ({ ...current }) as Lamp }, dryRun)).object),
+        textOf(
+          (
+            await v2.update(
+              context,
+              'hall-1',
+              { apply: (current) => ({ ...current }) as Lamp },
+              dryRun,
+            )
+          ).object,
+        ),
       ).toBe('hall-1 example.com/v2 hue=red');
       await v2.delete(context, 'hall-1', { dryRun: true });
       expect((await stored(storage))[0]).toBe('hall-1 example.com/v1');
@@ -539,7 +596,9 @@ describe('conversions that fail or take long', () => {
     for (const name of ['a', 'broken', 'c']) await inV1(name);
     const error = `ERROR Internal error occurred: ${WHY}`;
     expect(await take(live, 10)).toEqual(['ADDED a example.com/v2 hue=red', error]);
-    expect(await take(inOld, 3)).toEqual(['a', 'broken', 'c'].map((name) => `ADDED ${name} example.com/v1 color=red`));
+    expect(await take(inOld, 3)).toEqual(
+      ['a', 'broken', 'c'].map((name) => `ADDED ${name} example.com/v1 color=red`),
+    );
     // Whoever comes back meets it again, from the storage now; but not where it is not.
     expect(await take(await watch(v2, { resourceVersion: revision }), 10)).toEqual([
       'ADDED a example.com/v2 hue=red',
@@ -570,7 +629,8 @@ describe('conversions that fail or take long', () => {
     const stream = await watch(v2, { resourceVersion: String(revision) });
     const seen: string[] = [];
     const done = (async () => {
-      for await (const event of stream) if (seen.push(`${event.type} ${textOf(event.object)}`) === 5) break;
+      for await (const event of stream)
+        if (seen.push(`${event.type} ${textOf(event.object)}`) === 5) break;
     })();
     await inV1('a');
     await v2.create(context, '', lamp('b', { hue: 'white' }), write);
@@ -622,7 +682,9 @@ describe('conversions that fail or take long', () => {
     const first = await take(slow, names.length);
     expect(first.length).toBeGreaterThan(0);
     expect(first.length).toBeLessThan(names.length);
-    expect(first).toEqual(names.slice(0, first.length).map((name) => `ADDED ${name} example.com/v2 hue=red`));
+    expect(first).toEqual(
+      names.slice(0, first.length).map((name) => `ADDED ${name} example.com/v2 hue=red`),
+    );
   });
 
   test('a state in a version that nobody knows is an error of its own', async () => {
@@ -644,7 +706,10 @@ describe('conversions that fail or take long', () => {
     for (let turn = 0; turn < 5; turn++) await nextTurn();
     expect(converter.calls).toEqual([]);
     const back = await watch(v2, { resourceVersion: String(revision) });
-    expect(await take(back, 2)).toEqual(['ADDED a example.com/v2 hue=red', 'ADDED b example.com/v2 hue=red']);
+    expect(await take(back, 2)).toEqual([
+      'ADDED a example.com/v2 hue=red',
+      'ADDED b example.com/v2 hue=red',
+    ]);
   });
 });
 
@@ -657,14 +722,27 @@ test('an index finds objects in the served version; those in others are found, t
     validateUpdate: () => [],
   };
   const podFields = selectableFields<KubeObject>({
-    'spec.nodeName': { value: (pod) => (pod as { spec?: { nodeName?: string } }).spec?.nodeName ?? '', indexed: true },
+    'spec.nodeName': {
+      value: (pod) => (pod as { spec?: { nodeName?: string } }).spec?.nodeName ?? '',
+      indexed: true,
+    },
   });
   const converter = counted(
     functionConverter({
-      v0: { v1: ({ metadata, node }: Record<string, unknown>) => ({ metadata, spec: { nodeName: node } }) },
+      v0: {
+        v1: ({ metadata, node }: Record<string, unknown>) => ({
+          metadata,
+          spec: { nodeName: node },
+        }),
+      },
     }),
   );
-  const services = { storage, clock: new VirtualClock(), random: new SeededRandom('pods'), logger: silentLogger };
+  const services = {
+    storage,
+    clock: new VirtualClock(),
+    random: new SeededRandom('pods'),
+    logger: silentLogger,
+  };
   const old = new ResourceStore({
     ...services,
     type: oldPodType,

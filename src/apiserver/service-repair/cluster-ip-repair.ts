@@ -14,7 +14,12 @@ import type { Recorder } from '#client/events/index.ts';
 import { objectKey, splitKey } from '#client/informers/index.ts';
 import type { SharedInformer, SharedInformerFactory } from '#client/informers/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  reconciled,
+  requeueAfter,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -99,24 +104,44 @@ export class ClusterIpRepair {
       client.resource(ipAddresses).list(),
       client.resource(serviceCIDRs).list(),
     ]);
-    const addresses = new Map(allAddresses.items.map((address) => [address.metadata.name, address]));
+    const addresses = new Map(
+      allAddresses.items.map((address) => [address.metadata.name, address]),
+    );
     const byKey = new Map(allServices.items.map((service) => [objectKey(service), service]));
     for (const service of allServices.items) {
-      if (!looksRight(service, (name) => addresses.get(name))) await this.#mendService(service, allRanges.items);
+      if (!looksRight(service, (name) => addresses.get(name)))
+        await this.#mendService(service, allRanges.items);
     }
     for (const address of allAddresses.items) {
-      if (!looksNeeded(address, (key) => byKey.get(key))) await this.#mendAddress(address.metadata.name);
+      if (!looksNeeded(address, (key) => byKey.get(key)))
+        await this.#mendAddress(address.metadata.name);
     }
   }
 
   /** Until the signal aborts. The informers are started by the caller. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#config;
-    await Promise.all([this.#services, this.#addresses, this.#ranges].map((informer) => informer.waitForSync(signal)));
+    await Promise.all(
+      [this.#services, this.#addresses, this.#ranges].map((informer) =>
+        informer.waitForSync(signal),
+      ),
+    );
     const options = { logger, maxRetries: MAX_RETRIES };
     await Promise.all([
-      runWorkers(this.#serviceQueue, WORKERS, (key) => this.#reconcileService(key), signal, options),
-      runWorkers(this.#addressQueue, WORKERS, (name) => this.#reconcileAddress(name), signal, options),
+      runWorkers(
+        this.#serviceQueue,
+        WORKERS,
+        (key) => this.#reconcileService(key),
+        signal,
+        options,
+      ),
+      runWorkers(
+        this.#addressQueue,
+        WORKERS,
+        (name) => this.#reconcileAddress(name),
+        signal,
+        options,
+      ),
     ]);
   }
 
@@ -141,16 +166,20 @@ export class ClusterIpRepair {
 
   async #reconcileService(key: string): Promise<ReconcileResult> {
     const known = this.#services.lister.getByKey(key);
-    if (known === undefined || looksRight(known, (name) => this.#addresses.lister.getByKey(name))) return reconciled;
+    if (known === undefined || looksRight(known, (name) => this.#addresses.lister.getByKey(name)))
+      return reconciled;
     const { namespace, name } = splitKey(key);
-    const service = await unlessMissing(this.#config.client.resource(services).namespace(namespace).get(name));
+    const service = await unlessMissing(
+      this.#config.client.resource(services).namespace(namespace).get(name),
+    );
     if (service !== undefined) await this.#mendService(service, this.#ranges.lister.list());
     return reconciled;
   }
 
   async #reconcileAddress(name: string): Promise<ReconcileResult> {
     const known = this.#addresses.lister.getByKey(name);
-    if (known === undefined || looksNeeded(known, (key) => this.#services.lister.getByKey(key))) return reconciled;
+    if (known === undefined || looksNeeded(known, (key) => this.#services.lister.getByKey(key)))
+      return reconciled;
     return this.#mendAddress(name);
   }
 
@@ -212,12 +241,27 @@ export class ClusterIpRepair {
   async #mendAddress(name: string): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const object = await unlessMissing(client.resource(ipAddresses).get(name));
-    if (object === undefined || object.metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return reconciled;
-    const { group = '', resource = '', namespace = '', name: parent = '' } = object.spec.parentRef ?? {};
+    if (object === undefined || object.metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR)
+      return reconciled;
+    const {
+      group = '',
+      resource = '',
+      namespace = '',
+      name: parent = '',
+    } = object.spec.parentRef ?? {};
     const remove = async (reason: string, message: string): Promise<ReconcileResult> => {
-      logger.warn('service repair: releasing an address without a service', { address: name, message });
-      const subject = { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: object.metadata };
-      this.#config.recorder.event(subject, 'Warning', reason, message, { action: 'IPAddressAllocation' });
+      logger.warn('service repair: releasing an address without a service', {
+        address: name,
+        message,
+      });
+      const subject = {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'IPAddress',
+        metadata: object.metadata,
+      };
+      this.#config.recorder.event(subject, 'Warning', reason, message, {
+        action: 'IPAddressAllocation',
+      });
       await this.#remove(object);
       return reconciled;
     };
@@ -249,11 +293,15 @@ export class ClusterIpRepair {
 
   async #remake(object: IPAddress, holder: Holder): Promise<void> {
     await this.#remove(object);
-    await this.#config.client.resource(ipAddresses).create(ipAddressFor(object.metadata.name, holder));
+    await this.#config.client
+      .resource(ipAddresses)
+      .create(ipAddressFor(object.metadata.name, holder));
   }
 
   async #remove({ metadata: { name, uid } }: IPAddress): Promise<void> {
-    await unlessMissing(this.#config.client.resource(ipAddresses).delete(name, { preconditions: { uid } }));
+    await unlessMissing(
+      this.#config.client.resource(ipAddresses).delete(name, { preconditions: { uid } }),
+    );
   }
 
   #warnOfService(service: Service, reason: string, action: string, message: string): void {
@@ -275,21 +323,36 @@ function isIn(cidr: string, text: string): boolean {
 }
 
 function hasLabels({ metadata: { name, labels = {} } }: IPAddress): boolean {
-  return labels[FAMILY_LABEL] === (name.includes(':') ? 'IPv6' : 'IPv4') && labels[MANAGED_BY_LABEL] === ALLOCATOR;
+  return (
+    labels[FAMILY_LABEL] === (name.includes(':') ? 'IPv6' : 'IPv4') &&
+    labels[MANAGED_BY_LABEL] === ALLOCATOR
+  );
 }
 
-function looksRight(service: Service, addressNamed: (name: string) => IPAddress | undefined): boolean {
+function looksRight(
+  service: Service,
+  addressNamed: (name: string) => IPAddress | undefined,
+): boolean {
   return addressesOf(service).every((text) => {
     const object = addressNamed(text);
-    return object !== undefined && isHeldBy(object.spec.parentRef, holderOf(service)) && hasLabels(object);
+    return (
+      object !== undefined &&
+      isHeldBy(object.spec.parentRef, holderOf(service)) &&
+      hasLabels(object)
+    );
   });
 }
 
-function looksNeeded({ metadata, spec }: IPAddress, serviceOf: (key: string) => Service | undefined): boolean {
+function looksNeeded(
+  { metadata, spec }: IPAddress,
+  serviceOf: (key: string) => Service | undefined,
+): boolean {
   if (metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return true;
   const service = serviceOf(`${spec.parentRef?.namespace}/${spec.parentRef?.name}`);
   return (
-    service !== undefined && isHeldBy(spec.parentRef, holderOf(service)) && addressesOf(service).includes(metadata.name)
+    service !== undefined &&
+    isHeldBy(spec.parentRef, holderOf(service)) &&
+    addressesOf(service).includes(metadata.name)
   );
 }
 

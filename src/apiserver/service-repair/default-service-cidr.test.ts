@@ -26,7 +26,12 @@ test('every cluster has one, and it is ready', async () => {
   const { spec, status } = await range();
   expect(spec.cidrs).toEqual(['10.0.0.0/24']);
   expect(status.conditions).toMatchObject([
-    { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes default Service CIDR is ready' },
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: '',
+      message: 'Kubernetes default Service CIDR is ready',
+    },
   ]);
 });
 
@@ -57,7 +62,9 @@ test('what somebody else has said of it stays', async () => {
     message: 'so',
     lastTransitionTime: '2026-01-01T00:00:00Z',
   };
-  await t.client.resource(serviceCIDRs).updateStatus({ ...current, status: { conditions: [condition] } });
+  await t.client
+    .resource(serviceCIDRs)
+    .updateStatus({ ...current, status: { conditions: [condition] } });
   const keeper = keeperOf('10.0.0.0/24');
   await keeper.sync();
   await keeper.sync();
@@ -70,7 +77,12 @@ test('it comes again when it is deleted', async () => {
   const watch = await t.client.resource(serviceCIDRs).watch({ resourceVersion: '0' });
   await t.client.resource(serviceCIDRs).delete('kubernetes');
   for await (const { type, object } of watch) {
-    if (type !== 'DELETED' && object.metadata.uid !== uid && object.status.conditions?.[0]?.status === 'True') break;
+    if (
+      type !== 'DELETED' &&
+      object.metadata.uid !== uid &&
+      object.status.conditions?.[0]?.status === 'True'
+    )
+      break;
   }
   expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24']);
 });

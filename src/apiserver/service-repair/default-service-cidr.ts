@@ -45,7 +45,10 @@ export class DefaultServiceCidr {
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
       // Another server may be faster: then this is tried again.
-      range = await all.create({ metadata: { name: DEFAULT_SERVICE_CIDR }, spec: { cidrs: [...cidrs] } });
+      range = await all.create({
+        metadata: { name: DEFAULT_SERVICE_CIDR },
+        spec: { cidrs: [...cidrs] },
+      });
     }
     const present = range.spec.cidrs ?? [];
     if (present.length === 1 && cidrs.length === 2 && present[0] === cidrs[0]) {
@@ -86,7 +89,8 @@ export class DefaultServiceCidr {
     if (ready?.status === 'True') return;
     if (ready?.status === 'False') {
       // Somebody has said so for a reason.
-      if (!this.#toldOfNotReady) this.#warn(range, ready.reason, `Configuration matches, but ${ready.message}`);
+      if (!this.#toldOfNotReady)
+        this.#warn(range, ready.reason, `Configuration matches, but ${ready.message}`);
       this.#toldOfNotReady = true;
       return;
     }
@@ -99,7 +103,9 @@ export class DefaultServiceCidr {
     };
     const others = (range.status.conditions ?? []).filter(({ type }) => type !== 'Ready');
     try {
-      await client.resource(serviceCIDRs).updateStatus({ ...range, status: { conditions: [...others, condition] } });
+      await client
+        .resource(serviceCIDRs)
+        .updateStatus({ ...range, status: { conditions: [...others, condition] } });
     } catch (err) {
       // The controller manager may say it at the same time.
       if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
@@ -110,7 +116,11 @@ export class DefaultServiceCidr {
   }
 
   #warn(range: Immutable<ServiceCIDR>, reason: string, message: string): void {
-    const subject = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: range.metadata };
+    const subject = {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: range.metadata,
+    };
     this.#config.recorder.event(subject, 'Warning', reason, message);
   }
 }

@@ -56,7 +56,13 @@ export class ServiceRepair {
     ] as const;
     this.#recorders = [forRange, forAddresses, forPorts];
     this.#informers = new SharedInformerFactory({ client, clock, random, logger });
-    this.#defaultRange = new DefaultServiceCidr({ client, clock, logger, recorder: forRange, cidrs });
+    this.#defaultRange = new DefaultServiceCidr({
+      client,
+      clock,
+      logger,
+      recorder: forRange,
+      cidrs,
+    });
     this.#clusterIPs = new ClusterIpRepair({
       client,
       informers: this.#informers,
@@ -64,7 +70,13 @@ export class ServiceRepair {
       logger,
       recorder: forAddresses,
     });
-    this.#nodePorts = new NodePortRepair({ ports, clock, logger, recorder: forPorts, listServices });
+    this.#nodePorts = new NodePortRepair({
+      ports,
+      clock,
+      logger,
+      recorder: forPorts,
+      listServices,
+    });
   }
 
   /** Before services are given anything: the default range is there, and what is taken is known to be. */
@@ -84,7 +96,11 @@ export class ServiceRepair {
     };
     this.#informers
       .informerFor(serviceCIDRs)
-      .addEventHandler({ onAdd: consider, onUpdate: (_, range) => consider(range), onDelete: consider });
+      .addEventHandler({
+        onAdd: consider,
+        onUpdate: (_, range) => consider(range),
+        onDelete: consider,
+      });
     // So does the Service, which may not have been written at the start.
     queue.add(KUBERNETES_SERVICE);
     this.#informers.informerFor(services).addEventHandler({
@@ -93,7 +109,9 @@ export class ServiceRepair {
       },
     });
     const keep = async (what: string) => {
-      await (what === KUBERNETES_SERVICE ? this.#config.keepKubernetesService() : this.#defaultRange.sync());
+      await (what === KUBERNETES_SERVICE
+        ? this.#config.keepKubernetesService()
+        : this.#defaultRange.sync());
       return reconciled;
     };
     this.#informers.start(signal);
@@ -115,7 +133,8 @@ async function patiently(step: () => Promise<void>): Promise<void> {
     try {
       return await step();
     } catch (err) {
-      const isRace = apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
+      const isRace =
+        apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
       if (!isRace || attempt === ATTEMPTS) throw err;
     }
   }

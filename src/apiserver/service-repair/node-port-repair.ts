@@ -46,7 +46,9 @@ export class NodePortRepair {
     while (!signal.aborted) {
       await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
-      await this.check().catch((err: unknown) => logger.warn('node ports could not be checked', { err }));
+      await this.check().catch((err: unknown) =>
+        logger.warn('node ports could not be checked', { err }),
+      );
     }
   }
 
@@ -58,7 +60,8 @@ export class NodePortRepair {
       const before = await ports.read();
       const services = await this.#config.listServices();
       const { counted, findings, leaks } = count(services, before.ports, this.#leaks);
-      const same = before.stored && counted.taken.size === before.ports.taken.size && findings.length === 0;
+      const same =
+        before.stored && counted.taken.size === before.ports.taken.size && findings.length === 0;
       if (!(same && [...counted.taken].every((port) => before.ports.taken.has(port)))) {
         if (!(await ports.replace(before.revision, counted))) continue;
       }
@@ -71,10 +74,16 @@ export class NodePortRepair {
           service: `${namespace}/${name}`,
           message,
         });
-        recorder.event({ apiVersion: 'v1', kind: 'Service', metadata: service.metadata }, 'Warning', reason, message);
+        recorder.event(
+          { apiVersion: 'v1', kind: 'Service', metadata: service.metadata },
+          'Warning',
+          reason,
+          message,
+        );
       }
       for (const port of before.ports.taken) {
-        if (!counted.taken.has(port)) logger.warn('service repair: releasing a node port without a service', { port });
+        if (!counted.taken.has(port))
+          logger.warn('service repair: releasing a node port without a service', { port });
       }
       return;
     }
@@ -86,18 +95,30 @@ function count(
   services: readonly Service[],
   stored: PortBits,
   before: ReadonlyMap<number, number>,
-): { readonly counted: PortBits; readonly findings: readonly Finding[]; readonly leaks: Map<number, number> } {
+): {
+  readonly counted: PortBits;
+  readonly findings: readonly Finding[];
+  readonly leaks: Map<number, number>;
+} {
   const counted = new PortBits(stored.range);
   const findings: Finding[] = [];
   for (const service of services) {
-    const tell = (reason: string, message: string): number => findings.push({ service, reason, message });
+    const tell = (reason: string, message: string): number =>
+      findings.push({ service, reason, message });
     for (const port of portsOf(service)) {
       if (!counted.inRange(port)) {
         const range = formatPortRange(stored.range);
-        tell('PortOutOfRange', `Port ${port} is not within the port range ${range}; please recreate service`);
+        tell(
+          'PortOutOfRange',
+          `Port ${port} is not within the port range ${range}; please recreate service`,
+        );
       } else if (!counted.take(port)) {
-        tell('PortAlreadyAllocated', `Port ${port} was assigned to multiple services; please recreate service`);
-      } else if (!stored.taken.has(port)) tell('PortNotAllocated', `Port ${port} is not allocated; repairing`);
+        tell(
+          'PortAlreadyAllocated',
+          `Port ${port} was assigned to multiple services; please recreate service`,
+        );
+      } else if (!stored.taken.has(port))
+        tell('PortNotAllocated', `Port ${port} is not allocated; repairing`);
     }
   }
   const leaks = new Map<number, number>();
@@ -123,6 +144,7 @@ function portsOf({ spec }: Service): number[] {
   }
   const { healthCheckNodePort = 0 } = spec;
   const seen = protocols.get(healthCheckNodePort);
-  if (healthCheckNodePort !== 0 && (seen === undefined || seen.has('TCP'))) ports.push(healthCheckNodePort);
+  if (healthCheckNodePort !== 0 && (seen === undefined || seen.has('TCP')))
+    ports.push(healthCheckNodePort);
   return ports;
 }

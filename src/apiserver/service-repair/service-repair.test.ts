@@ -39,32 +39,46 @@ const holders = async (): Promise<Record<string, string>> =>
   Object.fromEntries(
     (await addresses().list()).items
       .filter(({ metadata }) => metadata.name !== '10.0.0.1')
-      .map(({ metadata, spec }) => [metadata.name, `${spec.parentRef?.resource} ${spec.parentRef?.name}`]),
+      .map(({ metadata, spec }) => [
+        metadata.name,
+        `${spec.parentRef?.resource} ${spec.parentRef?.name}`,
+      ]),
   );
 
 describe('an address', () => {
   const AT = '10.0.0.9';
 
-  test.each(['as it happens', 'at the next start'])('that is missing comes again: %s', async (when) => {
-    await create('a', { clusterIP: AT });
-    const mends = when === 'as it happens';
-    if (!mends) await t.server.stop();
-    await t.storage.delete(`/registry/ipaddresses/${AT}`);
-    await (mends ? clock.advance('1s') : restart());
-    await clock.advance('1s');
-    expect(await holders()).toEqual({ [AT]: 'services a' });
-    expect(await told()).toEqual([`ClusterIPNotAllocated: Cluster IP [IPv4]: ${AT} is not allocated; repairing`]);
-  });
+  test.each(['as it happens', 'at the next start'])(
+    'that is missing comes again: %s',
+    async (when) => {
+      await create('a', { clusterIP: AT });
+      const mends = when === 'as it happens';
+      if (!mends) await t.server.stop();
+      await t.storage.delete(`/registry/ipaddresses/${AT}`);
+      await (mends ? clock.advance('1s') : restart());
+      await clock.advance('1s');
+      expect(await holders()).toEqual({ [AT]: 'services a' });
+      expect(await told()).toEqual([
+        `ClusterIPNotAllocated: Cluster IP [IPv4]: ${AT} is not allocated; repairing`,
+      ]);
+    },
+  );
 
   test.each([
-    ['of somebody else', { spec: { parentRef: { group: 'example.org', resource: 'gateways', name: 'g' } } }],
+    [
+      'of somebody else',
+      { spec: { parentRef: { group: 'example.org', resource: 'gateways', name: 'g' } } },
+    ],
     ['of a service that does not exist', ipAddressFor(AT, { namespace: 'default', name: 'ghost' })],
   ])('%s goes to the service that has it', async (_, object) => {
     await create('a', { clusterIP: AT });
     await t.server.stop();
     await t.storage.delete(`/registry/ipaddresses/${AT}`);
     await restartWithout(async () => {
-      await addresses().create({ ...object, metadata: { name: AT, labels: ipAddressFor(AT, HOLDER).metadata.labels } });
+      await addresses().create({
+        ...object,
+        metadata: { name: AT, labels: ipAddressFor(AT, HOLDER).metadata.labels },
+      });
     });
     await clock.advance('1s');
     expect(await holders()).toEqual({ [AT]: 'services a' });
@@ -77,13 +91,20 @@ describe('an address', () => {
     await create('a', { clusterIP: AT });
     await addresses().patch(AT, 'application/merge-patch+json', { metadata: { labels: null } });
     await clock.advance('1s');
-    expect((await addresses().get(AT)).metadata.labels).toEqual(ipAddressFor(AT, HOLDER).metadata.labels);
+    expect((await addresses().get(AT)).metadata.labels).toEqual(
+      ipAddressFor(AT, HOLDER).metadata.labels,
+    );
   });
 
   test('of two services stays that of the first, and the other is told', async () => {
     await create('a', { clusterIP: AT });
-    const { value } = (await t.storage.get('/registry/services/specs/default/a')) as { value: Uint8Array };
-    const copy = Buffer.from(Buffer.from(value).toString('latin1').replace('"name":"a"', '"name":"b"'), 'latin1');
+    const { value } = (await t.storage.get('/registry/services/specs/default/a')) as {
+      value: Uint8Array;
+    };
+    const copy = Buffer.from(
+      Buffer.from(value).toString('latin1').replace('"name":"a"', '"name":"b"'),
+      'latin1',
+    );
     await t.storage.create('/registry/services/specs/default/b', copy);
     await clock.advance('1s');
     expect(await holders()).toEqual({ [AT]: 'services a' });
@@ -104,7 +125,9 @@ describe('an address', () => {
     expect(await told()).toContain(
       'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.7.0.9 is not within any configured Service CIDR; please recreate service',
     );
-    await t.client.resource(serviceCIDRs).create({ metadata: { name: 'again' }, spec: { cidrs: ['10.7.0.0/24'] } });
+    await t.client
+      .resource(serviceCIDRs)
+      .create({ metadata: { name: 'again' }, spec: { cidrs: ['10.7.0.0/24'] } });
     await clock.advance('1s');
     expect(await holders()).toEqual({ '10.7.0.9': 'services a' });
   });
@@ -133,7 +156,9 @@ describe('an address', () => {
     await clock.advance('5m');
     expect(await holders()).toEqual({ 'fd00::9': 'services six' });
     expect(await told()).toEqual([]);
-    await expect(create('other', { clusterIP: 'fd00::9', ipFamilies: ['IPv6'] })).rejects.toThrow(/already allocated/);
+    await expect(create('other', { clusterIP: 'fd00::9', ipFamilies: ['IPv6'] })).rejects.toThrow(
+      /already allocated/,
+    );
     await inDefault().delete('six');
     expect(await holders()).toEqual({});
   });
@@ -161,8 +186,13 @@ describe('an address', () => {
 describe('node ports', () => {
   const taken = async (): Promise<number> => {
     const kv = await t.storage.get(NODE_PORTS_KEY);
-    const { data } = JSON.parse(Buffer.from(kv?.value as Uint8Array).toString('utf8', 4)) as { data: string };
-    return [...Buffer.from(data, 'base64')].reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0);
+    const { data } = JSON.parse(Buffer.from(kv?.value as Uint8Array).toString('utf8', 4)) as {
+      data: string;
+    };
+    return [...Buffer.from(data, 'base64')].reduce(
+      (sum, byte) => sum + byte.toString(2).replaceAll('0', '').length,
+      0,
+    );
   };
   const nodePort = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_007 }] };
 

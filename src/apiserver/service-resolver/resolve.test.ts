@@ -25,18 +25,30 @@ const endpoint = (ip: string, ready?: boolean): object => ({
   conditions: ready === undefined ? {} : { ready },
 });
 
-function resolve({ service, slices = [], endpoints }: World, port = 443, seed = 1): Promise<string> {
+function resolve(
+  { service, slices = [], endpoints }: World,
+  port = 443,
+  seed = 1,
+): Promise<string> {
   const find = (_group: string, resource: string) =>
-    resource === 'services' ? service && { metadata, ...service } : resource === 'endpoints' ? endpoints : undefined;
+    resource === 'services'
+      ? service && { metadata, ...service }
+      : resource === 'endpoints'
+        ? endpoints
+        : undefined;
   const services = {
     find: find as Find,
     findAll: (() => slices) as unknown as FindAll,
     random: new SeededRandom(seed),
   };
-  return resolveService(services, 'ns', 'svc', port).then(({ host, port: number }) => `${host} ${number}`);
+  return resolveService(services, 'ns', 'svc', port).then(
+    ({ host, port: number }) => `${host} ${number}`,
+  );
 }
 
-const service = { spec: { ports: [{ name: 'https', port: 443, targetPort: 'web' }], ipFamilies: ['IPv4'] } };
+const service = {
+  spec: { ports: [{ name: 'https', port: 443, targetPort: 'web' }], ipFamilies: ['IPv4'] },
+};
 
 test('the named port of a slice leads to the number at the endpoint', async () => {
   const slices = [
@@ -49,15 +61,27 @@ test('the named port of a slice leads to the number at the endpoint', async () =
     }),
   ];
   expect(await resolve({ service, slices })).toBe('10.0.0.1 9443');
-  await expect(resolve({ service, slices }, 444)).rejects.toThrow('no service port 444 found for service "svc"');
+  await expect(resolve({ service, slices }, 444)).rejects.toThrow(
+    'no service port 444 found for service "svc"',
+  );
 });
 
 test('endpoints that are not ready, of other services and with names are left out', async () => {
-  const other = slice({ metadata: { name: 'y', namespace: 'ns', labels: {} }, endpoints: [endpoint('10.0.0.9')] });
+  const other = slice({
+    metadata: { name: 'y', namespace: 'ns', labels: {} },
+    endpoints: [endpoint('10.0.0.9')],
+  });
   const names = slice({ addressType: 'FQDN', endpoints: [endpoint('example.com')] });
-  const slices = [other, names, slice({ endpoints: [endpoint('10.0.0.1', false), endpoint('10.0.0.2', true)] })];
-  for (let seed = 0; seed < 20; seed++) expect(await resolve({ service, slices }, 443, seed)).toBe('10.0.0.2 8443');
-  await expect(resolve({ service, slices: [other] })).rejects.toThrow('no endpoints available for service "svc"');
+  const slices = [
+    other,
+    names,
+    slice({ endpoints: [endpoint('10.0.0.1', false), endpoint('10.0.0.2', true)] }),
+  ];
+  for (let seed = 0; seed < 20; seed++)
+    expect(await resolve({ service, slices }, 443, seed)).toBe('10.0.0.2 8443');
+  await expect(resolve({ service, slices: [other] })).rejects.toThrow(
+    'no endpoints available for service "svc"',
+  );
 });
 
 test('all ready endpoints have their turn, those of the first family before others', async () => {
@@ -76,15 +100,22 @@ test('all ready endpoints have their turn, those of the first family before othe
 test('a service without slices has an Endpoints object', async () => {
   const endpoints = {
     subsets: [
-      { addresses: [{ ip: '10.0.0.5' }], notReadyAddresses: [{ ip: '10.0.0.6' }], ports: [{ name: 'https', port: 1 }] },
+      {
+        addresses: [{ ip: '10.0.0.5' }],
+        notReadyAddresses: [{ ip: '10.0.0.6' }],
+        ports: [{ name: 'https', port: 1 }],
+      },
     ],
   };
   expect(await resolve({ service, endpoints })).toBe('10.0.0.5 1');
 });
 
 test('an external name is taken as it is, and no service is an error', async () => {
-  expect(await resolve({ service: { spec: { type: 'ExternalName', externalName: 'db.example.com' } } }, 7)).toBe(
-    'db.example.com 7',
-  );
+  expect(
+    await resolve(
+      { service: { spec: { type: 'ExternalName', externalName: 'db.example.com' } } },
+      7,
+    ),
+  ).toBe('db.example.com 7');
   await expect(resolve({})).rejects.toThrow('service "svc" not found');
 });

@@ -4,7 +4,12 @@
 import type * as core from '#api/groups/core/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { type Endpoint, endpointsOfObject, endpointsOfPort, SERVICE_NAME_LABEL } from '#client/endpoints/index.ts';
+import {
+  type Endpoint,
+  endpointsOfObject,
+  endpointsOfPort,
+  SERVICE_NAME_LABEL,
+} from '#client/endpoints/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Find, FindAll } from '../catalog/internal-client.ts';
@@ -46,10 +51,15 @@ export async function resolveService(
 }
 
 /** Returns the service's port with a number. Throws StatusError (503) if it has none. */
-export function servicePort({ metadata, spec }: Service, port: number): Immutable<core.ServicePort> {
+export function servicePort(
+  { metadata, spec }: Service,
+  port: number,
+): Immutable<core.ServicePort> {
   const found = spec.ports?.find((candidate) => candidate.port === port);
   if (found !== undefined) return found;
-  throw apierrors.serviceUnavailable(`no service port ${port} found for service ${JSON.stringify(metadata.name)}`);
+  throw apierrors.serviceUnavailable(
+    `no service port ${port} found for service ${JSON.stringify(metadata.name)}`,
+  );
 }
 
 /** Returns the error for a service without an endpoint that could serve. */

@@ -13,14 +13,23 @@ export const NAME: TableColumn = {
   format: 'name',
   description: 'Name of the object, unique within its namespace.',
 };
-export const AGE: TableColumn = { name: 'Age', type: 'string', description: 'Time since the object was created.' };
+export const AGE: TableColumn = {
+  name: 'Age',
+  type: 'string',
+  description: 'Time since the object was created.',
+};
 
 export function column(
   name: string,
   description: string,
   options: { type?: TableColumn['type']; wide?: boolean } = {},
 ): TableColumn {
-  return { name, type: options.type ?? 'string', description, ...(options.wide === true && { priority: 1 }) };
+  return {
+    name,
+    type: options.type ?? 'string',
+    description,
+    ...(options.wide === true && { priority: 1 }),
+  };
 }
 
 /** Values in one cell, or a word for none. */
@@ -33,10 +42,17 @@ export const CONTAINERS: readonly TableColumn[] = [
   column('Containers', 'Names of the containers of the template.', { wide: true }),
   column('Images', 'Images of the containers of the template.', { wide: true }),
 ];
-export const SELECTOR: TableColumn = column('Selector', 'Labels of the pods that belong to it.', { wide: true });
+export const SELECTOR: TableColumn = column('Selector', 'Labels of the pods that belong to it.', {
+  wide: true,
+});
 
-export function containerCells(containers: readonly NamedImage[] | undefined): [names: string, images: string] {
-  return [joined(containers?.map(({ name }) => name)), joined(containers?.map(({ image }) => image ?? ''))];
+export function containerCells(
+  containers: readonly NamedImage[] | undefined,
+): [names: string, images: string] {
+  return [
+    joined(containers?.map(({ name }) => name)),
+    joined(containers?.map(({ image }) => image ?? '')),
+  ];
 }
 
 const SHOWN = 3;

@@ -35,7 +35,12 @@ export class Api {
     return this.#send('DELETE', path, body);
   }
 
-  #send(method: string, path: string, body?: Body, type = 'application/json'): Promise<RawResponse> {
+  #send(
+    method: string,
+    path: string,
+    body?: Body,
+    type = 'application/json',
+  ): Promise<RawResponse> {
     return send(this.#server, {
       method,
       path,

@@ -25,7 +25,8 @@ export interface TestAuthority {
 export async function makeTestAuthority(name = 'test-ca'): Promise<TestAuthority> {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
-  const keys = (): Promise<webcrypto.CryptoKeyPair> => webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
+  const keys = (): Promise<webcrypto.CryptoKeyPair> =>
+    webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
   // Certificates are checked by TLS against this machine's time, not a test's.
   const notBefore = new Date(performance.timeOrigin - DAY_MS);
   const notAfter = new Date(performance.timeOrigin + DAY_MS);
@@ -66,6 +67,7 @@ export async function makeTestAuthority(name = 'test-ca'): Promise<TestAuthority
       ]);
       return { ...(await sign('CN=server', [alternatives])), clientCa: cert };
     },
-    client: (user, groups = []) => sign([`CN=${user}`, ...groups.map((group) => `O=${group}`)].join(','), []),
+    client: (user, groups = []) =>
+      sign([`CN=${user}`, ...groups.map((group) => `O=${group}`)].join(','), []),
   };
 }

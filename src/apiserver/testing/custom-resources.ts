@@ -1,6 +1,9 @@
 // Custom resources for tests: a definition in a few words, made and served.
 
-import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '#api/groups/apiextensions/v1/index.ts';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion,
+} from '#api/groups/apiextensions/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { isConditionTrue } from '#api/groups/apiextensions/v1/conditions.ts';
 import type { Client } from '#client/client.ts';
@@ -51,7 +54,10 @@ export function definitionOf(
 }
 
 /** Creates the definition, and resolves once it is established. */
-export async function define(client: Client, definition: CustomResourceDefinition): Promise<CustomResourceDefinition> {
+export async function define(
+  client: Client,
+  definition: CustomResourceDefinition,
+): Promise<CustomResourceDefinition> {
   const definitions = client.resource<CustomResourceDefinition>(customResourceDefinitions);
   const made = await definitions.create(definition);
   return await established(client, made.metadata.name);

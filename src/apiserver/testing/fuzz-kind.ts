@@ -28,7 +28,10 @@ const context: StrategyContext = {
 
 /** As the store hands it on: created, or there before. */
 function named<T extends KubeObject>(object: T): T {
-  const { name = 'n', uid = 'u' } = object.metadata as { readonly name?: string; readonly uid?: string };
+  const { name = 'n', uid = 'u' } = object.metadata as {
+    readonly name?: string;
+    readonly uid?: string;
+  };
   return { ...object, metadata: { ...object.metadata, name, uid } };
 }
 
@@ -42,7 +45,13 @@ function unnamed<T extends KubeObject>(object: T): T {
  * Creates and updates filled objects of a kind, through every view of them. Returns how many errors its rules found in all.
  * Expects that its table has a cell for each column, and that its selectable fields have texts for values.
  */
-export function exerciseKind({ type, strategy, selectableFields, subresources = [], table }: Kind): number {
+export function exerciseKind({
+  type,
+  strategy,
+  selectableFields,
+  subresources = [],
+  table,
+}: Kind): number {
   const { message } = allSchemas.lookup(type) as KnownKind;
   const random = new SeededRandom(`${type.group}/${type.kind}`);
   const fill = (): KubeObject => {
@@ -70,7 +79,8 @@ export function exerciseKind({ type, strategy, selectableFields, subresources = 
     }
     for (const name of selectableFields?.names ?? [])
       expect(selectableFields?.valueOf(created, name)).toBeTypeOf('string');
-    if (table !== undefined) expect(table.cells(created, context.now)).toHaveLength(table.columns.length);
+    if (table !== undefined)
+      expect(table.cells(created, context.now)).toHaveLength(table.columns.length);
   }
   return errors;
 }

@@ -31,13 +31,20 @@ export interface OpenApiDifference {
 }
 
 /** Compared is what belongs to the groups and versions of `ours`. */
-export function openApiDifference(ours: OpenApiDocument, published: OpenApiDocument): OpenApiDifference {
+export function openApiDifference(
+  ours: OpenApiDocument,
+  published: OpenApiDocument,
+): OpenApiDifference {
   const versions = new Set(Object.keys(ours.paths).flatMap((path) => groupVersionOf(path) ?? []));
-  const missing = new Set(Object.keys(published.paths).flatMap((path) => groupVersionOf(path) ?? []));
+  const missing = new Set(
+    Object.keys(published.paths).flatMap((path) => groupVersionOf(path) ?? []),
+  );
   for (const version of versions) missing.delete(version);
   const lines: string[] = [];
   const isServed = (path: string): boolean => versions.has(groupVersionOf(path) ?? '');
-  const paths = new Set([...Object.keys(ours.paths), ...Object.keys(published.paths)].filter(isServed));
+  const paths = new Set(
+    [...Object.keys(ours.paths), ...Object.keys(published.paths)].filter(isServed),
+  );
   for (const path of paths) {
     const tell = (text: string): number => lines.push(`${groupVersionOf(path)}: ${text}`);
     const [mine, theirs] = [ours.paths[path], published.paths[path]];
@@ -58,7 +65,8 @@ export function openApiDifference(ours: OpenApiDocument, published: OpenApiDocum
   for (const name of new Set([...served, ...expected])) {
     const [mine, theirs] = [ours.definitions[name], published.definitions[name]];
     if (!served.has(name) || mine === undefined) lines.push(`definitions: no ${name}`);
-    else if (!expected.has(name) || theirs === undefined) lines.push(`definitions: more than published: ${name}`);
+    else if (!expected.has(name) || theirs === undefined)
+      lines.push(`definitions: more than published: ${name}`);
     else
       for (const line of different(definition(mine, versions), definition(theirs, versions), ''))
         lines.push(`definitions: ${name}${line}`);
@@ -72,7 +80,10 @@ function operation(document: OpenApiDocument, item: Values, method: string): Val
   const parameters = [...list(found['parameters']), ...list(item['parameters'])]
     .map((parameter) => resolved(document, parameter))
     .filter(({ name }) => !PARAMETERS_NOT_HERE.includes(String(name)))
-    .map((parameter) => [`${String(parameter['in'])} ${String(parameter['name'])}`, withoutDescriptions(parameter)]);
+    .map((parameter) => [
+      `${String(parameter['in'])} ${String(parameter['name'])}`,
+      withoutDescriptions(parameter),
+    ]);
   return {
     ...(withoutDescriptions(found) as Values),
     parameters: Object.fromEntries(parameters),
@@ -88,7 +99,8 @@ const withoutCbor = (types: unknown): readonly unknown[] =>
 
 function resolved(document: OpenApiDocument, parameter: unknown): Values {
   const { $ref } = parameter as { readonly $ref?: string };
-  const found = $ref === undefined ? parameter : document.parameters?.[$ref.slice('#/parameters/'.length)];
+  const found =
+    $ref === undefined ? parameter : document.parameters?.[$ref.slice('#/parameters/'.length)];
   return isPlainObject(found) ? found : {};
 }
 
@@ -121,7 +133,8 @@ function withoutDescriptions(value: unknown): unknown {
 function* different(a: unknown, b: unknown, at: string): Generator<string> {
   if (deepEqual(a, b)) return;
   if (isPlainObject(a) && isPlainObject(b)) {
-    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) yield* different(a[key], b[key], `${at} ${key}`);
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)]))
+      yield* different(a[key], b[key], `${at} ${key}`);
   } else yield `${at}: ${JSON.stringify(a)} instead of ${JSON.stringify(b)}`;
 }
 
@@ -130,7 +143,8 @@ function reachable(document: OpenApiDocument, isServed: (path: string) => boolea
   const found = new Set<string>();
   const collect = (value: unknown): void => {
     JSON.stringify(value, (key, item: unknown) => {
-      if (key === '$ref' && String(item).startsWith(DEFINITIONS)) found.add(String(item).slice(DEFINITIONS.length));
+      if (key === '$ref' && String(item).startsWith(DEFINITIONS))
+        found.add(String(item).slice(DEFINITIONS.length));
       return item;
     });
   };

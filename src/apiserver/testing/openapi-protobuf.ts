@@ -31,7 +31,8 @@ function message(name: string, fields: () => Fields): Read {
       const isDouble = tag % 8 === 1;
       const [value, next] = isDouble ? [8, start] : varint(bytes, start);
       const [from, end] = tag % 8 === 2 || isDouble ? [next, next + value] : [start, next];
-      if (field === undefined || end > bytes.length) throw new Error(`${name} has no field ${number}`);
+      if (field === undefined || end > bytes.length)
+        throw new Error(`${name} has no field ${number}`);
       field(target, bytes.subarray(from, end), number);
       at = end;
     }
@@ -58,7 +59,10 @@ const many =
 const inside = (name: string, fields: Readonly<Record<number, Read>>): Read => {
   const read = message(
     name,
-    () => Object.fromEntries(Object.entries(fields).map(([number, inner]) => [number, one('value', inner)])) as Fields,
+    () =>
+      Object.fromEntries(
+        Object.entries(fields).map(([number, inner]) => [number, one('value', inner)]),
+      ) as Fields,
   );
   return (bytes) => (read(bytes) as { value: unknown }).value;
 };
@@ -71,7 +75,8 @@ const pairs = (read: Read): Field => {
     target[name] = value;
   };
 };
-const map = (name: string, number: number, read: Read): Read => message(name, () => ({ [number]: pairs(read) }));
+const map = (name: string, number: number, read: Read): Read =>
+  message(name, () => ({ [number]: pairs(read) }));
 
 /** YAML text; ours is JSON. */
 const any: Read = inside('Any', { 2: (bytes) => JSON.parse(bytes.toString('utf8')) as unknown });
@@ -94,7 +99,10 @@ const schema: Read = message('Schema', () => ({
   18: one('minProperties', integer),
   19: many('required'),
   20: many('enum', any),
-  21: one('additionalProperties', inside('AdditionalPropertiesItem', { 1: schema, 2: (bytes) => bytes[0] === 1 })),
+  21: one(
+    'additionalProperties',
+    inside('AdditionalPropertiesItem', { 1: schema, 2: (bytes) => bytes[0] === 1 }),
+  ),
   22: one('type', inside('TypeItem', { 1: utf8 })),
   23: one('items', inside('ItemsItem', { 1: schema })),
   24: many('allOf', schema),
@@ -180,5 +188,8 @@ export const readDocument: Read = message('Document', () => ({
   9: one('definitions', map('Definitions', 1, schema)),
   10: one('parameters', map('ParameterDefinitions', 1, sharedParameter)),
   12: many('security', map('SecurityRequirement', 1, scopes)),
-  13: one('securityDefinitions', map('SecurityDefinitions', 1, inside('SecurityDefinitionsItem', { 2: apiKey }))),
+  13: one(
+    'securityDefinitions',
+    map('SecurityDefinitions', 1, inside('SecurityDefinitionsItem', { 2: apiKey })),
+  ),
 }));

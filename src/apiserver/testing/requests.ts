@@ -106,7 +106,11 @@ export async function sendTo(handler: Handler, raw: RawRequest): Promise<RawResp
 }
 
 /** The response as the chain gives it. */
-export function handle(server: ApiServer, raw: RawRequest, signal?: AbortSignal): Promise<ApiResponse> {
+export function handle(
+  server: ApiServer,
+  raw: RawRequest,
+  signal?: AbortSignal,
+): Promise<ApiResponse> {
   return server.handler(rawRequest(raw, signal));
 }
 
@@ -130,12 +134,23 @@ class CollectingSink implements ResponseSink {
     this.finished = new Promise((resolve) => this.writable.once('finish', resolve));
   }
 
-  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+  begin(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    length: number | undefined,
+  ): void {
     this.code = code;
-    this.headers = { ...headers, ...(length !== undefined && { 'content-length': String(length) }) };
+    this.headers = {
+      ...headers,
+      ...(length !== undefined && { 'content-length': String(length) }),
+    };
   }
 
-  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+  whole(
+    code: number,
+    headers: Record<string, string | readonly string[]>,
+    body: Uint8Array | undefined,
+  ): void {
     this.begin(code, headers, body?.length ?? 0);
     this.writable.end(body);
   }

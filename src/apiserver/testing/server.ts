@@ -13,14 +13,19 @@ import type { ApiServerConfig } from '../config.ts';
 import type { UserInfo } from '../request.ts';
 import { ApiServer } from '../server.ts';
 
-export const ADMIN: UserInfo = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
+export const ADMIN: UserInfo = {
+  name: 'admin',
+  groups: ['system:masters', 'system:authenticated'],
+};
 
 /** A logger that fails the test with what the server calls an error. */
 export class RecordingLogger implements Logger {
   readonly errors: string[] = [];
 
   error(message: string, values?: { err?: unknown }): void {
-    this.errors.push(`${message}: ${values?.err instanceof Error ? values.err.stack : String(values?.err)}`);
+    this.errors.push(
+      `${message}: ${values?.err instanceof Error ? values.err.stack : String(values?.err)}`,
+    );
   }
 
   warn(): void {}

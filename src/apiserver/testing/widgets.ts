@@ -19,20 +19,31 @@ export interface Widget extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export function widgetType(version = 'v1', group = GROUP, resource = 'widgets'): ResourceType<Widget> {
+export function widgetType(
+  version = 'v1',
+  group = GROUP,
+  resource = 'widgets',
+): ResourceType<Widget> {
   return {
     group,
     version,
     resource,
     singular: resource.slice(0, -1),
-    kind: resource === 'widgets' ? 'Widget' : `${resource.charAt(0).toUpperCase()}${resource.slice(1, -1)}`,
+    kind:
+      resource === 'widgets'
+        ? 'Widget'
+        : `${resource.charAt(0).toUpperCase()}${resource.slice(1, -1)}`,
     namespaced: true,
     shortNames: [],
     categories: [],
   };
 }
 
-const configMaps = newDefaultScheme().schemas.lookup({ group: '', version: 'v1', kind: 'ConfigMap' }) as KnownKind;
+const configMaps = newDefaultScheme().schemas.lookup({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+}) as KnownKind;
 
 function codecOf({ group, version, kind }: ResourceType): ObjectCodec {
   const { message, listMessage } = configMaps;
@@ -70,6 +81,9 @@ export function widgetKind(
     codec: codecOf(type),
     rest,
     converter,
-    ...(stored !== type && { otherVersions: [{ group, version, kind }], storedKind: { group, version, kind } }),
+    ...(stored !== type && {
+      otherVersions: [{ group, version, kind }],
+      storedKind: { group, version, kind },
+    }),
   };
 }

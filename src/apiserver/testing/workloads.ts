@@ -39,7 +39,10 @@ export interface ResourceRequests {
   /** With a query. */
   list(query: string): Promise<readonly string[]>;
   /** Column names and cells, as `kubectl get` shows them. */
-  table(): Promise<{ readonly columns: readonly string[]; readonly rows: readonly (readonly unknown[])[] }>;
+  table(): Promise<{
+    readonly columns: readonly string[];
+    readonly rows: readonly (readonly unknown[])[];
+  }>;
 }
 
 export interface Answered {
@@ -63,12 +66,20 @@ export function requestsOf({ server }: Pick<TestServer, 'server'>, path: string)
     body?: object,
     contentType = 'application/json',
   ): Promise<Answered> =>
-    answered(await send(server, { method, path: path + more, body, headers: { 'content-type': contentType } }));
+    answered(
+      await send(server, {
+        method,
+        path: path + more,
+        body,
+        headers: { 'content-type': contentType },
+      }),
+    );
   return {
     create: (object) => request('POST', '', object),
     get: (name) => request('GET', `/${name}`),
     put: (name, object) => request('PUT', `/${name}`, object),
-    apply: (name, object) => request('PATCH', `/${name}?fieldManager=test`, object, 'application/apply-patch+yaml'),
+    apply: (name, object) =>
+      request('PATCH', `/${name}?fieldManager=test`, object, 'application/apply-patch+yaml'),
     patch: (name, patch) => request('PATCH', `/${name}`, patch, 'application/merge-patch+json'),
     delete: (name, query = '') => request('DELETE', `/${name}${query}`),
     async list(query) {

@@ -132,7 +132,8 @@ const notBlank = (what: string, value: string): string => {
 
 function serviceAccount(it: CheckValue, namespace: string, name: string): CheckValue {
   if (isDNS1123Subdomain(name).length > 0) throw evaluationError('Invalid service account name');
-  if (isDNS1123Label(namespace).length > 0) throw evaluationError('Invalid service account namespace');
+  if (isDNS1123Label(namespace).length > 0)
+    throw evaluationError('Invalid service account namespace');
   return it.with(AUTHORIZER, { serviceAccount: { namespace, name } });
 }
 
@@ -142,7 +143,11 @@ const CHECK_COST: CallCost = () => 350_000;
 /** A selector is taken to have a requirement for every two characters. */
 const selectorCost: CallCost = ([, selector]) => {
   const size = sizeOf(selector);
-  return LIST_CREATE + Math.ceil(size * TEXT_FACTOR) + Math.ceil(Math.ceil(size * 0.5) * (LIST_CREATE + STRUCT_CREATE));
+  return (
+    LIST_CREATE +
+    Math.ceil(size * TEXT_FACTOR) +
+    Math.ceil(Math.ceil(size * 0.5) * (LIST_CREATE + STRUCT_CREATE))
+  );
 };
 
 export const authorizerLibrary: Library = {
@@ -155,14 +160,23 @@ export const authorizerLibrary: Library = {
       ),
     ],
     group: [
-      member('authorizer_group', [AUTHORIZER, STRING], GROUP_CHECK, (it: CheckValue, group: string) =>
-        it.with(GROUP_CHECK, { group }),
+      member(
+        'authorizer_group',
+        [AUTHORIZER, STRING],
+        GROUP_CHECK,
+        (it: CheckValue, group: string) => it.with(GROUP_CHECK, { group }),
       ),
     ],
-    serviceAccount: [member('authorizer_serviceaccount', [AUTHORIZER, STRING, STRING], AUTHORIZER, serviceAccount)],
+    serviceAccount: [
+      member('authorizer_serviceaccount', [AUTHORIZER, STRING, STRING], AUTHORIZER, serviceAccount),
+    ],
     resource: [
-      member('groupcheck_resource', [GROUP_CHECK, STRING], RESOURCE_CHECK, (it: CheckValue, resource: string) =>
-        it.with(RESOURCE_CHECK, { resource: notBlank('resource', resource) }),
+      member(
+        'groupcheck_resource',
+        [GROUP_CHECK, STRING],
+        RESOURCE_CHECK,
+        (it: CheckValue, resource: string) =>
+          it.with(RESOURCE_CHECK, { resource: notBlank('resource', resource) }),
       ),
     ],
     subresource: [
@@ -174,13 +188,19 @@ export const authorizerLibrary: Library = {
       ),
     ],
     namespace: [
-      member('resourcecheck_namespace', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (it: CheckValue, namespace: string) =>
-        it.with(RESOURCE_CHECK, { namespace }),
+      member(
+        'resourcecheck_namespace',
+        [RESOURCE_CHECK, STRING],
+        RESOURCE_CHECK,
+        (it: CheckValue, namespace: string) => it.with(RESOURCE_CHECK, { namespace }),
       ),
     ],
     name: [
-      member('resourcecheck_name', [RESOURCE_CHECK, STRING], RESOURCE_CHECK, (it: CheckValue, name: string) =>
-        it.with(RESOURCE_CHECK, { name }),
+      member(
+        'resourcecheck_name',
+        [RESOURCE_CHECK, STRING],
+        RESOURCE_CHECK,
+        (it: CheckValue, name: string) => it.with(RESOURCE_CHECK, { name }),
       ),
     ],
     fieldSelector: [
@@ -217,9 +237,22 @@ export const authorizerLibrary: Library = {
         CHECK_COST,
       ),
     ],
-    allowed: [member('decision_allowed', [DECISION], BOOL, (it: DecisionValue) => it.decision.allowed)],
-    reason: [member('decision_reason', [DECISION], STRING, (it: DecisionValue) => it.decision.reason)],
-    errored: [member('decision_errored', [DECISION], BOOL, (it: DecisionValue) => it.decision.error !== undefined)],
-    error: [member('decision_error', [DECISION], STRING, (it: DecisionValue) => it.decision.error ?? '')],
+    allowed: [
+      member('decision_allowed', [DECISION], BOOL, (it: DecisionValue) => it.decision.allowed),
+    ],
+    reason: [
+      member('decision_reason', [DECISION], STRING, (it: DecisionValue) => it.decision.reason),
+    ],
+    errored: [
+      member(
+        'decision_errored',
+        [DECISION],
+        BOOL,
+        (it: DecisionValue) => it.decision.error !== undefined,
+      ),
+    ],
+    error: [
+      member('decision_error', [DECISION], STRING, (it: DecisionValue) => it.decision.error ?? ''),
+    ],
   },
 };

@@ -16,7 +16,9 @@ export const encoderLibrary: Library = {
   name: 'encoders',
   functions: {
     'base64.encode': [
-      global('base64_encode_bytes', [BYTES], STRING, (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')),
+      global('base64_encode_bytes', [BYTES], STRING, (bytes: Uint8Array) =>
+        Buffer.from(bytes).toString('base64'),
+      ),
     ],
     'base64.decode': [global('base64_decode_string', [STRING], BYTES, decode)],
   },

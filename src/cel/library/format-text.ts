@@ -40,7 +40,9 @@ export function* clausesOf(template: string): Generator<string | undefined, void
 function requireVerb(verb: string | undefined): asserts verb is string {
   if (verb === undefined || verb === '') throw evaluationError('unexpected end of string');
   if (!'sdfebxXo'.includes(verb)) {
-    throw evaluationError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+    throw evaluationError(
+      `could not parse formatting clause: unrecognized formatting clause "${verb}"`,
+    );
   }
 }
 
@@ -48,23 +50,34 @@ export function formatText(template: string, args: readonly unknown[] | ListValu
   const values = listItems(args);
   let next = 0;
   const limit = new WorkLimit();
-  const text = template.replaceAll(CLAUSE, (clause, precision: string | undefined, verb: string | undefined) => {
-    if (clause === '%%') return '%';
-    requireVerb(verb);
-    if (next >= values.length) throw evaluationError(`index ${next} out of range`);
-    if (precision !== undefined && Number(precision) > MAX_PRECISION) throw evaluationError('precision is too large');
-    const written = formatClause(verb, precision === undefined ? undefined : Number(precision), values[next++], limit);
-    limit.text(written.length);
-    return written;
-  });
+  const text = template.replaceAll(
+    CLAUSE,
+    (clause, precision: string | undefined, verb: string | undefined) => {
+      if (clause === '%%') return '%';
+      requireVerb(verb);
+      if (next >= values.length) throw evaluationError(`index ${next} out of range`);
+      if (precision !== undefined && Number(precision) > MAX_PRECISION)
+        throw evaluationError('precision is too large');
+      const written = formatClause(
+        verb,
+        precision === undefined ? undefined : Number(precision),
+        values[next++],
+        limit,
+      );
+      limit.text(written.length);
+      return written;
+    },
+  );
   return text;
 }
 
 const failure = (expected: string, value: Value): Error =>
   evaluationError(`error during formatting: ${expected}, was given ${runtimeTypeName(value)}`);
 
-const isNumber = (value: Value): value is number | bigint | Uint => isInt(value) || value instanceof Uint;
-const toBigInt = (value: number | bigint | Uint): bigint => (value instanceof Uint ? value.value : BigInt(value));
+const isNumber = (value: Value): value is number | bigint | Uint =>
+  isInt(value) || value instanceof Uint;
+const toBigInt = (value: number | bigint | Uint): bigint =>
+  value instanceof Uint ? value.value : BigInt(value);
 
 function special(value: Value): string | undefined {
   if (!(value instanceof Double) || Number.isFinite(value.value)) return undefined;
@@ -72,24 +85,33 @@ function special(value: Value): string | undefined {
   return value.value > 0 ? 'Infinity' : '-Infinity';
 }
 
-function formatClause(verb: string, precision: number | undefined, value: Value, limit: WorkLimit): string {
+function formatClause(
+  verb: string,
+  precision: number | undefined,
+  value: Value,
+  limit: WorkLimit,
+): string {
   switch (verb) {
     case 's':
       return plain(value, limit);
     case 'd':
-      if (!isNumber(value)) return special(value) ?? fail('decimal clause can only be used on integers', value);
+      if (!isNumber(value))
+        return special(value) ?? fail('decimal clause can only be used on integers', value);
       return String(toBigInt(value));
     case 'f': {
-      const number = toNumber(value) ?? fail('fixed-point clause can only be used on doubles', value);
+      const number =
+        toNumber(value) ?? fail('fixed-point clause can only be used on doubles', value);
       return special(value) ?? toFixed(number, precision ?? 6);
     }
     case 'e': {
-      const number = toNumber(value) ?? fail('scientific clause can only be used on doubles', value);
+      const number =
+        toNumber(value) ?? fail('scientific clause can only be used on doubles', value);
       return special(value) ?? toScientific(number, precision ?? 6);
     }
     case 'b':
       if (typeof value === 'boolean') return value ? '1' : '0';
-      if (!isNumber(value)) return fail('only integers and bools can be formatted as binary', value);
+      if (!isNumber(value))
+        return fail('only integers and bools can be formatted as binary', value);
       return toBigInt(value).toString(2);
     case 'o':
       if (!isNumber(value)) return fail('octal clause can only be used on integers', value);
@@ -119,19 +141,25 @@ function hexadecimal(value: Value): string {
 
 /** Rounded half to even, as Go does; JavaScript rounds such halves up. */
 function toFixed(value: number, precision: number): string {
-  if (Math.abs(value) >= 1e21) return `${BigInt(value)}${precision === 0 ? '' : `.${'0'.repeat(precision)}`}`;
+  if (Math.abs(value) >= 1e21)
+    return `${BigInt(value)}${precision === 0 ? '' : `.${'0'.repeat(precision)}`}`;
   const shown = Math.min(precision, 60);
   const rounded = Math.abs(value).toFixed(shown);
   const exact = Math.abs(value).toFixed(Math.min(100, shown + 30));
   const isTie = /^50*$/.test(exact.slice(exact.indexOf('.') + 1 + shown));
   const digits =
-    isTie && /[13579]$/.test(rounded) ? exact.slice(0, exact.indexOf('.') + (shown === 0 ? 0 : 1 + shown)) : rounded;
+    isTie && /[13579]$/.test(rounded)
+      ? exact.slice(0, exact.indexOf('.') + (shown === 0 ? 0 : 1 + shown))
+      : rounded;
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   return sign + digits + '0'.repeat(precision - shown);
 }
 
 function toScientific(value: number, precision: number): string {
-  const [mantissa, exponent] = value.toExponential(Math.min(precision, 100)).split('e') as [string, string];
+  const [mantissa, exponent] = value.toExponential(Math.min(precision, 100)).split('e') as [
+    string,
+    string,
+  ];
   const digits = exponent.slice(1).padStart(2, '0');
   return `${mantissa}${'0'.repeat(precision - Math.min(precision, 100))}e${exponent[0] as string}${digits}`;
 }

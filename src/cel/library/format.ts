@@ -65,7 +65,9 @@ function isDateTime(text: string): boolean {
   const [date, clock, ...more] = text.toLowerCase().split('t');
   if (date === undefined || clock === undefined || more.length > 0 || !isDate(date)) return false;
   const parts = time.exec(clock);
-  return parts !== null && Number(parts[1]) <= 23 && Number(parts[2]) <= 59 && Number(parts[3]) <= 59;
+  return (
+    parts !== null && Number(parts[1]) <= 23 && Number(parts[2]) <= 59 && Number(parts[3]) <= 59
+  );
 }
 
 /** Of the pattern that the cost of matching a URL is reckoned by; nothing is matched against it. */
@@ -82,7 +84,12 @@ const formats: Readonly<Record<string, FormatValue>> = Object.fromEntries(
       ['dns1123SubdomainPrefix', 'DNS1123SubdomainPrefix', asPrefix(isDNS1123Subdomain), 60],
       ['dns1035LabelPrefix', 'DNS1035LabelPrefix', asPrefix(isDNS1035Label), 30],
       ['labelValue', 'LabelValue', isValidLabelValue, 40],
-      ['uri', 'URI', (text: string) => [urlProblem(text)].filter((problem) => problem !== undefined), URL_PATTERN_SIZE],
+      [
+        'uri',
+        'URI',
+        (text: string) => [urlProblem(text)].filter((problem) => problem !== undefined),
+        URL_PATTERN_SIZE,
+      ],
       [
         'uuid',
         'uuid',
@@ -107,7 +114,8 @@ function named(name: string): Optional {
 }
 
 const matches: CallCost = ([format, text]) =>
-  Math.ceil((1 + sizeOf(text)) * TEXT_FACTOR) * Math.ceil((format as FormatValue).regexSize * REGEX_FACTOR);
+  Math.ceil((1 + sizeOf(text)) * TEXT_FACTOR) *
+  Math.ceil((format as FormatValue).regexSize * REGEX_FACTOR);
 
 const byName: Functions = Object.fromEntries(
   Object.entries(formats).map(([name, format]) => [
@@ -119,10 +127,17 @@ const byName: Functions = Object.fromEntries(
 /** Answers optionals: belongs to the library of those. */
 export const formatLibrary: Library = {
   name: 'format',
-  constants: { 'kubernetes.NamedFormat': { type: typeOf(FORMAT), value: new TypeValue('kubernetes.NamedFormat') } },
+  constants: {
+    'kubernetes.NamedFormat': {
+      type: typeOf(FORMAT),
+      value: new TypeValue('kubernetes.NamedFormat'),
+    },
+  },
   functions: {
     ...byName,
     'format.named': [global('format-named', [STRING], optional(FORMAT), named)],
-    validate: [member('format-validate', [FORMAT, STRING], optional(list(STRING)), validate, matches)],
+    validate: [
+      member('format-validate', [FORMAT, STRING], optional(list(STRING)), validate, matches),
+    ],
   },
 };

@@ -33,7 +33,9 @@ export class IPValue extends OpaqueValue {
   }
 
   equals(other: IPValue): boolean {
-    return this.address.family === other.address.family && this.address.value === other.address.value;
+    return (
+      this.address.family === other.address.family && this.address.value === other.address.value
+    );
   }
 }
 
@@ -65,7 +67,9 @@ function wrongAddress(text: string): string | undefined {
   if (address === undefined) {
     return `IP Address ${JSON.stringify(text)} parse error during conversion from string: ParseAddr(${JSON.stringify(text)}): unable to parse IP`;
   }
-  return isMapped(address) ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed` : undefined;
+  return isMapped(address)
+    ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
+    : undefined;
 }
 
 function parseIP(text: string): IPValue {
@@ -113,7 +117,10 @@ const isUnspecified = (it: IPValue): boolean => it.address.value === 0n;
 const isLoopback = either(within('127.0.0.0/8'), within('::1/128'));
 const isMulticast = either(within('224.0.0.0/4'), within('ff00::/8'));
 const isLinkLocalUnicast = either(within('169.254.0.0/16'), within('fe80::/10'));
-const isLinkLocalMulticast = either(within('224.0.0.0/24'), (it) => ((it.address.value >> 112n) & 0xff0fn) === 0xff02n);
+const isLinkLocalMulticast = either(
+  within('224.0.0.0/24'),
+  (it) => ((it.address.value >> 112n) & 0xff0fn) === 0xff02n,
+);
 const isGlobalUnicast = (it: IPValue): boolean =>
   !(isUnspecified(it) || isLoopback(it) || isMulticast(it) || isLinkLocalUnicast(it)) &&
   !(it.address.family === 4 && it.address.value === 0xffffffffn);
@@ -121,8 +128,10 @@ const isGlobalUnicast = (it: IPValue): boolean =>
 /** The bytes of a prefix's length. */
 const prefixBytes = (cidr: Value): number => Math.ceil((cidr as CIDRValue).prefix.bits / 8);
 const comparesBytes: CallCost = ([cidr]) => traversal(2 * prefixBytes(cidr));
-const comparesAndReads: CallCost = ([cidr, text]) => traversal(2 * prefixBytes(cidr)) + traversal(sizeOf(text));
-const comparesNetworks: CallCost = ([cidr]) => traversal(2 * prefixBytes(cidr)) + traversal(prefixBytes(cidr)) + 1;
+const comparesAndReads: CallCost = ([cidr, text]) =>
+  traversal(2 * prefixBytes(cidr)) + traversal(sizeOf(text));
+const comparesNetworks: CallCost = ([cidr]) =>
+  traversal(2 * prefixBytes(cidr)) + traversal(prefixBytes(cidr)) + 1;
 const comparesAndReadsNetworks: CallCost = ([cidr, text]) =>
   comparesNetworks([cidr], undefined) + traversal(sizeOf(text));
 
@@ -138,9 +147,19 @@ export const ipLibrary: Library = {
       global('string_to_ip', [STRING], IP, parseIP, traversesFirst),
       member('cidr_ip', [CIDR], IP, (it: CIDRValue) => new IPValue(it.prefix.address)),
     ],
-    isIP: [global('is_ip', [STRING], BOOL, (text: string) => wrongAddress(text) === undefined, traversesFirst)],
+    isIP: [
+      global(
+        'is_ip',
+        [STRING],
+        BOOL,
+        (text: string) => wrongAddress(text) === undefined,
+        traversesFirst,
+      ),
+    ],
     'ip.isCanonical': [
-      global('ip_is_canonical', [STRING], BOOL, isCanonical, (args) => traversal(2 * sizeOf(args[0]))),
+      global('ip_is_canonical', [STRING], BOOL, isCanonical, (args) =>
+        traversal(2 * sizeOf(args[0])),
+      ),
     ],
     family: [member('ip_family', [IP], INT, (it: IPValue) => it.address.family)],
     isUnspecified: [member('ip_is_unspecified', [IP], BOOL, isUnspecified)],
@@ -149,7 +168,15 @@ export const ipLibrary: Library = {
     isLinkLocalUnicast: [member('ip_is_link_local_unicast', [IP], BOOL, isLinkLocalUnicast)],
     isGlobalUnicast: [member('ip_is_global_unicast', [IP], BOOL, isGlobalUnicast)],
     cidr: [global('string_to_cidr', [STRING], CIDR, parseCIDR, traversesFirst)],
-    isCIDR: [global('is_cidr', [STRING], BOOL, (text: string) => tryCIDR(text) !== undefined, traversesFirst)],
+    isCIDR: [
+      global(
+        'is_cidr',
+        [STRING],
+        BOOL,
+        (text: string) => tryCIDR(text) !== undefined,
+        traversesFirst,
+      ),
+    ],
     containsIP: [
       member(
         'cidr_contains_ip_string',
@@ -176,7 +203,8 @@ export const ipLibrary: Library = {
         'cidr_masked',
         [CIDR],
         CIDR,
-        ({ prefix }: CIDRValue) => new CIDRValue({ ...prefix, address: maskAddress(prefix.address, prefix.bits) }),
+        ({ prefix }: CIDRValue) =>
+          new CIDRValue({ ...prefix, address: maskAddress(prefix.address, prefix.bits) }),
       ),
     ],
     string: [

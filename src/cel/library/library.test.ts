@@ -108,10 +108,16 @@ test.each(TRUE)('%s', (source) => {
 
 const FAIL: readonly [string, string][] = [
   ["quantity('200K')", "unable to parse quantity's suffix"],
-  ["quantity('1,3G')", "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
+  [
+    "quantity('1,3G')",
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+  ],
   ["quantity('1.5').asInteger()", 'cannot convert value to integer'],
   ["semver('200K')", 'No Major.Minor.Patch elements found'],
-  ["url('../relative')", 'URL parse error during conversion from string: parse "../relative": invalid URI for request'],
+  [
+    "url('../relative')",
+    'URL parse error during conversion from string: parse "../relative": invalid URI for request',
+  ],
   [
     "url('https://a:x/')",
     'URL parse error during conversion from string: parse "https://a:x/": invalid port ":x" after host',
@@ -138,7 +144,8 @@ describe('authorizer', () => {
   const authorizer = authorizerValue({
     authorize(check) {
       asked.push(check);
-      if (check.verb === 'slow') return Promise.resolve({ allowed: true, reason: 'thought about it' });
+      if (check.verb === 'slow')
+        return Promise.resolve({ allowed: true, reason: 'thought about it' });
       if (check.verb === 'broken') return { allowed: false, reason: '', error: 'out of order' };
       return { allowed: check.resource === 'pods', reason: 'because' };
     },
@@ -156,30 +163,51 @@ describe('authorizer', () => {
   test('asks what the expression says', () => {
     const check =
       "authorizer.group('').resource('pods').subresource('log').namespace('a').name('p').labelSelector('x=y').check('get')";
-    expect(evaluate(`${check}.allowed() && ${check}.reason() == 'because' && !${check}.errored()`, activation)).toBe(
-      true,
-    );
+    expect(
+      evaluate(
+        `${check}.allowed() && ${check}.reason() == 'because' && !${check}.errored()`,
+        activation,
+      ),
+    ).toBe(true);
     // The same check is made once.
     expect(asked.splice(0)).toEqual([
-      { verb: 'get', group: '', resource: 'pods', subresource: 'log', namespace: 'a', name: 'p', labelSelector: 'x=y' },
+      {
+        verb: 'get',
+        group: '',
+        resource: 'pods',
+        subresource: 'log',
+        namespace: 'a',
+        name: 'p',
+        labelSelector: 'x=y',
+      },
     ]);
-    expect(evaluate("authorizer.serviceAccount('a', 'b').path('/healthz').check('get').allowed()", activation)).toBe(
-      false,
+    expect(
+      evaluate(
+        "authorizer.serviceAccount('a', 'b').path('/healthz').check('get').allowed()",
+        activation,
+      ),
+    ).toBe(false);
+    expect(asked.splice(0)).toEqual([
+      { verb: 'get', path: '/healthz', serviceAccount: { namespace: 'a', name: 'b' } },
+    ]);
+    expect(evaluate("authorizer.requestResource.check('broken').error()", activation)).toBe(
+      'out of order',
     );
-    expect(asked.splice(0)).toEqual([{ verb: 'get', path: '/healthz', serviceAccount: { namespace: 'a', name: 'b' } }]);
-    expect(evaluate("authorizer.requestResource.check('broken').error()", activation)).toBe('out of order');
     expect(asked.splice(0)).toEqual([
       { verb: 'broken', group: 'apps', resource: 'deployments', namespace: 'a', name: 'web' },
     ]);
-    expect(evaluate("authorizer.serviceAccount('A', 'b').path('/').check('get').allowed()", activation)).toBe(
-      'error: Invalid service account namespace',
-    );
+    expect(
+      evaluate("authorizer.serviceAccount('A', 'b').path('/').check('get').allowed()", activation),
+    ).toBe('error: Invalid service account namespace');
   });
 
   test('an answer may take its time', async () => {
-    const source = "authorizer.path('/a').check('slow').reason() + authorizer.path('/b').check('slow').reason()";
+    const source =
+      "authorizer.path('/a').check('slow').reason() + authorizer.path('/b').check('slow').reason()";
     const { program } = environment.compile(source);
-    expect(await program?.evaluateAsync(activation)).toMatchObject({ value: 'thought about itthought about it' });
+    expect(await program?.evaluateAsync(activation)).toMatchObject({
+      value: 'thought about itthought about it',
+    });
     expect(asked.splice(0)).toHaveLength(2);
   });
 

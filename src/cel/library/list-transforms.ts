@@ -1,7 +1,14 @@
 // Lists made of lists: slice, flatten, sort, sortBy, reverse, distinct, lists.range.
 
 import { LIST_CREATE, sizeOf } from '../cost.ts';
-import { global, member, unguarded, type CallCost, type Library, type Overload } from '../declarations.ts';
+import {
+  global,
+  member,
+  unguarded,
+  type CallCost,
+  type Library,
+  type Overload,
+} from '../declarations.ts';
 import { compare, equals } from '../equality.ts';
 import { evaluationError, EvaluationError, noSuchOverload } from '../errors.ts';
 import { SORT_BY_KEYS, sortMacros } from '../macros.ts';
@@ -20,7 +27,15 @@ import {
   UINT,
   type Type,
 } from '../types.ts';
-import { isList, listItem, listItems, listSize, runtimeTypeName, type ListValue, type Value } from '../values.ts';
+import {
+  isList,
+  listItem,
+  listItems,
+  listSize,
+  runtimeTypeName,
+  type ListValue,
+  type Value,
+} from '../values.ts';
 
 type List = readonly unknown[] | ListValue;
 
@@ -46,12 +61,14 @@ function flatten(items: List, depth: number): Value[] {
   return flat;
 }
 
-const range = (size: number): number[] => Array.from({ length: Math.max(0, size) }, (_, index) => index);
+const range = (size: number): number[] =>
+  Array.from({ length: Math.max(0, size) }, (_, index) => index);
 const reverse = (items: List): Value[] => listItems(items).toReversed();
 
 function distinct(items: List): Value[] {
   const found: Value[] = [];
-  for (const item of listItems(items)) if (!found.some((other) => equals(item, other))) found.push(item);
+  for (const item of listItems(items))
+    if (!found.some((other) => equals(item, other))) found.push(item);
   return found;
 }
 
@@ -100,9 +117,11 @@ const ofSort: CallCost = (args) => comparesEach(args[0] as List);
 const ofSortBy: CallCost = (args) => comparesEach(args[1] as List);
 const ofSlice: CallCost = (args) => allocates(Math.max(0, Number(args[2]) - Number(args[1])));
 const ofRange: CallCost = (args) => allocates(Math.max(0, Number(args[0])));
-const ofDepth: CallCost = (args) => allocates(sizeOf(args[0]), args.length === 1 ? 1 : Math.max(0, Number(args[1])));
+const ofDepth: CallCost = (args) =>
+  allocates(sizeOf(args[0]), args.length === 1 ? 1 : Math.max(0, Number(args[1])));
 
-const ofComparable = (make: (type: Type) => Overload): Overload[] => COMPARABLE.map((type) => unguarded(make(type)));
+const ofComparable = (make: (type: Type) => Overload): Overload[] =>
+  COMPARABLE.map((type) => unguarded(make(type)));
 
 export const listTransformLibrary: Library = {
   name: 'lists',
@@ -110,7 +129,15 @@ export const listTransformLibrary: Library = {
   functions: {
     slice: [member('list_slice', [list(T), INT, INT], list(T), slice, ofSlice)],
     flatten: [
-      unguarded(member('list_flatten', [list(list(T))], list(T), (items: List) => flatten(items, 1), ofDepth)),
+      unguarded(
+        member(
+          'list_flatten',
+          [list(list(T))],
+          list(T),
+          (items: List) => flatten(items, 1),
+          ofDepth,
+        ),
+      ),
       member('list_flatten_int', [list(DYN), INT], list(DYN), flatten, ofDepth),
     ],
     sort: ofComparable((type) =>
@@ -123,7 +150,13 @@ export const listTransformLibrary: Library = {
       ),
     ),
     [SORT_BY_KEYS]: ofComparable((type) =>
-      member(`list_${typeName(type)}_sortByAssociatedKeys`, [list(T), list(type)], list(T), sortByKeys, ofSortBy),
+      member(
+        `list_${typeName(type)}_sortByAssociatedKeys`,
+        [list(T), list(type)],
+        list(T),
+        sortByKeys,
+        ofSortBy,
+      ),
     ),
     'lists.range': [global('lists_range', [INT], list(INT), range, ofRange)],
     reverse: [member('list_reverse', [list(T)], list(T), reverse, bySize)],

@@ -5,8 +5,29 @@ import { traversesDeeply } from '../cost.ts';
 import { member, type Library, type Overload } from '../declarations.ts';
 import { compare, equals } from '../equality.ts';
 import { evaluationError } from '../errors.ts';
-import { BOOL, BYTES, DOUBLE, DURATION, INT, list, parameter, STRING, TIMESTAMP, UINT, type Type } from '../types.ts';
-import { Double, Duration, listItem, listItems, listSize, Uint, type ListValue, type Value } from '../values.ts';
+import {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  INT,
+  list,
+  parameter,
+  STRING,
+  TIMESTAMP,
+  UINT,
+  type Type,
+} from '../types.ts';
+import {
+  Double,
+  Duration,
+  listItem,
+  listItems,
+  listSize,
+  Uint,
+  type ListValue,
+  type Value,
+} from '../values.ts';
 
 type List = readonly unknown[] | ListValue;
 
@@ -50,12 +71,14 @@ const sum =
     listItems(items).reduce((total, item) => add(total as never, item as never), zero);
 
 function indexOf(items: List, item: Value): number {
-  for (let index = 0; index < listSize(items); index++) if (equals(listItem(items, index), item)) return index;
+  for (let index = 0; index < listSize(items); index++)
+    if (equals(listItem(items, index), item)) return index;
   return -1;
 }
 
 function lastIndexOf(items: List, item: Value): number {
-  for (let index = listSize(items) - 1; index >= 0; index--) if (equals(listItem(items, index), item)) return index;
+  for (let index = listSize(items) - 1; index >= 0; index--)
+    if (equals(listItem(items, index), item)) return index;
   return -1;
 }
 
@@ -78,6 +101,8 @@ export const listLibrary: Library = {
       member(`list_${name}_max_${name}`, [list(type)], type, extreme('max', -1), traversesDeeply),
     ),
     indexOf: [member('list_a_index_of_int', [list(A), A], INT, indexOf, traversesDeeply)],
-    lastIndexOf: [member('list_a_last_index_of_int', [list(A), A], INT, lastIndexOf, traversesDeeply)],
+    lastIndexOf: [
+      member('list_a_last_index_of_int', [list(A), A], INT, lastIndexOf, traversesDeeply),
+    ],
   },
 };

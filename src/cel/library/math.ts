@@ -10,15 +10,24 @@ import { Double, listItems, normalizeInt, Uint, type ListValue, type Value } fro
 
 type Int = number | bigint;
 
-const isMath = (target: Expression | undefined): boolean => target?.kind === 'identifier' && target.name === 'math';
+const isMath = (target: Expression | undefined): boolean =>
+  target?.kind === 'identifier' && target.name === 'math';
 const isNumeric = (value: Value): boolean =>
-  typeof value === 'number' || typeof value === 'bigint' || value instanceof Double || value instanceof Uint;
+  typeof value === 'number' ||
+  typeof value === 'bigint' ||
+  value instanceof Double ||
+  value instanceof Uint;
 
 /** What can be no number is told at once. */
 function checkArgument(name: string, argument: Expression): void {
   const wrong =
-    (argument.kind === 'literal' && !isNumeric(argument.value)) || ['list', 'map', 'struct'].includes(argument.kind);
-  if (wrong) throw new MacroError(argument.offset, `math.${name}() simple literal arguments must be numeric`);
+    (argument.kind === 'literal' && !isNumeric(argument.value)) ||
+    ['list', 'map', 'struct'].includes(argument.kind);
+  if (wrong)
+    throw new MacroError(
+      argument.offset,
+      `math.${name}() simple literal arguments must be numeric`,
+    );
 }
 
 /** math.greatest(a, b, …) of any number of arguments, or of a list. */
@@ -34,7 +43,8 @@ function extreme(name: 'greatest' | 'least', internal: string): Macro {
         arguments: given,
         offset,
       });
-      if (args.length === 0) throw new MacroError(offset, `math.${name}() requires at least one argument`);
+      if (args.length === 0)
+        throw new MacroError(offset, `math.${name}() requires at least one argument`);
       if (args.length === 1) {
         const only = args[0] as Expression;
         if (only.kind !== 'list') {
@@ -63,7 +73,8 @@ function extremeOverloads(name: string, better: (order: number) => boolean): Ove
   const ofTwo = (a: Value, b: Value): Value => (better(compare(b, a) ?? 0) ? b : a);
   const ofList = (items: readonly unknown[] | ListValue): Value => {
     const values = listItems(items);
-    if (values.length === 0) throw evaluationError(`math.@${name}(list) argument must not be empty`);
+    if (values.length === 0)
+      throw evaluationError(`math.@${name}(list) argument must not be empty`);
     for (const value of values) if (!isNumeric(value)) throw evaluationError('no such overload');
     return values.reduce(ofTwo);
   };
@@ -99,8 +110,12 @@ const wrapUint = (value: bigint): Uint => new Uint(BigInt.asUintN(64, value));
 
 function bits(name: string, compute: (a: bigint, b: bigint) => bigint): Overload[] {
   return [
-    global(`math_${name}_int_int`, [INT, INT], INT, (a: Int, b: Int) => wrapInt(compute(BigInt(a), BigInt(b)))),
-    global(`math_${name}_uint_uint`, [UINT, UINT], UINT, (a: Uint, b: Uint) => wrapUint(compute(a.value, b.value))),
+    global(`math_${name}_int_int`, [INT, INT], INT, (a: Int, b: Int) =>
+      wrapInt(compute(BigInt(a), BigInt(b))),
+    ),
+    global(`math_${name}_uint_uint`, [UINT, UINT], UINT, (a: Uint, b: Uint) =>
+      wrapUint(compute(a.value, b.value)),
+    ),
   ];
 }
 
@@ -114,7 +129,9 @@ function shifts(name: string, compute: (value: bigint, by: bigint) => bigint): O
     global(`math_${name}_int_int`, [INT, INT], INT, (a: Int, count: Int) =>
       wrapInt(compute(BigInt.asUintN(64, BigInt(a)), by(count))),
     ),
-    global(`math_${name}_uint_int`, [UINT, INT], UINT, (a: Uint, count: Int) => wrapUint(compute(a.value, by(count)))),
+    global(`math_${name}_uint_int`, [UINT, INT], UINT, (a: Uint, count: Int) =>
+      wrapUint(compute(a.value, by(count))),
+    ),
   ];
 }
 
@@ -143,7 +160,12 @@ export const mathLibrary: Library = {
     'math.sign': [
       ...doubleFunction('sign', Math.sign),
       global('math_sign_int', [INT], INT, (value: Int) => (value > 0 ? 1 : value < 0 ? -1 : 0)),
-      global('math_sign_uint', [UINT], UINT, (value: Uint) => new Uint(value.value === 0n ? 0n : 1n)),
+      global(
+        'math_sign_uint',
+        [UINT],
+        UINT,
+        (value: Uint) => new Uint(value.value === 0n ? 0n : 1n),
+      ),
     ],
     'math.isNaN': doubleTest('is_nan', (it: Double) => Number.isNaN(it.value)),
     'math.isInf': doubleTest('is_inf', (it: Double) => Math.abs(it.value) === Infinity),

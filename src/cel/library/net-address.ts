@@ -15,7 +15,8 @@ export interface Prefix {
 const WIDTH = { 4: 32, 6: 128 } as const;
 
 /** ::ffff:0:0/96 */
-export const isMapped = ({ family, value }: Address): boolean => family === 6 && value >> 32n === 0xffffn;
+export const isMapped = ({ family, value }: Address): boolean =>
+  family === 6 && value >> 32n === 0xffffn;
 
 /** Undefined: the text is no address. Zones are none either. */
 export function parseAddress(text: string): Address | undefined {
@@ -25,7 +26,8 @@ export function parseAddress(text: string): Address | undefined {
   return { family, value: parseIPv6(text) };
 }
 
-const parseIPv4 = (text: string): bigint => text.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
+const parseIPv4 = (text: string): bigint =>
+  text.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
 
 function parseIPv6(text: string): bigint {
   // The last 32 bits may be written as IPv4.
@@ -44,8 +46,11 @@ function parseIPv6(text: string): bigint {
 export function formatAddress(address: Address): string {
   const { family, value } = address;
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
-  if (isMapped(address)) return `::ffff:${formatAddress({ family: 4, value: value & 0xffffffffn })}`;
-  const groups = Array.from({ length: 8 }, (_, index) => Number((value >> BigInt(112 - 16 * index)) & 0xffffn));
+  if (isMapped(address))
+    return `::ffff:${formatAddress({ family: 4, value: value & 0xffffffffn })}`;
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    Number((value >> BigInt(112 - 16 * index)) & 0xffffn),
+  );
   // The first of the longest runs of two or more zeros is left out.
   let best = { start: -1, length: 1 };
   for (let start = 0; start < 8; start++) {
@@ -68,7 +73,8 @@ export function parsePrefix(text: string): Prefix | undefined {
   return { address, bits: Number(length) };
 }
 
-export const formatPrefix = ({ address, bits }: Prefix): string => `${formatAddress(address)}/${bits}`;
+export const formatPrefix = ({ address, bits }: Prefix): string =>
+  `${formatAddress(address)}/${bits}`;
 
 /** The address with all bits behind the first `bits` cleared. */
 export function maskAddress({ family, value }: Address, bits: number): Address {

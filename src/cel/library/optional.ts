@@ -69,12 +69,19 @@ export const optionalLibrary: Library = {
     'optional.unwrap': [global('optional_unwrap', [list(optional(T))], list(T), unwrap)],
     unwrapOpt: [member('optional_unwrapOpt', [list(optional(T))], list(T), unwrap)],
     first: [member('list_first', [list(T)], optional(T), (items: List) => itemOf(items, 0))],
-    last: [member('list_last', [list(T)], optional(T), (items: List) => itemOf(items, listSize(items) - 1))],
+    last: [
+      member('list_last', [list(T)], optional(T), (items: List) =>
+        itemOf(items, listSize(items) - 1),
+      ),
+    ],
     value: [member('optional_value', [optional(T)], T, (it: Optional) => it.value())],
     hasValue: [member('optional_hasValue', [optional(T)], BOOL, (it: Optional) => it.hasValue)],
     or: [
-      member('optional_or_optional', [optional(T), optional(T)], optional(T), (it: Optional, other: Optional) =>
-        it.hasValue ? it : other,
+      member(
+        'optional_or_optional',
+        [optional(T), optional(T)],
+        optional(T),
+        (it: Optional, other: Optional) => (it.hasValue ? it : other),
       ),
     ],
     orValue: [
@@ -85,9 +92,19 @@ export const optionalLibrary: Library = {
     // Declared for the checker.
     '_[?_]': [
       global('list_optindex_optional_int', [list(V), INT], optional(V), byPlanner),
-      global('optional_list_optindex_optional_int', [optional(list(V)), INT], optional(V), byPlanner),
+      global(
+        'optional_list_optindex_optional_int',
+        [optional(list(V)), INT],
+        optional(V),
+        byPlanner,
+      ),
       global('map_optindex_optional_value', [map(K, V), K], optional(V), byPlanner),
-      global('optional_map_optindex_optional_value', [optional(map(K, V)), K], optional(V), byPlanner),
+      global(
+        'optional_map_optindex_optional_value',
+        [optional(map(K, V)), K],
+        optional(V),
+        byPlanner,
+      ),
     ],
     '_[_]': [
       global('optional_list_index_int', [optional(list(V)), INT], optional(V), byPlanner),

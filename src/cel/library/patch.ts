@@ -81,7 +81,9 @@ const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll(
 export const patchLibrary: Library = {
   name: 'kubernetes.jsonpatch',
   functions: {
-    'jsonpatch.escapeKey': [global('string_jsonpatch_escapeKey_string', [STRING], STRING, escapeKey, traversesFirst)],
+    'jsonpatch.escapeKey': [
+      global('string_jsonpatch_escapeKey_string', [STRING], STRING, escapeKey, traversesFirst),
+    ],
   },
   resolve(name) {
     if (name === 'JSONPatch') return JSON_PATCH;

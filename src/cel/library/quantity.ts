@@ -60,7 +60,9 @@ const compare = (a: QuantityValue, b: QuantityValue): -1 | 0 | 1 => a.quantity.c
 
 export const quantityLibrary: Library = {
   name: 'kubernetes.quantity',
-  constants: { 'kubernetes.Quantity': { type: typeOf(QUANTITY), value: new TypeValue('kubernetes.Quantity') } },
+  constants: {
+    'kubernetes.Quantity': { type: typeOf(QUANTITY), value: new TypeValue('kubernetes.Quantity') },
+  },
   functions: {
     quantity: [global('string_to_quantity', [STRING], QUANTITY, parse, traversesFirst)],
     isQuantity: [
@@ -73,10 +75,22 @@ export const quantityLibrary: Library = {
       ),
     ],
     sign: [global('quantity_sign', [QUANTITY], INT, (it: QuantityValue) => it.quantity.sign())],
-    isInteger: [member('quantity_is_integer', [QUANTITY], BOOL, (it: QuantityValue) => wholeValue(it) !== undefined)],
+    isInteger: [
+      member(
+        'quantity_is_integer',
+        [QUANTITY],
+        BOOL,
+        (it: QuantityValue) => wholeValue(it) !== undefined,
+      ),
+    ],
     asInteger: [member('quantity_get_int', [QUANTITY], INT, asInteger)],
     asApproximateFloat: [
-      member('quantity_get_float', [QUANTITY], DOUBLE, (it: QuantityValue) => new Double(it.quantity.toNumber())),
+      member(
+        'quantity_get_float',
+        [QUANTITY],
+        DOUBLE,
+        (it: QuantityValue) => new Double(it.quantity.toNumber()),
+      ),
     ],
     add: [
       member(

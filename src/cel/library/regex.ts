@@ -38,7 +38,13 @@ export const regexLibrary: Library = {
     find: [member('string_find_string', [STRING, STRING], STRING, find, matchesRegex)],
     findAll: [
       member('string_find_all_string', [STRING, STRING], list(STRING), findAll, matchesRegex),
-      member('string_find_all_string_int', [STRING, STRING, INT], list(STRING), findAll, matchesRegex),
+      member(
+        'string_find_all_string_int',
+        [STRING, STRING, INT],
+        list(STRING),
+        findAll,
+        matchesRegex,
+      ),
     ],
   },
 };

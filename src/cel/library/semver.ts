@@ -40,7 +40,8 @@ export class SemverValue extends OpaqueValue {
     }
     const [mine, its] = [this.#prerelease, other.#prerelease];
     // What precedes a release is less than the release.
-    if (mine.length === 0 || its.length === 0) return mine.length === its.length ? 0 : mine.length === 0 ? 1 : -1;
+    if (mine.length === 0 || its.length === 0)
+      return mine.length === its.length ? 0 : mine.length === 0 ? 1 : -1;
     for (let index = 0; index < Math.min(mine.length, its.length); index++) {
       const order = compareIdentifiers(mine[index] as Identifier, its[index] as Identifier);
       if (order !== 0) return order;
@@ -58,7 +59,9 @@ function compareIdentifiers(a: Identifier, b: Identifier): -1 | 0 | 1 {
 
 const NUMBER = '(0|[1-9][0-9]*)';
 const IDENTIFIERS = '[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*';
-const VERSION = new RegExp(`^${NUMBER}\\.${NUMBER}\\.${NUMBER}(?:-(${IDENTIFIERS}))?(?:\\+${IDENTIFIERS})?$`);
+const VERSION = new RegExp(
+  `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(?:-(${IDENTIFIERS}))?(?:\\+${IDENTIFIERS})?$`,
+);
 const MAX_UINT = (1n << 64n) - 1n;
 
 /** Undefined: it is no version. Throws nothing. */
@@ -79,11 +82,13 @@ export function tryParseSemver(text: string): SemverValue | undefined {
 /** Without a leading v and leading zeros, with minor and patch; undefined if that cannot be done. */
 function normalize(text: string): string | undefined {
   const all = text.replace(/^v/, '').split('.');
-  const parts = [...all.slice(0, 2), ...(all.length > 2 ? [all.slice(2).join('.')] : [])].map((part) => {
-    if (part.length < 2) return part;
-    const trimmed = part.replace(/^0+/, '');
-    return /^[0-9]/.test(trimmed) ? trimmed : `0${trimmed}`;
-  });
+  const parts = [...all.slice(0, 2), ...(all.length > 2 ? [all.slice(2).join('.')] : [])].map(
+    (part) => {
+      if (part.length < 2) return part;
+      const trimmed = part.replace(/^0+/, '');
+      return /^[0-9]/.test(trimmed) ? trimmed : `0${trimmed}`;
+    },
+  );
   if (parts.length < 3 && /[+-]/.test(parts.at(-1) as string)) return undefined;
   while (parts.length < 3) parts.push('0');
   return parts.join('.');
@@ -98,15 +103,19 @@ function parse(text: string, normalized = false): SemverValue {
   const version = read(text, normalized);
   if (version !== undefined) return version;
   if (text === '') throw evaluationError('Version string empty');
-  if (text.split('.').length < 3 && !normalized) throw evaluationError('No Major.Minor.Patch elements found');
+  if (text.split('.').length < 3 && !normalized)
+    throw evaluationError('No Major.Minor.Patch elements found');
   throw evaluationError(`Invalid semantic version ${JSON.stringify(text)}`);
 }
 
-const isSemver = (text: string, normalized = false): boolean => read(text, normalized) !== undefined;
+const isSemver = (text: string, normalized = false): boolean =>
+  read(text, normalized) !== undefined;
 
 export const semverLibrary: Library = {
   name: 'kubernetes.Semver',
-  constants: { 'kubernetes.Semver': { type: typeOf(SEMVER), value: new TypeValue('kubernetes.Semver') } },
+  constants: {
+    'kubernetes.Semver': { type: typeOf(SEMVER), value: new TypeValue('kubernetes.Semver') },
+  },
   functions: {
     semver: [
       global('string_to_semver', [STRING], SEMVER, parse, traversesFirst),
@@ -117,12 +126,26 @@ export const semverLibrary: Library = {
       global('is_semver_string_bool', [STRING, BOOL], BOOL, isSemver, traversesFirst),
     ],
     isGreaterThan: [
-      member('semver_is_greater_than', [SEMVER, SEMVER], BOOL, (a: SemverValue, b: SemverValue) => a.compare(b) > 0),
+      member(
+        'semver_is_greater_than',
+        [SEMVER, SEMVER],
+        BOOL,
+        (a: SemverValue, b: SemverValue) => a.compare(b) > 0,
+      ),
     ],
     isLessThan: [
-      member('semver_is_less_than', [SEMVER, SEMVER], BOOL, (a: SemverValue, b: SemverValue) => a.compare(b) < 0),
+      member(
+        'semver_is_less_than',
+        [SEMVER, SEMVER],
+        BOOL,
+        (a: SemverValue, b: SemverValue) => a.compare(b) < 0,
+      ),
     ],
-    compareTo: [member('semver_compare_to', [SEMVER, SEMVER], INT, (a: SemverValue, b: SemverValue) => a.compare(b))],
+    compareTo: [
+      member('semver_compare_to', [SEMVER, SEMVER], INT, (a: SemverValue, b: SemverValue) =>
+        a.compare(b),
+      ),
+    ],
     major: [member('semver_major', [SEMVER], INT, (it: SemverValue) => normalizeInt(it.major))],
     minor: [member('semver_minor', [SEMVER], INT, (it: SemverValue) => normalizeInt(it.minor))],
     patch: [member('semver_patch', [SEMVER], INT, (it: SemverValue) => normalizeInt(it.patch))],

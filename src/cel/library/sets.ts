@@ -10,7 +10,8 @@ type List = readonly unknown[] | ListValue;
 
 const T = parameter('T');
 
-const has = (items: readonly Value[], item: Value): boolean => items.some((other) => equals(other, item));
+const has = (items: readonly Value[], item: Value): boolean =>
+  items.some((other) => equals(other, item));
 
 function contains(set: List, subset: List): boolean {
   const items = listItems(set);
@@ -31,8 +32,12 @@ const product =
 export const setLibrary: Library = {
   name: 'sets',
   functions: {
-    'sets.contains': [global('list_sets_contains_list', [list(T), list(T)], BOOL, contains, product(1))],
-    'sets.intersects': [global('list_sets_intersects_list', [list(T), list(T)], BOOL, intersects, product(1))],
+    'sets.contains': [
+      global('list_sets_contains_list', [list(T), list(T)], BOOL, contains, product(1)),
+    ],
+    'sets.intersects': [
+      global('list_sets_intersects_list', [list(T), list(T)], BOOL, intersects, product(1)),
+    ],
     'sets.equivalent': [
       global(
         'list_sets_equivalent_list',

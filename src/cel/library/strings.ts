@@ -37,7 +37,8 @@ function indexOf(text: string, part: string, from: Int = 0): number {
 
 function lastIndexOf(text: string, part: string, from?: Int): number {
   const points = new CodePoints(text);
-  if (from === undefined) return part === '' ? points.length : points.fromUnits(text.lastIndexOf(part));
+  if (from === undefined)
+    return part === '' ? points.length : points.fromUnits(text.lastIndexOf(part));
   if (part === '') return Number(from);
   return points.fromUnits(text.lastIndexOf(part, points.toUnits(within(from, points.length))));
 }
@@ -52,7 +53,9 @@ function replaceFirst(text: string, old: string, by: string, count: number): str
   const replaced = Math.min(found, count);
   checkTextLength(text.length + replaced * (by.length - old.length));
   if (old === '') {
-    const characters = parts.map((character, index) => (index < replaced ? by + character : character));
+    const characters = parts.map((character, index) =>
+      index < replaced ? by + character : character,
+    );
     return characters.join('') + (replaced > parts.length ? by : '');
   }
   return (
@@ -82,16 +85,20 @@ function substring(text: string, start: Int, end?: Int): string {
 }
 
 /** White space as Unicode defines it, which is not quite what JavaScript trims. */
-const trim = (text: string): string => text.replaceAll(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '');
+const trim = (text: string): string =>
+  text.replaceAll(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '');
 
-const lowerAscii = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
-const upperAscii = (text: string): string => text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
+const lowerAscii = (text: string): string =>
+  text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const upperAscii = (text: string): string =>
+  text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
 
 function join(texts: Texts, separator = ''): string {
   const parts = listItems(texts);
   let length = separator.length * parts.length;
   for (const part of parts) {
-    if (typeof part !== 'string') throw evaluationError(`join: invalid input: ${runtimeTypeName(part)}`);
+    if (typeof part !== 'string')
+      throw evaluationError(`join: invalid input: ${runtimeTypeName(part)}`);
     length += part.length;
   }
   checkTextLength(length);
@@ -110,13 +117,31 @@ export const stringLibrary: Library = {
     ],
     lastIndexOf: [
       member('string_last_index_of_string', [STRING, STRING], INT, lastIndexOf, traversesDeeply),
-      member('string_last_index_of_string_int', [STRING, STRING, INT], INT, lastIndexOf, traversesDeeply),
+      member(
+        'string_last_index_of_string_int',
+        [STRING, STRING, INT],
+        INT,
+        lastIndexOf,
+        traversesDeeply,
+      ),
     ],
     lowerAscii: [member('string_lower_ascii', [STRING], STRING, lowerAscii, traversesFirst)],
     upperAscii: [member('string_upper_ascii', [STRING], STRING, upperAscii, traversesFirst)],
     replace: [
-      member('string_replace_string_string', [STRING, STRING, STRING], STRING, replace, rewritesFirst),
-      member('string_replace_string_string_int', [STRING, STRING, STRING, INT], STRING, replace, rewritesFirst),
+      member(
+        'string_replace_string_string',
+        [STRING, STRING, STRING],
+        STRING,
+        replace,
+        rewritesFirst,
+      ),
+      member(
+        'string_replace_string_string_int',
+        [STRING, STRING, STRING, INT],
+        STRING,
+        replace,
+        rewritesFirst,
+      ),
     ],
     split: [
       member('string_split_string', [STRING, STRING], list(STRING), split, rewritesFirst),

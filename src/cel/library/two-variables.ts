@@ -15,7 +15,10 @@ const insert = (into: MapValue, key: Value, value: Value): MapValue => {
   return into;
 };
 
-function insertAll(into: MapValue, entries: Readonly<Record<string, unknown>> | AbstractMap): MapValue {
+function insertAll(
+  into: MapValue,
+  entries: Readonly<Record<string, unknown>> | AbstractMap,
+): MapValue {
   for (const key of mapKeys(entries)) into.insert(key, mapGet(entries, key));
   return into;
 }

@@ -44,7 +44,8 @@ export function parseUrl(text: string, fragment: boolean): ParsedUrl {
 
 function splitScheme(text: string): { readonly scheme: string; readonly rest: string } {
   const colon = /^[A-Za-z][A-Za-z0-9+\-.]*:/.exec(text)?.[0];
-  if (colon !== undefined) return { scheme: colon.slice(0, -1).toLowerCase(), rest: text.slice(colon.length) };
+  if (colon !== undefined)
+    return { scheme: colon.slice(0, -1).toLowerCase(), rest: text.slice(colon.length) };
   if (text.startsWith(':')) throw new UrlError('missing protocol scheme');
   return { scheme: '', rest: text };
 }
@@ -60,7 +61,8 @@ function parseAuthority(authority: string): string {
   const colon = host.lastIndexOf(':');
   if (colon >= 0) checkPort(host.slice(colon));
   const wrong = /[ "<>\\^`{|}]/.exec(host)?.[0];
-  if (wrong !== undefined) throw new UrlError(`invalid character ${JSON.stringify(wrong)} in host name`);
+  if (wrong !== undefined)
+    throw new UrlError(`invalid character ${JSON.stringify(wrong)} in host name`);
   // Of ASCII nothing may be escaped in a host.
   const escape = /%(?![89A-Fa-f][0-9A-Fa-f]).{0,2}/.exec(host)?.[0];
   if (escape !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(escape)}`);
@@ -68,7 +70,8 @@ function parseAuthority(authority: string): string {
 }
 
 function checkPort(port: string): void {
-  if (!/^(?::[0-9]*)?$/.test(port)) throw new UrlError(`invalid port ${JSON.stringify(port)} after host`);
+  if (!/^(?::[0-9]*)?$/.test(port))
+    throw new UrlError(`invalid port ${JSON.stringify(port)} after host`);
 }
 
 /** Bytes for escapes; throws UrlError for what is no escape. */
@@ -76,8 +79,12 @@ function unescape(text: string): string {
   const wrong = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(text)?.[0];
   if (wrong !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(wrong)}`);
   const bytes = Buffer.from(
-    text.replaceAll(/%([0-9A-Fa-f]{2})|([^%]+)/g, (_, hex: string | undefined, plain: string | undefined) =>
-      hex === undefined ? Buffer.from(plain as string).toString('latin1') : String.fromCodePoint(parseInt(hex, 16)),
+    text.replaceAll(
+      /%([0-9A-Fa-f]{2})|([^%]+)/g,
+      (_, hex: string | undefined, plain: string | undefined) =>
+        hex === undefined
+          ? Buffer.from(plain as string).toString('latin1')
+          : String.fromCodePoint(parseInt(hex, 16)),
     ),
     'latin1',
   );
@@ -101,7 +108,8 @@ function escapePath(path: string): string {
 export const hostname = (host: string): string =>
   host.startsWith('[') ? host.slice(1, host.lastIndexOf(']')) : host.replace(/:[0-9]*$/, '');
 
-export const port = (host: string): string => /:([0-9]*)$/.exec(host.slice(host.lastIndexOf(']') + 1))?.[1] ?? '';
+export const port = (host: string): string =>
+  /:([0-9]*)$/.exec(host.slice(host.lastIndexOf(']') + 1))?.[1] ?? '';
 
 /** Values by key, both in the order in which they come; what cannot be read is left out. */
 export function parseQuery(query: string): Map<string, string[]> {
@@ -110,9 +118,9 @@ export function parseQuery(query: string): Map<string, string[]> {
     if (pair === '' || pair.includes(';')) continue;
     const equals = pair.indexOf('=');
     try {
-      const [key, value] = (equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]).map((part) =>
-        unescape(part.replaceAll('+', ' ')),
-      ) as [string, string];
+      const [key, value] = (
+        equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]
+      ).map((part) => unescape(part.replaceAll('+', ' '))) as [string, string];
       values.set(key, [...(values.get(key) ?? []), value]);
     } catch (error) {
       if (!(error instanceof UrlError)) throw error;

@@ -42,7 +42,8 @@ export function urlProblem(text: string): string | undefined {
 
 function parse(text: string): URLValue {
   const problem = urlProblem(text);
-  if (problem !== undefined) throw evaluationError(`URL parse error during conversion from string: ${problem}`);
+  if (problem !== undefined)
+    throw evaluationError(`URL parse error during conversion from string: ${problem}`);
   return new URLValue(text, parseUrl(text, true));
 }
 
@@ -52,10 +53,14 @@ const part = (id: string, read: (parts: ParsedUrl) => string): Overload[] => [
 
 export const urlLibrary: Library = {
   name: 'kubernetes.urls',
-  constants: { 'kubernetes.URL': { type: typeOf(URL_TYPE), value: new TypeValue('kubernetes.URL') } },
+  constants: {
+    'kubernetes.URL': { type: typeOf(URL_TYPE), value: new TypeValue('kubernetes.URL') },
+  },
   functions: {
     url: [global('string_to_url', [STRING], URL_TYPE, parse, traversesFirst)],
-    isURL: [global('is_url_string', [STRING], BOOL, (text: string) => urlProblem(text) === undefined)],
+    isURL: [
+      global('is_url_string', [STRING], BOOL, (text: string) => urlProblem(text) === undefined),
+    ],
     getScheme: part('url_get_scheme', ({ scheme }) => scheme),
     getHost: part('url_get_host', ({ host }) => host),
     getHostname: part('url_get_hostname', ({ host }) => hostname(host)),

@@ -4,8 +4,29 @@ import { doubleToInt } from '../arithmetic.ts';
 import { traversesFirst } from '../cost.ts';
 import { global, type Functions } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
-import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, parameter, STRING, TIMESTAMP, typeOf, UINT } from '../types.ts';
-import { Double, Duration, normalizeInt, runtimeTypeName, Timestamp, TypeValue, Uint, type Value } from '../values.ts';
+import {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  parameter,
+  STRING,
+  TIMESTAMP,
+  typeOf,
+  UINT,
+} from '../types.ts';
+import {
+  Double,
+  Duration,
+  normalizeInt,
+  runtimeTypeName,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from '../values.ts';
 import { formatDouble } from './double-text.ts';
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from './time-text.ts';
 
@@ -13,7 +34,8 @@ const A = parameter('A');
 const identity = (value: Value): Value => value;
 const NANOSECONDS = 1_000_000_000n;
 
-const noConversion = (to: string): Error => evaluationError(`type conversion error from 'string' to '${to}'`);
+const noConversion = (to: string): Error =>
+  evaluationError(`type conversion error from 'string' to '${to}'`);
 
 function parseInt64(text: string): number | bigint {
   const value = /^[+-]?[0-9]+$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
@@ -40,7 +62,9 @@ const SPECIAL_DOUBLES: Readonly<Record<string, number>> = {
 function parseDouble(text: string): Double {
   const special = SPECIAL_DOUBLES[text.toLowerCase()];
   if (special !== undefined) return new Double(special);
-  const value = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text) ? Number(text) : Infinity;
+  const value = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)
+    ? Number(text)
+    : Infinity;
   if (!Number.isFinite(value)) throw noConversion('double');
   return new Double(value);
 }
@@ -71,10 +95,19 @@ const wholeSeconds = (nanoseconds: bigint): bigint => {
 export const conversionFunctions: Functions = {
   type: [global('type', [A], typeOf(A), (value: Value) => new TypeValue(runtimeTypeName(value)))],
   dyn: [global('to_dyn', [A], DYN, identity)],
-  bool: [global('bool_to_bool', [BOOL], BOOL, identity), global('string_to_bool', [STRING], BOOL, parseBool)],
+  bool: [
+    global('bool_to_bool', [BOOL], BOOL, identity),
+    global('string_to_bool', [STRING], BOOL, parseBool),
+  ],
   bytes: [
     global('bytes_to_bytes', [BYTES], BYTES, identity),
-    global('string_to_bytes', [STRING], BYTES, (text: string) => new TextEncoder().encode(text), traversesFirst),
+    global(
+      'string_to_bytes',
+      [STRING],
+      BYTES,
+      (text: string) => new TextEncoder().encode(text),
+      traversesFirst,
+    ),
   ],
   double: [
     global('double_to_double', [DOUBLE], DOUBLE, identity),
@@ -84,15 +117,24 @@ export const conversionFunctions: Functions = {
   ],
   duration: [
     global('duration_to_duration', [DURATION], DURATION, identity),
-    global('int64_to_duration', [INT], DURATION, (value: number | bigint) => new Duration(BigInt(value))),
+    global(
+      'int64_to_duration',
+      [INT],
+      DURATION,
+      (value: number | bigint) => new Duration(BigInt(value)),
+    ),
     global('string_to_duration', [STRING], DURATION, parseDuration),
   ],
   int: [
     global('int64_to_int64', [INT], INT, identity),
     global('double_to_int64', [DOUBLE], INT, (value: Double) => doubleToInt(value.value)),
-    global('duration_to_int64', [DURATION], INT, (value: Duration) => normalizeInt(value.nanoseconds)),
+    global('duration_to_int64', [DURATION], INT, (value: Duration) =>
+      normalizeInt(value.nanoseconds),
+    ),
     global('string_to_int64', [STRING], INT, parseInt64),
-    global('timestamp_to_int64', [TIMESTAMP], INT, (value: Timestamp) => normalizeInt(wholeSeconds(value.nanoseconds))),
+    global('timestamp_to_int64', [TIMESTAMP], INT, (value: Timestamp) =>
+      normalizeInt(wholeSeconds(value.nanoseconds)),
+    ),
     global('uint64_to_int64', [UINT], INT, (value: Uint) => normalizeInt(value.value)),
   ],
   string: [

@@ -40,9 +40,13 @@ const TYPE_NAMES: Readonly<Record<string, Type>> = {
   'google.protobuf.Duration': DURATION,
 };
 
-const typeConstants: Readonly<Record<string, { readonly type: Type; readonly value: Value }>> = Object.fromEntries(
-  Object.entries(TYPE_NAMES).map(([name, type]) => [name, { type: typeOf(type), value: new TypeValue(name) }]),
-);
+const typeConstants: Readonly<Record<string, { readonly type: Type; readonly value: Value }>> =
+  Object.fromEntries(
+    Object.entries(TYPE_NAMES).map(([name, type]) => [
+      name,
+      { type: typeOf(type), value: new TypeValue(name) },
+    ]),
+  );
 
 /** `crossTypeComparisons`: 1 < 1.5 checks. */
 export function standardLibrary(crossTypeComparisons: boolean): Library {

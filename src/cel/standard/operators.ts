@@ -70,7 +70,11 @@ const ORDERED: readonly [string, Type][] = [
 const NUMERIC = ORDERED.slice(1, 4);
 
 /** `crossTypes`: numbers of different types too. (Values whose types are only known at run time compare in any case.) */
-function ordering(name: string, crossTypes: boolean, holds: (order: -1 | 0 | 1) => boolean): Overload[] {
+function ordering(
+  name: string,
+  crossTypes: boolean,
+  holds: (order: -1 | 0 | 1) => boolean,
+): Overload[] {
   const call = (a: Value, b: Value): boolean => {
     const order = compare(a, b);
     return order !== undefined && holds(order);
@@ -81,7 +85,8 @@ function ordering(name: string, crossTypes: boolean, holds: (order: -1 | 0 | 1) 
   });
   if (!crossTypes) return overloads;
   for (const [idA, a] of NUMERIC) {
-    for (const [idB, b] of NUMERIC) if (a !== b) overloads.push(global(`${name}_${idA}_${idB}`, [a, b], BOOL, call));
+    for (const [idB, b] of NUMERIC)
+      if (a !== b) overloads.push(global(`${name}_${idA}_${idB}`, [a, b], BOOL, call));
   }
   return overloads;
 }
@@ -114,7 +119,8 @@ export function valueAt(map: Mapping, key: Value): Value {
 export function indexInto(operand: Value, index: Value): Value {
   if (Array.isArray(operand)) return itemAt(operand, index);
   if (isMap(operand)) return valueAt(operand, index);
-  if (typeof operand === 'object' && operand !== null && 'at' in operand) return itemAt(operand as ListValue, index);
+  if (typeof operand === 'object' && operand !== null && 'at' in operand)
+    return itemAt(operand as ListValue, index);
   throw noSuchOverload();
 }
 
@@ -142,7 +148,9 @@ export function operatorFunctions(crossTypes: boolean): Functions {
     [operators.not]: [global('logical_not', [BOOL], BOOL, (value: boolean) => !value)],
     [operators.notStrictlyFalse]: [global('not_strictly_false', [BOOL], BOOL, byPlanner)],
     [operators.equals]: [global('equals', [A, A], BOOL, equals)],
-    [operators.notEquals]: [global('not_equals', [A, A], BOOL, (a: Value, b: Value) => !equals(a, b))],
+    [operators.notEquals]: [
+      global('not_equals', [A, A], BOOL, (a: Value, b: Value) => !equals(a, b)),
+    ],
     [operators.less]: ordering('less', crossTypes, (order) => order < 0),
     [operators.lessEquals]: ordering('less_equals', crossTypes, (order) => order <= 0),
     [operators.greater]: ordering('greater', crossTypes, (order) => order > 0),
@@ -164,7 +172,12 @@ export function operatorFunctions(crossTypes: boolean): Functions {
       global('subtract_double', [DOUBLE, DOUBLE], DOUBLE, doubles.subtract),
       global('subtract_duration_duration', [DURATION, DURATION], DURATION, times.subtractDurations),
       global('subtract_int64', [INT, INT], INT, subtractInts),
-      global('subtract_timestamp_duration', [TIMESTAMP, DURATION], TIMESTAMP, times.subtractDuration),
+      global(
+        'subtract_timestamp_duration',
+        [TIMESTAMP, DURATION],
+        TIMESTAMP,
+        times.subtractDuration,
+      ),
       global('subtract_timestamp_timestamp', [TIMESTAMP, TIMESTAMP], DURATION, times.between),
       global('subtract_uint64', [UINT, UINT], UINT, uints.subtract),
     ],

@@ -5,11 +5,13 @@ import { evaluationError } from '../errors.ts';
 import { Duration, Timestamp } from '../values.ts';
 import { expandExponent } from './double-text.ts';
 
-const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9})\d*)?(Z|[+-]\d{2}:\d{2})$/;
+const RFC3339 =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9})\d*)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Throws EvaluationError. */
 export function parseTimestamp(text: string): Timestamp {
-  const wrong = (): Error => evaluationError(`type conversion error from 'string' to 'google.protobuf.Timestamp'`);
+  const wrong = (): Error =>
+    evaluationError(`type conversion error from 'string' to 'google.protobuf.Timestamp'`);
   const parts = RFC3339.exec(text);
   if (parts === null) throw wrong();
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
@@ -24,7 +26,13 @@ export function parseTimestamp(text: string): Timestamp {
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second);
   // A date that does not exist comes out as another one.
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || hour > 23 || minute > 59 || second > 59)
+  if (
+    date.getUTCMonth() !== month - 1 ||
+    date.getUTCDate() !== day ||
+    hour > 23 ||
+    minute > 59 ||
+    second > 59
+  )
     throw wrong();
   const fraction = BigInt((parts[7] ?? '').padEnd(9, '0'));
   const zone = parts[8] as string;
@@ -34,14 +42,23 @@ export function parseTimestamp(text: string): Timestamp {
     if (hours > 24 || minutes > 59) throw wrong();
     offset = (hours * 60 + minutes) * (zone.startsWith('-') ? -1 : 1);
   }
-  return Timestamp.checked((BigInt(date.getTime()) - BigInt(offset) * 60_000n) * 1_000_000n + fraction, offset);
+  return Timestamp.checked(
+    (BigInt(date.getTime()) - BigInt(offset) * 60_000n) * 1_000_000n + fraction,
+    offset,
+  );
 }
 
 /** Milliseconds (rounded to the past) and the nanoseconds beyond whole seconds. */
-export function splitTimestamp(time: Timestamp): { readonly milliseconds: number; readonly nanoseconds: number } {
+export function splitTimestamp(time: Timestamp): {
+  readonly milliseconds: number;
+  readonly nanoseconds: number;
+} {
   const nanoseconds = ((time.nanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const seconds = (time.nanoseconds - nanoseconds) / 1_000_000_000n;
-  return { milliseconds: Number(seconds) * 1000 + Number(nanoseconds / 1_000_000n), nanoseconds: Number(nanoseconds) };
+  return {
+    milliseconds: Number(seconds) * 1000 + Number(nanoseconds / 1_000_000n),
+    nanoseconds: Number(nanoseconds),
+  };
 }
 
 export function formatTimestamp(time: Timestamp): string {

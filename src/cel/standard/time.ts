@@ -54,7 +54,12 @@ function inZone(time: Timestamp, zone: string): Date {
   const date = new Date(0);
   const year = parts.get('era') === 'BC' ? 1 - part('year') : part('year');
   date.setUTCFullYear(year, part('month') - 1, part('day'));
-  date.setUTCHours(part('hour'), part('minute'), part('second'), ((milliseconds % 1000) + 1000) % 1000);
+  date.setUTCHours(
+    part('hour'),
+    part('minute'),
+    part('second'),
+    ((milliseconds % 1000) + 1000) % 1000,
+  );
   return date;
 }
 
@@ -88,14 +93,20 @@ const DURATION_PARTS: Readonly<Record<string, (nanoseconds: bigint) => bigint>> 
 export const timeFunctions: Functions = Object.fromEntries(
   Object.entries(PARTS).map(([name, [id, read]]) => {
     const overloads = [
-      member(`timestamp_to_${id}`, [TIMESTAMP], INT, (time: Timestamp) => read(inZone(time, 'UTC'))),
-      member(`timestamp_to_${id}_with_tz`, [TIMESTAMP, STRING], INT, (time: Timestamp, zone: string) =>
-        read(inZone(time, zone)),
+      member(`timestamp_to_${id}`, [TIMESTAMP], INT, (time: Timestamp) =>
+        read(inZone(time, 'UTC')),
+      ),
+      member(
+        `timestamp_to_${id}_with_tz`,
+        [TIMESTAMP, STRING],
+        INT,
+        (time: Timestamp, zone: string) => read(inZone(time, zone)),
       ),
     ];
     const ofDuration = DURATION_PARTS[name];
     if (ofDuration !== undefined) {
-      const call = (duration: Duration): number | bigint => normalizeInt(ofDuration(duration.nanoseconds));
+      const call = (duration: Duration): number | bigint =>
+        normalizeInt(ofDuration(duration.nanoseconds));
       overloads.push(member(`duration_to_${id}`, [DURATION], INT, call));
     }
     return [name, overloads];

@@ -11,13 +11,20 @@ import type { Step } from './step.ts';
  * A call is paid for before it is made, so that what is too expensive is not done first; unless its cost depends on the result.
  * Calls the overload that fits the arguments: known at once where there is one and they are sure, else looked for in each call.
  */
-export function caller(overloads: readonly Overload[], steps: readonly Step[], sure: readonly boolean[]): Step {
+export function caller(
+  overloads: readonly Overload[],
+  steps: readonly Step[],
+  sure: readonly boolean[],
+): Step {
   const only = overloads.length === 1 ? (overloads[0] as Overload) : undefined;
   if (only !== undefined) {
     const call = only.call as (...args: Value[]) => Value;
     const { cost, parameters } = only;
     const checks = parameters.map((type, index) =>
-      sure[index] === true || only.unguarded === true || isDynOrError(type) || type.kind === 'parameter'
+      sure[index] === true ||
+      only.unguarded === true ||
+      isDynOrError(type) ||
+      type.kind === 'parameter'
         ? undefined
         : type,
     );
@@ -53,10 +60,14 @@ export function caller(overloads: readonly Overload[], steps: readonly Step[], s
   return (frame) => {
     const values = steps.map((step) => step(frame));
     for (const overload of overloads) {
-      if (overload.unguarded !== true && !overload.parameters.every((type, index) => matches(type, values[index])))
+      if (
+        overload.unguarded !== true &&
+        !overload.parameters.every((type, index) => matches(type, values[index]))
+      )
         continue;
       const { cost } = overload;
-      if (cost === undefined || cost.length < 2) frame.charge(cost === undefined ? 1 : cost(values, undefined));
+      if (cost === undefined || cost.length < 2)
+        frame.charge(cost === undefined ? 1 : cost(values, undefined));
       const result = (overload.call as (...args: Value[]) => Value)(...values);
       if (cost !== undefined && cost.length >= 2) frame.charge(cost(values, result));
       return result;

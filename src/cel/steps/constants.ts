@@ -19,10 +19,17 @@ export function isConstant(node: Expression): boolean {
     case 'list':
       return node.optionalIndices.size === 0 && node.elements.every(isConstant);
     case 'map':
-      return node.entries.every(({ key, value, optional }) => !optional && isConstant(key) && isConstant(value));
+      return node.entries.every(
+        ({ key, value, optional }) => !optional && isConstant(key) && isConstant(value),
+      );
     case 'call': {
       const [argument] = node.arguments;
-      if (node.target !== undefined || node.arguments.length !== 1 || !CONVERSIONS.has(node.function)) return false;
+      if (
+        node.target !== undefined ||
+        node.arguments.length !== 1 ||
+        !CONVERSIONS.has(node.function)
+      )
+        return false;
       return isConstant(argument as Expression);
     }
     default:
@@ -53,12 +60,18 @@ export function foldFree(call: Step): Step {
 
 /** Whether a value is in a list of literals, without going through it; undefined if the node is no such list. */
 export function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
-  if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0) return undefined;
+  if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0)
+    return undefined;
   const set = new Set<Value>();
   for (const element of node.elements) {
-    if (element.kind !== 'literal' || !['string', 'number', 'boolean'].includes(typeof element.value)) return undefined;
+    if (
+      element.kind !== 'literal' ||
+      !['string', 'number', 'boolean'].includes(typeof element.value)
+    )
+      return undefined;
     set.add(element.value);
   }
   const items = [...set];
-  return (item) => (typeof item === 'object' ? items.some((other) => equals(item, other)) : set.has(item));
+  return (item) =>
+    typeof item === 'object' ? items.some((other) => equals(item, other)) : set.has(item);
 }

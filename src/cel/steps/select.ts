@@ -24,7 +24,9 @@ export function selectField(operand: Value, field: string): Value {
     return value;
   }
   if (Array.isArray(operand) || operand instanceof Uint8Array) throw noSuchOverload();
-  const value = Object.hasOwn(operand, field) ? (operand as Record<string, unknown>)[field] : undefined;
+  const value = Object.hasOwn(operand, field)
+    ? (operand as Record<string, unknown>)[field]
+    : undefined;
   if (typeof value === 'number') return adaptDynamic(value);
   if (value === undefined) throw noSuchKey(field);
   return value;
@@ -37,14 +39,16 @@ export function hasField(operand: Value, field: string): boolean {
 }
 
 export function selectOptional(operand: Value, field: string): Optional {
-  if (operand instanceof Optional) return operand.hasValue ? selectOptional(operand.value(), field) : operand;
+  if (operand instanceof Optional)
+    return operand.hasValue ? selectOptional(operand.value(), field) : operand;
   if (!isMap(operand)) throw noSuchOverload();
   if (!hasField(operand, field)) return Optional.none;
   return new Optional(mapGet(operand, field));
 }
 
 export function indexOptional(operand: Value, index: Value): Optional {
-  if (operand instanceof Optional) return operand.hasValue ? indexOptional(operand.value(), index) : operand;
+  if (operand instanceof Optional)
+    return operand.hasValue ? indexOptional(operand.value(), index) : operand;
   if (isMap(operand)) {
     const value = mapGet(operand, index);
     return value === undefined ? Optional.none : new Optional(value);

@@ -24,7 +24,9 @@ function quoteBytes(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes);
   if (!text.includes('\ufffd')) return quote(text);
   const hex = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
-  const parts = [...bytes].map((byte) => (byte < 0x80 ? quote(String.fromCodePoint(byte)).slice(1, -1) : hex(byte)));
+  const parts = [...bytes].map((byte) =>
+    byte < 0x80 ? quote(String.fromCodePoint(byte)).slice(1, -1) : hex(byte),
+  );
   return `"${parts.join('')}"`;
 }
 
@@ -46,14 +48,17 @@ export function toDebugString(node: Expression): string {
       return block(
         '{',
         node.entries.map(
-          ({ key, value, optional }) => `${optional ? '?' : ''}${toDebugString(key)}:${toDebugString(value)}`,
+          ({ key, value, optional }) =>
+            `${optional ? '?' : ''}${toDebugString(key)}:${toDebugString(value)}`,
         ),
         '}',
       );
     case 'struct':
       return block(
         `${node.type}{`,
-        node.fields.map(({ field, value, optional }) => `${optional ? '?' : ''}${field}:${toDebugString(value)}`),
+        node.fields.map(
+          ({ field, value, optional }) => `${optional ? '?' : ''}${field}:${toDebugString(value)}`,
+        ),
         '}',
       );
     case 'comprehension': {

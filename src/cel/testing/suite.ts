@@ -23,7 +23,16 @@ import {
   wrapper,
   type Type,
 } from '../types.ts';
-import { Double, Duration, MapValue, normalizeInt, Timestamp, TypeValue, Uint, type Value } from '../values.ts';
+import {
+  Double,
+  Duration,
+  MapValue,
+  normalizeInt,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from '../values.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -48,7 +57,11 @@ export interface ConformanceTest {
 interface Suite {
   readonly name: string;
   readonly suites?: readonly Suite[];
-  readonly tests?: readonly { readonly original: Json; readonly ast?: string; readonly type?: string }[];
+  readonly tests?: readonly {
+    readonly original: Json;
+    readonly ast?: string;
+    readonly type?: string;
+  }[];
 }
 
 function* walk(suite: Suite, path: string): Generator<ConformanceTest> {
@@ -70,7 +83,8 @@ function* walk(suite: Suite, path: string): Generator<ConformanceTest> {
       ...(type !== undefined && { type }),
     };
   }
-  for (const child of suite.suites ?? []) yield* walk(child, path === '' ? child.name : `${path}/${child.name}`);
+  for (const child of suite.suites ?? [])
+    yield* walk(child, path === '' ? child.name : `${path}/${child.name}`);
 }
 
 export const conformanceTests = (): ConformanceTest[] => [...walk(conformance, '')];
@@ -115,13 +129,12 @@ export function readValue(json: Json): Value {
 /** Few messages have values of their own in the language. */
 function readObject(json: Json): Value {
   const name = String(json['@type']).replace(/^.*\//, '');
-  if (name === 'google.protobuf.Duration') return new Duration(secondsToNanoseconds(json.value as string));
+  if (name === 'google.protobuf.Duration')
+    return new Duration(secondsToNanoseconds(json.value as string));
   if (name === 'google.protobuf.Timestamp') {
-    const [, whole, fraction = ''] = /^([^.]*?)(?:\.(\d+))?Z$/.exec(json.value as string) as unknown as [
-      string,
-      string,
-      string?,
-    ];
+    const [, whole, fraction = ''] = /^([^.]*?)(?:\.(\d+))?Z$/.exec(
+      json.value as string,
+    ) as unknown as [string, string, string?];
     const date = new Date(`${whole}Z`).getTime();
     return new Timestamp(BigInt(date) * 1_000_000n + BigInt(fraction.padEnd(9, '0')));
   }

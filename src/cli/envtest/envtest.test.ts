@@ -15,12 +15,17 @@ afterEach(() => {
 });
 
 /** Runs the folder's kube-apiserver with a script in the place of `cox` that prints its arguments, and returns them. */
-function argumentsOf(flags: readonly string[], environment: Readonly<Record<string, string>> = {}): string[] {
+function argumentsOf(
+  flags: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): string[] {
   const script = join(dir, "it's.cjs");
   writeFileSync(script, 'console.log(JSON.stringify(process.argv.slice(2)))');
   writeEnvtestDir(join(dir, 'assets'), { script, node: process.execPath });
   const env = { PATH: process.env['PATH'], ...environment };
-  return JSON.parse(execFileSync(join(dir, 'assets', 'kube-apiserver'), flags, { env, encoding: 'utf8' })) as string[];
+  return JSON.parse(
+    execFileSync(join(dir, 'assets', 'kube-apiserver'), flags, { env, encoding: 'utf8' }),
+  ) as string[];
 }
 
 test('kube-apiserver passes its flags on, adds controllers, and keeps objects in memory', () => {
@@ -34,7 +39,12 @@ test('kube-apiserver passes its flags on, adds controllers, and keeps objects in
 });
 
 test('the environment chooses controllers and nodes; an empty list is no controller', () => {
-  expect(argumentsOf([], { COX_ENVTEST_CONTROLLERS: 'garbage-collector-controller', COX_ENVTEST_NODES: '2' })).toEqual([
+  expect(
+    argumentsOf([], {
+      COX_ENVTEST_CONTROLLERS: 'garbage-collector-controller',
+      COX_ENVTEST_NODES: '2',
+    }),
+  ).toEqual([
     'apiserver',
     '--with-controllers=garbage-collector-controller',
     '--with-nodes=2',
@@ -46,8 +56,12 @@ test('the environment chooses controllers and nodes; an empty list is no control
 
 test('a folder that is there is brought up to date', () => {
   writeEnvtestDir(dir, { script: '/old/cox.js', node: '/node', kubectl: '/old/kubectl' });
-  expect(writeEnvtestDir(dir, { script: '/new/cox.js', node: '/node', kubectl: '/new/kubectl' })).toBe(dir);
-  expect(readFileSync(join(dir, 'etcd'), 'utf8')).toBe("#!/bin/sh\nexec '/node' '/new/cox.js' envtest etcd \"$@\"\n");
+  expect(
+    writeEnvtestDir(dir, { script: '/new/cox.js', node: '/node', kubectl: '/new/kubectl' }),
+  ).toBe(dir);
+  expect(readFileSync(join(dir, 'etcd'), 'utf8')).toBe(
+    "#!/bin/sh\nexec '/node' '/new/cox.js' envtest etcd \"$@\"\n",
+  );
   expect(readlinkSync(join(dir, 'kubectl'))).toBe('/new/kubectl');
 });
 
@@ -63,7 +77,10 @@ test('the stub of etcd answers health checks and nothing else', async () => {
   try {
     for (const url of stub.urls) {
       const response = await fetch(`${url}/health`);
-      expect([response.status, await response.json()]).toEqual([200, { health: 'true', reason: '' }]);
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { health: 'true', reason: '' },
+      ]);
       expect((await fetch(`${url}/v3/kv/put`, { method: 'POST', body: '{}' })).status).toBe(404);
     }
   } finally {

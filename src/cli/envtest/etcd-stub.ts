@@ -23,7 +23,9 @@ export async function startEtcdStub(listenUrls: readonly string[]): Promise<Etcd
     for (const { hostname, port } of listenUrls.map(parseListenUrl)) {
       const server = createServer((request, response) => {
         const healthy = request.method === 'GET' && request.url?.split('?')[0] === '/health';
-        response.writeHead(healthy ? 200 : 404, { 'content-type': healthy ? 'application/json' : 'text/plain' });
+        response.writeHead(healthy ? 200 : 404, {
+          'content-type': healthy ? 'application/json' : 'text/plain',
+        });
         response.end(healthy ? HEALTHY : 'this is no etcd: it answers /health only\n');
       });
       server.listen(port, hostname);
@@ -43,10 +45,14 @@ export async function startEtcdStub(listenUrls: readonly string[]): Promise<Etcd
 function parseListenUrl(text: string): { readonly hostname: string; readonly port: number } {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.port === '' || url.pathname !== '/') {
-    throw new UserError(`--listen-client-urls takes URLs such as http://127.0.0.1:2379, not '${text}'`);
+    throw new UserError(
+      `--listen-client-urls takes URLs such as http://127.0.0.1:2379, not '${text}'`,
+    );
   }
   if (url.protocol !== 'http:')
-    throw new UserError(`--listen-client-urls: the stub of etcd has no TLS, and '${text}' asks for it`);
+    throw new UserError(
+      `--listen-client-urls: the stub of etcd has no TLS, and '${text}' asks for it`,
+    );
   return { hostname: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) };
 }
 

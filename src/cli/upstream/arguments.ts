@@ -57,12 +57,14 @@ export function readArguments(
     const isSwitch = flag.type === 'bool' || flag.type === 'version';
     let { value } = parsed;
     if (value === undefined && isSwitch) value = 'true';
-    if (value === undefined && ++at >= given.length) throw new UserError(`flag needs an argument: --${flag.name}`);
+    if (value === undefined && ++at >= given.length)
+      throw new UserError(`flag needs an argument: --${flag.name}`);
     const text = checked(flag, value ?? (given[at] as string));
     if (flag.disposition !== 'implemented') {
       if (flag.accepted.some((accepted) => same(flag.type, accepted, text))) continue;
       const sentence = `--${flag.name}${isSwitch && text === 'true' ? '' : `=${text}`}`;
-      if (flag.disposition === 'rejected') throw new UserError(`${sentence} is not supported: ${flag.reason}`);
+      if (flag.disposition === 'rejected')
+        throw new UserError(`${sentence} is not supported: ${flag.reason}`);
       warned.set(flag.name, `${sentence} is not applied: ${flag.reason}`);
     } else if (flag.type === 'version' && text.startsWith('v')) {
       if (!command.options.some(({ long }) => long === '--reported-version')) {
@@ -77,7 +79,9 @@ export function readArguments(
       joined.set(flag.name, [...(joined.get(flag.name) ?? []), text]);
     } else args.push(`--${flag.name}=${text}`);
   }
-  const lists = [...joined].map(([name, texts]) => `--${name}=${texts.filter((text) => text !== '').join(',')}`);
+  const lists = [...joined].map(
+    ([name, texts]) => `--${name}=${texts.filter((text) => text !== '').join(',')}`,
+  );
   return { args: [...lists, ...args], warnings: [...warned.values()] };
 }
 
@@ -108,9 +112,12 @@ function passOn(
     ({ long, short }) => long === `--${parsed?.name}` || short === word,
   );
   if (option === undefined || parsed === undefined) return [word];
-  const named = parsed.value === undefined ? `--${parsed.name}` : `--${parsed.name}=${parsed.value}`;
+  const named =
+    parsed.value === undefined ? `--${parsed.name}` : `--${parsed.name}=${parsed.value}`;
   const next = given[at + 1];
-  return option.required && parsed.value === undefined && next !== undefined ? [named, next] : [named];
+  return option.required && parsed.value === undefined && next !== undefined
+    ? [named, next]
+    : [named];
 }
 
 const BOOLEANS: ReadonlyMap<string, string> = new Map([
@@ -121,7 +128,9 @@ const BOOLEANS: ReadonlyMap<string, string> = new Map([
 /** The value in its usual form. Throws UserError if it is of another type. */
 function checked({ name, type }: UpstreamFlag, text: string): string {
   const refuse = (expected: string): never => {
-    throw new UserError(`invalid argument ${JSON.stringify(shortened(text))} for --${name}: it takes ${expected}`);
+    throw new UserError(
+      `invalid argument ${JSON.stringify(shortened(text))} for --${name}: it takes ${expected}`,
+    );
   };
   switch (type) {
     case 'bool':

@@ -260,7 +260,8 @@ export function checkFeatureGates(settings: string): readonly string[] {
   const warnings: string[] = [];
   for (const setting of settings.split(',').map((text) => text.trim())) {
     if (setting === '') continue;
-    const [, component = 'kube', name = '', text = ''] = /^(?:([a-z]+):)?([A-Za-z0-9]+)=(.*)$/.exec(setting) ?? [];
+    const [, component = 'kube', name = '', text = ''] =
+      /^(?:([a-z]+):)?([A-Za-z0-9]+)=(.*)$/.exec(setting) ?? [];
     const gate = GATES.find(([known]) => known === name);
     if (component !== 'kube' || (gate === undefined && !GROUPS.has(name))) {
       throw new UserError(`--feature-gates: unrecognized feature gate: ${setting.split('=')[0]}`);
@@ -270,7 +271,9 @@ export function checkFeatureGates(settings: string): readonly string[] {
     const [, byDefault, locked] = gate ?? [name, false];
     if ((text === 'true') === byDefault) continue;
     if (locked !== undefined)
-      throw new UserError(`--feature-gates: cannot set ${name} to ${text}: it is locked to ${byDefault}`);
+      throw new UserError(
+        `--feature-gates: cannot set ${name} to ${text}: it is locked to ${byDefault}`,
+      );
     warnings.push(`--feature-gates: ${name}=${text} is not applied: features are as by default`);
   }
   return warnings;

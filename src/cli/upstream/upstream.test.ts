@@ -10,8 +10,13 @@ import { readArguments } from './arguments.ts';
 import { checkFeatureGates } from './feature-gates.ts';
 import type { UpstreamFlag } from './flag.ts';
 
-const commandOf = (name: string): Command => createProgram().commands.find((each) => each.name() === name) as Command;
-const components = [...UPSTREAM_FLAGS].map(([name, flags]) => ({ name, flags, command: commandOf(name) }));
+const commandOf = (name: string): Command =>
+  createProgram().commands.find((each) => each.name() === name) as Command;
+const components = [...UPSTREAM_FLAGS].map(([name, flags]) => ({
+  name,
+  flags,
+  command: commandOf(name),
+}));
 
 /** A value of the flag's type that is not among those that are accepted in any case. */
 function otherValue({ type, accepted }: UpstreamFlag): string {
@@ -44,9 +49,13 @@ describe.each(components)('$name', ({ name, flags, command }) => {
 
   test('the command has exactly the implemented ones of them', () => {
     const own = new Set(command.options.map(({ long }) => long?.slice(2)));
-    const implemented = flags.filter((flag) => flag.disposition === 'implemented' && flag.name !== 'help');
+    const implemented = flags.filter(
+      (flag) => flag.disposition === 'implemented' && flag.name !== 'help',
+    );
     expect(implemented.map((flag) => flag.name).filter((flag) => !own.has(flag))).toEqual([]);
-    expect(flags.filter((flag) => flag.disposition !== 'implemented' && own.has(flag.name))).toEqual([]);
+    expect(
+      flags.filter((flag) => flag.disposition !== 'implemented' && own.has(flag.name)),
+    ).toEqual([]);
   });
 
   test('every option of the command is read', () => {
@@ -54,9 +63,10 @@ describe.each(components)('$name', ({ name, flags, command }) => {
     const files = readdirSync(folder).filter(
       (file) => file.endsWith('.ts') && !file.includes('test') && !file.includes('fields'),
     );
-    const texts = [new URL('../roles.ts', import.meta.url), ...files.map((file) => new URL(file, folder))].map((file) =>
-      readFileSync(file, 'utf8'),
-    );
+    const texts = [
+      new URL('../roles.ts', import.meta.url),
+      ...files.map((file) => new URL(file, folder)),
+    ].map((file) => readFileSync(file, 'utf8'));
     // Declarations say nothing about whether a value is used.
     const code = texts
       .join('\n')
@@ -65,7 +75,9 @@ describe.each(components)('$name', ({ name, flags, command }) => {
     const unread = command.options
       .map((option) => option.attributeName())
       .filter(
-        (attribute) => attribute !== 'version' && !code.some((line) => new RegExp(`\\b${attribute}\\b`).test(line)),
+        (attribute) =>
+          attribute !== 'version' &&
+          !code.some((line) => new RegExp(`\\b${attribute}\\b`).test(line)),
       );
     expect(unread).toEqual([]);
   });
@@ -79,7 +91,9 @@ describe.each(components)('$name', ({ name, flags, command }) => {
       }
       const argument = `--${flag.name}=${otherValue(flag)}`;
       if (flag.disposition === 'rejected') {
-        expect(() => read(argument), flag.name).toThrow(new RegExp(`^--${flag.name}\\b.* is not supported: `));
+        expect(() => read(argument), flag.name).toThrow(
+          new RegExp(`^--${flag.name}\\b.* is not supported: `),
+        );
         continue;
       }
       const { args, warnings } = read(argument);
@@ -91,10 +105,13 @@ describe.each(components)('$name', ({ name, flags, command }) => {
 
   test('a value of another type is an error of one line, whatever becomes of the flag', () => {
     for (const { name: flag, type } of flags) {
-      if (!/^(bool|u?int\d*|float\d*|duration|Level|mapStringBool|stringToString)$/.test(type)) continue;
+      if (!/^(bool|u?int\d*|float\d*|duration|Level|mapStringBool|stringToString)$/.test(type))
+        continue;
       const error = catchError(() => read(`--${flag}=${'nonsense'.repeat(1000)}`));
       expect(error, flag).toBeInstanceOf(UserError);
-      expect(error?.message, flag).toMatch(new RegExp(`^invalid argument .* for --${flag}: it takes .*$`));
+      expect(error?.message, flag).toMatch(
+        new RegExp(`^invalid argument .* for --${flag}: it takes .*$`),
+      );
       expect(error?.message.length, flag).toBeLessThan(300);
     }
   });
@@ -114,7 +131,12 @@ describe('forms of flags', () => {
   const read = (...args: string[]) => readArguments(args, flags, command).args;
 
   test('dashes and underscores, with = or a value of its own', () => {
-    for (const args of [['--secure-port=1'], ['--secure-port', '1'], ['--secure_port=1'], ['--secure_port', '1']]) {
+    for (const args of [
+      ['--secure-port=1'],
+      ['--secure-port', '1'],
+      ['--secure_port=1'],
+      ['--secure_port', '1'],
+    ]) {
       expect(read(...args)).toEqual(['--secure-port=1']);
     }
     expect(() => read('--secure-port')).toThrow('flag needs an argument: --secure-port');
@@ -132,13 +154,16 @@ describe('forms of flags', () => {
     expect(read('--authorization-mode=Node', '--authorization-mode', 'RBAC,AlwaysDeny')).toEqual([
       '--authorization-mode=Node,RBAC,AlwaysDeny',
     ]);
-    expect(read('--runtime-config=a=true', '--runtime-config=b=false')).toEqual(['--runtime-config=a=true,b=false']);
+    expect(read('--runtime-config=a=true', '--runtime-config=b=false')).toEqual([
+      '--runtime-config=a=true,b=false',
+    ]);
     const issuers = ['--service-account-issuer=https://a,b', '--service-account-issuer=https://c'];
     expect(read(...issuers)).toEqual(issuers);
   });
 
   test('shorthands, and flags that upstream has not', () => {
-    for (const args of [['-v', '4'], ['-v=4'], ['-v4'], ['--v=4']]) expect(read(...args)).toEqual(['--v=4']);
+    for (const args of [['-v', '4'], ['-v=4'], ['-v4'], ['--v=4']])
+      expect(read(...args)).toEqual(['--v=4']);
     expect(read('-h')).toEqual(['--help']);
     expect(read('--store', 'memory', '--verbose', '--log_format=json')).toEqual([
       '--store',
@@ -155,7 +180,9 @@ test('feature gates', () => {
   expect(checkFeatureGates('')).toEqual([]);
   expect(checkFeatureGates('APIServerIdentity=true,kube:APIResponseCompression=true')).toEqual([]);
   expect(checkFeatureGates('APIServerIdentity=false,AllAlpha=true')).toHaveLength(2);
-  expect(() => checkFeatureGates('NoSuchGate=true')).toThrow('unrecognized feature gate: NoSuchGate');
+  expect(() => checkFeatureGates('NoSuchGate=true')).toThrow(
+    'unrecognized feature gate: NoSuchGate',
+  );
   expect(() => checkFeatureGates('APIServerIdentity=maybe')).toThrow('is true or false');
   expect(() => checkFeatureGates('APIServerTracing=false')).toThrow('it is locked to true');
 });
@@ -167,10 +194,19 @@ test('admission plugins', () => {
     disabled: ['PodSecurity', 'MutatingAdmissionWebhook'],
     warnings: [],
   });
-  expect(select(['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'], []).warnings).toEqual([]);
-  for (const name of ['AlwaysPullImages', 'EventRateLimit', 'ImagePolicyWebhook', 'DenyServiceExternalIPs']) {
+  expect(select(['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'], []).warnings).toEqual(
+    [],
+  );
+  for (const name of [
+    'AlwaysPullImages',
+    'EventRateLimit',
+    'ImagePolicyWebhook',
+    'DenyServiceExternalIPs',
+  ]) {
     expect(() => select([name], [])).toThrow(`${name} is not built in`);
   }
-  expect(() => select([], ['Foo'])).toThrow('--disable-admission-plugins: admission plugin "Foo" is unknown');
+  expect(() => select([], ['Foo'])).toThrow(
+    '--disable-admission-plugins: admission plugin "Foo" is unknown',
+  );
   expect(() => select(['PodSecurity'], ['PodSecurity'])).toThrow('both enabled and disabled');
 });

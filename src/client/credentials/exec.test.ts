@@ -7,7 +7,10 @@ import { runCommand } from './run-command.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
 
-function setUp(outputs: readonly (string | object | Error)[], config: Partial<ExecCredentialsConfig> = {}) {
+function setUp(
+  outputs: readonly (string | object | Error)[],
+  config: Partial<ExecCredentialsConfig> = {},
+) {
   const clock = new VirtualClock();
   const requests: CommandRequest[] = [];
   const source = new ExecCredentials({
@@ -25,7 +28,11 @@ function setUp(outputs: readonly (string | object | Error)[], config: Partial<Ex
   return { clock, requests, source };
 }
 
-const credential = (status: unknown, apiVersion = V1) => ({ apiVersion, kind: 'ExecCredential', status });
+const credential = (status: unknown, apiVersion = V1) => ({
+  apiVersion,
+  kind: 'ExecCredential',
+  status,
+});
 
 describe('ExecCredentials', () => {
   it('runs the program once, until the credentials expire', async () => {
@@ -33,7 +40,10 @@ describe('ExecCredentials', () => {
       credential({ token: 'a', expirationTimestamp: '2026-01-01T01:00:00Z' }),
       credential({ token: 'b' }),
     ]);
-    expect(await Promise.all([source.current(), source.current()])).toEqual([{ token: 'a' }, { token: 'a' }]);
+    expect(await Promise.all([source.current(), source.current()])).toEqual([
+      { token: 'a' },
+      { token: 'a' },
+    ]);
     await clock.advance('59m');
     expect(await source.current()).toEqual({ token: 'a' });
     expect(requests).toHaveLength(1);
@@ -61,7 +71,11 @@ describe('ExecCredentials', () => {
     });
     await source.current();
     const [{ command, args, env, interactive }] = requests as [CommandRequest];
-    expect({ command, args, interactive }).toEqual({ command: 'plugin', args: ['get', 'token'], interactive: false });
+    expect({ command, args, interactive }).toEqual({
+      command: 'plugin',
+      args: ['get', 'token'],
+      interactive: false,
+    });
     expect(env['PROFILE']).toBe('x');
     expect(JSON.parse(env['KUBERNETES_EXEC_INFO'] ?? '')).toEqual({
       apiVersion: V1,
@@ -79,7 +93,11 @@ describe('ExecCredentials', () => {
     ],
     ['no status', { apiVersion: V1, kind: 'ExecCredential' }, /didn't return a status/],
     ['no credentials', credential({}), /didn't return a token or cert\/key pair/],
-    ['a certificate without a key', credential({ clientCertificateData: 'c' }), /only certificate or key, not both/],
+    [
+      'a certificate without a key',
+      credential({ clientCertificateData: 'c' }),
+      /only certificate or key, not both/,
+    ],
     [
       'a time that is none',
       credential({ token: 'a', expirationTimestamp: 'soon' }),
@@ -93,7 +111,9 @@ describe('ExecCredentials', () => {
   it('shows the hint if the program does not exist', async () => {
     const missing = Object.assign(new Error('spawn plugin ENOENT'), { code: 'ENOENT' });
     const { source } = setUp([missing], { installHint: 'install it from example.com' });
-    await expect(source.current()).rejects.toThrow(/executable not found\n\ninstall it from example.com/);
+    await expect(source.current()).rejects.toThrow(
+      /executable not found\n\ninstall it from example.com/,
+    );
   });
 
   it('rejects other API versions, and interactive programs without a terminal', async () => {
@@ -109,8 +129,14 @@ describe('runCommand', () => {
   const request = { args: [], env: {}, interactive: false, timeoutMs: 10_000 };
 
   it('returns output and exit code, without a shell', async () => {
-    const args = ['-e', 'process.stdout.write(process.argv[1] + process.env.X); process.exitCode = 3', '$(id)'];
-    expect(await runCommand({ ...request, command: process.execPath, args, env: { X: '!' } })).toEqual({
+    const args = [
+      '-e',
+      'process.stdout.write(process.argv[1] + process.env.X); process.exitCode = 3',
+      '$(id)',
+    ];
+    expect(
+      await runCommand({ ...request, command: process.execPath, args, env: { X: '!' } }),
+    ).toEqual({
       stdout: '$(id)!',
       exitCode: 3,
     });
@@ -119,6 +145,8 @@ describe('runCommand', () => {
   it('rejects a program that does not exist, and one with too much output', async () => {
     await expect(runCommand({ ...request, command: '/does/not/exist' })).rejects.toThrow(/ENOENT/);
     const args = ['-e', 'process.stdout.write("x".repeat(3e6))'];
-    await expect(runCommand({ ...request, command: process.execPath, args })).rejects.toThrow(/larger than/);
+    await expect(runCommand({ ...request, command: process.execPath, args })).rejects.toThrow(
+      /larger than/,
+    );
   });
 });

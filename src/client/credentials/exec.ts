@@ -6,7 +6,10 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Credentials, CredentialSource } from './credential-source.ts';
 import { runCommand, type RunCommand } from './run-command.ts';
 
-const API_VERSIONS: readonly string[] = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
+const API_VERSIONS: readonly string[] = [
+  'client.authentication.k8s.io/v1',
+  'client.authentication.k8s.io/v1beta1',
+];
 const TIME_LIMIT_MS = 120_000;
 
 /** The cluster that the program gets credentials for, if `provideClusterInfo` is set. */
@@ -69,7 +72,8 @@ export class ExecCredentials implements CredentialSource {
   }
 
   async current(): Promise<Credentials> {
-    if (this.#current !== undefined && this.#config.clock.now() < this.#expiresAt) return this.#current;
+    if (this.#current !== undefined && this.#config.clock.now() < this.#expiresAt)
+      return this.#current;
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
   }
@@ -79,7 +83,15 @@ export class ExecCredentials implements CredentialSource {
   }
 
   async #run(): Promise<Credentials> {
-    const { apiVersion, command, args = [], env = [], cluster, installHint, run = runCommand } = this.#config;
+    const {
+      apiVersion,
+      command,
+      args = [],
+      env = [],
+      cluster,
+      installHint,
+      run = runCommand,
+    } = this.#config;
     const interactive = this.#interactive();
     const info = {
       apiVersion,
@@ -90,7 +102,13 @@ export class ExecCredentials implements CredentialSource {
     const environment = { ...variables, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
     let result;
     try {
-      result = await run({ command, args, env: environment, interactive, timeoutMs: TIME_LIMIT_MS });
+      result = await run({
+        command,
+        args,
+        env: environment,
+        interactive,
+        timeoutMs: TIME_LIMIT_MS,
+      });
     } catch (error) {
       const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
       const hint = missing && installHint ? `\n\n${installHint}` : '';
@@ -109,7 +127,9 @@ export class ExecCredentials implements CredentialSource {
     const { interactiveMode = 'IfAvailable', isTerminal = process.stdin.isTTY } = this.#config;
     if (interactiveMode === 'Never') return false;
     if (interactiveMode === 'Always' && !isTerminal) {
-      throw new ExecCredentialsError('exec plugin cannot support interactive mode: standard input is not a terminal');
+      throw new ExecCredentialsError(
+        'exec plugin cannot support interactive mode: standard input is not a terminal',
+      );
     }
     return isTerminal;
   }
@@ -122,7 +142,10 @@ export class ExecCredentials implements CredentialSource {
     } catch (error) {
       throw new ExecCredentialsError('exec plugin: the output is not JSON', { cause: error });
     }
-    const credential = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as Record<string, unknown>;
+    const credential = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as Record<
+      string,
+      unknown
+    >;
     if (credential['kind'] !== 'ExecCredential' || credential['apiVersion'] !== apiVersion) {
       const got = `${String(credential['apiVersion'])}, Kind=${String(credential['kind'])}`;
       throw new ExecCredentialsError(
@@ -138,7 +161,8 @@ export class ExecCredentials implements CredentialSource {
 }
 
 function credentialsIn(status: ExecStatus): Credentials {
-  const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+  const text = (value: unknown): string | undefined =>
+    typeof value === 'string' && value !== '' ? value : undefined;
   const token = text(status.token);
   const clientCertificate = text(status.clientCertificateData);
   const clientKey = text(status.clientKeyData);
@@ -154,8 +178,11 @@ function credentialsIn(status: ExecStatus): Credentials {
 /** Returns when the credentials expire. Those without a time are used until the server rejects them. */
 function expiry({ expirationTimestamp }: ExecStatus): number {
   if (expirationTimestamp === undefined || expirationTimestamp === null) return Infinity;
-  const time = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN;
+  const time =
+    typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN;
   if (Number.isNaN(time))
-    throw new ExecCredentialsError('exec plugin returned an expirationTimestamp that is not a time');
+    throw new ExecCredentialsError(
+      'exec plugin returned an expirationTimestamp that is not a time',
+    );
   return time;
 }

@@ -18,8 +18,14 @@ export interface InClusterOptions {
 }
 
 /** Reports whether this process looks like one of a pod with a ServiceAccount. */
-export function isInCluster({ env = process.env, folder = FOLDER }: Omit<InClusterOptions, 'clock'> = {}): boolean {
-  return Boolean(env['KUBERNETES_SERVICE_HOST'] && env['KUBERNETES_SERVICE_PORT']) && existsSync(join(folder, 'token'));
+export function isInCluster({
+  env = process.env,
+  folder = FOLDER,
+}: Omit<InClusterOptions, 'clock'> = {}): boolean {
+  return (
+    Boolean(env['KUBERNETES_SERVICE_HOST'] && env['KUBERNETES_SERVICE_PORT']) &&
+    existsSync(join(folder, 'token'))
+  );
 }
 
 /** Returns the access of this pod. The token is read again as it is rotated. Rejects outside a pod. */

@@ -48,13 +48,21 @@ describe('in a pod', () => {
   it('finds the server, the authority, the namespace and the token', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'coxswain-in-cluster-'));
     try {
-      for (const [name, text] of Object.entries({ token: 't', namespace: 'apps\n', 'ca.crt': 'CA' })) {
+      for (const [name, text] of Object.entries({
+        token: 't',
+        namespace: 'apps\n',
+        'ca.crt': 'CA',
+      })) {
         writeFileSync(join(folder, name), text);
       }
       const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
       expect(isInCluster({ env, folder })).toBe(true);
       const access = await inClusterAccess({ clock: new VirtualClock(), env, folder });
-      expect(access).toMatchObject({ server: 'https://[fd00::1]:443', ca: 'CA', namespace: 'apps' });
+      expect(access).toMatchObject({
+        server: 'https://[fd00::1]:443',
+        ca: 'CA',
+        namespace: 'apps',
+      });
       expect(await access.credentials?.current()).toEqual({ token: 't' });
     } finally {
       rmSync(folder, { recursive: true });
@@ -63,6 +71,8 @@ describe('in a pod', () => {
 
   it('fails outside', async () => {
     expect(isInCluster({ env: {} })).toBe(false);
-    await expect(inClusterAccess({ clock: new VirtualClock(), env: {} })).rejects.toThrow(/must be defined/);
+    await expect(inClusterAccess({ clock: new VirtualClock(), env: {} })).rejects.toThrow(
+      /must be defined/,
+    );
   });
 });

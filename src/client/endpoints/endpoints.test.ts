@@ -2,11 +2,19 @@ import { describe, expect, test } from 'vitest';
 import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { type Endpoint, endpointsOf, endpointsOfObject, endpointsOfPort, select, usableEndpoints } from './index.ts';
+import {
+  type Endpoint,
+  endpointsOf,
+  endpointsOfObject,
+  endpointsOfPort,
+  select,
+  usableEndpoints,
+} from './index.ts';
 
 type SliceEndpoint = NonNullable<EndpointSlice['endpoints']>[number];
 
-const at = (address: string, more: object = {}): SliceEndpoint => ({ addresses: [address], ...more }) as SliceEndpoint;
+const at = (address: string, more: object = {}): SliceEndpoint =>
+  ({ addresses: [address], ...more }) as SliceEndpoint;
 const going = { conditions: { ready: false, serving: true, terminating: true } };
 const slice = (endpoints: readonly SliceEndpoint[], more: object = {}): Immutable<EndpointSlice> =>
   ({
@@ -16,13 +24,18 @@ const slice = (endpoints: readonly SliceEndpoint[], more: object = {}): Immutabl
     endpoints,
     ...more,
   }) as unknown as Immutable<EndpointSlice>;
-const ips = (endpoints: readonly Endpoint[] = []): string => endpoints.map(({ ip }) => ip).join(' ');
+const ips = (endpoints: readonly Endpoint[] = []): string =>
+  endpoints.map(({ ip }) => ip).join(' ');
 
 describe('endpointsOf', () => {
   test('sorts, merges slices, and reads addresses in canonical form', () => {
     const v6 = { addressType: 'IPv6' };
     expect(
-      ips(endpointsOf([slice([at('10.0.0.2')]), slice([at('10.0.0.1'), at('10.0.0.2')])], 'IPv4').get('http/tcp')),
+      ips(
+        endpointsOf([slice([at('10.0.0.2')]), slice([at('10.0.0.1'), at('10.0.0.2')])], 'IPv4').get(
+          'http/tcp',
+        ),
+      ),
     ).toBe('10.0.0.1 10.0.0.2');
     expect(ips(endpointsOf([slice([at('FD00::0A')], v6)], 'IPv6').get('http/tcp'))).toBe('fd00::a');
   });
@@ -33,19 +46,27 @@ describe('endpointsOf', () => {
       [old, fresh],
       [fresh, old],
     ]) {
-      expect(endpointsOf(slices, 'IPv4').get('http/tcp')).toMatchObject([{ ready: true, terminating: false }]);
+      expect(endpointsOf(slices, 'IPv4').get('http/tcp')).toMatchObject([
+        { ready: true, terminating: false },
+      ]);
     }
   });
 
   test('leaves out addresses of the own machine or link, and says so', () => {
     const problems = new Set<string>();
-    const endpoints = ['127.0.0.1', '169.254.169.254', '224.0.0.1', '0.0.0.0', 'x', '10.0.0.1'].map((ip) => at(ip));
-    expect(ips(endpointsOf([slice(endpoints)], 'IPv4', { problems }).get('http/tcp'))).toBe('10.0.0.1');
+    const endpoints = ['127.0.0.1', '169.254.169.254', '224.0.0.1', '0.0.0.0', 'x', '10.0.0.1'].map(
+      (ip) => at(ip),
+    );
+    expect(ips(endpointsOf([slice(endpoints)], 'IPv4', { problems }).get('http/tcp'))).toBe(
+      '10.0.0.1',
+    );
     expect(problems.size).toBe(5);
     const all = endpointsOf([slice(endpoints)], 'IPv4', { anyAddress: true }).get('http/tcp');
     expect(ips(all)).toBe('0.0.0.0 10.0.0.1 127.0.0.1 169.254.169.254 224.0.0.1');
     const embedded = ['::ffff:127.0.0.1', '64:ff9b::7f00:1', '::1', 'fe80::1'].map((ip) => at(ip));
-    expect(endpointsOf([slice(embedded, { addressType: 'IPv6' })], 'IPv6').get('http/tcp')).toEqual([]);
+    expect(endpointsOf([slice(embedded, { addressType: 'IPv6' })], 'IPv6').get('http/tcp')).toEqual(
+      [],
+    );
   });
 });
 
@@ -53,18 +74,24 @@ test('what terminates and serves is used if nothing is ready', () => {
   const of = (...endpoints: SliceEndpoint[]): string =>
     ips(usableEndpoints(endpointsOf([slice(endpoints)], 'IPv4').get('http/tcp') ?? []));
   expect(of(at('10.0.0.1', going), at('10.0.0.2'))).toBe('10.0.0.2');
-  expect(of(at('10.0.0.1', going), at('10.0.0.2', { conditions: { ready: false, serving: false } }))).toBe('10.0.0.1');
+  expect(
+    of(at('10.0.0.1', going), at('10.0.0.2', { conditions: { ready: false, serving: false } })),
+  ).toBe('10.0.0.1');
 });
 
 test('hints count if all ready endpoints have some and one is for the node or its zone', () => {
   const zone = (name: string): object => ({ hints: { forZones: [{ name }] } });
   const chosen = (...endpoints: SliceEndpoint[]): string => {
     const all = endpointsOf([slice(endpoints)], 'IPv4').get('http/tcp') ?? [];
-    return ips(select(all, { usesCluster: true, usesLocal: false }, { name: 'node', zone: 'east' }).cluster);
+    return ips(
+      select(all, { usesCluster: true, usesLocal: false }, { name: 'node', zone: 'east' }).cluster,
+    );
   };
   expect(chosen(at('10.0.0.1', zone('east')), at('10.0.0.2', zone('west')))).toBe('10.0.0.1');
   expect(chosen(at('10.0.0.1', zone('east')), at('10.0.0.2'))).toBe('10.0.0.1 10.0.0.2');
-  expect(chosen(at('10.0.0.1', zone('west')), at('10.0.0.2', zone('west')))).toBe('10.0.0.1 10.0.0.2');
+  expect(chosen(at('10.0.0.1', zone('west')), at('10.0.0.2', zone('west')))).toBe(
+    '10.0.0.1 10.0.0.2',
+  );
 });
 
 test('a client without a node sees the first family of the service first', () => {
@@ -81,11 +108,16 @@ test('a client without a node sees the first family of the service first', () =>
 test('an Endpoints object has ready endpoints by the name of the port', () => {
   const object = {
     subsets: [
-      { addresses: [{ ip: '10.0.0.1', targetRef: { kind: 'Pod' } }], ports: [{ name: 'http', port: 80 }] },
+      {
+        addresses: [{ ip: '10.0.0.1', targetRef: { kind: 'Pod' } }],
+        ports: [{ name: 'http', port: 80 }],
+      },
       { notReadyAddresses: [{ ip: '10.0.0.2' }], ports: [{ name: 'http', port: 80 }] },
     ],
   } as unknown as Immutable<Endpoints>;
-  expect(endpointsOfObject(object, 'http')).toMatchObject([{ ip: '10.0.0.1', port: 80, targetRef: { kind: 'Pod' } }]);
+  expect(endpointsOfObject(object, 'http')).toMatchObject([
+    { ip: '10.0.0.1', port: 80, targetRef: { kind: 'Pod' } },
+  ]);
   expect(endpointsOfObject(object, '')).toEqual([]);
   expect(endpointsOfObject(undefined, 'http')).toEqual([]);
 });

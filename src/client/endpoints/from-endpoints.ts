@@ -10,7 +10,10 @@ import { type Endpoint, MAX_ENDPOINTS } from './endpoint.ts';
  * Returns the ready endpoints for a named port ('' for a port without a name). Addresses of the own machine or link are
  * kept: callers who were not given the service by an administrator must check them.
  */
-export function endpointsOfObject(endpoints: Immutable<Endpoints> | undefined, portName: string): readonly Endpoint[] {
+export function endpointsOfObject(
+  endpoints: Immutable<Endpoints> | undefined,
+  portName: string,
+): readonly Endpoint[] {
   const found: Endpoint[] = [];
   for (const { addresses = [], ports = [] } of endpoints?.subsets ?? []) {
     for (const { name = '', port } of ports) {
@@ -18,7 +21,14 @@ export function endpointsOfObject(endpoints: Immutable<Endpoints> | undefined, p
       for (const { ip: text, targetRef, nodeName = '' } of addresses) {
         const address = parseIp(text);
         if (address === undefined || found.length >= MAX_ENDPOINTS) continue;
-        const state = { local: false, ready: true, serving: true, terminating: false, zones: [], nodes: [] };
+        const state = {
+          local: false,
+          ready: true,
+          serving: true,
+          terminating: false,
+          zones: [],
+          nodes: [],
+        };
         found.push({ ip: formatIp(address), port, nodeName, ...state, targetRef });
       }
     }

@@ -4,7 +4,13 @@ import { isIPv4 } from 'node:net';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatIp, type IpFamily, isGlobalUnicast, parseIp } from '#machinery/net/ip.ts';
-import { type Endpoint, type EndpointsByPort, MAX_ENDPOINTS, portKey, protocolOf } from './endpoint.ts';
+import {
+  type Endpoint,
+  type EndpointsByPort,
+  MAX_ENDPOINTS,
+  portKey,
+  protocolOf,
+} from './endpoint.ts';
 
 type Slice = Immutable<EndpointSlice>;
 
@@ -59,7 +65,9 @@ export function endpointsOf(
         // is not it.
         if (found.has(id) && terminating) continue;
         if (found.size >= MAX_ENDPOINTS && !found.has(id)) {
-          problems?.add(`port ${JSON.stringify(name ?? '')} has more than ${MAX_ENDPOINTS} endpoints`);
+          problems?.add(
+            `port ${JSON.stringify(name ?? '')} has more than ${MAX_ENDPOINTS} endpoints`,
+          );
           break;
         }
         found.set(id, {
@@ -77,11 +85,19 @@ export function endpointsOf(
       }
     }
   }
-  return new Map(Array.from(byPort, ([key, found]) => [key, [...found].sort(byId).map(([, endpoint]) => endpoint)]));
+  return new Map(
+    Array.from(byPort, ([key, found]) => [
+      key,
+      [...found].sort(byId).map(([, endpoint]) => endpoint),
+    ]),
+  );
 }
 
 interface SliceAddresses {
-  readonly usable: readonly { readonly endpoint: NonNullable<Slice['endpoints']>[number]; readonly ip: string }[];
+  readonly usable: readonly {
+    readonly endpoint: NonNullable<Slice['endpoints']>[number];
+    readonly ip: string;
+  }[];
   readonly refused: readonly string[];
 }
 
@@ -96,7 +112,11 @@ function addressesOf(slice: Slice, family: IpFamily, anyAddress: boolean): Slice
     const refused: string[] = [];
     const usable = (slice.endpoints ?? []).flatMap((endpoint) => {
       const text = endpoint.addresses[0] ?? '';
-      const ip = anyAddress ? canonical(text, family) : family === 'IPv4' ? usableIPv4(text) : usableIPv6(text);
+      const ip = anyAddress
+        ? canonical(text, family)
+        : family === 'IPv4'
+          ? usableIPv4(text)
+          : usableIPv6(text);
       if (ip === undefined) refused.push(text);
       return ip === undefined ? [] : [{ endpoint, ip }];
     });
@@ -123,4 +143,5 @@ function usableIPv6(text: string): string | undefined {
   return parsed?.family === 'IPv6' && isGlobalUnicast(text) ? formatIp(parsed) : undefined;
 }
 
-const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  a < b ? -1 : 1;

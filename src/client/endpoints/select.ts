@@ -19,7 +19,9 @@ export interface Selection {
 /** Returns the endpoints that are ready, or where none is, those that terminate and still serve. */
 export function usableEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const ready = endpoints.filter((endpoint) => endpoint.ready);
-  return ready.length > 0 ? ready : endpoints.filter(({ serving, terminating }) => serving && terminating);
+  return ready.length > 0
+    ? ready
+    : endpoints.filter(({ serving, terminating }) => serving && terminating);
 }
 
 /**

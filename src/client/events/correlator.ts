@@ -101,28 +101,52 @@ export class EventCorrelator {
     const [any] = messages;
     if (similar && any !== undefined) messages.delete(any);
     this.#aggregates.set(group, { messages, lastMs: nowMs });
-    if (!similar) return { event, key: keyOf([group, event.involvedObject.fieldPath, event.message]) };
-    return { event: { ...event, message: `(combined from similar events): ${event.message ?? ''}` }, key: group };
+    if (!similar)
+      return { event, key: keyOf([group, event.involvedObject.fieldPath, event.message]) };
+    return {
+      event: { ...event, message: `(combined from similar events): ${event.message ?? ''}` },
+      key: group,
+    };
   }
 
   #deduplicate(event: Immutable<Event>, key: string): Correlation {
     const last = this.#observations.get(key);
     if (last === undefined) {
-      this.#observations.set(key, { count: 1, name: event.metadata.name, firstTimestamp: event.firstTimestamp });
+      this.#observations.set(key, {
+        count: 1,
+        name: event.metadata.name,
+        firstTimestamp: event.firstTimestamp,
+      });
       return { action: 'create', event: { ...event, count: 1 } };
     }
     const count = last.count + 1;
     this.#observations.set(key, { ...last, count });
     return {
       action: 'patch',
-      event: { ...event, metadata: { ...event.metadata, name: last.name }, firstTimestamp: last.firstTimestamp, count },
+      event: {
+        ...event,
+        metadata: { ...event.metadata, name: last.name },
+        firstTimestamp: last.firstTimestamp,
+        count,
+      },
       patch: { count, lastTimestamp: event.lastTimestamp, message: event.message },
     };
   }
 }
 
-function sourceAndObject({ source, involvedObject: object }: Immutable<Event>): readonly (string | undefined)[] {
-  return [source.component, source.host, object.kind, object.namespace, object.name, object.uid, object.apiVersion];
+function sourceAndObject({
+  source,
+  involvedObject: object,
+}: Immutable<Event>): readonly (string | undefined)[] {
+  return [
+    source.component,
+    source.host,
+    object.kind,
+    object.namespace,
+    object.name,
+    object.uid,
+    object.apiVersion,
+  ];
 }
 
 /** Joins the parts by a character that none of them can contain. */

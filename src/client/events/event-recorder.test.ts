@@ -47,7 +47,12 @@ describe('EventRecorder', () => {
   it('sends in order, a burst at once and the others at their pace', async () => {
     const { clock, requests, recorder } = setUp([], { perSecond: 2, burst: 3 });
     for (let i = 0; i < 6; i++)
-      recorder.event({ ...pod, metadata: { ...pod.metadata, uid: `u${i}` } }, 'Normal', 'Started', `${i}`);
+      recorder.event(
+        { ...pod, metadata: { ...pod.metadata, uid: `u${i}` } },
+        'Normal',
+        'Started',
+        `${i}`,
+      );
     await clock.advance(0);
     const sent = () => requests.map(({ body }) => body.message);
     expect(sent()).toEqual(['0', '1', '2']);
@@ -64,7 +69,12 @@ describe('EventRecorder', () => {
       const { clock, requests, recorder } = setUp();
       recorder.event(pod, 'Normal', 'Started', 'it runs');
       for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-      recorder.event({ ...pod, metadata: { ...pod.metadata, uid: 'u2' } }, 'Normal', 'Started', 'it runs, too');
+      recorder.event(
+        { ...pod, metadata: { ...pod.metadata, uid: 'u2' } },
+        'Normal',
+        'Started',
+        'it runs, too',
+      );
       await clock.settle();
       expect(requests, `after ${turns} turns`).toHaveLength(2);
     }
@@ -83,7 +93,14 @@ describe('EventRecorder', () => {
           apiVersion: 'v1',
           kind: 'Event',
           metadata: { name: expect.stringMatching(/^a\.[0-9a-f]{16}$/), namespace: 'x' },
-          involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace: 'x', name: 'a', uid: 'u1', resourceVersion: '7' },
+          involvedObject: {
+            apiVersion: 'v1',
+            kind: 'Pod',
+            namespace: 'x',
+            name: 'a',
+            uid: 'u1',
+            resourceVersion: '7',
+          },
           reason: 'Started',
           message: 'it runs',
           source: { component: 'tester', host: 'n1' },
@@ -123,7 +140,11 @@ describe('EventRecorder', () => {
       `PATCH /api/v1/namespaces/x/events/${name}`,
       'POST /api/v1/namespaces/x/events',
     ]);
-    expect(requests[1]?.body).toEqual({ count: 2, lastTimestamp: '2026-01-02T03:04:15Z', message: 'again' });
+    expect(requests[1]?.body).toEqual({
+      count: 2,
+      lastTimestamp: '2026-01-02T03:04:15Z',
+      message: 'again',
+    });
     expect(requests[3]?.body).toMatchObject({
       metadata: { name },
       count: 3,
@@ -141,7 +162,9 @@ describe('EventRecorder', () => {
       method: 'POST',
       body: { message: '(combined from similar events): message 9' },
     });
-    expect(requests.slice(10).map(({ method, body }) => [method, body.count, body.message])).toEqual([
+    expect(
+      requests.slice(10).map(({ method, body }) => [method, body.count, body.message]),
+    ).toEqual([
       ['PATCH', 2, '(combined from similar events): message 10'],
       ['PATCH', 3, '(combined from similar events): message 11'],
     ]);
@@ -154,7 +177,9 @@ describe('EventRecorder', () => {
       await clock.advance('11m');
     }
     await recorder.flush();
-    expect(requests.map(({ body }) => body.message)).toEqual(Array.from({ length: 12 }, (_, i) => `message ${i}`));
+    expect(requests.map(({ body }) => body.message)).toEqual(
+      Array.from({ length: 12 }, (_, i) => `message ${i}`),
+    );
   });
 
   it('lets 25 events about an object through, then one every five minutes; other objects are not affected', async () => {
@@ -182,7 +207,11 @@ describe('EventRecorder', () => {
     await recorder.flush();
     expect(requests.map(({ body }) => body.reason)).toEqual(['A', 'A', 'A', 'B']);
     expect(logger.records).toMatchObject([
-      { level: 'warn', message: 'events were dropped: too many were waiting', values: { count: 1 } },
+      {
+        level: 'warn',
+        message: 'events were dropped: too many were waiting',
+        values: { count: 1 },
+      },
     ]);
   });
 

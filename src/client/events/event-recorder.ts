@@ -35,7 +35,11 @@ export type EventType = 'Normal' | 'Warning';
 
 /** An object of the API, or a reference to one (with a fieldPath, for a part of it). */
 export type EventSubject =
-  | { readonly apiVersion?: string; readonly kind?: string; readonly metadata: Immutable<ObjectMeta> }
+  | {
+      readonly apiVersion?: string;
+      readonly kind?: string;
+      readonly metadata: Immutable<ObjectMeta>;
+    }
   | Immutable<ObjectReference>;
 
 export interface EventExtras {
@@ -47,7 +51,13 @@ export interface EventExtras {
 
 /** The part of a recorder that components use. */
 export interface Recorder {
-  event(subject: EventSubject, type: EventType, reason: string, message: string, extras?: EventExtras): void;
+  event(
+    subject: EventSubject,
+    type: EventType,
+    reason: string,
+    message: string,
+    extras?: EventExtras,
+  ): void;
 }
 
 const SEND_ATTEMPTS = 12;
@@ -77,7 +87,13 @@ export class EventRecorder implements Recorder {
   }
 
   /** `subject` needs apiVersion and kind: items of a list have none (give a reference for those). */
-  event(subject: EventSubject, type: EventType, reason: string, message: string, extras: EventExtras = {}): void {
+  event(
+    subject: EventSubject,
+    type: EventType,
+    reason: string,
+    message: string,
+    extras: EventExtras = {},
+  ): void {
     if (this.#stop.signal.aborted) return;
     if (this.#waiting.length >= this.#queueLimit) {
       this.#dropped++;
@@ -146,7 +162,9 @@ export class EventRecorder implements Recorder {
       this.#sending = undefined;
     }
     if (this.#dropped > 0)
-      this.#config.logger.warn('events were dropped: too many were waiting', { count: this.#dropped });
+      this.#config.logger.warn('events were dropped: too many were waiting', {
+        count: this.#dropped,
+      });
     this.#dropped = 0;
   }
 
@@ -166,7 +184,8 @@ export class EventRecorder implements Recorder {
         if (!apierrors.isServiceUnavailable(err) || attempt === SEND_ATTEMPTS) {
           // A namespace that is being deleted rejects its last events. This is expected.
           const expected =
-            apierrors.isAlreadyExists(err) || apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
+            apierrors.isAlreadyExists(err) ||
+            apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
           logger[expected ? 'debug' : 'warn']('an event could not be recorded', {
             reason: event.reason,
             note: event.message,
@@ -187,7 +206,12 @@ export class EventRecorder implements Recorder {
   async #patchOrCreate(event: Immutable<Event>, patch: unknown): Promise<void> {
     try {
       const options = { signal: this.#stop.signal };
-      await this.#client(event).patch(event.metadata.name, 'application/strategic-merge-patch+json', patch, options);
+      await this.#client(event).patch(
+        event.metadata.name,
+        'application/strategic-merge-patch+json',
+        patch,
+        options,
+      );
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
       await this.#create(event);

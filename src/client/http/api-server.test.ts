@@ -31,7 +31,9 @@ beforeEach(async () => {
     random: systemRandom,
     port: 0,
     tls: { key, cert, clientCa: cert },
-    tokens: new Map([['secret', { name: 'admin', groups: ['system:masters', 'system:authenticated'] }]]),
+    tokens: new Map([
+      ['secret', { name: 'admin', groups: ['system:masters', 'system:authenticated'] }],
+    ]),
   });
   const { url } = await server.listen();
   await server.start();
@@ -48,9 +50,11 @@ describe('HTTP transport and the API server', () => {
     const made = await maps.create({ metadata: { name: 'a' }, data: { k: 'ü'.repeat(100_000) } });
     expect(made.metadata.uid).not.toBe('');
     expect(await maps.get('a')).toEqual(made);
-    expect(apierrors.isAlreadyExists(await maps.create({ metadata: { name: 'a' } }).catch((err: unknown) => err))).toBe(
-      true,
-    );
+    expect(
+      apierrors.isAlreadyExists(
+        await maps.create({ metadata: { name: 'a' } }).catch((err: unknown) => err),
+      ),
+    ).toBe(true);
     const stale = { ...made, metadata: { ...made.metadata, resourceVersion: '1' } };
     expect(apierrors.isConflict(await maps.update(stale).catch((err: unknown) => err))).toBe(true);
     await maps.patch('a', 'application/merge-patch+json', { data: { k: null, l: '1' } });
@@ -61,7 +65,13 @@ describe('HTTP transport and the API server', () => {
   });
 
   it('keeps informers up to date', async () => {
-    const informers = new SharedInformerFactory({ client, clock, random: systemRandom, logger, detectMutations: true });
+    const informers = new SharedInformerFactory({
+      client,
+      clock,
+      random: systemRandom,
+      logger,
+      detectMutations: true,
+    });
     const stop = new AbortController();
     const informer = informers.informerFor(configMaps, { labelSelector: 'watched' });
     const received: string[] = [];
@@ -77,11 +87,19 @@ describe('HTTP transport and the API server', () => {
     await informers.waitForCacheSync(stop.signal);
     await maps.create({ metadata: { name: 'after', labels: { watched: '' } } });
     await maps.create({ metadata: { name: 'other' } });
-    await maps.patch('other', 'application/merge-patch+json', { metadata: { labels: { watched: '' } } });
+    await maps.patch('other', 'application/merge-patch+json', {
+      metadata: { labels: { watched: '' } },
+    });
     await maps.patch('before', 'application/merge-patch+json', { data: { k: 'v' } });
     await maps.patch('after', 'application/merge-patch+json', { metadata: { labels: null } });
     await until(() => received.length >= 5);
-    expect(received).toEqual(['add before', 'add after', 'add other', 'update before', 'delete after']);
+    expect(received).toEqual([
+      'add before',
+      'add after',
+      'add other',
+      'update before',
+      'delete after',
+    ]);
     expect(informer.lister.get('default', 'before')?.data).toEqual({ k: 'v' });
     expect(informer.lister.size).toBe(2);
     stop.abort();

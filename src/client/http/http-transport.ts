@@ -198,7 +198,11 @@ class HttpTransport implements Transport {
   }
 
   /** A successful response, whose body is part of the call; anything else is thrown, and the call is over. */
-  async #ask(request: TransportRequest, accept: string, call: LinkedAbort): Promise<ExchangeResponse> {
+  async #ask(
+    request: TransportRequest,
+    accept: string,
+    call: LinkedAbort,
+  ): Promise<ExchangeResponse> {
     const { signal } = call;
     try {
       signal.throwIfAborted();
@@ -214,11 +218,16 @@ class HttpTransport implements Transport {
   }
 
   /** Sends the request; a second time if credentials of a source are rejected. */
-  async #send(request: TransportRequest, accept: string, signal: AbortSignal): Promise<ExchangeResponse> {
+  async #send(
+    request: TransportRequest,
+    accept: string,
+    signal: AbortSignal,
+  ): Promise<ExchangeResponse> {
     const source = this.#config.credentials;
     const credentials = await source?.current();
     const response = await this.#sendOnce(request, accept, credentials, signal);
-    if (source === undefined || credentials === undefined || response.status !== 401) return response;
+    if (source === undefined || credentials === undefined || response.status !== 401)
+      return response;
     source.invalidate(credentials);
     const renewed = await source.current();
     if (sameCredentials(renewed, credentials)) return response;
@@ -239,7 +248,9 @@ class HttpTransport implements Transport {
       headers: {
         accept: request.accept ?? accept,
         'user-agent': this.#config.userAgent ?? 'coxswain',
-        ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+        ...(request.body !== undefined && {
+          'content-type': request.contentType ?? 'application/json',
+        }),
         ...(await authenticationHeaders(this.#config, credentials)),
       },
       body: request.body === undefined ? undefined : Buffer.from(stringifyJson(request.body)),
@@ -322,7 +333,11 @@ class HttpTransport implements Transport {
     });
   }
 
-  async #readAll(request: TransportRequest, response: ExchangeResponse, signal: AbortSignal): Promise<string> {
+  async #readAll(
+    request: TransportRequest,
+    response: ExchangeResponse,
+    signal: AbortSignal,
+  ): Promise<string> {
     const chunks: Uint8Array[] = [];
     try {
       for await (const chunk of response.body) chunks.push(chunk);
@@ -341,7 +356,12 @@ class HttpTransport implements Transport {
     const text = await this.#readAll(request, response, signal);
     try {
       const object: unknown = JSON.parse(text);
-      if (typeof object === 'object' && object !== null && 'kind' in object && object.kind === 'Status') {
+      if (
+        typeof object === 'object' &&
+        object !== null &&
+        'kind' in object &&
+        object.kind === 'Status'
+      ) {
         return apierrors.fromStatus(object as apierrors.Status);
       }
     } catch {

@@ -13,7 +13,9 @@ export class Http1Exchange implements Exchange {
   constructor(origin: URL, tls: ConnectionOptions | undefined) {
     this.#origin = origin;
     this.#agent =
-      tls === undefined ? new http.Agent({ keepAlive: true }) : new https.Agent({ ...tls, keepAlive: true });
+      tls === undefined
+        ? new http.Agent({ keepAlive: true })
+        : new https.Agent({ ...tls, keepAlive: true });
   }
 
   exchange({ method, path, headers, body, signal }: ExchangeRequest): Promise<ExchangeResponse> {

@@ -61,7 +61,8 @@ export class Http2Exchange implements Exchange {
       signal.throwIfAborted();
       this.#closed.signal.throwIfAborted();
       for (const connection of this.#connections) {
-        const limit = connection.session.remoteSettings?.maxConcurrentStreams ?? ASSUMED_MAX_STREAMS;
+        const limit =
+          connection.session.remoteSettings?.maxConcurrentStreams ?? ASSUMED_MAX_STREAMS;
         if (!connection.retired && connection.streams < limit) {
           connection.streams++;
           return connection;
@@ -106,13 +107,18 @@ export class Http2Exchange implements Exchange {
     const { clock, pingIntervalMs = 30_000, pingTimeoutMs = 15_000 } = this.#config;
     const interval = clock.setInterval(pingIntervalMs, () => {
       if (session.destroyed || session.closed) return;
-      const timer = clock.setTimer(pingTimeoutMs, () => session.destroy(new Error('the server does not answer pings')));
+      const timer = clock.setTimer(pingTimeoutMs, () =>
+        session.destroy(new Error('the server does not answer pings')),
+      );
       session.ping(() => timer.cancel());
     });
     session.once('close', () => interval.cancel());
   }
 
-  #send(connection: Connection, { method, path, headers, body, signal }: ExchangeRequest): Promise<ExchangeResponse> {
+  #send(
+    connection: Connection,
+    { method, path, headers, body, signal }: ExchangeRequest,
+  ): Promise<ExchangeResponse> {
     return new Promise((resolve, reject) => {
       let stream: http2.ClientHttp2Stream;
       try {
@@ -139,7 +145,11 @@ export class Http2Exchange implements Exchange {
         reject(new Error('the connection closed before there was a response'));
       });
       stream.on('error', (err) => {
-        reject(stream.rstCode === http2.constants.NGHTTP2_REFUSED_STREAM ? new NotProcessedError(err) : err);
+        reject(
+          stream.rstCode === http2.constants.NGHTTP2_REFUSED_STREAM
+            ? new NotProcessedError(err)
+            : err,
+        );
       });
       stream.once('response', (received) => {
         resolve({

@@ -27,7 +27,10 @@ export interface InformerOptions {
 
 /** The part of a factory by which components declare the informers that they read. */
 export interface InformerSource {
-  informerFor<T extends KubeObject>(type: ResourceType<T>, options?: InformerOptions): SharedInformer<Immutable<T>>;
+  informerFor<T extends KubeObject>(
+    type: ResourceType<T>,
+    options?: InformerOptions,
+  ): SharedInformer<Immutable<T>>;
 }
 
 export class SharedInformerFactory implements InformerSource {

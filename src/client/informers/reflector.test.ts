@@ -32,7 +32,10 @@ const bookmark = (resourceVersion: number): WatchEvent<KubeObject> => ({
 });
 
 /** A server whose answers are written down beforehand: each call takes the next. */
-function setUp(lists: (ListOf<KubeObject> | Error)[], watches: (WatchQueue<WatchEvent<KubeObject>> | Error)[]) {
+function setUp(
+  lists: (ListOf<KubeObject> | Error)[],
+  watches: (WatchQueue<WatchEvent<KubeObject>> | Error)[],
+) {
   const clock = new VirtualClock();
   const logger = recordingLogger();
   const calls: string[] = [];
@@ -112,27 +115,35 @@ describe('Reflector', () => {
     expect(second.ended).toBe(true);
   });
 
-  it.each(['event', 'opening'])('lists the latest state when the revision has been compacted (%s)', async (how) => {
-    const first = stream();
-    const expired = apierrors.resourceExpired('too old resource version: 5 (9)');
-    const { clock, calls, stored, stop, reflector } = setUp(
-      [listOf(5, object('x/a', 3)), listOf(12, object('x/b', 11))],
-      how === 'event' ? [first, stream()] : [expired, stream()],
-    );
-    first.push({ type: 'ERROR', object: expired.status as unknown as KubeObject });
-    const running = reflector.run(stop.signal);
-    await clock.settle();
-    expect(Object.fromEntries(stored)).toEqual({ 'x/b': '11' });
-    expect(calls.filter((call) => call.includes('list'))).toEqual(
-      ['0 list resourceVersion=0', '0 list'].map((call, index) => (index === 1 ? '0 list limit=500' : call)),
-    );
-    stop.abort();
-    await running;
-  });
+  it.each(['event', 'opening'])(
+    'lists the latest state when the revision has been compacted (%s)',
+    async (how) => {
+      const first = stream();
+      const expired = apierrors.resourceExpired('too old resource version: 5 (9)');
+      const { clock, calls, stored, stop, reflector } = setUp(
+        [listOf(5, object('x/a', 3)), listOf(12, object('x/b', 11))],
+        how === 'event' ? [first, stream()] : [expired, stream()],
+      );
+      first.push({ type: 'ERROR', object: expired.status as unknown as KubeObject });
+      const running = reflector.run(stop.signal);
+      await clock.settle();
+      expect(Object.fromEntries(stored)).toEqual({ 'x/b': '11' });
+      expect(calls.filter((call) => call.includes('list'))).toEqual(
+        ['0 list resourceVersion=0', '0 list'].map((call, index) =>
+          index === 1 ? '0 list limit=500' : call,
+        ),
+      );
+      stop.abort();
+      await running;
+    },
+  );
 
   it('stays with its revision while the server is away, with growing pauses', async () => {
     const away = () => apierrors.serviceUnavailable('connection refused');
-    const { clock, calls, stop, reflector, logger } = setUp([listOf(5)], [away(), away(), away(), stream()]);
+    const { clock, calls, stop, reflector, logger } = setUp(
+      [listOf(5)],
+      [away(), away(), away(), stream()],
+    );
     const running = reflector.run(stop.signal);
     await clock.advance('1m');
     const times = calls.map((call) => Number(call.split(' ')[0]));
@@ -150,15 +161,19 @@ describe('Reflector', () => {
 
   it('lists again, not older than what it has seen, after an error that it does not know', async () => {
     const broken = stream();
-    const { clock, calls, stop, reflector, logger } = setUp([listOf(5), listOf(9)], [broken, stream()]);
+    const { clock, calls, stop, reflector, logger } = setUp(
+      [listOf(5), listOf(9)],
+      [broken, stream()],
+    );
     broken.push(bookmark(7));
     broken.fail(new Error('garbage'));
     const running = reflector.run(stop.signal);
     await clock.advance('5s');
-    expect(calls.filter((call) => call.includes('list')).map((call) => call.split(' ').slice(1).join(' '))).toEqual([
-      'list resourceVersion=0',
-      'list resourceVersion=7',
-    ]);
+    expect(
+      calls
+        .filter((call) => call.includes('list'))
+        .map((call) => call.split(' ').slice(1).join(' ')),
+    ).toEqual(['list resourceVersion=0', 'list resourceVersion=7']);
     expect(logger.records.map(({ level, message }) => [level, message])).toEqual([
       ['warn', 'informer: list and watch failed, retrying'],
     ]);
@@ -197,7 +212,11 @@ describe('Reflector', () => {
     await running;
 
     const expired = setUp(
-      [page('p2', object('x/a', 1)), apierrors.resourceExpired('the page is gone'), listOf(8, object('x/z', 7))],
+      [
+        page('p2', object('x/a', 1)),
+        apierrors.resourceExpired('the page is gone'),
+        listOf(8, object('x/z', 7)),
+      ],
       [stream()],
     );
     const second = expired.reflector.run(expired.stop.signal);
@@ -214,7 +233,10 @@ describe('Reflector', () => {
       queue.close();
       return queue;
     };
-    const { clock, calls, stop, reflector } = setUp([listOf(5)], Array.from({ length: 100 }, ended));
+    const { clock, calls, stop, reflector } = setUp(
+      [listOf(5)],
+      Array.from({ length: 100 }, ended),
+    );
     const running = reflector.run(stop.signal);
     await clock.advance('2m');
     expect(calls.length).toBeLessThan(12);

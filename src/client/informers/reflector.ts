@@ -65,7 +65,13 @@ export class Reflector<T extends KubeObject> {
   constructor(config: ReflectorConfig<T>) {
     this.#config = config;
     this.#logger = config.logger.with({ reflector: config.name });
-    this.#backoff = new wait.Backoff({ durationMs: 800, factor: 2, capMs: 30_000, jitter: 1, random: config.random });
+    this.#backoff = new wait.Backoff({
+      durationMs: 800,
+      factor: 2,
+      capMs: 30_000,
+      jitter: 1,
+      random: config.random,
+    });
   }
 
   get lastSyncResourceVersion(): string {
@@ -104,11 +110,14 @@ export class Reflector<T extends KubeObject> {
         continue;
       }
       if (events === EXPIRED) {
-        this.#logger.debug('informer: revision compacted, listing again', { resourceVersion: this.#resourceVersion });
+        this.#logger.debug('informer: revision compacted, listing again', {
+          resourceVersion: this.#resourceVersion,
+        });
         this.#expired = true;
         return;
       }
-      if (events === 0 && this.#config.clock.monotonic() - startedAt < SHORT_WATCH_MS) await this.#pause(signal);
+      if (events === 0 && this.#config.clock.monotonic() - startedAt < SHORT_WATCH_MS)
+        await this.#pause(signal);
     }
   }
 
@@ -133,7 +142,8 @@ export class Reflector<T extends KubeObject> {
       return await this.#listPages(resourceVersion, signal);
     } catch (err) {
       // Compacted, or from the future of a server that was restored: the latest state is the one to have.
-      if (resourceVersion === '' || !(isExpired(err) || apierrors.isTooLargeResourceVersion(err))) throw err;
+      if (resourceVersion === '' || !(isExpired(err) || apierrors.isTooLargeResourceVersion(err)))
+        throw err;
       return await this.#listPages('', signal);
     }
   }
@@ -146,8 +156,13 @@ export class Reflector<T extends KubeObject> {
     const selectors = { labelSelector, fieldSelector, signal };
     // A list at revision '0' comes from the server's memory, which does not page.
     const limit = resourceVersion === '' ? pageSize : undefined;
-    const first = await source.list({ ...selectors, resourceVersion: resourceVersion || undefined, limit });
-    if (!first.metadata.continue) return { list: first.items, resourceVersion: first.metadata.resourceVersion };
+    const first = await source.list({
+      ...selectors,
+      resourceVersion: resourceVersion || undefined,
+      limit,
+    });
+    if (!first.metadata.continue)
+      return { list: first.items, resourceVersion: first.metadata.resourceVersion };
     const items = [...first.items];
     let token: string | undefined = first.metadata.continue;
     while (token) {
@@ -168,7 +183,13 @@ export class Reflector<T extends KubeObject> {
 
   /** One watch to its end. Answers how many events came, bookmarks included. */
   async #watchOnce(signal: AbortSignal): Promise<number | typeof EXPIRED> {
-    const { source, labelSelector, fieldSelector, random, minWatchTimeoutMs = 300_000 } = this.#config;
+    const {
+      source,
+      labelSelector,
+      fieldSelector,
+      random,
+      minWatchTimeoutMs = 300_000,
+    } = this.#config;
     let stream: WatchStream<WatchEvent<T>>;
     try {
       stream = await source.watch({
@@ -236,5 +257,9 @@ function isExpired(err: unknown): boolean {
 
 /** The server is away, busy or stumbled: what was seen up to now still holds, so no list is needed. */
 function worthAnotherWatch(err: unknown): boolean {
-  return apierrors.isServiceUnavailable(err) || apierrors.isTooManyRequests(err) || apierrors.isInternalError(err);
+  return (
+    apierrors.isServiceUnavailable(err) ||
+    apierrors.isTooManyRequests(err) ||
+    apierrors.isInternalError(err)
+  );
 }

@@ -23,7 +23,10 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
   const logger = recordingLogger();
   const stop = new AbortController();
   const server = {
-    list: { metadata: { resourceVersion: '5' }, items: [thing('a', 3), thing('b', 4)] } as ListOf<Thing>,
+    list: {
+      metadata: { resourceVersion: '5' },
+      items: [thing('a', 3), thing('b', 4)],
+    } as ListOf<Thing>,
   };
   let watch = new WatchQueue<WatchEvent<Thing>>();
   const informer = new SharedInformer<Thing>({
@@ -43,7 +46,8 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
   });
   const received: string[] = [];
   const tell = (who: string): EventHandler<Thing> => ({
-    onAdd: (object, initial) => received.push(`${who} add ${object.metadata.name}${initial ? ' (initial)' : ''}`),
+    onAdd: (object, initial) =>
+      received.push(`${who} add ${object.metadata.name}${initial ? ' (initial)' : ''}`),
     onUpdate: (before, after) =>
       received.push(
         `${who} update ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`,
@@ -58,7 +62,10 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
     await clock.settle();
   };
   const expire = async () => {
-    watch.push({ type: 'ERROR', object: apierrors.resourceExpired('too old').status as unknown as Thing });
+    watch.push({
+      type: 'ERROR',
+      object: apierrors.resourceExpired('too old').status as unknown as Thing,
+    });
     await clock.settle();
   };
   return { clock, logger, stop, server, informer, received, tell, push, expire };
@@ -161,10 +168,15 @@ describe('SharedInformer', () => {
   });
 
   it('keeps only what a transform leaves', async () => {
-    const { clock, stop, informer } = setUp({ transform: (object) => ({ ...object, labels: { kept: 'yes' } }) });
+    const { clock, stop, informer } = setUp({
+      transform: (object) => ({ ...object, labels: { kept: 'yes' } }),
+    });
     const running = informer.run(stop.signal);
     await clock.settle();
-    expect(informer.lister.list().map((object) => object.labels)).toEqual([{ kept: 'yes' }, { kept: 'yes' }]);
+    expect(informer.lister.list().map((object) => object.labels)).toEqual([
+      { kept: 'yes' },
+      { kept: 'yes' },
+    ]);
     stop.abort();
     await running;
   });

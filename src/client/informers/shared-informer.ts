@@ -145,7 +145,8 @@ export class SharedInformer<T extends KubeObject> {
   #delete(key: string, final: T | undefined): void {
     const previous = this.#store.delete(key);
     if (previous === undefined) return;
-    for (const handler of this.#handlers) this.#call(() => handler.onDelete?.(final ?? previous, final === undefined));
+    for (const handler of this.#handlers)
+      this.#call(() => handler.onDelete?.(final ?? previous, final === undefined));
   }
 
   #replace(objects: readonly T[]): void {
@@ -170,5 +171,7 @@ export class SharedInformer<T extends KubeObject> {
 }
 
 function sameState(a: KubeObject, b: KubeObject): boolean {
-  return a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+  return (
+    a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
+  );
 }

@@ -13,7 +13,12 @@ interface Thing {
 }
 
 const thing = (key: string, ...tags: string[]): Thing => ({
-  metadata: { ...splitKey(key), uid: `uid-${key}`, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+  metadata: {
+    ...splitKey(key),
+    uid: `uid-${key}`,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
   tags,
 });
 const names = (things: readonly Thing[]) => things.map((found) => objectKey(found)).sort();
@@ -34,7 +39,10 @@ describe('Store', () => {
     store.put(thing('x/a', 'red', 'small'));
     expect(names(store.byIndex('tag', 'big'))).toEqual(['y/a']);
     expect(names(store.byIndex('tag', 'small'))).toEqual(['x/a']);
-    expect(store.byIndex('tag', 'red').find((found) => found.metadata.name === 'a')?.tags).toEqual(['red', 'small']);
+    expect(store.byIndex('tag', 'red').find((found) => found.metadata.name === 'a')?.tags).toEqual([
+      'red',
+      'small',
+    ]);
     expect(store.delete('x/a')?.tags).toEqual(['red', 'small']);
     expect(store.delete('x/a')).toBeUndefined();
     expect(names(store.byIndex('tag', 'red'))).toEqual(['x/b']);

@@ -31,7 +31,9 @@ export function objectKey(object: KubeObject): string {
 /** Returns the namespace and name of a key: the inverse of `objectKey`. */
 export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
-  return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+  return slash < 0
+    ? { namespace: '', name: key }
+    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
 export class Store<T extends KubeObject> implements Lister<T> {
@@ -63,12 +65,15 @@ export class Store<T extends KubeObject> implements Lister<T> {
   }
 
   list(namespace?: string): T[] {
-    return namespace === undefined ? [...this.#objects.values()] : this.byIndex(BY_NAMESPACE, namespace);
+    return namespace === undefined
+      ? [...this.#objects.values()]
+      : this.byIndex(BY_NAMESPACE, namespace);
   }
 
   byIndex(index: string, value: string): T[] {
     const byValue = this.#indices.get(index);
-    if (byValue === undefined) throw new Error(`there is no index ${index}: add it with addIndexers`);
+    if (byValue === undefined)
+      throw new Error(`there is no index ${index}: add it with addIndexers`);
     const found = byValue.get(value);
     return found === undefined ? [] : [...found.values()];
   }
@@ -91,7 +96,8 @@ export class Store<T extends KubeObject> implements Lister<T> {
     const previous = this.#objects.get(key);
     if (previous === undefined) return undefined;
     this.#objects.delete(key);
-    for (const [name, index] of this.#indexers) this.#reindex(name, index, key, previous, undefined);
+    for (const [name, index] of this.#indexers)
+      this.#reindex(name, index, key, previous, undefined);
     return previous;
   }
 
@@ -104,7 +110,13 @@ export class Store<T extends KubeObject> implements Lister<T> {
     for (const [key, object] of this.#objects) this.#reindex(name, index, key, undefined, object);
   }
 
-  #reindex(name: string, index: IndexFunction<T>, key: string, before: T | undefined, after: T | undefined): void {
+  #reindex(
+    name: string,
+    index: IndexFunction<T>,
+    key: string,
+    before: T | undefined,
+    after: T | undefined,
+  ): void {
     const byValue = this.#indices.get(name) as Map<string, Map<string, T>>;
     const oldValues = before === undefined ? [] : index(before);
     const newValues = after === undefined ? [] : index(after);

@@ -43,7 +43,10 @@ export class FakeServer {
         break;
       default:
     }
-    return { code: request.method === 'POST' ? 201 : 200, body: { kind: 'object', object: encoded(echo(request)) } };
+    return {
+      code: request.method === 'POST' ? 201 : 200,
+      body: { kind: 'object', object: encoded(echo(request)) },
+    };
   };
 
   /** To every watch. */
@@ -53,7 +56,8 @@ export class FakeServer {
   }
 
   #watch(request: InProcessRequest): InProcessResponse {
-    if (request.query.get('resourceVersion') === '1') return status(apierrors.resourceExpired('too old').status);
+    if (request.query.get('resourceVersion') === '1')
+      return status(apierrors.resourceExpired('too old').status);
     const events = new WatchQueue<FakeEvent>();
     request.signal.addEventListener('abort', () => events.stop());
     this.watches.push(events);
@@ -66,7 +70,13 @@ export class FakeServer {
     );
     return {
       code: 200,
-      body: { kind: 'list', apiVersion: 'v1', listKind: 'ThingList', metadata: { resourceVersion: '7' }, items },
+      body: {
+        kind: 'list',
+        apiVersion: 'v1',
+        listKind: 'ThingList',
+        metadata: { resourceVersion: '7' },
+        items,
+      },
     };
   }
 }
@@ -111,7 +121,10 @@ export interface ServeOptions {
 }
 
 /** The handler behind a real socket. */
-export async function serveOverHttp(handler: InProcessHandler, options: ServeOptions): Promise<ServedOverHttp> {
+export async function serveOverHttp(
+  handler: InProcessHandler,
+  options: ServeOptions,
+): Promise<ServedOverHttp> {
   const sockets = new Set<{ destroy(): unknown }>();
   const onRequest = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     served.lastHeaders = request.headers;
@@ -130,11 +143,14 @@ export async function serveOverHttp(handler: InProcessHandler, options: ServeOpt
     });
     server.on('request', onRequest as unknown as Parameters<typeof server.on>[1]);
   }
-  server.on('connection', (socket: { destroy(): unknown; on(event: 'close', listener: () => void): unknown }) => {
-    served.connections++;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
+  server.on(
+    'connection',
+    (socket: { destroy(): unknown; on(event: 'close', listener: () => void): unknown }) => {
+      served.connections++;
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+    },
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const breakConnections = (): void => {
@@ -194,7 +210,12 @@ async function answer(
     case 'list': {
       const items = body.items.map((item) => item.object());
       response.end(
-        JSON.stringify({ apiVersion: body.apiVersion, kind: body.listKind, metadata: body.metadata, items }),
+        JSON.stringify({
+          apiVersion: body.apiVersion,
+          kind: body.listKind,
+          metadata: body.metadata,
+          items,
+        }),
       );
       break;
     }

@@ -119,7 +119,13 @@ export class ThreadClients {
     const text = body.object === undefined ? undefined : stringifyJson(body.object);
     return new Promise<InProcessResponse>((answered, failed) => {
       let sent = false;
-      const entered: Call = { answered, failed, warnings, release: () => undefined, leave: () => undefined };
+      const entered: Call = {
+        answered,
+        failed,
+        warnings,
+        release: () => undefined,
+        leave: () => undefined,
+      };
       this.#calls.set(id, entered);
       const withdraw = this.#gate.enter(lane, caller, () => {
         sent = true;
@@ -152,7 +158,8 @@ export class ThreadClients {
   #receive(batch: Batch<ToClients>): void {
     const reader = new BatchReader(batch);
     for (const message of batch.messages) this.#take(message, reader);
-    if (!this.#closed && batch.bytes.length > 0) this.#outbox.send({ kind: 'taken', bytes: batch.bytes.length });
+    if (!this.#closed && batch.bytes.length > 0)
+      this.#outbox.send({ kind: 'taken', bytes: batch.bytes.length });
   }
 
   #take(message: ToClients, reader: BatchReader): void {
@@ -191,7 +198,12 @@ export class ThreadClients {
     }
   }
 
-  #bodyOf(id: number, body: SentBody, call: Call | undefined, reader: BatchReader): InProcessResponse['body'] {
+  #bodyOf(
+    id: number,
+    body: SentBody,
+    call: Call | undefined,
+    reader: BatchReader,
+  ): InProcessResponse['body'] {
     switch (body.kind) {
       case 'object':
         return { kind: 'object', object: new ReceivedObject(reader.take(body.length)) };
@@ -219,7 +231,8 @@ export class ThreadClients {
   }
 
   #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
-    if ('again' in sent) return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS] as ReceivedObject;
+    if ('again' in sent)
+      return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS] as ReceivedObject;
     const object = new KeptObject(reader.take(sent.first));
     this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
     return object;
@@ -236,7 +249,8 @@ export class ThreadClients {
     const call = this.#calls.get(id);
     if (call === undefined) return;
     this.#forget(id, call);
-    if (call.answered !== undefined) call.failed(errorOf(failure ?? { message: 'the call ended without an answer' }));
+    if (call.answered !== undefined)
+      call.failed(errorOf(failure ?? { message: 'the call ended without an answer' }));
     for (const queue of [call.events, call.chunks]) {
       if (failure === undefined) queue?.close();
       else queue?.fail(errorOf(failure));
@@ -251,5 +265,7 @@ export class ThreadClients {
 }
 
 function errorOf({ status, message }: Failure): Error {
-  return status === undefined ? apierrors.serviceUnavailable(message) : apierrors.fromStatus(status);
+  return status === undefined
+    ? apierrors.serviceUnavailable(message)
+    : apierrors.fromStatus(status);
 }

@@ -8,7 +8,11 @@ function gateOf(limit: number): {
 } {
   const gate = new FairGate(limit);
   const started: string[] = [];
-  return { started, gate, enter: (lane, caller, name) => gate.enter(lane, caller, () => started.push(name)) };
+  return {
+    started,
+    gate,
+    enter: (lane, caller, name) => gate.enter(lane, caller, () => started.push(name)),
+  };
 }
 
 describe('FairGate', () => {

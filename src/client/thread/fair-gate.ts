@@ -16,7 +16,10 @@ export class FairGate {
   readonly #limit: number;
   #inFlight = 0;
   /** Callers with waiting requests, in the order of their turns. */
-  readonly #lanes: Readonly<Record<Lane, Map<number, Fifo<Waiting>>>> = { control: new Map(), node: new Map() };
+  readonly #lanes: Readonly<Record<Lane, Map<number, Fifo<Waiting>>>> = {
+    control: new Map(),
+    node: new Map(),
+  };
   #next: Lane = 'control';
 
   constructor(limit: number) {

@@ -23,19 +23,32 @@ function connect(handler: InProcessHandler) {
   return createClient(transport).resource(configMaps).namespace('n');
 }
 
-const objectOf = (name: string) => ({ object: () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }) });
+const objectOf = (name: string) => ({
+  object: () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }),
+});
 
 describe('lists between threads', () => {
-  test.each([0, 1, 250, 251, 1000, 1001])('of %i objects come whole and in order', async (count) => {
-    const items = Array.from({ length: count }, (_, i) => objectOf(`o-${i}`));
-    const client = connect(async () => ({
-      code: 200,
-      body: { kind: 'list', apiVersion: 'v1', listKind: 'ConfigMapList', metadata: { resourceVersion: '7' }, items },
-    }));
-    const list = await client.list();
-    expect(list.metadata.resourceVersion).toBe('7');
-    expect(list.items.map(({ metadata }) => metadata.name)).toEqual(items.map((_, i) => `o-${i}`));
-  });
+  test.each([0, 1, 250, 251, 1000, 1001])(
+    'of %i objects come whole and in order',
+    async (count) => {
+      const items = Array.from({ length: count }, (_, i) => objectOf(`o-${i}`));
+      const client = connect(async () => ({
+        code: 200,
+        body: {
+          kind: 'list',
+          apiVersion: 'v1',
+          listKind: 'ConfigMapList',
+          metadata: { resourceVersion: '7' },
+          items,
+        },
+      }));
+      const list = await client.list();
+      expect(list.metadata.resourceVersion).toBe('7');
+      expect(list.items.map(({ metadata }) => metadata.name)).toEqual(
+        items.map((_, i) => `o-${i}`),
+      );
+    },
+  );
 
   test('that are long leave room for other answers, and can be given up', async () => {
     let encoded = 0;

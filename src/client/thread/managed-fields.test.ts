@@ -5,29 +5,52 @@ import { withoutManagedFields } from './managed-fields.ts';
 const cut = (json: string): string => withoutManagedFields(Buffer.from(json)).toString();
 
 describe('withoutManagedFields', () => {
-  const text = fc.oneof(fc.string(), fc.constantFrom('"managedFields":[', '\\', '"metadata":{', ']}', '{"a":[', 'é…'));
+  const text = fc.oneof(
+    fc.string(),
+    fc.constantFrom('"managedFields":[', '\\', '"metadata":{', ']}', '{"a":[', 'é…'),
+  );
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 3 },
       text,
       fc.constantFrom(1, true, null),
       fc.array(tie('any'), { maxLength: 3 }),
-      fc.dictionary(fc.oneof(text, fc.constantFrom('managedFields', 'metadata')), tie('any'), { maxKeys: 3 }),
+      fc.dictionary(fc.oneof(text, fc.constantFrom('managedFields', 'metadata')), tie('any'), {
+        maxKeys: 3,
+      }),
     ),
   })).any;
-  const fields = fc.array(fc.tuple(fc.constantFrom('name', 'labels', 'uid', 'annotations'), value), { maxLength: 3 });
+  const fields = fc.array(
+    fc.tuple(fc.constantFrom('name', 'labels', 'uid', 'annotations'), value),
+    { maxLength: 3 },
+  );
 
   it('takes the list out of metadata, wherever it is there, and leaves all else as it is', () => {
     fc.assert(
-      fc.property(fields, fc.array(value, { maxLength: 3 }), fields, value, (before, managedFields, after, spec) => {
-        const metadata = { ...Object.fromEntries(before), managedFields, ...Object.fromEntries(after) };
-        const whole = { kind: 'K', apiVersion: 'v1', metadata, spec };
-        const { managedFields: _, ...rest } = metadata;
-        const earlier = Object.entries(metadata).slice(0, Object.keys(metadata).indexOf('managedFields'));
-        const inside = JSON.stringify(Object.fromEntries(earlier)).includes('"managedFields":[');
-        // One within another field that comes first is in the way.
-        expect(cut(JSON.stringify(whole))).toBe(JSON.stringify(inside ? whole : { ...whole, metadata: rest }));
-      }),
+      fc.property(
+        fields,
+        fc.array(value, { maxLength: 3 }),
+        fields,
+        value,
+        (before, managedFields, after, spec) => {
+          const metadata = {
+            ...Object.fromEntries(before),
+            managedFields,
+            ...Object.fromEntries(after),
+          };
+          const whole = { kind: 'K', apiVersion: 'v1', metadata, spec };
+          const { managedFields: _, ...rest } = metadata;
+          const earlier = Object.entries(metadata).slice(
+            0,
+            Object.keys(metadata).indexOf('managedFields'),
+          );
+          const inside = JSON.stringify(Object.fromEntries(earlier)).includes('"managedFields":[');
+          // One within another field that comes first is in the way.
+          expect(cut(JSON.stringify(whole))).toBe(
+            JSON.stringify(inside ? whole : { ...whole, metadata: rest }),
+          );
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -36,7 +59,11 @@ describe('withoutManagedFields', () => {
     for (const object of [
       { kind: 'K', metadata: { name: 'a' } },
       { kind: 'K', metadata: { name: 'a' }, spec: { managedFields: [1] } },
-      { kind: 'K', metadata: { name: 'a' }, spec: { template: { metadata: { managedFields: [1] } } } },
+      {
+        kind: 'K',
+        metadata: { name: 'a' },
+        spec: { template: { metadata: { managedFields: [1] } } },
+      },
       { kind: 'K', metadata: { name: 'a', annotations: { managedFields: [1] } } },
       { kind: 'K', metadata: { name: 'a', managedFields: null } },
       { spec: { metadata: { managedFields: [1] } }, metadata: { name: 'a' } },

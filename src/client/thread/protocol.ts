@@ -70,7 +70,12 @@ export type ToClients =
     }
   /** Items of a list that is too long for one message: the first ones, before its answer. */
   | { readonly kind: 'items'; readonly id: number; readonly lengths: readonly number[] }
-  | { readonly kind: 'event'; readonly id: number; readonly type: WatchEventType; readonly object: WatchedObject }
+  | {
+      readonly kind: 'event';
+      readonly id: number;
+      readonly type: WatchEventType;
+      readonly object: WatchedObject;
+    }
   | ({ readonly kind: 'chunk'; readonly id: number } & SentObject)
   /** The end of a call, or of the watch or body that it returned. */
   | { readonly kind: 'end'; readonly id: number; readonly failure?: Failure };

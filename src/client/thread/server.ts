@@ -7,7 +7,12 @@ import * as apierrors from '#machinery/apierrors.ts';
 import type { Logger } from '#machinery/log.ts';
 import { TransientMap } from '#machinery/collections/transient-map.ts';
 import { LinkedAbort } from '../abort.ts';
-import type { Encoded, InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
+import type {
+  Encoded,
+  InProcessHandler,
+  InProcessRequest,
+  InProcessResponse,
+} from '../in-process.ts';
 import {
   type Batch,
   type Failure,
@@ -66,7 +71,8 @@ export class ThreadServer {
     });
     // The other thread has ended: its calls have no caller any more.
     port.on('close', () => {
-      for (const call of this.#calls.values()) call.abort(apierrors.serviceUnavailable('the client has gone'));
+      for (const call of this.#calls.values())
+        call.abort(apierrors.serviceUnavailable('the client has gone'));
       this.#resume();
     });
   }
@@ -129,7 +135,12 @@ export class ThreadServer {
     return from === 0 ? body : { ...body, items: items.slice(from) };
   }
 
-  #sendAnswer(id: number, code: number, warnings: readonly string[], body: InProcessResponse['body']): void {
+  #sendAnswer(
+    id: number,
+    code: number,
+    warnings: readonly string[],
+    body: InProcessResponse['body'],
+  ): void {
     const answer = (sent: SentBody, ...parts: Uint8Array[]): void =>
       this.#send({ kind: 'answer', id, code, warnings, body: sent }, ...parts);
     switch (body.kind) {
@@ -141,7 +152,10 @@ export class ThreadServer {
       case 'list': {
         const { kind, apiVersion, listKind, metadata } = body;
         const items = body.items.map(jsonOf);
-        answer({ kind, apiVersion, listKind, metadata, lengths: items.map(({ length }) => length) }, ...items);
+        answer(
+          { kind, apiVersion, listKind, metadata, lengths: items.map(({ length }) => length) },
+          ...items,
+        );
         break;
       }
       case 'bytes':
@@ -235,7 +249,10 @@ class IncomingRequest implements InProcessRequest {
   readonly warnings: string[] = [];
   readonly call: LinkedAbort;
 
-  constructor({ method, path, query, headers, body }: Extract<ToServer, { kind: 'request' }>, call: LinkedAbort) {
+  constructor(
+    { method, path, query, headers, body }: Extract<ToServer, { kind: 'request' }>,
+    call: LinkedAbort,
+  ) {
     this.method = method;
     this.path = path;
     this.query = new URLSearchParams(query);

@@ -63,7 +63,9 @@ export class DelayingQueue<K = string> extends WorkQueue<K> {
     this.#timer?.timer.cancel();
     this.#timer = undefined;
     if (next === undefined) return;
-    const timer = this.#clock.setTimer(next.readyAt - this.#clock.monotonic(), () => this.#release());
+    const timer = this.#clock.setTimer(next.readyAt - this.#clock.monotonic(), () =>
+      this.#release(),
+    );
     this.#timer = { at: next.readyAt, timer };
   }
 
@@ -71,7 +73,11 @@ export class DelayingQueue<K = string> extends WorkQueue<K> {
     this.#timer = undefined;
     // Everything due by the time that the timer was set for counts, even if the platform's timer was a fraction early.
     const now = this.#clock.monotonic() + 1;
-    for (let next = this.#waiting.peek(); next !== undefined && next.readyAt <= now; next = this.#waiting.peek()) {
+    for (
+      let next = this.#waiting.peek();
+      next !== undefined && next.readyAt <= now;
+      next = this.#waiting.peek()
+    ) {
       this.#waiting.pop();
       this.add(next.key);
     }

@@ -16,7 +16,9 @@ test('a queue tells how long keys wait, and how long work on them takes', async 
   // Added again while it is worked on: it waits, too.
   queue.add('a');
   await clock.advance('3s');
-  expect([metrics.depth, metrics.unfinishedSeconds, metrics.longestRunningSeconds]).toEqual([2, 3, 3]);
+  expect([metrics.depth, metrics.unfinishedSeconds, metrics.longestRunningSeconds]).toEqual([
+    2, 3, 3,
+  ]);
   queue.done('a');
   expect([metrics.worked.count, metrics.worked.sum, metrics.unfinishedSeconds]).toEqual([1, 3, 0]);
   // Between one second and ten.

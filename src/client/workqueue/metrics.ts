@@ -25,7 +25,11 @@ export class Durations {
     this.count++;
     this.sum += seconds;
     let bucket = 0;
-    while (bucket < QUEUE_BUCKETS_SECONDS.length && seconds > (QUEUE_BUCKETS_SECONDS[bucket] as number)) bucket++;
+    while (
+      bucket < QUEUE_BUCKETS_SECONDS.length &&
+      seconds > (QUEUE_BUCKETS_SECONDS[bucket] as number)
+    )
+      bucket++;
     this.counts[bucket] = (this.counts[bucket] as number) + 1;
   }
 }

@@ -47,7 +47,11 @@ export class TokenBucket {
   #tokens: number;
   #at: number;
 
-  constructor(config: { readonly clock: Clock; readonly perSecond: number; readonly burst: number }) {
+  constructor(config: {
+    readonly clock: Clock;
+    readonly perSecond: number;
+    readonly burst: number;
+  }) {
     this.#clock = config.clock;
     this.#perMs = config.perSecond / 1000;
     this.#burst = config.burst;

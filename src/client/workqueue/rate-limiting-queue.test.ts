@@ -29,7 +29,11 @@ describe('DelayingQueue', () => {
     await clock.advance(10_000);
     expect(queue.length).toBe(3);
     expect(clock.pendingTimers).toBe(0);
-    expect([await queue.get(), await queue.get(), await queue.get()]).toEqual(['now', 'soon', 'late']);
+    expect([await queue.get(), await queue.get(), await queue.get()]).toEqual([
+      'now',
+      'soon',
+      'late',
+    ]);
   });
 
   it('forgets what waits when it shuts down', async () => {
@@ -57,7 +61,9 @@ describe('rate limiters', () => {
 
   it('let a burst through and then as many as the bucket fills', async () => {
     const clock = new VirtualClock();
-    const limiter = new BucketRateLimiter<string>(new TokenBucket({ clock, perSecond: 10, burst: 3 }));
+    const limiter = new BucketRateLimiter<string>(
+      new TokenBucket({ clock, perSecond: 10, burst: 3 }),
+    );
     expect([1, 2, 3, 4, 5].map(() => limiter.when())).toEqual([0, 0, 0, 100, 200]);
     await clock.advance(1000);
     expect(limiter.when()).toBe(0);

@@ -7,7 +7,12 @@ import type { ReconcileResult } from './run-workers.ts';
 
 function setUp() {
   const clock = new VirtualClock();
-  return { clock, queue: new RateLimitingQueue({ clock }), stop: new AbortController(), logger: recordingLogger() };
+  return {
+    clock,
+    queue: new RateLimitingQueue({ clock }),
+    stop: new AbortController(),
+    logger: recordingLogger(),
+  };
 }
 
 describe('runWorkers', () => {
@@ -40,7 +45,9 @@ describe('runWorkers', () => {
     expect(times('later')).toEqual([0, 1000]);
     expect(times('fails')).toEqual([0, 5, 15]);
     expect(queue.numRequeues('fails')).toBe(0);
-    expect(logger.records.map(({ level, values }) => [level, values['key'], String(values['err'])])).toEqual([
+    expect(
+      logger.records.map(({ level, values }) => [level, values['key'], String(values['err'])]),
+    ).toEqual([
       ['warn', 'fails', 'Error: first'],
       ['warn', 'fails', 'Error: second'],
     ]);
@@ -81,11 +88,17 @@ describe('runWorkers', () => {
     const { clock, queue, stop, logger } = setUp();
     let calls = 0;
     const failed: string[] = [];
-    const running = runWorkers(queue, 1, async () => Promise.reject(new Error(`try ${++calls}`)), stop.signal, {
-      logger,
-      maxRetries: 2,
-      onError: (key) => failed.push(key),
-    });
+    const running = runWorkers(
+      queue,
+      1,
+      async () => Promise.reject(new Error(`try ${++calls}`)),
+      stop.signal,
+      {
+        logger,
+        maxRetries: 2,
+        onError: (key) => failed.push(key),
+      },
+    );
     queue.add('a');
     await clock.advance('1h');
     expect(calls).toBe(3);
@@ -119,6 +132,8 @@ describe('runWorkers', () => {
     await clock.advance(10_000);
     await running;
     expect([begun, ended, logger.records]).toEqual([['a'], ['a'], []]);
-    await runWorkers(new RateLimitingQueue({ clock }), 1, async () => reconciled, stop.signal, { logger });
+    await runWorkers(new RateLimitingQueue({ clock }), 1, async () => reconciled, stop.signal, {
+      logger,
+    });
   });
 });

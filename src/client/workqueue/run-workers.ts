@@ -52,7 +52,9 @@ export async function runWorkers<K>(
   if (signal.aborted) shutDown();
   else signal.addEventListener('abort', shutDown, { once: true });
   try {
-    await Promise.all(Array.from({ length: workers }, () => work(queue, reconcile, signal, options)));
+    await Promise.all(
+      Array.from({ length: workers }, () => work(queue, reconcile, signal, options)),
+    );
   } finally {
     signal.removeEventListener('abort', shutDown);
   }
@@ -111,7 +113,10 @@ function settle<K>(
         queue.forget(key);
         return;
       }
-      logger.warn('controller: reconcile failed, retrying', { key: describe(key), err: outcome.err });
+      logger.warn('controller: reconcile failed, retrying', {
+        key: describe(key),
+        err: outcome.err,
+      });
       queue.addRateLimited(key);
       return;
   }

@@ -68,7 +68,11 @@ export class WorkQueue<K = string> {
   shutDown(): void {
     if (this.#shuttingDown) return;
     this.#shuttingDown = true;
-    for (let resolve = this.#waiters.shift(); resolve !== undefined; resolve = this.#waiters.shift())
+    for (
+      let resolve = this.#waiters.shift();
+      resolve !== undefined;
+      resolve = this.#waiters.shift()
+    )
       resolve(undefined);
     this.#checkDrained();
   }

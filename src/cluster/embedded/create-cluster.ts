@@ -76,8 +76,21 @@ export interface DurableCluster extends ClusterHandle {
 
 /** Starts a cluster on a data directory, a new one or one that exists. Rejects with an error that says what to do; nothing runs then. */
 export async function createCluster(options: CreateClusterOptions): Promise<DurableCluster> {
-  const { port = 6443, bindAddress = '127.0.0.1', store = 'embedded', runtime = 'simulated', nodes = 1 } = options;
-  const { serviceCidr = '10.96.0.0/16', install = false, logger = silentLogger, onProgress, signal, ...rest } = options;
+  const {
+    port = 6443,
+    bindAddress = '127.0.0.1',
+    store = 'embedded',
+    runtime = 'simulated',
+    nodes = 1,
+  } = options;
+  const {
+    serviceCidr = '10.96.0.0/16',
+    install = false,
+    logger = silentLogger,
+    onProgress,
+    signal,
+    ...rest
+  } = options;
   const cluster = await launch({
     ...rest,
     securePort: port,

@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { get as httpGet, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -38,7 +46,10 @@ const web = {
   spec: {
     replicas: 2,
     selector: { matchLabels: { app: 'web' } },
-    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'nginx' }] } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: { containers: [{ name: 'c', image: 'nginx' }] },
+    },
   },
 };
 
@@ -51,7 +62,9 @@ describe('a cluster inside a program', () => {
     await cluster.apply(web, { namespace });
     const available = await cluster.waitFor(deployments, 'web', 'Available', { namespace });
     expect(available?.status.availableReplicas).toBe(2);
-    const created = cluster.waitFor(configMaps, 'later', ({ data }) => data?.['a'] === 'b', { namespace });
+    const created = cluster.waitFor(configMaps, 'later', ({ data }) => data?.['a'] === 'b', {
+      namespace,
+    });
     await cluster.apply(
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' }, data: { a: 'b' } },
       { namespace },
@@ -59,9 +72,9 @@ describe('a cluster inside a program', () => {
     expect((await created)?.metadata.name).toBe('later');
     await cluster.delete(configMaps, 'later', { namespace });
     expect(await cluster.waitFor(configMaps, 'later', 'deleted', { namespace })).toBeUndefined();
-    await expect(cluster.waitFor(configMaps, 'never', 'Ready', { namespace, timeoutMs: 50 })).rejects.toThrow(
-      'timed out waiting for never to be Ready',
-    );
+    await expect(
+      cluster.waitFor(configMaps, 'never', 'Ready', { namespace, timeoutMs: 50 }),
+    ).rejects.toThrow('timed out waiting for never to be Ready');
     const stopped = cluster.waitFor(configMaps, 'never', 'Ready', {
       namespace,
       signal: AbortSignal.abort(new Error('enough')),
@@ -81,7 +94,9 @@ describe('a cluster inside a program', () => {
     expect(await cluster.list(configMaps, { namespace, labelSelector: 'a=c' })).toEqual([]);
     const all = await cluster.list(configMaps, { labelSelector: 'a=b' });
     expect(all.map(({ metadata }) => metadata.namespace)).toEqual([namespace]);
-    await expect(cluster.get(configMaps, 'none', { namespace })).rejects.toSatisfy(apierrors.isNotFound);
+    await expect(cluster.get(configMaps, 'none', { namespace })).rejects.toSatisfy(
+      apierrors.isNotFound,
+    );
   });
 
   it('reads logs, and runs commands', async () => {
@@ -103,7 +118,9 @@ describe('a cluster inside a program', () => {
       stderr: '',
       exitCode: 3,
     });
-    await expect(cluster.exec('none', ['true'], { namespace })).rejects.toSatisfy(apierrors.isNotFound);
+    await expect(cluster.exec('none', ['true'], { namespace })).rejects.toSatisfy(
+      apierrors.isNotFound,
+    );
     const connection = await cluster.portForward('runner', 80, { namespace });
     await expect(text(connection)).rejects.toThrow(/80/);
   });
@@ -113,7 +130,10 @@ describe('a cluster inside a program', () => {
     const read = (path: string): Promise<{ status: number; body: string }> =>
       new Promise((resolve, reject) => {
         httpGet(`http://any${path}`, { agent }, (response) => {
-          text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+          text(response).then(
+            (body) => resolve({ status: response.statusCode ?? 0, body }),
+            reject,
+          );
         }).on('error', reject);
       });
     for (let time = 0; time < 3; time++) {
@@ -154,7 +174,9 @@ describe('a cluster on a virtual clock', () => {
       );
       expect(done?.metadata.name).toBe('slow');
       expect(cluster.clock.now() - before).toBeGreaterThanOrEqual(3_600_000);
-      await expect(cluster.waitFor(pods, 'none', 'Ready', { timeoutMs: 1000 })).rejects.toThrow(wait.WaitTimeoutError);
+      await expect(cluster.waitFor(pods, 'none', 'Ready', { timeoutMs: 1000 })).rejects.toThrow(
+        wait.WaitTimeoutError,
+      );
     });
   });
 });
@@ -166,28 +188,52 @@ describe('a controller', () => {
     return async ({ name }) => {
       const namespace = all.lister.get('', name);
       if (namespace === undefined || maps.lister.get(name, 'welcome') !== undefined) return;
-      const metadata = { name: 'welcome', ownerReferences: [ownerReference(namespace, namespaces)] };
+      const metadata = {
+        name: 'welcome',
+        ownerReferences: [ownerReference(namespace, namespaces)],
+      };
       await client
         .resource(configMaps)
         .namespace(name)
         .apply({ metadata, data: { hello: name } }, { fieldManager: 'welcome' });
-      recorder.event({ ...namespace, kind: 'Namespace', apiVersion: 'v1' }, 'Normal', 'Welcomed', `Welcomed ${name}`);
+      recorder.event(
+        { ...namespace, kind: 'Namespace', apiVersion: 'v1' },
+        'Normal',
+        'Welcomed',
+        `Welcomed ${name}`,
+      );
     };
   });
-  const labelled = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'blue', labels: { welcome: '' } } };
+  const labelled = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'blue', labels: { welcome: '' } },
+  };
 
   it('reconciles objects, and those that they own', async () => {
     await withCluster({}, async (cluster) => {
       const running = cluster.runController(welcome);
       await cluster.apply(labelled);
-      const map = await cluster.waitFor(configMaps, 'welcome', (object) => object.data?.['hello'] === 'blue', {
-        namespace: 'blue',
-      });
-      expect(map?.metadata.ownerReferences).toMatchObject([{ kind: 'Namespace', name: 'blue', controller: true }]);
+      const map = await cluster.waitFor(
+        configMaps,
+        'welcome',
+        (object) => object.data?.['hello'] === 'blue',
+        {
+          namespace: 'blue',
+        },
+      );
+      expect(map?.metadata.ownerReferences).toMatchObject([
+        { kind: 'Namespace', name: 'blue', controller: true },
+      ]);
       await cluster.delete(configMaps, 'welcome', { namespace: 'blue' });
-      const again = await cluster.waitFor(configMaps, 'welcome', ({ metadata }) => metadata.uid !== map?.metadata.uid, {
-        namespace: 'blue',
-      });
+      const again = await cluster.waitFor(
+        configMaps,
+        'welcome',
+        ({ metadata }) => metadata.uid !== map?.metadata.uid,
+        {
+          namespace: 'blue',
+        },
+      );
       expect(again).toBeDefined();
       await wait.poll({ clock: systemClock, intervalMs: 10, timeoutMs: 5000 }, async () =>
         (await cluster.list(events)).some(
@@ -234,7 +280,9 @@ describe('a cluster with a port', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readFileSync(path, 'utf8')).toBe(cluster.kubeconfig);
     const connection = await connect({ kubeconfig: path });
-    expect((await connection.client.resource(namespaces).get('default')).metadata.name).toBe('default');
+    expect((await connection.client.resource(namespaces).get('default')).metadata.name).toBe(
+      'default',
+    );
     connection.close();
     await cluster.stop();
     expect(existsSync(dirname(path))).toBe(false);
@@ -245,13 +293,24 @@ describe('a cluster with a port', () => {
     const access = cluster.kubeconfig as string;
     const data = (name: string): string =>
       Buffer.from(new RegExp(`${name}: (.*)`).exec(access)?.[1] ?? '', 'base64').toString();
-    const status = { clientCertificateData: data('client-certificate-data'), clientKeyData: data('client-key-data') };
+    const status = {
+      clientCertificateData: data('client-certificate-data'),
+      clientKeyData: data('client-key-data'),
+    };
     const directory = folder();
     const plugin = join(directory, 'plugin');
-    const credential = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status };
+    const credential = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      kind: 'ExecCredential',
+      status,
+    };
     writeFileSync(plugin, `#!/bin/sh\ncat <<'EOF'\n${JSON.stringify(credential)}\nEOF\n`);
     chmodSync(plugin, 0o700);
-    const exec = { apiVersion: credential.apiVersion, command: './plugin', interactiveMode: 'Never' };
+    const exec = {
+      apiVersion: credential.apiVersion,
+      command: './plugin',
+      interactiveMode: 'Never',
+    };
     const path = join(directory, 'kubeconfig');
     writeFileSync(
       path,
@@ -261,7 +320,9 @@ describe('a cluster with a port', () => {
       ),
     );
     const connection = await connect({ kubeconfig: path });
-    expect((await connection.client.resource(namespaces).get('default')).metadata.name).toBe('default');
+    expect((await connection.client.resource(namespaces).get('default')).metadata.name).toBe(
+      'default',
+    );
     connection.close();
   });
 });
@@ -270,12 +331,19 @@ describe('createCluster', () => {
   it('keeps objects over restarts', async () => {
     const dataDir = folder();
     const first = await createCluster({ dataDir, port: 0 });
-    await first.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kept' }, data: { a: 'b' } });
+    await first.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'kept' },
+      data: { a: 'b' },
+    });
     await first.stop();
     const second = await createCluster({ dataDir, port: 0 });
     try {
       expect((await second.get(configMaps, 'kept')).data).toEqual({ a: 'b' });
-      await expect(createCluster({ dataDir, port: 0 })).rejects.toThrow(/data directory|already|in use/);
+      await expect(createCluster({ dataDir, port: 0 })).rejects.toThrow(
+        /data directory|already|in use/,
+      );
     } finally {
       await second.stop();
     }

@@ -5,7 +5,13 @@ import type { Duplex, Readable } from 'node:stream';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
-import type { Client, DeleteOptions, GetOptions, ListOptions, ResourceClient } from '#client/client.ts';
+import type {
+  Client,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  ResourceClient,
+} from '#client/client.ts';
 import { resourcePath } from '#client/request.ts';
 import { describe, meets, waitFor, type WaitCondition } from '#client/wait-for.ts';
 import { runController } from '#controllers/operator/index.ts';
@@ -17,8 +23,19 @@ import { silentLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
 import { LocalAgent } from './local-agent.ts';
-import { applyManifest, type ApplyManifestOptions, type Manifest, ServedKinds } from './manifests.ts';
-import { connectToPod, execInPod, type ExecOptions, type ExecResult, type PodOptions } from './pod-streams.ts';
+import {
+  applyManifest,
+  type ApplyManifestOptions,
+  type Manifest,
+  ServedKinds,
+} from './manifests.ts';
+import {
+  connectToPod,
+  execInPod,
+  type ExecOptions,
+  type ExecResult,
+  type PodOptions,
+} from './pod-streams.ts';
 
 export interface InNamespace {
   /** Default: 'default'. Ignored for cluster-scoped resources. */
@@ -137,12 +154,15 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
   const agent = new LocalAgent(connect);
   const stopping = new AbortController();
   const controllers = new Set<RunningController>();
-  const logPath = (pod: string, namespace: string): string => resourcePath(pods, namespace, pod, 'log');
+  const logPath = (pod: string, namespace: string): string =>
+    resourcePath(pods, namespace, pod, 'log');
   let stopped: Promise<void> | undefined;
 
   const stop = async (): Promise<void> => {
     stopping.abort(new Error('the cluster stops'));
-    const results = await Promise.allSettled([...controllers].map((controller) => controller.stop()));
+    const results = await Promise.allSettled(
+      [...controllers].map((controller) => controller.stop()),
+    );
     agent.destroy();
     await config.stop();
     for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -170,7 +190,12 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
       return waitFor(resource, name, condition, { ...options, clock });
     },
     logs: async (pod, { namespace = 'default', signal, ...query } = {}) =>
-      client.transport.text({ method: 'GET', path: logPath(pod, namespace), query: { ...query }, signal }),
+      client.transport.text({
+        method: 'GET',
+        path: logPath(pod, namespace),
+        query: { ...query },
+        signal,
+      }),
     followLogs: async (pod, { namespace = 'default', signal, ...query } = {}) =>
       client.transport.stream({
         method: 'GET',
@@ -200,7 +225,11 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
   };
 }
 
-function scoped<T extends KubeObject>(client: Client, type: ResourceType<T>, namespace: string): ResourceClient<T> {
+function scoped<T extends KubeObject>(
+  client: Client,
+  type: ResourceType<T>,
+  namespace: string,
+): ResourceClient<T> {
   const resource = client.resource(type);
   return type.namespaced ? resource.namespace(namespace) : resource;
 }

@@ -57,13 +57,23 @@ export class ServedKinds {
 /** Returns the objects of a manifest. Throws YamlError, and TypeError for a document that is not an object. */
 function objectsIn(manifest: Manifest): readonly KubeObject[] {
   const documents: readonly unknown[] =
-    typeof manifest === 'string' ? parseYamlDocuments(manifest) : Array.isArray(manifest) ? manifest : [manifest];
+    typeof manifest === 'string'
+      ? parseYamlDocuments(manifest)
+      : Array.isArray(manifest)
+        ? manifest
+        : [manifest];
   return documents.flatMap((document): readonly KubeObject[] => {
     if (typeof document !== 'object' || document === null || Array.isArray(document)) {
       throw new TypeError(`a manifest has objects, not ${JSON.stringify(document)}`);
     }
-    const { kind, apiVersion, items } = document as { kind?: unknown; apiVersion?: unknown; items?: unknown };
-    return kind === 'List' && apiVersion === 'v1' && Array.isArray(items) ? objectsIn(items) : [document as KubeObject];
+    const { kind, apiVersion, items } = document as {
+      kind?: unknown;
+      apiVersion?: unknown;
+      items?: unknown;
+    };
+    return kind === 'List' && apiVersion === 'v1' && Array.isArray(items)
+      ? objectsIn(items)
+      : [document as KubeObject];
   });
 }
 
@@ -83,10 +93,16 @@ export async function applyManifest(
     const type = await kinds.resourceOf(object);
     const all = client.resource(type as ResourceType<KubeObject>);
     const { name, generateName, namespace: own } = object.metadata ?? {};
-    const resource: ResourceClient<KubeObject> = type.namespaced ? all.namespace(own ?? namespace) : all;
+    const resource: ResourceClient<KubeObject> = type.namespaced
+      ? all.namespace(own ?? namespace)
+      : all;
     if (!name && generateName) applied.push(await resource.create(object, { fieldManager }));
-    else if (!name) throw new TypeError(`an object of kind ${String(object.kind)} has no metadata.name`);
-    else applied.push(await resource.apply(object, { fieldManager, ...(force !== undefined && { force }) }));
+    else if (!name)
+      throw new TypeError(`an object of kind ${String(object.kind)} has no metadata.name`);
+    else
+      applied.push(
+        await resource.apply(object, { fieldManager, ...(force !== undefined && { force }) }),
+      );
   }
   return applied;
 }

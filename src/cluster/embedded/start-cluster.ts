@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
-import { DEFAULT_CLUSTER_DOMAIN, nodeSockets, parseClusterDomain, resolveWith } from '#dns/index.ts';
+import {
+  DEFAULT_CLUSTER_DOMAIN,
+  nodeSockets,
+  parseClusterDomain,
+  resolveWith,
+} from '#dns/index.ts';
 import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
@@ -77,7 +82,12 @@ export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<
   startNode(name: string): Promise<void>;
 }
 
-const NODE_CAPACITY = { cpu: '4', memory: '32Gi', 'ephemeral-storage': '100Gi', pods: '110' } as const;
+const NODE_CAPACITY = {
+  cpu: '4',
+  memory: '32Gi',
+  'ephemeral-storage': '100Gi',
+  pods: '110',
+} as const;
 
 export async function startCluster(
   options: StartClusterOptions & { readonly clock: 'virtual' },
@@ -94,18 +104,27 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
   const podRange =
-    options.podCidr === undefined ? defaultPodRange(nodeCount) : parsePodRange('podCidr', options.podCidr);
+    options.podCidr === undefined
+      ? defaultPodRange(nodeCount)
+      : parsePodRange('podCidr', options.podCidr);
   const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
     const name = `node-${index + 1}`;
     const podCidrs = nodeRanges(podRange, index);
     return {
       name,
-      runtime: createSimulatedRuntime({ clock, random: random.derive(`runtime/${name}`), podCidr: podCidrs[0] }),
+      runtime: createSimulatedRuntime({
+        clock,
+        random: random.derive(`runtime/${name}`),
+        podCidr: podCidrs[0],
+      }),
       simulated: true,
       podCidrs,
       podLogsDir: join(filesDir, 'logs', name),
       addresses: [
-        { type: 'InternalIP', address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}` },
+        {
+          type: 'InternalIP',
+          address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}`,
+        },
         { type: 'Hostname', address: name },
       ],
       capacity: options.nodeCapacity ?? NODE_CAPACITY,
@@ -118,13 +137,18 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     random,
     logger,
     storage: createMemoryStorage({ clock, logger }),
-    ...(pki !== undefined && { pki, listen: { bindAddress: '127.0.0.1', port: options.port as number } }),
+    ...(pki !== undefined && {
+      pki,
+      listen: { bindAddress: '127.0.0.1', port: options.port as number },
+    }),
     nodes,
     podCidrs: podRange.cidr.split(','),
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
     ...(options.runtimeConfig !== undefined && { runtimeConfig: options.runtimeConfig }),
-    ...(options.controllers !== undefined && { controllers: selectControllers(options.controllers) }),
+    ...(options.controllers !== undefined && {
+      controllers: selectControllers(options.controllers),
+    }),
     schedulerPlugins: options.schedulerPlugins,
     ...(options.clusterDomain !== undefined && { clusterDomain: options.clusterDomain }),
     ...(options.dns === true && { dns: dnsSettings(options, serviceCidr) }),
@@ -165,7 +189,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     ...handle,
     dnsPort: cluster.dns?.addresses[0]?.port,
     resolve: async (name, type) => {
-      if (cluster.dns === undefined) throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
+      if (cluster.dns === undefined)
+        throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
       return resolveWith(cluster.dns, name, type);
     },
     stopNode: (name) => moving(cluster.stopNode(name)),
@@ -174,7 +199,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
 }
 
 async function adminKubeconfig(pki: Pki, server: string): Promise<KubeconfigEntry> {
-  const admin = await pki.sign({ commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' });
+  const admin = await pki.sign({
+    commonName: ADMIN_USER.name,
+    organizations: ADMIN_USER.groups,
+    usage: 'client',
+  });
   return {
     name: 'coxswain',
     server,

@@ -41,13 +41,23 @@ export async function withCluster<T>(
 }
 
 /** Starts one cluster before the tests of a file or suite, and stops it after them: `sharedCluster({ beforeAll, afterAll }, { nodes: 2 })`. */
-export function sharedCluster(hooks: TestHooks, options: Virtual): SharedCluster<EmbeddedCluster<VirtualClock>>;
-export function sharedCluster(hooks: TestHooks, options?: StartClusterOptions): SharedCluster<EmbeddedCluster>;
-export function sharedCluster(hooks: TestHooks, options: StartClusterOptions = {}): SharedCluster<EmbeddedCluster> {
+export function sharedCluster(
+  hooks: TestHooks,
+  options: Virtual,
+): SharedCluster<EmbeddedCluster<VirtualClock>>;
+export function sharedCluster(
+  hooks: TestHooks,
+  options?: StartClusterOptions,
+): SharedCluster<EmbeddedCluster>;
+export function sharedCluster(
+  hooks: TestHooks,
+  options: StartClusterOptions = {},
+): SharedCluster<EmbeddedCluster> {
   let running: EmbeddedCluster | undefined;
   let namespaces = 0;
   const current = (): EmbeddedCluster => {
-    if (running === undefined) throw new Error('the cluster starts in beforeAll: use it inside tests');
+    if (running === undefined)
+      throw new Error('the cluster starts in beforeAll: use it inside tests');
     return running;
   };
   hooks.beforeAll(async () => {

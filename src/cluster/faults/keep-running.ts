@@ -29,10 +29,18 @@ export async function keepRunning(config: KeepRunningConfig, signal: AbortSignal
   while (!signal.aborted) {
     const failed = new AbortController();
     const unregister = faults.register({ name, folder, restart: (error) => failed.abort(error) });
-    const ended = runOnce(config, run, sharedByMany(AbortSignal.any([signal, failed.signal])), failed);
+    const ended = runOnce(
+      config,
+      run,
+      sharedByMany(AbortSignal.any([signal, failed.signal])),
+      failed,
+    );
     await Promise.race([ended, aborted(failed.signal)]);
     if (failed.signal.aborted && !(await endsWithin(clock, ended))) {
-      logger.warn('component has not stopped, starting another', { component: name, timeoutMs: STOP_TIMEOUT_MS });
+      logger.warn('component has not stopped, starting another', {
+        component: name,
+        timeoutMs: STOP_TIMEOUT_MS,
+      });
     }
     unregister();
     if (signal.aborted) return;

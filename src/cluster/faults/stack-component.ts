@@ -9,7 +9,15 @@ const SOURCE = /(?:^|\/)src\/([a-z-]+)\//;
 const FRAME = /(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?$/;
 
 /** Folders of code that is shared. A frame in one of them says nothing about the component. */
-const SHARED: ReadonlySet<string> = new Set(['machinery', 'client', 'api', 'cel', 'cri', 'cluster', 'cli']);
+const SHARED: ReadonlySet<string> = new Set([
+  'machinery',
+  'client',
+  'api',
+  'cel',
+  'cri',
+  'cluster',
+  'cli',
+]);
 
 /**
  * Folders by frame. To read the source map of the built program takes half a second of the event loop, which must not be the price of each
@@ -36,7 +44,12 @@ export function componentFolderOf(error: unknown): string | undefined {
 }
 
 /** Returns the file in which the code was written. `maps`: the source maps that have been read. */
-function sourceOf(file: string, row: number, column: number, maps: Map<string, SourceMap | undefined>): string {
+function sourceOf(
+  file: string,
+  row: number,
+  column: number,
+  maps: Map<string, SourceMap | undefined>,
+): string {
   if (SOURCE.test(file)) return file;
   if (!maps.has(file)) maps.set(file, readMap(`${file}.map`));
   const entry = maps.get(file)?.findEntry(row - 1, column - 1);

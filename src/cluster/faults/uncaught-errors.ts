@@ -121,7 +121,10 @@ export class UncaughtErrors {
     if (interval === undefined || now - interval.from >= LOG_INTERVAL_MS) {
       const unlogged = (interval?.errors ?? 0) - MAX_LOGGED;
       if (unlogged > 0)
-        this.#config.logger.warn('uncaught errors were only counted', { component: name, count: unlogged });
+        this.#config.logger.warn('uncaught errors were only counted', {
+          component: name,
+          count: unlogged,
+        });
       interval = { from: now, errors: 0 };
       this.#intervals.set(name, interval);
     }

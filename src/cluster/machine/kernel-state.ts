@@ -3,7 +3,12 @@
 // its name, so a component that names its own in this way need not be added here.
 
 import { NftError, removalOf, systemNft } from '#machinery/net/nft/index.ts';
-import { bridgeName, cleanPodNetwork, removeBridgeNetwork, removePodNetworks } from '#network/index.ts';
+import {
+  bridgeName,
+  cleanPodNetwork,
+  removeBridgeNetwork,
+  removePodNetworks,
+} from '#network/index.ts';
 import { dataDirLayout } from '../data-dir.ts';
 import { idsOf } from './live-clusters.ts';
 import {
@@ -52,14 +57,18 @@ export async function removeLeftStale(): Promise<readonly string[]> {
   try {
     return await removeStaleState(systemNft());
   } catch (err) {
-    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted')) return [];
+    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))
+      return [];
     throw err;
   }
 }
 
 async function ownState(directories: readonly string[]): Promise<StaleState> {
   const ids = new Set(directories.flatMap(idsOf));
-  return staleOf({ tables: await tables(), interfaces: await readInterfaces() }, (id) => !ids.has(id));
+  return staleOf(
+    { tables: await tables(), interfaces: await readInterfaces() },
+    (id) => !ids.has(id),
+  );
 }
 
 async function tables(): Promise<StaleState['tables']> {
@@ -67,7 +76,8 @@ async function tables(): Promise<StaleState['tables']> {
     return await systemNft().tables();
   } catch (err) {
     // Without nft, or the right to use it, there are no tables of ours.
-    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted')) return [];
+    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))
+      return [];
     throw err;
   }
 }

@@ -8,14 +8,19 @@ import { dirname, join, resolve } from 'node:path';
 import { type HostProcess, hostProcesses } from '#runtime/host-processes.ts';
 
 /** The ten hexadecimal digits by which names of a cluster's tables and interfaces tell it apart. */
-export const idOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 10);
+export const idOf = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 10);
 
 /** Directories of clusters that run without --data-dir. */
 const DEFAULT_DIRECTORIES = ['.coxswain', '.coxswain-node'];
 
 /** Returns the ids in names that a cluster with this data directory has on the machine. */
 export function idsOf(dataDir: string): readonly string[] {
-  return [idOf(dataDir), idOf(join(dataDir, 'containerd')), idOf(`announced coxswain-${idOf(dataDir)}`)];
+  return [
+    idOf(dataDir),
+    idOf(join(dataDir, 'containerd')),
+    idOf(`announced coxswain-${idOf(dataDir)}`),
+  ];
 }
 
 /**
@@ -37,17 +42,24 @@ function pathsOf(one: HostProcess): readonly string[] {
   });
   const program = one.args[0] ?? '';
   const isServer = /(?:^|\/)(?:node|cox|coxswain)$/.test(program);
-  const defaults = isServer && cwd !== undefined ? DEFAULT_DIRECTORIES.map((name) => join(cwd, name)) : [];
+  const defaults =
+    isServer && cwd !== undefined ? DEFAULT_DIRECTORIES.map((name) => join(cwd, name)) : [];
   const root = one
     .info('mountinfo')
     .split('\n')
     .find((line) => line.split(' ')[4] === '/');
   const layers = (root ?? '').split(/[\s=:,]/).filter((part) => part.startsWith('/'));
-  return [...args, ...defaults, ...layers, ...one.openFiles().filter((path) => path.startsWith('/'))];
+  return [
+    ...args,
+    ...defaults,
+    ...layers,
+    ...one.openFiles().filter((path) => path.startsWith('/')),
+  ];
 }
 
 function addWithParents(directories: Set<string>, path: string): void {
-  for (let directory = path; !directories.has(directory); directory = dirname(directory)) directories.add(directory);
+  for (let directory = path; !directories.has(directory); directory = dirname(directory))
+    directories.add(directory);
 }
 
 function workingDirectory(pid: number): string | undefined {

@@ -27,8 +27,16 @@ describe('a cluster lives while a process', () => {
 
   test.each<[string, HostProcess, boolean]>([
     ['is given its directory', process(['node', 'cox.js', 'up', '--data-dir', '/data/x']), true],
-    ['is given its directory in one word', process(['node', 'cox.js', 'up', '--data-dir=/data/x']), true],
-    ['is given a file in it', process(['containerd', '--config', '/data/x/containerd/config.toml']), true],
+    [
+      'is given its directory in one word',
+      process(['node', 'cox.js', 'up', '--data-dir=/data/x']),
+      true,
+    ],
+    [
+      'is given a file in it',
+      process(['containerd', '--config', '/data/x/containerd/config.toml']),
+      true,
+    ],
     [
       'has a file in it open',
       process(['sleep', '9'], { open: ['/data/x/runtime/containers/1/stdout', 'socket:[1]'] }),
@@ -37,13 +45,17 @@ describe('a cluster lives while a process', () => {
     [
       'has its root file system in it',
       process(['app'], {
-        mountinfo: '9 8 0:7 / / rw - overlay overlay rw,lowerdir=/data/x/containerd/1,upperdir=/data/x/containerd/2',
+        mountinfo:
+          '9 8 0:7 / / rw - overlay overlay rw,lowerdir=/data/x/containerd/1,upperdir=/data/x/containerd/2',
       }),
       true,
     ],
     [
       'is none of these',
-      process(['vim', '/data/y'], { open: ['/data/xx'], mountinfo: '9 8 0:7 / / rw - ext4 /dev/vda rw' }),
+      process(['vim', '/data/y'], {
+        open: ['/data/xx'],
+        mountinfo: '9 8 0:7 / / rw - ext4 /dev/vda rw',
+      }),
       false,
     ],
     ['is a thread of the kernel', process([]), false],
@@ -54,7 +66,8 @@ describe('a cluster lives while a process', () => {
 
 test('only names of clusters without a process are stale', () => {
   const [dead, live] = [idOf('/dead'), idOf('/live')];
-  const tables = (...names: string[]): StaleState['tables'] => names.map((name) => ({ family: 'inet', name }));
+  const tables = (...names: string[]): StaleState['tables'] =>
+    names.map((name) => ({ family: 'inet', name }));
   const interfaces = (...names: string[]): StaleState['interfaces'] =>
     names.map((ifname) => ({ ifname, addr_info: [] }));
   const others = [
@@ -93,12 +106,19 @@ test('only names of clusters without a process are stale', () => {
     `coxswain-pods-${dead}`,
     `coxswain-${dead}-announced`,
   ]);
-  expect(stale.interfaces.map(({ ifname }) => ifname)).toEqual([`cxs${dead}`, `cxv${dead}`, `cox${dead}`]);
+  expect(stale.interfaces.map(({ ifname }) => ifname)).toEqual([
+    `cxs${dead}`,
+    `cxv${dead}`,
+    `cox${dead}`,
+  ]);
 });
 
 test('a route belongs to the cluster of its metric', () => {
   const { metric } = podNetworkNames(join('/dead', 'containerd'));
   expect(isStaleRoute({ metric }, new Set(idsOf('/live')))).toBe(true);
   expect(isStaleRoute({ metric }, new Set(idsOf('/dead')))).toBe(false);
-  expect([isStaleRoute({}, new Set()), isStaleRoute({ metric: 100 }, new Set())]).toEqual([false, false]);
+  expect([isStaleRoute({}, new Set()), isStaleRoute({ metric: 100 }, new Set())]).toEqual([
+    false,
+    false,
+  ]);
 });

@@ -63,7 +63,8 @@ export async function removeStaleState(nft: Nft): Promise<readonly string[]> {
     ]);
     removed.push(`route to ${route.dst}`);
   }
-  for (const entry of stale.interfaces) removed.push(...(await removeInterface(entry, state.interfaces)));
+  for (const entry of stale.interfaces)
+    removed.push(...(await removeInterface(entry, state.interfaces)));
   return removed;
 }
 
@@ -77,7 +78,9 @@ export async function removeInterface(
   const { ifname, addr_info: entries } = entry;
   const removed: string[] = [];
   const addresses = new Set(
-    entries.map(({ local }) => local).filter((local) => local.includes(':') && !local.startsWith('fe80:')),
+    entries
+      .map(({ local }) => local)
+      .filter((local) => local.includes(':') && !local.startsWith('fe80:')),
   );
   for (const other of all) {
     if (other.ifname === ifname) continue;
@@ -113,7 +116,10 @@ interface Route {
 }
 
 /** A route to pods of another machine has a metric made of the first six digits of its cluster's id. */
-export function isStaleRoute({ metric = 0 }: Pick<Route, 'metric'>, live: ReadonlySet<string>): boolean {
+export function isStaleRoute(
+  { metric = 0 }: Pick<Route, 'metric'>,
+  live: ReadonlySet<string>,
+): boolean {
   const number = metric - FIRST_METRIC;
   if (number < 0 || number >= 2 ** 24) return false;
   const digits = number.toString(16).padStart(6, '0');
@@ -129,7 +135,8 @@ async function readRoutes(): Promise<readonly Route[]> {
       '',
     );
     // A machine without a family has no such routes.
-    const list = code === 0 ? (JSON.parse(stdout.trim() || '[]') as readonly Omit<Route, 'family'>[]) : [];
+    const list =
+      code === 0 ? (JSON.parse(stdout.trim() || '[]') as readonly Omit<Route, 'family'>[]) : [];
     routes.push(...list.map((route) => ({ ...route, family })));
   }
   return routes;
@@ -137,7 +144,10 @@ async function readRoutes(): Promise<readonly Route[]> {
 
 async function ip(args: readonly string[]): Promise<void> {
   const { code, stderr } = await execute(['ip', ...args], '');
-  if (code !== 0 && !/Cannot find device|Cannot assign requested address|does not exist/.test(stderr)) {
+  if (
+    code !== 0 &&
+    !/Cannot find device|Cannot assign requested address|does not exist/.test(stderr)
+  ) {
     throw new Error(`ip ${args.join(' ')} failed: ${stderr.trim()}`);
   }
 }

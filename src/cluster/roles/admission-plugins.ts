@@ -48,7 +48,10 @@ const PLUGINS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /** Plugins that are not built in, although a cluster works without them: leaving them out is said, no more. */
-const NOT_BUILT_IN_YET: ReadonlySet<string> = new Set(['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']);
+const NOT_BUILT_IN_YET: ReadonlySet<string> = new Set([
+  'MutatingAdmissionWebhook',
+  'ValidatingAdmissionWebhook',
+]);
 
 export interface AdmissionSelection {
   /** Built-in plugins that are left out. */
@@ -71,13 +74,17 @@ export function selectAdmissionPlugins(
     ['--disable-admission-plugins', disable],
   ] as const) {
     const unknown = names.find((name) => !PLUGINS.has(name));
-    if (unknown !== undefined) throw new UserError(`${flag}: admission plugin ${JSON.stringify(unknown)} is unknown`);
+    if (unknown !== undefined)
+      throw new UserError(`${flag}: admission plugin ${JSON.stringify(unknown)} is unknown`);
   }
   for (const name of enable) {
-    if (disable.includes(name)) throw new UserError(`admission plugin ${name} is both enabled and disabled`);
+    if (disable.includes(name))
+      throw new UserError(`admission plugin ${name} is both enabled and disabled`);
     if (builtIn.has(name)) continue;
     if (NOT_BUILT_IN_YET.has(name) || PLUGINS.get(name) === true) {
-      warnings.push(`--enable-admission-plugins: ${name} is not built in: what it would do is not done`);
+      warnings.push(
+        `--enable-admission-plugins: ${name} is not built in: what it would do is not done`,
+      );
     } else throw new UserError(`--enable-admission-plugins: ${name} is not built in`);
   }
   return { disabled: disable.filter((name) => builtIn.has(name)), warnings };

@@ -28,11 +28,17 @@ export interface AggregationSettings {
   readonly config: AggregationConfig;
   readonly requestHeader: RequestHeaderConfig | undefined;
   /** Reads the files of the client certificate again, once per minute, until the signal aborts. */
-  keepRenewed(services: { readonly clock: Clock; readonly logger: Logger }, signal: AbortSignal): Promise<void>;
+  keepRenewed(
+    services: { readonly clock: Clock; readonly logger: Logger },
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** Throws UserError. */
-export function aggregationOf(config: AggregationFlags, files: CertificateFiles): AggregationSettings {
+export function aggregationOf(
+  config: AggregationFlags,
+  files: CertificateFiles,
+): AggregationSettings {
   const read = (): KeyPair | undefined =>
     files.pair(
       { cert: 'proxy-client-cert-file', key: 'proxy-client-key-file' },
@@ -40,17 +46,29 @@ export function aggregationOf(config: AggregationFlags, files: CertificateFiles)
       'front-proxy-client',
     );
   let current = read();
-  if (current !== undefined) checkKeyPair('--proxy-client-cert-file, --proxy-client-key-file', current);
+  if (current !== undefined)
+    checkKeyPair('--proxy-client-cert-file, --proxy-client-key-file', current);
   const { aggregatorRejectForwardingRedirect: rejectRedirects } = config;
   return {
-    config: { proxyClientCertificate: () => current, ...(rejectRedirects !== undefined && { rejectRedirects }) },
+    config: {
+      proxyClientCertificate: () => current,
+      ...(rejectRedirects !== undefined && { rejectRedirects }),
+    },
     requestHeader: requestHeaderOf(config, files),
     async keepRenewed({ clock, logger }, signal) {
       if (current === undefined) return;
       const use = (pair: KeyPair): void => void (current = pair);
       const latest = (): KeyPair => read() ?? (current as KeyPair);
       await keepRenewed(
-        { clock, logger, name: 'front-proxy-client', current, periodMs: RELOAD_PERIOD_MS, latest, use },
+        {
+          clock,
+          logger,
+          name: 'front-proxy-client',
+          current,
+          periodMs: RELOAD_PERIOD_MS,
+          latest,
+          use,
+        },
         signal,
       );
     },
@@ -58,7 +76,10 @@ export function aggregationOf(config: AggregationFlags, files: CertificateFiles)
 }
 
 /** Front proxies of the authority in --cert-dir have the headers of Kubernetes; for another authority flags name them. */
-function requestHeaderOf(config: AggregationFlags, files: CertificateFiles): RequestHeaderConfig | undefined {
+function requestHeaderOf(
+  config: AggregationFlags,
+  files: CertificateFiles,
+): RequestHeaderConfig | undefined {
   const { requestheaderClientCaFile: file } = config;
   const named = {
     allowedNames: config.requestheaderAllowedNames,
@@ -84,7 +105,14 @@ function requestHeaderOf(config: AggregationFlags, files: CertificateFiles): Req
   const defaults =
     file === undefined
       ? standardRequestHeader(ca)
-      : { ca, allowedNames: [], usernameHeaders: [], uidHeaders: [], groupHeaders: [], extraHeaderPrefixes: [] };
+      : {
+          ca,
+          allowedNames: [],
+          usernameHeaders: [],
+          uidHeaders: [],
+          groupHeaders: [],
+          extraHeaderPrefixes: [],
+        };
   const given = Object.entries(named).filter(([, names]) => names !== undefined);
   return { ...defaults, ...Object.fromEntries(given) };
 }

@@ -23,13 +23,17 @@ export class CertificateFiles {
   optional(flag: string, path: string | undefined, name: string): string | undefined {
     if (path !== undefined && path !== '') return readFlagFile(`--${flag}`, resolve(path));
     const inDir = this.#dir === undefined ? undefined : join(this.#dir, name);
-    return inDir !== undefined && existsSync(inDir) ? readFlagFile(`--cert-dir (for --${flag})`, inDir) : undefined;
+    return inDir !== undefined && existsSync(inDir)
+      ? readFlagFile(`--cert-dir (for --${flag})`, inDir)
+      : undefined;
   }
 
   required(flag: string, path: string | undefined, name: string): string {
     const text = this.optional(flag, path, name);
     if (text === undefined)
-      throw new UserError(`--${flag} is needed, or --cert-dir with ${name} in it (see cox certs init)`);
+      throw new UserError(
+        `--${flag} is needed, or --cert-dir with ${name} in it (see cox certs init)`,
+      );
     return text;
   }
 
@@ -40,7 +44,9 @@ export class CertificateFiles {
     name: string,
   ): KeyPair | undefined {
     if ((paths.cert === undefined) !== (paths.key === undefined)) {
-      throw new UserError(`--${flags.cert} and --${flags.key} belong together: give both or neither`);
+      throw new UserError(
+        `--${flags.cert} and --${flags.key} belong together: give both or neither`,
+      );
     }
     const cert = this.optional(flags.cert, paths.cert, `${name}.crt`);
     const key = this.optional(flags.key, paths.key, `${name}.key`);
@@ -57,7 +63,11 @@ export class CertificateFiles {
    */
   async makeServing(hosts: readonly string[], clock: Clock, random: Random): Promise<KeyPair> {
     const pki = await Pki.open({ clock, random });
-    const { cert, key } = await pki.sign({ commonName: 'kube-apiserver', usage: 'server', hosts: [...new Set(hosts)] });
+    const { cert, key } = await pki.sign({
+      commonName: 'kube-apiserver',
+      usage: 'server',
+      hosts: [...new Set(hosts)],
+    });
     const pair = { cert: cert + pki.caCertificate, key };
     if (this.#dir !== undefined) {
       try {
@@ -86,7 +96,9 @@ export function checkKeys(flag: string, read: () => unknown): void {
   try {
     read();
   } catch (err) {
-    throw new UserError(`${flag}: the key cannot be used: ${(err as Error).message}`, { cause: err });
+    throw new UserError(`${flag}: the key cannot be used: ${(err as Error).message}`, {
+      cause: err,
+    });
   }
 }
 

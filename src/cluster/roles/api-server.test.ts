@@ -12,7 +12,11 @@ import { systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
 import { Pki } from '../pki.ts';
-import { type ApiServerRoleConfig, type RunningApiServer, startApiServerRole } from './api-server.ts';
+import {
+  type ApiServerRoleConfig,
+  type RunningApiServer,
+  startApiServerRole,
+} from './api-server.ts';
 
 let dir: string;
 let server: RunningApiServer | undefined;
@@ -20,7 +24,9 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'cox-apiserver-'));
   file(
     'sa.key',
-    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
+    generateKeyPairSync('rsa', { modulusLength: 2048 })
+      .privateKey.export({ type: 'pkcs1', format: 'pem' })
+      .toString(),
   );
 });
 afterEach(async () => {
@@ -71,7 +77,10 @@ function ask(
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
         response.on('end', () =>
-          resolve({ code: response.statusCode ?? 0, body: text.startsWith('{') ? JSON.parse(text) : {} }),
+          resolve({
+            code: response.statusCode ?? 0,
+            body: text.startsWith('{') ? JSON.parse(text) : {},
+          }),
         );
       },
     );
@@ -80,18 +89,23 @@ function ask(
   });
 }
 
-const codeOf = async (path: string, token?: string): Promise<number> => (await ask(path, { token })).code;
+const codeOf = async (path: string, token?: string): Promise<number> =>
+  (await ask(path, { token })).code;
 const tokenFile = (): string =>
   file('tokens.csv', '# static\nadmin-token,admin,1,"system:masters, others"\njoe-token,joe,2\n');
 
 test('in a directory without a serving certificate one is made, and used again', async () => {
   await start({});
   const [leaf = '', authority = ''] =
-    readFileSync(join(dir, 'apiserver.crt'), 'utf8').match(/-----BEGIN[^]*?-----END CERTIFICATE-----/g) ?? [];
+    readFileSync(join(dir, 'apiserver.crt'), 'utf8').match(
+      /-----BEGIN[^]*?-----END CERTIFICATE-----/g,
+    ) ?? [];
   const certificate = new X509Certificate(leaf);
   expect(certificate.checkIssued(new X509Certificate(authority))).toBe(true);
-  for (const name of ['localhost', 'kubernetes.default.svc']) expect(certificate.checkHost(name)).toBe(name);
-  for (const address of ['127.0.0.1', '10.96.0.1']) expect(certificate.checkIP(address)).toBe(address);
+  for (const name of ['localhost', 'kubernetes.default.svc'])
+    expect(certificate.checkHost(name)).toBe(name);
+  for (const address of ['127.0.0.1', '10.96.0.1'])
+    expect(certificate.checkIP(address)).toBe(address);
   expect(statSync(join(dir, 'apiserver.key')).mode & 0o777).toBe(0o600);
   await start({});
   expect(readFileSync(join(dir, 'apiserver.crt'), 'utf8')).toContain(leaf);
@@ -100,7 +114,11 @@ test('in a directory without a serving certificate one is made, and used again',
 
 test('without an authority of clients, certificates prove nothing', async () => {
   const pki = await Pki.open({ clock: systemClock, random: systemRandom });
-  const client = await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' });
+  const client = await pki.sign({
+    commonName: 'admin',
+    organizations: ['system:masters'],
+    usage: 'client',
+  });
   await start({});
   expect(existsSync(join(dir, 'ca.crt'))).toBe(false);
   expect((await ask('/api', client)).code).toBe(401);
@@ -127,9 +145,10 @@ test('anonymous requests', async () => {
 test('static tokens, for this server only, and authorization modes', async () => {
   const tokenAuthFile = tokenFile();
   await start({ tokenAuthFile });
-  expect([await codeOf('/api/v1/nodes', 'admin-token'), await codeOf('/api/v1/nodes', 'joe-token')]).toEqual([
-    200, 403,
-  ]);
+  expect([
+    await codeOf('/api/v1/nodes', 'admin-token'),
+    await codeOf('/api/v1/nodes', 'joe-token'),
+  ]).toEqual([200, 403]);
   expect(await codeOf('/api', 'nobody-token')).toBe(401);
   const review = async (audiences: readonly string[]): Promise<unknown> => {
     const body = {
@@ -152,15 +171,18 @@ test('static tokens, for this server only, and authorization modes', async () =>
   await start({ tokenAuthFile, authorizationMode: ['AlwaysAllow'] });
   expect(await codeOf('/api/v1/nodes', 'joe-token')).toBe(200);
   await start({ tokenAuthFile, authorizationMode: ['AlwaysDeny'] });
-  expect([await codeOf('/api/v1/nodes', 'admin-token'), await codeOf('/api/v1/nodes', 'joe-token')]).toEqual([
-    200, 403,
-  ]);
+  expect([
+    await codeOf('/api/v1/nodes', 'admin-token'),
+    await codeOf('/api/v1/nodes', 'joe-token'),
+  ]).toEqual([200, 403]);
 });
 
 test('tokens of accounts by an RSA key, and by other keys and issuers that are named', async () => {
   const tokenAuthFile = tokenFile();
   const pem = (): string =>
-    generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    generateKeyPairSync('ec', { namedCurve: 'P-384' })
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString();
   const [known, unknown] = [pem(), pem()];
   const publicKey = createPublicKey(known).export({ type: 'spki', format: 'pem' }).toString();
   const flags = {
@@ -202,18 +224,25 @@ test('the version of TLS and its cipher suites', async () => {
   const handshake = (options: object): Promise<string> =>
     new Promise((resolve) => {
       const port = Number(new URL(server?.url as string).port);
-      const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ...options }, () => {
-        resolve(`${socket.getProtocol()} ${socket.getCipher().standardName}`);
-        socket.destroy();
-      });
+      const socket = connect(
+        { host: '127.0.0.1', port, rejectUnauthorized: false, ...options },
+        () => {
+          resolve(`${socket.getProtocol()} ${socket.getCipher().standardName}`);
+          socket.destroy();
+        },
+      );
       socket.on('error', () => resolve('refused'));
     });
   await start({ tlsMinVersion: 'VersionTLS13' });
   expect(await handshake({ maxVersion: 'TLSv1.2' })).toBe('refused');
   expect(await handshake({})).toMatch(/^TLSv1\.3/);
   await start({ tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'] });
-  expect(await handshake({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384');
-  expect(await handshake({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).toBe('refused');
+  expect(await handshake({ maxVersion: 'TLSv1.2' })).toBe(
+    'TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+  );
+  expect(await handshake({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).toBe(
+    'refused',
+  );
   expect(await handshake({})).toMatch(/^TLSv1\.3/);
 });
 
@@ -228,10 +257,13 @@ test('defaults of pods, and how long events are kept', async () => {
   const as = { token: 'admin-token', method: 'POST' };
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const made = await ask('/api/v1/namespaces/default/pods', { ...as, body: pod });
-  const { tolerations } = (made.body as unknown as { spec: { tolerations: readonly { tolerationSeconds: number }[] } })
-    .spec;
+  const { tolerations } = (
+    made.body as unknown as { spec: { tolerations: readonly { tolerationSeconds: number }[] } }
+  ).spec;
   expect(tolerations.map(({ tolerationSeconds }) => tolerationSeconds)).toEqual([7, 8]);
   const event = { metadata: { name: 'e' }, involvedObject: { namespace: 'default' } };
   expect((await ask('/api/v1/namespaces/default/events', { ...as, body: event })).code).toBe(201);
-  await expect.poll(() => codeOf('/api/v1/namespaces/default/events/e', 'admin-token'), { timeout: 20_000 }).toBe(404);
+  await expect
+    .poll(() => codeOf('/api/v1/namespaces/default/events/e', 'admin-token'), { timeout: 20_000 })
+    .toBe(404);
 });

@@ -22,7 +22,13 @@ import { selectAdmissionPlugins } from './admission-plugins.ts';
 import { type AggregationFlags, aggregationOf } from './aggregation-flags.ts';
 import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
 import { InnerComponents, type InnerComponentsConfig } from './inner-components.ts';
-import { checkAuthority, checkKeyPair, readFlagFile, type RoleConfig, type RunningRole } from './role.ts';
+import {
+  checkAuthority,
+  checkKeyPair,
+  readFlagFile,
+  type RoleConfig,
+  type RunningRole,
+} from './role.ts';
 import { tlsSettings } from './tls-flags.ts';
 
 export interface ApiServerRoleConfig extends RoleConfig, AggregationFlags, InnerComponentsConfig {
@@ -130,7 +136,11 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const hosts = servingHosts(config, firstServiceAddress(ranges));
   const serving = readServing() ?? (await files.makeServing(hosts, clock, random));
   checkKeyPair('--tls-cert-file, --tls-private-key-file', serving);
-  const tls = { ...serving, clientCa, ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites) };
+  const tls = {
+    ...serving,
+    clientCa,
+    ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
+  };
   const kubeletClient = files.pair(
     { cert: 'kubelet-client-certificate', key: 'kubelet-client-key' },
     { cert: config.kubeletClientCertificate, key: config.kubeletClientKey },
@@ -140,10 +150,13 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     config.kubeletCertificateAuthority === undefined
       ? clientCa
       : readFlagFile('--kubelet-certificate-authority', config.kubeletCertificateAuthority);
-  if (kubeletClient !== undefined) checkKeyPair('--kubelet-client-certificate, --kubelet-client-key', kubeletClient);
+  if (kubeletClient !== undefined)
+    checkKeyPair('--kubelet-client-certificate, --kubelet-client-key', kubeletClient);
   if (kubeletCa !== undefined) checkAuthority('--kubelet-certificate-authority', kubeletCa);
   if (kubeletClient !== undefined && kubeletCa === undefined) {
-    throw new UserError('--kubelet-client-certificate needs --kubelet-certificate-authority or --client-ca-file');
+    throw new UserError(
+      '--kubelet-client-certificate needs --kubelet-certificate-authority or --client-ca-file',
+    );
   }
   const nodeConnector =
     kubeletClient === undefined || kubeletCa === undefined
@@ -151,14 +164,21 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       : createTlsNodeConnector({ clock, ...kubeletClient, ca: kubeletCa });
   const aggregation = aggregationOf(config, files);
   const maxExpirationSeconds = maxTokenExpiration(config.serviceAccountMaxTokenExpiration);
-  const signingKey = files.required('service-account-signing-key-file', config.serviceAccountSigningKeyFile, 'sa.key');
+  const signingKey = files.required(
+    'service-account-signing-key-file',
+    config.serviceAccountSigningKeyFile,
+    'sa.key',
+  );
   checkKeys('--service-account-signing-key-file', () => tokenSigner(signingKey));
   const otherKeys = readAccountKeys(config.serviceAccountKeyFile ?? []);
   const [issuer, ...acceptedIssuers] = config.serviceAccountIssuer ?? [];
-  const tokens = config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
+  const tokens =
+    config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const { encryptionProviderConfig } = config;
   const encryption =
-    encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(encryptionProviderConfig));
+    encryptionProviderConfig === undefined
+      ? undefined
+      : readEncryptionFile(resolve(encryptionProviderConfig));
 
   const inner = InnerComponents.of({
     ...config,
@@ -168,7 +188,14 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     rootCa: serving.cert,
   });
 
-  const opened = await openStorage({ choice: store, etcd: config.etcd, dir: '', clock, random, logger });
+  const opened = await openStorage({
+    choice: store,
+    etcd: config.etcd,
+    dir: '',
+    clock,
+    random,
+    logger,
+  });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
   const reloading = new AbortController();
@@ -212,7 +239,8 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         maxWrites: limitOf(config.maxMutatingRequestsInflight),
       },
       requestTimeoutMs: config.requestTimeout,
-      minWatchTimeoutMs: config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
+      minWatchTimeoutMs:
+        config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
       eventTtlMs: config.eventTtl,
       defaultTolerationSeconds: {
         notReady: config.defaultNotReadyTolerationSeconds,
@@ -259,7 +287,9 @@ function maxTokenExpiration(ms: number | undefined): number | undefined {
   if (ms === undefined || ms === 0) return undefined;
   const seconds = Math.floor(ms / 1000);
   if (seconds < 3600 || seconds > 2 ** 32) {
-    throw new UserError('--service-account-max-token-expiration must be between 1 hour and 2^32 seconds');
+    throw new UserError(
+      '--service-account-max-token-expiration must be between 1 hour and 2^32 seconds',
+    );
   }
   return seconds;
 }
@@ -269,7 +299,12 @@ function servingHosts(
   { bindAddress, advertiseAddress }: ApiServerRoleConfig,
   serviceAddress: string,
 ): readonly string[] {
-  const addresses = [bindAddress, advertiseAddress, advertisedAddress(bindAddress ?? '0.0.0.0'), serviceAddress];
+  const addresses = [
+    bindAddress,
+    advertiseAddress,
+    advertisedAddress(bindAddress ?? '0.0.0.0'),
+    serviceAddress,
+  ];
   const names = [
     'kubernetes',
     'kubernetes.default',
@@ -286,21 +321,27 @@ function servingHosts(
 function checkPortRange(range: string | undefined): void {
   if (range === undefined) return;
   const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(range) ?? [];
-  if (first !== '' && Number(first) > 0 && Number(first) <= Number(last) && Number(last) <= 65_535) return;
+  if (first !== '' && Number(first) > 0 && Number(first) <= Number(last) && Number(last) <= 65_535)
+    return;
   throw new UserError(
     `--service-node-port-range takes a range of ports, such as 30000-32767, not ${JSON.stringify(shortened(range))}`,
   );
 }
 
-function parseModes(names: readonly string[] | undefined): readonly AuthorizationMode[] | undefined {
+function parseModes(
+  names: readonly string[] | undefined,
+): readonly AuthorizationMode[] | undefined {
   if (names === undefined || names.length === 0) return undefined;
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
-    throw new UserError(`--authorization-mode: ${JSON.stringify(shortened(twice))} is there more than once`);
+    throw new UserError(
+      `--authorization-mode: ${JSON.stringify(shortened(twice))} is there more than once`,
+    );
   return names.map((name) => {
     const mode = AUTHORIZATION_MODES.find((known) => known === name);
     if (mode !== undefined) return mode;
-    const known = name === 'ABAC' || name === 'Webhook' ? 'is not supported' : 'is no authorization mode';
+    const known =
+      name === 'ABAC' || name === 'Webhook' ? 'is not supported' : 'is no authorization mode';
     throw new UserError(
       `--authorization-mode: ${JSON.stringify(shortened(name))} ${known}: modes are ${AUTHORIZATION_MODES.join(', ')}`,
     );
@@ -316,16 +357,25 @@ function anonymousRequests(
   return allowed === true && !modes?.includes('AlwaysAllow') ? 'all' : undefined;
 }
 
-const limitOf = (flag: number | undefined): number | undefined => (flag === 0 ? Number.POSITIVE_INFINITY : flag);
+const limitOf = (flag: number | undefined): number | undefined =>
+  flag === 0 ? Number.POSITIVE_INFINITY : flag;
 
 const shortened = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 80)}…`);
 
-function asUserError(err: unknown, { securePort = 6443, bindAddress = '0.0.0.0' }: ApiServerRoleConfig): unknown {
+function asUserError(
+  err: unknown,
+  { securePort = 6443, bindAddress = '0.0.0.0' }: ApiServerRoleConfig,
+): unknown {
   const { code, message } = err as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
-    return new UserError(`port ${securePort} on ${bindAddress} is in use: see --secure-port`, { cause: err });
+    return new UserError(`port ${securePort} on ${bindAddress} is in use: see --secure-port`, {
+      cause: err,
+    });
   if (code === 'EADDRNOTAVAIL')
-    return new UserError(`${bindAddress} is no address of this machine: see --bind-address`, { cause: err });
-  if (err instanceof RuntimeConfigError) return new UserError(`--runtime-config: ${message}`, { cause: err });
+    return new UserError(`${bindAddress} is no address of this machine: see --bind-address`, {
+      cause: err,
+    });
+  if (err instanceof RuntimeConfigError)
+    return new UserError(`--runtime-config: ${message}`, { cause: err });
   return err instanceof RangeError ? new UserError(message, { cause: err }) : err;
 }

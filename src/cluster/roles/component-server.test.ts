@@ -45,9 +45,18 @@ beforeAll(async () => {
   );
   api = await startTestServer({ tokens: new Map(users) });
   const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'prometheus' }];
-  const roleRef = { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: 'system:monitoring' };
-  await api.client.resource(clusterRoleBindings).create({ metadata: { name: 'prometheus' }, subjects, roleRef });
-  const component = api.clientOf({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+  const roleRef = {
+    kind: 'ClusterRole',
+    apiGroup: 'rbac.authorization.k8s.io',
+    name: 'system:monitoring',
+  };
+  await api.client
+    .resource(clusterRoleBindings)
+    .create({ metadata: { name: 'prometheus' }, subjects, roleRef });
+  const component = api.clientOf({
+    name: 'system:kube-controller-manager',
+    groups: ['system:authenticated'],
+  });
   pki = await Pki.open({ clock: systemClock, random: systemRandom });
   ca = pki.caCertificate;
   server = await startComponentServer({
@@ -99,7 +108,10 @@ test('health is public, in all its forms', async () => {
     text: 'internal server error: process is shutting down\n',
   });
   stops = false;
-  expect(await ask('/readyz/shutdown', 'token-of-prometheus')).toMatchObject({ code: 200, text: 'ok' });
+  expect(await ask('/readyz/shutdown', 'token-of-prometheus')).toMatchObject({
+    code: 200,
+    text: 'ok',
+  });
 });
 
 test.each<[path: string, begin: string]>([
@@ -117,7 +129,9 @@ test.each<[path: string, begin: string]>([
     expect([refused.code, refused.type]).toEqual([code, 'application/json']);
     return `${code} ${message}`;
   };
-  expect(await reasonOf('token-of-joe')).toBe(`403 forbidden: User "joe" cannot get path "${path}"`);
+  expect(await reasonOf('token-of-joe')).toBe(
+    `403 forbidden: User "joe" cannot get path "${path}"`,
+  );
   expect(await reasonOf('nonsense')).toBe('401 Unauthorized');
   expect(await reasonOf()).toBe(`403 forbidden: User "system:anonymous" cannot get path "${path}"`);
 });
@@ -134,7 +148,10 @@ test('statusz as an object, and in no form that there is not', async () => {
     paths: ['/flagz', '/healthz', '/metrics', '/readyz', '/statusz'],
   });
   const refused = await ask('/statusz', 'token-of-prometheus', 'application/json');
-  expect([refused.code, JSON.parse(refused.text)]).toMatchObject([406, { kind: 'Status', reason: 'NotAcceptable' }]);
+  expect([refused.code, JSON.parse(refused.text)]).toMatchObject([
+    406,
+    { kind: 'Status', reason: 'NotAcceptable' },
+  ]);
 });
 
 test('there is nothing else', async () => {
@@ -147,10 +164,13 @@ test('another certificate is used for new connections, and one without its key i
   const [renewed, other] = [await pki.sign(request), await pki.sign(request)];
   const served = (): Promise<string> =>
     new Promise((resolve, reject) => {
-      get({ host: '127.0.0.1', port: server.port, path: '/healthz', ca, agent: false }, (response) => {
-        resolve((response.socket as TLSSocket).getPeerCertificate().serialNumber);
-        response.resume();
-      }).on('error', reject);
+      get(
+        { host: '127.0.0.1', port: server.port, path: '/healthz', ca, agent: false },
+        (response) => {
+          resolve((response.socket as TLSSocket).getPeerCertificate().serialNumber);
+          response.resume();
+        },
+      ).on('error', reject);
     });
   const { serialNumber } = new X509Certificate(renewed.cert);
   expect(await served()).not.toBe(serialNumber);

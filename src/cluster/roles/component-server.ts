@@ -67,25 +67,38 @@ interface Served {
 }
 
 /** Rejects with UserError if the port cannot be had. */
-export async function startComponentServer(config: ComponentServerConfig): Promise<ComponentServer> {
+export async function startComponentServer(
+  config: ComponentServerConfig,
+): Promise<ComponentServer> {
   const { bindAddress, port, tls, logger, clock } = config;
   const slis = new HealthSlis();
   const health = Object.entries(config.health).map(
     ([path, checks]) => new HealthEndpoint({ path, checks, logger, slis }),
   );
   const served: Served = { config, health, slis, startedAt: clock.now() };
-  const secureContext = ({ cert, key }: KeyPair): SecureContextOptions => ({ cert, key, ...TLS_SERVER_OPTIONS });
-  const server = createServer({ ...secureContext(tls), handshakeTimeout: HEADER_TIMEOUT_MS }, (request, response) => {
-    answer(served, request, response).catch((err: unknown) => {
-      if (err instanceof StatusError) {
-        send(response, { code: err.code, contentType: 'application/json', text: `${JSON.stringify(err.status)}\n` });
-        return;
-      }
-      logger?.warn('component server: request failed', { path: request.url, err });
-      if (response.headersSent) response.destroy();
-      else send(response, { code: 500, contentType: TEXT, text: 'Internal Server Error\n' });
-    });
+  const secureContext = ({ cert, key }: KeyPair): SecureContextOptions => ({
+    cert,
+    key,
+    ...TLS_SERVER_OPTIONS,
   });
+  const server = createServer(
+    { ...secureContext(tls), handshakeTimeout: HEADER_TIMEOUT_MS },
+    (request, response) => {
+      answer(served, request, response).catch((err: unknown) => {
+        if (err instanceof StatusError) {
+          send(response, {
+            code: err.code,
+            contentType: 'application/json',
+            text: `${JSON.stringify(err.status)}\n`,
+          });
+          return;
+        }
+        logger?.warn('component server: request failed', { path: request.url, err });
+        if (response.headersSent) response.destroy();
+        else send(response, { code: 500, contentType: TEXT, text: 'Internal Server Error\n' });
+      });
+    },
+  );
   server.headersTimeout = HEADER_TIMEOUT_MS;
   server.keepAliveTimeout = IDLE_TIMEOUT_MS;
   server.maxConnections = MAX_CONNECTIONS;
@@ -94,9 +107,12 @@ export async function startComponentServer(config: ComponentServerConfig): Promi
     server.listen(port, bindAddress, resolve);
   }).catch((err: unknown) => {
     const hint = 'See --secure-port and --bind-address.';
-    throw new UserError(`cannot listen on ${bindAddress}, port ${port}: ${(err as Error).message}. ${hint}`, {
-      cause: err,
-    });
+    throw new UserError(
+      `cannot listen on ${bindAddress}, port ${port}: ${(err as Error).message}. ${hint}`,
+      {
+        cause: err,
+      },
+    );
   });
   return {
     port: (server.address() as AddressInfo).port,
@@ -109,7 +125,11 @@ export async function startComponentServer(config: ComponentServerConfig): Promi
   };
 }
 
-async function answer(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  served: Served,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const target = new URL(request.url ?? '/', 'https://component');
   const path = target.pathname;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -117,7 +137,10 @@ async function answer(served: Served, request: IncomingMessage, response: Server
   }
   // Whether the component is healthy is public, why it is not is not.
   if (!PUBLIC.has(path)) await served.config.checkAccess(request.headers.authorization, path);
-  send(response, (await respond(served, path, target.searchParams, request.headers.accept)) ?? NOT_FOUND);
+  send(
+    response,
+    (await respond(served, path, target.searchParams, request.headers.accept)) ?? NOT_FOUND,
+  );
 }
 
 /** Undefined: nothing is served at the path. */

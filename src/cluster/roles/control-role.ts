@@ -21,7 +21,14 @@ import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
 import { checkAccess } from './delegated-access.ts';
 import { leading, type LeaderElectionSettings } from './leading.ts';
-import { clientFor, readFlagFile, readKubeconfig, supervised, type RoleConfig, type RunningRole } from './role.ts';
+import {
+  clientFor,
+  readFlagFile,
+  readKubeconfig,
+  supervised,
+  type RoleConfig,
+  type RunningRole,
+} from './role.ts';
 
 export interface ControlRoleConfig extends RoleConfig {
   /** The kubeconfig with the address of the API server and the role's credentials. */
@@ -68,7 +75,10 @@ export interface RoleChecks {
 const LEASE_TOLERANCE_MS = 20_000;
 
 /** Rejects with UserError for what can be mended. That the API server cannot be reached is none: it may come yet. */
-export async function startControlRole(config: ControlRoleConfig, work: Work): Promise<RunningControlRole> {
+export async function startControlRole(
+  config: ControlRoleConfig,
+  work: Work,
+): Promise<RunningControlRole> {
   const { clock, random, logger, bindAddress = '127.0.0.1' } = config;
   const { component } = work;
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
@@ -109,7 +119,8 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     tls: serving.current,
     logger,
     metrics: {
-      '/metrics': async () => componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
+      '/metrics': async () =>
+        componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
       ...work.otherMetrics,
     },
     checkAccess: (authorization, path) => checkAccess(client, authorization, path),
@@ -153,7 +164,11 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
 
 let processMetrics: Registry | undefined;
 
-async function metricsText(component: string, leads: () => boolean, own: (() => string) | undefined): Promise<string> {
+async function metricsText(
+  component: string,
+  leads: () => boolean,
+  own: (() => string) | undefined,
+): Promise<string> {
   if (processMetrics === undefined) {
     processMetrics = new Registry();
     collectDefaultMetrics({ register: processMetrics });
@@ -174,7 +189,9 @@ async function servingCertificates({
   tlsPrivateKeyFile,
 }: ControlRoleConfig): Promise<ServingCertificates> {
   if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined)) {
-    throw new UserError('--tls-cert-file and --tls-private-key-file belong together: give both or neither');
+    throw new UserError(
+      '--tls-cert-file and --tls-private-key-file belong together: give both or neither',
+    );
   }
   if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
     const latest = (): KeyPair => ({
@@ -184,7 +201,11 @@ async function servingCertificates({
     return { current: latest(), latest, periodMs: RELOAD_PERIOD_MS };
   }
   const pki = await Pki.open({ clock, random });
-  const request = { commonName: hostname(), usage: 'server', hosts: [hostname(), 'localhost', '127.0.0.1'] } as const;
+  const request = {
+    commonName: hostname(),
+    usage: 'server',
+    hosts: [hostname(), 'localhost', '127.0.0.1'],
+  } as const;
   const latest = (): Promise<KeyPair> => pki.certificate('serving', request);
   return { current: await latest(), latest, periodMs: RENEWAL_PERIOD_MS };
 }

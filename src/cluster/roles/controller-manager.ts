@@ -14,7 +14,11 @@ import { parseCidr } from '#machinery/net/ip.ts';
 import { tokenSigner } from '#machinery/token-keys.ts';
 import { checkLoadBalancerPool, parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
-import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
+import {
+  startControlRole,
+  type ControlRoleConfig,
+  type RunningControlRole,
+} from './control-role.ts';
 import { checkKeys } from './api-server-files.ts';
 import { checkAuthority, readFlagFile } from './role.ts';
 import { serviceAccountClients } from './service-account-clients.ts';
@@ -46,11 +50,14 @@ export interface ControllerManagerRoleConfig extends ControlRoleConfig {
   readonly useServiceAccountCredentials?: boolean;
 }
 
-export async function startControllerManagerRole(config: ControllerManagerRoleConfig): Promise<RunningControlRole> {
+export async function startControllerManagerRole(
+  config: ControllerManagerRoleConfig,
+): Promise<RunningControlRole> {
   const { clock, random, certDir } = config;
   const { controllers, serviceClusterIpRange, clusterCidr } = config;
   const selected = controllers === undefined ? undefined : selectedControllers(controllers);
-  if (serviceClusterIpRange !== undefined) parseServiceRanges('--service-cluster-ip-range', serviceClusterIpRange);
+  if (serviceClusterIpRange !== undefined)
+    parseServiceRanges('--service-cluster-ip-range', serviceClusterIpRange);
   const pool =
     config.loadBalancerPool === undefined
       ? undefined
@@ -60,9 +67,15 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
         ]);
   const file = (flag: string, given: string | undefined, name: string): string | undefined => {
     if (given !== undefined) return readFlagFile(`--${flag}`, given);
-    return certDir === undefined ? undefined : readFlagFile(`--cert-dir (for --${flag})`, join(certDir, name));
+    return certDir === undefined
+      ? undefined
+      : readFlagFile(`--cert-dir (for --${flag})`, join(certDir, name));
   };
-  const serviceAccountKey = file('service-account-private-key-file', config.serviceAccountPrivateKeyFile, 'sa.key');
+  const serviceAccountKey = file(
+    'service-account-private-key-file',
+    config.serviceAccountPrivateKeyFile,
+    'sa.key',
+  );
   if (serviceAccountKey !== undefined) {
     checkKeys('--service-account-private-key-file', () => tokenSigner(serviceAccountKey));
   }
@@ -104,7 +117,10 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
           signing,
           rootCa,
           clusterCidrs: clusterCidr?.split(','),
-          settings: { 'node-ipam': { serviceCidrs: serviceClusterIpRange?.split(',') }, 'service-lb': { pool } },
+          settings: {
+            'node-ipam': { serviceCidrs: serviceClusterIpRange?.split(',') },
+            'service-lb': { pool },
+          },
         });
         await manager.run(signal);
       },
@@ -115,7 +131,9 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
 /** Each controller that runs is a check that passes, as upstream lists them; without any, whether the process answers. */
 function runningChecks(metrics: ControllerManagerMetrics): readonly HealthCheck[] {
   const { running } = metrics;
-  return running.length === 0 ? [pingCheck] : running.map((name) => ({ name, check: () => undefined }));
+  return running.length === 0
+    ? [pingCheck]
+    : running.map((name) => ({ name, check: () => undefined }));
 }
 
 function readSigning({
@@ -141,7 +159,8 @@ export function selectedControllers(selectors: readonly string[]): readonly Cont
   try {
     return selectControllers(selectors);
   } catch (err) {
-    if (err instanceof UnknownControllerError) throw new UserError(`--controllers: ${err.message}`, { cause: err });
+    if (err instanceof UnknownControllerError)
+      throw new UserError(`--controllers: ${err.message}`, { cause: err });
     throw err;
   }
 }

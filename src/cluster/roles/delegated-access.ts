@@ -19,11 +19,21 @@ const ANONYMOUS: Asker = { username: 'system:anonymous', groups: ['system:unauth
  * Resolves if the asker may get the path; rejects with StatusError (401, 403) otherwise, and with other errors if the API server
  * cannot be asked. `client`: of a user who may review tokens and access. `authorization`: the header of that name.
  */
-export async function checkAccess(client: Client, authorization: string | undefined, path: string): Promise<void> {
+export async function checkAccess(
+  client: Client,
+  authorization: string | undefined,
+  path: string,
+): Promise<void> {
   const { username = '', groups = [], uid, extra } = await askerOf(client, authorization);
   const review = await client.resource(subjectAccessReviews).create({
     metadata: {},
-    spec: { user: username, groups: [...groups], uid, extra, nonResourceAttributes: { path, verb: 'get' } },
+    spec: {
+      user: username,
+      groups: [...groups],
+      uid,
+      extra,
+      nonResourceAttributes: { path, verb: 'get' },
+    },
   });
   if (review.status.allowed) return;
   const why = `User ${JSON.stringify(username)} cannot get path ${JSON.stringify(path)}`;
@@ -35,6 +45,7 @@ async function askerOf(client: Client, authorization: string | undefined): Promi
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (token === undefined) throw apierrors.unauthorized('Unauthorized');
   const { status } = await client.resource(tokenReviews).create({ metadata: {}, spec: { token } });
-  if (status.authenticated !== true || status.user === undefined) throw apierrors.unauthorized('Unauthorized');
+  if (status.authenticated !== true || status.user === undefined)
+    throw apierrors.unauthorized('Unauthorized');
   return status.user;
 }

@@ -64,7 +64,10 @@ test('answers, is published, serves metrics, and withdraws', async () => {
 
 test.each([
   [{ clusterDomain: 'a..b' }, '--cluster-domain: "a..b" is not a DNS domain'],
-  [{ allowedClients: ['10.0.0.0/40'] }, '--allowed-clients: "10.0.0.0/40" is no range of addresses'],
+  [
+    { allowedClients: ['10.0.0.0/40'] },
+    '--allowed-clients: "10.0.0.0/40" is no range of addresses',
+  ],
   [{ bindAddress: ['192.0.2.7'] }, '--bind-address: '],
   [{ hostnameOverride: 'A B' }, '"A B" is no name for an EndpointSlice'],
 ])('%j cannot be', async (options, message) => {
@@ -80,5 +83,10 @@ test('a port that is taken', async () => {
 
 test('the permissions can be applied as they are printed', async () => {
   const applied = await cluster.apply(await dnsPermissionsYaml());
-  expect(applied.map(({ kind }) => kind)).toEqual(['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']);
+  expect(applied.map(({ kind }) => kind)).toEqual([
+    'ClusterRole',
+    'ClusterRoleBinding',
+    'Role',
+    'RoleBinding',
+  ]);
 });

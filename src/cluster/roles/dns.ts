@@ -65,7 +65,10 @@ export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRol
     clusterDomain,
     allowedClients,
     listen: bindAddress.map((address) => ({ address, port })),
-    metricsListen: metricsPort === undefined ? [] : bindAddress.map((address) => ({ address, port: metricsPort })),
+    metricsListen:
+      metricsPort === undefined
+        ? []
+        : bindAddress.map((address) => ({ address, port: metricsPort })),
   });
   try {
     await server.start();
@@ -115,7 +118,8 @@ function makeServer(config: ConstructorParameters<typeof DnsServer>[0]): DnsServ
   try {
     return new DnsServer(config);
   } catch (err) {
-    if (err instanceof RangeError) throw new UserError(`--allowed-clients: ${err.message}`, { cause: err });
+    if (err instanceof RangeError)
+      throw new UserError(`--allowed-clients: ${err.message}`, { cause: err });
     throw err;
   }
 }
@@ -123,23 +127,39 @@ function makeServer(config: ConstructorParameters<typeof DnsServer>[0]): DnsServ
 function nodeNameOf({ hostnameOverride }: DnsRoleConfig): string {
   const name = hostnameOverride ?? hostname().toLowerCase();
   if (isDNS1123Subdomain(name).length === 0) return name;
-  throw new UserError(`${JSON.stringify(name)} is no name for an EndpointSlice: give another with --hostname-override`);
+  throw new UserError(
+    `${JSON.stringify(name)} is no name for an EndpointSlice: give another with --hostname-override`,
+  );
 }
 
-async function publish(client: Client, config: DnsRoleConfig, server: DnsServer, node: string): Promise<boolean> {
-  if (!(await publishDnsService(client, config.clusterIp, config.metricsPort !== undefined))) return false;
+async function publish(
+  client: Client,
+  config: DnsRoleConfig,
+  server: DnsServer,
+  node: string,
+): Promise<boolean> {
+  if (!(await publishDnsService(client, config.clusterIp, config.metricsPort !== undefined)))
+    return false;
   const [first] = server.addresses;
-  const address = config.advertiseAddress ?? config.bindAddress.find((each) => isGlobalUnicast(each));
+  const address =
+    config.advertiseAddress ?? config.bindAddress.find((each) => isGlobalUnicast(each));
   if (address === undefined || first === undefined) return false;
   const metricsPort = server.metricsAddresses[0]?.port;
   const at = { address, port: first.port };
-  await publishDnsEndpoint(client, { node, at, isNode: false, ...(metricsPort !== undefined && { metricsPort }) });
+  await publishDnsEndpoint(client, {
+    node,
+    at,
+    isNode: false,
+    ...(metricsPort !== undefined && { metricsPort }),
+  });
   return true;
 }
 
 async function synced(server: DnsServer, { clock, logger }: DnsRoleConfig): Promise<void> {
   const timeout = new AbortController();
-  const timer = clock.setTimer(SYNC_TIMEOUT_MS, () => timeout.abort(new Error('the records are not known yet')));
+  const timer = clock.setTimer(SYNC_TIMEOUT_MS, () =>
+    timeout.abort(new Error('the records are not known yet')),
+  );
   try {
     await server.waitForSync(timeout.signal);
   } catch (err) {
@@ -155,18 +175,25 @@ function asUserError(err: unknown, { port, metricsPort }: DnsRoleConfig): unknow
     return new UserError(`${(err as Error).message}: ${hint}`, { cause: err });
   }
   if (apierrors.isServiceUnavailable(err)) {
-    return new UserError(`the API server cannot be reached: ${(err as Error).message}`, { cause: err });
+    return new UserError(`the API server cannot be reached: ${(err as Error).message}`, {
+      cause: err,
+    });
   }
   const ports = metricsPort === undefined ? `port ${port}` : `ports ${port} and ${metricsPort}`;
   switch ((err as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return new UserError(`one of the addresses is in use (${ports}): see --bind-address, --port, --metrics-port`, {
-        cause: err,
-      });
+      return new UserError(
+        `one of the addresses is in use (${ports}): see --bind-address, --port, --metrics-port`,
+        {
+          cause: err,
+        },
+      );
     case 'EADDRNOTAVAIL':
       return new UserError(`--bind-address: ${(err as Error).message}`, { cause: err });
     case 'EACCES':
-      return new UserError(`${ports} cannot be had without root: see --port, --metrics-port`, { cause: err });
+      return new UserError(`${ports} cannot be had without root: see --port, --metrics-port`, {
+        cause: err,
+      });
     default:
       return err;
   }

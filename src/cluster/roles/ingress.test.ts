@@ -53,11 +53,15 @@ test('serves, makes its class, and has metrics', async () => {
   const metricsPort = await freePort();
   const role = await startIngressRole({ ...config, metricsPort });
   try {
-    await expect.poll(() => fetch(`http://127.0.0.1:${config.httpPort}/`).then(({ status }) => status)).toBe(404);
+    await expect
+      .poll(() => fetch(`http://127.0.0.1:${config.httpPort}/`).then(({ status }) => status))
+      .toBe(404);
     const created = await cluster.client.resource(ingressClasses).get('coxswain');
     expect(created.spec.controller).toBe('coxswain.io/ingress-controller');
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-    expect(metrics).toMatch(/coxswain_ingress_requests_total\{code="404",protocol="HTTP\/1.1"\} \d/);
+    expect(metrics).toMatch(
+      /coxswain_ingress_requests_total\{code="404",protocol="HTTP\/1.1"\} \d/,
+    );
     expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
   } finally {
     await role.stop();
@@ -67,7 +71,10 @@ test('serves, makes its class, and has metrics', async () => {
 
 test.each([
   [{ addresses: ['192.0.2.7'] }, '--bind-address: 192.0.2.7 is no address of this machine'],
-  [{ gatewayAddresses: ['10.0.0.0/40'] }, '--gateway-addresses: "10.0.0.0/40" is no address or range'],
+  [
+    { gatewayAddresses: ['10.0.0.0/40'] },
+    '--gateway-addresses: "10.0.0.0/40" is no address or range',
+  ],
   [{ trustedProxies: ['a'] }, '--trusted-proxies: "a" is no address or range'],
   [{ httpPort: 7, httpsPort: 7 }, '--http-port and --https-port must differ'],
 ])('%j is refused', async (options, message) => {

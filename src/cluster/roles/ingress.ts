@@ -1,12 +1,23 @@
 // The role `cox ingress`: Ingresses and Gateways, apart from everything else. Several may run; one of them writes
 // statuses.
 
-import { INGRESS_PERMISSIONS, IngressController, IngressMetrics, NodeProxy } from '#ingress/index.ts';
+import {
+  INGRESS_PERMISSIONS,
+  IngressController,
+  IngressMetrics,
+  NodeProxy,
+} from '#ingress/index.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { createServer } from 'node:http';
 import { type IngressRequest, parseTrustedProxies, prepareIngress } from '../prepare-ingress.ts';
 import { UserError } from '../user-error.ts';
-import { clientFor, readKubeconfig, type RoleConfig, type RunningRole, supervised } from './role.ts';
+import {
+  clientFor,
+  readKubeconfig,
+  type RoleConfig,
+  type RunningRole,
+  supervised,
+} from './role.ts';
 
 export interface IngressRoleConfig extends RoleConfig, IngressRequest {
   /** The identity of the controller, and the address of the API server. */
@@ -24,7 +35,15 @@ const COMPONENT = 'coxswain-ingress';
 
 /** Rejects with UserError for what can be mended. */
 export async function startIngressRole(config: IngressRoleConfig): Promise<RunningRole> {
-  const { clock, random, maxRequestBody, accessLog = false, updateStatus, publishAddresses, metricsPort } = config;
+  const {
+    clock,
+    random,
+    maxRequestBody,
+    accessLog = false,
+    updateStatus,
+    publishAddresses,
+    metricsPort,
+  } = config;
   const logger = config.logger.with({ component: 'ingress' });
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
   const facts = await prepareIngress(config, {
@@ -53,7 +72,9 @@ export async function startIngressRole(config: IngressRoleConfig): Promise<Runni
     writesStatuses: updateStatus,
   });
   const server = metricsPort === undefined ? undefined : await serveMetrics(metricsPort, metrics);
-  const running = supervised('ingress', (signal) => controller.run(signal, () => logger.info('ingress is ready')));
+  const running = supervised('ingress', (signal) =>
+    controller.run(signal, () => logger.info('ingress is ready')),
+  );
   const at = facts.addresses.join(', ');
   return {
     failed: running.failed,
@@ -72,9 +93,13 @@ function serveMetrics(port: number, metrics: IngressMetrics): Promise<{ close():
         response.writeHead(404).end();
         return;
       }
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(metrics.text());
+      response
+        .writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+        .end(metrics.text());
     });
-    server.once('error', (err) => reject(new UserError(`--metrics-port: ${err.message}`, { cause: err })));
+    server.once('error', (err) =>
+      reject(new UserError(`--metrics-port: ${err.message}`, { cause: err })),
+    );
     server.listen({ host: '127.0.0.1', port }, () => resolve(server));
   });
 }

@@ -13,7 +13,11 @@ import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
-import { type ApiServerRoleConfig, type RunningApiServer, startApiServerRole } from './api-server.ts';
+import {
+  type ApiServerRoleConfig,
+  type RunningApiServer,
+  startApiServerRole,
+} from './api-server.ts';
 
 let dir: string;
 let server: RunningApiServer | undefined;
@@ -83,9 +87,13 @@ test('with controllers and nodes, the pods of a Deployment run', { timeout: 60_0
 
 test('on etcd they are rejected, and the error names the commands that run there', async () => {
   const flags = { store: 'etcd', etcd: { servers: ['http://127.0.0.1:1'] }, withNodes: 1 } as const;
-  await expect(start(flags)).rejects.toThrow(/need --store memory: on etcd, `cox controller-manager`/);
+  await expect(start(flags)).rejects.toThrow(
+    /need --store memory: on etcd, `cox controller-manager`/,
+  );
 });
 
 test('a controller that does not exist is rejected', async () => {
-  await expect(start({ withControllers: ['nonsense'] })).rejects.toThrow(/--controllers: .*nonsense/);
+  await expect(start({ withControllers: ['nonsense'] })).rejects.toThrow(
+    /--controllers: .*nonsense/,
+  );
 });

@@ -64,7 +64,8 @@ export class InnerComponents {
       logger,
       clientOf: ({ name, groups }, userAgent) => {
         const { current } = this.#server;
-        if (current === undefined) throw new Error('the components were started before the API server');
+        if (current === undefined)
+          throw new Error('the components were started before the API server');
         const handler = current.inProcess({
           name,
           groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
@@ -94,8 +95,10 @@ export class InnerComponents {
   connector(elsewhere: NodeConnector | undefined): NodeConnector {
     return {
       connect: async (target, signal) => {
-        const connection = this.#components.connect(target.name) ?? (await elsewhere?.connect(target, signal));
-        if (connection === undefined) throw new Error(`node ${target.name} does not run in this process`);
+        const connection =
+          this.#components.connect(target.name) ?? (await elsewhere?.connect(target, signal));
+        if (connection === undefined)
+          throw new Error(`node ${target.name} does not run in this process`);
         return connection;
       },
     };

@@ -103,13 +103,16 @@ test('every field is applied, warned of or rejected, by its own name', () => {
       expect(Object.keys(withField(path, samples[type]).options), path).toHaveLength(1);
       continue;
     }
-    for (const value of accepted) expect(withField(path, value), path).toEqual({ options: {}, warnings: [] });
+    for (const value of accepted)
+      expect(withField(path, value), path).toEqual({ options: {}, warnings: [] });
     const other = type === 'boolean' ? !accepted.includes(true) : samples[type];
     if (type === 'boolean' && accepted.includes(other)) continue;
     if (disposition === 'ignored') {
       const { warnings } = withField(path, other);
       expect(warnings, path).toHaveLength(1);
-      expect(warnings[0], path).toContain(`${path}: ${JSON.stringify(other)} is not applied: ${reason}`);
+      expect(warnings[0], path).toContain(
+        `${path}: ${JSON.stringify(other)} is not applied: ${reason}`,
+      );
     } else
       expect(() => withField(path, other), path).toThrow(
         `${path}: ${JSON.stringify(other)} is not supported: ${reason}`,
@@ -119,7 +122,11 @@ test('every field is applied, warned of or rejected, by its own name', () => {
 
 test.each([
   ['no document', '', 'it is no KubeletConfiguration'],
-  ['another kind', 'apiVersion: v1\nkind: Pod', 'its apiVersion must be kubelet.config.k8s.io/v1beta1'],
+  [
+    'another kind',
+    'apiVersion: v1\nkind: Pod',
+    'its apiVersion must be kubelet.config.k8s.io/v1beta1',
+  ],
   ['an unknown field', `${HEAD}maxPod: 5`, 'unknown field "maxPod"'],
   [
     'an unknown field of a field',

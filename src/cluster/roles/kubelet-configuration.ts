@@ -75,13 +75,16 @@ export function readKubeletConfiguration(file: string): KubeletConfiguration {
       const field = FIELDS.get(prefix + name);
       if (field === undefined) throw fail(`unknown field "${prefix}${name}"`);
       if (value === null || value === undefined) continue;
-      if (!isOfType(field.type, value)) throw fail(`${field.path} takes a ${field.type}, not ${shown(value)}`);
-      if (field.disposition === 'parent') visit(value as Readonly<Record<string, unknown>>, `${field.path}.`);
+      if (!isOfType(field.type, value))
+        throw fail(`${field.path} takes a ${field.type}, not ${shown(value)}`);
+      if (field.disposition === 'parent')
+        visit(value as Readonly<Record<string, unknown>>, `${field.path}.`);
       else if (field.disposition === 'implemented') {
         options[field.option as string] = optionOf(field, value, dirname(path));
       } else if (!isAccepted(field, value)) {
         const setting = `${field.path}: ${shown(value)}`;
-        if (field.disposition === 'rejected') throw fail(`${setting} is not supported: ${field.reason}`);
+        if (field.disposition === 'rejected')
+          throw fail(`${setting} is not supported: ${field.reason}`);
         warnings.push(`--config: ${setting} is not applied: ${field.reason}`);
       }
     }
@@ -93,7 +96,11 @@ export function readKubeletConfiguration(file: string): KubeletConfiguration {
 }
 
 /** Returns the value as the command has it. Durations become milliseconds; relative paths start at `directory`. */
-function optionOf({ type, option = '' }: ConfigurationField, value: unknown, directory: string): unknown {
+function optionOf(
+  { type, option = '' }: ConfigurationField,
+  value: unknown,
+  directory: string,
+): unknown {
   if (type === 'duration') return parseDuration(value as string);
   const isRelative = PATHS.has(option) && value !== '' && !isAbsolute(value as string);
   return isRelative ? join(directory, value as string) : value;

@@ -29,10 +29,22 @@ beforeAll(async () => {
   const common = { clock: systemClock, random: systemRandom, logger: silentLogger };
   await initCertificates({ certDir, hosts: ['127.0.0.1'], serviceClusterIpRange: '10.96.0.0/16' });
   await nodeCertificate({ certDir, hosts: ['127.0.0.1'], node: 'worker' });
-  const api = { store: 'memory', etcd: { servers: [] }, certDir, bindAddress: '127.0.0.1', securePort: 0 } as const;
+  const api = {
+    store: 'memory',
+    etcd: { servers: [] },
+    certDir,
+    bindAddress: '127.0.0.1',
+    securePort: 0,
+  } as const;
   server = await startApiServerRole({ ...common, ...api });
   const kubeconfig = join(dir, 'kubelet.conf');
-  await roleKubeconfig({ certDir, server: server.url, node: 'worker', role: 'kubelet', path: kubeconfig });
+  await roleKubeconfig({
+    certDir,
+    server: server.url,
+    node: 'worker',
+    role: 'kubelet',
+    path: kubeconfig,
+  });
   const pki = await Pki.open({ ...common, dir: certDir });
   nobody = await pki.sign({ commonName: 'nobody', usage: 'client' });
   node = {
@@ -63,7 +75,11 @@ async function start(flags: Partial<KubeletRoleConfig>, clock: Clock = systemClo
   kubelet = await startKubeletRole({ ...node, clock, ...flags });
 }
 
-function codeOf(path: string, headers: Readonly<Record<string, string>> = {}, identity: object = {}): Promise<number> {
+function codeOf(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  identity: object = {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const options = {
       host: '127.0.0.1',
@@ -86,10 +102,13 @@ function codeOf(path: string, headers: Readonly<Record<string, string>> = {}, id
 /** The serial number of the certificate that the kubelet shows. */
 function serial(): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false }, () => {
-      resolve(socket.getPeerCertificate().serialNumber);
-      socket.destroy();
-    });
+    const socket = connect(
+      { host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false },
+      () => {
+        resolve(socket.getPeerCertificate().serialNumber);
+        socket.destroy();
+      },
+    );
     socket.on('error', reject);
   });
 }
@@ -130,7 +149,9 @@ test('an authorization mode that does not exist', async () => {
 });
 
 /** The version of TLS and the cipher suite that a client with these limits gets; undefined if there is no connection. */
-function negotiated(limits: ConnectionOptions): Promise<readonly [version: string | null, suite: string] | undefined> {
+function negotiated(
+  limits: ConnectionOptions,
+): Promise<readonly [version: string | null, suite: string] | undefined> {
   return new Promise((resolve) => {
     const socket = connect(
       { host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false, ...limits },
@@ -149,8 +170,13 @@ test('versions of TLS and cipher suites', async () => {
   expect((await negotiated({}))?.[0]).toBe('TLSv1.3');
   await kubelet?.stop();
   await start({ tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'] });
-  expect(await negotiated({ maxVersion: 'TLSv1.2' })).toEqual(['TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384']);
-  expect(await negotiated({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).toBeUndefined();
+  expect(await negotiated({ maxVersion: 'TLSv1.2' })).toEqual([
+    'TLSv1.2',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+  ]);
+  expect(
+    await negotiated({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }),
+  ).toBeUndefined();
   await kubelet?.stop();
   await expect(start({ tlsMinVersion: 'VersionTLS11' })).rejects.toThrow(
     '--tls-min-version: "VersionTLS11" is not supported',

@@ -9,7 +9,12 @@ import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { Kubelet } from '#kubelet/kubelet.ts';
 import type { AccessSettings, AuthorizationMode } from '#kubelet/server/access.ts';
 import { TlsListeners } from '#kubelet/server/listeners.ts';
-import { NodePolicies, POD_NETWORK_PERMISSIONS, type PodNetworkMode, runPodNetwork } from '#network/index.ts';
+import {
+  NodePolicies,
+  POD_NETWORK_PERMISSIONS,
+  type PodNetworkMode,
+  runPodNetwork,
+} from '#network/index.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { policyTableOf, removePolicies } from '../policy-table.ts';
 import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
@@ -99,17 +104,22 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   const { clock, random, logger, progress, signal } = config;
   const nodeName = config.hostnameOverride ?? hostname().toLowerCase();
   if (isDNS1123Subdomain(nodeName).length > 0) {
-    throw new UserError(`${JSON.stringify(nodeName)} is no name of a node: give another with --hostname-override`);
+    throw new UserError(
+      `${JSON.stringify(nodeName)} is no name of a node: give another with --hostname-override`,
+    );
   }
   if (config.nodeIp !== undefined && parseIp(config.nodeIp) === undefined) {
     throw new UserError(`--node-ip takes an address, such as 10.0.0.7, not '${config.nodeIp}'`);
   }
   const podCidrs = config.podCidr === undefined ? [] : parsePodRanges('--pod-cidr', config.podCidr);
-  const clusterCidrs = config.clusterCidr === undefined ? [] : parsePodRanges('--cluster-cidr', config.clusterCidr);
+  const clusterCidrs =
+    config.clusterCidr === undefined ? [] : parsePodRanges('--cluster-cidr', config.clusterCidr);
   const file = (flag: string, given: string | undefined, name: string): string => {
     const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
     if (path === undefined)
-      throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
+      throw new UserError(
+        `--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`,
+      );
     return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, path);
   };
   if (!AUTHORIZATION_MODES.includes(config.authorizationMode ?? 'Webhook')) {
@@ -129,7 +139,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   };
   checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
   checkAuthority('--client-ca-file', tls.clientCA);
-  const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
+  const client = clientFor(
+    await readKubeconfig('--kubeconfig', config.kubeconfig),
+    COMPONENT,
+    config,
+  );
   const policyClient =
     config.networkPolicyKubeconfig === undefined
       ? undefined
@@ -157,7 +171,9 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   try {
     runtime = await prepareRuntime({
       choice: config.runtime,
-      ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
+      ...(config.containerRuntimeEndpoint !== undefined && {
+        endpoint: config.containerRuntimeEndpoint,
+      }),
       install: config.install,
       podCidrs,
       podNetwork: {
@@ -179,12 +195,21 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     let networkReadiness: NodePolicies | undefined;
     if (policyClient !== undefined && runtime.podNetwork) {
       const settings = policyTableOf(layout, podCidrs, runtime.proxy?.bridge);
-      const agent = new NodePolicies({ client: policyClient, nodeName, settings, clock, random, logger });
+      const agent = new NodePolicies({
+        client: policyClient,
+        nodeName,
+        settings,
+        clock,
+        random,
+        logger,
+      });
       policies = supervised(NETWORK_POLICY, (signal) => agent.run(signal));
       networkReadiness = agent;
     } else if (runtime.podNetwork) {
       await removePolicies(layout);
-      logger.warn('network policies: not enforced on this node', { reason: 'there is no --network-policy-kubeconfig' });
+      logger.warn('network policies: not enforced on this node', {
+        reason: 'there is no --network-policy-kubeconfig',
+      });
     }
     const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });
     kubelet = new Kubelet({
@@ -231,12 +256,28 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     const { network: podNetwork } = runtime;
     if (podNetwork !== undefined) {
       const onChange = (): void => running.checkNode();
-      const agent = { ...podNetwork, client, nodeName, clock, random: random.derive('pod-network'), logger, onChange };
+      const agent = {
+        ...podNetwork,
+        client,
+        nodeName,
+        clock,
+        random: random.derive('pod-network'),
+        logger,
+        onChange,
+      };
       network = supervised('pod-network', (until) => runPodNetwork(agent, until));
     }
     const use = (renewed: KeyPair): void => listeners.setServingCertificate(renewed);
     void keepRenewed(
-      { clock, logger, name: 'kubelet', current: serving, periodMs: RELOAD_PERIOD_MS, latest: readServing, use },
+      {
+        clock,
+        logger,
+        name: 'kubelet',
+        current: serving,
+        periodMs: RELOAD_PERIOD_MS,
+        latest: readServing,
+        use,
+      },
       reloading.signal,
     );
     const { port } = kubelet;
@@ -244,7 +285,9 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     return {
       port,
       description: `node ${nodeName} (${description}), its server on port ${port}`,
-      failed: Promise.race([network, policies].flatMap((agent) => (agent === undefined ? [] : [agent.failed]))),
+      failed: Promise.race(
+        [network, policies].flatMap((agent) => (agent === undefined ? [] : [agent.failed])),
+      ),
       stop: () => (stopping ??= stop()),
     };
   } catch (err) {
@@ -258,7 +301,9 @@ function accessSettings(config: KubeletRoleConfig): Partial<AccessSettings> {
   const authorizedTtlMs = config.authorizationWebhookCacheAuthorizedTtl ?? 0;
   const unauthorizedTtlMs = config.authorizationWebhookCacheUnauthorizedTtl ?? 0;
   return {
-    ...(config.authenticationTokenWebhook !== undefined && { tokenWebhook: config.authenticationTokenWebhook }),
+    ...(config.authenticationTokenWebhook !== undefined && {
+      tokenWebhook: config.authenticationTokenWebhook,
+    }),
     ...(config.authorizationMode !== undefined && { authorizationMode: config.authorizationMode }),
     ...(tokenTtlMs > 0 && { tokenTtlMs }),
     ...(authorizedTtlMs > 0 && { authorizedTtlMs }),
@@ -277,9 +322,13 @@ export async function podNetworkPermissionsYaml(): Promise<string> {
   return (await Promise.all(objects.map((object) => formatYamlLazily(object)))).join('---\n');
 }
 
-function asUserError(err: unknown, { port = PORT, address = '0.0.0.0' }: KubeletRoleConfig): unknown {
+function asUserError(
+  err: unknown,
+  { port = PORT, address = '0.0.0.0' }: KubeletRoleConfig,
+): unknown {
   const { code, message } = err as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return new UserError(`port ${port} on ${address} is in use: see --port`, { cause: err });
+  if (code === 'EADDRINUSE')
+    return new UserError(`port ${port} on ${address} is in use: see --port`, { cause: err });
   if (code === 'EADDRNOTAVAIL')
     return new UserError(`${address} is no address of this machine: see --address`, { cause: err });
   if (apierrors.isServiceUnavailable(err))

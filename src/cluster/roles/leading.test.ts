@@ -33,7 +33,9 @@ afterEach(async () => {
 
 function clientOf(identity: string, account?: string): Client {
   const name =
-    account === undefined ? 'system:kube-controller-manager' : `system:serviceaccount:kube-system:${account}`;
+    account === undefined
+      ? 'system:kube-controller-manager'
+      : `system:serviceaccount:kube-system:${account}`;
   const handler = cluster.server.inProcess({ name, groups: ['system:authenticated'] });
   const transport = createInProcessTransport({
     handler: (request) => {
@@ -67,14 +69,18 @@ function stand(identity: string, settings: LeaderElectionSettings = {}): void {
           logger,
           controllers: ['deployment-controller'],
         }).run(held),
-      onLeading: (leads) => void (leads ? leaders.push(identity) : leaders.splice(leaders.indexOf(identity), 1)),
+      onLeading: (leads) =>
+        void (leads ? leaders.push(identity) : leaders.splice(leaders.indexOf(identity), 1)),
     },
     abort.signal,
   );
   stops.push({ abort, run });
 }
 
-const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image: 'i' }] },
+};
 async function isWorkedOn(name: string): Promise<boolean> {
   const inDefault = cluster.client.resource(deployments).namespace('default');
   await inDefault.create({
@@ -85,7 +91,8 @@ async function isWorkedOn(name: string): Promise<boolean> {
   return (await inDefault.get(name)).status.observedGeneration === 1;
 }
 const lease = async () =>
-  (await cluster.client.resource(leases).namespace('kube-system').get('kube-controller-manager')).spec;
+  (await cluster.client.resource(leases).namespace('kube-system').get('kube-controller-manager'))
+    .spec;
 
 describe('of two controller managers', () => {
   test('one works; the other does as soon as the first one lets go', async () => {
@@ -103,7 +110,9 @@ describe('of two controller managers', () => {
     const told = (await cluster.client.resource(events).namespace('kube-system').list()).items.map(
       ({ message }) => message,
     );
-    expect(told).toEqual(expect.arrayContaining(['a_1 became leader', 'a_1 stopped leading', 'b_2 became leader']));
+    expect(told).toEqual(
+      expect.arrayContaining(['a_1 became leader', 'a_1 stopped leading', 'b_2 became leader']),
+    );
   });
 
   test('the one that is cut off stops before the other begins, and stands again when it is back', async () => {

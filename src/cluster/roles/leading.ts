@@ -64,7 +64,8 @@ export async function leading(config: LeadingConfig, signal: AbortSignal): Promi
     retryPeriodMs: settings.retryPeriodMs,
     onStartedLeading: lead,
     onNewLeader: (leader) => {
-      if (leader !== identity) logger.info('leader election: another process leads', { lease: component, leader });
+      if (leader !== identity)
+        logger.info('leader election: another process leads', { lease: component, leader });
     },
     recorder,
   });

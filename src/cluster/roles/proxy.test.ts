@@ -26,7 +26,11 @@ test.each<[string, Partial<ProxyRoleConfig>, RegExp]>([
     /^unknown --proxy-mode "iptables": it is auto, nftables, userspace/,
   ],
   ['a name that no node has', { hostnameOverride: 'A_B' }, /^"A_B" is no name of a node/],
-  ['a range of pods', { clusterCidr: '10.244.0.0/16,x' }, /^--cluster-cidr takes ranges, .* not 'x'$/],
+  [
+    'a range of pods',
+    { clusterCidr: '10.244.0.0/16,x' },
+    /^--cluster-cidr takes ranges, .* not 'x'$/,
+  ],
 ])('%s', async (_, flags, message) => {
   await expect(startProxyRole({ ...config, ...flags })).rejects.toMatchObject({
     name: 'UserError',

@@ -8,12 +8,24 @@ import { parseCidr } from '#machinery/net/ip.ts';
 import { versionInfo } from '#machinery/version-info.ts';
 import { isDNS1123Subdomain } from '#machinery/validation/validation.ts';
 import { systemNft } from '#machinery/net/nft/index.ts';
-import { type NodePortAddresses, PROXY_FAMILIES, ProxyMetrics, removeTable, runNodeProxy } from '#proxy/index.ts';
+import {
+  type NodePortAddresses,
+  PROXY_FAMILIES,
+  ProxyMetrics,
+  removeTable,
+  runNodeProxy,
+} from '#proxy/index.ts';
 import { removeAnnouncements, runAnnouncer } from '#network/index.ts';
 import { checkLoadBalancerPool } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
-import { clientFor, readKubeconfig, type RoleConfig, type RunningRole, supervised } from './role.ts';
+import {
+  clientFor,
+  readKubeconfig,
+  type RoleConfig,
+  type RunningRole,
+  supervised,
+} from './role.ts';
 
 const COMPONENT = 'kube-proxy';
 /** One proxy runs on a machine in this role; the rules of `cox up` have other names. */
@@ -56,7 +68,9 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
     };
   }
   if (config.kubeconfig === undefined)
-    throw new UserError('--kubeconfig is needed: identity of the proxy, and address of the API server');
+    throw new UserError(
+      '--kubeconfig is needed: identity of the proxy, and address of the API server',
+    );
   const mode = MODES.find((candidate) => candidate === config.proxyMode);
   if (mode === undefined) {
     throw new UserError(
@@ -65,14 +79,17 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   }
   const nodeName = config.hostnameOverride ?? hostname().toLowerCase();
   if (isDNS1123Subdomain(nodeName).length > 0) {
-    throw new UserError(`${JSON.stringify(nodeName)} is no name of a node: give another with --hostname-override`);
+    throw new UserError(
+      `${JSON.stringify(nodeName)} is no name of a node: give another with --hostname-override`,
+    );
   }
   const clusterCidrs = (config.clusterCidr ?? '').split(',').filter((cidr) => cidr !== '');
   for (const cidr of clusterCidrs) {
     if (parseCidr(cidr) === undefined)
       throw new UserError(`--cluster-cidr takes ranges, such as 10.244.0.0/16, not '${cidr}'`);
   }
-  if (config.loadBalancerPool !== undefined) checkLoadBalancerPool(config.loadBalancerPool, clusterCidrs);
+  if (config.loadBalancerPool !== undefined)
+    checkLoadBalancerPool(config.loadBalancerPool, clusterCidrs);
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
   const client = clientFor(access, COMPONENT, config);
   const metrics = new ProxyMetrics({ clock, families: PROXY_FAMILIES });
@@ -82,7 +99,9 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
     table: TABLE,
     clusterCidrs,
     nodePortAddresses: nodePortAddressesOf(config.nodeportAddresses ?? []),
-    reservedPorts: [KUBELET_PORT, healthz?.port ?? 0, new URL(access.server).port || 443].map((port) => `tcp/${port}`),
+    reservedPorts: [KUBELET_PORT, healthz?.port ?? 0, new URL(access.server).port || 443].map(
+      (port) => `tcp/${port}`,
+    ),
     masqueradeAll: config.masqueradeAll,
     ...(healthz !== undefined && { healthz }),
   };
@@ -95,10 +114,15 @@ export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRo
   const onBackend = (name: string): void => void (backend = name);
   const { loadBalancerPool: pool } = config;
   const running = supervised(COMPONENT, async (signal) => {
-    const proxying = runNodeProxy({ client, nodeName, settings, metrics, clock, random, logger, onBackend }, signal);
+    const proxying = runNodeProxy(
+      { client, nodeName, settings, metrics, clock, random, logger, onBackend },
+      signal,
+    );
     const announcer = { client, nodeName, clock, random, logger };
     const announcing =
-      pool === undefined ? undefined : runAnnouncer({ ...announcer, settings: { pool, id: TABLE } }, signal);
+      pool === undefined
+        ? undefined
+        : runAnnouncer({ ...announcer, settings: { pool, id: TABLE } }, signal);
     await Promise.all([proxying, announcing]);
   });
   return {
@@ -133,9 +157,13 @@ function nodePortAddressesOf(texts: readonly string[]): NodePortAddresses {
 }
 
 /** Returns undefined for '', which switches the port off. Throws UserError. */
-function parseAddress(flag: string, text: string): { readonly host: string; readonly port: number } | undefined {
+function parseAddress(
+  flag: string,
+  text: string,
+): { readonly host: string; readonly port: number } | undefined {
   if (text === '') return undefined;
-  const [, bracketed, plain = '', portText = ''] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
+  const [, bracketed, plain = '', portText = ''] =
+    /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (isIP(host) === 0 || Number(portText) > 65_535)
     throw new UserError(`${flag} takes ADDRESS:PORT, such as 127.0.0.1:10249, not '${text}'`);
@@ -160,13 +188,20 @@ async function serveMetrics(
     (request, response) => {
       request.resume();
       const page = pages[request.url?.split('?')[0] ?? ''];
-      const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
-      response.writeHead(page === undefined ? 404 : 200, headers).end(page?.() ?? '404 page not found\n');
+      const headers = {
+        'content-type': 'text/plain; charset=utf-8',
+        'x-content-type-options': 'nosniff',
+      };
+      response
+        .writeHead(page === undefined ? 404 : 200, headers)
+        .end(page?.() ?? '404 page not found\n');
     },
   );
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (err) => reject(new UserError(`--metrics-bind-address: ${err.message}`, { cause: err })));
+    server.once('error', (err) =>
+      reject(new UserError(`--metrics-bind-address: ${err.message}`, { cause: err })),
+    );
     server.listen(address.port, address.host, resolve);
   });
   return server;

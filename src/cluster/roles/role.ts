@@ -54,18 +54,26 @@ export function checkAuthority(flag: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (err) {
-    throw new UserError(`${flag}: the certificate cannot be read: ${(err as Error).message}`, { cause: err });
+    throw new UserError(`${flag}: the certificate cannot be read: ${(err as Error).message}`, {
+      cause: err,
+    });
   }
 }
 
 /** Throws UserError if the two are no certificate and its key. */
-export function checkKeyPair(flag: string, { cert, key }: { readonly cert: string; readonly key: string }): void {
+export function checkKeyPair(
+  flag: string,
+  { cert, key }: { readonly cert: string; readonly key: string },
+): void {
   try {
     createSecureContext({ cert, key });
   } catch (err) {
-    throw new UserError(`${flag}: the certificate and its key cannot be used: ${(err as Error).message}`, {
-      cause: err,
-    });
+    throw new UserError(
+      `${flag}: the certificate and its key cannot be used: ${(err as Error).message}`,
+      {
+        cause: err,
+      },
+    );
   }
 }
 
@@ -74,13 +82,18 @@ export async function readKubeconfig(flag: string, path: string): Promise<Server
   try {
     return await loadKubeconfig(path);
   } catch (err) {
-    if (err instanceof KubeconfigError) throw new UserError(`${flag}: ${err.message}`, { cause: err });
+    if (err instanceof KubeconfigError)
+      throw new UserError(`${flag}: ${err.message}`, { cause: err });
     throw err;
   }
 }
 
 /** `component`: how it calls itself, and who then owns what it writes: 'kube-scheduler'. */
-export function clientFor(access: ServerAccess, component: string, { clock, logger }: RoleConfig): Client {
+export function clientFor(
+  access: ServerAccess,
+  component: string,
+  { clock, logger }: RoleConfig,
+): Client {
   const userAgent = `${component}/${KUBERNETES_VERSION.gitVersion}`;
   const onWarning = (message: string): void => logger.info('the server warns', { message });
   return createClient(createHttpTransport({ ...access, clock, userAgent, onWarning }));

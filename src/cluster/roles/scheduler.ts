@@ -7,7 +7,11 @@ import { SchedulerMetrics } from '#scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '#scheduler/scheduler.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor, parseFlagYaml, readFlagFile, readKubeconfig } from './role.ts';
-import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
+import {
+  startControlRole,
+  type ControlRoleConfig,
+  type RunningControlRole,
+} from './control-role.ts';
 
 const COMPONENT = 'kube-scheduler';
 const PORT = 10_259;
@@ -21,7 +25,9 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
   const { clock, random } = role;
   const logger = role.logger.with({ component: 'scheduler' });
   const configuration =
-    role.config === undefined ? undefined : parseFlagYaml('--config', readFlagFile('--config', role.config));
+    role.config === undefined
+      ? undefined
+      : parseFlagYaml('--config', readFlagFile('--config', role.config));
   const metrics = new SchedulerMetrics({ clock });
   const make = (client: Client): Scheduler =>
     new Scheduler({
@@ -37,7 +43,13 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
   let leader: Scheduler | undefined;
   try {
     // Errors of the configuration are reported at the start, not when this process becomes the leader.
-    make(clientFor(await readKubeconfig('--kubeconfig', role.kubeconfig), COMPONENT, { clock, random, logger }));
+    make(
+      clientFor(await readKubeconfig('--kubeconfig', role.kubeconfig), COMPONENT, {
+        clock,
+        random,
+        logger,
+      }),
+    );
   } catch (err) {
     if ((err as Error).name !== 'ConfigurationError') throw err;
     throw new UserError(`--config: ${(err as Error).message}`, { cause: err });

@@ -12,21 +12,32 @@ let tokens: () => Promise<string>;
 beforeEach(async () => {
   clock = new VirtualClock();
   const pki = await Pki.open({ clock, random: systemRandom });
-  t = await startTestServer({ clock, serviceAccounts: { signingKey: pki.serviceAccountKeys().privateKey } });
-  const manager = t.clientOf({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+  t = await startTestServer({
+    clock,
+    serviceAccounts: { signingKey: pki.serviceAccountKeys().privateKey },
+  });
+  const manager = t.clientOf({
+    name: 'system:kube-controller-manager',
+    groups: ['system:authenticated'],
+  });
   tokens = accountTokens(manager, 'job-controller', clock);
 });
 afterEach(() => t.stop());
 
 const claimsOf = (token: string) =>
-  JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString('utf8')) as { sub: string; exp: number };
+  JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString('utf8')) as {
+    sub: string;
+    exp: number;
+  };
 const accounts = () => t.client.resource(serviceAccounts).namespace('kube-system');
 
 test('a token is of an account that is made where it is missing, and one for all who ask', async () => {
   const [one, other] = await Promise.all([tokens(), tokens()]);
   expect(one).toBe(other);
   expect(claimsOf(one).sub).toBe('system:serviceaccount:kube-system:job-controller');
-  expect((await accounts().list()).items.map(({ metadata }) => metadata.name)).toEqual(['job-controller']);
+  expect((await accounts().list()).items.map(({ metadata }) => metadata.name)).toEqual([
+    'job-controller',
+  ]);
 });
 
 test('it is renewed before it ends', async () => {
@@ -48,7 +59,10 @@ test('an account that somebody deletes is made again', async () => {
 
 test('a server that cannot be asked now is asked again', async () => {
   let down = true;
-  const manager = t.clientOf({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
+  const manager = t.clientOf({
+    name: 'system:kube-controller-manager',
+    groups: ['system:authenticated'],
+  });
   const unreliable = {
     ...manager,
     resource: ((type: never) => {

@@ -28,7 +28,13 @@ export function serviceAccountClients(
   component: string,
   config: RoleConfig,
 ): (account: string) => Client {
-  const { clientCertificate: _cert, clientKey: _key, token: _token, basic: _basic, ...server } = access;
+  const {
+    clientCertificate: _cert,
+    clientKey: _key,
+    token: _token,
+    basic: _basic,
+    ...server
+  } = access;
   const clients = new Map<string, Client>();
   return (account) => {
     let made = clients.get(account);
@@ -42,7 +48,11 @@ export function serviceAccountClients(
 }
 
 /** Answers a token of the account that is good for a while yet. */
-export function accountTokens(client: Client, account: string, clock: Clock): () => Promise<string> {
+export function accountTokens(
+  client: Client,
+  account: string,
+  clock: Clock,
+): () => Promise<string> {
   const accounts = () => client.resource(serviceAccounts).namespace(NAMESPACE);
   let current: Token | undefined;
   let asking: Promise<Token> | undefined;

@@ -25,7 +25,8 @@ export function tlsSettings(
 ): Pick<TlsConfig, 'minVersion' | 'ciphers'> {
   return {
     ...(minVersion !== undefined && minVersion !== '' && { minVersion: versionOf(minVersion) }),
-    ...(suites !== undefined && suites.length > 0 && { ciphers: [...TLS13, ...chosen(suites)].join(':') }),
+    ...(suites !== undefined &&
+      suites.length > 0 && { ciphers: [...TLS13, ...chosen(suites)].join(':') }),
   };
 }
 

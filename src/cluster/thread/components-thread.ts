@@ -12,7 +12,13 @@ import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
 import type { SimulatedNode } from '../nodes.ts';
 import type { KeyPair } from '../pki.ts';
-import { type FromThread, type Logging, receivedError, type ThreadConfig, type ToThread } from './messages.ts';
+import {
+  type FromThread,
+  type Logging,
+  receivedError,
+  type ThreadConfig,
+  type ToThread,
+} from './messages.ts';
 
 export interface ComponentsThreadStart {
   /** The API server's chain behind authentication, as this user. */
@@ -66,7 +72,11 @@ export class ComponentsThread implements ComponentsRunner {
     );
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData: ThreadConfig = { port: port2, logging, keepRunning: onUncaught !== undefined };
+    const workerData: ThreadConfig = {
+      port: port2,
+      logging,
+      keepRunning: onUncaught !== undefined,
+    };
     this.#worker = new Worker(url, { workerData, transferList: [port2] });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
     this.#worker.on('error', (err) => this.#fail(err));
@@ -82,14 +92,22 @@ export class ComponentsThread implements ComponentsRunner {
 
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
   async start(options: ComponentsThreadStart): Promise<void> {
-    const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts, onNodeStarted } = options;
+    const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts, onNodeStarted } =
+      options;
     if (control.schedulerPlugins !== undefined)
       throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#onNodeStarted = onNodeStarted;
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
     const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
-    this.#tell({ kind: 'start', control, nodes, nodesInAll, kubeletPorts, ...(journal !== undefined && { journal }) });
+    this.#tell({
+      kind: 'start',
+      control,
+      nodes,
+      nodesInAll,
+      kubeletPorts,
+      ...(journal !== undefined && { journal }),
+    });
     const error = await Promise.race([started, this.failed]);
     if (error !== undefined) throw error;
   }

@@ -78,7 +78,9 @@ export class KeptThread implements ComponentsRunner {
       faults.report(NAME, error);
       const delayMs = this.#backoff.next();
       logger.warn('restarting component', { component: NAME, delayMs });
-      await this.#current.stop().catch((err: unknown) => logger.debug('thread has not stopped cleanly', { err }));
+      await this.#current
+        .stop()
+        .catch((err: unknown) => logger.debug('thread has not stopped cleanly', { err }));
       await clock.sleep(delayMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       const next = make();
@@ -86,14 +88,17 @@ export class KeptThread implements ComponentsRunner {
       // A start that fails resolves `failed` only if the thread has ended.
       const failure = await next.start(start).then(
         () => {
-          if (this.#kubeletCertificate !== undefined) next.setKubeletCertificate(this.#kubeletCertificate);
+          if (this.#kubeletCertificate !== undefined)
+            next.setKubeletCertificate(this.#kubeletCertificate);
           return undefined;
         },
         (err: unknown) => err,
       );
       if (failure !== undefined) {
         faults.report(NAME, failure);
-        await next.stop().catch((err: unknown) => logger.debug('thread has not stopped cleanly', { err }));
+        await next
+          .stop()
+          .catch((err: unknown) => logger.debug('thread has not stopped cleanly', { err }));
       }
     }
   }

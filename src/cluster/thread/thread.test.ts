@@ -35,7 +35,11 @@ async function make(more: Partial<ClusterConfig> = {}): Promise<Cluster> {
 
 const template = {
   metadata: { labels: { app: 'web' } },
-  spec: { containers: [{ name: 'c', image: 'busybox:1.36', command: ['sh', '-c', 'echo hello; sleep 1d'] }] },
+  spec: {
+    containers: [
+      { name: 'c', image: 'busybox:1.36', command: ['sh', '-c', 'echo hello; sleep 1d'] },
+    ],
+  },
 };
 
 describe('components in a thread of their own', () => {
@@ -43,10 +47,9 @@ describe('components in a thread of their own', () => {
     const cluster = await make();
     await cluster.begin();
     const { client } = cluster;
-    expect((await client.resource(nodes).list()).items.map(({ metadata }) => metadata.name)).toEqual([
-      'node-1',
-      'node-2',
-    ]);
+    expect(
+      (await client.resource(nodes).list()).items.map(({ metadata }) => metadata.name),
+    ).toEqual(['node-1', 'node-2']);
     await client
       .resource(deployments)
       .namespace('default')
@@ -55,10 +58,13 @@ describe('components in a thread of their own', () => {
         spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template },
       });
     const namespaced = client.resource(pods).namespace('default');
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 20_000 }, async () => {
-      const { items } = await namespaced.list();
-      return items.length === 3 && items.every(({ status }) => status.phase === 'Running');
-    });
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 10, timeoutMs: 20_000 },
+      async () => {
+        const { items } = await namespaced.list();
+        return items.length === 3 && items.every(({ status }) => status.phase === 'Running');
+      },
+    );
     const [pod] = (await namespaced.list()).items;
     const path = `/api/v1/namespaces/default/pods/${pod?.metadata.name}/log`;
     expect(await client.transport.text({ method: 'GET', path })).toBe('hello\n');
@@ -93,6 +99,8 @@ describe('components in a thread of their own', () => {
 
   test('cannot have what does not go to another thread', async () => {
     const cluster = await make({ schedulerPlugins: [] });
-    await expect(cluster.begin()).rejects.toThrow('plugins of the scheduler cannot go to another thread');
+    await expect(cluster.begin()).rejects.toThrow(
+      'plugins of the scheduler cannot go to another thread',
+    );
   });
 });

@@ -46,7 +46,8 @@ export function runComponents(
   faults?.install();
 
   const start = async (message: Extract<ToThread, { kind: 'start' }>): Promise<void> => {
-    if (message.journal !== undefined) journal = new SimulationJournal({ path: message.journal, logger });
+    if (message.journal !== undefined)
+      journal = new SimulationJournal({ path: message.journal, logger });
     nodes = message.nodes.map((node) => simulatedNode(node, { clock, random, journal }));
     components = new Components({
       clock,
@@ -66,7 +67,10 @@ export function runComponents(
   };
 
   const stop = async (): Promise<void> => {
-    const stopped = await Promise.allSettled([components?.stop(), ...nodes.map(({ runtime }) => runtime.close())]);
+    const stopped = await Promise.allSettled([
+      components?.stop(),
+      ...nodes.map(({ runtime }) => runtime.close()),
+    ]);
     const problems = stopped.flatMap((result): unknown[] => {
       if (result.status === 'fulfilled') return [];
       return result.reason instanceof AggregateError ? result.reason.errors : [result.reason];

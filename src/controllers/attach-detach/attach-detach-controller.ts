@@ -4,8 +4,18 @@
 // A volume is detached when the node says that it is not mounted any more. From a node that is not healthy it is taken after six
 // minutes all the same, and at once from one that is out of service or gone.
 
-import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '#api/groups/core/v1/index.ts';
+import type {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import type { CSIDriver, VolumeAttachment } from '#api/groups/storage/v1/index.ts';
@@ -35,7 +45,13 @@ import {
   pluginOf,
   uniqueName,
 } from './attachment.ts';
-import { asDriverSees, inlineVolumeOf, inlineVolumesOf, isInline, shownName } from './migrated-volumes.ts';
+import {
+  asDriverSees,
+  inlineVolumeOf,
+  inlineVolumesOf,
+  isInline,
+  shownName,
+} from './migrated-volumes.ts';
 import { OperationTimes } from './operation-times.ts';
 import type { OperatedVolume } from './operation-times.ts';
 
@@ -113,37 +129,48 @@ export class AttachDetachController implements Controller {
     this.#claims = builder.watches(persistentVolumeClaims, ({ spec: { volumeName } }) =>
       volumeName === undefined ? undefined : this.#keysOfVolume(this.#volume(volumeName)),
     );
-    this.#volumes = builder.watches(persistentVolumes, (volume) => this.#keysOfVolume(asDriverSees(volume)), {
-      onGone: (deleted) => {
-        const volume = asDriverSees(deleted);
-        const { name } = volume.metadata;
-        if (this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) this.#removed.set(name, volume);
+    this.#volumes = builder.watches(
+      persistentVolumes,
+      (volume) => this.#keysOfVolume(asDriverSees(volume)),
+      {
+        onGone: (deleted) => {
+          const volume = asDriverSees(deleted);
+          const { name } = volume.metadata;
+          if (this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0)
+            this.#removed.set(name, volume);
+        },
       },
-    });
-    this.#attachments = builder.watches(volumeAttachments, (attachment) => this.#keysOfAttachment(attachment), {
-      indexers: {
-        [BY_NODE]: ({ spec }) => [spec.nodeName],
-        [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
+    );
+    this.#attachments = builder.watches(
+      volumeAttachments,
+      (attachment) => this.#keysOfAttachment(attachment),
+      {
+        indexers: {
+          [BY_NODE]: ({ spec }) => [spec.nodeName],
+          [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
+        },
+        onSeen: (attachment, before) => {
+          this.#nodeQueue.add(attachment.spec.nodeName);
+          if (before === undefined) this.#writes.seen(volumeOf(attachment), attachment);
+          else this.#timeAttaching(before, attachment);
+        },
+        onGone: (attachment) => {
+          this.#nodeQueue.add(attachment.spec.nodeName);
+          this.#writes.gone(volumeOf(attachment), attachment);
+          const { uid } = attachment.metadata;
+          this.#times.end('volume_detach', uid, this.#operated(attachment), true);
+          this.#times.forget(uid);
+        },
       },
-      onSeen: (attachment, before) => {
-        this.#nodeQueue.add(attachment.spec.nodeName);
-        if (before === undefined) this.#writes.seen(volumeOf(attachment), attachment);
-        else this.#timeAttaching(before, attachment);
-      },
-      onGone: (attachment) => {
-        this.#nodeQueue.add(attachment.spec.nodeName);
-        this.#writes.gone(volumeOf(attachment), attachment);
-        const { uid } = attachment.metadata;
-        this.#times.end('volume_detach', uid, this.#operated(attachment), true);
-        this.#times.forget(uid);
-      },
-    });
+    );
     this.#nodes = builder.watches(nodes, ({ metadata: { name } }) => this.#keysOfNode(name), {
       predicate: { update: (before, node) => !semanticEqual(mattersOf(before), mattersOf(node)) },
       // The name alone is the key of the node.
       enqueue: (key) => (key.includes('/') ? builder.queue : this.#nodeQueue).add(key),
     });
-    this.#drivers = builder.watches(csiDrivers, ({ metadata }) => this.#keysOfDriver(metadata.name));
+    this.#drivers = builder.watches(csiDrivers, ({ metadata }) =>
+      this.#keysOfDriver(metadata.name),
+    );
     this.run = builder.complete();
   }
 
@@ -155,10 +182,16 @@ export class AttachDetachController implements Controller {
         .flatMap((pod) =>
           pod.spec.nodeName === undefined
             ? []
-            : this.#volumesOf(pod).map((volume) => [pod.spec.nodeName ?? '', pluginOf(volume)] as const),
+            : this.#volumesOf(pod).map(
+                (volume) => [pod.spec.nodeName ?? '', pluginOf(volume)] as const,
+              ),
         );
     instruments.gauge(
-      { name: 'storage_count_attachable_volumes_in_use', help: 'Volumes in use.', labels: ['node', 'volume_plugin'] },
+      {
+        name: 'storage_count_attachable_volumes_in_use',
+        help: 'Volumes in use.',
+        labels: ['node', 'volume_plugin'],
+      },
       () => countSamples(used()),
     );
     const volumes = (): readonly (readonly [string, string])[] => {
@@ -178,7 +211,9 @@ export class AttachDetachController implements Controller {
         ...[...new Set(wanted)].map(
           (key) => [plugin(key.slice(key.indexOf('/') + 1)), 'desired_state_of_world'] as const,
         ),
-        ...attached.map((attachment) => [plugin(volumeOf(attachment)), 'actual_state_of_world'] as const),
+        ...attached.map(
+          (attachment) => [plugin(volumeOf(attachment)), 'actual_state_of_world'] as const,
+        ),
       ];
     };
     instruments.gauge(
@@ -199,8 +234,13 @@ export class AttachDetachController implements Controller {
   #timeAttaching(before: ReadAttachment, attachment: ReadAttachment): void {
     const { uid } = attachment.metadata;
     const { attached, attachError } = attachment.status;
-    if (attached && !before.status.attached) this.#times.end('volume_attach', uid, this.#operated(attachment), true);
-    else if (!attached && attachError !== undefined && !semanticEqual(attachError, before.status.attachError)) {
+    if (attached && !before.status.attached)
+      this.#times.end('volume_attach', uid, this.#operated(attachment), true);
+    else if (
+      !attached &&
+      attachError !== undefined &&
+      !semanticEqual(attachError, before.status.attachError)
+    ) {
       this.#times.end('volume_attach', uid, this.#operated(attachment), false);
     }
   }
@@ -208,20 +248,27 @@ export class AttachDetachController implements Controller {
   #operated(attachment: ReadAttachment): OperatedVolume {
     const { attacher, source } = attachment.spec;
     const volume = this.#volumes.lister.get('', source.persistentVolumeName ?? '');
-    const isMigrated = volume === undefined ? source.persistentVolumeName === undefined : volume.spec.csi === undefined;
+    const isMigrated =
+      volume === undefined
+        ? source.persistentVolumeName === undefined
+        : volume.spec.csi === undefined;
     return { plugin: `kubernetes.io/csi:${attacher}`, isMigrated };
   }
 
   #keysOfPod(pod: ReadPod): readonly string[] {
     const { nodeName } = pod.spec;
-    return nodeName === undefined ? [] : this.#volumesOf(pod).map(({ metadata }) => `${nodeName}/${metadata.name}`);
+    return nodeName === undefined
+      ? []
+      : this.#volumesOf(pod).map(({ metadata }) => `${nodeName}/${metadata.name}`);
   }
 
   #keysOfAttachment(attachment: ReadAttachment): Keys {
     const name = volumeOf(attachment);
     if (name === '') return undefined;
     const volume = this.#volume(name);
-    return volume === undefined ? `${attachment.spec.nodeName}/${name}` : this.#keysOfVolume(volume);
+    return volume === undefined
+      ? `${attachment.spec.nodeName}/${name}`
+      : this.#keysOfVolume(volume);
   }
 
   #keysOfDriver(driver: string): readonly string[] {
@@ -235,7 +282,8 @@ export class AttachDetachController implements Controller {
   #volumesOf(pod: ReadPod): readonly ReadVolume[] {
     const claimed = byClaim(pod).flatMap((key) => {
       const claim = this.#claims.lister.getByKey(key);
-      const volume = claim?.spec.volumeName === undefined ? undefined : this.#volume(claim.spec.volumeName);
+      const volume =
+        claim?.spec.volumeName === undefined ? undefined : this.#volume(claim.spec.volumeName);
       return volume?.spec.csi === undefined ? [] : [volume];
     });
     return [...claimed, ...inlineVolumesOf(pod)];
@@ -246,7 +294,10 @@ export class AttachDetachController implements Controller {
     const volume = this.#volumes.lister.get('', name);
     if (volume !== undefined) return asDriverSees(volume);
     const [pod] = this.#pods.lister.byIndex(BY_INLINE, name);
-    const named = pod === undefined ? undefined : inlineVolumesOf(pod).find(({ metadata }) => metadata.name === name);
+    const named =
+      pod === undefined
+        ? undefined
+        : inlineVolumesOf(pod).find(({ metadata }) => metadata.name === name);
     if (named !== undefined) return named;
     const [attachment] = this.#attachments.lister.byIndex(BY_VOLUME, name);
     return attachment === undefined ? undefined : inlineVolumeOf(attachment);
@@ -257,8 +308,12 @@ export class AttachDetachController implements Controller {
     if (volume?.spec.csi === undefined) return [];
     const { name } = volume.metadata;
     const wanted = this.#podsWith(volume).map(({ spec }) => spec.nodeName);
-    const attached = this.#attachments.lister.byIndex(BY_VOLUME, name).map(({ spec }) => spec.nodeName);
-    return [...new Set([...wanted, ...attached])].flatMap((node) => (node === undefined ? [] : `${node}/${name}`));
+    const attached = this.#attachments.lister
+      .byIndex(BY_VOLUME, name)
+      .map(({ spec }) => spec.nodeName);
+    return [...new Set([...wanted, ...attached])].flatMap((node) =>
+      node === undefined ? [] : `${node}/${name}`,
+    );
   }
 
   /** Returns the key of the node, and the keys of the volumes that are wanted or attached there. */
@@ -282,14 +337,20 @@ export class AttachDetachController implements Controller {
     const key = `${namespace}/${name}`;
     const claim = this.#claims.lister.getByKey(key);
     const isBound =
-      claim?.status.phase === 'Bound' && claim.metadata.uid === uid && claim.spec.volumeName === metadata.name;
+      claim?.status.phase === 'Bound' &&
+      claim.metadata.uid === uid &&
+      claim.spec.volumeName === metadata.name;
     if (!isBound) return [];
-    return this.#pods.lister.byIndex(BY_CLAIM, key).filter(({ spec: { nodeName } }) => nodeName !== undefined);
+    return this.#pods.lister
+      .byIndex(BY_CLAIM, key)
+      .filter(({ spec: { nodeName } }) => nodeName !== undefined);
   }
 
   #needsAttaching(volume: ReadVolume): boolean {
     const { csi } = volume.spec;
-    return csi !== undefined && this.#drivers.lister.get('', csi.driver)?.spec.attachRequired !== false;
+    return (
+      csi !== undefined && this.#drivers.lister.get('', csi.driver)?.spec.attachRequired !== false
+    );
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -305,17 +366,21 @@ export class AttachDetachController implements Controller {
     const wanting =
       present === undefined || node === undefined || !this.#needsAttaching(volume)
         ? []
-        : this.#podsWith(volume).filter((pod) => pod.spec.nodeName === nodeName && needsVolumes(pod, node));
+        : this.#podsWith(volume).filter(
+            (pod) => pod.spec.nodeName === nodeName && needsVolumes(pod, node),
+          );
     try {
       if (wanting.length > 0) {
         this.#unneeded.delete(key);
         if (this.#detaching.delete(key)) this.#nodeQueue.add(nodeName);
-        if (attachment === undefined) return await this.#attach(volume, node as ReadNode, wanting, signal);
+        if (attachment === undefined)
+          return await this.#attach(volume, node as ReadNode, wanting, signal);
         this.#tellHow(volume, attachment, wanting);
       } else if (attachment === undefined) {
         this.#unneeded.delete(key);
         this.#detaching.delete(key);
-        if (this.#attachments.lister.byIndex(BY_VOLUME, volumeName).length === 0) this.#removed.delete(volumeName);
+        if (this.#attachments.lister.byIndex(BY_VOLUME, volumeName).length === 0)
+          this.#removed.delete(volumeName);
       } else if (attachment.metadata.deletionTimestamp === undefined) {
         return await this.#detach(key, attachment, volume, node, signal);
       }
@@ -342,7 +407,9 @@ export class AttachDetachController implements Controller {
     if (this.#attaching.has(name)) return requeue;
     if (!isShared(volume) && this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) {
       // When it is detached there, its turn comes here.
-      const others = this.#podsWith(volume).filter(({ spec }) => spec.nodeName !== node.metadata.name);
+      const others = this.#podsWith(volume).filter(
+        ({ spec }) => spec.nodeName !== node.metadata.name,
+      );
       for (const pod of wanting) {
         const message = multiAttachMessage(shownName(volume), pod.metadata.namespace ?? '', others);
         this.#tell(pod, name, 'Warning', 'FailedAttachVolume', message);
@@ -354,7 +421,9 @@ export class AttachDetachController implements Controller {
     const wanted = { metadata: { name: attachmentNameOf(volume, nodeName) }, spec };
     this.#attaching.add(name);
     try {
-      const created = await this.#config.client.resource(volumeAttachments).create(wanted, { signal });
+      const created = await this.#config.client
+        .resource(volumeAttachments)
+        .create(wanted, { signal });
       this.#writes.wrote(name, created, this.#attachments.lister.get('', created.metadata.name));
       this.#times.begin('volume_attach', created.metadata.uid);
     } catch (err) {
@@ -366,7 +435,11 @@ export class AttachDetachController implements Controller {
     return reconciled;
   }
 
-  #tellHow(volume: ReadVolume, { metadata, status }: ReadAttachment, wanting: readonly ReadPod[]): void {
+  #tellHow(
+    volume: ReadVolume,
+    { metadata, status }: ReadAttachment,
+    wanting: readonly ReadPod[],
+  ): void {
     if (metadata.deletionTimestamp !== undefined) return;
     const { name } = volume.metadata;
     const shown = shownName(volume);
@@ -419,7 +492,9 @@ export class AttachDetachController implements Controller {
     const { name, uid } = attachment.metadata;
     this.#times.begin('volume_detach', uid);
     try {
-      await this.#config.client.resource(volumeAttachments).delete(name, { preconditions: { uid }, signal });
+      await this.#config.client
+        .resource(volumeAttachments)
+        .delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       this.#times.forget(uid);
       throw err;
@@ -443,7 +518,8 @@ export class AttachDetachController implements Controller {
   async #tellNode(nodeName: string, signal: AbortSignal): Promise<void> {
     const cached = this.#nodes.lister.get('', nodeName);
     if (cached === undefined || !isManaged(cached)) return;
-    if (semanticEqual(cached.status.volumesAttached ?? [], this.#attachedTo(nodeName, cached))) return;
+    if (semanticEqual(cached.status.volumesAttached ?? [], this.#attachedTo(nodeName, cached)))
+      return;
     const client = this.#config.client.resource(nodes);
     const node = await client.get(nodeName, { signal });
     const volumesAttached = this.#attachedTo(nodeName, node);
@@ -454,7 +530,10 @@ export class AttachDetachController implements Controller {
       metadata: { resourceVersion },
       status: { volumesAttached: volumesAttached.length > 0 ? volumesAttached : null },
     };
-    await client.patch(nodeName, 'application/merge-patch+json', patch, { subresource: 'status', signal });
+    await client.patch(nodeName, 'application/merge-patch+json', patch, {
+      subresource: 'status',
+      signal,
+    });
   }
 
   #attachedTo(
@@ -468,7 +547,9 @@ export class AttachDetachController implements Controller {
       const volume = this.#volume(volumeName) ?? this.#removed.get(volumeName);
       const unique = volume === undefined ? undefined : uniqueName(volume);
       const stays =
-        state.attached && metadata.deletionTimestamp === undefined && !this.#detaching.has(`${nodeName}/${volumeName}`);
+        state.attached &&
+        metadata.deletionTimestamp === undefined &&
+        !this.#detaching.has(`${nodeName}/${volumeName}`);
       if (unique !== undefined && stays) attached.add(unique);
     }
     // In the order in which they are listed already; what others than CSI drivers have attached is theirs.
@@ -481,17 +562,30 @@ export class AttachDetachController implements Controller {
   }
 
   /** Once for as long as it is so. */
-  #tell(pod: ReadPod, volume: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #tell(
+    pod: ReadPod,
+    volume: string,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void {
     const recorded = this.#recordedEvents.get(pod.metadata.uid) ?? new Map<string, string>();
     if (recorded.get(volume) === message) return;
     this.#recordedEvents.set(pod.metadata.uid, recorded.set(volume, message));
-    this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, type, reason, message);
+    this.#recorder.event(
+      { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata },
+      type,
+      reason,
+      message,
+    );
   }
 }
 
 /** '' for one that is not of a CSI driver. */
 function volumeOf(attachment: ReadAttachment): string {
-  return attachment.spec.source.persistentVolumeName ?? inlineVolumeOf(attachment)?.metadata.name ?? '';
+  return (
+    attachment.spec.source.persistentVolumeName ?? inlineVolumeOf(attachment)?.metadata.name ?? ''
+  );
 }
 
 /** For a volume without an object, the attachment has all information. */

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
+import {
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import { csiDrivers, volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
@@ -17,7 +22,11 @@ const UNIQUE = 'kubernetes.io/csi/d.example.com^h-v';
 async function addNode(client: Client, name: string): Promise<void> {
   await client.resource(nodes).create({
     metadata: { name, annotations: MANAGED },
-    status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null }] },
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null },
+      ],
+    },
   });
 }
 async function addVolume(
@@ -25,7 +34,9 @@ async function addVolume(
   accessModes: readonly ('ReadWriteOnce' | 'ReadWriteMany')[] = ['ReadWriteOnce'],
 ): Promise<void> {
   const csi = { driver: 'd.example.com', volumeHandle: 'h-v' };
-  await client.resource(persistentVolumes).create(newVolume('v', { hostPath: null, csi, accessModes } as object));
+  await client
+    .resource(persistentVolumes)
+    .create(newVolume('v', { hostPath: null, csi, accessModes } as object));
   await client.resource(persistentVolumeClaims).create(newClaim('c', { accessModes }));
 }
 const addPod = (client: Client, name: string, nodeName: string) =>
@@ -39,15 +50,20 @@ const addPod = (client: Client, name: string, nodeName: string) =>
   });
 const removePod = (client: Client, name: string) =>
   client.resource(pods).namespace('default').delete(name, { gracePeriodSeconds: 0 });
-const attachmentsOf = async (client: Client) => (await client.resource(volumeAttachments).list()).items;
+const attachmentsOf = async (client: Client) =>
+  (await client.resource(volumeAttachments).list()).items;
 /** What a CSI driver's attacher says. */
 async function answer(client: Client, status: object = { attached: true }): Promise<void> {
   for (const each of await attachmentsOf(client)) {
-    await client.resource(volumeAttachments).patch(each.metadata.name, MERGE, { status }, { subresource: 'status' });
+    await client
+      .resource(volumeAttachments)
+      .patch(each.metadata.name, MERGE, { status }, { subresource: 'status' });
   }
 }
 const mount = (client: Client, name: string, volumesInUse: readonly string[]) =>
-  client.resource(nodes).patch(name, MERGE, { status: { volumesInUse } }, { subresource: 'status' });
+  client
+    .resource(nodes)
+    .patch(name, MERGE, { status: { volumesInUse } }, { subresource: 'status' });
 
 describe('a volume of a CSI driver', () => {
   let cluster: TestCluster;
@@ -63,10 +79,12 @@ describe('a volume of a CSI driver', () => {
   afterEach(() => cluster.stop());
   const settle = () => cluster.clock.advance('1s');
   const where = async () => (await attachmentsOf(client)).map(({ spec }) => spec.nodeName);
-  const told = async (name: string) => (await client.resource(nodes).get(name)).status.volumesAttached;
+  const told = async (name: string) =>
+    (await client.resource(nodes).get(name)).status.volumesAttached;
   const said = async () =>
     (await eventsOf(client)).map(
-      ({ type, reason, message, involvedObject }) => `${involvedObject.name} ${type} ${reason}: ${message}`,
+      ({ type, reason, message, involvedObject }) =>
+        `${involvedObject.name} ${type} ${reason}: ${message}`,
     );
 
   it('is attached where a pod is that uses it, and its node is told', async () => {
@@ -84,12 +102,16 @@ describe('a volume of a CSI driver', () => {
     await answer(client);
     await settle();
     expect(await told('n1')).toEqual([{ name: UNIQUE, devicePath: '' }]);
-    expect(await said()).toEqual(['p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" ']);
+    expect(await said()).toEqual([
+      'p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" ',
+    ]);
   });
 
   it('of a plugin that has been replaced is attached by the driver in its place', async () => {
     const awsElasticBlockStore = { volumeID: 'aws://z/vol-1' };
-    await client.resource(persistentVolumes).create(newVolume('v', { hostPath: null, awsElasticBlockStore } as object));
+    await client
+      .resource(persistentVolumes)
+      .create(newVolume('v', { hostPath: null, awsElasticBlockStore } as object));
     await client.resource(persistentVolumeClaims).create(newClaim('c'));
     await addPod(client, 'p', 'n1');
     await settle();
@@ -98,7 +120,9 @@ describe('a volume of a CSI driver', () => {
     ]);
     await answer(client);
     await settle();
-    expect(await told('n1')).toEqual([{ name: 'kubernetes.io/csi/ebs.csi.aws.com^vol-1', devicePath: '' }]);
+    expect(await told('n1')).toEqual([
+      { name: 'kubernetes.io/csi/ebs.csi.aws.com^vol-1', devicePath: '' },
+    ]);
     await removePod(client, 'p');
     await settle();
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
@@ -115,7 +139,11 @@ describe('a volume of a CSI driver', () => {
             { name: 'v', gcePersistentDisk: { pdName: 'pd', fsType: 'ext4' } },
             {
               name: 'w',
-              azureDisk: { diskName: 'd', diskURI: 'https://a.blob.core.windows.net/c/d.vhd', kind: 'Shared' as const },
+              azureDisk: {
+                diskName: 'd',
+                diskURI: 'https://a.blob.core.windows.net/c/d.vhd',
+                kind: 'Shared' as const,
+              },
             },
           ],
         },
@@ -135,7 +163,9 @@ describe('a volume of a CSI driver', () => {
     await answer(client);
     await add('q', 'n2');
     await settle();
-    expect(await told('n1')).toEqual([{ name: `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`, devicePath: '' }]);
+    expect(await told('n1')).toEqual([
+      { name: `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`, devicePath: '' },
+    ]);
     expect(await said()).toEqual([
       `p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${csi.driver}-pd" `,
       `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume is already used by pod(s) p`,
@@ -152,7 +182,10 @@ describe('a volume of a CSI driver', () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
-    await answer(client, { attached: false, attachError: { time: '2026-01-01T00:00:00Z', message: 'no such disk' } });
+    await answer(client, {
+      attached: false,
+      attachError: { time: '2026-01-01T00:00:00Z', message: 'no such disk' },
+    });
     await settle();
     expect(await said()).toEqual([
       'p Warning FailedAttachVolume: AttachVolume.Attach failed for volume "v" : no such disk',
@@ -160,7 +193,9 @@ describe('a volume of a CSI driver', () => {
   });
 
   it('is not attached where its driver has no need of it, or the kubelet does so itself', async () => {
-    await client.resource(csiDrivers).create({ metadata: { name: 'd.example.com' }, spec: { attachRequired: false } });
+    await client
+      .resource(csiDrivers)
+      .create({ metadata: { name: 'd.example.com' }, spec: { attachRequired: false } });
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -200,7 +235,10 @@ describe('a volume of a CSI driver', () => {
       'q Warning FailedAttachVolume: Multi-Attach error for volume "v" Volume is already used by pod(s) p',
     );
     const status = { phase: 'Succeeded' };
-    await client.resource(pods).namespace('default').patch('p', MERGE, { status }, { subresource: 'status' });
+    await client
+      .resource(pods)
+      .namespace('default')
+      .patch('p', MERGE, { status }, { subresource: 'status' });
     await settle();
     expect(await where()).toEqual(['n2']);
   });
@@ -237,7 +275,12 @@ describe('a volume of a CSI driver', () => {
     const conditions = [{ type: 'Ready', status: 'Unknown' }];
     await client
       .resource(nodes)
-      .patch('n1', 'application/strategic-merge-patch+json', { status: { conditions } }, { subresource: 'status' });
+      .patch(
+        'n1',
+        'application/strategic-merge-patch+json',
+        { status: { conditions } },
+        { subresource: 'status' },
+      );
     await client.resource(nodes).patch('n1', MERGE, patch);
     await removePod(client, 'p');
     await cluster.clock.advance(wait);
@@ -258,7 +301,10 @@ describe('a volume of a CSI driver', () => {
     await client.resource(persistentVolumes).patch('v', MERGE, { metadata: { finalizers: null } });
     await client.resource(persistentVolumes).delete('v');
     await settle();
-    expect((await attachmentsOf(client)).map(({ metadata }) => metadata.name)).toEqual(['other', 'unknown']);
+    expect((await attachmentsOf(client)).map(({ metadata }) => metadata.name)).toEqual([
+      'other',
+      'unknown',
+    ]);
   });
 
   it('is detached from a node that is gone', async () => {

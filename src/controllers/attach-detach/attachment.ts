@@ -15,7 +15,9 @@ const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMan
 
 /** As nodes name it in their status; undefined if it is not of a CSI driver. */
 export function uniqueName({ spec }: ReadVolume): string | undefined {
-  return spec.csi === undefined ? undefined : `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}`;
+  return spec.csi === undefined
+    ? undefined
+    : `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}`;
 }
 
 /** The name of the VolumeAttachment: the same for every controller, so that none creates a second one. Undefined as `uniqueName`. */
@@ -54,8 +56,14 @@ export function isHealthy({ status }: ReadNode): boolean {
 }
 
 /** `others`: pods that have the volume on other nodes. People see no names of other namespaces. */
-export function multiAttachMessage(volume: string, namespace: string, others: readonly Immutable<Pod>[]): string {
-  const local = others.filter(({ metadata }) => metadata.namespace === namespace).map(({ metadata }) => metadata.name);
+export function multiAttachMessage(
+  volume: string,
+  namespace: string,
+  others: readonly Immutable<Pod>[],
+): string {
+  const local = others
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .map(({ metadata }) => metadata.name);
   const foreign = others.length - local.length;
   const elsewhere = `${foreign} pod(s) in different namespaces`;
   const why =

@@ -1,8 +1,16 @@
 // Volumes of in-tree plugins that CSI drivers attach by now: those of the cluster as their drivers see them, and disks that pods name
 // in their own specs, which are treated as volumes without an object.
 
-import { CsiMigrationError, migrated, migratedInline } from '#api/groups/core/v1/csi-migration/index.ts';
-import type { CSIPersistentVolumeSource, PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  CsiMigrationError,
+  migrated,
+  migratedInline,
+} from '#api/groups/core/v1/csi-migration/index.ts';
+import type {
+  CSIPersistentVolumeSource,
+  PersistentVolume,
+  Pod,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { VolumeAttachment } from '#api/groups/storage/v1/index.ts';
 
@@ -25,7 +33,9 @@ export function inlineVolumesOf(pod: Immutable<Pod>): readonly ReadVolume[] {
   if (known !== undefined) return known;
   const found = (pod.spec.volumes ?? []).flatMap((volume) => {
     const said = unlessForeign(() => migratedInline(volume, pod.metadata.namespace ?? ''));
-    return said === undefined ? [] : [inlineVolume({ ...said, volumeMode: 'Filesystem' }, said.csi)];
+    return said === undefined
+      ? []
+      : [inlineVolume({ ...said, volumeMode: 'Filesystem' }, said.csi)];
   });
   const volumes = found.length === 0 ? NONE : found;
   disks.set(pod, volumes);
@@ -47,9 +57,16 @@ export function shownName({ metadata: { name } }: ReadVolume): string {
   return name.startsWith(INLINE) ? name.slice(INLINE.length) : name;
 }
 
-function inlineVolume(spec: ReadVolume['spec'], csi: Immutable<CSIPersistentVolumeSource>): ReadVolume {
+function inlineVolume(
+  spec: ReadVolume['spec'],
+  csi: Immutable<CSIPersistentVolumeSource>,
+): ReadVolume {
   const name = `${INLINE}${nameOf(csi)}`;
-  return { metadata: { name, uid: name, resourceVersion: '', creationTimestamp: '' }, spec, status: {} };
+  return {
+    metadata: { name, uid: name, resourceVersion: '', creationTimestamp: '' },
+    spec,
+    status: {},
+  };
 }
 
 /** Kubernetes calls them by driver and disk, or by the disk alone. */

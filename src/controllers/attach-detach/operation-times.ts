@@ -38,7 +38,12 @@ export class OperationTimes {
   }
 
   /** Operations that began before this controller are not measured. A failed operation continues. */
-  end(operation: Operation, attachment: string, { plugin, isMigrated }: OperatedVolume, succeeded: boolean): void {
+  end(
+    operation: Operation,
+    attachment: string,
+    { plugin, isMigrated }: OperatedVolume,
+    succeeded: boolean,
+  ): void {
     const key = `${operation} ${attachment}`;
     const begun = this.#begun.get(key);
     if (begun === undefined) return;
@@ -51,6 +56,7 @@ export class OperationTimes {
   }
 
   forget(attachment: string): void {
-    for (const operation of ['volume_attach', 'volume_detach']) this.#begun.delete(`${operation} ${attachment}`);
+    for (const operation of ['volume_attach', 'volume_detach'])
+      this.#begun.delete(`${operation} ${attachment}`);
   }
 }

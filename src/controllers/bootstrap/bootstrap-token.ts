@@ -26,9 +26,17 @@ export function signingToken(
 ): { readonly id: string; readonly secret: string } | undefined {
   const id = NAME.exec(secret.metadata.name)?.[1];
   const key = valueOf(secret, 'token-secret');
-  if (secret.type !== BOOTSTRAP_TOKEN_TYPE || id === undefined || valueOf(secret, 'token-id') !== id || key === '')
+  if (
+    secret.type !== BOOTSTRAP_TOKEN_TYPE ||
+    id === undefined ||
+    valueOf(secret, 'token-id') !== id ||
+    key === ''
+  )
     return undefined;
-  if (valueOf(secret, 'usage-bootstrap-signing') !== 'true' || secret.metadata.deletionTimestamp !== undefined)
+  if (
+    valueOf(secret, 'usage-bootstrap-signing') !== 'true' ||
+    secret.metadata.deletionTimestamp !== undefined
+  )
     return undefined;
   const expires = expirationOf(secret);
   return expires !== undefined && expires <= nowMs ? undefined : { id, secret: key };

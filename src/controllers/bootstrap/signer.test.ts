@@ -7,9 +7,20 @@ import type { TestCluster } from '../testing/test-cluster.ts';
 import { BootstrapSigner } from './index.ts';
 
 const encode = (text: string): string => Buffer.from(text).toString('base64');
-const addToken = ({ client, clock }: TestCluster, id: string, lastsMs?: number, more: Record<string, string> = {}) => {
-  const values = { 'token-id': id, 'token-secret': `${id}-secret-of-16`, 'usage-bootstrap-signing': 'true', ...more };
-  const expiration = lastsMs === undefined ? {} : { expiration: new Date(clock.now() + lastsMs).toISOString() };
+const addToken = (
+  { client, clock }: TestCluster,
+  id: string,
+  lastsMs?: number,
+  more: Record<string, string> = {},
+) => {
+  const values = {
+    'token-id': id,
+    'token-secret': `${id}-secret-of-16`,
+    'usage-bootstrap-signing': 'true',
+    ...more,
+  };
+  const expiration =
+    lastsMs === undefined ? {} : { expiration: new Date(clock.now() + lastsMs).toISOString() };
   const data = Object.fromEntries(
     Object.entries({ ...values, ...expiration }).map(([key, value]) => [key, encode(value)]),
   );
@@ -18,9 +29,14 @@ const addToken = ({ client, clock }: TestCluster, id: string, lastsMs?: number, 
 };
 const inPublic = ({ client }: TestCluster) => client.resource(configMaps).namespace('kube-public');
 const publish = (cluster: TestCluster, kubeconfig: string) =>
-  inPublic(cluster).create({ metadata: { name: 'cluster-info' }, data: { kubeconfig, other: 'kept' } });
+  inPublic(cluster).create({
+    metadata: { name: 'cluster-info' },
+    data: { kubeconfig, other: 'kept' },
+  });
 const signatures = async (cluster: TestCluster) =>
-  Object.keys((await inPublic(cluster).get('cluster-info')).data ?? {}).filter((key) => key.startsWith('jws-'));
+  Object.keys((await inPublic(cluster).get('cluster-info')).data ?? {}).filter((key) =>
+    key.startsWith('jws-'),
+  );
 
 test('what is public is signed with every token that is for that, while it lasts', async () => {
   const cluster = await startTestCluster();
@@ -39,12 +55,16 @@ test('what is public is signed with every token that is for that, while it lasts
   const whole = `${header ?? ''}.${Buffer.from('clusters: []').toString('base64url')}.${signature ?? ''}`;
   expect(decodeProtectedHeader(whole)).toEqual({ alg: 'HS256', kid: 'aaaaaa' });
   const verify = (secret: string) => compactVerify(whole, new TextEncoder().encode(secret));
-  expect(new TextDecoder().decode((await verify('aaaaaa-secret-of-16')).payload)).toBe('clusters: []');
+  expect(new TextDecoder().decode((await verify('aaaaaa-secret-of-16')).payload)).toBe(
+    'clusters: []',
+  );
   await expect(verify('another-secret-of-16')).rejects.toThrow('signature verification failed');
   // The second has expired, whoever deletes it.
   await cluster.clock.advance('61s');
   expect(await signatures(cluster)).toEqual(['jws-kubeconfig-aaaaaa']);
-  await inPublic(cluster).patch('cluster-info', 'application/merge-patch+json', { data: { kubeconfig: 'other' } });
+  await inPublic(cluster).patch('cluster-info', 'application/merge-patch+json', {
+    data: { kubeconfig: 'other' },
+  });
   await cluster.clock.settle();
   const signed = (await inPublic(cluster).get('cluster-info')).data?.['jws-kubeconfig-aaaaaa'];
   expect(signed).not.toBe(data['jws-kubeconfig-aaaaaa']);

@@ -12,7 +12,12 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf, signingToken } from './bootstrap-token.ts';
+import {
+  BOOTSTRAP_TOKEN_NAMESPACE,
+  BOOTSTRAP_TOKEN_TYPE,
+  expirationOf,
+  signingToken,
+} from './bootstrap-token.ts';
 
 const NAMESPACE = 'kube-public';
 const NAME = 'cluster-info';

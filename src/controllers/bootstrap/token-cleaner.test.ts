@@ -10,28 +10,37 @@ const addToken = async (
   expiration: string | number | undefined,
   type = 'bootstrap.kubernetes.io/token',
 ) => {
-  const text = typeof expiration === 'number' ? new Date(clock.now() + expiration).toISOString() : expiration;
+  const text =
+    typeof expiration === 'number' ? new Date(clock.now() + expiration).toISOString() : expiration;
   const data = text === undefined ? {} : { expiration: Buffer.from(text).toString('base64') };
-  await client.resource(secrets).create({ metadata: { name, namespace: 'kube-system' }, type, data });
+  await client
+    .resource(secrets)
+    .create({ metadata: { name, namespace: 'kube-system' }, type, data });
 };
 
-test('tokens go when they expire, whatever goes wrong; others stay', { timeout: 60_000 }, async () => {
-  const { writes, outcome, disturbed } = await disturb({
-    subject: (config) => new BootstrapTokenCleaner(config),
-    steps: [
-      async (cluster) => {
-        await addToken(cluster, 'soon', 30_000);
-        await addToken(cluster, 'later', 600_000);
-        await addToken(cluster, 'never', undefined);
-        await addToken(cluster, 'unreadable', 'tomorrow');
-        await addToken(cluster, 'other', -1000, 'Opaque');
-      },
-    ],
-    outcome: [secrets],
-    rest: '1m',
-  });
-  expect(writes).toBe(2);
-  const names = outcome.map((object) => (object as { metadata: { name: string } }).metadata.name).toSorted();
-  expect(names).toEqual(['later', 'never', 'other']);
-  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-});
+test(
+  'tokens go when they expire, whatever goes wrong; others stay',
+  { timeout: 60_000 },
+  async () => {
+    const { writes, outcome, disturbed } = await disturb({
+      subject: (config) => new BootstrapTokenCleaner(config),
+      steps: [
+        async (cluster) => {
+          await addToken(cluster, 'soon', 30_000);
+          await addToken(cluster, 'later', 600_000);
+          await addToken(cluster, 'never', undefined);
+          await addToken(cluster, 'unreadable', 'tomorrow');
+          await addToken(cluster, 'other', -1000, 'Opaque');
+        },
+      ],
+      outcome: [secrets],
+      rest: '1m',
+    });
+    expect(writes).toBe(2);
+    const names = outcome
+      .map((object) => (object as { metadata: { name: string } }).metadata.name)
+      .toSorted();
+    expect(names).toEqual(['later', 'never', 'other']);
+    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+  },
+);

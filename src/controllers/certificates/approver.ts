@@ -4,7 +4,10 @@ import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
 import type { CertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import { KUBE_API_SERVER_CLIENT_KUBELET, kubeletClientProblem } from '#api/groups/certificates/v1/signers.ts';
+import {
+  KUBE_API_SERVER_CLIENT_KUBELET,
+  kubeletClientProblem,
+} from '#api/groups/certificates/v1/signers.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { reconciled, requeue } from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
@@ -19,7 +22,8 @@ const KINDS = [
     subresource: 'selfnodeclient',
     message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
     /** A kubelet renews its own. */
-    fits: (request: Request, parsed: CertificateRequest): boolean => request.spec.username === parsed.commonName,
+    fits: (request: Request, parsed: CertificateRequest): boolean =>
+      request.spec.username === parsed.commonName,
   },
   {
     subresource: 'nodeclient',
@@ -58,7 +62,8 @@ export class CertificateApprover implements Controller {
     }
     if (kubeletClientProblem(parsed, request.spec.usages ?? []) !== undefined) return reconciled;
     for (const { subresource, message, fits } of KINDS) {
-      if (!fits(request, parsed) || !(await this.#isAllowed(request, subresource, signal))) continue;
+      if (!fits(request, parsed) || !(await this.#isAllowed(request, subresource, signal)))
+        continue;
       await this.#approve(request, message, signal);
       return reconciled;
     }
@@ -75,7 +80,9 @@ export class CertificateApprover implements Controller {
           user: username,
           ...(uid !== '' && { uid }),
           groups: [...groups],
-          extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])),
+          extra: Object.fromEntries(
+            Object.entries(extra).map(([key, values]) => [key, [...values]]),
+          ),
           resourceAttributes: {
             group: 'certificates.k8s.io',
             resource: 'certificatesigningrequests',
@@ -92,7 +99,13 @@ export class CertificateApprover implements Controller {
 
   async #approve(request: Request, message: string, signal: AbortSignal): Promise<void> {
     const time = formatTime(this.#config.clock.now());
-    const approved = { type: 'Approved', status: 'True', reason: 'AutoApproved', message, lastUpdateTime: time };
+    const approved = {
+      type: 'Approved',
+      status: 'True',
+      reason: 'AutoApproved',
+      message,
+      lastUpdateTime: time,
+    };
     const conditions = [...(request.status.conditions ?? []), approved];
     try {
       await this.#config.client
@@ -112,5 +125,7 @@ export class CertificateApprover implements Controller {
 /** Reports whether the request is neither approved nor denied. */
 function isOpen({ spec, status: { conditions = [], certificate } }: Request): boolean {
   const decided = conditions.some(({ type }) => type === 'Approved' || type === 'Denied');
-  return spec.signerName === KUBE_API_SERVER_CLIENT_KUBELET && certificate === undefined && !decided;
+  return (
+    spec.signerName === KUBE_API_SERVER_CLIENT_KUBELET && certificate === undefined && !decided
+  );
 }

@@ -35,7 +35,9 @@ export class CertificateCleaner implements Controller {
     if (left > 0) return requeueAfter(left);
     const { name, uid } = request.metadata;
     try {
-      await this.#config.client.resource(certificateSigningRequests).delete(name, { preconditions: { uid }, signal });
+      await this.#config.client
+        .resource(certificateSigningRequests)
+        .delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
     }
@@ -49,7 +51,8 @@ function deadlineOf({ metadata, status: { conditions = [], certificate } }: Requ
     const since = parseTime(lastUpdateTime) ?? 0;
     return since + (type === 'Approved' && certificate === undefined ? PENDING_MS : DECIDED_MS);
   });
-  if (conditions.length === 0) deadlines.push((parseTime(metadata.creationTimestamp) ?? 0) + PENDING_MS);
+  if (conditions.length === 0)
+    deadlines.push((parseTime(metadata.creationTimestamp) ?? 0) + PENDING_MS);
   if (certificate !== undefined)
     deadlines.push(Date.parse(new X509Certificate(Buffer.from(certificate, 'base64')).validTo));
   return Math.min(...deadlines);

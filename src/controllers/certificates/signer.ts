@@ -71,14 +71,22 @@ export class CertificateSigner implements Controller {
       // The API server sets it.
       lastTransitionTime: null,
     };
-    await this.#writeStatus(request, { ...status, conditions: [...(status.conditions ?? []), failed] }, signal);
+    await this.#writeStatus(
+      request,
+      { ...status, conditions: [...(status.conditions ?? []), failed] },
+      signal,
+    );
     return reconciled;
   }
 
   #sign({ spec }: Request, parsed: CertificateRequest): string {
     const { authority, clock, random, maxDurationMs = 365 * DAY_MS } = this.#config;
-    const wanted = spec.expirationSeconds === undefined ? maxDurationMs : spec.expirationSeconds * 1000;
-    const durationMs = Math.min(Math.max(wanted, Math.min(MIN_DURATION_MS, maxDurationMs)), maxDurationMs);
+    const wanted =
+      spec.expirationSeconds === undefined ? maxDurationMs : spec.expirationSeconds * 1000;
+    const durationMs = Math.min(
+      Math.max(wanted, Math.min(MIN_DURATION_MS, maxDurationMs)),
+      maxDurationMs,
+    );
     const now = clock.now();
     const notAfterMs = now + durationMs - (durationMs < SHORT_MS ? 0 : BACKDATE_MS);
     return makeCertificate(authority, {
@@ -92,9 +100,15 @@ export class CertificateSigner implements Controller {
   }
 
   /** A request that has changed meanwhile is looked at again when the cache shows it. */
-  async #writeStatus(request: Request, status: Request['status'], signal: AbortSignal): Promise<void> {
+  async #writeStatus(
+    request: Request,
+    status: Request['status'],
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
-      await this.#config.client.resource(certificateSigningRequests).updateStatus({ ...request, status }, { signal });
+      await this.#config.client
+        .resource(certificateSigningRequests)
+        .updateStatus({ ...request, status }, { signal });
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
     }
@@ -119,7 +133,8 @@ function readRequest({ spec }: Request): ReadRequest {
 
 /** Approved, and neither signed nor failed nor denied. */
 function isToBeSigned({ status: { conditions = [], certificate } }: Request): boolean {
-  const is = (type: string): boolean => conditions.some((each) => each.type === type && each.status === 'True');
+  const is = (type: string): boolean =>
+    conditions.some((each) => each.type === type && each.status === 'True');
   return certificate === undefined && is('Approved') && !is('Denied') && !is('Failed');
 }
 
@@ -133,7 +148,11 @@ const PROBLEMS: Readonly<Record<string, ProblemOf | undefined>> = {
 };
 
 function clientUsageProblem(usages: readonly string[]): string | undefined {
-  const wrong = usages.find((usage) => !['digital signature', 'key encipherment', 'client auth'].includes(usage));
+  const wrong = usages.find(
+    (usage) => !['digital signature', 'key encipherment', 'client auth'].includes(usage),
+  );
   if (wrong !== undefined) return `invalid usage for client certificate: ${wrong}`;
-  return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
+  return usages.includes('client auth')
+    ? undefined
+    : 'missing required usage for client certificate: client auth';
 }

@@ -15,13 +15,27 @@ import type { Authority } from './x509.ts';
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const NOW = Date.UTC(2026, 0, 1);
 
-async function certify(authority: Authority, usages: readonly string[], notAfterMs = NOW + 1000): Promise<string> {
+async function certify(
+  authority: Authority,
+  usages: readonly string[],
+  notAfterMs = NOW + 1000,
+): Promise<string> {
   const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-  const made = await Pkcs10CertificateRequestGenerator.create({ name: 'CN=x', keys, signingAlgorithm: EC });
+  const made = await Pkcs10CertificateRequestGenerator.create({
+    name: 'CN=x',
+    keys,
+    signingAlgorithm: EC,
+  });
   const requestPem = made.toString('pem');
   const request = parseCertificateRequest(Buffer.from(requestPem).toString('base64'));
   const serialNumber = Uint8Array.from({ length: 16 }, () => 0xff);
-  return makeCertificate(authority, { request, usages, serialNumber, notBeforeMs: NOW, notAfterMs });
+  return makeCertificate(authority, {
+    request,
+    usages,
+    serialNumber,
+    notBeforeMs: NOW,
+    notAfterMs,
+  });
 }
 
 test('a certificate says what its key is for', async () => {
@@ -37,11 +51,15 @@ test('a certificate says what its key is for', async () => {
     '2.5.29.37.0',
   ]);
   expect(certificate.serialNumber).toBe('7f'.padEnd(32, 'f'));
-  await expect(certify(authority, ['magic'])).rejects.toThrow('unrecognized usage values: ["magic"]');
+  await expect(certify(authority, ['magic'])).rejects.toThrow(
+    'unrecognized usage values: ["magic"]',
+  );
 });
 
 test('the year 2050 and those after it are written with four digits', async () => {
-  const certificate = new X509Certificate(await certify(await makeAuthority(NOW), [], Date.UTC(2050, 0, 1)));
+  const certificate = new X509Certificate(
+    await certify(await makeAuthority(NOW), [], Date.UTC(2050, 0, 1)),
+  );
   expect(certificate.validTo).toBe('Jan  1 00:00:00 2050 GMT');
 });
 
@@ -53,5 +71,7 @@ test.each([
   const { cert } = await makeAuthority(NOW);
   const { privateKey, publicKey } = generate();
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  expect(new X509Certificate(await certify({ cert, key }, ['client auth'])).verify(publicKey)).toBe(true);
+  expect(new X509Certificate(await certify({ cert, key }, ['client auth'])).verify(publicKey)).toBe(
+    true,
+  );
 });

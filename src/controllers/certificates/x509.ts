@@ -36,7 +36,10 @@ const KEY_USAGES = [
   'encipher only',
   'decipher only',
 ];
-const SYNONYMS: Readonly<Record<string, string>> = { signing: 'digital signature', 's/mime': 'email protection' };
+const SYNONYMS: Readonly<Record<string, string>> = {
+  signing: 'digital signature',
+  's/mime': 'email protection',
+};
 const EXTENDED_USAGES: Readonly<Record<string, string>> = {
   any: '2.5.29.37.0',
   'server auth': '1.3.6.1.5.5.7.3.1',
@@ -77,10 +80,16 @@ export function makeCertificate(authority: Authority, template: CertificateTempl
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }
 
-function extensionsOf({ request, usages }: CertificateTemplate, keyIdentifier: Buffer | undefined): Buffer[] {
+function extensionsOf(
+  { request, usages }: CertificateTemplate,
+  keyIdentifier: Buffer | undefined,
+): Buffer[] {
   const named = usages.map((usage) => SYNONYMS[usage] ?? usage);
-  const unknown = named.find((usage) => !KEY_USAGES.includes(usage) && EXTENDED_USAGES[usage] === undefined);
-  if (unknown !== undefined) throw new Error(`unrecognized usage values: ${JSON.stringify([unknown])}`);
+  const unknown = named.find(
+    (usage) => !KEY_USAGES.includes(usage) && EXTENDED_USAGES[usage] === undefined,
+  );
+  if (unknown !== undefined)
+    throw new Error(`unrecognized usage values: ${JSON.stringify([unknown])}`);
   const bits = KEY_USAGES.map((usage) => named.includes(usage));
   const extended = [...new Set(named)].flatMap((usage) => EXTENDED_USAGES[usage] ?? []);
   const names = [
@@ -94,13 +103,18 @@ function extensionsOf({ request, usages }: CertificateTemplate, keyIdentifier: B
     ...(extended.length > 0 ? [extension('2.5.29.37', sequence(...extended.map(objectId)))] : []),
     // Not a certificate authority.
     extension('2.5.29.19', sequence(), true),
-    ...(keyIdentifier !== undefined ? [extension('2.5.29.35', sequence(tagged(0x80, keyIdentifier)))] : []),
+    ...(keyIdentifier !== undefined
+      ? [extension('2.5.29.35', sequence(tagged(0x80, keyIdentifier)))]
+      : []),
     ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
   ];
 }
 
 /** Returns the subject of a certificate, and the identifier of its key if it has one. */
-function issuerParts(certificate: ReturnType<typeof readDer>): { subject: Buffer; keyIdentifier: Buffer | undefined } {
+function issuerParts(certificate: ReturnType<typeof readDer>): {
+  subject: Buffer;
+  keyIdentifier: Buffer | undefined;
+} {
   const fields = childrenOf(firstChild(certificate));
   // Version (there since version 2), number, algorithm, issuer, validity, subject.
   const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4];
@@ -133,7 +147,10 @@ function signatureAlgorithm(key: KeyObject): { algorithm: Buffer; hash: string |
   };
   switch (key.asymmetricKeyType) {
     case 'rsa':
-      return { algorithm: sequence(objectId('1.2.840.113549.1.1.11'), tagged(0x05, Buffer.alloc(0))), hash: 'sha256' };
+      return {
+        algorithm: sequence(objectId('1.2.840.113549.1.1.11'), tagged(0x05, Buffer.alloc(0))),
+        hash: 'sha256',
+      };
     case 'ed25519':
       return { algorithm: sequence(objectId('1.3.101.112')), hash: null };
     case 'ec': {
@@ -141,7 +158,9 @@ function signatureAlgorithm(key: KeyObject): { algorithm: Buffer; hash: string |
       if (found !== undefined) return { algorithm: sequence(objectId(found[0])), hash: found[1] };
     }
   }
-  throw new Error(`a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates`);
+  throw new Error(
+    `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates`,
+  );
 }
 
 function tagged(tag: number, value: Buffer): Buffer {
@@ -154,10 +173,15 @@ function tagged(tag: number, value: Buffer): Buffer {
 
 const sequence = (...parts: readonly Buffer[]): Buffer => tagged(0x30, Buffer.concat(parts));
 const integer = (value: Buffer): Buffer => tagged(0x02, value);
-const bitString = (value: Buffer, unused = 0): Buffer => tagged(0x03, Buffer.concat([Buffer.from([unused]), value]));
+const bitString = (value: Buffer, unused = 0): Buffer =>
+  tagged(0x03, Buffer.concat([Buffer.from([unused]), value]));
 
 function extension(type: string, value: Buffer, critical = false): Buffer {
-  return sequence(objectId(type), ...(critical ? [tagged(0x01, Buffer.from([0xff]))] : []), tagged(0x04, value));
+  return sequence(
+    objectId(type),
+    ...(critical ? [tagged(0x01, Buffer.from([0xff]))] : []),
+    tagged(0x04, value),
+  );
 }
 
 /** Named bits: what follows the last that is set is left out. */
@@ -183,11 +207,15 @@ function objectId(text: string): Buffer {
 /** Two digits of the year until 2049, four from then on. */
 function time(ms: number): Buffer {
   const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
-  return Number(text.slice(0, 4)) < 2050 ? tagged(0x17, Buffer.from(text.slice(2))) : tagged(0x18, Buffer.from(text));
+  return Number(text.slice(0, 4)) < 2050
+    ? tagged(0x17, Buffer.from(text.slice(2)))
+    : tagged(0x18, Buffer.from(text));
 }
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   // The reader of requests writes eight groups and omits none.
-  return Buffer.concat(address.split(':').map((group) => Buffer.from(group.padStart(4, '0'), 'hex')));
+  return Buffer.concat(
+    address.split(':').map((group) => Buffer.from(group.padStart(4, '0'), 'hex')),
+  );
 }

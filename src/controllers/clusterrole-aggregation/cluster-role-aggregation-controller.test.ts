@@ -6,7 +6,11 @@ import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { ClusterRoleAggregationController } from './index.ts';
 
-const rule = (resource: string): PolicyRule => ({ verbs: ['get'], apiGroups: [''], resources: [resource] });
+const rule = (resource: string): PolicyRule => ({
+  verbs: ['get'],
+  apiGroups: [''],
+  resources: [resource],
+});
 const part = (name: string, ...resources: string[]): New<ClusterRole> => ({
   metadata: { name, labels: { to: 'whole' } },
   rules: resources.map(rule),

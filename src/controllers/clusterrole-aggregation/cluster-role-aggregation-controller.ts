@@ -55,7 +55,11 @@ export class ClusterRoleAggregationController implements Controller {
     };
     await this.#config.client
       .resource(clusterRoles)
-      .patch(name, 'application/apply-patch+yaml', configuration, { fieldManager: NAME, force: true, signal });
+      .patch(name, 'application/apply-patch+yaml', configuration, {
+        fieldManager: NAME,
+        force: true,
+        signal,
+      });
     return reconciled;
   }
 }
@@ -84,5 +88,7 @@ function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rul
 
 /** Returns a text that two rules share if and only if they are semantically equal: a missing list equals an empty one. */
 function ruleKey({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: Rule): string {
-  return JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs].map((list) => list ?? []));
+  return JSON.stringify(
+    [apiGroups, resources, resourceNames, nonResourceURLs, verbs].map((list) => list ?? []),
+  );
 }

@@ -11,7 +11,11 @@ import { TtlAfterFinishedController } from '../ttl-after-finished/index.ts';
 import { CronJobController } from './index.ts';
 
 const template = {
-  spec: { template: { spec: { restartPolicy: 'Never' as const, containers: [{ name: 'c', image: 'busybox:1' }] } } },
+  spec: {
+    template: {
+      spec: { restartPolicy: 'Never' as const, containers: [{ name: 'c', image: 'busybox:1' }] },
+    },
+  },
 };
 const cronJob = (spec: New<CronJobSpec>) => ({
   metadata: { name: 'tick', namespace: 'default' },
@@ -48,9 +52,12 @@ describe('a cron job', () => {
     await cluster.clock.settle();
   };
   const status = async () => (await client().get('tick')).status;
-  const jobList = async () => (await cluster.client.resource(jobs).namespace('default').list()).items;
+  const jobList = async () =>
+    (await cluster.client.resource(jobs).namespace('default').list()).items;
   const jobTimes = async () =>
-    (await jobList()).map(({ metadata }) => metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp']);
+    (await jobList()).map(
+      ({ metadata }) => metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp'],
+    );
   const messages = async () =>
     (await cluster.client.resource(events).namespace('default').list()).items
       .filter(({ involvedObject }) => involvedObject.kind === 'CronJob')
@@ -94,24 +101,31 @@ describe('a cron job', () => {
       await cluster.clock.advance('1s');
       await endPods(cluster, phase);
     }
-    expect(await jobTimes()).toEqual(['2026-01-01T03:00:00Z', '2026-01-01T04:00:00Z', '2026-01-01T05:00:00Z']);
+    expect(await jobTimes()).toEqual([
+      '2026-01-01T03:00:00Z',
+      '2026-01-01T04:00:00Z',
+      '2026-01-01T05:00:00Z',
+    ]);
   });
 
   it.each([
     ['Allow', ['01', '02', '03'], 3],
     ['Forbid', ['01'], 1],
     ['Replace', ['03'], 1],
-  ] as const)('%s: what becomes of a job that still runs', async (concurrencyPolicy, hours, active) => {
-    await create({ concurrencyPolicy });
-    await cluster.clock.advance('3h1m');
-    expect(await jobTimes()).toEqual(hours.map((hour) => `2026-01-01T${hour}:00:00Z`));
-    expect((await status()).active).toHaveLength(active);
-    if (concurrencyPolicy === 'Forbid') {
-      expect(await messages()).toContain(
-        'JobAlreadyActive: Not starting job because prior execution is running and concurrency policy is Forbid',
-      );
-    }
-  });
+  ] as const)(
+    '%s: what becomes of a job that still runs',
+    async (concurrencyPolicy, hours, active) => {
+      await create({ concurrencyPolicy });
+      await cluster.clock.advance('3h1m');
+      expect(await jobTimes()).toEqual(hours.map((hour) => `2026-01-01T${hour}:00:00Z`));
+      expect((await status()).active).toHaveLength(active);
+      if (concurrencyPolicy === 'Forbid') {
+        expect(await messages()).toContain(
+          'JobAlreadyActive: Not starting job because prior execution is running and concurrency policy is Forbid',
+        );
+      }
+    },
+  );
 
   it('rests while it is suspended; what was missed is made up for once, within the deadline', async () => {
     await create({ suspend: true });
@@ -147,7 +161,9 @@ describe('a cron job', () => {
       .delete(job!.metadata.name, { propagationPolicy: 'Background' });
     await cluster.clock.settle();
     expect((await status()).active).toBeUndefined();
-    expect(await messages()).toContain(`MissingJob: Active job went missing: ${job?.metadata.name}`);
+    expect(await messages()).toContain(
+      `MissingJob: Active job went missing: ${job?.metadata.name}`,
+    );
   });
 });
 
@@ -157,14 +173,22 @@ test('a cron job keeps to the hour of its time zone for a week in which summer t
   await cluster.run((config) => new JobController(config));
   await cluster.client
     .resource(cronJobs)
-    .create(cronJob({ schedule: '30 2 * * *', timeZone: 'America/New_York', successfulJobsHistoryLimit: 10 }));
+    .create(
+      cronJob({
+        schedule: '30 2 * * *',
+        timeZone: 'America/New_York',
+        successfulJobsHistoryLimit: 10,
+      }),
+    );
   for (let day = 0; day < 7; day++) {
     await cluster.clock.advance('24h');
     await endPods(cluster);
   }
   const { items } = await cluster.client.resource(jobs).namespace('default').list();
   expect(
-    items.map(({ metadata }) => metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp']),
+    items.map(
+      ({ metadata }) => metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp'],
+    ),
   ).toEqual([
     '2026-03-06T07:30:00Z',
     '2026-03-07T07:30:00Z',
@@ -182,7 +206,8 @@ test('whatever goes wrong, there is one job for each time', { timeout: 120_000 }
     subject: (config) => new CronJobController(config),
     others: [(config) => new JobController(config)],
     steps: [
-      async ({ client }) => void (await client.resource(cronJobs).create(cronJob({ successfulJobsHistoryLimit: 1 }))),
+      async ({ client }) =>
+        void (await client.resource(cronJobs).create(cronJob({ successfulJobsHistoryLimit: 1 }))),
       endPods,
       endPods,
       endPods,
@@ -199,13 +224,21 @@ test('a finished job goes when its time is up, and not before', async () => {
   await cluster.run((config) => new JobController(config));
   await cluster.run((config) => new TtlAfterFinishedController(config));
   const client = cluster.client.resource(jobs).namespace('default');
-  await client.create({ metadata: { name: 'brief' }, spec: { ...template.spec, ttlSecondsAfterFinished: 60 } });
+  await client.create({
+    metadata: { name: 'brief' },
+    spec: { ...template.spec, ttlSecondsAfterFinished: 60 },
+  });
   await client.create({ metadata: { name: 'kept' }, spec: template.spec });
   await cluster.clock.settle();
   await endPods(cluster);
   await cluster.clock.advance('59s');
-  expect((await client.list()).items.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined, undefined]);
-  await client.patch('brief', 'application/merge-patch+json', { spec: { ttlSecondsAfterFinished: 120 } });
+  expect((await client.list()).items.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([
+    undefined,
+    undefined,
+  ]);
+  await client.patch('brief', 'application/merge-patch+json', {
+    spec: { ttlSecondsAfterFinished: 120 },
+  });
   await cluster.clock.advance('30s');
   expect((await client.get('brief')).metadata.deletionTimestamp).toBeUndefined();
   await cluster.clock.advance('40s');

@@ -59,7 +59,9 @@ export class CronJobController implements Controller {
       name: 'cronjob_controller_job_creation_skew_duration_seconds',
       help: 'From when a job was due to its creation.',
     };
-    this.#skew = (config.instruments ?? new Instruments()).histogram(skew, exponentialBuckets(1, 2, 10)).with();
+    this.#skew = (config.instruments ?? new Instruments())
+      .histogram(skew, exponentialBuckets(1, 2, 10))
+      .with();
     const writes = new OwnWrites({ clock });
     this.#writes = writes;
     const builder = new ControllerBuilder(config, {
@@ -90,7 +92,12 @@ export class CronJobController implements Controller {
   async #sync(key: string, cronJob: ReadCronJob, signal: AbortSignal): Promise<ReconcileResult> {
     const owned = this.#jobs.controlledBy(cronJob);
     await this.#cleanUp(cronJob, owned, signal);
-    let current = await this.#report(key, cronJob, await this.#statusOf(cronJob, owned, signal), signal);
+    let current = await this.#report(
+      key,
+      cronJob,
+      await this.#statusOf(cronJob, owned, signal),
+      signal,
+    );
     const { metadata, spec } = current;
     if (metadata.deletionTimestamp !== undefined || spec.suspend === true) return reconciled;
     const schedule = this.#scheduleOf(current);
@@ -103,7 +110,12 @@ export class CronJobController implements Controller {
     if (next === undefined) {
       // The 31st of February.
       const why = 'time difference between two schedules is less than 1 second';
-      this.#event(current, 'Warning', 'InvalidSchedule', `invalid schedule: ${spec.schedule} : ${why}`);
+      this.#event(
+        current,
+        'Warning',
+        'InvalidSchedule',
+        `invalid schedule: ${spec.schedule} : ${why}`,
+      );
       return reconciled;
     }
     return requeueAfter(next - nowMs + LATE_MS);
@@ -111,7 +123,12 @@ export class CronJobController implements Controller {
 
   #event(cronJob: ReadCronJob, type: EventType, reason: string, message: string): void {
     const { metadata } = cronJob;
-    this.#recorder.event({ apiVersion: 'batch/v1', kind: 'CronJob', metadata }, type, reason, message);
+    this.#recorder.event(
+      { apiVersion: 'batch/v1', kind: 'CronJob', metadata },
+      type,
+      reason,
+      message,
+    );
   }
 
   #scheduleOf(cronJob: ReadCronJob): CronSchedule | undefined {
@@ -147,16 +164,23 @@ export class CronJobController implements Controller {
   #dueTime(cronJob: ReadCronJob, schedule: CronSchedule, nowMs: number): number | undefined {
     const { metadata, spec, status } = cronJob;
     let from = parseTime(status.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
-    const deadlineMs = spec.startingDeadlineSeconds === undefined ? undefined : spec.startingDeadlineSeconds * 1000;
+    const deadlineMs =
+      spec.startingDeadlineSeconds === undefined ? undefined : spec.startingDeadlineSeconds * 1000;
     if (deadlineMs !== undefined) from = Math.max(from, nowMs - deadlineMs);
     const { last, many } = missedTimes(schedule, from, nowMs, spec.timeZone);
     if (last === undefined) return undefined;
     if (many) {
-      const message = 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
+      const message =
+        'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
       this.#event(cronJob, 'Warning', 'TooManyMissedTimes', message);
     }
     if (deadlineMs !== undefined && last + deadlineMs < nowMs) {
-      this.#event(cronJob, 'Warning', 'MissSchedule', `Missed scheduled time to start a job: ${rfc1123(last)}`);
+      this.#event(
+        cronJob,
+        'Warning',
+        'MissSchedule',
+        `Missed scheduled time to start a job: ${rfc1123(last)}`,
+      );
       return undefined;
     }
     return last;
@@ -173,12 +197,14 @@ export class CronJobController implements Controller {
     const name = jobName(cronJob, due);
     if (active.some((reference) => reference.name === name)) return cronJob;
     if (cronJob.spec.concurrencyPolicy === 'Forbid' && active.length > 0) {
-      const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+      const message =
+        'Not starting job because prior execution is running and concurrency policy is Forbid';
       this.#event(cronJob, 'Normal', 'JobAlreadyActive', message);
       return cronJob;
     }
     if (cronJob.spec.concurrencyPolicy === 'Replace') {
-      for (const reference of active) await this.#deleteJob(cronJob, reference.name ?? '', reference.uid, signal);
+      for (const reference of active)
+        await this.#deleteJob(cronJob, reference.name ?? '', reference.uid, signal);
       active = [];
     }
     const job = await this.#createJob(key, cronJob, name, due, signal);
@@ -229,7 +255,8 @@ export class CronJobController implements Controller {
     const byUid = new Map(owned.map((job) => [job.metadata.uid, job]));
     const active: Immutable<ObjectReference>[] = [];
     for (const reference of status.active ?? []) {
-      const job = byUid.get(reference.uid ?? '') ?? (await this.#liveJob(cronJob, reference, signal));
+      const job =
+        byUid.get(reference.uid ?? '') ?? (await this.#liveJob(cronJob, reference, signal));
       if (job === undefined) {
         this.#event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
       } else if (isFinished(job.status)) {
@@ -246,7 +273,11 @@ export class CronJobController implements Controller {
     }
     for (const job of owned) {
       const { uid, name } = job.metadata;
-      if (isFinished(job.status) || (status.active ?? []).some((reference) => reference.uid === uid)) continue;
+      if (
+        isFinished(job.status) ||
+        (status.active ?? []).some((reference) => reference.uid === uid)
+      )
+        continue;
       this.#event(
         cronJob,
         'Warning',
@@ -255,7 +286,9 @@ export class CronJobController implements Controller {
       );
     }
     const completed = owned.flatMap(({ status: { completionTime, conditions } }) =>
-      completionTime !== undefined && hasCondition({ conditions }, 'Complete') ? [completionTime] : [],
+      completionTime !== undefined && hasCondition({ conditions }, 'Complete')
+        ? [completionTime]
+        : [],
     );
     const lastSuccessfulTime = [
       ...completed,
@@ -289,7 +322,11 @@ export class CronJobController implements Controller {
   }
 
   /** Finished jobs beyond those that are kept, the oldest first. */
-  async #cleanUp(cronJob: ReadCronJob, owned: readonly ReadJob[], signal: AbortSignal): Promise<void> {
+  async #cleanUp(
+    cronJob: ReadCronJob,
+    owned: readonly ReadJob[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = cronJob.spec;
     for (const [type, limit] of [
       ['Complete', successfulJobsHistoryLimit],
@@ -304,8 +341,15 @@ export class CronJobController implements Controller {
     }
   }
 
-  async #deleteJob(cronJob: ReadCronJob, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
-    const inNamespace = this.#config.client.resource(jobs).namespace(cronJob.metadata.namespace ?? '');
+  async #deleteJob(
+    cronJob: ReadCronJob,
+    name: string,
+    uid: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const inNamespace = this.#config.client
+      .resource(jobs)
+      .namespace(cronJob.metadata.namespace ?? '');
     try {
       const preconditions = uid === undefined ? {} : { uid };
       await inNamespace.delete(name, { preconditions, propagationPolicy: 'Background', signal });
@@ -324,7 +368,9 @@ export class CronJobController implements Controller {
     signal: AbortSignal,
   ): Promise<ReadCronJob> {
     if (semanticEqual(status, cronJob.status)) return cronJob;
-    const updated = await this.#config.client.resource(cronJobs).updateStatus({ ...cronJob, status }, { signal });
+    const updated = await this.#config.client
+      .resource(cronJobs)
+      .updateStatus({ ...cronJob, status }, { signal });
     this.#writes.wrote(key, updated, this.#cronJobs.lister.getByKey(key));
     return updated;
   }

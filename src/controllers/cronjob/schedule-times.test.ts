@@ -48,12 +48,28 @@ describe('nextTime', () => {
 
 describe('missedTimes', () => {
   const missed = (schedule: string, from: string, until: string) => {
-    const { last, count, many } = missedTimes(parseSchedule(schedule), Date.parse(from), Date.parse(until));
-    return [last === undefined ? undefined : new Date(last).toISOString().slice(0, 16), count, many];
+    const { last, count, many } = missedTimes(
+      parseSchedule(schedule),
+      Date.parse(from),
+      Date.parse(until),
+    );
+    return [
+      last === undefined ? undefined : new Date(last).toISOString().slice(0, 16),
+      count,
+      many,
+    ];
   };
   test('are counted up to a hundred, and the last is found in any case', () => {
-    expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T00:59:00Z')).toEqual([undefined, 0, false]);
-    expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T02:30:00Z')).toEqual(['2026-01-01T02:00', 2, false]);
+    expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T00:59:00Z')).toEqual([
+      undefined,
+      0,
+      false,
+    ]);
+    expect(missed('0 * * * *', '2026-01-01T00:00:00Z', '2026-01-01T02:30:00Z')).toEqual([
+      '2026-01-01T02:00',
+      2,
+      false,
+    ]);
     expect(missed('* * * * *', '2026-01-01T00:00:00Z', '2027-01-01T00:00:30Z')).toEqual([
       '2027-01-01T00:00',
       100,

@@ -20,7 +20,11 @@ interface Civil {
 }
 
 /** The first time after `afterMs` that the schedule is due; undefined if it never is. Milliseconds since the epoch. */
-export function nextTime(schedule: CronSchedule, afterMs: number, timeZone = 'UTC'): number | undefined {
+export function nextTime(
+  schedule: CronSchedule,
+  afterMs: number,
+  timeZone = 'UTC',
+): number | undefined {
   if ('everyMs' in schedule) return Math.floor(afterMs / 1000) * 1000 + schedule.everyMs;
   const zone = zoneOf(schedule.timeZone || timeZone);
   // Due times are whole minutes.
@@ -30,7 +34,8 @@ export function nextTime(schedule: CronSchedule, afterMs: number, timeZone = 'UT
     const civil = zone.civil(at);
     if (civil.year > lastYear) return undefined;
     if (!schedule.month.values.has(civil.month)) {
-      const [year, month] = civil.month === 12 ? [civil.year + 1, 1] : [civil.year, civil.month + 1];
+      const [year, month] =
+        civil.month === 12 ? [civil.year + 1, 1] : [civil.year, civil.month + 1];
       at = zone.firstOf({ year, month, day: 1 });
     } else if (!isDay(schedule, civil)) {
       at = zone.dayAfter(at, civil);
@@ -87,7 +92,8 @@ function makeZone(timeZone: string): Zone {
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0 } = parts;
     return { year, month, day, hour, minute };
   };
-  const asUtc = ({ year, month, day, hour, minute }: Civil): number => Date.UTC(year, month - 1, day, hour, minute);
+  const asUtc = ({ year, month, day, hour, minute }: Civil): number =>
+    Date.UTC(year, month - 1, day, hour, minute);
   const firstOf = ({ year, month, day }: Pick<Civil, 'year' | 'month' | 'day'>): number => {
     // The offset depends on the result: start with a guess and correct it.
     const wanted = Date.UTC(year, month - 1, day);
@@ -102,7 +108,11 @@ function makeZone(timeZone: string): Zone {
     firstOf,
     dayAfter(_ms, { year, month, day }) {
       const next = new Date(Date.UTC(year, month - 1, day) + DAY_MS);
-      return firstOf({ year: next.getUTCFullYear(), month: next.getUTCMonth() + 1, day: next.getUTCDate() });
+      return firstOf({
+        year: next.getUTCFullYear(),
+        month: next.getUTCMonth() + 1,
+        day: next.getUTCDate(),
+      });
     },
   };
 }

@@ -22,8 +22,14 @@ describe('a daemon set', () => {
 
   const client = () => cluster.client.resource(daemonSets).namespace('default');
   const podClient = () => cluster.client.resource(pods).namespace('default');
-  const addNode = async (name: string, spec: New<NodeSpec> = {}, labels: Record<string, string> = {}) => {
-    const created = await cluster.client.resource(nodes).create({ metadata: { name, labels }, spec });
+  const addNode = async (
+    name: string,
+    spec: New<NodeSpec> = {},
+    labels: Record<string, string> = {},
+  ) => {
+    const created = await cluster.client
+      .resource(nodes)
+      .create({ metadata: { name, labels }, spec });
     await cluster.clock.settle();
     return created;
   };
@@ -42,16 +48,23 @@ describe('a daemon set', () => {
     await cluster.clock.settle();
   };
   const setImage = async (image: string) => {
-    await client().patch('agent', STRATEGIC, { spec: { template: { spec: { containers: [{ name: 'c', image }] } } } });
+    await client().patch('agent', STRATEGIC, {
+      spec: { template: { spec: { containers: [{ name: 'c', image }] } } },
+    });
     await cluster.clock.settle();
   };
   const podList = async () => (await podClient().list()).items;
   const places = async () =>
-    (await podList()).map((pod) => `${targetNodeOf(pod)} ${pod.spec.containers[0]?.image}`).toSorted();
+    (await podList())
+      .map((pod) => `${targetNodeOf(pod)} ${pod.spec.containers[0]?.image}`)
+      .toSorted();
   const status = async () => (await client().get('agent')).status;
   const revisionList = async () =>
     (await cluster.client.resource(controllerRevisions).namespace('default').list()).items;
-  const setStatus = async ({ metadata: { name } }: { metadata: { name: string } }, podStatus: New<Pod['status']>) => {
+  const setStatus = async (
+    { metadata: { name } }: { metadata: { name: string } },
+    podStatus: New<Pod['status']>,
+  ) => {
     await podClient().patch(name, STRATEGIC, { status: podStatus }, { subresource: 'status' });
     await cluster.clock.settle();
   };
@@ -59,7 +72,10 @@ describe('a daemon set', () => {
     const lastTransitionTime = formatTime(cluster.clock.now());
     for (const pod of await podList()) {
       if (pod.status.phase !== 'Pending') continue;
-      await setStatus(pod, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] });
+      await setStatus(pod, {
+        phase: 'Running',
+        conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }],
+      });
     }
   };
   const messages = async () =>
@@ -79,7 +95,9 @@ describe('a daemon set', () => {
       'controller-revision-hash': revision?.metadata.labels?.['controller-revision-hash'],
       'pod-template-generation': '1',
     });
-    expect(revision?.metadata.name).toBe(`agent-${revision?.metadata.labels?.['controller-revision-hash']}`);
+    expect(revision?.metadata.name).toBe(
+      `agent-${revision?.metadata.labels?.['controller-revision-hash']}`,
+    );
     expect(pod?.metadata.ownerReferences).toMatchObject([
       { kind: 'DaemonSet', name: 'agent', controller: true, blockOwnerDeletion: true },
     ]);
@@ -114,27 +132,36 @@ describe('a daemon set', () => {
         affinity: {
           nodeAffinity: {
             requiredDuringSchedulingIgnoredDuringExecution: {
-              nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }],
+              nodeSelectorTerms: [
+                { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] },
+              ],
             },
           },
         },
       },
     ],
-  ])('is only where %s wants it, and goes where it does not belong any more', async (_, podSpec) => {
-    await addNode('n1', {}, { disk: 'ssd' });
-    await addNode('n2', {}, { disk: 'hdd' });
-    await create({}, podSpec);
-    expect(await places()).toEqual(['n1 agent:1']);
-    await cluster.client.resource(nodes).patch('n2', STRATEGIC, { metadata: { labels: { disk: 'ssd' } } });
-    await cluster.client.resource(nodes).patch('n1', STRATEGIC, { metadata: { labels: { disk: null } } });
-    await cluster.clock.settle();
-    expect(await places()).toEqual(['n2 agent:1']);
-    expect(await status()).toMatchObject({
-      desiredNumberScheduled: 1,
-      currentNumberScheduled: 1,
-      numberMisscheduled: 0,
-    });
-  });
+  ])(
+    'is only where %s wants it, and goes where it does not belong any more',
+    async (_, podSpec) => {
+      await addNode('n1', {}, { disk: 'ssd' });
+      await addNode('n2', {}, { disk: 'hdd' });
+      await create({}, podSpec);
+      expect(await places()).toEqual(['n1 agent:1']);
+      await cluster.client
+        .resource(nodes)
+        .patch('n2', STRATEGIC, { metadata: { labels: { disk: 'ssd' } } });
+      await cluster.client
+        .resource(nodes)
+        .patch('n1', STRATEGIC, { metadata: { labels: { disk: null } } });
+      await cluster.clock.settle();
+      expect(await places()).toEqual(['n2 agent:1']);
+      expect(await status()).toMatchObject({
+        desiredNumberScheduled: 1,
+        currentNumberScheduled: 1,
+        numberMisscheduled: 0,
+      });
+    },
+  );
 
   it('respects taints: none is started, and one that runs goes only for NoExecute', async () => {
     await addNode('n1');
@@ -143,7 +170,9 @@ describe('a daemon set', () => {
     await create();
     expect(await places()).toEqual(['n1 agent:1', 'n3 agent:1']);
     const taint = async (effect: 'NoSchedule' | 'NoExecute') => {
-      await cluster.client.resource(nodes).patch('n1', STRATEGIC, { spec: { taints: [{ key: 'b', effect }] } });
+      await cluster.client
+        .resource(nodes)
+        .patch('n1', STRATEGIC, { spec: { taints: [{ key: 'b', effect }] } });
       await cluster.clock.settle();
     };
     await taint('NoSchedule');
@@ -163,7 +192,11 @@ describe('a daemon set', () => {
     expect((await places()).filter((place) => place.endsWith('2'))).toHaveLength(1);
     for (let i = 0; i < 3; i++) await makeReady();
     expect(await places()).toEqual(['n1 agent:2', 'n2 agent:2', 'n3 agent:2']);
-    expect(await status()).toMatchObject({ updatedNumberScheduled: 3, numberAvailable: 3, observedGeneration: 2 });
+    expect(await status()).toMatchObject({
+      updatedNumberScheduled: 3,
+      numberAvailable: 3,
+      observedGeneration: 2,
+    });
     await setImage('agent:3');
     for (let i = 0; i < 3; i++) await makeReady();
     expect((await revisionList()).map(({ revision }) => revision).toSorted()).toEqual([2, 3]);
@@ -174,7 +207,10 @@ describe('a daemon set', () => {
   it('surges: a new pod gets ready beside the old one', async () => {
     await addNode('n1');
     await addNode('n2');
-    await create({ updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }, minReadySeconds: 10 });
+    await create({
+      updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      minReadySeconds: 10,
+    });
     await makeReady();
     await cluster.clock.advance('10s');
     await setImage('agent:2');

@@ -25,7 +25,14 @@ import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
 import { isPodTerminal, podReadySince } from '../pod-state.ts';
 import { slowStartBatch } from '../slow-start.ts';
-import { calculateStatus, type Ended, type Facts, type Plan, planNodes, planUpdate } from './decisions.ts';
+import {
+  calculateStatus,
+  type Ended,
+  type Facts,
+  type Plan,
+  planNodes,
+  planUpdate,
+} from './decisions.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { placementOn, targetNodeOf, templateFor } from './placement.ts';
 
@@ -62,7 +69,10 @@ export class DaemonSetController implements Controller {
     const expectations = new ControllerExpectations({ clock });
     this.#expectations = expectations;
     const instruments = config.instruments ?? new Instruments();
-    const writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'daemonset_controller') });
+    const writes = new OwnWrites({
+      clock,
+      skips: staleSyncSkips(instruments, 'daemonset_controller'),
+    });
     this.#writes = writes;
     const builder = new ControllerBuilder(config, {
       queue: 'daemonset',
@@ -79,8 +89,17 @@ export class DaemonSetController implements Controller {
     });
     const owner = { ownerType: daemonSets, owners: this.#sets.lister, selectorOf };
     this.#pods = builder.owns<DaemonSet, Pod>(pods, { ...owner, expectations });
-    const revisions = builder.owns<DaemonSet, ControllerRevision>(controllerRevisions, { ...owner, writes });
-    this.#history = new History({ client, ownerType: daemonSets, revisions, hashLabel: REVISION_HASH, writes });
+    const revisions = builder.owns<DaemonSet, ControllerRevision>(controllerRevisions, {
+      ...owner,
+      writes,
+    });
+    this.#history = new History({
+      client,
+      ownerType: daemonSets,
+      revisions,
+      hashLabel: REVISION_HASH,
+      writes,
+    });
     this.#nodes = builder.watches(nodes, (node, before) => this.#setsPlacedAnew(before, node), {
       // Heartbeats do not change the placement.
       predicate: { update: (before, node) => !samePlace(before, node) },
@@ -93,7 +112,9 @@ export class DaemonSetController implements Controller {
     return this.#sets.lister.list().flatMap((set) => {
       if (before === undefined) return objectKey(set);
       const [then, now] = [placementOn(before, set), placementOn(node, set)];
-      const isSame = then.shouldRun === now.shouldRun && then.shouldContinueRunning === now.shouldContinueRunning;
+      const isSame =
+        then.shouldRun === now.shouldRun &&
+        then.shouldContinueRunning === now.shouldContinueRunning;
       return isSame ? [] : objectKey(set);
     });
   }
@@ -132,11 +153,18 @@ export class DaemonSetController implements Controller {
     );
     const hash = revision.metadata.labels?.[REVISION_HASH] ?? '';
     const counted: ReadDaemonSet =
-      collisionCount === (set.status.collisionCount ?? 0) ? set : { ...set, status: { ...set.status, collisionCount } };
+      collisionCount === (set.status.collisionCount ?? 0)
+        ? set
+        : { ...set, status: { ...set.status, collisionCount } };
     const mayManage = this.#expectations.satisfiedExpectations(key);
     let again: number | undefined;
     let failure: unknown;
-    if (mayManage) ({ again, failure } = await this.#manage(key, await this.#facts(counted, hash, signal), signal));
+    if (mayManage)
+      ({ again, failure } = await this.#manage(
+        key,
+        await this.#facts(counted, hash, signal),
+        signal,
+      ));
     const facts = await this.#facts(counted, hash, signal);
     if (failure === undefined && this.#expectations.satisfiedExpectations(key)) {
       await this.#cleanUp(facts, revisions, revision, signal);
@@ -144,7 +172,8 @@ export class DaemonSetController implements Controller {
     await this.#report(key, set, calculateStatus(facts, mayManage), signal);
     if (failure !== undefined) throw failure;
     const delays = [again, this.#untilAvailable(facts)].flatMap((delay) => delay ?? []);
-    if (!this.#expectations.satisfiedExpectations(key)) delays.push(this.#expectations.remainingMs(key));
+    if (!this.#expectations.satisfiedExpectations(key))
+      delays.push(this.#expectations.remainingMs(key));
     return delays.length === 0 ? reconciled : requeueAfter(Math.min(...delays));
   }
 
@@ -161,7 +190,13 @@ export class DaemonSetController implements Controller {
       if (there === undefined) podsByNode.set(node, [pod]);
       else there.push(pod);
     }
-    return { set, nodes: this.#nodes.lister.list(), podsByNode, hash, nowMs: this.#config.clock.now() };
+    return {
+      set,
+      nodes: this.#nodes.lister.list(),
+      podsByNode,
+      hash,
+      nowMs: this.#config.clock.now(),
+    };
   }
 
   async #manage(
@@ -171,10 +206,18 @@ export class DaemonSetController implements Controller {
   ): Promise<{ again?: number | undefined; failure?: unknown }> {
     const { create, remove, failed, succeeded } = planNodes(facts);
     const ended = this.#replaceEnded(facts, failed, succeeded);
-    const failure = await this.#carryOut(key, facts, { create, remove: [...remove, ...ended.remove] }, signal);
+    const failure = await this.#carryOut(
+      key,
+      facts,
+      { create, remove: [...remove, ...ended.remove] },
+      signal,
+    );
     const { again } = ended;
     if (failure !== undefined) return { failure, again };
-    if (facts.set.spec.updateStrategy.type !== 'RollingUpdate' || !this.#expectations.satisfiedExpectations(key))
+    if (
+      facts.set.spec.updateStrategy.type !== 'RollingUpdate' ||
+      !this.#expectations.satisfiedExpectations(key)
+    )
       return { again };
     return { again, failure: await this.#carryOut(key, facts, planUpdate(facts), signal) };
   }
@@ -188,7 +231,10 @@ export class DaemonSetController implements Controller {
     let again: number | undefined;
     const owner = claimantOf(daemonSets, set);
     for (const { pod, node } of failed) {
-      const waitMs = this.#backoff.take(`${set.metadata.uid}/${set.status.observedGeneration ?? 0}/${node}`, nowMs);
+      const waitMs = this.#backoff.take(
+        `${set.metadata.uid}/${set.status.observedGeneration ?? 0}/${node}`,
+        nowMs,
+      );
       if (waitMs > 0) {
         again = Math.min(again ?? waitMs, waitMs);
         continue;
@@ -206,7 +252,12 @@ export class DaemonSetController implements Controller {
   }
 
   /** Answers what something failed with; undefined if all went well. */
-  async #carryOut(key: string, { set, hash }: Facts, plan: Plan, signal: AbortSignal): Promise<unknown> {
+  async #carryOut(
+    key: string,
+    { set, hash }: Facts,
+    plan: Plan,
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const { burstReplicas = 250 } = this.#config;
     const create = plan.create.slice(0, burstReplicas);
     const remove = plan.remove.slice(0, burstReplicas);
@@ -220,7 +271,12 @@ export class DaemonSetController implements Controller {
     );
     const names = create.values();
     const { successes, failure } = await slowStartBatch(create.length, 1, async () => {
-      await this.#podControl.create(owner, templateFor(set, names.next().value ?? '', hash), reference, signal);
+      await this.#podControl.create(
+        owner,
+        templateFor(set, names.next().value ?? '', hash),
+        reference,
+        signal,
+      );
     });
     for (let i = successes; i < create.length; i++) this.#expectations.creationObserved(key);
     const results = await Promise.allSettled(
@@ -245,17 +301,29 @@ export class DaemonSetController implements Controller {
     current: ReadRevision,
     signal: AbortSignal,
   ): Promise<void> {
-    const hashes = new Set([...podsByNode.values()].flat().map(({ metadata }) => metadata.labels?.[REVISION_HASH]));
-    const live = revisions.filter((each) => each === current || hashes.has(each.metadata.labels?.[REVISION_HASH]));
+    const hashes = new Set(
+      [...podsByNode.values()].flat().map(({ metadata }) => metadata.labels?.[REVISION_HASH]),
+    );
+    const live = revisions.filter(
+      (each) => each === current || hashes.has(each.metadata.labels?.[REVISION_HASH]),
+    );
     const names = new Set(live.map(({ metadata }) => metadata.name));
     // Nodes with pods of this DaemonSet count, too.
     const limit = Math.max(0, (set.spec.revisionHistoryLimit ?? 10) - (live.length - 1));
-    for (const revision of beyondLimit(revisions, names, limit)) await this.#history.delete(revision, signal);
+    for (const revision of beyondLimit(revisions, names, limit))
+      await this.#history.delete(revision, signal);
   }
 
-  async #report(key: string, set: ReadDaemonSet, status: ReadDaemonSet['status'], signal: AbortSignal): Promise<void> {
+  async #report(
+    key: string,
+    set: ReadDaemonSet,
+    status: ReadDaemonSet['status'],
+    signal: AbortSignal,
+  ): Promise<void> {
     if (semanticEqual(status, set.status)) return;
-    const written = await this.#config.client.resource(daemonSets).updateStatus({ ...set, status }, { signal });
+    const written = await this.#config.client
+      .resource(daemonSets)
+      .updateStatus({ ...set, status }, { signal });
     this.#writes.wrote(key, written, this.#sets.lister.getByKey(key));
   }
 
@@ -271,5 +339,8 @@ export class DaemonSetController implements Controller {
 }
 
 function samePlace(a: ReadNode, b: ReadNode): boolean {
-  return semanticEqual(a.metadata.labels, b.metadata.labels) && semanticEqual(a.spec.taints, b.spec.taints);
+  return (
+    semanticEqual(a.metadata.labels, b.metadata.labels) &&
+    semanticEqual(a.spec.taints, b.spec.taints)
+  );
 }

@@ -62,8 +62,12 @@ export function planNodes(facts: Facts): NodesPlan {
     const running = staying
       .filter(({ status }) => status.phase !== 'Failed' && status.phase !== 'Succeeded')
       .toSorted(oldestFirst);
-    failed.push(...staying.flatMap((pod) => (pod.status.phase === 'Failed' ? [{ pod, node: name }] : [])));
-    succeeded.push(...staying.flatMap((pod) => (pod.status.phase === 'Succeeded' ? [{ pod, node: name }] : [])));
+    failed.push(
+      ...staying.flatMap((pod) => (pod.status.phase === 'Failed' ? [{ pod, node: name }] : [])),
+    );
+    succeeded.push(
+      ...staying.flatMap((pod) => (pod.status.phase === 'Succeeded' ? [{ pod, node: name }] : [])),
+    );
     if (!surges) remove.push(...running.slice(1));
     else if (running.length > 1) remove.push(...surplusWhenSurging(facts, running));
     else if (running.length === 0 && shouldRun && staying.length === 0) create.push(name);
@@ -71,7 +75,8 @@ export function planNodes(facts: Facts): NodesPlan {
   // No other component removes a pod that waits for a node which does not exist.
   const known = new Set(facts.nodes.map(({ metadata }) => metadata.name));
   for (const [node, pods] of facts.podsByNode) {
-    if (!known.has(node)) remove.push(...pods.filter((pod) => !pod.spec.nodeName && isStaying(pod)));
+    if (!known.has(node))
+      remove.push(...pods.filter((pod) => !pod.spec.nodeName && isStaying(pod)));
   }
   return { create, remove, failed, succeeded };
 }
@@ -91,8 +96,11 @@ function surplusWhenSurging(facts: Facts, running: readonly ReadPod[]): readonly
 export function planUpdate(facts: Facts): Plan {
   const { set, nodes, podsByNode, hash, nowMs } = facts;
   const surge = maxSurge(facts);
-  const available = (pod: ReadPod): boolean => isPodAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
-  const wanted = nodes.filter((node) => placementOn(node, set).shouldRun).map(({ metadata }) => metadata.name);
+  const available = (pod: ReadPod): boolean =>
+    isPodAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
+  const wanted = nodes
+    .filter((node) => placementOn(node, set).shouldRun)
+    .map(({ metadata }) => metadata.name);
   const states = [...new Set([...wanted, ...podsByNode.keys()])].map((name) => {
     const staying = (podsByNode.get(name) ?? []).filter(isStaying);
     const fresh = staying.filter((pod) => isUpdated(pod, set, hash));
@@ -119,11 +127,20 @@ export function planUpdate(facts: Facts): Plan {
   let unavailable = 0;
   for (const { fresh, old, unclear } of states) {
     const only = fresh ?? old;
-    if (unclear || only === undefined || (fresh !== undefined && old !== undefined) || !available(only)) unavailable++;
+    if (
+      unclear ||
+      only === undefined ||
+      (fresh !== undefined && old !== undefined) ||
+      !available(only)
+    )
+      unavailable++;
     if (unclear || old === undefined || fresh !== undefined) continue;
     (available(old) ? mayGo : mustGo).push(old);
   }
-  return { create: [], remove: [...mustGo, ...mayGo.slice(0, Math.max(0, maxUnavailable(facts) - unavailable))] };
+  return {
+    create: [],
+    remove: [...mustGo, ...mayGo.slice(0, Math.max(0, maxUnavailable(facts) - unavailable))],
+  };
 }
 
 /** `observe`: the DaemonSet's generation has been acted on. */
@@ -172,7 +189,10 @@ function maxSurge(facts: Facts): number {
 /** Without surge at least one: otherwise nothing would ever move. */
 function maxUnavailable(facts: Facts): number {
   const { rollingUpdate } = facts.set.spec.updateStrategy;
-  return Math.max(1, getScaledValueFromIntOrPercent(rollingUpdate?.maxUnavailable ?? 1, desiredCount(facts), true));
+  return Math.max(
+    1,
+    getScaledValueFromIntOrPercent(rollingUpdate?.maxUnavailable ?? 1, desiredCount(facts), true),
+  );
 }
 
 function isStaying({ metadata }: ReadPod): boolean {

@@ -15,10 +15,12 @@ export class FailureBackoff {
   /** 0: now, and the next time waits longer; otherwise when to ask again. */
   take(key: string, nowMs: number): number {
     const entry = this.#entries.get(key);
-    const remembered = entry !== undefined && nowMs - entry.at <= 2 * LONGEST_MS ? entry : undefined;
+    const remembered =
+      entry !== undefined && nowMs - entry.at <= 2 * LONGEST_MS ? entry : undefined;
     if (remembered !== undefined && nowMs < remembered.at + remembered.delayMs)
       return remembered.at + remembered.delayMs - nowMs;
-    const delayMs = remembered === undefined ? FIRST_MS : Math.min(remembered.delayMs * 2, LONGEST_MS);
+    const delayMs =
+      remembered === undefined ? FIRST_MS : Math.min(remembered.delayMs * 2, LONGEST_MS);
     this.#entries.set(key, { delayMs, at: nowMs });
     return 0;
   }

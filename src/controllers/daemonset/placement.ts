@@ -48,11 +48,15 @@ const TOLERATED: readonly (readonly [key: string, effect: NonNullable<Toleration
 /** Returns the tolerations of the template, and those of every daemon pod. */
 function tolerationsOf({ tolerations, hostNetwork }: ReadSpec): readonly ReadToleration[] {
   const all = [...(tolerations ?? [])];
-  const always = hostNetwork === true ? [...TOLERATED, [TAINT_NETWORK_UNAVAILABLE, 'NoSchedule'] as const] : TOLERATED;
+  const always =
+    hostNetwork === true
+      ? [...TOLERATED, [TAINT_NETWORK_UNAVAILABLE, 'NoSchedule'] as const]
+      : TOLERATED;
   for (const [key, effect] of always) {
     const wanted = { key, operator: 'Exists', effect } as const;
     const present = all.findIndex(
-      (each) => each.key === key && each.effect === effect && each.operator === 'Exists' && !each.value,
+      (each) =>
+        each.key === key && each.effect === effect && each.operator === 'Exists' && !each.value,
     );
     if (present === -1) all.push(wanted);
     else all[present] = wanted;
@@ -79,14 +83,19 @@ export function placementOn(node: ReadNode, { spec }: Immutable<DaemonSet>): Pla
   );
   if (taints.every(({ effect }) => effect === 'PreferNoSchedule'))
     return { shouldRun: true, shouldContinueRunning: true };
-  return { shouldRun: false, shouldContinueRunning: taints.every(({ effect }) => effect !== 'NoExecute') };
+  return {
+    shouldRun: false,
+    shouldContinueRunning: taints.every(({ effect }) => effect !== 'NoExecute'),
+  };
 }
 
 /** By nodeSelector and required node affinity. */
 function wantsNode({ nodeSelector, affinity }: ReadSpec, node: ReadNode): boolean {
   const present = node.metadata.labels ?? {};
   if (
-    !Object.entries(nodeSelector ?? {}).every(([key, value]) => Object.hasOwn(present, key) && present[key] === value)
+    !Object.entries(nodeSelector ?? {}).every(
+      ([key, value]) => Object.hasOwn(present, key) && present[key] === value,
+    )
   )
     return false;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -95,13 +104,15 @@ function wantsNode({ nodeSelector, affinity }: ReadSpec, node: ReadNode): boolea
 
 /** One of the terms has to match; a term that says nothing matches nothing. */
 function selects({ nodeSelectorTerms }: Immutable<NodeSelector>, node: ReadNode): boolean {
-  return nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }: Immutable<NodeSelectorTerm>) => {
-    if (matchExpressions.length + matchFields.length === 0) return false;
-    return (
-      matchExpressions.every((requirement) => meets(requirement, node.metadata.labels ?? {})) &&
-      matchFields.every((requirement) => meets(requirement, { [NODE_NAME]: node.metadata.name }))
-    );
-  });
+  return nodeSelectorTerms.some(
+    ({ matchExpressions = [], matchFields = [] }: Immutable<NodeSelectorTerm>) => {
+      if (matchExpressions.length + matchFields.length === 0) return false;
+      return (
+        matchExpressions.every((requirement) => meets(requirement, node.metadata.labels ?? {})) &&
+        matchFields.every((requirement) => meets(requirement, { [NODE_NAME]: node.metadata.name }))
+      );
+    },
+  );
 }
 
 const OPERATORS: Readonly<Record<NodeSelectorRequirement['operator'], Operator>> = {
@@ -123,7 +134,9 @@ function meets(
 /** The node where the pod is, or where it is to be bound; undefined if it names none. */
 export function targetNodeOf({ spec }: Immutable<Pod>): string | undefined {
   if (spec.nodeName) return spec.nodeName;
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const terms =
+    spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+      ?.nodeSelectorTerms ?? [];
   for (const { matchFields } of terms) {
     const [only, ...more] = matchFields ?? [];
     if (
@@ -140,7 +153,11 @@ export function targetNodeOf({ spec }: Immutable<Pod>): string | undefined {
 }
 
 /** The template of a pod for that node, of the revision with that hash. */
-export function templateFor(set: Immutable<DaemonSet>, node: string, hash: string): Immutable<PodTemplateSpec> {
+export function templateFor(
+  set: Immutable<DaemonSet>,
+  node: string,
+  hash: string,
+): Immutable<PodTemplateSpec> {
   const { template } = set.spec;
   const generation = templateGenerationOf(set);
   return {
@@ -163,15 +180,24 @@ export function templateFor(set: Immutable<DaemonSet>, node: string, hash: strin
 
 /** The required node affinity is evaluated already. It is replaced by the name of the node. */
 function onlyOn(node: string, affinity: Immutable<Affinity> | undefined): Immutable<Affinity> {
-  const nodeSelectorTerms = [{ matchFields: [{ key: NODE_NAME, operator: 'In' as const, values: [node] }] }];
+  const nodeSelectorTerms = [
+    { matchFields: [{ key: NODE_NAME, operator: 'In' as const, values: [node] }] },
+  ];
   return {
     ...affinity,
-    nodeAffinity: { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+    nodeAffinity: {
+      ...affinity?.nodeAffinity,
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms },
+    },
   };
 }
 
 /** Whether the pod is of the present template. */
-export function isUpdated({ metadata }: Immutable<Pod>, set: Immutable<DaemonSet>, hash: string): boolean {
+export function isUpdated(
+  { metadata }: Immutable<Pod>,
+  set: Immutable<DaemonSet>,
+  hash: string,
+): boolean {
   if (metadata.labels?.[REVISION_HASH] === hash) return true;
   const generation = templateGenerationOf(set);
   return generation !== undefined && metadata.labels?.[TEMPLATE_GENERATION] === generation;

@@ -31,7 +31,12 @@ const template = (image: string) => ({
 });
 const web = (spec: New<DeploymentSpec> = {}): New<Deployment> => ({
   metadata: { name: 'web' },
-  spec: { replicas: 4, selector: { matchLabels: { app: 'web' } }, template: template('one'), ...spec },
+  spec: {
+    replicas: 4,
+    selector: { matchLabels: { app: 'web' } },
+    template: template('one'),
+    ...spec,
+  },
 });
 const settle = () => cluster.clock.advance('5s');
 
@@ -74,7 +79,11 @@ describe('DeploymentController', () => {
     await create();
     await setImage('bad');
     expect(await sizes()).toEqual(['one: 3/3', 'bad: 2/0']);
-    expect((await client().get('web')).status).toMatchObject({ replicas: 5, updatedReplicas: 2, availableReplicas: 3 });
+    expect((await client().get('web')).status).toMatchObject({
+      replicas: 5,
+      updatedReplicas: 2,
+      availableReplicas: 3,
+    });
     await setImage('one');
     expect(await sizes()).toEqual(['bad: 0/0', 'one: 4/4']);
     const deployment = await client().get('web');
@@ -128,7 +137,9 @@ describe('DeploymentController', () => {
     const [held] = items;
     const resource = cluster.client.resource(pods).namespace('default');
     const name = held!.metadata.name;
-    await resource.patch(name, 'application/merge-patch+json', { metadata: { finalizers: ['example.com/hold'] } });
+    await resource.patch(name, 'application/merge-patch+json', {
+      metadata: { finalizers: ['example.com/hold'] },
+    });
     await setImage('two');
     expect(await sizes()).toEqual(['one: 0/0']);
     await resource.patch(name, 'application/merge-patch+json', { metadata: { finalizers: null } });
@@ -164,12 +175,18 @@ describe('DeploymentController', () => {
     await client().delete('web', { propagationPolicy: 'Background' });
     const before = (await sets().list()).items;
     for (const { metadata } of before) {
-      await sets().patch(metadata.name, 'application/merge-patch+json', { metadata: { ownerReferences: null } });
+      await sets().patch(metadata.name, 'application/merge-patch+json', {
+        metadata: { ownerReferences: null },
+      });
     }
     await create({ replicas: 1 });
     const after = (await sets().list()).items;
-    expect(after.map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
-    expect(after[0]?.metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'web', controller: true }]);
+    expect(after.map(({ metadata }) => metadata.uid)).toEqual(
+      before.map(({ metadata }) => metadata.uid),
+    );
+    expect(after[0]?.metadata.ownerReferences).toMatchObject([
+      { kind: 'Deployment', name: 'web', controller: true },
+    ]);
   });
 
   it('counts on from whatever revision it finds, of up to 64 bits', async () => {
@@ -188,12 +205,15 @@ describe('DeploymentController', () => {
   });
 
   it('reports why it cannot make a ReplicaSet', async () => {
-    const refuse = () => apierrors.forbidden({ group: 'apps', resource: 'replicasets' }, 'web', new Error('no room'));
+    const refuse = () =>
+      apierrors.forbidden({ group: 'apps', resource: 'replicasets' }, 'web', new Error('no room'));
     cluster.faults.fail('POST', /replicasets/, refuse, { times: 1 });
     await start();
     await create();
     expect(await messages()).toContainEqual(
-      expect.stringMatching(/^ReplicaSetCreateError: Failed to create new replica set "web-\w+": .*no room/),
+      expect.stringMatching(
+        /^ReplicaSetCreateError: Failed to create new replica set "web-\w+": .*no room/,
+      ),
     );
     expect(await sizes()).toEqual(['one: 4/4']);
   });
@@ -202,7 +222,9 @@ describe('DeploymentController', () => {
     await start();
     await create({ replicas: 1 });
     await client().patch('web', 'application/merge-patch+json', {
-      metadata: { annotations: { note: 'x', 'kubectl.kubernetes.io/last-applied-configuration': '{}' } },
+      metadata: {
+        annotations: { note: 'x', 'kubectl.kubernetes.io/last-applied-configuration': '{}' },
+      },
     });
     await settle();
     const [set] = (await sets().list()).items;
@@ -219,6 +241,8 @@ describe('DeploymentController', () => {
     await create();
     const before = cluster.faults.requests.length;
     await cluster.clock.advance('1h');
-    expect(cluster.faults.requests.slice(before).filter((request) => !request.startsWith('GET'))).toEqual([]);
+    expect(
+      cluster.faults.requests.slice(before).filter((request) => !request.startsWith('GET')),
+    ).toEqual([]);
   });
 });

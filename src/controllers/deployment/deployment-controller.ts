@@ -40,7 +40,14 @@ import {
   sameTemplate,
   sizeAnnotations,
 } from './replica-sets.ts';
-import { desiredPods, isRollingUpdate, newReplicaSetSize, replicasOf, scaleInProportion, shrinkOld } from './sizes.ts';
+import {
+  desiredPods,
+  isRollingUpdate,
+  newReplicaSetSize,
+  replicasOf,
+  scaleInProportion,
+  shrinkOld,
+} from './sizes.ts';
 import {
   calculateStatus,
   conditionOf,
@@ -103,7 +110,8 @@ export class DeploymentController implements Controller {
     const reference = controllerOf(pod);
     if (reference === undefined || reference.kind !== 'ReplicaSet') return undefined;
     const set = this.#sets.lister.get(pod.metadata.namespace ?? '', reference.name);
-    const owner = set === undefined || set.metadata.uid !== reference.uid ? undefined : this.#sets.ownerOf(set);
+    const owner =
+      set === undefined || set.metadata.uid !== reference.uid ? undefined : this.#sets.ownerOf(set);
     return owner === undefined || isRollingUpdate(owner) ? undefined : objectKey(owner);
   }
 
@@ -138,7 +146,8 @@ export class DeploymentController implements Controller {
         const created = await client.resource(replicaSets).create(set, { signal });
         return this.#wroteSet(key, created);
       },
-      getSet: (namespace, name) => client.resource(replicaSets).namespace(namespace).get(name, { signal }),
+      getSet: (namespace, name) =>
+        client.resource(replicaSets).namespace(namespace).get(name, { signal }),
       updateSet: async (set) => {
         const updated = await client.resource(replicaSets).update(set, { signal });
         return this.#wroteSet(key, updated);
@@ -146,7 +155,10 @@ export class DeploymentController implements Controller {
       deleteSet: async ({ metadata: { name, namespace = '', uid, resourceVersion } }) => {
         // Not if it has got pods meanwhile.
         const preconditions = { uid, resourceVersion };
-        await client.resource(replicaSets).namespace(namespace).delete(name, { preconditions, signal });
+        await client
+          .resource(replicaSets)
+          .namespace(namespace)
+          .delete(name, { preconditions, signal });
       },
       updateStatus: async (deployment) => {
         const updated = await client.resource(deployments).updateStatus(deployment, { signal });
@@ -165,7 +177,12 @@ export class DeploymentController implements Controller {
 /** The state and operations of one reconcile. */
 interface Work {
   readonly nowMs: number;
-  event(deployment: ReadDeployment, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  event(
+    deployment: ReadDeployment,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void;
   claimed(deployment: ReadDeployment): Promise<readonly ReadReplicaSet[]>;
   podsOf(set: ReadReplicaSet): readonly Immutable<Pod>[];
   createSet(set: NewReplicaSet): Promise<ReadReplicaSet>;
@@ -282,7 +299,8 @@ class Reconcile {
     const fresh = await this.#theNewSet();
     const replicas = replicasOf(this.#deployment);
     const size = replicasOf(fresh);
-    const wanted = size > replicas ? replicas : newReplicaSetSize(this.#deployment, this.#sets, size);
+    const wanted =
+      size > replicas ? replicas : newReplicaSetSize(this.#deployment, this.#sets, size);
     if (wanted !== size) {
       await this.#resize(fresh, wanted);
       return;
@@ -326,7 +344,10 @@ class Reconcile {
     const present = fresh.metadata.annotations ?? {};
     const annotations = annotationsOf(this.#deployment, present, revision);
     const { minReadySeconds } = this.#deployment.spec;
-    if (!deepEqual(annotations, present) || (fresh.spec.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)) {
+    if (
+      !deepEqual(annotations, present) ||
+      (fresh.spec.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)
+    ) {
       const { minReadySeconds: _, ...spec } = fresh.spec;
       return this.#updateSet({
         ...fresh,
@@ -334,11 +355,15 @@ class Reconcile {
         spec: { ...spec, ...(minReadySeconds !== undefined && { minReadySeconds }) },
       });
     }
-    const found = conditionOf(this.#deployment.status, 'Progressing') === undefined && hasDeadline(this.#deployment);
+    const found =
+      conditionOf(this.#deployment.status, 'Progressing') === undefined &&
+      hasDeadline(this.#deployment);
     const message = `Found new replica set "${fresh.metadata.name}"`;
     await this.#noteRevision(
       revisionOf(fresh),
-      found ? { type: 'Progressing', status: 'True', reason: 'FoundNewReplicaSet', message } : undefined,
+      found
+        ? { type: 'Progressing', status: 'True', reason: 'FoundNewReplicaSet', message }
+        : undefined,
     );
     return fresh;
   }
@@ -356,7 +381,12 @@ class Reconcile {
       if (isNamespaceTerminating(err)) throw err;
       const message = `Failed to create new replica set "${name}": ${errorMessage(err)}`;
       if (hasDeadline(this.#deployment)) {
-        await this.#note({ type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message });
+        await this.#note({
+          type: 'Progressing',
+          status: 'False',
+          reason: 'ReplicaSetCreateError',
+          message,
+        });
       }
       this.#work.event(this.#deployment, 'Warning', 'ReplicaSetCreateError', message);
       throw err;
@@ -383,8 +413,14 @@ class Reconcile {
   /** The name is taken: by what the cache does not have yet, or by another template of the same hash. */
   async #useOrCollide(name: string, revision: bigint): Promise<ReadReplicaSet> {
     const taken = await this.#work.getSet(this.#deployment.metadata.namespace ?? '', name);
-    if (isControlledBy(taken, this.#deployment) && sameTemplate(this.#deployment.spec.template, taken.spec.template)) {
-      this.#sets = [...this.#sets.filter(({ metadata }) => metadata.uid !== taken.metadata.uid), taken];
+    if (
+      isControlledBy(taken, this.#deployment) &&
+      sameTemplate(this.#deployment.spec.template, taken.spec.template)
+    ) {
+      this.#sets = [
+        ...this.#sets.filter(({ metadata }) => metadata.uid !== taken.metadata.uid),
+        taken,
+      ];
       await this.#noteRevision(revision, undefined);
       return taken;
     }
@@ -410,7 +446,9 @@ class Reconcile {
 
   async #updateSet(set: ReadReplicaSet): Promise<ReadReplicaSet> {
     const updated = await this.#work.updateSet(set);
-    this.#sets = this.#sets.map((known) => (known.metadata.uid === updated.metadata.uid ? updated : known));
+    this.#sets = this.#sets.map((known) =>
+      known.metadata.uid === updated.metadata.uid ? updated : known,
+    );
     return updated;
   }
 
@@ -433,8 +471,11 @@ class Reconcile {
   async #noteRevision(revision: bigint, news: ConditionNews | undefined): Promise<void> {
     const { metadata } = this.#deployment;
     const status =
-      news === undefined ? this.#deployment.status : withCondition(this.#deployment.status, news, this.#work.nowMs);
-    if (metadata.annotations?.[REVISION] === String(revision) && status === this.#deployment.status) return;
+      news === undefined
+        ? this.#deployment.status
+        : withCondition(this.#deployment.status, news, this.#work.nowMs);
+    if (metadata.annotations?.[REVISION] === String(revision) && status === this.#deployment.status)
+      return;
     const annotations = { ...metadata.annotations, [REVISION]: String(revision) };
     this.#deployment = await this.#work.updateStatus({
       ...this.#deployment,

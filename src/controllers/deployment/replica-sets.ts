@@ -46,7 +46,10 @@ export function rolloutOf({ spec }: ReadDeployment, sets: readonly ReadReplicaSe
 }
 
 /** But for the label by which ReplicaSets tell their pods apart. */
-export function sameTemplate(a: Immutable<PodTemplateSpec>, b: Immutable<PodTemplateSpec> | undefined): boolean {
+export function sameTemplate(
+  a: Immutable<PodTemplateSpec>,
+  b: Immutable<PodTemplateSpec> | undefined,
+): boolean {
   return b !== undefined && semanticEqual(withoutHash(a), withoutHash(b));
 }
 
@@ -55,7 +58,10 @@ function withoutHash(template: Immutable<PodTemplateSpec>): unknown {
   // No labels and an empty set of them are the same.
   return {
     ...template,
-    metadata: { ...template.metadata, labels: Object.keys(labels).length === 0 ? undefined : labels },
+    metadata: {
+      ...template.metadata,
+      labels: Object.keys(labels).length === 0 ? undefined : labels,
+    },
   };
 }
 
@@ -75,7 +81,9 @@ export function revisionOf({ metadata }: ReadReplicaSet | ReadDeployment): bigin
 }
 
 export function greatestRevision(sets: readonly ReadReplicaSet[]): bigint {
-  return sets.map(revisionOf).reduce((greatest, revision) => (revision > greatest ? revision : greatest), 0n);
+  return sets
+    .map(revisionOf)
+    .reduce((greatest, revision) => (revision > greatest ? revision : greatest), 0n);
 }
 
 /** A number that an annotation of ours tells; undefined if it is not there. */
@@ -87,18 +95,28 @@ export function annotatedSize({ metadata }: ReadReplicaSet, name: string): numbe
 /** The annotations that tell what the Deployment's size was when the ReplicaSet was sized. */
 export function sizeAnnotations(deployment: ReadDeployment): Annotations {
   const replicas = replicasOf(deployment);
-  return { [DESIRED_REPLICAS]: String(replicas), [MAX_REPLICAS]: String(replicas + maxSurge(deployment)) };
+  return {
+    [DESIRED_REPLICAS]: String(replicas),
+    [MAX_REPLICAS]: String(replicas + maxSurge(deployment)),
+  };
 }
 
 /** Returns the annotations of a ReplicaSet with this revision. Annotations of other writers are kept. */
-export function annotationsOf(deployment: ReadDeployment, present: Annotations, revision: bigint): Annotations {
-  const handedOn = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => !NOT_HANDED_ON.has(name));
+export function annotationsOf(
+  deployment: ReadDeployment,
+  present: Annotations,
+  revision: bigint,
+): Annotations {
+  const handedOn = Object.entries(deployment.metadata.annotations ?? {}).filter(
+    ([name]) => !NOT_HANDED_ON.has(name),
+  );
   const annotations: Record<string, string> = { ...present, ...Object.fromEntries(handedOn) };
   const before = present[REVISION] ?? '';
   const number = before === '' ? 0n : parseRevision(before);
   if (number === undefined || number >= revision) return annotations;
   annotations[REVISION] = String(revision);
-  if (before !== '') annotations[REVISION_HISTORY] = historyWith(present[REVISION_HISTORY] ?? '', before);
+  if (before !== '')
+    annotations[REVISION_HISTORY] = historyWith(present[REVISION_HISTORY] ?? '', before);
   return annotations;
 }
 
@@ -111,7 +129,11 @@ function historyWith(history: string, revision: string): string {
 }
 
 /** The ReplicaSet of the Deployment's present template, of the size that is given. */
-export function newReplicaSet(deployment: ReadDeployment, revision: bigint, replicas: number): NewReplicaSet {
+export function newReplicaSet(
+  deployment: ReadDeployment,
+  revision: bigint,
+  replicas: number,
+): NewReplicaSet {
   const { metadata, spec, status } = deployment;
   const hash = computeHash(spec.template, status.collisionCount);
   const labels = { ...spec.template.metadata.labels, [POD_TEMPLATE_HASH]: hash };
@@ -126,14 +148,20 @@ export function newReplicaSet(deployment: ReadDeployment, revision: bigint, repl
     spec: {
       replicas,
       ...(spec.minReadySeconds !== undefined && { minReadySeconds: spec.minReadySeconds }),
-      selector: { ...spec.selector, matchLabels: { ...spec.selector.matchLabels, [POD_TEMPLATE_HASH]: hash } },
+      selector: {
+        ...spec.selector,
+        matchLabels: { ...spec.selector.matchLabels, [POD_TEMPLATE_HASH]: hash },
+      },
       template: { ...spec.template, metadata: { ...spec.template.metadata, labels } },
     },
   };
 }
 
 /** The ReplicaSets beyond the history that is kept: those of the lowest revisions, and only what is empty and settled. */
-export function beyondHistory({ spec }: ReadDeployment, old: readonly ReadReplicaSet[]): readonly ReadReplicaSet[] {
+export function beyondHistory(
+  { spec }: ReadDeployment,
+  old: readonly ReadReplicaSet[],
+): readonly ReadReplicaSet[] {
   const limit = spec.revisionHistoryLimit;
   if (limit === undefined || limit >= 2 ** 31 - 1) return [];
   const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

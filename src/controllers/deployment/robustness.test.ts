@@ -15,7 +15,10 @@ const web = (image: string, spec: New<Deployment['spec']> = {}): New<Deployment>
     replicas: 2,
     revisionHistoryLimit: 1,
     selector: { matchLabels: { app: 'web' } },
-    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image }] } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: { containers: [{ name: 'c', image }] },
+    },
     ...spec,
   },
 });
@@ -35,7 +38,11 @@ test.each([
   const { writes, events, outcome, disturbed } = await disturb({
     subject: (config) => new DeploymentController(config),
     others: [(config) => new ReplicaManager({ ...config, kind: replicaSetKind }), readyPods()],
-    steps: [async ({ client }) => void (await client.resource(deployments).create(web('busybox:1', spec))), ...updates],
+    steps: [
+      async ({ client }) =>
+        void (await client.resource(deployments).create(web('busybox:1', spec))),
+      ...updates,
+    ],
     outcome: [deployments, replicaSets, pods],
     rest: '1m',
   });

@@ -14,12 +14,20 @@ import {
 
 type Amount = number | string;
 
-const deployment = (replicas: number, surge: Amount, unavailable: Amount, total = 0): Immutable<Deployment> =>
+const deployment = (
+  replicas: number,
+  surge: Amount,
+  unavailable: Amount,
+  total = 0,
+): Immutable<Deployment> =>
   ({
     metadata: { name: 'd' },
     spec: {
       replicas,
-      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } },
+      strategy: {
+        type: 'RollingUpdate',
+        rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable },
+      },
     },
     status: { replicas: total },
   }) as unknown as Immutable<Deployment>;
@@ -42,17 +50,22 @@ describe('limits', () => {
     [3, '0%', '10%', 0, 1],
     [5, 2, 9, 2, 5],
     [0, 1, 1, 1, 0],
-  ] as const)('%i replicas with a surge of %s and %s unavailable', (replicas, surge, unavailable, most, least) => {
-    const it = deployment(replicas, surge, unavailable);
-    expect([maxSurge(it), maxUnavailable(it)]).toEqual([most, least]);
-  });
+  ] as const)(
+    '%i replicas with a surge of %s and %s unavailable',
+    (replicas, surge, unavailable, most, least) => {
+      const it = deployment(replicas, surge, unavailable);
+      expect([maxSurge(it), maxUnavailable(it)]).toEqual([most, least]);
+    },
+  );
 
   test('without a rolling update there is none', () => {
     const it = {
       ...deployment(3, 1, 1),
       spec: { replicas: 3, strategy: { type: 'Recreate' } },
     } as unknown as Immutable<Deployment>;
-    expect([maxSurge(it), maxUnavailable(it), newReplicaSetSize(it, [replicaSet(3)], 0)]).toEqual([0, 0, 3]);
+    expect([maxSurge(it), maxUnavailable(it), newReplicaSetSize(it, [replicaSet(3)], 0)]).toEqual([
+      0, 0, 3,
+    ]);
   });
 });
 
@@ -62,7 +75,10 @@ describe('a rolling update', () => {
     fc.integer({ min: 0, max: 100 }).map((share) => `${share}%`),
   );
   const sizes = fc.array(
-    fc.record({ replicas: fc.integer({ min: 1, max: 12 }), ready: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({
+      replicas: fc.integer({ min: 1, max: 12 }),
+      ready: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
     {
       maxLength: 4,
     },
@@ -70,48 +86,63 @@ describe('a rolling update', () => {
 
   test('keeps to its limits at every step, and comes to its end', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 12 }), amount, amount, sizes, (replicas, surge, unavailable, old) => {
-        const it = deployment(replicas, surge, unavailable);
-        let olds = old.map((each) => replicaSet(each.replicas, Math.floor(each.replicas * each.ready)));
-        let fresh = replicaSet(0);
-        const resized = (set: Immutable<ReplicaSet>, size: number, available: number) =>
-          ({
-            ...set,
-            spec: { ...set.spec, replicas: size },
-            status: { ...set.status, availableReplicas: available },
-          }) as Immutable<ReplicaSet>;
-        for (let step = 0; ; step++) {
-          expect(step).toBeLessThan(100);
-          const before = desiredPods([...olds, fresh]);
-          const grown = newReplicaSetSize(it, [...olds, fresh], replicasOf(fresh));
-          expect(grown).toBeLessThanOrEqual(replicas);
-          expect(grown).toBeGreaterThanOrEqual(replicasOf(fresh));
-          if (grown !== replicasOf(fresh)) {
-            expect(before - replicasOf(fresh) + grown).toBeLessThanOrEqual(replicas + maxSurge(it));
-            fresh = resized(fresh, grown, fresh.status.availableReplicas ?? 0);
-          }
-          const active = olds.filter((set) => replicasOf(set) > 0);
-          const least = Math.min(
-            replicas - maxUnavailable(it),
-            active.reduce(
-              (sum, { status }) => sum + (status.availableReplicas ?? 0),
-              fresh.status.availableReplicas ?? 0,
-            ),
+      fc.property(
+        fc.integer({ min: 0, max: 12 }),
+        amount,
+        amount,
+        sizes,
+        (replicas, surge, unavailable, old) => {
+          const it = deployment(replicas, surge, unavailable);
+          let olds = old.map((each) =>
+            replicaSet(each.replicas, Math.floor(each.replicas * each.ready)),
           );
-          for (const { set, size } of shrinkOld(it, active, fresh)) {
-            expect(size).toBeLessThan(replicasOf(set));
-            expect(size).toBeGreaterThanOrEqual(0);
-            olds = olds.map((each) =>
-              each === set ? resized(set, size, Math.min(size, set.status.availableReplicas ?? 0)) : each,
+          let fresh = replicaSet(0);
+          const resized = (set: Immutable<ReplicaSet>, size: number, available: number) =>
+            ({
+              ...set,
+              spec: { ...set.spec, replicas: size },
+              status: { ...set.status, availableReplicas: available },
+            }) as Immutable<ReplicaSet>;
+          for (let step = 0; ; step++) {
+            expect(step).toBeLessThan(100);
+            const before = desiredPods([...olds, fresh]);
+            const grown = newReplicaSetSize(it, [...olds, fresh], replicasOf(fresh));
+            expect(grown).toBeLessThanOrEqual(replicas);
+            expect(grown).toBeGreaterThanOrEqual(replicasOf(fresh));
+            if (grown !== replicasOf(fresh)) {
+              expect(before - replicasOf(fresh) + grown).toBeLessThanOrEqual(
+                replicas + maxSurge(it),
+              );
+              fresh = resized(fresh, grown, fresh.status.availableReplicas ?? 0);
+            }
+            const active = olds.filter((set) => replicasOf(set) > 0);
+            const least = Math.min(
+              replicas - maxUnavailable(it),
+              active.reduce(
+                (sum, { status }) => sum + (status.availableReplicas ?? 0),
+                fresh.status.availableReplicas ?? 0,
+              ),
             );
+            for (const { set, size } of shrinkOld(it, active, fresh)) {
+              expect(size).toBeLessThan(replicasOf(set));
+              expect(size).toBeGreaterThanOrEqual(0);
+              olds = olds.map((each) =>
+                each === set
+                  ? resized(set, size, Math.min(size, set.status.availableReplicas ?? 0))
+                  : each,
+              );
+            }
+            const available = [...olds, fresh].reduce(
+              (sum, { status }) => sum + (status.availableReplicas ?? 0),
+              0,
+            );
+            expect(available).toBeGreaterThanOrEqual(least);
+            if (replicasOf(fresh) === replicas && desiredPods(olds) === 0) return;
+            // All that is wanted becomes available.
+            fresh = resized(fresh, replicasOf(fresh), replicasOf(fresh));
           }
-          const available = [...olds, fresh].reduce((sum, { status }) => sum + (status.availableReplicas ?? 0), 0);
-          expect(available).toBeGreaterThanOrEqual(least);
-          if (replicasOf(fresh) === replicas && desiredPods(olds) === 0) return;
-          // All that is wanted becomes available.
-          fresh = resized(fresh, replicasOf(fresh), replicasOf(fresh));
-        }
-      }),
+        },
+      ),
     );
   });
 

@@ -46,7 +46,11 @@ export function availablePods(sets: readonly ReadReplicaSet[]): number {
 }
 
 /** How large the new ReplicaSet may be now: as large as the others leave room for. `current`: what it is to have so far. */
-export function newReplicaSetSize(deployment: ReadDeployment, all: readonly ReadReplicaSet[], current: number): number {
+export function newReplicaSetSize(
+  deployment: ReadDeployment,
+  all: readonly ReadReplicaSet[],
+  current: number,
+): number {
   const replicas = replicasOf(deployment);
   if (!isRollingUpdate(deployment)) return replicas;
   const room = replicas + maxSurge(deployment) - desiredPods(all);
@@ -70,7 +74,8 @@ export function shrinkOld(
 ): readonly Resize[] {
   const all = fresh === undefined ? old : [...old, fresh];
   const minAvailable = replicasOf(deployment) - maxUnavailable(deployment);
-  const freshUnavailable = fresh === undefined ? 0 : replicasOf(fresh) - (fresh.status.availableReplicas ?? 0);
+  const freshUnavailable =
+    fresh === undefined ? 0 : replicasOf(fresh) - (fresh.status.availableReplicas ?? 0);
   const mayGo = desiredPods(all) - minAvailable - freshUnavailable;
   if (mayGo <= 0) return [];
   const sizes = new Map(old.map((set) => [set, replicasOf(set)] as const));
@@ -89,7 +94,9 @@ export function shrinkOld(
     sizes.set(set, size - count);
     availableLeft -= count;
   }
-  return Array.from(sizes, ([set, size]) => ({ set, size })).filter(({ set, size }) => size !== replicasOf(set));
+  return Array.from(sizes, ([set, size]) => ({ set, size })).filter(
+    ({ set, size }) => size !== replicasOf(set),
+  );
 }
 
 /**
@@ -126,7 +133,11 @@ export function scaleInProportion(
   return [{ set: largest.set, size: Math.max(0, largest.size + change - changed) }, ...others];
 }
 
-function shareOf(deployment: ReadDeployment, set: ReadReplicaSet, annotated: number | undefined): number {
+function shareOf(
+  deployment: ReadDeployment,
+  set: ReadReplicaSet,
+  annotated: number | undefined,
+): number {
   const size = replicasOf(set);
   const replicas = replicasOf(deployment);
   if (replicas === 0) return -size;

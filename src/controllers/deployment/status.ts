@@ -1,6 +1,11 @@
 // The status of a Deployment: counts, and the conditions Available, Progressing and ReplicaFailure.
 
-import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
+import type {
+  Deployment,
+  DeploymentCondition,
+  DeploymentStatus,
+  ReplicaSet,
+} from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
 import type { Rollout } from './replica-sets.ts';
@@ -36,7 +41,10 @@ function replaceCondition(status: ReadStatus, news: ConditionNews, nowMs: number
   const lastTransitionTime = present?.status === news.status ? present.lastTransitionTime : now;
   return {
     ...status,
-    conditions: [...withoutCondition(status, news.type), { ...news, lastUpdateTime: now, lastTransitionTime }],
+    conditions: [
+      ...withoutCondition(status, news.type),
+      { ...news, lastUpdateTime: now, lastTransitionTime },
+    ],
   };
 }
 
@@ -45,7 +53,11 @@ function withoutCondition({ conditions = [] }: ReadStatus, type: string): readon
 }
 
 /** The counts, and Available. */
-export function calculateStatus(deployment: ReadDeployment, { fresh, old }: Rollout, nowMs: number): ReadStatus {
+export function calculateStatus(
+  deployment: ReadDeployment,
+  { fresh, old }: Rollout,
+  nowMs: number,
+): ReadStatus {
   const all = fresh === undefined ? old : [...old, fresh];
   const sum = (count: (set: ReadReplicaSet) => number | undefined): number =>
     all.reduce((total, set) => total + (count(set) ?? 0), 0);
@@ -102,7 +114,8 @@ export function isComplete(deployment: ReadDeployment, status: ReadStatus): bool
 }
 
 function hasProgressed({ status: before }: ReadDeployment, after: ReadStatus): boolean {
-  const old = ({ replicas = 0, updatedReplicas = 0 }: ReadStatus): number => replicas - updatedReplicas;
+  const old = ({ replicas = 0, updatedReplicas = 0 }: ReadStatus): number =>
+    replicas - updatedReplicas;
   return (
     (after.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) ||
     old(after) < old(before) ||
@@ -120,7 +133,11 @@ function hasTimedOut(deployment: ReadDeployment, status: ReadStatus, nowMs: numb
 }
 
 /** The status during a rollout: with what is to be said about its progress, and about what fails. */
-export function rolloutStatus(deployment: ReadDeployment, rollout: Rollout, nowMs: number): ReadStatus {
+export function rolloutStatus(
+  deployment: ReadDeployment,
+  rollout: Rollout,
+  nowMs: number,
+): ReadStatus {
   let status = calculateStatus(deployment, rollout, nowMs);
   const current = conditionOf(deployment.status, 'Progressing');
   if (!hasDeadline(deployment)) {
@@ -129,7 +146,9 @@ export function rolloutStatus(deployment: ReadDeployment, rollout: Rollout, nowM
   } else if (!isSettled(status, current)) {
     const { fresh } = rollout;
     const what =
-      fresh === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${fresh.metadata.name}"`;
+      fresh === undefined
+        ? `Deployment "${deployment.metadata.name}"`
+        : `ReplicaSet "${fresh.metadata.name}"`;
     if (isComplete(deployment, status)) {
       const message = `${what} has successfully progressed.`;
       status = withCondition(
@@ -170,13 +189,18 @@ function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
   if (progressing.message === message) return status;
   return {
     ...status,
-    conditions: (status.conditions ?? []).map((each) => (each === progressing ? { ...each, message } : each)),
+    conditions: (status.conditions ?? []).map((each) =>
+      each === progressing ? { ...each, message } : each,
+    ),
   };
 }
 
 /** A completed rollout stays completed: later changes of pods are not progress. */
 function isSettled(status: ReadStatus, progressing: Condition | undefined): boolean {
-  return (status.replicas ?? 0) === (status.updatedReplicas ?? 0) && progressing?.reason === 'NewReplicaSetAvailable';
+  return (
+    (status.replicas ?? 0) === (status.updatedReplicas ?? 0) &&
+    progressing?.reason === 'NewReplicaSetAvailable'
+  );
 }
 
 /** The new ReplicaSet's troubles first. */
@@ -185,16 +209,26 @@ function replicaFailure({ fresh, old }: Rollout): ConditionNews | undefined {
     const failure = set.status.conditions?.find(({ type }) => type === 'ReplicaFailure');
     if (failure === undefined) continue;
     const { type, status, reason, message } = failure;
-    return { type, status, ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+    return {
+      type,
+      status,
+      ...(reason !== undefined && { reason }),
+      ...(message !== undefined && { message }),
+    };
   }
   return undefined;
 }
 
 /** Returns in how many milliseconds the rollout exceeds its deadline; undefined without a deadline. */
-export function untilDeadline(deployment: ReadDeployment, status: ReadStatus, nowMs: number): number | undefined {
+export function untilDeadline(
+  deployment: ReadDeployment,
+  status: ReadStatus,
+  nowMs: number,
+): number | undefined {
   const progressing = conditionOf(status, 'Progressing');
   if (!hasDeadline(deployment) || progressing === undefined) return undefined;
-  if (isComplete(deployment, status) || progressing.reason === 'ProgressDeadlineExceeded') return undefined;
+  if (isComplete(deployment, status) || progressing.reason === 'ProgressDeadlineExceeded')
+    return undefined;
   const since = parseTime(progressing.lastUpdateTime) ?? nowMs;
   // Times are in whole seconds: a second later it has passed for certain.
   return Math.max(0, since + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 - nowMs) + 1000;

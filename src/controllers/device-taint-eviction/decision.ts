@@ -1,10 +1,16 @@
 // When pods have to leave the devices that a claim has been given.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { DeviceTaint, DeviceToleration, ResourceClaim } from '#api/groups/resource/v1/index.ts';
+import type {
+  DeviceTaint,
+  DeviceToleration,
+  ResourceClaim,
+} from '#api/groups/resource/v1/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
 
-type Result = NonNullable<NonNullable<Immutable<ResourceClaim>['status']['allocation']>['devices']>['results'];
+type Result = NonNullable<
+  NonNullable<Immutable<ResourceClaim>['status']['allocation']>['devices']
+>['results'];
 export type AllocatedDevice = NonNullable<Result>[number];
 type ReadTaint = Immutable<DeviceTaint>;
 
@@ -24,7 +30,10 @@ export function claimEvictionTime(
 }
 
 /** The time counts from when the taint was added, not from when pods came to use the device. */
-function taintEvictionTime(taint: ReadTaint, tolerations: readonly Immutable<DeviceToleration>[]): number | undefined {
+function taintEvictionTime(
+  taint: ReadTaint,
+  tolerations: readonly Immutable<DeviceToleration>[],
+): number | undefined {
   if (taint.effect !== 'NoExecute') return undefined;
   const added = parseTime(taint.timeAdded ?? '') ?? 0;
   const tolerated = tolerations.filter((toleration) => tolerates(toleration, taint));
@@ -34,7 +43,11 @@ function taintEvictionTime(taint: ReadTaint, tolerations: readonly Immutable<Dev
 }
 
 /** To keep pods running, a toleration has to name the effect: one for every effect only lets them be scheduled, as in Kubernetes. */
-function tolerates({ effect, key, operator, value }: Immutable<DeviceToleration>, taint: ReadTaint): boolean {
-  if (effect !== 'NoExecute' || (key !== undefined && key !== '' && key !== taint.key)) return false;
+function tolerates(
+  { effect, key, operator, value }: Immutable<DeviceToleration>,
+  taint: ReadTaint,
+): boolean {
+  if (effect !== 'NoExecute' || (key !== undefined && key !== '' && key !== taint.key))
+    return false;
   return operator === 'Exists' || (value ?? '') === (taint.value ?? '');
 }

@@ -2,7 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type { DeviceTaint, DeviceToleration, ResourceClaim } from '#api/groups/resource/v1/index.ts';
+import type {
+  DeviceTaint,
+  DeviceToleration,
+  ResourceClaim,
+} from '#api/groups/resource/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { Instruments } from '#machinery/metrics/instruments.ts';
@@ -24,7 +28,11 @@ const tolerates = (tolerationSeconds?: number): DeviceToleration => ({
 
 describe('claimEvictionTime', () => {
   const added = Date.parse('2026-01-01T00:00:00Z');
-  const taint = (change: object = {}): DeviceTaint => ({ ...TAINT, timeAdded: '2026-01-01T00:00:00Z', ...change });
+  const taint = (change: object = {}): DeviceTaint => ({
+    ...TAINT,
+    timeAdded: '2026-01-01T00:00:00Z',
+    ...change,
+  });
   test.each<[string, readonly DeviceTaint[], readonly DeviceToleration[], number | undefined]>([
     ['no taint', [], [], undefined],
     ['another effect', [taint({ effect: 'NoSchedule' })], [], undefined],
@@ -34,16 +42,37 @@ describe('claimEvictionTime', () => {
     ['the shortest of several times', [taint()], [tolerates(60), tolerates(30)], 30],
     ['once for ever', [taint()], [tolerates(60), tolerates()], undefined],
     ['for less than no time', [taint()], [tolerates(-5)], 0],
-    ['another value', [taint()], [{ key: 'broken', operator: 'Equal', value: 'no', effect: 'NoExecute' }], 0],
-    ['the same value', [taint()], [{ key: 'broken', operator: 'Equal', value: 'yes', effect: 'NoExecute' }], undefined],
+    [
+      'another value',
+      [taint()],
+      [{ key: 'broken', operator: 'Equal', value: 'no', effect: 'NoExecute' }],
+      0,
+    ],
+    [
+      'the same value',
+      [taint()],
+      [{ key: 'broken', operator: 'Equal', value: 'yes', effect: 'NoExecute' }],
+      undefined,
+    ],
     ['another key', [taint()], [{ key: 'x', operator: 'Exists', effect: 'NoExecute' }], 0],
     ['every key', [taint()], [{ operator: 'Exists', effect: 'NoExecute' }], undefined],
     ['every effect', [taint()], [{ key: 'broken', operator: 'Exists' }], 0],
-    ['several taints', [taint({ timeAdded: '2026-01-01T00:01:00Z' }), taint()], [tolerates(10)], 10],
+    [
+      'several taints',
+      [taint({ timeAdded: '2026-01-01T00:01:00Z' }), taint()],
+      [tolerates(10)],
+      10,
+    ],
   ])('%s', (_, taints, tolerations, seconds) => {
-    const results = [{ request: 'r', driver: 'd', pool: 'p', device: 'x', tolerations: [...tolerations] }];
-    const claim = { status: { allocation: { devices: { results } } } } as unknown as Immutable<ResourceClaim>;
-    expect(claimEvictionTime(claim, () => taints)).toBe(seconds === undefined ? undefined : added + seconds * 1000);
+    const results = [
+      { request: 'r', driver: 'd', pool: 'p', device: 'x', tolerations: [...tolerations] },
+    ];
+    const claim = {
+      status: { allocation: { devices: { results } } },
+    } as unknown as Immutable<ResourceClaim>;
+    expect(claimEvictionTime(claim, () => taints)).toBe(
+      seconds === undefined ? undefined : added + seconds * 1000,
+    );
   });
 });
 
@@ -58,7 +87,12 @@ const createSlice = (client: Client, taints: readonly DeviceTaint[], name = 's',
 const setTaints = (client: Client, ...taints: DeviceTaint[]) =>
   client.resource(resourceSlices).patch('s', MERGE, { spec: slice(taints) });
 /** A pod that has the device, and its claim. */
-async function use(client: Client, name: string, device: string, ...tolerations: DeviceToleration[]): Promise<void> {
+async function use(
+  client: Client,
+  name: string,
+  device: string,
+  ...tolerations: DeviceToleration[]
+): Promise<void> {
   const namespace = 'default';
   const pod = await client.resource(pods).create({
     metadata: { name, namespace, finalizers: ['example.com/keep'] },
@@ -94,7 +128,8 @@ describe('DeviceTaintEvictionController', () => {
     await createSlice(client, []);
   });
   afterEach(() => cluster.stop());
-  const start = () => cluster.run((config) => new DeviceTaintEvictionController({ ...config, instruments }));
+  const start = () =>
+    cluster.run((config) => new DeviceTaintEvictionController({ ...config, instruments }));
   const said = async () =>
     (await eventsOf(client)).map(
       ({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`,
@@ -117,7 +152,9 @@ describe('DeviceTaintEvictionController', () => {
       'brief DeviceTaintManagerEviction: Marking for deletion',
       'none DeviceTaintManagerEviction: Marking for deletion',
     ]);
-    expect((await client.resource(pods).namespace('default').get('none')).status.conditions).toMatchObject([
+    expect(
+      (await client.resource(pods).namespace('default').get('none')).status.conditions,
+    ).toMatchObject([
       {
         type: 'DisruptionTarget',
         status: 'True',
@@ -125,8 +162,12 @@ describe('DeviceTaintEvictionController', () => {
         message: 'Device Taint manager: deleting due to NoExecute taint',
       },
     ]);
-    expect(instruments.text()).toContain('device_taint_eviction_controller_pod_deletions_total 2\n');
-    expect(instruments.text()).toContain('device_taint_eviction_controller_pod_deletion_duration_seconds_count 2\n');
+    expect(instruments.text()).toContain(
+      'device_taint_eviction_controller_pod_deletions_total 2\n',
+    );
+    expect(instruments.text()).toContain(
+      'device_taint_eviction_controller_pod_deletion_duration_seconds_count 2\n',
+    );
   });
 
   it('lets pods stay when the taint goes in time, or its slice is outdated', async () => {
@@ -165,7 +206,10 @@ describe('DeviceTaintEvictionController', () => {
     await claims.patch('p', MERGE, { status: { reservedFor: null } }, { subresource: 'status' });
     await use(client, 'done', 'a');
     const status = { phase: 'Succeeded' };
-    await client.resource(pods).namespace('default').patch('done', MERGE, { status }, { subresource: 'status' });
+    await client
+      .resource(pods)
+      .namespace('default')
+      .patch('done', MERGE, { status }, { subresource: 'status' });
     await setTaints(client, TAINT);
     await cluster.clock.advance('1m');
     expect(await leaving(client)).toEqual([]);
@@ -191,7 +235,9 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
   });
   // A condition and the deletion of each.
   expect(writes).toBe(4);
-  const gone = outcome.filter((pod) => 'deletionTimestamp' in (pod as { metadata: object }).metadata);
+  const gone = outcome.filter(
+    (pod) => 'deletionTimestamp' in (pod as { metadata: object }).metadata,
+  );
   expect([outcome.length, gone.length]).toEqual([3, 2]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

@@ -60,7 +60,9 @@ export class DeviceTaintEvictionController implements Controller {
     this.#config = config;
     const instruments = config.instruments ?? new Instruments();
     const names = 'device_taint_eviction_controller_pod_deletion';
-    this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
+    this.#deletions = instruments
+      .counter({ name: `${names}s_total`, help: 'Pods deleted.' })
+      .with();
     const duration = {
       name: `${names}_duration_seconds`,
       help: 'From when a pod had to leave its devices to its deletion.',
@@ -86,7 +88,9 @@ export class DeviceTaintEvictionController implements Controller {
     this.#claims = builder.watches(resourceClaims, usersOf, {
       indexers: {
         [BY_POOL]: ({ status }) => [
-          ...new Set(status.allocation?.devices?.results?.map(({ driver, pool }) => poolKey(driver, pool))),
+          ...new Set(
+            status.allocation?.devices?.results?.map(({ driver, pool }) => poolKey(driver, pool)),
+          ),
         ],
       },
       maps: 'both',
@@ -139,13 +143,20 @@ export class DeviceTaintEvictionController implements Controller {
   /** The claims that the pod may use now. */
   #claimsOf({ metadata, spec, status }: ReadPod): readonly ReadClaim[] {
     return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
-      const made = status.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
+      const made = status.resourceClaimStatuses?.find(
+        (one) => one.name === name,
+      )?.resourceClaimName;
       const claimName = resourceClaimName ?? made;
-      const claim = claimName === undefined ? undefined : this.#claims.lister.get(metadata.namespace ?? '', claimName);
+      const claim =
+        claimName === undefined
+          ? undefined
+          : this.#claims.lister.get(metadata.namespace ?? '', claimName);
       if (claim === undefined) return [];
       // One made from a template has to be the pod's own.
       const isOwn = resourceClaimName !== undefined || controllerOf(claim)?.uid === metadata.uid;
-      return isOwn && claim.status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true ? [claim] : [];
+      return isOwn && claim.status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true
+        ? [claim]
+        : [];
     });
   }
 
@@ -162,7 +173,12 @@ export class DeviceTaintEvictionController implements Controller {
   }
 
   /** `dueMs`: since when, milliseconds since the epoch. */
-  async #evict(key: string, pod: ReadPod, dueMs: number, signal: AbortSignal): Promise<ReconcileResult> {
+  async #evict(
+    key: string,
+    pod: ReadPod,
+    dueMs: number,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
@@ -171,7 +187,10 @@ export class DeviceTaintEvictionController implements Controller {
     this.#event(pod, 'Marking for deletion');
     try {
       const patch = { metadata: { uid }, status: { conditions: [condition] } };
-      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, {
+        subresource: 'status',
+        signal,
+      });
       await scoped.delete(name, { preconditions: { uid }, signal });
       this.#deletions.value++;
       this.#latency.observe((clock.now() - dueMs) / 1000);
@@ -186,7 +205,12 @@ export class DeviceTaintEvictionController implements Controller {
   }
 
   #event({ metadata }: ReadPod, message: string): void {
-    this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata }, 'Normal', 'DeviceTaintManagerEviction', message);
+    this.#recorder.event(
+      { apiVersion: 'v1', kind: 'Pod', metadata },
+      'Normal',
+      'DeviceTaintManagerEviction',
+      message,
+    );
   }
 }
 

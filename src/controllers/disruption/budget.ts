@@ -3,7 +3,10 @@
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
 import { withDisruptionAllowed } from '#api/groups/policy/v1/conditions.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/groups/policy/v1/index.ts';
+import type {
+  PodDisruptionBudget,
+  PodDisruptionBudgetStatus,
+} from '#api/groups/policy/v1/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
 import { getScaledValueFromIntOrPercent } from '#machinery/text/int-or-string.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../pod-state.ts';
@@ -23,11 +26,16 @@ export function countsControllers({ spec: { minAvailable, maxUnavailable } }: Re
 }
 
 /** How many pods have to be healthy of `expected`. Throws Error for a text that is no percentage. */
-export function desiredHealthy({ spec: { minAvailable, maxUnavailable } }: ReadBudget, expected: number): number {
+export function desiredHealthy(
+  { spec: { minAvailable, maxUnavailable } }: ReadBudget,
+  expected: number,
+): number {
   if (maxUnavailable !== undefined) {
     return Math.max(0, expected - getScaledValueFromIntOrPercent(maxUnavailable, expected, true));
   }
-  return minAvailable === undefined ? 0 : getScaledValueFromIntOrPercent(minAvailable, expected, true);
+  return minAvailable === undefined
+    ? 0
+    : getScaledValueFromIntOrPercent(minAvailable, expected, true);
 }
 
 export interface Disrupted {
@@ -76,7 +84,11 @@ export interface Counted {
   readonly disrupted: Disrupted['pods'];
 }
 
-export function statusOf({ metadata, status }: ReadBudget, counted: Counted, now: number): ReadStatus {
+export function statusOf(
+  { metadata, status }: ReadBudget,
+  counted: Counted,
+  now: number,
+): ReadStatus {
   const { expected, desired, healthy, disrupted } = counted;
   // A budget without pods allows nothing: the first of them may come before this is calculated again.
   const allowed = expected <= 0 ? 0 : Math.max(0, healthy - desired);
@@ -108,7 +120,9 @@ export function untilStale(pod: ReadPod, now: number): number | undefined {
 /** A selector as upstream's messages show it. */
 export function describeSelector(selector: Immutable<LabelSelector> | undefined): string {
   if (selector === undefined) return 'nil';
-  const labels = Object.entries(selector.matchLabels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const labels = Object.entries(selector.matchLabels ?? {}).toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
   const requirements = (selector.matchExpressions ?? []).map(
     ({ key, operator, values = [] }) =>
       `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,

@@ -46,7 +46,11 @@ describe('DisruptionController', () => {
       ({ reason, message }) => `${reason}: ${message}`,
     );
   const evict = (name: string) =>
-    inDefault().subresource(name, 'eviction', { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
+    inDefault().subresource(name, 'eviction', {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name },
+    });
   const start = async (spec: New<PodDisruptionBudget['spec']>, replicas = 3) => {
     await cluster.client.resource(replicaSets).create(webSet(replicas));
     await cluster.client.resource(podDisruptionBudgets).create(budget(spec));
@@ -86,7 +90,10 @@ describe('DisruptionController', () => {
 
   it('lets as many go as are replaced', async () => {
     await start({ maxUnavailable: 1 });
-    const [first, second] = (await inDefault().list()).items as readonly [Immutable<Pod>, Immutable<Pod>];
+    const [first, second] = (await inDefault().list()).items as readonly [
+      Immutable<Pod>,
+      Immutable<Pod>,
+    ];
     await evict(first.metadata.name);
     const refused = await evict(second.metadata.name).catch((err: unknown) => err);
     expect(apierrors.isTooManyRequests(refused)).toBe(true);
@@ -112,7 +119,12 @@ describe('DisruptionController', () => {
       {
         status: {
           conditions: [
-            { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: at },
+            {
+              type: 'DisruptionTarget',
+              status: 'True',
+              reason: 'EvictionByEvictionAPI',
+              lastTransitionTime: at,
+            },
           ],
         },
       },
@@ -130,18 +142,24 @@ describe('DisruptionController', () => {
       ({ type }) => type === 'DisruptionTarget',
     );
     expect(marks).toMatchObject([{ status: 'False' }]);
-    expect(await told()).toContain("NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't");
+    expect(await told()).toContain(
+      "NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't",
+    );
   });
 
   it('allows nothing that it cannot count', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u', controller: true };
     const metadata = { name: 'p', namespace: 'default', labels, ownerReferences: [owner] };
-    await cluster.client.resource(pods).create({ metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
+    await cluster.client
+      .resource(pods)
+      .create({ metadata, spec: { containers: [{ name: 'c', image: 'i' }] } });
     await cluster.run((config) => new DisruptionController(config));
     await cluster.clock.settle();
     const why = 'jobs.batch does not implement the scale subresource';
-    expect((await statusOf()).conditions).toMatchObject([{ status: 'False', reason: 'SyncFailed', message: why }]);
+    expect((await statusOf()).conditions).toMatchObject([
+      { status: 'False', reason: 'SyncFailed', message: why },
+    ]);
     expect(await told()).toContain(
       `CalculateExpectedPodCountFailed: Failed to calculate the number of expected pods: ${why}`,
     );
@@ -152,12 +170,10 @@ describe('DisruptionController', () => {
     await cluster.run((config) => new DisruptionController(config));
     await cluster.clock.settle();
     expect(await told()).toEqual(['NoPods: No matching pods found']);
-    await cluster.client
-      .resource(pods)
-      .create({
-        metadata: { name: 'p', namespace: 'default', labels },
-        spec: { containers: [{ name: 'c', image: 'i' }] },
-      });
+    await cluster.client.resource(pods).create({
+      metadata: { name: 'p', namespace: 'default', labels },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    });
     await cluster.clock.settle();
     expect(await told()).toContainEqual(
       expect.stringContaining('UnmanagedPods: Pods selected by this PodDisruptionBudget'),
@@ -169,7 +185,9 @@ describe('DisruptionController', () => {
     await start({ minAvailable: 2 });
     const before = cluster.faults.requests.length;
     await cluster.clock.advance('30m');
-    expect(cluster.faults.requests.slice(before).filter((request) => !request.startsWith('GET'))).toEqual([]);
+    expect(
+      cluster.faults.requests.slice(before).filter((request) => !request.startsWith('GET')),
+    ).toEqual([]);
   });
 });
 
@@ -177,9 +195,9 @@ test('describes selectors as everybody does', () => {
   expect(describeSelector({ matchLabels: { b: '2', a: '1' } })).toBe(
     '&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{},}',
   );
-  expect(() => desiredHealthy({ metadata: {} as never, status: {} as never, spec: { minAvailable: 'x' } }, 1)).toThrow(
-    /percentage/,
-  );
+  expect(() =>
+    desiredHealthy({ metadata: {} as never, status: {} as never, spec: { minAvailable: 'x' } }, 1),
+  ).toThrow(/percentage/);
 });
 
 test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
@@ -188,7 +206,8 @@ test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
     others: [makeReplicas, readyPods()],
     steps: [
       async ({ client }) => void (await client.resource(replicaSets).create(webSet(2))),
-      async ({ client }) => void (await client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }))),
+      async ({ client }) =>
+        void (await client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }))),
       async ({ client }) => {
         const [pod] = (await client.resource(pods).namespace('default').list()).items;
         const name = pod?.metadata.name ?? '';
@@ -200,6 +219,8 @@ test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
     rest: '3m',
   });
   expect(writes).toBeGreaterThan(1);
-  expect(outcome).toMatchObject([{ status: { disruptionsAllowed: 1, currentHealthy: 2, expectedPods: 2 } }]);
+  expect(outcome).toMatchObject([
+    { status: { disruptionsAllowed: 1, currentHealthy: 2, expectedPods: 2 } },
+  ]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

@@ -6,7 +6,10 @@ import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { withSyncFailed } from '#api/groups/policy/v1/conditions.ts';
 import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/groups/policy/v1/index.ts';
+import type {
+  PodDisruptionBudget,
+  PodDisruptionBudgetStatus,
+} from '#api/groups/policy/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
@@ -133,7 +136,12 @@ export class DisruptionController implements Controller {
       const { namespace = '' } = budget.metadata;
       // The namespace twice, as everybody's alerts know it.
       const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
-      this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata }, 'Warning', 'NotDeleted', message);
+      this.#recorder.event(
+        { apiVersion: 'v1', kind: 'Pod', metadata },
+        'Warning',
+        'NotDeleted',
+        message,
+      );
     }
     const counted = {
       expected,
@@ -143,11 +151,18 @@ export class DisruptionController implements Controller {
     };
     await this.#write(budget, statusOf(budget, counted, now), signal);
     // One millisecond later it has waited for longer than it may.
-    return disrupted.recheckAt === undefined ? reconciled : requeueAfter(disrupted.recheckAt - now + 1);
+    return disrupted.recheckAt === undefined
+      ? reconciled
+      : requeueAfter(disrupted.recheckAt - now + 1);
   }
 
-  async #expectedOf(budget: ReadBudget, selected: readonly ReadPod[], signal: AbortSignal): Promise<number> {
-    if (!countsControllers(budget)) return budget.spec.minAvailable === undefined ? 0 : selected.length;
+  async #expectedOf(
+    budget: ReadBudget,
+    selected: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<number> {
+    if (!countsControllers(budget))
+      return budget.spec.minAvailable === undefined ? 0 : selected.length;
     let expected;
     try {
       expected = await this.#expected.of(selected, signal);
@@ -209,7 +224,12 @@ export class DisruptionController implements Controller {
     return reconciled;
   }
 
-  #event({ metadata }: ReadBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #event(
+    { metadata }: ReadBudget,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void {
     this.#recorder.event({ ...IDENTITY, metadata }, type, reason, message);
   }
 }

@@ -29,8 +29,15 @@ export class ExpectedPods {
 
   constructor(informers: InformerSource, scales: ScaleClient) {
     this.#scales = scales;
-    const kinds: readonly ResourceType<Scaled>[] = [deployments, replicaSets, statefulSets, replicationControllers];
-    this.#informers = new Map(kinds.map((type) => [`${type.kind}.${type.group}`, informers.informerFor(type)]));
+    const kinds: readonly ResourceType<Scaled>[] = [
+      deployments,
+      replicaSets,
+      statefulSets,
+      replicationControllers,
+    ];
+    this.#informers = new Map(
+      kinds.map((type) => [`${type.kind}.${type.group}`, informers.informerFor(type)]),
+    );
   }
 
   /** Throws Error for a pod whose controller is not there, or cannot be scaled. */
@@ -44,7 +51,8 @@ export class ExpectedPods {
         continue;
       }
       const found = await this.#find(reference, metadata.namespace ?? '', signal);
-      if (found === undefined) throw new Error(`found no controllers for pod ${quote(metadata.name)}`);
+      if (found === undefined)
+        throw new Error(`found no controllers for pod ${quote(metadata.name)}`);
       scales.set(found.uid, found.replicas);
     }
     return { count: [...scales.values()].reduce((sum, replicas) => sum + replicas, 0), unmanaged };
@@ -62,7 +70,8 @@ export class ExpectedPods {
     if (owner === undefined || owner.metadata.uid !== reference.uid) return undefined;
     // A ReplicaSet of a Deployment has as many as the rollout has come to; the Deployment says how many there should be.
     const above = reference.kind === 'ReplicaSet' ? controllerOf(owner) : undefined;
-    if (above !== undefined && above.kind === 'Deployment') return this.#find(above, namespace, signal);
+    if (above !== undefined && above.kind === 'Deployment')
+      return this.#find(above, namespace, signal);
     return { uid: owner.metadata.uid, replicas: owner.spec.replicas ?? 1 };
   }
 

@@ -19,7 +19,12 @@ const MERGE = 'application/merge-patch+json';
 const of = ({ client } = cluster) => client.resource(endpoints).namespace('default');
 const inDefault = ({ client } = cluster) => client.resource(services).namespace('default');
 
-async function addPod({ client }: TestCluster, name: string, ip: string, ready = true): Promise<void> {
+async function addPod(
+  { client }: TestCluster,
+  name: string,
+  ip: string,
+  ready = true,
+): Promise<void> {
   const inNamespace = client.resource(pods).namespace('default');
   const ports = [{ name: 'http', containerPort: 8080 }];
   await inNamespace.create({
@@ -31,14 +36,25 @@ async function addPod({ client }: TestCluster, name: string, ip: string, ready =
       containers: [{ name: 'c', image: 'busybox:1', ports }],
     },
   });
-  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '2030-01-01T00:00:00Z' }];
+  const conditions = [
+    { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '2030-01-01T00:00:00Z' },
+  ];
   const status = { phase: 'Running', conditions, podIP: ip, podIPs: [{ ip }, { ip: 'fd00::1' }] };
-  await inNamespace.patch(name, 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });
+  await inNamespace.patch(
+    name,
+    'application/strategic-merge-patch+json',
+    { status },
+    { subresource: 'status' },
+  );
 }
 
 const web = (spec: New<Service['spec']> = {}): New<Service> => ({
   metadata: { name: 'web', namespace: 'default', labels: { tier: 'front' } },
-  spec: { selector: { app: 'web' }, ports: [{ name: 'main', port: 80, targetPort: 'http' }], ...spec },
+  spec: {
+    selector: { app: 'web' },
+    ports: [{ name: 'main', port: 80, targetPort: 'http' }],
+    ...spec,
+  },
 });
 
 describe('EndpointsController', () => {
@@ -99,7 +115,9 @@ describe('EndpointsController', () => {
     await cluster.clock.settle();
     await of().patch('web', MERGE, { subsets, metadata: { labels: { mine: '1' } } });
     await cluster.clock.settle();
-    expect(await of().get('web')).toMatchObject({ subsets: [{ addresses: [{ ip: '10.244.0.1' }] }] });
+    expect(await of().get('web')).toMatchObject({
+      subsets: [{ addresses: [{ ip: '10.244.0.1' }] }],
+    });
     expect((await of().get('web')).metadata.labels?.['mine']).toBeUndefined();
     for (const name of ['manual', 'alone'])
       expect((await of().get(name)).subsets).toMatchObject([{ addresses: [{ ip: '10.0.0.1' }] }]);
@@ -113,7 +131,9 @@ describe('EndpointsController', () => {
 });
 
 const withoutCounts = (outcome: readonly unknown[]): unknown =>
-  JSON.parse(JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)));
+  JSON.parse(
+    JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
+  );
 
 test('endpoints end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
   const { writes, events, outcome, disturbed } = await disturb({
@@ -134,5 +154,6 @@ test('endpoints end the same, whatever goes wrong', { timeout: 120_000 }, async 
     rest: '1m',
   });
   expect([writes, events].every((count) => count > 3)).toBe(true);
-  for (const [what, end] of disturbed) expect(withoutCounts(end), what).toEqual(withoutCounts(outcome));
+  for (const [what, end] of disturbed)
+    expect(withoutCounts(end), what).toEqual(withoutCounts(outcome));
 });

@@ -56,7 +56,9 @@ export class EndpointsController implements Controller {
     });
     this.#recorder = builder.recorder('endpoint-controller');
     this.#servicePods = new ServicePods(builder);
-    builder.for(services, { onGone: (service) => void this.#deletedServices.add(objectKey(service)) });
+    builder.for(services, {
+      onGone: (service) => void this.#deletedServices.add(objectKey(service)),
+    });
     builder.watches(pods, (pod) => this.#servicePods.servicesOf(pod).map(objectKey), {
       predicate: { update: changesEndpoints },
       maps: 'both',
@@ -78,7 +80,8 @@ export class EndpointsController implements Controller {
       if (service === undefined) {
         this.#batching.forget(key);
         // Endpoints without a service were made by hand. This controller leaves them alone.
-        const goes = this.#deletedServices.has(key) || present?.metadata.labels?.[MANAGED_BY] === MANAGER;
+        const goes =
+          this.#deletedServices.has(key) || present?.metadata.labels?.[MANAGED_BY] === MANAGER;
         if (present !== undefined && goes) await this.#delete(present, signal);
         this.#deletedServices.delete(key);
         return reconciled;
@@ -89,7 +92,8 @@ export class EndpointsController implements Controller {
     } catch (err) {
       // Decided on what has changed meanwhile; or nothing can be created in a namespace that goes away.
       if (isNamespaceTerminating(err)) return reconciled;
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err) || apierrors.isAlreadyExists(err)) return requeue;
+      if (apierrors.isConflict(err) || apierrors.isNotFound(err) || apierrors.isAlreadyExists(err))
+        return requeue;
       throw err;
     }
   }
@@ -139,7 +143,10 @@ export class EndpointsController implements Controller {
     key: string,
     service: Immutable<Service>,
     present: ReadEndpoints | undefined,
-    metadata: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> },
+    metadata: {
+      readonly labels: Record<string, string>;
+      readonly annotations: Record<string, string>;
+    },
     subsets: ReadEndpoints['subsets'],
     signal: AbortSignal,
   ): Promise<void> {
@@ -155,10 +162,17 @@ export class EndpointsController implements Controller {
             );
       this.#own.wrote(key, written, this.#endpoints.lister.getByKey(key));
     } catch (err) {
-      if (!isNamespaceTerminating(err) && !apierrors.isConflict(err) && !apierrors.isAlreadyExists(err)) {
+      if (
+        !isNamespaceTerminating(err) &&
+        !apierrors.isConflict(err) &&
+        !apierrors.isAlreadyExists(err)
+      ) {
         const [reason, message] =
           present === undefined
-            ? ['FailedToCreateEndpoint', `Failed to create endpoint for service ${namespace}/${name}`]
+            ? [
+                'FailedToCreateEndpoint',
+                `Failed to create endpoint for service ${namespace}/${name}`,
+              ]
             : ['FailedToUpdateEndpoint', `Failed to update endpoint ${namespace}/${name}`];
         const subject = present ?? { apiVersion: 'v1', kind: 'Endpoints', name, namespace };
         this.#recorder.event(subject, 'Warning', reason, `${message}: ${errorMessage(err)}`);

@@ -4,7 +4,10 @@ import { MAX_ADDRESSES, truncate } from './subsets.ts';
 const many = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ ip: `10.${index >> 8}.0.${index & 255}` }));
 const sizes = (subsets: ReturnType<typeof truncate>) =>
-  subsets?.map(({ addresses = [], notReadyAddresses = [] }) => [addresses.length, notReadyAddresses.length]);
+  subsets?.map(({ addresses = [], notReadyAddresses = [] }) => [
+    addresses.length,
+    notReadyAddresses.length,
+  ]);
 
 test.each<[string, [number, number][], [number, number][] | undefined]>([
   ['what fits stays', [[600, 400]], undefined],
@@ -40,5 +43,7 @@ test.each<[string, [number, number][], [number, number][] | undefined]>([
   }));
   const cut = truncate(subsets);
   expect(sizes(cut)).toEqual(expected);
-  expect((sizes(cut) ?? []).flat().reduce((sum, size) => sum + size, 0)).toBe(cut === undefined ? 0 : MAX_ADDRESSES);
+  expect((sizes(cut) ?? []).flat().reduce((sum, size) => sum + size, 0)).toBe(
+    cut === undefined ? 0 : MAX_ADDRESSES,
+  );
 });

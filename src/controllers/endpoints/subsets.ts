@@ -1,9 +1,21 @@
 // The endpoints of a service in the older form: addresses and ports in subsets, of one family, and no more than a thousand.
 
 import { repackSubsets } from '#api/groups/core/v1/endpoint-subsets.ts';
-import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from '#api/groups/core/v1/index.ts';
+import type {
+  EndpointAddress,
+  EndpointPort,
+  EndpointSubset,
+  Pod,
+  Service,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { addressesOf, addressTypesOf, belongsToEndpoints, hostnameIn, portOn } from '../endpointslice/pod-endpoints.ts';
+import {
+  addressesOf,
+  addressTypesOf,
+  belongsToEndpoints,
+  hostnameIn,
+  portOn,
+} from '../endpointslice/pod-endpoints.ts';
 import { isPodReady } from '../pod-state.ts';
 
 type ReadPod = Immutable<Pod>;
@@ -28,7 +40,14 @@ export function subsetsOf(service: ReadService, pods: readonly ReadPod[]): reado
       const port = portOn(pod, servicePort);
       if (port === undefined) continue;
       const { name, protocol = 'TCP', appProtocol } = servicePort;
-      add([{ ...(name !== undefined && { name }), port, protocol, ...(appProtocol !== undefined && { appProtocol }) }]);
+      add([
+        {
+          ...(name !== undefined && { name }),
+          port,
+          protocol,
+          ...(appProtocol !== undefined && { appProtocol }),
+        },
+      ]);
     }
   }
   return repackSubsets(subsets);
@@ -66,7 +85,13 @@ export function truncate(subsets: readonly Subset[]): readonly Subset[] | undefi
     const { addresses = [], ports } = subset;
     const others = which === 'addresses' ? {} : { ...(addresses.length > 0 && { addresses }) };
     if (kept.length === 0 && Object.keys(others).length === 0) return [];
-    return [{ ...others, ...(kept.length > 0 && { [which]: kept }), ...(ports !== undefined && { ports }) }];
+    return [
+      {
+        ...others,
+        ...(kept.length > 0 && { [which]: kept }),
+        ...(ports !== undefined && { ports }),
+      },
+    ];
   });
 }
 

@@ -9,14 +9,17 @@ import { EndpointSliceMirroringController } from './index.ts';
 let cluster: TestCluster;
 beforeEach(async () => {
   cluster = await startTestCluster();
-  await cluster.run((config) => new EndpointSliceMirroringController({ ...config, maxEndpointsPerSubset: 4 }));
+  await cluster.run(
+    (config) => new EndpointSliceMirroringController({ ...config, maxEndpointsPerSubset: 4 }),
+  );
 });
 afterEach(() => cluster.stop());
 
 const MERGE = 'application/merge-patch+json';
 const of = ({ client } = cluster) => client.resource(endpoints).namespace('default');
 const inDefault = ({ client } = cluster) => client.resource(services).namespace('default');
-const slices = async () => (await cluster.client.resource(endpointSlices).namespace('default').list()).items;
+const slices = async () =>
+  (await cluster.client.resource(endpointSlices).namespace('default').list()).items;
 const addresses = (...ips: string[]) => ips.map((ip) => ({ ip }));
 const service = (selector?: Record<string, string>) => ({
   metadata: { name: 'web' },
@@ -63,7 +66,9 @@ describe('EndpointSliceMirroringController', () => {
         'endpointslice.kubernetes.io/managed-by': 'endpointslicemirroring-controller.k8s.io',
       },
       annotations: { note: 'x' },
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Endpoints', name: 'web', uid: metadata.uid, controller: true }],
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'Endpoints', name: 'web', uid: metadata.uid, controller: true },
+      ],
     });
     expect(Object.keys(found[0]?.metadata.annotations ?? {})).toEqual(['note']);
   });
@@ -85,17 +90,32 @@ describe('EndpointSliceMirroringController', () => {
       endpoints: [{ addresses: ['10.0.0.3'] }],
       ports: [{ name: '', port: 81 }],
     });
-    expect([slice?.metadata.labels?.['mine'], slice?.metadata.annotations]).toEqual(['2', { other: 'y' }]);
+    expect([slice?.metadata.labels?.['mine'], slice?.metadata.annotations]).toEqual([
+      '2',
+      { other: 'y' },
+    ]);
     await of().patch('web', MERGE, { subsets: [] });
     await cluster.clock.settle();
     expect(await slices()).toEqual([]);
   });
 
   test.each<[string, object, object]>([
-    ['without a service', { metadata: { name: 'other' }, spec: { ports: [{ port: 80 }] } }, written()],
+    [
+      'without a service',
+      { metadata: { name: 'other' }, spec: { ports: [{ port: 80 }] } },
+      written(),
+    ],
     ['of a service that selects pods', service({ app: 'web' }), written()],
-    ['that say no', service(), written({ labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } })],
-    ['of elections', service(), written({ annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } })],
+    [
+      'that say no',
+      service(),
+      written({ labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }),
+    ],
+    [
+      'of elections',
+      service(),
+      written({ annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }),
+    ],
   ])('leaves endpoints alone %s', async (_, its, object) => {
     await inDefault().create(its);
     await of().create(object);
@@ -108,10 +128,14 @@ describe('EndpointSliceMirroringController', () => {
     await of().create(written());
     await cluster.clock.settle();
     expect(await slices()).toHaveLength(2);
-    await of().patch('web', MERGE, { metadata: { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } } });
+    await of().patch('web', MERGE, {
+      metadata: { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    });
     await cluster.clock.settle();
     expect(await slices()).toEqual([]);
-    await of().patch('web', MERGE, { metadata: { labels: { 'endpointslice.kubernetes.io/skip-mirror': null } } });
+    await of().patch('web', MERGE, {
+      metadata: { labels: { 'endpointslice.kubernetes.io/skip-mirror': null } },
+    });
     await cluster.clock.settle();
     expect(await slices()).toHaveLength(2);
     await inDefault().delete('web');
@@ -123,7 +147,14 @@ describe('EndpointSliceMirroringController', () => {
     await inDefault().create(service());
     const subsets = [
       {
-        addresses: addresses('10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6'),
+        addresses: addresses(
+          '10.0.0.1',
+          '10.0.0.2',
+          '10.0.0.3',
+          '10.0.0.4',
+          '10.0.0.5',
+          '10.0.0.6',
+        ),
         ports: [{ port: 80 }],
       },
     ];
@@ -138,7 +169,9 @@ describe('EndpointSliceMirroringController', () => {
 });
 
 const withoutCounts = (outcome: readonly unknown[]): unknown =>
-  JSON.parse(JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)));
+  JSON.parse(
+    JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
+  );
 
 test('mirrors end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
   const {
@@ -167,5 +200,6 @@ test('mirrors end the same, whatever goes wrong', { timeout: 120_000 }, async ()
     rest: '1m',
   });
   expect([writes, seen].every((count) => count > 3)).toBe(true);
-  for (const [what, end] of disturbed) expect(withoutCounts(end), what).toEqual(withoutCounts(outcome));
+  for (const [what, end] of disturbed)
+    expect(withoutCounts(end), what).toEqual(withoutCounts(outcome));
 });

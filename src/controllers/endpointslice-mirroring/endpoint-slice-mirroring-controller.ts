@@ -24,7 +24,14 @@ import { isMirrored, mirroredAnnotations, mirroredGroups, mirroredLabels } from 
 
 const MANAGER = 'endpointslicemirroring-controller.k8s.io';
 
-const NO_TOTALS: SliceTotals = { added: 0, updated: 0, removed: 0, endpoints: 0, slices: 0, fewestSlices: 0 };
+const NO_TOTALS: SliceTotals = {
+  added: 0,
+  updated: 0,
+  removed: 0,
+  endpoints: 0,
+  slices: 0,
+  fewestSlices: 0,
+};
 
 export interface EndpointSliceMirroringConfig extends ControllerConfig {
   /** Default: 5. */
@@ -98,9 +105,13 @@ export class EndpointSliceMirroringController implements Controller {
     const { maxEndpointsPerSubset = 1000 } = this.#config;
     const { groups, invalid, skipped } = mirroredGroups(object, maxEndpointsPerSubset);
     this.#metrics.skipped(skipped);
-    const warn = (reason: string, message: string): void => this.#recorder.event(object, 'Warning', reason, message);
+    const warn = (reason: string, message: string): void =>
+      this.#recorder.event(object, 'Warning', reason, message);
     if (invalid > 0)
-      warn('InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
+      warn(
+        'InvalidIPAddress',
+        `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`,
+      );
     if (skipped > invalid) {
       const most = `A max of ${maxEndpointsPerSubset} addresses can be mirrored to EndpointSlices per Endpoints subset.`;
       warn('TooManyAddressesToMirror', `${most} ${skipped} addresses were skipped`);
@@ -115,7 +126,8 @@ export class EndpointSliceMirroringController implements Controller {
       ownerReferences: [newControllerRef(object.metadata, { apiVersion: 'v1', kind: 'Endpoints' })],
     };
     const isOutdated = ({ metadata }: Immutable<EndpointSlice>): boolean =>
-      !semanticEqual(metadata.labels, labels) || !semanticEqual(metadata.annotations ?? {}, annotations);
+      !semanticEqual(metadata.labels, labels) ||
+      !semanticEqual(metadata.annotations ?? {}, annotations);
     const totals: SliceTotals[] = [];
     for (const addressType of ['IPv4', 'IPv6'] as const) {
       const own = existing.filter((slice) => slice.addressType === addressType);
@@ -133,7 +145,11 @@ export class EndpointSliceMirroringController implements Controller {
         isOutdated,
       });
       totals.push(plan.totals);
-      await this.#writer.carryOut(plan, { ...frame, addressType, replaceAnnotations: true }, signal);
+      await this.#writer.carryOut(
+        plan,
+        { ...frame, addressType, replaceAnnotations: true },
+        signal,
+      );
     }
     this.#metrics.looked(key, totals);
   }

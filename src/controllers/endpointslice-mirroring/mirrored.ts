@@ -17,10 +17,18 @@ const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Not those of services with a selector: their slices are made from the pods. */
-export function isMirrored(object: ReadEndpoints | undefined, service: Immutable<Service> | undefined): boolean {
+export function isMirrored(
+  object: ReadEndpoints | undefined,
+  service: Immutable<Service> | undefined,
+): boolean {
   if (object === undefined || service === undefined) return false;
   const { labels = {}, annotations = {}, deletionTimestamp } = object.metadata;
-  if (labels[SKIP] === 'true' || Object.hasOwn(annotations, LEADER) || deletionTimestamp !== undefined) return false;
+  if (
+    labels[SKIP] === 'true' ||
+    Object.hasOwn(annotations, LEADER) ||
+    deletionTimestamp !== undefined
+  )
+    return false;
   return Object.keys(service.spec.selector ?? {}).length === 0;
 }
 
@@ -43,7 +51,10 @@ export function mirroredGroups({ subsets = [] }: ReadEndpoints, maxPerSubset: nu
       ...(appProtocol !== undefined && { appProtocol }),
     }));
     let added = 0;
-    for (const [address, ready] of [...pairs(addresses, true), ...pairs(notReadyAddresses, false)]) {
+    for (const [address, ready] of [
+      ...pairs(addresses, true),
+      ...pairs(notReadyAddresses, false),
+    ]) {
       if (added === maxPerSubset) break;
       const family = isIP(address.ip);
       if (family === 0) {
@@ -52,7 +63,10 @@ export function mirroredGroups({ subsets = [] }: ReadEndpoints, maxPerSubset: nu
       }
       added++;
       const all = groups[family === 6 ? 'IPv6' : 'IPv4'];
-      const group = all.get(portsKey(its)) ?? { ports: its, endpoints: new Map<string, Endpoint>() };
+      const group = all.get(portsKey(its)) ?? {
+        ports: its,
+        endpoints: new Map<string, Endpoint>(),
+      };
       all.set(portsKey(its), group);
       const endpoint = endpointFrom(address, ready);
       const key = endpointKey(endpoint);
@@ -61,7 +75,10 @@ export function mirroredGroups({ subsets = [] }: ReadEndpoints, maxPerSubset: nu
     skipped += addresses.length + notReadyAddresses.length - added;
   }
   const listed = (all: ReadonlyMap<string, Group>): PortGroup[] =>
-    [...all.values()].map(({ ports, endpoints }) => ({ ports, endpoints: [...endpoints.values()] }));
+    [...all.values()].map(({ ports, endpoints }) => ({
+      ports,
+      endpoints: [...endpoints.values()],
+    }));
   return { groups: { IPv4: listed(groups.IPv4), IPv6: listed(groups.IPv6) }, invalid, skipped };
 }
 
@@ -77,7 +94,10 @@ function pairs(
   return list.map((address) => [address, ready]);
 }
 
-function endpointFrom({ ip, hostname, nodeName, targetRef }: Immutable<EndpointAddress>, ready: boolean): Endpoint {
+function endpointFrom(
+  { ip, hostname, nodeName, targetRef }: Immutable<EndpointAddress>,
+  ready: boolean,
+): Endpoint {
   return {
     addresses: [ip],
     conditions: { ready },
@@ -87,7 +107,10 @@ function endpointFrom({ ip, hostname, nodeName, targetRef }: Immutable<EndpointA
   };
 }
 
-export function mirroredLabels({ metadata }: ReadEndpoints, managedBy: string): Record<string, string> {
+export function mirroredLabels(
+  { metadata }: ReadEndpoints,
+  managedBy: string,
+): Record<string, string> {
   return { ...metadata.labels, [SERVICE_NAME]: metadata.name, [MANAGED_BY]: managedBy };
 }
 

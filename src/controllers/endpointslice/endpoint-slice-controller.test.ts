@@ -43,17 +43,30 @@ async function addPod(
     metadata: { name, labels: { app: 'web', extra: 'x' } },
     spec: {
       nodeName: 'node-a',
-      containers: [{ name: 'c', image: 'busybox:1', ports: [{ name: 'http', containerPort: 8080 }] }],
+      containers: [
+        { name: 'c', image: 'busybox:1', ports: [{ name: 'http', containerPort: 8080 }] },
+      ],
       ...more,
     },
   });
   await setReady(client, name, ready, address);
 }
 
-async function setReady(client: TestCluster['client'], name: string, ready: boolean, address?: string): Promise<void> {
-  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '2030-01-01T00:00:00Z' }];
+async function setReady(
+  client: TestCluster['client'],
+  name: string,
+  ready: boolean,
+  address?: string,
+): Promise<void> {
+  const conditions = [
+    { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: '2030-01-01T00:00:00Z' },
+  ];
   const addresses = address?.split(',').map((ip) => ({ ip }));
-  const status = { phase: 'Running', conditions, ...(addresses && { podIP: addresses[0]?.ip, podIPs: addresses }) };
+  const status = {
+    phase: 'Running',
+    conditions,
+    ...(addresses && { podIP: addresses[0]?.ip, podIPs: addresses }),
+  };
   await client
     .resource(pods)
     .namespace('default')
@@ -62,7 +75,11 @@ async function setReady(client: TestCluster['client'], name: string, ready: bool
 
 const web = (spec: New<Service['spec']> = {}, metadata: object = {}): New<Service> => ({
   metadata: { name: 'web', namespace: 'default', labels: { tier: 'front' }, ...metadata },
-  spec: { selector: { app: 'web' }, ports: [{ name: 'main', port: 80, targetPort: 'http' }], ...spec },
+  spec: {
+    selector: { app: 'web' },
+    ports: [{ name: 'main', port: 80, targetPort: 'http' }],
+    ...spec,
+  },
 });
 const start = async (settings: { maxEndpointsPerSlice?: number } = {}) => {
   await addNode(cluster, 'node-a', 'a');
@@ -128,8 +145,15 @@ describe('EndpointSliceController', () => {
     await cluster.clock.settle();
     await cluster.client.resource(pods).namespace('default').delete('p1');
     await cluster.clock.settle();
-    expect((await slices())[0]?.endpoints?.[0]?.conditions).toEqual({ ready: false, serving: true, terminating: true });
-    await cluster.client.resource(pods).namespace('default').delete('p1', { gracePeriodSeconds: 0 });
+    expect((await slices())[0]?.endpoints?.[0]?.conditions).toEqual({
+      ready: false,
+      serving: true,
+      terminating: true,
+    });
+    await cluster.client
+      .resource(pods)
+      .namespace('default')
+      .delete('p1', { gracePeriodSeconds: 0 });
     await cluster.clock.settle();
     expect(await slices()).toMatchObject([{ endpoints: null, ports: null }]);
   });
@@ -163,7 +187,8 @@ describe('EndpointSliceController', () => {
   test('each family has its slices, and loses them with the family', async () => {
     await start();
     // A headless service gets both families before it selects anything, also where the cluster has one.
-    const { selector: _, ...spec } = web({ clusterIP: 'None', ipFamilyPolicy: 'PreferDualStack' }).spec ?? {};
+    const { selector: _, ...spec } =
+      web({ clusterIP: 'None', ipFamilyPolicy: 'PreferDualStack' }).spec ?? {};
     await inDefault().create({ ...web(), spec });
     await inDefault().patch('web', MERGE, { spec: { selector: { app: 'web' } } });
     await addPod(cluster, 'p1', '10.244.0.1,fd00::1');
@@ -210,15 +235,19 @@ describe('EndpointSliceController', () => {
   test('no slice holds more than it may; pods with another port have slices of their own', async () => {
     await start({ maxEndpointsPerSlice: 3 });
     await inDefault().create(web());
-    for (let number = 1; number <= 7; number++) await addPod(cluster, `p${number}`, `10.244.0.${number}`);
-    const containers = [{ name: 'c', image: 'busybox:1', ports: [{ name: 'http', containerPort: 9090 }] }];
+    for (let number = 1; number <= 7; number++)
+      await addPod(cluster, `p${number}`, `10.244.0.${number}`);
+    const containers = [
+      { name: 'c', image: 'busybox:1', ports: [{ name: 'http', containerPort: 9090 }] },
+    ];
     await addPod(cluster, 'p8', '10.244.0.8', { containers });
     await cluster.clock.advance('1s');
     const found = (await slices()).map(
       ({ endpoints, ports }) => [ports?.[0]?.port ?? 0, endpoints?.length ?? 0] as const,
     );
     expect(found.every(([, count]) => count <= 3)).toBe(true);
-    const total = (port: number) => found.filter(([its]) => its === port).reduce((sum, [, count]) => sum + count, 0);
+    const total = (port: number) =>
+      found.filter(([its]) => its === port).reduce((sum, [, count]) => sum + count, 0);
     expect([total(8080), total(9090)]).toEqual([7, 1]);
   });
 
@@ -258,7 +287,9 @@ describe('EndpointSliceController', () => {
   test('hints by the zones’ CPU, as long as there are enough endpoints', async () => {
     await start();
     await addNode(cluster, 'node-b', 'b');
-    await inDefault().create(web({}, { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } }));
+    await inDefault().create(
+      web({}, { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } }),
+    );
     await addPod(cluster, 'p1', '10.244.0.1');
     await cluster.clock.advance('1s');
     expect((await slices())[0]?.endpoints?.[0]?.hints).toBeUndefined();
@@ -268,9 +299,14 @@ describe('EndpointSliceController', () => {
     expect(zones?.toSorted()).toEqual(['a', 'b']);
     await cluster.client.resource(nodes).delete('node-b');
     await cluster.clock.advance('1s');
-    expect((await slices())[0]?.endpoints?.map(({ hints }) => hints)).toEqual([undefined, undefined]);
+    expect((await slices())[0]?.endpoints?.map(({ hints }) => hints)).toEqual([
+      undefined,
+      undefined,
+    ]);
     const told = await eventsOfWeb();
-    expect(told).toContain('Normal TopologyAwareHintsEnabled Topology Aware Hints has been enabled, addressType: IPv4');
+    expect(told).toContain(
+      'Normal TopologyAwareHintsEnabled Topology Aware Hints has been enabled, addressType: IPv4',
+    );
     expect(told).toContain(
       'Warning TopologyAwareHintsDisabled Insufficient number of endpoints (1 endpoints, 2 zones), addressType: IPv4',
     );
@@ -279,7 +315,9 @@ describe('EndpointSliceController', () => {
 
 /** How often a slice was written depends on what was seen when. */
 const withoutCounts = (outcome: readonly unknown[]): unknown =>
-  JSON.parse(JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)));
+  JSON.parse(
+    JSON.stringify(outcome, (key, value: unknown) => (key === 'generation' ? undefined : value)),
+  );
 
 test('endpoint slices end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
   const {
@@ -306,5 +344,6 @@ test('endpoint slices end the same, whatever goes wrong', { timeout: 120_000 }, 
     rest: '1m',
   });
   expect([writes, seen].every((count) => count > 3)).toBe(true);
-  for (const [what, end] of disturbed) expect(withoutCounts(end), what).toEqual(withoutCounts(outcome));
+  for (const [what, end] of disturbed)
+    expect(withoutCounts(end), what).toEqual(withoutCounts(outcome));
 });

@@ -19,11 +19,23 @@ import { ControllerBuilder } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { PodBatching } from '../pod-batching.ts';
-import { cpuByZone, nearbyHints, sharedHints, sharesByZone, trafficDistributionOf } from './hints.ts';
+import {
+  cpuByZone,
+  nearbyHints,
+  sharedHints,
+  sharesByZone,
+  trafficDistributionOf,
+} from './hints.ts';
 import { ServiceSliceMetrics } from './metrics.ts';
 import { endpointKey, planSlices, portsKey } from './plan.ts';
 import type { PortGroup, SliceTotals } from './plan.ts';
-import { addressTypesOf, belongsToEndpoints, endpointOf, lastChangeMs, portsOn } from './pod-endpoints.ts';
+import {
+  addressTypesOf,
+  belongsToEndpoints,
+  endpointOf,
+  lastChangeMs,
+  portsOn,
+} from './pod-endpoints.ts';
 import type { AddressType } from './pod-endpoints.ts';
 import { changesEndpoints, hasSelector, ServicePods } from './selection.ts';
 import { LAST_CHANGE, sliceLabels, sliceNamePrefix } from './slice-metadata.ts';
@@ -85,7 +97,9 @@ export class EndpointSliceController implements Controller {
     this.#nodes = builder.watches(nodes, () => [...this.#sharing.keys()], {
       predicate: { update: (before, node) => !deepEqual(toldOfNode(before), toldOfNode(node)) },
     });
-    builder.watches(nodes, () => [...this.#waiting], { predicate: { update: false, delete: false } });
+    builder.watches(nodes, () => [...this.#waiting], {
+      predicate: { update: false, delete: false },
+    });
     this.run = builder.complete();
   }
 
@@ -142,10 +156,12 @@ export class EndpointSliceController implements Controller {
     const existing = this.#writer.slicesOf(key);
     const isOwn = ({ metadata }: ReadSlice): boolean =>
       metadata.ownerReferences?.some(({ uid }) => uid === service.metadata.uid) === true;
-    const isOfType = ({ addressType }: ReadSlice): boolean => types.some((type) => type === addressType);
+    const isOfType = ({ addressType }: ReadSlice): boolean =>
+      types.some((type) => type === addressType);
     const labels = sliceLabels(service, MANAGER);
     const changed = lastChangeMs(service, pods);
-    const annotations: Record<string, string> = changed === undefined ? {} : { [LAST_CHANGE]: formatTime(changed) };
+    const annotations: Record<string, string> =
+      changed === undefined ? {} : { [LAST_CHANGE]: formatTime(changed) };
     const frame = {
       key,
       generateName: sliceNamePrefix(service.metadata.name),
@@ -173,7 +189,8 @@ export class EndpointSliceController implements Controller {
     }
     this.#metrics.looked(key, totals);
     this.#metrics.changed(key, changes, sharesByZone(service), trafficDistributionOf(service));
-    for (const slice of existing) if (!isOwn(slice) || !isOfType(slice)) await this.#writer.remove(slice, signal);
+    for (const slice of existing)
+      if (!isOwn(slice) || !isOfType(slice)) await this.#writer.remove(slice, signal);
     return missing;
   }
 
@@ -232,7 +249,8 @@ export class EndpointSliceController implements Controller {
     const tell = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
       this.#recorder.event(service, type, reason, `${message}, addressType: ${addressType}`);
     if (!sharesByZone(service)) {
-      if (given) tell('Warning', 'TopologyAwareHintsDisabled', 'Topology Aware Hints has been disabled');
+      if (given)
+        tell('Warning', 'TopologyAwareHintsDisabled', 'Topology Aware Hints has been disabled');
       this.#sharing.delete(key);
       return nearbyHints(service, endpoints);
     }
@@ -244,7 +262,8 @@ export class EndpointSliceController implements Controller {
     const shares = cpuByZone(this.#nodes.lister.list());
     const shared = sharedHints(endpoints, shares, (endpoint) => before.get(endpointKey(endpoint)));
     if (shared.problem !== undefined) tell('Warning', 'TopologyAwareHintsDisabled', shared.problem);
-    else if (!given) tell('Normal', 'TopologyAwareHintsEnabled', 'Topology Aware Hints has been enabled');
+    else if (!given)
+      tell('Normal', 'TopologyAwareHintsEnabled', 'Topology Aware Hints has been enabled');
     const families = this.#sharing.get(key) ?? new Map<AddressType, boolean>();
     this.#sharing.set(key, families.set(addressType, shared.problem === undefined));
     return shared.endpoints;

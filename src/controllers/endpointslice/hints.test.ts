@@ -34,25 +34,35 @@ test.each<[string, Record<string, number>, string | RegExp]>([
   ],
 ])('endpoints in %s for zones with %o', (zones, parts, expected) => {
   const shared = sharedHints(endpointsIn(zones), shares(parts), none);
-  if (typeof expected === 'string') expect([shared.problem, zonesOf(shared.endpoints)]).toEqual([undefined, expected]);
+  if (typeof expected === 'string')
+    expect([shared.problem, zonesOf(shared.endpoints)]).toEqual([undefined, expected]);
   else expect(shared.problem).toMatch(expected);
 });
 
 test('without zones there is nothing to share by', () => {
-  expect(sharedHints(endpointsIn('ab'), undefined, none).problem).toMatch(/^Insufficient Node information/);
+  expect(sharedHints(endpointsIn('ab'), undefined, none).problem).toMatch(
+    /^Insufficient Node information/,
+  );
 });
 
 test('what is within its bounds stays', () => {
   const endpoints = endpointsIn('aaaabb');
   const before = ['b', 'a', 'a', 'a', 'b', 'b'];
-  const kept = sharedHints(endpoints, shares({ a: 0.5, b: 0.5 }), (endpoint) => before[endpoints.indexOf(endpoint)]);
+  const kept = sharedHints(
+    endpoints,
+    shares({ a: 0.5, b: 0.5 }),
+    (endpoint) => before[endpoints.indexOf(endpoint)],
+  );
   expect(zonesOf(kept.endpoints)).toBe('baaabb');
   const moved = sharedHints(endpoints, shares({ a: 0.5, b: 0.5 }), () => 'b');
   expect(zonesOf(moved.endpoints)).toBe('baaabb');
 });
 
 test('endpoints that are not ready get no hints and do not count', () => {
-  const endpoints = endpointsIn('aab').map((endpoint, index) => ({ ...endpoint, conditions: { ready: index > 0 } }));
+  const endpoints = endpointsIn('aab').map((endpoint, index) => ({
+    ...endpoint,
+    conditions: { ready: index > 0 },
+  }));
   expect(zonesOf(sharedHints(endpoints, shares({ a: 0.5, b: 0.5 }), none).endpoints)).toBe('-ab');
 });
 
@@ -65,9 +75,10 @@ const node = (zone: string, cpu: string, more: object = {}, ready = 'True'): Imm
     labels: { ...(zone !== '' && { 'topology.kubernetes.io/zone': zone }), ...more },
   },
   spec: {},
-  status: { allocatable: { cpu }, conditions: [{ type: 'Ready', status: ready }] } as unknown as Immutable<
-    Node['status']
-  >,
+  status: {
+    allocatable: { cpu },
+    conditions: [{ type: 'Ready', status: ready }],
+  } as unknown as Immutable<Node['status']>,
 });
 
 test.each<[string, Immutable<Node>[], Record<string, number> | undefined]>([
@@ -75,10 +86,18 @@ test.each<[string, Immutable<Node>[], Record<string, number> | undefined]>([
   ['one zone', [node('a', '1'), node('a', '3')], undefined],
   ['a node without zone', [node('a', '1'), node('b', '1'), node('', '1')], undefined],
   ['a node without CPU', [node('a', '1'), node('b', '0')], undefined],
-  ['one that is not ready', [node('a', '1'), node('b', '1'), node('c', '1', {}, 'False')], { a: 0.5, b: 0.5 }],
+  [
+    'one that is not ready',
+    [node('a', '1'), node('b', '1'), node('c', '1', {}, 'False')],
+    { a: 0.5, b: 0.5 },
+  ],
   [
     'a control plane',
-    [node('a', '1'), node('b', '1'), node('', '1', { 'node-role.kubernetes.io/control-plane': '' })],
+    [
+      node('a', '1'),
+      node('b', '1'),
+      node('', '1', { 'node-role.kubernetes.io/control-plane': '' }),
+    ],
     { a: 0.5, b: 0.5 },
   ],
 ])('CPU: %s', (_, nodes, expected) => {

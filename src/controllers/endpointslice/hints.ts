@@ -34,7 +34,10 @@ export function trafficDistributionOf(service: ReadService): string | undefined 
 }
 
 /** Each ready endpoint serves its own zone (and node); nothing else is given. */
-export function nearbyHints(service: ReadService, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+export function nearbyHints(
+  service: ReadService,
+  endpoints: readonly Endpoint[],
+): readonly Endpoint[] {
   const trafficDistribution = trafficDistributionOf(service);
   if (trafficDistribution === undefined) return endpoints;
   return endpoints.map((endpoint) => {
@@ -50,7 +53,9 @@ export function nearbyHints(service: ReadService, endpoints: readonly Endpoint[]
 }
 
 /** The part of the cluster's CPU that each zone has; undefined if a node does not say, or there are not two zones. */
-export function cpuByZone(nodes: readonly Immutable<Node>[]): ReadonlyMap<string, number> | undefined {
+export function cpuByZone(
+  nodes: readonly Immutable<Node>[],
+): ReadonlyMap<string, number> | undefined {
   const cpus = new Map<string, number>();
   let total = 0;
   for (const { metadata, status } of nodes) {
@@ -123,7 +128,8 @@ function allocate(
     least += minimum;
   }
   if (least > count) return `${TOO_FEW_TO_SHARE} ${numbers}`;
-  for (const allocation of allocations.values()) allocation.maximum = allocation.minimum + count - least;
+  for (const allocation of allocations.values())
+    allocation.maximum = allocation.minimum + count - least;
   return allocations;
 }
 
@@ -142,9 +148,14 @@ function keep(
 }
 
 /** Everybody serves the own zone, but for those that zones with more than their part give to others. */
-function redistribute(own: readonly string[], allocations: ReadonlyMap<string, Allocation>): readonly string[] {
+function redistribute(
+  own: readonly string[],
+  allocations: ReadonlyMap<string, Allocation>,
+): readonly string[] {
   const counts = countEach(own);
-  const surplus = new Map([...allocations].map(([zone, { desired }]) => [zone, (counts.get(zone) ?? 0) - desired]));
+  const surplus = new Map(
+    [...allocations].map(([zone, { desired }]) => [zone, (counts.get(zone) ?? 0) - desired]),
+  );
   const zones = [...own];
   for (;;) {
     const [giving, gives] = extreme(surplus, 1);

@@ -1,7 +1,13 @@
 // Metrics of the controllers of slices, with upstream's names.
 
 import { exponentialBuckets } from '#machinery/metrics/instruments.ts';
-import type { Counter, Description, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
+import type {
+  Counter,
+  Description,
+  Family,
+  Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 import type { SliceTotals } from './plan.ts';
 
 const PER_SYNC_BUCKETS = exponentialBuckets(2, 2, 15);
@@ -28,11 +34,21 @@ export class SliceMetrics {
   constructor(config: SliceMetricsConfig) {
     const { instruments, subject } = config;
     this.#config = config;
-    this.#changes = instruments.counter(this.description('changes', 'Writes of slices.', 'operation'));
-    this.#added = this.perSync('endpoints_added_per_sync', `Endpoints that a look at ${subject} added.`);
-    this.#removed = this.perSync('endpoints_removed_per_sync', `Endpoints that a look at ${subject} removed.`);
+    this.#changes = instruments.counter(
+      this.description('changes', 'Writes of slices.', 'operation'),
+    );
+    this.#added = this.perSync(
+      'endpoints_added_per_sync',
+      `Endpoints that a look at ${subject} added.`,
+    );
+    this.#removed = this.perSync(
+      'endpoints_removed_per_sync',
+      `Endpoints that a look at ${subject} removed.`,
+    );
     const gauge = (name: string, help: string, of: 'endpoints' | 'slices' | 'fewestSlices'): void =>
-      instruments.gauge(this.description(name, help), () => [[[], sumOf([...this.#latest.values()], of)]]);
+      instruments.gauge(this.description(name, help), () => [
+        [[], sumOf([...this.#latest.values()], of)],
+      ]);
     gauge('endpoints_desired', 'Endpoints that there should be.', 'endpoints');
     gauge('num_endpoint_slices', 'Slices that there are.', 'slices');
     gauge('desired_endpoint_slices', 'Into how few slices the endpoints would go.', 'fewestSlices');
@@ -64,7 +80,9 @@ export class SliceMetrics {
 
   /** A counter that increases once for each reconcile. */
   protected perSync(name: string, help: string): Histogram {
-    return this.#config.instruments.histogram(this.description(name, help), PER_SYNC_BUCKETS).with();
+    return this.#config.instruments
+      .histogram(this.description(name, help), PER_SYNC_BUCKETS)
+      .with();
   }
 }
 
@@ -79,7 +97,12 @@ export class ServiceSliceMetrics extends SliceMetrics {
     super({ instruments, subsystem: 'endpoint_slice_controller', subject: 'a service' });
     this.#syncs = instruments.counter(this.description('syncs', 'Looks at a service.', 'result'));
     this.#changed = instruments.histogram(
-      this.description('endpointslices_changed_per_sync', 'Slices written.', 'topology', 'traffic_distribution'),
+      this.description(
+        'endpointslices_changed_per_sync',
+        'Slices written.',
+        'topology',
+        'traffic_distribution',
+      ),
       DEFAULT_BUCKETS,
     );
     const distribution = this.description(
@@ -89,7 +112,8 @@ export class ServiceSliceMetrics extends SliceMetrics {
     );
     instruments.gauge(distribution, () => {
       const counts = new Map<string, number>();
-      for (const value of this.#distributions.values()) counts.set(value, (counts.get(value) ?? 0) + 1);
+      for (const value of this.#distributions.values())
+        counts.set(value, (counts.get(value) ?? 0) + 1);
       return [...counts].map(([value, count]) => [[value], count]);
     });
   }
@@ -100,7 +124,12 @@ export class ServiceSliceMetrics extends SliceMetrics {
   }
 
   /** `distribution`: what the service says and gets; undefined if it says nothing, or shares its endpoints out by zone. */
-  changed(key: string, slices: number, sharesByZone: boolean, distribution: string | undefined): void {
+  changed(
+    key: string,
+    slices: number,
+    sharesByZone: boolean,
+    distribution: string | undefined,
+  ): void {
     this.#changed.with(sharesByZone ? 'Auto' : 'Disabled', distribution ?? '').observe(slices);
     if (distribution === undefined) this.#distributions.delete(key);
     else this.#distributions.set(key, distribution);
@@ -121,9 +150,18 @@ export class MirroringMetrics extends SliceMetrics {
   constructor(instruments: Instruments) {
     const subject = 'an Endpoints object';
     super({ instruments, subsystem: 'endpoint_slice_mirroring_controller', subject });
-    this.#updated = this.perSync('endpoints_updated_per_sync', `Endpoints that a look at ${subject} changed.`);
-    this.#skipped = this.perSync('addresses_skipped_per_sync', 'Addresses that are none, or too many to be mirrored.');
-    const duration = this.description('endpoints_sync_duration', `How long a look at ${subject} took, in seconds.`);
+    this.#updated = this.perSync(
+      'endpoints_updated_per_sync',
+      `Endpoints that a look at ${subject} changed.`,
+    );
+    this.#skipped = this.perSync(
+      'addresses_skipped_per_sync',
+      'Addresses that are none, or too many to be mirrored.',
+    );
+    const duration = this.description(
+      'endpoints_sync_duration',
+      `How long a look at ${subject} took, in seconds.`,
+    );
     this.#duration = instruments.histogram(duration, exponentialBuckets(0.001, 2, 15)).with();
   }
 

@@ -13,13 +13,21 @@ const at = (number: number, ready = true): Endpoint => ({
 });
 const from = (first: number, count: number): Endpoint[] =>
   Array.from({ length: count }, (_, index) => at(first + index));
-const slice = (name: string, endpoints: Endpoint[], its: typeof ports | null = ports): Immutable<EndpointSlice> => ({
+const slice = (
+  name: string,
+  endpoints: Endpoint[],
+  its: typeof ports | null = ports,
+): Immutable<EndpointSlice> => ({
   metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '' },
   addressType: 'IPv4',
   endpoints,
   ports: its,
 });
-const plan = (endpoints: Endpoint[], existing: Immutable<EndpointSlice>[], outdated: string[] = []): Plan =>
+const plan = (
+  endpoints: Endpoint[],
+  existing: Immutable<EndpointSlice>[],
+  outdated: string[] = [],
+): Plan =>
   planSlices({
     groups: endpoints.length === 0 ? [] : [{ ports, endpoints }],
     existing,
@@ -28,7 +36,9 @@ const plan = (endpoints: Endpoint[], existing: Immutable<EndpointSlice>[], outda
   });
 const sizes = ({ create, update, remove }: Plan) => ({
   create: create.map(({ endpoints }) => endpoints.length),
-  update: update.map(({ slice: { metadata }, content }) => `${metadata.name}:${content.endpoints.length}`),
+  update: update.map(
+    ({ slice: { metadata }, content }) => `${metadata.name}:${content.endpoints.length}`,
+  ),
   remove: remove.map(({ metadata }) => metadata.name),
 });
 
@@ -36,13 +46,23 @@ test.each<[string, Endpoint[], Immutable<EndpointSlice>[], object]>([
   ['nothing: an empty slice', [], [], { create: [0] }],
   ['still nothing', [], [slice('a', [], null)], {}],
   ['the first', [at(1)], [], { create: [1] }],
-  ['the first takes the place of the empty slice', [at(1)], [slice('a', [], null)], { update: ['a:1'] }],
+  [
+    'the first takes the place of the empty slice',
+    [at(1)],
+    [slice('a', [], null)],
+    { update: ['a:1'] },
+  ],
   ['more than one slice holds', from(0, 25), [], { create: [10, 10, 5] }],
   ['nothing new', from(0, 5), [slice('a', from(0, 5))], {}],
   ['one changes', [...from(0, 4), at(4, false)], [slice('a', from(0, 5))], { update: ['a:5'] }],
   ['one goes', from(0, 4), [slice('a', from(0, 5))], { update: ['a:4'] }],
   ['all go: the slice becomes the empty one', [], [slice('a', from(0, 5))], { update: ['a:0'] }],
-  ['all of one slice go', from(0, 5), [slice('a', from(0, 5)), slice('b', from(5, 2))], { remove: ['b'] }],
+  [
+    'all of one slice go',
+    from(0, 5),
+    [slice('a', from(0, 5)), slice('b', from(5, 2))],
+    { remove: ['b'] },
+  ],
   [
     'one more goes into the fullest with room',
     from(0, 12),
@@ -61,15 +81,37 @@ test.each<[string, Endpoint[], Immutable<EndpointSlice>[], object]>([
     [slice('a', from(0, 5)), slice('b', from(5, 4))],
     { update: ['a:8'] },
   ],
-  ['other ports: the slice is taken over', from(0, 2), [slice('a', from(0, 2), others)], { update: ['a:2'] }],
-  ['one that is in two slices', from(0, 2), [slice('a', from(0, 2)), slice('b', from(1, 1))], { remove: ['b'] }],
-  ['one slice with more than it may have', from(0, 12), [slice('a', from(0, 12))], { update: ['a:10'], create: [2] }],
+  [
+    'other ports: the slice is taken over',
+    from(0, 2),
+    [slice('a', from(0, 2), others)],
+    { update: ['a:2'] },
+  ],
+  [
+    'one that is in two slices',
+    from(0, 2),
+    [slice('a', from(0, 2)), slice('b', from(1, 1))],
+    { remove: ['b'] },
+  ],
+  [
+    'one slice with more than it may have',
+    from(0, 12),
+    [slice('a', from(0, 12))],
+    { update: ['a:10'], create: [2] },
+  ],
 ])('%s', (_, endpoints, existing, expected) => {
-  expect(sizes(plan(endpoints, existing))).toEqual({ create: [], update: [], remove: [], ...expected });
+  expect(sizes(plan(endpoints, existing))).toEqual({
+    create: [],
+    update: [],
+    remove: [],
+    ...expected,
+  });
 });
 
 test('what else has to be written is written', () => {
-  expect(sizes(plan(from(0, 2), [slice('a', from(0, 1)), slice('b', from(1, 1))], ['b'])).update).toEqual(['b:1']);
+  expect(
+    sizes(plan(from(0, 2), [slice('a', from(0, 1)), slice('b', from(1, 1))], ['b'])).update,
+  ).toEqual(['b:1']);
   expect(sizes(plan([], [slice('a', [], null)], ['a'])).update).toEqual(['a:0']);
 });
 
@@ -83,11 +125,17 @@ test('every endpoint is in exactly one slice, whatever was before', () => {
     const wanted = from(seed % 17, (seed * 7) % 31);
     const { create, update, remove } = plan(wanted, existing);
     const untouched = existing.filter(
-      (one) => !remove.includes(one) && !update.some(({ slice: { metadata } }) => metadata.name === one.metadata.name),
+      (one) =>
+        !remove.includes(one) &&
+        !update.some(({ slice: { metadata } }) => metadata.name === one.metadata.name),
     );
     const contents = [...create, ...update.map(({ content }) => content), ...untouched];
-    const names = contents.flatMap(({ endpoints }) => (endpoints ?? []).map(({ targetRef }) => targetRef?.name));
-    expect(names.toSorted(), `seed ${seed}`).toEqual(wanted.map(({ targetRef }) => targetRef?.name).toSorted());
+    const names = contents.flatMap(({ endpoints }) =>
+      (endpoints ?? []).map(({ targetRef }) => targetRef?.name),
+    );
+    expect(names.toSorted(), `seed ${seed}`).toEqual(
+      wanted.map(({ targetRef }) => targetRef?.name).toSorted(),
+    );
     expect(contents.length).toBeGreaterThan(0);
     for (const { endpoints } of contents) expect((endpoints ?? []).length).toBeLessThanOrEqual(10);
   }

@@ -65,7 +65,12 @@ export function portsKey(ports: Ports | Content['ports']): string {
 
 /** The same endpoint, however it does. */
 export function endpointKey({ addresses, hostname = '', targetRef }: Immutable<Endpoint>): string {
-  return stableStringify([[...addresses].sort(), hostname, targetRef?.namespace ?? '', targetRef?.name ?? '']);
+  return stableStringify([
+    [...addresses].sort(),
+    hostname,
+    targetRef?.namespace ?? '',
+    targetRef?.name ?? '',
+  ]);
 }
 
 /** Without endpoints there is one empty slice: it says that the service has been looked at. */
@@ -84,7 +89,9 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
     fewestSlices += Math.ceil(counts.wanted / maxEndpoints);
     drafts.push(...packed.filter((draft) => draft.endpoints.length > 0));
     remove.push(
-      ...packed.flatMap(({ slice, endpoints: left }) => (slice !== undefined && left.length === 0 ? [slice] : [])),
+      ...packed.flatMap(({ slice, endpoints: left }) =>
+        slice !== undefined && left.length === 0 ? [slice] : [],
+      ),
     );
   }
   remove.push(...existing.filter((slice) => !wanted.has(portsKey(slice.ports))));
@@ -93,7 +100,12 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
       ({ endpoints, ports }) => (endpoints ?? []).length === 0 && (ports ?? []).length === 0,
     );
     const [slice] = index < 0 ? [] : remove.splice(index, 1);
-    drafts.push({ slice, ports: [], endpoints: [], changed: slice === undefined || isOutdated(slice) });
+    drafts.push({
+      slice,
+      ports: [],
+      endpoints: [],
+      changed: slice === undefined || isOutdated(slice),
+    });
   }
   const written = replaceRather(drafts, remove);
   const totals = {
@@ -137,8 +149,14 @@ function pack(
       kept.push(isSame ? endpoint : now);
       if (!isSame) updated++;
     }
-    const same = kept.length === before.length && kept.every((endpoint, index) => endpoint === before[index]);
-    return { slice, ports: slice.ports ?? [], endpoints: kept, changed: !same || isOutdated(slice) };
+    const same =
+      kept.length === before.length && kept.every((endpoint, index) => endpoint === before[index]);
+    return {
+      slice,
+      ports: slice.ports ?? [],
+      endpoints: kept,
+      changed: !same || isOutdated(slice),
+    };
   });
   // Slices that are written anyway are filled first, the fullest before the others.
   const rest = [...open.values()];
@@ -161,14 +179,18 @@ function pack(
 }
 
 /** A slice that would be removed becomes one that would be made: one write instead of two. */
-function replaceRather(drafts: readonly Draft[], remove: readonly ReadSlice[]): Omit<Plan, 'totals'> {
+function replaceRather(
+  drafts: readonly Draft[],
+  remove: readonly ReadSlice[],
+): Omit<Plan, 'totals'> {
   const spare = [...remove];
   const create: Content[] = [];
   const update: { slice: ReadSlice; content: Content }[] = [];
   for (const { slice, ports, endpoints, changed } of drafts) {
     const target = slice ?? spare.shift();
     if (target === undefined) create.push({ ports, endpoints });
-    else if (slice === undefined || changed) update.push({ slice: target, content: { ports, endpoints } });
+    else if (slice === undefined || changed)
+      update.push({ slice: target, content: { ports, endpoints } });
   }
   return { create, update, remove: spare };
 }

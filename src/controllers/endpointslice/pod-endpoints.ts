@@ -25,7 +25,9 @@ export function isHeadless({ spec }: ReadService): boolean {
 }
 
 export function addressesOf({ status }: ReadPod, type: AddressType): string[] {
-  const all = status.podIPs?.flatMap(({ ip }) => ip ?? []) ?? (status.podIP === undefined ? [] : [status.podIP]);
+  const all =
+    status.podIPs?.flatMap(({ ip }) => ip ?? []) ??
+    (status.podIP === undefined ? [] : [status.podIP]);
   return all.filter((address) => address.includes(':') === (type === 'IPv6'));
 }
 
@@ -42,9 +44,13 @@ export function portOn(
   { targetPort, protocol = 'TCP' }: Immutable<ServicePort>,
 ): number | undefined {
   if (typeof targetPort === 'number') return targetPort;
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = (spec.initContainers ?? []).filter(
+    ({ restartPolicy }) => restartPolicy === 'Always',
+  );
   for (const { ports = [] } of [...spec.containers, ...sidecars]) {
-    const found = ports.find((port) => port.name === targetPort && (port.protocol ?? 'TCP') === protocol);
+    const found = ports.find(
+      (port) => port.name === targetPort && (port.protocol ?? 'TCP') === protocol,
+    );
     if (found !== undefined) return found.containerPort;
   }
   return undefined;
@@ -97,6 +103,8 @@ export function lastChangeMs(service: ReadService, pods: readonly ReadPod[]): nu
     service.metadata.creationTimestamp,
     ...pods.map((pod) => podCondition(pod, 'Ready')?.lastTransitionTime),
   ];
-  const known = times.flatMap((time) => (time === undefined || time === null ? [] : (parseTime(time) ?? [])));
+  const known = times.flatMap((time) =>
+    time === undefined || time === null ? [] : (parseTime(time) ?? []),
+  );
   return known.length === 0 ? undefined : Math.max(...known);
 }

@@ -11,7 +11,8 @@ type ReadService = Immutable<Service>;
 const BY_SELECTOR = 'selector';
 const BY_LABEL = 'label';
 
-const label = (namespace: string, [key, value]: readonly [string, string]): string => `${namespace}\n${key}=${value}`;
+const label = (namespace: string, [key, value]: readonly [string, string]): string =>
+  `${namespace}\n${key}=${value}`;
 
 /** A service without a selector selects nothing: its endpoints are managed by others. */
 export function hasSelector({ spec }: ReadService): boolean {
@@ -29,7 +30,9 @@ function selects({ metadata, spec }: ReadService, pod: ReadPod): boolean {
 /** Any one of a selector's pairs will do: what it selects has all of them. */
 function bySelector(service: ReadService): readonly string[] {
   const [first] = Object.entries(service.spec.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return first === undefined || !hasSelector(service) ? [] : [label(service.metadata.namespace ?? '', first)];
+  return first === undefined || !hasSelector(service)
+    ? []
+    : [label(service.metadata.namespace ?? '', first)];
 }
 
 function byLabel({ metadata }: ReadPod): readonly string[] {
@@ -51,16 +54,23 @@ export class ServicePods {
   podsOf(service: ReadService): readonly ReadPod[] {
     const [first] = Object.entries(service.spec.selector ?? {});
     if (first === undefined || !hasSelector(service)) return [];
-    const candidates = this.pods.lister.byIndex(BY_LABEL, label(service.metadata.namespace ?? '', first));
+    const candidates = this.pods.lister.byIndex(
+      BY_LABEL,
+      label(service.metadata.namespace ?? '', first),
+    );
     return candidates
       .filter((pod) => selects(service, pod))
-      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0));
+      .sort((a, b) =>
+        a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0,
+      );
   }
 
   servicesOf(pod: ReadPod): readonly ReadService[] {
     const namespace = pod.metadata.namespace ?? '';
     return Object.entries(pod.metadata.labels ?? {}).flatMap((pair) =>
-      this.services.lister.byIndex(BY_SELECTOR, label(namespace, pair)).filter((service) => selects(service, pod)),
+      this.services.lister
+        .byIndex(BY_SELECTOR, label(namespace, pair))
+        .filter((service) => selects(service, pod)),
     );
   }
 }

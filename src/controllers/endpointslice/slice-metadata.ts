@@ -3,7 +3,10 @@
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { HEADLESS_LABEL as HEADLESS, SERVICE_NAME_LABEL as SERVICE_NAME } from '#client/endpoints/index.ts';
+import {
+  HEADLESS_LABEL as HEADLESS,
+  SERVICE_NAME_LABEL as SERVICE_NAME,
+} from '#client/endpoints/index.ts';
 import { isHeadless } from './pod-endpoints.ts';
 
 export { HEADLESS, SERVICE_NAME };
@@ -13,8 +16,13 @@ export const LAST_CHANGE = 'endpoints.kubernetes.io/last-change-trigger-time';
 const RESERVED = [SERVICE_NAME, MANAGED_BY, HEADLESS];
 
 /** The service's own labels, and those by which slices are found. */
-export function sliceLabels(service: Immutable<Service>, managedBy: string): Record<string, string> {
-  const own = Object.entries(service.metadata.labels ?? {}).filter(([key]) => !RESERVED.includes(key));
+export function sliceLabels(
+  service: Immutable<Service>,
+  managedBy: string,
+): Record<string, string> {
+  const own = Object.entries(service.metadata.labels ?? {}).filter(
+    ([key]) => !RESERVED.includes(key),
+  );
   return {
     ...Object.fromEntries(own),
     ...(isHeadless(service) && { [HEADLESS]: '' }),
@@ -24,7 +32,10 @@ export function sliceLabels(service: Immutable<Service>, managedBy: string): Rec
 }
 
 /** The key of the service that the slice is of; undefined if it is none of this manager's. */
-export function serviceKeyOf({ metadata }: Immutable<EndpointSlice>, managedBy: string): string | undefined {
+export function serviceKeyOf(
+  { metadata }: Immutable<EndpointSlice>,
+  managedBy: string,
+): string | undefined {
   const { namespace = '', labels = {} } = metadata;
   const name = labels[SERVICE_NAME] ?? '';
   return labels[MANAGED_BY] === managedBy && name !== '' ? `${namespace}/${name}` : undefined;

@@ -75,7 +75,10 @@ export class SliceWriter {
   slicesOf(key: string): readonly ReadSlice[] {
     return this.slices.lister
       .byIndex(BY_SERVICE(this.#config.managedBy), key)
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined && !this.#deleted.has(metadata.uid))
+      .filter(
+        ({ metadata }) =>
+          metadata.deletionTimestamp === undefined && !this.#deleted.has(metadata.uid),
+      )
       .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
@@ -89,7 +92,11 @@ export class SliceWriter {
   }
 
   /** New slices before old ones go, so that no endpoint is nowhere. */
-  async carryOut({ create, update, remove }: Plan, frame: SliceFrame, signal: AbortSignal): Promise<void> {
+  async carryOut(
+    { create, update, remove }: Plan,
+    frame: SliceFrame,
+    signal: AbortSignal,
+  ): Promise<void> {
     for (const content of create) await this.#create(content, frame, signal);
     for (const { slice, content } of update) await this.#update(slice, content, frame, signal);
     for (const slice of remove) await this.remove(slice, signal);
@@ -126,11 +133,18 @@ export class SliceWriter {
     }
   }
 
-  async #update(slice: ReadSlice, content: Content, frame: SliceFrame, signal: AbortSignal): Promise<void> {
+  async #update(
+    slice: ReadSlice,
+    content: Content,
+    frame: SliceFrame,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { namespace = '' } = slice.metadata;
     const { labels, ownerReferences } = frame;
     const annotations =
-      frame.replaceAnnotations === true ? frame.annotations : { ...slice.metadata.annotations, ...frame.annotations };
+      frame.replaceAnnotations === true
+        ? frame.annotations
+        : { ...slice.metadata.annotations, ...frame.annotations };
     const metadata = { ...slice.metadata, labels, annotations, ownerReferences };
     const updated = { ...slice, metadata, ...content } as ReadSlice;
     this.#wrote(frame.key, await this.#in(namespace).update(updated, { signal }));
@@ -142,7 +156,11 @@ export class SliceWriter {
   }
 
   #wrote(key: string, slice: ReadSlice): void {
-    this.#own.wrote(key, slice, this.slices.lister.get(slice.metadata.namespace ?? '', slice.metadata.name));
+    this.#own.wrote(
+      key,
+      slice,
+      this.slices.lister.get(slice.metadata.namespace ?? '', slice.metadata.name),
+    );
   }
 
   #seen(slice: ReadSlice, key: string | undefined): void {

@@ -51,7 +51,8 @@ export class EphemeralVolumeController implements Controller {
     // A claim is deleted whose pod still needs it, or one that was in the way of another.
     this.#claims = builder.watches(
       persistentVolumeClaims,
-      (claim) => this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).filter(needsClaims).map(objectKey),
+      (claim) =>
+        this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).filter(needsClaims).map(objectKey),
       { predicate: { add: false, update: false } },
     );
     this.run = builder.complete();
@@ -65,14 +66,23 @@ export class EphemeralVolumeController implements Controller {
       const why = await this.#ensureClaim(pod, volume, signal);
       if (why === undefined) continue;
       const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
-      this.#recorder.event(regarding, 'Warning', 'FailedBinding', `ephemeral volume ${volume.name}: ${why}`);
+      this.#recorder.event(
+        regarding,
+        'Warning',
+        'FailedBinding',
+        `ephemeral volume ${volume.name}: ${why}`,
+      );
       return requeue;
     }
     return reconciled;
   }
 
   /** Answers why there is no claim for the volume. */
-  async #ensureClaim(pod: ReadPod, volume: Immutable<Volume>, signal: AbortSignal): Promise<string | undefined> {
+  async #ensureClaim(
+    pod: ReadPod,
+    volume: Immutable<Volume>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { namespace = '' } = pod.metadata;
     const name = claimNameOf(pod, volume) ?? '';
     const present = this.#claims.lister.get(namespace, name);
@@ -109,7 +119,8 @@ export class EphemeralVolumeController implements Controller {
 
 function needsClaims({ metadata, spec }: ReadPod): boolean {
   return (
-    metadata.deletionTimestamp === undefined && spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true
+    metadata.deletionTimestamp === undefined &&
+    spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true
   );
 }
 

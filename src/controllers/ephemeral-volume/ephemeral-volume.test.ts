@@ -9,7 +9,10 @@ import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { EphemeralVolumeController } from './index.ts';
 
-const spec = { accessModes: ['ReadWriteOnce' as const], resources: { requests: { storage: '1Gi' } } };
+const spec = {
+  accessModes: ['ReadWriteOnce' as const],
+  resources: { requests: { storage: '1Gi' } },
+};
 const pod: New<Pod> = {
   metadata: { name: 'p', namespace: 'default' },
   spec: {
@@ -17,7 +20,9 @@ const pod: New<Pod> = {
     volumes: [
       {
         name: 'scratch',
-        ephemeral: { volumeClaimTemplate: { metadata: { labels: { a: 'b' }, annotations: { c: 'd' } }, spec } },
+        ephemeral: {
+          volumeClaimTemplate: { metadata: { labels: { a: 'b' }, annotations: { c: 'd' } }, spec },
+        },
       },
       { name: 'empty', emptyDir: {} },
     ],
@@ -33,7 +38,9 @@ describe('the claim of an ephemeral volume', () => {
   afterEach(() => cluster.stop());
   const claims = () => cluster.client.resource(persistentVolumeClaims).namespace('default');
   const said = async () =>
-    (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    (await eventsOf(cluster.client)).map(
+      ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+    );
 
   it('is made from the template, and owned by the pod', async () => {
     const { metadata } = await cluster.client.resource(pods).create(pod);
@@ -46,7 +53,14 @@ describe('the claim of an ephemeral volume', () => {
           labels: { a: 'b' },
           annotations: { c: 'd' },
           ownerReferences: [
-            { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: metadata.uid, controller: true, blockOwnerDeletion: true },
+            {
+              apiVersion: 'v1',
+              kind: 'Pod',
+              name: 'p',
+              uid: metadata.uid,
+              controller: true,
+              blockOwnerDeletion: true,
+            },
           ],
         },
         spec,
@@ -58,7 +72,9 @@ describe('the claim of an ephemeral volume', () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
     const before = await claims().get('p-scratch');
-    await claims().patch('p-scratch', 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await claims().patch('p-scratch', 'application/merge-patch+json', {
+      metadata: { finalizers: null },
+    });
     await claims().delete('p-scratch');
     await cluster.clock.settle();
     expect((await claims().get('p-scratch')).metadata.uid).not.toBe(before.metadata.uid);
@@ -71,14 +87,17 @@ describe('the claim of an ephemeral volume', () => {
     expect(await said()).toEqual([
       'Warning FailedBinding: ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)',
     ]);
-    await claims().patch('p-scratch', 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await claims().patch('p-scratch', 'application/merge-patch+json', {
+      metadata: { finalizers: null },
+    });
     await claims().delete('p-scratch');
     await cluster.clock.settle();
     expect((await claims().get('p-scratch')).metadata.ownerReferences).toHaveLength(1);
   });
 
   it('that is refused is told', async () => {
-    const refusal = () => apierrors.forbidden({ group: '', resource: 'persistentvolumeclaims' }, 'p-scratch', 'no');
+    const refusal = () =>
+      apierrors.forbidden({ group: '', resource: 'persistentvolumeclaims' }, 'p-scratch', 'no');
     cluster.faults.fail('POST', /persistentvolumeclaims/, refusal);
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.advance('1s');

@@ -20,13 +20,24 @@ const startCollector = () => cluster.run((config) => new GarbageCollector(config
 
 function ownedBy(owner: Immutable<ConfigMap>, block = false): OwnerReference {
   const { name, uid } = owner.metadata;
-  return { apiVersion: 'v1', kind: 'ConfigMap', name, uid, ...(block && { blockOwnerDeletion: true }) };
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    name,
+    uid,
+    ...(block && { blockOwnerDeletion: true }),
+  };
 }
 const make = async (name: string, owners: OwnerReference[] = [], finalizers: string[] = []) =>
   maps().create({ metadata: { name, ownerReferences: owners, finalizers } });
 const names = async () => (await maps().list()).items.map(({ metadata }) => metadata.name).sort();
 const settle = () => cluster.clock.advance('1s');
-const GHOST = { apiVersion: 'v1', kind: 'ConfigMap', name: 'ghost', uid: '00000000-0000-4000-8000-000000000000' };
+const GHOST = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: 'ghost',
+  uid: '00000000-0000-4000-8000-000000000000',
+};
 
 describe('GarbageCollector', () => {
   it('deletes in the background what belonged to a deleted object, and what belonged to that', async () => {
@@ -59,10 +70,17 @@ describe('GarbageCollector', () => {
     });
     await cluster.clock.settle();
     const before = cluster.clock.now();
-    await cluster.client.resource(replicaSets).namespace('default').delete('web', { propagationPolicy: 'Background' });
+    await cluster.client
+      .resource(replicaSets)
+      .namespace('default')
+      .delete('web', { propagationPolicy: 'Background' });
     await cluster.clock.settle();
     const { items } = await cluster.client.resource(pods).namespace('default').list();
-    expect(items.map(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([true, true, true]);
+    expect(items.map(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(cluster.clock.now()).toBe(before);
   });
 
@@ -89,7 +107,9 @@ describe('GarbageCollector', () => {
     await settle();
     expect(await names()).toEqual(['a', 'blocks', 'lax']);
     expect((await maps().get('a')).metadata.finalizers).toEqual(['foregroundDeletion']);
-    await maps().patch('blocks', 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await maps().patch('blocks', 'application/merge-patch+json', {
+      metadata: { finalizers: null },
+    });
     await settle();
     expect(await names()).toEqual(['lax']);
     expect((await maps().get('lax')).metadata.deletionTimestamp).toBeDefined();
@@ -113,7 +133,9 @@ describe('GarbageCollector', () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a, true)]);
-    await maps().patch('a', 'application/merge-patch+json', { metadata: { ownerReferences: [ownedBy(b, true)] } });
+    await maps().patch('a', 'application/merge-patch+json', {
+      metadata: { ownerReferences: [ownedBy(b, true)] },
+    });
     await settle();
     await maps().delete('a', { propagationPolicy: 'Foreground' });
     await cluster.clock.advance('10s');
@@ -167,7 +189,12 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
     const { items } = await cluster.client.resource(events).namespace('default').list();
     expect(
-      items.map(({ reason, type, message, involvedObject }) => ({ reason, type, message, uid: involvedObject.uid })),
+      items.map(({ reason, type, message, involvedObject }) => ({
+        reason,
+        type,
+        message,
+        uid: involvedObject.uid,
+      })),
     ).toEqual([
       {
         reason: 'OwnerRefInvalidNamespace',
@@ -183,8 +210,12 @@ describe('GarbageCollector', () => {
     await startCollector();
     await make('strange', [{ ...GHOST, apiVersion: 'example.com/v1', kind: 'Strange' }]);
     const a = await make('a');
-    await cluster.client.resource(nodes).create({ metadata: { name: 'n1', ownerReferences: [ownedBy(a)] } });
-    await cluster.client.resource(nodes).create({ metadata: { name: 'n2', ownerReferences: [GHOST] } });
+    await cluster.client
+      .resource(nodes)
+      .create({ metadata: { name: 'n1', ownerReferences: [ownedBy(a)] } });
+    await cluster.client
+      .resource(nodes)
+      .create({ metadata: { name: 'n2', ownerReferences: [GHOST] } });
     await cluster.clock.advance('1m');
     expect(await names()).toEqual(['a', 'strange']);
     expect((await cluster.client.resource(nodes).list()).items.length).toBe(2);
@@ -201,7 +232,9 @@ describe('GarbageCollector', () => {
     await maps().delete('a');
     await cluster.clock.settle();
     expect(await names()).toEqual(['b', 'child']);
-    await maps().patch('child', 'application/merge-patch+json', { metadata: { ownerReferences: [ownedBy(b)] } });
+    await maps().patch('child', 'application/merge-patch+json', {
+      metadata: { ownerReferences: [ownedBy(b)] },
+    });
     await settle();
     expect(await names()).toEqual(['b', 'child']);
   });

@@ -85,7 +85,9 @@ export class GarbageCollector implements Controller {
     this.#config = { ...config, logger };
     const errors = 'garbagecollector_controller_resources_sync_error_total';
     const help = 'The number of failed discoveries of resources.';
-    this.#failures = (config.instruments ?? new Instruments()).counter({ name: errors, help }).with();
+    this.#failures = (config.instruments ?? new Instruments())
+      .counter({ name: errors, help })
+      .with();
     this.#ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
     });
@@ -103,28 +105,50 @@ export class GarbageCollector implements Controller {
     this.#graph = new Graph({
       attemptToDelete: (node) => this.#deleteQueue.add(node),
       attemptToOrphan: (node) => this.#orphanQueue.add(node),
-      invalidNamespace: (dependent, reference, namespace) => this.#reportNamespace(dependent, reference, namespace),
+      invalidNamespace: (dependent, reference, namespace) =>
+        this.#reportNamespace(dependent, reference, namespace),
       absent: (identity) => this.#absent.set(absentKey(identity, identity.namespace), true),
     });
     const onDefinition = (): void => this.#rediscoverSoon();
-    this.#monitors = new Monitors({ client, clock, random, logger, graph: this.#graph, onDefinition });
+    this.#monitors = new Monitors({
+      client,
+      clock,
+      random,
+      logger,
+      graph: this.#graph,
+      onDefinition,
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { workers = 20, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
     this.#running = signal;
-    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discoverNext());
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () =>
+      this.#discoverNext(),
+    );
     try {
       await abortable(this.#ready, signal);
       await Promise.all([
-        runWorkers(this.#deleteQueue, workers, againOnConflict(this.#attemptToDelete.bind(this)), signal, {
-          logger,
-          describe,
-        }),
-        runWorkers(this.#orphanQueue, workers, againOnConflict(this.#attemptToOrphan.bind(this)), signal, {
-          logger,
-          describe,
-        }),
+        runWorkers(
+          this.#deleteQueue,
+          workers,
+          againOnConflict(this.#attemptToDelete.bind(this)),
+          signal,
+          {
+            logger,
+            describe,
+          },
+        ),
+        runWorkers(
+          this.#orphanQueue,
+          workers,
+          againOnConflict(this.#attemptToOrphan.bind(this)),
+          signal,
+          {
+            logger,
+            describe,
+          },
+        ),
       ]);
     } finally {
       this.#rediscovery?.cancel();
@@ -147,7 +171,9 @@ export class GarbageCollector implements Controller {
 
   /** Discovers the resources after the discovery that runs, so that the newest result is used last. */
   #discoverNext(): Promise<void> {
-    this.#discovery = this.#discovery.then(() => (this.#running.aborted ? undefined : this.#discover(this.#running)));
+    this.#discovery = this.#discovery.then(() =>
+      this.#running.aborted ? undefined : this.#discover(this.#running),
+    );
     return this.#discovery;
   }
 
@@ -155,7 +181,9 @@ export class GarbageCollector implements Controller {
     const { client, clock, logger } = this.#config;
     try {
       const { resources, failures } = await discoverResources(client, signal);
-      const found = new Map(resources.map((resource) => [kindKey(apiVersionOf(resource), resource.kind), resource]));
+      const found = new Map(
+        resources.map((resource) => [kindKey(apiVersionOf(resource), resource.kind), resource]),
+      );
       for (const [id, resource] of this.#resources) {
         // A group that cannot be asked right now has not lost its resources.
         if (!found.has(id) && failures.has(apiVersionOf(resource))) found.set(id, resource);
@@ -194,7 +222,10 @@ export class GarbageCollector implements Controller {
       object = await this.#read(node, signal);
     } catch (err) {
       if (!(err instanceof UnknownKindError || err instanceof UnresolvableOwnerError)) throw err;
-      this.#config.logger.debug('garbage collector: reading an object failed', { name: node.name, err });
+      this.#config.logger.debug('garbage collector: reading an object failed', {
+        name: node.name,
+        err,
+      });
       // A resource may still come: it is asked for ever more rarely.
       return err instanceof UnknownKindError ? requeue : reconciled;
     }
@@ -212,7 +243,8 @@ export class GarbageCollector implements Controller {
   async #waitForDependents(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
     const blocking = blockingDependents(node);
     if (blocking.length === 0) return this.#removeFinalizer(node, FOREGROUND_FINALIZER, signal);
-    for (const dependent of blocking) if (!dependent.deletingDependents) this.#deleteQueue.add(dependent);
+    for (const dependent of blocking)
+      if (!dependent.deletingDependents) this.#deleteQueue.add(dependent);
     return reconciled;
   }
 
@@ -242,7 +274,12 @@ export class GarbageCollector implements Controller {
         return reconciled;
       case 'delete':
         if (verdict.unblock) {
-          await this.#patchOwners(node, object, (reference) => ({ ...reference, blockOwnerDeletion: false }), signal);
+          await this.#patchOwners(
+            node,
+            object,
+            (reference) => ({ ...reference, blockOwnerDeletion: false }),
+            signal,
+          );
           return requeue;
         }
         return this.#delete(node, object, verdict.propagation, signal);
@@ -314,11 +351,17 @@ export class GarbageCollector implements Controller {
     change: (reference: OwnerRef) => OwnerRef | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const ownerReferences = (metadata.ownerReferences ?? []).map(change).filter((reference) => reference !== undefined);
+    const ownerReferences = (metadata.ownerReferences ?? [])
+      .map(change)
+      .filter((reference) => reference !== undefined);
     await this.#patchMetadata(node, metadata, { ownerReferences }, signal);
   }
 
-  async #removeFinalizer(node: Node, finalizer: string, signal: AbortSignal): Promise<ReconcileResult> {
+  async #removeFinalizer(
+    node: Node,
+    finalizer: string,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const object = await this.#read(node, signal);
     if (object === undefined || object.metadata.uid !== node.uid) {
       this.#graph.delete(node.uid);
@@ -340,7 +383,12 @@ export class GarbageCollector implements Controller {
   ): Promise<void> {
     const metadata = { uid: read.uid, resourceVersion: read.resourceVersion, ...change };
     try {
-      await this.#client(identity).patch(identity.name, 'application/merge-patch+json', { metadata }, { signal });
+      await this.#client(identity).patch(
+        identity.name,
+        'application/merge-patch+json',
+        { metadata },
+        { signal },
+      );
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
     }
@@ -377,7 +425,10 @@ export class GarbageCollector implements Controller {
   #reportNamespace(dependent: Node, reference: OwnerRef, ownerNamespace: string): void {
     const { apiVersion, kind, name, uid } = reference;
     const owner = `[${apiVersion}/${kind}, namespace: ${dependent.namespace}, name: ${name}, uid: ${uid}]`;
-    this.#config.logger.warn('a reference names an owner in another namespace', { owner, ownerNamespace });
+    this.#config.logger.warn('a reference names an owner in another namespace', {
+      owner,
+      ownerNamespace,
+    });
     this.#recorder.event(
       dependent,
       'Warning',
@@ -409,5 +460,11 @@ function kindKey(apiVersion: string, kind: string): string {
 
 /** An owner as a reference in that namespace names it. */
 function absentKey(reference: OwnerRef | Identity, namespace: string): string {
-  return JSON.stringify([reference.apiVersion, reference.kind, reference.name, reference.uid, namespace]);
+  return JSON.stringify([
+    reference.apiVersion,
+    reference.kind,
+    reference.name,
+    reference.uid,
+    namespace,
+  ]);
 }

@@ -31,7 +31,8 @@ beforeEach(() => {
   });
 });
 const put = (object: KubeObject) => graph.put(object, TYPE);
-const dependents = (uid: string) => [...(graph.get(uid)?.dependents ?? [])].map(({ uid }) => uid).sort();
+const dependents = (uid: string) =>
+  [...(graph.get(uid)?.dependents ?? [])].map(({ uid }) => uid).sort();
 
 describe('Graph', () => {
   it('makes a virtual node for an owner that was not seen, and asks to look for it', () => {
@@ -70,7 +71,10 @@ describe('Graph', () => {
     expect(told).toEqual([]);
     put(thing('parent', [], { ...DELETED, finalizers: ['foregroundDeletion'] }));
     expect(told).toEqual(['delete a', 'delete b', 'delete c', 'delete parent']);
-    expect(blockingDependents(graph.get('parent') as Node).map(({ uid }) => uid)).toEqual(['a', 'b']);
+    expect(blockingDependents(graph.get('parent') as Node).map(({ uid }) => uid)).toEqual([
+      'a',
+      'b',
+    ]);
     told.length = 0;
     graph.delete('a');
     put(thing('b', [owner('parent')]));
@@ -89,7 +93,11 @@ describe('Graph', () => {
   });
 
   it.each([
-    ['of another namespace', thing('parent', [], { namespace: 'y' }), ['namespace child parent y', 'delete child']],
+    [
+      'of another namespace',
+      thing('parent', [], { namespace: 'y' }),
+      ['namespace child parent y', 'delete child'],
+    ],
     ['with another name', thing('parent', [], { name: 'renamed' }), ['delete child']],
   ])('has a dependent looked at whose owner turns out to be one %s', (_, parent, expected) => {
     put(parent);
@@ -112,13 +120,10 @@ describe('Graph', () => {
     told.length = 0;
     graph.replace([thing('child', [owner('parent'), owner('unseen')]), thing('new')], TYPE);
     expect(told.toSorted()).toEqual(['absent gone', 'absent parent', 'delete child']);
-    expect(['child', 'parent', 'gone', 'other', 'unseen', 'new'].map((uid) => graph.get(uid) !== undefined)).toEqual([
-      true,
-      false,
-      false,
-      true,
-      true,
-      true,
-    ]);
+    expect(
+      ['child', 'parent', 'gone', 'other', 'unseen', 'new'].map(
+        (uid) => graph.get(uid) !== undefined,
+      ),
+    ).toEqual([true, false, false, true, true, true]);
   });
 });

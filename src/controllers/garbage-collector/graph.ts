@@ -105,7 +105,10 @@ export class Graph {
   }
 
   /** The objects of the type are these, and no others that were put as such. */
-  replace(objects: readonly KubeObject[], type: { readonly apiVersion: string; readonly kind: string }): void {
+  replace(
+    objects: readonly KubeObject[],
+    type: { readonly apiVersion: string; readonly kind: string },
+  ): void {
     for (const object of objects) this.put(object, type);
     const present = new Set(objects.map(({ metadata }) => metadata.uid));
     const gone: string[] = [];
@@ -257,7 +260,9 @@ export class Graph {
 /** Dependents that an owner being deleted in the foreground waits for. */
 export function blockingDependents(owner: Node): readonly Node[] {
   return [...owner.dependents].filter((dependent) =>
-    dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion === true),
+    dependent.owners.some(
+      ({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion === true,
+    ),
   );
 }
 

@@ -46,7 +46,10 @@ export class Monitors {
   /** Watches these resources from now on, and no others. Resolves when the first list of each new one is in the graph. */
   async watch(resources: readonly DiscoveredResource[]): Promise<void> {
     const wanted = new Map(
-      resources.map((resource) => [`${resource.resource}.${resource.group}/${resource.version}`, resource]),
+      resources.map((resource) => [
+        `${resource.resource}.${resource.group}/${resource.version}`,
+        resource,
+      ]),
     );
     for (const [id, monitor] of this.#monitors) {
       if (wanted.has(id)) continue;
@@ -67,7 +70,9 @@ export class Monitors {
 
   #start(id: string, resource: DiscoveredResource): Monitor {
     const { client, clock, random, logger, graph } = this.#config;
-    const onChange = DEFINITIONS.has(`${resource.resource}.${resource.group}`) ? this.#config.onDefinition : NOTHING;
+    const onChange = DEFINITIONS.has(`${resource.resource}.${resource.group}`)
+      ? this.#config.onDefinition
+      : NOTHING;
     const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     const stop = new AbortController();
     let listed = false;

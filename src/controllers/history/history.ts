@@ -65,7 +65,11 @@ export class History<Owner extends KubeObject> {
       const changed = { ...next.revision, revision: next.number };
       const revision = await client.resource(controllerRevisions).update(changed, { signal });
       this.#wrote(owner, revision);
-      return { revision, revisions: [...revisions.filter((each) => each !== next.revision), revision], collisionCount };
+      return {
+        revision,
+        revisions: [...revisions.filter((each) => each !== next.revision), revision],
+        collisionCount,
+      };
     }
     const { hashLabel, ownerType } = this.#config;
     const claimant = claimantOf(ownerType, owner);
@@ -80,13 +84,20 @@ export class History<Owner extends KubeObject> {
       });
       const revision = await this.#create(owner, wanted, signal);
       if (revision !== undefined) {
-        return { revision, revisions: [...revisions, revision].toSorted(byRevision), collisionCount: collisions };
+        return {
+          revision,
+          revisions: [...revisions, revision].toSorted(byRevision),
+          collisionCount: collisions,
+        };
       }
     }
   }
 
   /** Deletes the revision; one that is gone already is no error. */
-  async delete({ metadata: { name, namespace = '', uid } }: ReadRevision, signal: AbortSignal): Promise<void> {
+  async delete(
+    { metadata: { name, namespace = '', uid } }: ReadRevision,
+    signal: AbortSignal,
+  ): Promise<void> {
     const namespaced = this.#config.client.resource(controllerRevisions).namespace(namespace);
     try {
       await namespaced.delete(name, { preconditions: { uid }, signal });
@@ -111,7 +122,10 @@ export class History<Owner extends KubeObject> {
       if (!apierrors.isAlreadyExists(err)) throw err;
     }
     // The cache may lack a revision that this controller created.
-    const taken = await client.resource(controllerRevisions).namespace(namespace).get(name, { signal });
+    const taken = await client
+      .resource(controllerRevisions)
+      .namespace(namespace)
+      .get(name, { signal });
     return isControlledBy(taken, owner) && sameData(taken, wanted) ? taken : undefined;
   }
 

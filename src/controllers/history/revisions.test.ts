@@ -9,7 +9,8 @@ const data = (image: string): RevisionData =>
   } as never);
 const revision = (image: string, number: number): ReadRevision =>
   ({ metadata: { name: `db-${number}` }, data: data(image), revision: number }) as never;
-const names = (revisions: readonly ReadRevision[]) => revisions.map(({ metadata }) => metadata.name);
+const names = (revisions: readonly ReadRevision[]) =>
+  revisions.map(({ metadata }) => metadata.name);
 
 describe('revisions', () => {
   it('keep the template, as a patch that replaces it', () => {
@@ -32,7 +33,11 @@ describe('revisions', () => {
     expect(nextRevision([], data('one'))).toEqual({ kind: 'new', number: 1 });
     expect(nextRevision(present, data('three'))).toEqual({ kind: 'new', number: 3 });
     expect(nextRevision(present, data('two'))).toEqual({ kind: 'present', revision: present[1] });
-    expect(nextRevision(present, data('one'))).toEqual({ kind: 'again', revision: present[0], number: 3 });
+    expect(nextRevision(present, data('one'))).toEqual({
+      kind: 'again',
+      revision: present[0],
+      number: 3,
+    });
   });
 
   it('have names that depend on their data, and another after a collision', () => {
@@ -42,7 +47,8 @@ describe('revisions', () => {
       metadata: { name: 'db', namespace: 'default', uid: 'u' },
     } as never;
     const nameOf = (image: string, collisionCount?: number) =>
-      newRevision({ owner, labels: {}, data: data(image), revision: 1, collisionCount }).metadata.name;
+      newRevision({ owner, labels: {}, data: data(image), revision: 1, collisionCount }).metadata
+        .name;
     expect(nameOf('one')).toMatch(/^db-[a-z0-9]+$/);
     expect(nameOf('one', 0)).toBe(nameOf('one'));
     expect(new Set([nameOf('one'), nameOf('two'), nameOf('one', 1)]).size).toBe(3);

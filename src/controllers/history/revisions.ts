@@ -37,8 +37,11 @@ function sorted<T>(value: T): T {
 
 /** The template that `templateData` has kept. Throws if there is none in it. */
 export function templateOf({ metadata, data }: ReadRevision): Immutable<PodTemplateSpec> {
-  const { template } = (data?.spec ?? {}) as { template?: Immutable<PodTemplateSpec> & { $patch?: string } };
-  if (template === undefined) throw new Error(`ControllerRevision ${metadata.name} keeps no template`);
+  const { template } = (data?.spec ?? {}) as {
+    template?: Immutable<PodTemplateSpec> & { $patch?: string };
+  };
+  if (template === undefined)
+    throw new Error(`ControllerRevision ${metadata.name} keeps no template`);
   const { $patch: _, ...kept } = template;
   return kept;
 }
@@ -102,7 +105,9 @@ export function nextRevision(revisions: readonly ReadRevision[], data: RevisionD
   const number = (latest?.revision ?? 0) + 1;
   const equal = revisions.findLast((revision) => sameData(revision, { data }));
   if (equal === undefined) return { kind: 'new', number };
-  return equal === latest ? { kind: 'present', revision: equal } : { kind: 'again', revision: equal, number };
+  return equal === latest
+    ? { kind: 'present', revision: equal }
+    : { kind: 'again', revision: equal, number };
 }
 
 /** Returns the revisions beyond the limit that no pod uses. `revisions`: oldest first. A negative limit keeps all. */

@@ -76,7 +76,10 @@ export class HorizontalPodAutoscalerController implements Controller {
    * By the autoscaler's key: the problems of the last reconcile and of this one. An event is recorded when a problem begins; while it
    * lasts it is in the conditions only, so that a cluster at rest does not write every 15 seconds.
    */
-  readonly #troubles = new Map<string, { readonly before: ReadonlySet<string>; readonly now: Set<string> }>();
+  readonly #troubles = new Map<
+    string,
+    { readonly before: ReadonlySet<string>; readonly now: Set<string> }
+  >();
   /** The pods that each selected when it was last reconciled; two autoscalers must not select the same pods. */
   readonly #selectors = new Map<string, labels.Selector>();
 
@@ -84,7 +87,9 @@ export class HorizontalPodAutoscalerController implements Controller {
     const { client, workers = 5 } = config;
     this.#config = config;
     this.#scales = new ScaleClient(client);
-    this.#work = new AutoscalerMetrics(config.instruments ?? new Instruments(), () => this.#autoscalers.lister.list());
+    this.#work = new AutoscalerMetrics(config.instruments ?? new Instruments(), () =>
+      this.#autoscalers.lister.list(),
+    );
     this.#metrics = new MetricReplicas(new MetricsClient(client), this.#scales);
     const builder = new ControllerBuilder(config, {
       queue: 'horizontalpodautoscaler',
@@ -94,7 +99,10 @@ export class HorizontalPodAutoscalerController implements Controller {
     this.#recorder = builder.recorder('horizontal-pod-autoscaler');
     this.#autoscalers = builder.for(horizontalPodAutoscalers, {
       // This controller writes the status itself.
-      predicate: { update: (before, autoscaler) => !semanticEqual(before.spec, autoscaler.spec), delete: false },
+      predicate: {
+        update: (before, autoscaler) => !semanticEqual(before.spec, autoscaler.spec),
+        delete: false,
+      },
       onGone: (autoscaler) => {
         this.#past.delete(objectKey(autoscaler));
         this.#troubles.delete(objectKey(autoscaler));
@@ -126,7 +134,8 @@ export class HorizontalPodAutoscalerController implements Controller {
     } catch (err) {
       // Another writer was first, or the object is gone: the next reconcile decides.
       if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
-        if (!signal.aborted) this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(err));
+        if (!signal.aborted)
+          this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(err));
         throw err;
       }
     }
@@ -134,7 +143,12 @@ export class HorizontalPodAutoscalerController implements Controller {
     return requeueAfter(this.#config.syncPeriodMs ?? 15_000);
   }
 
-  async #autoscale(key: string, autoscaler: Autoscaler, report: Report, signal: AbortSignal): Promise<ScaleAction> {
+  async #autoscale(
+    key: string,
+    autoscaler: Autoscaler,
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<ScaleAction> {
     const { scaleTargetRef } = autoscaler.spec;
     const { namespace = '' } = autoscaler.metadata;
     let resource: ScaleResource;
@@ -156,7 +170,8 @@ export class HorizontalPodAutoscalerController implements Controller {
     const current = scale.spec.replicas ?? 0;
     this.#begin(key, current);
     const desired = await this.#desired(key, autoscaler, scale, report, signal);
-    if (desired.rescale) await this.#rescale(key, autoscaler, { resource, scale, desired }, report, signal);
+    if (desired.rescale)
+      await this.#rescale(key, autoscaler, { resource, scale, desired }, report, signal);
     report.replicas(current, desired.rescale ? desired.replicas : current);
     return desired.rescale ? actionOf(current, desired.replicas) : 'none';
   }
@@ -176,14 +191,23 @@ export class HorizontalPodAutoscalerController implements Controller {
       return { replicas: 0, reason: '', rescale: false };
     }
     if (current > max)
-      return { replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas', rescale: true };
+      return {
+        replicas: max,
+        reason: 'Current number of replicas above Spec.MaxReplicas',
+        rescale: true,
+      };
     if (current < min)
-      return { replicas: min, reason: 'Current number of replicas below Spec.MinReplicas', rescale: true };
+      return {
+        replicas: min,
+        reason: 'Current number of replicas below Spec.MinReplicas',
+        rescale: true,
+      };
     const wanted = await this.#wanted(key, autoscaler, scale, report, signal);
     const now = this.#config.clock.now();
     const past = this.#past.get(key) as Past;
     const limited = limit({ current, desired: wanted.replicas, min, max, behavior }, past, now);
-    for (const { type, status, reason, message } of limited.news) report.condition(type, status, reason, message);
+    for (const { type, status, reason, message } of limited.news)
+      report.condition(type, status, reason, message);
     const recommendations = [...past.recommendations, { at: now, replicas: wanted.replicas }];
     this.#past.set(key, forget({ ...past, recommendations }, behavior, now));
     let reason = '';
@@ -210,7 +234,12 @@ export class HorizontalPodAutoscalerController implements Controller {
       for (const metric of metrics) {
         const begun = this.#config.clock.monotonic();
         const computed = (action: ScaleAction, fault: Fault): void =>
-          this.#work.computed(action, fault, metric.type, (this.#config.clock.monotonic() - begun) / 1000);
+          this.#work.computed(
+            action,
+            fault,
+            metric.type,
+            (this.#config.clock.monotonic() - begun) / 1000,
+          );
         try {
           const proposal = await this.#metrics.of(metric, target, signal);
           computed(actionOf(current, proposal.replicas), 'none');
@@ -253,7 +282,12 @@ export class HorizontalPodAutoscalerController implements Controller {
     const text = scale.status.selector ?? '';
     if (text === '') {
       this.#tell(autoscaler, 'Warning', 'SelectorRequired', 'selector is required');
-      report.condition('ScalingActive', 'False', 'InvalidSelector', "the HPA target's scale is missing a selector");
+      report.condition(
+        'ScalingActive',
+        'False',
+        'InvalidSelector',
+        "the HPA target's scale is missing a selector",
+      );
       throw new Error('selector is required');
     }
     let selector: labels.Selector;
@@ -265,11 +299,14 @@ export class HorizontalPodAutoscalerController implements Controller {
       report.condition('ScalingActive', 'False', 'InvalidSelector', message);
       throw new Error(message, { cause: err });
     }
-    const selected = this.#pods.lister.list(namespace).filter(({ metadata }) => selector.matches(metadata.labels));
+    const selected = this.#pods.lister
+      .list(namespace)
+      .filter(({ metadata }) => selector.matches(metadata.labels));
     this.#selectors.set(key, selector);
     const others = [...this.#selectors].filter(
       ([other, theirs]) =>
-        other.startsWith(`${namespace}/`) && selected.some(({ metadata }) => theirs.matches(metadata.labels)),
+        other.startsWith(`${namespace}/`) &&
+        selected.some(({ metadata }) => theirs.matches(metadata.labels)),
     );
     if (others.length > 1) {
       const names = others.map(([other]) => other).toSorted();
@@ -287,7 +324,10 @@ export class HorizontalPodAutoscalerController implements Controller {
       pods: selected,
       specReplicas: scale.spec.replicas ?? 0,
       statusReplicas: scale.status.replicas,
-      tolerances: { up: toleranceOf(behavior?.scaleUp?.tolerance), down: toleranceOf(behavior?.scaleDown?.tolerance) },
+      tolerances: {
+        up: toleranceOf(behavior?.scaleUp?.tolerance),
+        down: toleranceOf(behavior?.scaleDown?.tolerance),
+      },
       now: clock.now(),
     };
   }
@@ -307,7 +347,12 @@ export class HorizontalPodAutoscalerController implements Controller {
     } catch (err) {
       if (signal.aborted) throw err;
       const why = errorMessage(err);
-      this.#tell(autoscaler, 'Warning', 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${why}`);
+      this.#tell(
+        autoscaler,
+        'Warning',
+        'FailedRescale',
+        `New size: ${replicas}; reason: ${reason}; error: ${why}`,
+      );
       const message = `the HPA controller was unable to update the target scale: ${why}`;
       report.condition('AbleToScale', 'False', 'FailedUpdateScale', message);
       report.current(current);
@@ -315,11 +360,19 @@ export class HorizontalPodAutoscalerController implements Controller {
     }
     const done = `the HPA controller was able to update the target scale to ${replicas}`;
     report.condition('AbleToScale', 'True', 'SucceededRescale', done);
-    this.#tell(autoscaler, 'Normal', 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
+    this.#tell(
+      autoscaler,
+      'Normal',
+      'SuccessfulRescale',
+      `New size: ${replicas}; reason: ${reason}`,
+    );
     report.rescaled();
     const past = this.#past.get(key) as Past;
     const by = { at: this.#config.clock.now(), replicas: Math.abs(replicas - current) };
-    const next = replicas > current ? { ...past, ups: [...past.ups, by] } : { ...past, downs: [...past.downs, by] };
+    const next =
+      replicas > current
+        ? { ...past, ups: [...past.ups, by] }
+        : { ...past, downs: [...past.downs, by] };
     this.#past.set(key, next);
   }
 
@@ -371,7 +424,8 @@ class Report {
     const condition = { type, status, lastTransitionTime, reason, message };
     this.#status = {
       ...this.#status,
-      conditions: old === undefined ? [...conditions, condition] : conditions.with(index, condition),
+      conditions:
+        old === undefined ? [...conditions, condition] : conditions.with(index, condition),
     };
   }
 
@@ -396,5 +450,7 @@ class Report {
 
 /** Only a metric of a kind that there is not is its author's fault. */
 function faultOf(err: unknown): Fault {
-  return err instanceof MetricError && err.reason === 'InvalidMetricSourceType' ? 'spec' : 'internal';
+  return err instanceof MetricError && err.reason === 'InvalidMetricSourceType'
+    ? 'spec'
+    : 'internal';
 }

@@ -25,23 +25,34 @@ type Spec = New<HorizontalPodAutoscaler['spec']>;
 describe('what a metric wants', () => {
   const now = Date.UTC(2026, 0, 1, 1);
   const at = (ms: number): string => new Date(now + ms).toISOString();
-  const pod = (name: string, { phase = 'Running', ready = true, started = -3_600_000 } = {}): Immutable<Pod> =>
+  const pod = (
+    name: string,
+    { phase = 'Running', ready = true, started = -3_600_000 } = {},
+  ): Immutable<Pod> =>
     ({
       metadata: { name },
       spec: { containers: [{ name: 'c', resources: { requests: { cpu: '1' } } }] },
       status: {
         phase,
         startTime: at(started),
-        conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: at(started) }],
+        conditions: [
+          { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: at(started) },
+        ],
       },
     }) as unknown as Immutable<Pod>;
   const three = [pod('a'), pod('b'), pod('c')];
-  const wanted = (used: Record<string, number>, target: number, more: Partial<Calculation> = {}): number => {
+  const wanted = (
+    used: Record<string, number>,
+    target: number,
+    more: Partial<Calculation> = {},
+  ): number => {
     const selected = more.pods ?? three;
     const requests = new Map(selected.map(({ metadata }) => [metadata.name, 1000]));
     return replicasFor({
       pods: selected,
-      metrics: new Map(Object.entries(used).map(([name, value]) => [name, { value, at: now, windowMs: 60_000 }])),
+      metrics: new Map(
+        Object.entries(used).map(([name, value]) => [name, { value, at: now, windowMs: 60_000 }]),
+      ),
       isCpu: true,
       current: selected.length,
       tolerances: { up: 0.1, down: 0.1 },
@@ -64,18 +75,29 @@ describe('what a metric wants', () => {
     const starting = [pod('a'), pod('b'), pod('c', { started: -60_000, ready: false })];
     expect(wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: starting })).toBe(3);
     expect(
-      wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: [pod('a'), pod('b'), pod('c', { phase: 'Pending' })] }),
+      wanted({ a: 600, b: 600, c: 5000 }, 50, {
+        pods: [pod('a'), pod('b'), pod('c', { phase: 'Pending' })],
+      }),
     ).toBe(3);
-    expect(wanted({ a: 900, b: 900, c: 900 }, 30, { pods: [pod('a'), pod('b'), pod('c', { phase: 'Failed' })] })).toBe(
-      6,
-    );
+    expect(
+      wanted({ a: 900, b: 900, c: 900 }, 30, {
+        pods: [pod('a'), pod('b'), pod('c', { phase: 'Failed' })],
+      }),
+    ).toBe(6);
   });
 
   it('says why it cannot', () => {
-    expect(() => wanted({}, 50, { pods: [] })).toThrow('no pods returned by selector while calculating replica count');
-    expect(() => wanted({}, 50)).toThrow('did not receive metrics for targeted pods (pods might be unready)');
+    expect(() => wanted({}, 50, { pods: [] })).toThrow(
+      'no pods returned by selector while calculating replica count',
+    );
+    expect(() => wanted({}, 50)).toThrow(
+      'did not receive metrics for targeted pods (pods might be unready)',
+    );
     expect(() => wanted({ x: 5 }, 50)).toThrow('no metrics returned matched known pods');
-    expect(averageOf(new Map([['a', { value: 30, at: 0, windowMs: 1 }]]), 10)).toEqual({ ratio: 3, average: 30 });
+    expect(averageOf(new Map([['a', { value: 30, at: 0, windowMs: 1 }]]), 10)).toEqual({
+      ratio: 3,
+      average: 30,
+    });
   });
 });
 
@@ -93,14 +115,19 @@ describe('how much of it may be done', () => {
   const pods4 = { type: 'Pods', value: 4, periodSeconds: 60 };
   const half = { type: 'Percent', value: 50, periodSeconds: 60 };
   const up = (more: object, past = NOTHING, current = 5) =>
-    limit(wish({ current, desired: 90, behavior: { scaleUp: { policies: [pods4, half], ...more } } }), past, HOUR)
-      .replicas;
+    limit(
+      wish({ current, desired: 90, behavior: { scaleUp: { policies: [pods4, half], ...more } } }),
+      past,
+      HOUR,
+    ).replicas;
   const down = (more: object, past = NOTHING, current = 20) =>
     limit(
       wish({
         current,
         desired: 1,
-        behavior: { scaleDown: { stabilizationWindowSeconds: 0, policies: [pods4, half], ...more } },
+        behavior: {
+          scaleDown: { stabilizationWindowSeconds: 0, policies: [pods4, half], ...more },
+        },
       }),
       past,
       HOUR,
@@ -114,7 +141,11 @@ describe('how much of it may be done', () => {
     ['the minimum', { desired: 1, min: 3 }, 3, 'ReadyForNewScale', 'TooFewReplicas'],
   ])('without rules: %s', (_, change, replicas, able, limited) => {
     const found = limit(wish(change), NOTHING, HOUR);
-    expect([found.replicas, ...found.news.map(({ reason }) => reason)]).toEqual([replicas, able, limited]);
+    expect([found.replicas, ...found.news.map(({ reason }) => reason)]).toEqual([
+      replicas,
+      able,
+      limited,
+    ]);
   });
 
   it('shrinks only if nobody wanted more lately', () => {
@@ -128,14 +159,18 @@ describe('how much of it may be done', () => {
   });
 
   it('grows by policies, counting what was done in their period', () => {
-    expect([up({}), up({ selectPolicy: 'Min' }), up({ selectPolicy: 'Disabled' })]).toEqual([9, 8, 5]);
+    expect([up({}), up({ selectPolicy: 'Min' }), up({ selectPolicy: 'Disabled' })]).toEqual([
+      9, 8, 5,
+    ]);
     expect(up({}, { ...NOTHING, ups: [{ at: HOUR - 30_000, replicas: 4 }] }, 9)).toBe(9);
     expect(up({}, { ...NOTHING, ups: [{ at: HOUR - 61_000, replicas: 4 }] }, 9)).toBe(14);
     expect(up({}, { ...NOTHING, downs: [{ at: HOUR - 30_000, replicas: 5 }] })).toBe(15);
   });
 
   it('shrinks by policies', () => {
-    expect([down({}), down({ selectPolicy: 'Min' }), down({ selectPolicy: 'Disabled' })]).toEqual([10, 16, 20]);
+    expect([down({}), down({ selectPolicy: 'Min' }), down({ selectPolicy: 'Disabled' })]).toEqual([
+      10, 16, 20,
+    ]);
     expect(down({}, { ...NOTHING, downs: [{ at: HOUR - 30_000, replicas: 10 }] }, 10)).toBe(10);
   });
 
@@ -155,7 +190,11 @@ const webSet = (replicas: number) => ({
     selector: { matchLabels: labels },
     template: {
       metadata: { labels },
-      spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1', memory: '1000' } } }] },
+      spec: {
+        containers: [
+          { name: 'c', image: 'i', resources: { requests: { cpu: '1', memory: '1000' } } },
+        ],
+      },
     },
   },
 });
@@ -201,7 +240,10 @@ describe('HorizontalPodAutoscalerController', () => {
     (await cluster.client.resource(horizontalPodAutoscalers).namespace('default').get(name)).status;
   const conditions = async (name = 'a') =>
     Object.fromEntries(
-      ((await statusOf(name)).conditions ?? []).map(({ type, status, reason }) => [type, `${status} ${reason}`]),
+      ((await statusOf(name)).conditions ?? []).map(({ type, status, reason }) => [
+        type,
+        `${status} ${reason}`,
+      ]),
     );
   const told = async () =>
     (await cluster.client.resource(events).namespace('default').list()).items
@@ -221,7 +263,12 @@ describe('HorizontalPodAutoscalerController', () => {
     const timestamp = new Date(cluster.clock.now()).toISOString();
     const containers = [{ name: 'c', usage: { memory: memory() } }];
     return {
-      items: items.map(({ metadata: { name } }) => ({ metadata: { name }, timestamp, window: '30s', containers })),
+      items: items.map(({ metadata: { name } }) => ({
+        metadata: { name },
+        timestamp,
+        window: '30s',
+        containers,
+      })),
     };
   };
 
@@ -231,7 +278,10 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(horizontalPodAutoscalers).create(
       autoscaler({
         metrics: [
-          { type: 'Resource', resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } } },
+          {
+            type: 'Resource',
+            resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } },
+          },
         ],
       }),
     );
@@ -242,7 +292,9 @@ describe('HorizontalPodAutoscalerController', () => {
       const asking: Transport = {
         ...withMetrics(transport, () => undefined),
         request: async <T>(request: TransportRequest) =>
-          request.path.includes('/metrics.k8s.io/') ? ((await answer()) as T) : transport.request<T>(request),
+          request.path.includes('/metrics.k8s.io/')
+            ? ((await answer()) as T)
+            : transport.request<T>(request),
       };
       return new HorizontalPodAutoscalerController({ ...config, client: createClient(asking) });
     });
@@ -253,7 +305,10 @@ describe('HorizontalPodAutoscalerController', () => {
       desiredReplicas: 4,
       lastScaleTime: expect.any(String),
       currentMetrics: [
-        { type: 'Resource', resource: { name: 'memory', current: { averageUtilization: 160, averageValue: '1600' } } },
+        {
+          type: 'Resource',
+          resource: { name: 'memory', current: { averageUtilization: 160, averageValue: '1600' } },
+        },
       ],
     });
     expect(await told()).toEqual([
@@ -272,11 +327,15 @@ describe('HorizontalPodAutoscalerController', () => {
     });
     await cluster.clock.advance('6m');
     expect(await replicas()).toBe(2);
-    expect(await told()).toContain('SuccessfulRescale: New size: 2; reason: All metrics below target');
+    expect(await told()).toContain(
+      'SuccessfulRescale: New size: 2; reason: All metrics below target',
+    );
     const requests = cluster.faults.requests.length;
     await cluster.clock.advance('10m');
     expect(
-      cluster.faults.requests.slice(requests).filter((each) => /^(PUT|POST|PATCH) .*autoscal|scale$/.test(each)),
+      cluster.faults.requests
+        .slice(requests)
+        .filter((each) => /^(PUT|POST|PATCH) .*autoscal|scale$/.test(each)),
     ).not.toContainEqual(expect.stringMatching(/^PUT .*scale$/));
   });
 
@@ -291,7 +350,9 @@ describe('HorizontalPodAutoscalerController', () => {
       AbleToScale: 'True SucceededGetScale',
       ScalingActive: 'False FailedGetResourceMetric',
     });
-    expect((await statusOf()).conditions?.[1]?.message).toBe(`the HPA was unable to compute the replica count: ${why}`);
+    expect((await statusOf()).conditions?.[1]?.message).toBe(
+      `the HPA was unable to compute the replica count: ${why}`,
+    );
     expect((await told()).toSorted().toReversed()).toEqual([
       `FailedGetResourceMetric: ${why}`,
       `FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1), first error is: failed to get cpu resource metric value: ${why}`,
@@ -324,9 +385,13 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(replicaSets).create(webSet(0));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone' };
-    await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({ scaleTargetRef }, 'b'));
+    await cluster.client
+      .resource(horizontalPodAutoscalers)
+      .create(autoscaler({ scaleTargetRef }, 'b'));
     const odd = { apiVersion: 'example.com/v1', kind: 'Odd', name: 'x' };
-    await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({ scaleTargetRef: odd }, 'c'));
+    await cluster.client
+      .resource(horizontalPodAutoscalers)
+      .create(autoscaler({ scaleTargetRef: odd }, 'c'));
     await start();
     expect(await replicas()).toBe(0);
     expect(await conditions()).toEqual({
@@ -357,13 +422,19 @@ describe('HorizontalPodAutoscalerController', () => {
   it.each<[string, object, object, number]>([
     [
       'external',
-      { type: 'External', external: { metric: identifier, target: { type: 'AverageValue', averageValue: '10' } } },
+      {
+        type: 'External',
+        external: { metric: identifier, target: { type: 'AverageValue', averageValue: '10' } },
+      },
       metric('35'),
       4,
     ],
     [
       'external',
-      { type: 'External', external: { metric: identifier, target: { type: 'Value', value: '10' } } },
+      {
+        type: 'External',
+        external: { metric: identifier, target: { type: 'Value', value: '10' } },
+      },
       metric('20'),
       4,
     ],
@@ -394,7 +465,8 @@ test('ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
     subject: (config: ControllerConfig) => new HorizontalPodAutoscalerController(config),
     steps: [
       async ({ client }) => void (await client.resource(replicaSets).create(webSet(1))),
-      async ({ client }) => void (await client.resource(horizontalPodAutoscalers).create(autoscaler())),
+      async ({ client }) =>
+        void (await client.resource(horizontalPodAutoscalers).create(autoscaler())),
     ],
     outcome: [replicaSets],
     rest: '1m',

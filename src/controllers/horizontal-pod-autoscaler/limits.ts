@@ -47,11 +47,13 @@ export interface News {
 
 const LOWERED = {
   reason: 'ScaleUpStabilized',
-  message: 'recent recommendations were lower than current one, applying the lowest recent recommendation',
+  message:
+    'recent recommendations were lower than current one, applying the lowest recent recommendation',
 } as const;
 const RAISED = {
   reason: 'ScaleDownStabilized',
-  message: 'recent recommendations were higher than current one, applying the highest recent recommendation',
+  message:
+    'recent recommendations were higher than current one, applying the highest recent recommendation',
 } as const;
 
 export function limit(
@@ -60,7 +62,9 @@ export function limit(
   now: number,
 ): { readonly replicas: number; readonly news: readonly News[] } {
   const stabilized =
-    wish.behavior === undefined ? highestRecent(wish, past, now) : stabilize(wish, wish.behavior, past, now);
+    wish.behavior === undefined
+      ? highestRecent(wish, past, now)
+      : stabilize(wish, wish.behavior, past, now);
   const { replicas, reason, message } =
     wish.behavior === undefined
       ? withinBounds(stabilized, wish)
@@ -74,7 +78,12 @@ export function limit(
     replicas,
     news: [
       { type: 'AbleToScale', status: 'True', ...able },
-      { type: 'ScalingLimited', status: replicas === stabilized ? 'False' : 'True', reason, message },
+      {
+        type: 'ScalingLimited',
+        status: replicas === stabilized ? 'False' : 'True',
+        reason,
+        message,
+      },
     ],
   };
 }
@@ -91,10 +100,14 @@ export function forget(past: Past, behavior: Behavior | undefined, now: number):
     ({ at }: Timed) =>
       at > now - cutoff;
   return {
-    recommendations: past.recommendations.filter(since(Math.max(DOWNSCALE_STABILIZATION_MS, ...windows))),
+    recommendations: past.recommendations.filter(
+      since(Math.max(DOWNSCALE_STABILIZATION_MS, ...windows)),
+    ),
     // Each direction counts the other's changes, too.
     ups: past.ups.filter(since(Math.max(periods(behavior?.scaleUp), periods(behavior?.scaleDown)))),
-    downs: past.downs.filter(since(Math.max(periods(behavior?.scaleUp), periods(behavior?.scaleDown)))),
+    downs: past.downs.filter(
+      since(Math.max(periods(behavior?.scaleUp), periods(behavior?.scaleDown))),
+    ),
   };
 }
 
@@ -104,7 +117,12 @@ function highestRecent({ desired }: Wish, { recommendations }: Past, now: number
 }
 
 /** Growing follows the lowest recommendation of its window, shrinking the highest of its own. */
-function stabilize({ current, desired }: Wish, { scaleUp, scaleDown }: Behavior, past: Past, now: number): number {
+function stabilize(
+  { current, desired }: Wish,
+  { scaleUp, scaleDown }: Behavior,
+  past: Past,
+  now: number,
+): number {
   const upMs = (scaleUp?.stabilizationWindowSeconds ?? 0) * 1000;
   const downWindow = scaleDown?.stabilizationWindowSeconds;
   const downMs = downWindow === undefined ? DOWNSCALE_STABILIZATION_MS : downWindow * 1000;
@@ -137,7 +155,10 @@ const TOO_FAST_DOWN = {
   reason: 'ScaleDownLimit',
   message: 'the desired replica count is decreasing faster than the maximum scale rate',
 };
-const WITHIN = { reason: 'DesiredWithinRange', message: 'the desired count is within the acceptable range' };
+const WITHIN = {
+  reason: 'DesiredWithinRange',
+  message: 'the desired count is within the acceptable range',
+};
 
 function withinBounds(desired: number, { current, min, max }: Wish): Limited {
   const fastest = Math.max(SCALE_UP_FACTOR * current, SCALE_UP_MINIMUM);
@@ -155,18 +176,29 @@ function withinRates(
   now: number,
 ): Limited {
   if (desired > current) {
-    const fastest = Math.max(current, fastestUp(current, behavior.scaleUp ?? scaleUpRules(), past, now));
+    const fastest = Math.max(
+      current,
+      fastestUp(current, behavior.scaleUp ?? scaleUpRules(), past, now),
+    );
     const most = Math.min(max, fastest);
     if (desired > most) return { replicas: most, ...(max > fastest ? TOO_FAST_UP : TOO_MANY) };
   } else if (desired < current) {
-    const fastest = Math.min(current, fastestDown(current, behavior.scaleDown ?? scaleDownRules(), past, now));
+    const fastest = Math.min(
+      current,
+      fastestDown(current, behavior.scaleDown ?? scaleDownRules(), past, now),
+    );
     const fewest = Math.max(min, fastest);
     if (desired < fewest) return { replicas: fewest, ...(min < fastest ? TOO_FAST_DOWN : TOO_FEW) };
   }
   return { replicas: desired, ...WITHIN };
 }
 
-function fastestUp(current: number, { selectPolicy, policies = [] }: Rules, past: Past, now: number): number {
+function fastestUp(
+  current: number,
+  { selectPolicy, policies = [] }: Rules,
+  past: Past,
+  now: number,
+): number {
   if (selectPolicy === 'Disabled') return current;
   const limits = policies.map(({ type, value, periodSeconds }) => {
     const start = startOfPeriod(current, past, periodSeconds, now);
@@ -176,7 +208,12 @@ function fastestUp(current: number, { selectPolicy, policies = [] }: Rules, past
   return selectPolicy === 'Min' ? Math.min(...limits) : Math.max(...limits);
 }
 
-function fastestDown(current: number, { selectPolicy, policies = [] }: Rules, past: Past, now: number): number {
+function fastestDown(
+  current: number,
+  { selectPolicy, policies = [] }: Rules,
+  past: Past,
+  now: number,
+): number {
   if (selectPolicy === 'Disabled') return current;
   const limits = policies.map(({ type, value, periodSeconds }) => {
     const start = startOfPeriod(current, past, periodSeconds, now);
@@ -187,8 +224,15 @@ function fastestDown(current: number, { selectPolicy, policies = [] }: Rules, pa
 }
 
 /** How many pods there were when the period began: this autoscaler's own changes are taken back. */
-function startOfPeriod(current: number, { ups, downs }: Past, periodSeconds: number, now: number): number {
+function startOfPeriod(
+  current: number,
+  { ups, downs }: Past,
+  periodSeconds: number,
+  now: number,
+): number {
   const during = (changes: readonly Timed[]): number =>
-    changes.filter(({ at }) => at > now - periodSeconds * 1000).reduce((sum, { replicas }) => sum + replicas, 0);
+    changes
+      .filter(({ at }) => at > now - periodSeconds * 1000)
+      .reduce((sum, { replicas }) => sum + replicas, 0);
   return current - during(ups) + during(downs);
 }

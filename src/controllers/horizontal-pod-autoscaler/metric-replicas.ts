@@ -9,7 +9,14 @@ import { groupOf } from '../scale-client.ts';
 import type { ScaleClient } from '../scale-client.ts';
 import { describe } from './metrics-client.ts';
 import type { MetricsClient } from './metrics-client.ts';
-import { averageOf, isWithin, readyPodCount, replicasFor, requestsOf, utilizationOf } from './replicas.ts';
+import {
+  averageOf,
+  isWithin,
+  readyPodCount,
+  replicasFor,
+  requestsOf,
+  utilizationOf,
+} from './replicas.ts';
 import type { Calculation, PodMetrics, Tolerances, Usage } from './replicas.ts';
 
 type Spec = Immutable<MetricSpec>;
@@ -63,11 +70,15 @@ export class MetricReplicas {
     switch (spec.type) {
       case 'Resource': {
         const what = `failed to get ${spec.resource?.name ?? ''} resource metric value`;
-        return reasoned('FailedGetResourceMetric', what, () => this.#resource(spec, target, signal));
+        return reasoned('FailedGetResourceMetric', what, () =>
+          this.#resource(spec, target, signal),
+        );
       }
       case 'ContainerResource': {
         const what = `failed to get ${spec.containerResource?.name ?? ''} container metric value`;
-        return reasoned('FailedGetContainerResourceMetric', what, () => this.#containerResource(spec, target, signal));
+        return reasoned('FailedGetContainerResourceMetric', what, () =>
+          this.#containerResource(spec, target, signal),
+        );
       }
       case 'Pods':
         return reasoned('FailedGetPodsMetric', 'failed to get pods metric value', () =>
@@ -79,16 +90,27 @@ export class MetricReplicas {
         );
       case 'External': {
         const what = `failed to get ${spec.external?.metric.name ?? ''} external metric value`;
-        return reasoned('FailedGetExternalMetric', what, () => this.#external(spec, target, signal));
+        return reasoned('FailedGetExternalMetric', what, () =>
+          this.#external(spec, target, signal),
+        );
       }
       default:
-        throw new MetricError('InvalidMetricSourceType', `unknown metric source type "${spec.type}"`);
+        throw new MetricError(
+          'InvalidMetricSourceType',
+          `unknown metric source type "${spec.type}"`,
+        );
     }
   }
 
   async #resource({ resource }: Spec, target: ScaleTarget, signal: AbortSignal): Promise<Proposal> {
     if (resource === undefined) throw new Error('invalid resource metric source');
-    const { replicas, current, kind } = await this.#used(resource.name, resource.target, undefined, target, signal);
+    const { replicas, current, kind } = await this.#used(
+      resource.name,
+      resource.target,
+      undefined,
+      target,
+      signal,
+    );
     const status: Status = { type: 'Resource', resource: { name: resource.name, current } };
     return { replicas, status, name: `${resource.name} resource${kind}` };
   }
@@ -100,19 +122,44 @@ export class MetricReplicas {
   ): Promise<Proposal> {
     if (source === undefined) throw new Error('invalid container resource metric source');
     const { name, container } = source;
-    const { replicas, current, kind } = await this.#used(name, source.target, container, target, signal);
-    const status: Status = { type: 'ContainerResource', containerResource: { name, container, current } };
+    const { replicas, current, kind } = await this.#used(
+      name,
+      source.target,
+      container,
+      target,
+      signal,
+    );
+    const status: Status = {
+      type: 'ContainerResource',
+      containerResource: { name, container, current },
+    };
     return { replicas, status, name: `${name} container resource${kind}` };
   }
 
-  async #used(name: string, wanted: Target, container: string | undefined, target: ScaleTarget, signal: AbortSignal) {
+  async #used(
+    name: string,
+    wanted: Target,
+    container: string | undefined,
+    target: ScaleTarget,
+    signal: AbortSignal,
+  ) {
     const { averageValue, averageUtilization } = wanted;
     const measure = averageValue === undefined ? 'utilization' : 'usage';
     try {
-      const metrics = await this.#metrics.resource(name, target.namespace, target.selector, container, signal);
+      const metrics = await this.#metrics.resource(
+        name,
+        target.namespace,
+        target.selector,
+        container,
+        signal,
+      );
       if (averageValue !== undefined) {
         const found = averageReplicas(metrics, averageValue, target, name === 'cpu');
-        return { replicas: found.replicas, kind: '', current: { averageValue: milli(found.average) } };
+        return {
+          replicas: found.replicas,
+          kind: '',
+          current: { averageValue: milli(found.average) },
+        };
       }
       if (averageUtilization === undefined)
         throw new Error(
@@ -123,7 +170,10 @@ export class MetricReplicas {
         usage: (counted) => utilizationOf(counted, requests, averageUtilization),
         assumed: (pod) => ((requests.get(pod) ?? 0) * Math.max(100, averageUtilization)) / 100,
       });
-      const current = { averageUtilization: found.utilization ?? 0, averageValue: milli(found.average) };
+      const current = {
+        averageUtilization: found.utilization ?? 0,
+        averageValue: milli(found.average),
+      };
       return { replicas: found.replicas, kind: ' utilization (percentage of request)', current };
     } catch (err) {
       if (signal.aborted) throw err;
@@ -136,7 +186,10 @@ export class MetricReplicas {
     const { metric } = pods;
     const metrics = await this.#metrics.pods(metric, target.namespace, target.selector, signal);
     const found = averageReplicas(metrics, pods.target.averageValue, target, false);
-    const status: Status = { type: 'Pods', pods: { metric, current: { averageValue: milli(found.average) } } };
+    const status: Status = {
+      type: 'Pods',
+      pods: { metric, current: { averageValue: milli(found.average) } },
+    };
     return { replicas: found.replicas, status, name: `pods metric ${metric.name}` };
   }
 
@@ -144,9 +197,17 @@ export class MetricReplicas {
     if (object === undefined) throw new Error('invalid object metric source');
     const { metric, describedObject, target: wanted } = object;
     const { kind, name, apiVersion = '' } = describedObject;
-    const { group, resource } = await this.#scales.resourceOf({ group: groupOf(apiVersion), kind }, signal);
+    const { group, resource } = await this.#scales.resourceOf(
+      { group: groupOf(apiVersion), kind },
+      signal,
+    );
     const what = group === '' ? resource : `${resource}.${group}`;
-    const used = await this.#metrics.object(metric, target.namespace, { resource: what, name }, signal);
+    const used = await this.#metrics.object(
+      metric,
+      target.namespace,
+      { resource: what, name },
+      signal,
+    );
     const { replicas, current } = totalReplicas(used, wanted, target);
     const status: Status = { type: 'Object', object: { metric, current, describedObject } };
     return { replicas, status, name: `${kind} metric ${metric.name}` };
@@ -158,7 +219,11 @@ export class MetricReplicas {
     const used = await this.#metrics.external(metric, target.namespace, signal);
     const { replicas, current } = totalReplicas(used, wanted, target);
     const status: Status = { type: 'External', external: { metric, current } };
-    return { replicas, status, name: `external metric ${metric.name}(${describe(metric.selector)})` };
+    return {
+      replicas,
+      status,
+      name: `external metric ${metric.name}(${describe(metric.selector)})`,
+    };
   }
 }
 
@@ -171,9 +236,17 @@ function calculate(
   return replicasFor({ pods, metrics, isCpu, current: specReplicas, tolerances, now, ...how });
 }
 
-function averageReplicas(metrics: PodMetrics, averageValue: string, target: ScaleTarget, isCpu: boolean) {
+function averageReplicas(
+  metrics: PodMetrics,
+  averageValue: string,
+  target: ScaleTarget,
+  isCpu: boolean,
+) {
   const wanted = parseQuantity(averageValue).milliValue();
-  return calculate(target, metrics, isCpu, { usage: (counted) => averageOf(counted, wanted), assumed: () => wanted });
+  return calculate(target, metrics, isCpu, {
+    usage: (counted) => averageOf(counted, wanted),
+    assumed: () => wanted,
+  });
 }
 
 /** For a metric that all pods share. A value per pod is compared with the number of pods. */

@@ -73,7 +73,9 @@ export class MetricsClient {
       );
     }
     if (items.length === 0) {
-      throw new Error(`unable to get metrics for resource ${resource}: no metrics returned from resource metrics API`);
+      throw new Error(
+        `unable to get metrics for resource ${resource}: no metrics returned from resource metrics API`,
+      );
     }
     const found = new Map<string, PodMetric>();
     for (const { metadata, containers, timestamp, window } of items) {
@@ -86,14 +88,26 @@ export class MetricsClient {
       const usages = chosen.map(({ usage }) => ownValue(usage, resource));
       // A pod with metrics for only some of its containers counts as one without metrics.
       if (usages.some((usage) => usage === undefined)) continue;
-      const value = usages.reduce<number>((sum, usage) => sum + parseQuantity(usage as string).milliValue(), 0);
-      found.set(metadata.name, { value, at: parseTime(timestamp) ?? 0, windowMs: parseDuration(window) });
+      const value = usages.reduce<number>(
+        (sum, usage) => sum + parseQuantity(usage as string).milliValue(),
+        0,
+      );
+      found.set(metadata.name, {
+        value,
+        at: parseTime(timestamp) ?? 0,
+        windowMs: parseDuration(window),
+      });
     }
     return found;
   }
 
   /** A metric of each pod. */
-  async pods(metric: Metric, namespace: string, selector: string, signal: AbortSignal): Promise<PodMetrics> {
+  async pods(
+    metric: Metric,
+    namespace: string,
+    selector: string,
+    signal: AbortSignal,
+  ): Promise<PodMetrics> {
     const { items } = await this.#custom(
       metric,
       `namespaces/${encodeURIComponent(namespace)}/pods/*`,
@@ -101,7 +115,9 @@ export class MetricsClient {
       signal,
     );
     if (items.length === 0)
-      throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
+      throw new Error(
+        `unable to get metric ${metric.name}: no metrics returned from custom metrics API`,
+      );
     return new Map(
       items.map(({ describedObject, timestamp, windowSeconds, value }) => [
         describedObject.name,
@@ -122,11 +138,14 @@ export class MetricsClient {
     signal: AbortSignal,
   ): Promise<number> {
     const what = `${resource}/${encodeURIComponent(name)}`;
-    const path = resource === 'namespaces' ? what : `namespaces/${encodeURIComponent(namespace)}/${what}`;
+    const path =
+      resource === 'namespaces' ? what : `namespaces/${encodeURIComponent(namespace)}/${what}`;
     const { items } = await this.#custom(metric, path, '', signal);
     const [first] = items;
     if (first === undefined)
-      throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
+      throw new Error(
+        `unable to get metric ${metric.name}: no metrics returned from custom metrics API`,
+      );
     return parseQuantity(first.value).milliValue();
   }
 
@@ -139,13 +158,21 @@ export class MetricsClient {
       answer = await this.#get(path, selection('labelSelector', metric.selector), signal);
     } catch (err) {
       const why = reasonOf(err, `${metric.name}.external.metrics.k8s.io`);
-      throw new Error(`${what}: unable to fetch metrics from external metrics API: ${why}`, { cause: err });
+      throw new Error(`${what}: unable to fetch metrics from external metrics API: ${why}`, {
+        cause: err,
+      });
     }
-    if (answer.items.length === 0) throw new Error(`${what}: no metrics returned from external metrics API`);
+    if (answer.items.length === 0)
+      throw new Error(`${what}: no metrics returned from external metrics API`);
     return answer.items.reduce((sum, { value }) => sum + parseQuantity(value).milliValue(), 0);
   }
 
-  async #custom(metric: Metric, path: string, labelSelector: string, signal: AbortSignal): Promise<MetricValueList> {
+  async #custom(
+    metric: Metric,
+    path: string,
+    labelSelector: string,
+    signal: AbortSignal,
+  ): Promise<MetricValueList> {
     const query = {
       ...selection('metricLabelSelector', metric.selector),
       ...(labelSelector !== '' && { labelSelector }),
@@ -156,9 +183,12 @@ export class MetricsClient {
     } catch (err) {
       const absent = 'no custom metrics API (custom.metrics.k8s.io) registered';
       const why = isAbsent(err) ? absent : errorMessage(err);
-      throw new Error(`unable to get metric ${metric.name}: unable to fetch metrics from custom metrics API: ${why}`, {
-        cause: err,
-      });
+      throw new Error(
+        `unable to get metric ${metric.name}: unable to fetch metrics from custom metrics API: ${why}`,
+        {
+          cause: err,
+        },
+      );
     }
   }
 
@@ -167,7 +197,10 @@ export class MetricsClient {
   }
 }
 
-function selection(name: string, selector: Immutable<LabelSelector> | undefined): Readonly<Record<string, string>> {
+function selection(
+  name: string,
+  selector: Immutable<LabelSelector> | undefined,
+): Readonly<Record<string, string>> {
   return selector === undefined ? {} : { [name]: formatLabelSelector(selector) };
 }
 
@@ -181,5 +214,7 @@ function isAbsent(err: unknown): boolean {
 }
 
 function reasonOf(err: unknown, resource: string): string {
-  return isAbsent(err) ? `the server could not find the requested resource (get ${resource})` : errorMessage(err);
+  return isAbsent(err)
+    ? `the server could not find the requested resource (get ${resource})`
+    : errorMessage(err);
 }

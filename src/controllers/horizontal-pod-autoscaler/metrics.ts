@@ -15,7 +15,10 @@ export class AutoscalerMetrics {
   readonly #computations: Family<Counter>;
   readonly #computationDurations: Family<Histogram>;
 
-  constructor(instruments: Instruments, known: () => readonly Immutable<HorizontalPodAutoscaler>[]) {
+  constructor(
+    instruments: Instruments,
+    known: () => readonly Immutable<HorizontalPodAutoscaler>[],
+  ) {
     const description = (name: string, help: string, ...labels: readonly string[]) => ({
       name: `horizontal_pod_autoscaler_controller_${name}`,
       help,
@@ -23,21 +26,44 @@ export class AutoscalerMetrics {
     });
     const bounds = exponentialBuckets(0.001, 2, 15);
     const labels = ['action', 'error'];
-    this.#looks = instruments.counter(description('reconciliations_total', 'Looks at an autoscaler.', ...labels));
+    this.#looks = instruments.counter(
+      description('reconciliations_total', 'Looks at an autoscaler.', ...labels),
+    );
     this.#lookDurations = instruments.histogram(
-      description('reconciliation_duration_seconds', 'How long a look at an autoscaler took.', ...labels),
+      description(
+        'reconciliation_duration_seconds',
+        'How long a look at an autoscaler took.',
+        ...labels,
+      ),
       bounds,
     );
     labels.push('metric_type');
-    this.#computations = instruments.counter(description('metric_computation_total', 'Looks at a metric.', ...labels));
+    this.#computations = instruments.counter(
+      description('metric_computation_total', 'Looks at a metric.', ...labels),
+    );
     this.#computationDurations = instruments.histogram(
-      description('metric_computation_duration_seconds', 'How long a look at a metric took.', ...labels),
+      description(
+        'metric_computation_duration_seconds',
+        'How long a look at a metric took.',
+        ...labels,
+      ),
       bounds,
     );
-    instruments.gauge(description('num_horizontal_pod_autoscalers', 'Autoscalers.'), () => [[[], known().length]]);
+    instruments.gauge(description('num_horizontal_pod_autoscalers', 'Autoscalers.'), () => [
+      [[], known().length],
+    ]);
     instruments.gauge(
-      description('desired_replicas', 'How many pods an autoscaler wants.', 'namespace', 'hpa_name'),
-      () => known().map(({ metadata, status }) => [[metadata.namespace ?? '', metadata.name], status.desiredReplicas]),
+      description(
+        'desired_replicas',
+        'How many pods an autoscaler wants.',
+        'namespace',
+        'hpa_name',
+      ),
+      () =>
+        known().map(({ metadata, status }) => [
+          [metadata.namespace ?? '', metadata.name],
+          status.desiredReplicas,
+        ]),
     );
   }
 

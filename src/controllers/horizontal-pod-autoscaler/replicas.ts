@@ -42,7 +42,12 @@ interface Groups {
   readonly ignored: readonly string[];
 }
 
-function groupPods(pods: readonly ReadPod[], metrics: PodMetrics, isCpu: boolean, now: number): Groups {
+function groupPods(
+  pods: readonly ReadPod[],
+  metrics: PodMetrics,
+  isCpu: boolean,
+  now: number,
+): Groups {
   const unready: string[] = [];
   const missing: string[] = [];
   const ignored: string[] = [];
@@ -64,7 +69,8 @@ function isStarting(pod: ReadPod, metric: PodMetric, now: number): boolean {
   const started = parseTime(pod.status.startTime);
   if (ready === undefined || started === undefined) return true;
   const changed = parseTime(ready.lastTransitionTime) ?? 0;
-  if (started + CPU_INITIALIZATION_MS > now) return ready.status === 'False' || metric.at < changed + metric.windowMs;
+  if (started + CPU_INITIALIZATION_MS > now)
+    return ready.status === 'False' || metric.at < changed + metric.windowMs;
   // Not ready, and never was.
   return ready.status === 'False' && started + INITIAL_READINESS_DELAY_MS > changed;
 }
@@ -78,13 +84,17 @@ export function requestsOf(
   const requests = new Map<string, number>();
   for (const { metadata, spec } of pods) {
     // Restartable init containers run beside the others.
-    const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+    const sidecars = (spec.initContainers ?? []).filter(
+      ({ restartPolicy }) => restartPolicy === 'Always',
+    );
     let sum = 0;
     for (const each of [...spec.containers, ...sidecars]) {
       if (container !== undefined && each.name !== container) continue;
       const request = ownValue(each.resources?.requests, resource);
       if (request === undefined) {
-        throw new Error(`missing request for ${resource} in container ${each.name} of Pod ${metadata.name}`);
+        throw new Error(
+          `missing request for ${resource} in container ${each.name} of Pod ${metadata.name}`,
+        );
       }
       sum += parseQuantity(request).milliValue();
     }
@@ -117,18 +127,24 @@ export interface Usage {
 /** Throws Error if there are no pods, or none that tells. */
 export function replicasFor(calculation: Calculation): Usage & { readonly replicas: number } {
   const { pods, metrics, isCpu, current, tolerances, now, usage, assumed } = calculation;
-  if (pods.length === 0) throw new Error('no pods returned by selector while calculating replica count');
+  if (pods.length === 0)
+    throw new Error('no pods returned by selector while calculating replica count');
   const { readyCount, unready, missing, ignored } = groupPods(pods, metrics, isCpu, now);
   const counted = new Map(metrics);
   for (const name of [...ignored, ...unready]) counted.delete(name);
-  if (counted.size === 0) throw new Error('did not receive metrics for targeted pods (pods might be unready)');
+  if (counted.size === 0)
+    throw new Error('did not receive metrics for targeted pods (pods might be unready)');
   const first = usage(counted);
   const growsWithUnready = unready.length > 0 && first.ratio > 1;
   if (!growsWithUnready && missing.length === 0) {
-    return { ...first, replicas: isWithin(tolerances, first.ratio) ? current : Math.ceil(first.ratio * readyCount) };
+    return {
+      ...first,
+      replicas: isWithin(tolerances, first.ratio) ? current : Math.ceil(first.ratio * readyCount),
+    };
   }
   const nothing = { value: 0, at: now, windowMs: 0 };
-  if (first.ratio < 1) for (const name of missing) counted.set(name, { ...nothing, value: assumed(name) });
+  if (first.ratio < 1)
+    for (const name of missing) counted.set(name, { ...nothing, value: assumed(name) });
   if (first.ratio > 1) for (const name of missing) counted.set(name, nothing);
   if (growsWithUnready) for (const name of unready) counted.set(name, nothing);
   const { ratio } = usage(counted);
@@ -140,7 +156,11 @@ export function replicasFor(calculation: Calculation): Usage & { readonly replic
 }
 
 /** Computes the utilization of the requests. `target`: in percent. */
-export function utilizationOf(metrics: PodMetrics, requests: ReadonlyMap<string, number>, target: number): Usage {
+export function utilizationOf(
+  metrics: PodMetrics,
+  requests: ReadonlyMap<string, number>,
+  target: number,
+): Usage {
   let used = 0;
   let requested = 0;
   let count = 0;
@@ -166,6 +186,9 @@ export function averageOf(metrics: PodMetrics, target: number): Usage {
 
 /** Pods that are ready, of those selected; what metrics that are not the pods' own are multiplied with. */
 export function readyPodCount(pods: readonly ReadPod[]): number {
-  if (pods.length === 0) throw new Error('no pods returned by selector while calculating replica count');
-  return pods.filter((pod) => pod.status.phase === 'Running' && podCondition(pod, 'Ready')?.status === 'True').length;
+  if (pods.length === 0)
+    throw new Error('no pods returned by selector while calculating replica count');
+  return pods.filter(
+    (pod) => pod.status.phase === 'Running' && podCondition(pod, 'Ready')?.status === 'True',
+  ).length;
 }

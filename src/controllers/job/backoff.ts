@@ -22,7 +22,11 @@ export class JobBackoff {
   /** `ended`: pods that have ended since the last time, counted for the first time. */
   note(uid: string, ended: readonly Immutable<Pod>[]): void {
     if (ended.length === 0) return;
-    const record = this.#records.get(uid) ?? { failures: 0, lastFailureMs: 0, seen: new Set<string>() };
+    const record = this.#records.get(uid) ?? {
+      failures: 0,
+      lastFailureMs: 0,
+      seen: new Set<string>(),
+    };
     const news = ended.filter(({ metadata }) => !record.seen.has(metadata.uid));
     for (const { metadata } of news) record.seen.add(metadata.uid);
     const inOrder = news.map((pod) => ({ pod, at: endedAt(pod) })).sort((a, b) => a.at - b.at);

@@ -43,7 +43,13 @@ export class IndexSet {
     const end = (): void => {
       if (first === undefined) return;
       // Two in a row are as short without a dash.
-      parts.push(first === last ? String(first) : last === first + 1 ? `${first},${last}` : `${first}-${last}`);
+      parts.push(
+        first === last
+          ? String(first)
+          : last === first + 1
+            ? `${first},${last}`
+            : `${first}-${last}`,
+      );
     };
     for (const index of this.values()) {
       if (first !== undefined && index === last + 1) {

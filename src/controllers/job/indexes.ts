@@ -43,7 +43,8 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
     pods.filter(hasSucceeded).flatMap((pod) => below(pod) ?? []),
   );
   const limit = job.spec.backoffLimitPerIndex;
-  if (limit === undefined) return { completed, failed: undefined, failures: new Map(), remembered: new Set() };
+  if (limit === undefined)
+    return { completed, failed: undefined, failures: new Map(), remembered: new Set() };
 
   const failures = new Map<number, Failures>();
   const last = new Map<number, ReadPod>();
@@ -67,7 +68,8 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
     }
   }
   // A finished job deletes its pods. This is not a failure of their indexes, so nothing is recorded.
-  const isOver = hasCondition(job.status, 'FailureTarget') || hasCondition(job.status, 'SuccessCriteriaMet');
+  const isOver =
+    hasCondition(job.status, 'FailureTarget') || hasCondition(job.status, 'SuccessCriteriaMet');
   const failedSoFar = IndexSet.parse(job.status.failedIndexes, completions);
   const failed = isOver
     ? failedSoFar
@@ -76,7 +78,11 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
         ...[...failures].flatMap(([index, { counted }]) => (counted > limit ? [index] : [])),
       ]);
   const remembered = new Set(
-    isOver ? [] : [...last].flatMap(([index, pod]) => (failed.has(index) || completed.has(index) ? [] : [pod])),
+    isOver
+      ? []
+      : [...last].flatMap(([index, pod]) =>
+          failed.has(index) || completed.has(index) ? [] : [pod],
+        ),
   );
   return {
     completed,
@@ -96,17 +102,23 @@ export function nextIndexes(
   const next: number[] = [];
   const completions = job.spec.completions ?? 0;
   for (let index = 0; index < completions && next.length < count; index++) {
-    if (!taken.has(index) && !facts.completed.has(index) && facts.failed?.has(index) !== true) next.push(index);
+    if (!taken.has(index) && !facts.completed.has(index) && facts.failed?.has(index) !== true)
+      next.push(index);
   }
   return next;
 }
 
 /** The first rule of the success policy that is met; undefined if none is. */
 export function metSuccessRule({ spec }: ReadJob, completed: IndexSet): number | undefined {
-  const index = (spec.successPolicy?.rules ?? []).findIndex(({ succeededIndexes, succeededCount }) => {
-    if (succeededIndexes === undefined) return completed.size >= (succeededCount ?? Number.POSITIVE_INFINITY);
-    const wanted = IndexSet.parse(succeededIndexes, spec.completions).values();
-    return wanted.filter((each) => completed.has(each)).length >= (succeededCount ?? wanted.length);
-  });
+  const index = (spec.successPolicy?.rules ?? []).findIndex(
+    ({ succeededIndexes, succeededCount }) => {
+      if (succeededIndexes === undefined)
+        return completed.size >= (succeededCount ?? Number.POSITIVE_INFINITY);
+      const wanted = IndexSet.parse(succeededIndexes, spec.completions).values();
+      return (
+        wanted.filter((each) => completed.has(each)).length >= (succeededCount ?? wanted.length)
+      );
+    },
+  );
   return index < 0 ? undefined : index;
 }

@@ -23,7 +23,12 @@ const settle = () => cluster.clock.settle();
 async function create(spec: New<JobSpec> = {}): Promise<void> {
   await client().create({
     metadata: { name: 'work' },
-    spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox:1' }] } }, ...spec },
+    spec: {
+      template: {
+        spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox:1' }] },
+      },
+      ...spec,
+    },
   });
   await settle();
 }
@@ -36,11 +41,17 @@ const podList = async (): Promise<readonly Immutable<Pod>[]> => (await podClient
 const running = async () =>
   (await podList()).filter(
     ({ metadata, status }) =>
-      metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status.phase ?? ''),
+      metadata.deletionTimestamp === undefined &&
+      !['Succeeded', 'Failed'].includes(status.phase ?? ''),
   );
-const index = (pod: Immutable<Pod>) => Number(pod.metadata.annotations?.['batch.kubernetes.io/job-completion-index']);
+const index = (pod: Immutable<Pod>) =>
+  Number(pod.metadata.annotations?.['batch.kubernetes.io/job-completion-index']);
 
-async function end(pod: Immutable<Pod> | undefined, exitCode: number, more: object = {}): Promise<void> {
+async function end(
+  pod: Immutable<Pod> | undefined,
+  exitCode: number,
+  more: object = {},
+): Promise<void> {
   if (pod === undefined) throw new Error('there is no such pod');
   const finishedAt = formatTime(cluster.clock.now());
   const status = {
@@ -57,7 +68,12 @@ async function end(pod: Immutable<Pod> | undefined, exitCode: number, more: obje
     ],
     ...more,
   };
-  await podClient().patch(pod.metadata.name, 'application/merge-patch+json', { status }, { subresource: 'status' });
+  await podClient().patch(
+    pod.metadata.name,
+    'application/merge-patch+json',
+    { status },
+    { subresource: 'status' },
+  );
   await settle();
 }
 const endIndex = async (wanted: number, exitCode: number) =>
@@ -66,7 +82,9 @@ const endIndex = async (wanted: number, exitCode: number) =>
     exitCode,
   );
 const conditions = async () =>
-  ((await job()).status.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+  ((await job()).status.conditions ?? []).map(
+    ({ type, status, reason }) => `${type}=${status} ${reason}`,
+  );
 async function eventList(): Promise<string[]> {
   const { items } = await cluster.client.resource(events).namespace('default').list();
   return items
@@ -77,7 +95,11 @@ async function eventList(): Promise<string[]> {
 describe('a job', () => {
   it('runs as many pods at a time as it may, until as many have succeeded as it needs', async () => {
     await create({ completions: 3, parallelism: 2 });
-    expect((await job()).status).toMatchObject({ active: 2, ready: 0, startTime: expect.any(String) });
+    expect((await job()).status).toMatchObject({
+      active: 2,
+      ready: 0,
+      startTime: expect.any(String),
+    });
     const [first, second] = await podList();
     expect(first?.metadata).toMatchObject({
       finalizers: ['batch.kubernetes.io/job-tracking'],
@@ -85,12 +107,21 @@ describe('a job', () => {
       labels: { 'batch.kubernetes.io/job-name': 'work', 'job-name': 'work' },
     });
     await end(first, 0);
-    expect((await job()).status).toMatchObject({ active: 2, succeeded: 1, uncountedTerminatedPods: {} });
+    expect((await job()).status).toMatchObject({
+      active: 2,
+      succeeded: 1,
+      uncountedTerminatedPods: {},
+    });
     await end(second, 0);
     expect((await job()).status).toMatchObject({ active: 1, succeeded: 2 });
     await end((await running())[0], 0);
     const { status } = await job();
-    expect(status).toMatchObject({ succeeded: 3, ready: 0, terminating: 0, completionTime: expect.any(String) });
+    expect(status).toMatchObject({
+      succeeded: 3,
+      ready: 0,
+      terminating: 0,
+      completionTime: expect.any(String),
+    });
     expect(status.active).toBeUndefined();
     expect(await conditions()).toEqual([
       'SuccessCriteriaMet=True CompletionsReached',
@@ -112,7 +143,10 @@ describe('a job', () => {
     expect(await running()).toHaveLength(0);
     await cluster.clock.advance('2s');
     await end((await running())[0], 1);
-    expect(await conditions()).toEqual(['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded']);
+    expect(await conditions()).toEqual([
+      'FailureTarget=True BackoffLimitExceeded',
+      'Failed=True BackoffLimitExceeded',
+    ]);
     expect((await job()).status).toMatchObject({ failed: 3 });
     expect(await eventList()).toContain('Warning BackoffLimitExceeded');
     await cluster.clock.advance('1h');
@@ -134,7 +168,10 @@ describe('a job', () => {
     await cluster.clock.advance('29s');
     expect(await running()).toHaveLength(2);
     await cluster.clock.advance('2s');
-    expect(await conditions()).toEqual(['FailureTarget=True DeadlineExceeded', 'Failed=True DeadlineExceeded']);
+    expect(await conditions()).toEqual([
+      'FailureTarget=True DeadlineExceeded',
+      'Failed=True DeadlineExceeded',
+    ]);
     expect(await podList()).toEqual([]);
     expect((await job()).status).toMatchObject({ failed: 2 });
   });
@@ -150,7 +187,9 @@ describe('a job', () => {
     await patch({ suspend: true });
     expect(await running()).toHaveLength(0);
     expect((await job()).status.failed).toBe(1);
-    expect(await eventList()).toEqual(expect.arrayContaining(['Normal Suspended', 'Normal Resumed']));
+    expect(await eventList()).toEqual(
+      expect.arrayContaining(['Normal Suspended', 'Normal Resumed']),
+    );
   });
 
   it('is left to whoever manages it', async () => {
@@ -198,7 +237,10 @@ describe('an indexed job', () => {
       {
         name: 'JOB_COMPLETION_INDEX',
         valueFrom: {
-          fieldRef: { apiVersion: 'v1', fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']" },
+          fieldRef: {
+            apiVersion: 'v1',
+            fieldPath: "metadata.labels['batch.kubernetes.io/job-completion-index']",
+          },
         },
       },
     ]);
@@ -209,7 +251,11 @@ describe('an indexed job', () => {
     expect((await running()).map(index).sort()).toEqual([0, 2]);
     await endIndex(0, 0);
     await endIndex(2, 0);
-    expect((await job()).status).toMatchObject({ completedIndexes: '0-2', succeeded: 3, failed: 1 });
+    expect((await job()).status).toMatchObject({
+      completedIndexes: '0-2',
+      succeeded: 3,
+      failed: 1,
+    });
     expect((await conditions()).at(-1)).toBe('Complete=True CompletionsReached');
   });
 
@@ -230,11 +276,20 @@ describe('an indexed job', () => {
       failed: 2,
       succeeded: 2,
     });
-    expect(await conditions()).toEqual(['FailureTarget=True FailedIndexes', 'Failed=True FailedIndexes']);
+    expect(await conditions()).toEqual([
+      'FailureTarget=True FailedIndexes',
+      'Failed=True FailedIndexes',
+    ]);
   });
 
   it('ends early when too many indexes have failed', async () => {
-    await create({ ...indexed, completions: 4, parallelism: 4, backoffLimitPerIndex: 0, maxFailedIndexes: 1 });
+    await create({
+      ...indexed,
+      completions: 4,
+      parallelism: 4,
+      backoffLimitPerIndex: 0,
+      maxFailedIndexes: 1,
+    });
     await endIndex(0, 1);
     expect(await conditions()).toEqual([]);
     await endIndex(3, 1);
@@ -251,7 +306,10 @@ describe('an indexed job', () => {
     await endIndex(0, 0);
     expect(await conditions()).toEqual([]);
     await endIndex(2, 0);
-    expect(await conditions()).toEqual(['SuccessCriteriaMet=True SuccessPolicy', 'Complete=True SuccessPolicy']);
+    expect(await conditions()).toEqual([
+      'SuccessCriteriaMet=True SuccessPolicy',
+      'Complete=True SuccessPolicy',
+    ]);
     expect(await running()).toEqual([]);
   });
 });
@@ -274,7 +332,9 @@ describe('a pod failure policy', () => {
       ),
     });
     // The other pod goes, too; only when it has ended the job has failed.
-    const leaving = (await podList()).find(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    const leaving = (await podList()).find(
+      ({ metadata }) => metadata.deletionTimestamp !== undefined,
+    );
     expect(await conditions()).toHaveLength(1);
     await end(leaving, 137);
     expect((await conditions()).at(-1)).toBe('Failed=True PodFailurePolicy');
@@ -290,15 +350,24 @@ describe('a pod failure policy', () => {
   });
 
   it('looks at conditions', async () => {
-    const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }];
+    const rules = [
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+    ];
     await create({ backoffLimit: 0, podFailurePolicy: { rules } as never });
-    await end((await running())[0], 1, { conditions: [{ type: 'DisruptionTarget', status: 'True' }] });
+    await end((await running())[0], 1, {
+      conditions: [{ type: 'DisruptionTarget', status: 'True' }],
+    });
     expect((await job()).status.failed).toBeUndefined();
     expect(await running()).toHaveLength(1);
   });
 
   it('gives an index up', async () => {
-    const spec = { completionMode: 'Indexed' as const, completions: 2, parallelism: 2, backoffLimitPerIndex: 5 };
+    const spec = {
+      completionMode: 'Indexed' as const,
+      completions: 2,
+      parallelism: 2,
+      backoffLimitPerIndex: 5,
+    };
     await create({ ...spec, podFailurePolicy: policy('FailIndex') });
     await endIndex(0, 42);
     expect((await job()).status.failedIndexes).toBe('0');

@@ -112,7 +112,8 @@ export class JobController implements Controller {
       },
       onGone: ({ metadata }) => {
         this.#backoff.forget(metadata.uid);
-        for (const pod of this.#pods.lister.byIndex(BY_CONTROLLER, metadata.uid)) this.#considerOrphan(pod);
+        for (const pod of this.#pods.lister.byIndex(BY_CONTROLLER, metadata.uid))
+          this.#considerOrphan(pod);
       },
     });
     this.#pods = builder.owns<Job, Pod>(pods, {
@@ -165,7 +166,9 @@ export class JobController implements Controller {
 
   async #removeFinalizer(pod: ReadPod, signal: AbortSignal): Promise<ReadPod | undefined> {
     const { name, namespace = '', uid } = pod.metadata;
-    const patch = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] } };
+    const patch = {
+      metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] },
+    };
     try {
       return await this.#config.client
         .resource(pods)
@@ -203,7 +206,12 @@ export class JobController implements Controller {
   }
 
   /** `done` is called as soon as the result is known. */
-  async #sync(key: string, job: ReadJob, done: { action: SyncAction }, signal: AbortSignal): Promise<ReconcileResult> {
+  async #sync(
+    key: string,
+    job: ReadJob,
+    done: { action: SyncAction },
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { uid } = job.metadata;
     const owned = await this.#pods.claim(job, signal);
     if (isFinished(job.status)) {
@@ -218,19 +226,34 @@ export class JobController implements Controller {
     const verdict = verdictOf({ ...facts, job: started, nowMs });
     const managed = await this.#manage(key, started, facts, verdict, signal);
     done.action = managed.action;
-    let current = await this.#report(key, job, statusOf(started, facts, managed, verdict, nowMs), signal);
+    let current = await this.#report(
+      key,
+      job,
+      statusOf(started, facts, managed, verdict, nowMs),
+      signal,
+    );
     this.#metrics.judged(started, [...facts.newlyFailed, ...facts.ignored]);
     const released = await this.#release(key, facts.toRelease, signal);
-    if (facts.uncountedFailed.length + facts.uncountedSucceeded.length > 0 || verdict !== undefined) {
+    if (
+      facts.uncountedFailed.length + facts.uncountedSucceeded.length > 0 ||
+      verdict !== undefined
+    ) {
       const counted = withCounted(current, released, facts);
-      current = await this.#report(key, current, withEnd(counted, facts, managed, verdict, nowMs), signal);
+      current = await this.#report(
+        key,
+        current,
+        withEnd(counted, facts, managed, verdict, nowMs),
+        signal,
+      );
       if (verdict !== undefined && isFinished(current.status)) this.#announce(current, verdict);
     }
     if (managed.failure !== undefined) throw managed.failure;
     return nextTime(
       current,
       managed,
-      this.#expectations.satisfiedExpectations(key) ? undefined : this.#expectations.remainingMs(key),
+      this.#expectations.satisfiedExpectations(key)
+        ? undefined
+        : this.#expectations.remainingMs(key),
       nowMs,
     );
   }
@@ -262,15 +285,21 @@ export class JobController implements Controller {
       ready: active.filter(isPodReady).length,
       terminating: facts.terminating,
     };
-    if (!this.#expectations.satisfiedExpectations(key) || job.metadata.deletionTimestamp !== undefined) return idle;
-    if (verdict !== undefined || job.spec.suspend === true) return this.#delete(key, job, facts, active, signal);
+    if (
+      !this.#expectations.satisfiedExpectations(key) ||
+      job.metadata.deletionTimestamp !== undefined
+    )
+      return idle;
+    if (verdict !== undefined || job.spec.suspend === true)
+      return this.#delete(key, job, facts, active, signal);
     const counted = active.length + (replacesOnlyFailed(job) ? facts.terminating : 0);
     const wanted = wantedPods(job, facts, counted);
     const surplus = surplusPods(job, active, counted - wanted, this.#config.clock.now());
     if (surplus.length > 0) return this.#delete(key, job, facts, surplus, signal);
     if (counted >= wanted) return idle;
     const nowMs = this.#config.clock.now();
-    const waitMs = facts.indexes?.failed === undefined ? this.#backoff.remainingMs(job.metadata.uid, nowMs) : 0;
+    const waitMs =
+      facts.indexes?.failed === undefined ? this.#backoff.remainingMs(job.metadata.uid, nowMs) : 0;
     if (waitMs > 0) return { ...idle, againInMs: waitMs };
     return this.#create(key, job, facts, Math.min(wanted - counted, BURST), idle, signal);
   }
@@ -302,9 +331,18 @@ export class JobController implements Controller {
     let refused = 0;
     const { successes, failure } = await slowStartBatch(slots.length, 1, async () => {
       const { value: index } = pending.next();
-      const failures = (index === undefined ? undefined : indexes?.failures.get(index)) ?? { counted: 0, ignored: 0 };
+      const failures = (index === undefined ? undefined : indexes?.failures.get(index)) ?? {
+        counted: 0,
+        ignored: 0,
+      };
       const baseName = index === undefined ? job.metadata.name : `${job.metadata.name}-${index}`;
-      const made = this.#podControl.create(owner, templateFor(job, index, failures), reference, signal, baseName);
+      const made = this.#podControl.create(
+        owner,
+        templateFor(job, index, failures),
+        reference,
+        signal,
+        baseName,
+      );
       await made.catch((err: unknown) => {
         refused++;
         throw err;
@@ -356,7 +394,11 @@ export class JobController implements Controller {
   }
 
   /** Lets go of pods that are noted in the status. Answers the UIDs of those that are free. */
-  async #release(key: string, doomed: readonly ReadPod[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+  async #release(
+    key: string,
+    doomed: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
     const released = new Set<string>();
     const pending = doomed.values();
     const failures: unknown[] = [];
@@ -377,9 +419,16 @@ export class JobController implements Controller {
     return released;
   }
 
-  async #report(key: string, job: ReadJob, status: ReadStatus, signal: AbortSignal): Promise<ReadJob> {
+  async #report(
+    key: string,
+    job: ReadJob,
+    status: ReadStatus,
+    signal: AbortSignal,
+  ): Promise<ReadJob> {
     if (semanticEqual(status, job.status)) return job;
-    const updated = await this.#config.client.resource(jobs).updateStatus({ ...job, status }, { signal });
+    const updated = await this.#config.client
+      .resource(jobs)
+      .updateStatus({ ...job, status }, { signal });
     this.#writes.wrote(key, updated, this.#jobs.lister.getByKey(key));
     this.#metrics.counted(job, updated);
     this.#announceSuspension(job, updated);
@@ -387,7 +436,10 @@ export class JobController implements Controller {
   }
 
   #announceSuspension(before: ReadJob, job: ReadJob): void {
-    const [was, is] = [conditionOf(before, 'Suspended') !== undefined, conditionOf(job, 'Suspended') !== undefined];
+    const [was, is] = [
+      conditionOf(before, 'Suspended') !== undefined,
+      conditionOf(job, 'Suspended') !== undefined,
+    ];
     if (was === is) return;
     if (is) this.#recorder.event(claimantOf(jobs, job), 'Normal', 'Suspended', 'Job suspended');
     else this.#recorder.event(claimantOf(jobs, job), 'Normal', 'Resumed', 'Job resumed');
@@ -463,9 +515,15 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
       : indexes.completed.size;
   const uncountedFailed = [...keptFailed, ...newlyFailed.map(({ metadata }) => metadata.uid)];
   const uncountedSucceeded =
-    indexes === undefined ? [...keptSucceeded, ...newlySucceeded.map(({ metadata }) => metadata.uid)] : [];
-  const active = owned.filter((pod) => !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined);
-  const leaving = owned.filter((pod) => !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined);
+    indexes === undefined
+      ? [...keptSucceeded, ...newlySucceeded.map(({ metadata }) => metadata.uid)]
+      : [];
+  const active = owned.filter(
+    (pod) => !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined,
+  );
+  const leaving = owned.filter(
+    (pod) => !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined,
+  );
   const noticed = new Set([...uncountedFailed, ...uncountedSucceeded]);
   return {
     indexes,
@@ -494,18 +552,25 @@ function wantedPods(job: ReadJob, { succeeded, indexes }: Facts, counted: number
   const { completions } = job.spec;
   const parallelism = parallelismOf(job);
   // Once one has succeeded, a job without a number of completions winds down.
-  if (completions === undefined) return succeeded > 0 ? Math.min(counted, parallelism) : parallelism;
+  if (completions === undefined)
+    return succeeded > 0 ? Math.min(counted, parallelism) : parallelism;
   return Math.max(0, Math.min(parallelism, completions - succeeded - (indexes?.failed?.size ?? 0)));
 }
 
 /** Pods of an indexed job that stand for nothing: their index is taken twice, or is none. Then those that are missed least. */
-function surplusPods(job: ReadJob, active: readonly ReadPod[], count: number, nowMs: number): readonly ReadPod[] {
+function surplusPods(
+  job: ReadJob,
+  active: readonly ReadPod[],
+  count: number,
+  nowMs: number,
+): readonly ReadPod[] {
   const useless: ReadPod[] = [];
   if (isIndexed(job)) {
     const seen = new Set<number>();
     for (const pod of active) {
       const index = indexOf(pod);
-      if (index === undefined || index >= (job.spec.completions ?? 0) || seen.has(index)) useless.push(pod);
+      if (index === undefined || index >= (job.spec.completions ?? 0) || seen.has(index))
+        useless.push(pod);
       else seen.add(index);
     }
   }
@@ -516,7 +581,12 @@ function surplusPods(job: ReadJob, active: readonly ReadPod[], count: number, no
 }
 
 /** How long the next pod of an index has to wait, where failures are counted by index. */
-function indexWaitMs(job: ReadJob, { failed, failures, remembered }: IndexFacts, index: number, nowMs: number): number {
+function indexWaitMs(
+  job: ReadJob,
+  { failed, failures, remembered }: IndexFacts,
+  index: number,
+  nowMs: number,
+): number {
   if (failed === undefined) return 0;
   const { counted = 0 } = failures.get(index) ?? {};
   const last = [...remembered].find((pod) => indexOf(pod) === index);
@@ -527,8 +597,11 @@ function indexWaitMs(job: ReadJob, { failed, failures, remembered }: IndexFacts,
 /** A job that runs has a time when it began: that of its creation, or of its last being resumed. */
 function withStart(job: ReadJob, nowMs: number): ReadJob {
   const { startTime: _, ...rest } = job.status;
-  if (job.spec.suspend === true) return job.status.startTime === undefined ? job : { ...job, status: rest };
-  return job.status.startTime === undefined ? { ...job, status: { ...job.status, startTime: formatTime(nowMs) } } : job;
+  if (job.spec.suspend === true)
+    return job.status.startTime === undefined ? job : { ...job, status: rest };
+  return job.status.startTime === undefined
+    ? { ...job, status: { ...job.status, startTime: formatTime(nowMs) } }
+    : job;
 }
 
 function statusOf(
@@ -576,7 +649,10 @@ function withCounted(job: ReadJob, released: ReadonlySet<string>, { indexes }: F
       ...status,
       ...(allFailed > 0 && { failed: allFailed }),
       ...(allSucceeded > 0 && { succeeded: allSucceeded }),
-      uncountedTerminatedPods: { ...(succeeded.length > 0 && { succeeded }), ...(failed.length > 0 && { failed }) },
+      uncountedTerminatedPods: {
+        ...(succeeded.length > 0 && { succeeded }),
+        ...(failed.length > 0 && { failed }),
+      },
     },
   };
 }
@@ -603,14 +679,23 @@ function withEnd(
   const { outcome, reason, message } = verdict;
   const end = { type: outcome, status: 'True' as const, reason, message };
   const conditions = withCondition(job.status.conditions ?? [], end, nowMs);
-  return { ...job.status, conditions, ...(outcome === 'Complete' && { completionTime: formatTime(nowMs) }) };
+  return {
+    ...job.status,
+    conditions,
+    ...(outcome === 'Complete' && { completionTime: formatTime(nowMs) }),
+  };
 }
 
 type Condition = Immutable<JobCondition>;
 type ConditionNews = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 function targetOf({ outcome, reason, message }: Verdict): ConditionNews {
-  return { type: outcome === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget', status: 'True', reason, message };
+  return {
+    type: outcome === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget',
+    status: 'True',
+    reason,
+    message,
+  };
 }
 
 function suspension({ spec, status }: ReadJob, nowMs: number): readonly Condition[] {
@@ -631,7 +716,11 @@ function suspension({ spec, status }: ReadJob, nowMs: number): readonly Conditio
   );
 }
 
-function withCondition(present: readonly Condition[], news: ConditionNews, nowMs: number): readonly Condition[] {
+function withCondition(
+  present: readonly Condition[],
+  news: ConditionNews,
+  nowMs: number,
+): readonly Condition[] {
   const index = present.findIndex(({ type }) => type === news.type);
   if (index >= 0 && present[index]?.status === news.status) return present;
   const now = formatTime(nowMs);
@@ -650,7 +739,12 @@ function nextTime(
   if (expectedInMs !== undefined) times.push(expectedInMs);
   const startedAt = parseTime(job.status.startTime);
   const { activeDeadlineSeconds, suspend } = job.spec;
-  if (activeDeadlineSeconds !== undefined && startedAt !== undefined && suspend !== true && !isFinished(job.status)) {
+  if (
+    activeDeadlineSeconds !== undefined &&
+    startedAt !== undefined &&
+    suspend !== true &&
+    !isFinished(job.status)
+  ) {
     times.push(Math.max(0, startedAt + activeDeadlineSeconds * 1000 - nowMs));
   }
   const positive = times.filter((ms) => ms > 0);

@@ -1,6 +1,10 @@
 // The pods of a job: their indexes, their creation, and their outcome.
 
-import type { Job, PodFailurePolicyAction, PodFailurePolicyRule } from '#api/groups/batch/v1/index.ts';
+import type {
+  Job,
+  PodFailurePolicyAction,
+  PodFailurePolicyRule,
+} from '#api/groups/batch/v1/index.ts';
 import type { Container, Pod, PodTemplateSpec } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseTime } from '#machinery/text/time.ts';
@@ -57,7 +61,12 @@ export function endedAt(pod: ReadPod): number {
   if (times.length > 0) return Math.max(...times);
   const ready = pod.status.conditions?.find(({ type }) => type === 'Ready');
   const { deletionTimestamp, creationTimestamp } = pod.metadata;
-  return parseTime(ready?.lastTransitionTime) ?? parseTime(deletionTimestamp) ?? parseTime(creationTimestamp) ?? 0;
+  return (
+    parseTime(ready?.lastTransitionTime) ??
+    parseTime(deletionTimestamp) ??
+    parseTime(creationTimestamp) ??
+    0
+  );
 }
 
 /** Returns the template of the job's pods, with the finalizer for counting and the index. */
@@ -77,14 +86,20 @@ export function templateFor(
   const annotations = {
     ...template.metadata.annotations,
     [COMPLETION_INDEX]: text,
-    ...(spec.backoffLimitPerIndex !== undefined && { [INDEX_FAILURE_COUNT]: String(failures.counted) }),
+    ...(spec.backoffLimitPerIndex !== undefined && {
+      [INDEX_FAILURE_COUNT]: String(failures.counted),
+    }),
     ...(spec.backoffLimitPerIndex !== undefined &&
       failures.ignored > 0 && { [INDEX_IGNORED_FAILURE_COUNT]: String(failures.ignored) }),
   };
   const { initContainers } = template.spec;
   return {
     ...tracked,
-    metadata: { ...tracked.metadata, annotations, labels: { ...template.metadata.labels, [COMPLETION_INDEX]: text } },
+    metadata: {
+      ...tracked.metadata,
+      annotations,
+      labels: { ...template.metadata.labels, [COMPLETION_INDEX]: text },
+    },
     spec: {
       ...template.spec,
       hostname: `${metadata.name}-${text}`,
@@ -100,7 +115,10 @@ function withIndex(container: Immutable<Container>): Immutable<Container> {
   const fieldPath = `metadata.labels['${COMPLETION_INDEX}']`;
   return {
     ...container,
-    env: [...env, { name: COMPLETION_INDEX_ENV, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } }],
+    env: [
+      ...env,
+      { name: COMPLETION_INDEX_ENV, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } },
+    ],
   };
 }
 
@@ -127,10 +145,16 @@ export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
 }
 
 /** Says of what fits, of POD. */
-function matchOf({ onExitCodes, onPodConditions }: Immutable<PodFailurePolicyRule>, pod: ReadPod): string | undefined {
+function matchOf(
+  { onExitCodes, onPodConditions }: Immutable<PodFailurePolicyRule>,
+  pod: ReadPod,
+): string | undefined {
   if (onExitCodes !== undefined) {
     const { containerName, operator, values } = onExitCodes;
-    const statuses = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])];
+    const statuses = [
+      ...(pod.status.containerStatuses ?? []),
+      ...(pod.status.initContainerStatuses ?? []),
+    ];
     for (const { name, state } of statuses) {
       const exitCode = state?.terminated?.exitCode ?? 0;
       if ((containerName !== undefined && containerName !== name) || exitCode === 0) continue;
@@ -140,7 +164,11 @@ function matchOf({ onExitCodes, onPodConditions }: Immutable<PodFailurePolicyRul
     return undefined;
   }
   for (const { type, status } of onPodConditions ?? []) {
-    if (pod.status.conditions?.some((condition) => condition.type === type && condition.status === status)) {
+    if (
+      pod.status.conditions?.some(
+        (condition) => condition.type === type && condition.status === status,
+      )
+    ) {
       return `Pod POD has condition ${type}`.replace('Pod POD', 'POD');
     }
   }

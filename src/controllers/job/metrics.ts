@@ -34,11 +34,25 @@ export class JobMetrics {
     const ofSync = ['completion_mode', 'result', 'action'];
     this.#syncs = counter('job_syncs_total', 'Looks at a job.', ...ofSync);
     this.#durations = instruments.histogram(
-      { name: 'job_controller_job_sync_duration_seconds', help: 'How long a look at a job took.', labels: ofSync },
+      {
+        name: 'job_controller_job_sync_duration_seconds',
+        help: 'How long a look at a job took.',
+        labels: ofSync,
+      },
       exponentialBuckets(0.004, 2, 15),
     );
-    this.#finished = counter('jobs_finished_total', 'Jobs that have ended.', 'completion_mode', 'result', 'reason');
-    this.#external = counter('jobs_by_external_controller_total', 'Jobs that somebody else runs.', 'controller_name');
+    this.#finished = counter(
+      'jobs_finished_total',
+      'Jobs that have ended.',
+      'completion_mode',
+      'result',
+      'reason',
+    );
+    this.#external = counter(
+      'jobs_by_external_controller_total',
+      'Jobs that somebody else runs.',
+      'controller_name',
+    );
     this.#podsFinished = counter(
       'job_pods_finished_total',
       'Pods that have ended and are counted.',
@@ -55,8 +69,18 @@ export class JobMetrics {
       'Pods that have ended and are kept until they are counted: added, and deleted when they are not kept any more.',
       'event',
     );
-    this.#indexes = counter('job_finished_indexes_total', 'Indexes that have ended.', 'status', 'backoffLimit');
-    this.#creations = counter('job_pods_creation_total', 'Pods made, and that could not be made.', 'reason', 'status');
+    this.#indexes = counter(
+      'job_finished_indexes_total',
+      'Indexes that have ended.',
+      'status',
+      'backoffLimit',
+    );
+    this.#creations = counter(
+      'job_pods_creation_total',
+      'Pods made, and that could not be made.',
+      'reason',
+      'status',
+    );
   }
 
   synced(job: ReadJob, result: 'success' | 'error', action: SyncAction, seconds: number): void {
@@ -66,7 +90,8 @@ export class JobMetrics {
   }
 
   finished(job: ReadJob, outcome: 'Complete' | 'Failed', reason: string): void {
-    this.#finished.with(modeOf(job), outcome === 'Complete' ? 'succeeded' : 'failed', reason).value++;
+    this.#finished.with(modeOf(job), outcome === 'Complete' ? 'succeeded' : 'failed', reason)
+      .value++;
   }
 
   runElsewhere(controller: string): void {
@@ -88,7 +113,10 @@ export class JobMetrics {
       succeeded = count(status.completedIndexes) - count(before.completedIndexes);
       add(this.#indexes.with('succeeded', limit), succeeded);
       if (backoffLimitPerIndex !== undefined) {
-        add(this.#indexes.with('failed', limit), count(status.failedIndexes) - count(before.failedIndexes));
+        add(
+          this.#indexes.with('failed', limit),
+          count(status.failedIndexes) - count(before.failedIndexes),
+        );
       }
     }
     add(this.#podsFinished.with(mode, 'succeeded'), succeeded);

@@ -12,8 +12,10 @@ import { JobController } from './index.ts';
 async function endPods({ client, clock }: TestCluster): Promise<void> {
   const { items } = await client.resource(pods).namespace('default').list();
   const isOpen = ({ metadata, status }: Immutable<Pod>) =>
-    metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status.phase ?? '');
-  const indexOf = ({ metadata }: Immutable<Pod>) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'];
+    metadata.deletionTimestamp === undefined &&
+    !['Succeeded', 'Failed'].includes(status.phase ?? '');
+  const indexOf = ({ metadata }: Immutable<Pod>) =>
+    metadata.annotations?.['batch.kubernetes.io/job-completion-index'];
   const hasFailed = (index: string | undefined) =>
     items.some((pod) => pod.status.phase === 'Failed' && indexOf(pod) === index);
   for (const pod of items.filter(isOpen)) {
@@ -45,16 +47,29 @@ test.each([
   ['a job', {}, 'Complete'],
   ['an indexed job', { completionMode: 'Indexed' }, 'Complete'],
   ['a job that fails', { completionMode: 'Indexed', completions: 2, backoffLimit: 0 }, 'Failed'],
-  ['a job with limits by index', { completionMode: 'Indexed', backoffLimitPerIndex: 1 }, 'Complete'],
-])('%s ends the same, whatever goes wrong, and counts each pod once', { timeout: 120_000 }, async (_, spec, end) => {
-  const { writes, events, outcome, disturbed } = await disturb({
-    subject: (config) => new JobController(config),
-    steps: [async ({ client }) => void (await client.resource(jobs).create(job(spec))), endPods, endPods, endPods],
-    outcome: [jobs, pods],
-    rest: '2m',
-  });
-  expect([writes, events].every((count) => count > 5)).toBe(true);
-  const [done] = outcome as [{ status: { conditions: { type: string }[] } }];
-  expect(done.status.conditions.map(({ type }) => type)).toContain(end);
-  for (const [what, other] of disturbed) expect(other, what).toEqual(outcome);
-});
+  [
+    'a job with limits by index',
+    { completionMode: 'Indexed', backoffLimitPerIndex: 1 },
+    'Complete',
+  ],
+])(
+  '%s ends the same, whatever goes wrong, and counts each pod once',
+  { timeout: 120_000 },
+  async (_, spec, end) => {
+    const { writes, events, outcome, disturbed } = await disturb({
+      subject: (config) => new JobController(config),
+      steps: [
+        async ({ client }) => void (await client.resource(jobs).create(job(spec))),
+        endPods,
+        endPods,
+        endPods,
+      ],
+      outcome: [jobs, pods],
+      rest: '2m',
+    });
+    expect([writes, events].every((count) => count > 5)).toBe(true);
+    const [done] = outcome as [{ status: { conditions: { type: string }[] } }];
+    expect(done.status.conditions.map(({ type }) => type)).toContain(end);
+    for (const [what, other] of disturbed) expect(other, what).toEqual(outcome);
+  },
+);

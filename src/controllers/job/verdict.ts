@@ -32,21 +32,35 @@ export interface Standing {
   readonly nowMs: number;
 }
 
-export function conditionOf({ status }: ReadJob, type: string): Immutable<JobCondition> | undefined {
-  return status.conditions?.find((condition) => condition.type === type && condition.status === 'True');
+export function conditionOf(
+  { status }: ReadJob,
+  type: string,
+): Immutable<JobCondition> | undefined {
+  return status.conditions?.find(
+    (condition) => condition.type === type && condition.status === 'True',
+  );
 }
 
 /** Undefined: it goes on. What was decided once stays. */
 export function verdictOf(standing: Standing): Verdict | undefined {
   const { job } = standing;
   const failing = conditionOf(job, 'FailureTarget');
-  if (failing !== undefined) return { outcome: 'Failed', reason: failing.reason ?? '', message: failing.message ?? '' };
+  if (failing !== undefined)
+    return { outcome: 'Failed', reason: failing.reason ?? '', message: failing.message ?? '' };
   const met = conditionOf(job, 'SuccessCriteriaMet');
-  if (met !== undefined) return { outcome: 'Complete', reason: met.reason ?? '', message: met.message ?? '' };
+  if (met !== undefined)
+    return { outcome: 'Complete', reason: met.reason ?? '', message: met.message ?? '' };
   return failure(standing) ?? success(standing);
 }
 
-function failure({ job, indexes, newlyFailed, failed, active, nowMs }: Standing): Verdict | undefined {
+function failure({
+  job,
+  indexes,
+  newlyFailed,
+  failed,
+  active,
+  nowMs,
+}: Standing): Verdict | undefined {
   const { spec, status } = job;
   for (const pod of spec.podFailurePolicy === undefined ? [] : newlyFailed) {
     const { action, message } = judgeFailure(job, pod);
@@ -61,7 +75,11 @@ function failure({ job, indexes, newlyFailed, failed, active, nowMs }: Standing)
     };
   }
   const startedAt = parseTime(status.startTime);
-  if (spec.suspend !== true && spec.activeDeadlineSeconds !== undefined && startedAt !== undefined) {
+  if (
+    spec.suspend !== true &&
+    spec.activeDeadlineSeconds !== undefined &&
+    startedAt !== undefined
+  ) {
     if (nowMs - startedAt >= spec.activeDeadlineSeconds * 1000) {
       return {
         outcome: 'Failed',
@@ -75,7 +93,11 @@ function failure({ job, indexes, newlyFailed, failed, active, nowMs }: Standing)
     const message = 'Job has exceeded the specified maximal number of failed indexes';
     return { outcome: 'Failed', reason: 'MaxFailedIndexesExceeded', message };
   }
-  if (indexes !== undefined && hopeless > 0 && indexes.completed.size + hopeless >= (spec.completions ?? 0)) {
+  if (
+    indexes !== undefined &&
+    hopeless > 0 &&
+    indexes.completed.size + hopeless >= (spec.completions ?? 0)
+  ) {
     return { outcome: 'Failed', reason: 'FailedIndexes', message: 'Job has failed indexes' };
   }
   return undefined;
@@ -87,7 +109,10 @@ function restartedTooOften({ spec }: ReadJob, active: readonly ReadPod[]): boole
   let restarts = 0;
   for (const { status } of active) {
     if (status.phase !== 'Running' && status.phase !== 'Pending') continue;
-    for (const { restartCount } of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+    for (const { restartCount } of [
+      ...(status.initContainerStatuses ?? []),
+      ...(status.containerStatuses ?? []),
+    ])
       restarts += restartCount;
   }
   const limit = spec.backoffLimit ?? 6;
@@ -99,12 +124,22 @@ function success({ job, indexes, succeeded, active, terminating }: Standing): Ve
   if (indexes !== undefined) {
     const rule = metSuccessRule(job, indexes.completed);
     if (rule !== undefined) {
-      return { outcome: 'Complete', reason: 'SuccessPolicy', message: `Matched rules at index ${rule}` };
+      return {
+        outcome: 'Complete',
+        reason: 'SuccessPolicy',
+        message: `Matched rules at index ${rule}`,
+      };
     }
   }
   // Without a number of completions, the first success ends it, when the others have ended too.
   const complete =
-    completions === undefined ? succeeded > 0 && active.length === 0 && terminating === 0 : succeeded >= completions;
+    completions === undefined
+      ? succeeded > 0 && active.length === 0 && terminating === 0
+      : succeeded >= completions;
   if (!complete) return undefined;
-  return { outcome: 'Complete', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
+  return {
+    outcome: 'Complete',
+    reason: 'CompletionsReached',
+    message: 'Reached expected number of succeeded pods',
+  };
 }

@@ -20,19 +20,28 @@ const MANAGER = 'load-balancer-pool-controller';
  * of cluster IPs.
  */
 export function claimant({ metadata, spec: { parentRef } }: Claim): string | undefined {
-  if (metadata.labels?.[MANAGED_BY_LABEL] !== MANAGER || parentRef?.resource !== 'services') return undefined;
+  if (metadata.labels?.[MANAGED_BY_LABEL] !== MANAGER || parentRef?.resource !== 'services')
+    return undefined;
   return `${parentRef.namespace ?? ''}/${parentRef.name ?? ''}`;
 }
 
 /** Claims the address for a service. Returns false if it is taken. Idempotent. */
-export async function claim(client: Client, address: string, key: string, signal: AbortSignal): Promise<boolean> {
+export async function claim(
+  client: Client,
+  address: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { namespace, name } = splitKey(key);
   try {
     await client.resource(ipAddresses).create(
       {
         metadata: {
           name: address,
-          labels: { [FAMILY_LABEL]: address.includes(':') ? 'IPv6' : 'IPv4', [MANAGED_BY_LABEL]: MANAGER },
+          labels: {
+            [FAMILY_LABEL]: address.includes(':') ? 'IPv6' : 'IPv4',
+            [MANAGED_BY_LABEL]: MANAGER,
+          },
         },
         spec: { parentRef: { group: '', resource: 'services', namespace, name } },
       },
@@ -55,9 +64,15 @@ export async function claim(client: Client, address: string, key: string, signal
  * Gives the address back. Idempotent. Rejects with a conflict if the cache is behind: a newer claim of the same address
  * stays.
  */
-export async function release(client: Client, { metadata }: Claim, signal: AbortSignal): Promise<void> {
+export async function release(
+  client: Client,
+  { metadata }: Claim,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await client.resource(ipAddresses).delete(metadata.name, { preconditions: { uid: metadata.uid }, signal });
+    await client
+      .resource(ipAddresses)
+      .delete(metadata.name, { preconditions: { uid: metadata.uid }, signal });
   } catch (err) {
     if (!apierrors.isNotFound(err)) throw err;
   }

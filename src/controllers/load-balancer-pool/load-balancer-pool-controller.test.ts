@@ -38,7 +38,8 @@ async function ipsOf(cluster: TestCluster, ...names: string[]): Promise<readonly
 const claimed = async ({ client }: TestCluster): Promise<readonly string[]> =>
   (await client.resource(ipAddresses).list()).items
     .filter(
-      ({ metadata }) => metadata.labels?.['ipaddress.kubernetes.io/managed-by'] === 'load-balancer-pool-controller',
+      ({ metadata }) =>
+        metadata.labels?.['ipaddress.kubernetes.io/managed-by'] === 'load-balancer-pool-controller',
     )
     .map(({ metadata, spec }) => `${metadata.name} ${spec.parentRef?.name}`);
 const warnings = async ({ client }: TestCluster, name: string): Promise<readonly string[]> =>
@@ -55,7 +56,9 @@ describe('addresses', () => {
     for (const name of ['a', 'b']) await inDefault(cluster).create(balanced(name));
     expect((await ipsOf(cluster, 'a', 'b')).toSorted()).toEqual(['10.0.0.240', '10.0.0.241']);
     const { status } = await inDefault(cluster).get('a');
-    expect(status.loadBalancer.ingress).toMatchObject([{ ipMode: 'VIP', ports: [{ port: 80, protocol: 'TCP' }] }]);
+    expect(status.loadBalancer.ingress).toMatchObject([
+      { ipMode: 'VIP', ports: [{ port: 80, protocol: 'TCP' }] },
+    ]);
     expect(await claimed(cluster)).toHaveLength(2);
   });
 
@@ -81,7 +84,9 @@ describe('addresses', () => {
     await inDefault(cluster).create(balanced('same', { loadBalancerIP: '10.0.0.241' }));
     await inDefault(cluster).create(balanced('outside', { loadBalancerIP: '10.9.9.9' }));
     expect(await ipsOf(cluster, 'a', 'same', 'outside')).toEqual(['10.0.0.241', '', '']);
-    expect(await warnings(cluster, 'same')).toEqual(['SyncLoadBalancerFailed: the address 10.0.0.241 is in use']);
+    expect(await warnings(cluster, 'same')).toEqual([
+      'SyncLoadBalancerFailed: the address 10.0.0.241 is in use',
+    ]);
     expect(await warnings(cluster, 'outside')).toEqual([
       'SyncLoadBalancerFailed: the address 10.9.9.9 is not in the pool 10.0.0.240-10.0.0.241,fd00::-fd00::ff',
     ]);
@@ -201,7 +206,8 @@ test('addresses end the same, whatever goes wrong', { timeout: 120_000 }, async 
     );
   const ours = (end: readonly unknown[]): unknown =>
     (plain(end) as { metadata: { labels?: Record<string, string> } }[]).filter(
-      ({ metadata }) => metadata.labels?.['ipaddress.kubernetes.io/managed-by'] !== 'ipallocator.k8s.io',
+      ({ metadata }) =>
+        metadata.labels?.['ipaddress.kubernetes.io/managed-by'] !== 'ipallocator.k8s.io',
     );
   for (const [what, end] of disturbed) expect(ours(end), what).toEqual(ours(outcome));
 });

@@ -96,8 +96,11 @@ export class LoadBalancerPoolController implements Controller {
       return;
     }
     const outcomes: Outcome[] = [];
-    for (const family of familiesOf(service)) outcomes.push(await this.#addressFor(service, family, signal));
-    const addresses = outcomes.flatMap((outcome) => ('address' in outcome ? [outcome.address] : []));
+    for (const family of familiesOf(service))
+      outcomes.push(await this.#addressFor(service, family, signal));
+    const addresses = outcomes.flatMap((outcome) =>
+      'address' in outcome ? [outcome.address] : [],
+    );
     const problem = outcomes
       .map((outcome) => ('problem' in outcome ? outcome.problem : ''))
       .find((text) => text !== '');
@@ -118,22 +121,26 @@ export class LoadBalancerPoolController implements Controller {
     const key = objectKey(service);
     const requested = requestedAddress(service, family);
     if (requested !== undefined) {
-      if (!pool.has(requested)) return { problem: `the address ${requested} is not in the pool ${String(pool)}` };
+      if (!pool.has(requested))
+        return { problem: `the address ${requested} is not in the pool ${String(pool)}` };
       if (this.#isTaken(requested, service) || !(await claim(client, requested, key, signal))) {
         return { problem: `the address ${requested} is in use` };
       }
       return { address: requested };
     }
-    if (!pool.hasFamily(family)) return { problem: `the pool ${String(pool)} has no ${family} addresses` };
+    if (!pool.hasFamily(family))
+      return { problem: `the pool ${String(pool)} has no ${family} addresses` };
     const own = this.#claims.lister.byIndex(BY_CLAIMANT, key).map(({ metadata }) => metadata.name);
     const held = [...addressesOf(service), ...own].filter(
       (address) => familyOf(address) === family && pool.has(address),
     );
     const failed = new Set<string>();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const isTaken = (address: string): boolean => failed.has(address) || this.#isTaken(address, service);
+      const isTaken = (address: string): boolean =>
+        failed.has(address) || this.#isTaken(address, service);
       const address = held.find((each) => !isTaken(each)) ?? pool.firstFree(family, isTaken);
-      if (address === undefined) return { problem: `the pool ${String(pool)} has no free ${family} address` };
+      if (address === undefined)
+        return { problem: `the pool ${String(pool)} has no free ${family} address` };
       if (await claim(client, address, key, signal)) return { address };
       failed.add(address);
     }
@@ -146,27 +153,47 @@ export class LoadBalancerPoolController implements Controller {
     const object = this.#claims.lister.get('', address);
     if (object !== undefined) return claimant(object) !== key;
     // Without a claim: addresses of an earlier controller, of nodes, and those that services bring with them.
-    if (this.#services.lister.byIndex(BY_ADDRESS, address).some((other) => objectKey(other) !== key)) return true;
+    if (
+      this.#services.lister.byIndex(BY_ADDRESS, address).some((other) => objectKey(other) !== key)
+    )
+      return true;
     return this.#nodes.lister
       .list()
-      .some(({ status }) => (status.addresses ?? []).some((each) => canonical(each.address) === address));
+      .some(({ status }) =>
+        (status.addresses ?? []).some((each) => canonical(each.address) === address),
+      );
   }
 
-  async #write(service: ReadService, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+  async #write(
+    service: ReadService,
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const before = service.status.loadBalancer.ingress ?? [];
-    const ports = (service.spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({ port, protocol }));
+    const ports = (service.spec.ports ?? []).map(({ port, protocol = 'TCP' }) => ({
+      port,
+      protocol,
+    }));
     const ingress: Ingress[] = addresses.map((ip) => ({ ip, ipMode: 'VIP', ports }));
     if (semanticEqual(before, ingress)) return;
     const isFirst = before.length === 0;
-    if (isFirst) this.#recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
+    if (isFirst)
+      this.#recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
     const status = { ...service.status, loadBalancer: ingress.length === 0 ? {} : { ingress } };
     await this.#config.client
       .resource(services)
       .namespace(service.metadata.namespace ?? '')
       .updateStatus({ ...service, status }, { signal });
     if (ingress.length === 0) return;
-    if (isFirst) this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
-    else this.#recorder.event(service, 'Normal', 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
+    if (isFirst)
+      this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
+    else
+      this.#recorder.event(
+        service,
+        'Normal',
+        'UpdatedLoadBalancer',
+        'Updated load balancer with new hosts',
+      );
   }
 
   /**
@@ -181,7 +208,8 @@ export class LoadBalancerPoolController implements Controller {
     const current = await this.#live(key, signal);
     for (const object of unused) {
       const address = object.metadata.name;
-      const isUsed = current !== undefined && isBalanced(current) && addressesOf(current).includes(address);
+      const isUsed =
+        current !== undefined && isBalanced(current) && addressesOf(current).includes(address);
       if (!isUsed) await release(this.#config.client, object, signal);
     }
   }
@@ -189,7 +217,10 @@ export class LoadBalancerPoolController implements Controller {
   async #live(key: string, signal: AbortSignal): Promise<ReadService | undefined> {
     const { namespace, name } = splitKey(key);
     try {
-      return await this.#config.client.resource(services).namespace(namespace).get(name, { signal });
+      return await this.#config.client
+        .resource(services)
+        .namespace(namespace)
+        .get(name, { signal });
     } catch (err) {
       if (apierrors.isNotFound(err)) return undefined;
       throw err;
@@ -214,15 +245,18 @@ export class LoadBalancerPoolController implements Controller {
 
 function isBalanced({ spec, metadata }: ReadService): boolean {
   return (
-    spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined
+    spec.type === 'LoadBalancer' &&
+    spec.loadBalancerClass === undefined &&
+    metadata.deletionTimestamp === undefined
   );
 }
 
 /** Addresses at which a service is reached from outside, in canonical form. */
 const addressesOf = ({ spec, status }: ReadService): string[] =>
-  [...(status.loadBalancer.ingress ?? []).map(({ ip = '' }) => ip), ...(spec.externalIPs ?? [])].flatMap(
-    (text) => canonical(text) ?? [],
-  );
+  [
+    ...(status.loadBalancer.ingress ?? []).map(({ ip = '' }) => ip),
+    ...(spec.externalIPs ?? []),
+  ].flatMap((text) => canonical(text) ?? []);
 
 function familiesOf({ spec }: ReadService): readonly IpFamily[] {
   const { ipFamilies = [] } = spec;

@@ -13,7 +13,8 @@ const RESOURCE = 'storage';
 
 /** `volume`: the one that it is bound to. */
 export function wantsToGrow(claim: ReadClaim, volume: ReadVolume): boolean {
-  if (claim.status.phase !== 'Bound' || volume.spec.claimRef?.uid !== claim.metadata.uid) return false;
+  if (claim.status.phase !== 'Bound' || volume.spec.claimRef?.uid !== claim.metadata.uid)
+    return false;
   return requestedSize(claim).cmp(statusSize(claim)) > 0;
 }
 
@@ -21,7 +22,10 @@ export function wantsToGrow(claim: ReadClaim, volume: ReadVolume): boolean {
 export function grownVolume(volume: ReadVolume, claim: ReadClaim): ReadVolume {
   if (sizeOf(volume).cmp(requestedSize(claim)) >= 0) return volume;
   const storage = claim.spec.resources.requests?.[RESOURCE] ?? '0';
-  return { ...volume, spec: { ...volume.spec, capacity: { ...volume.spec.capacity, [RESOURCE]: storage } } };
+  return {
+    ...volume,
+    spec: { ...volume.spec, capacity: { ...volume.spec.capacity, [RESOURCE]: storage } },
+  };
 }
 
 /** The very same claim if it says so already. */
@@ -35,8 +39,14 @@ export function growingClaim(claim: ReadClaim, now: string): ReadClaim {
     status: {
       ...claim.status,
       allocatedResources: { ...allocatedResources, [RESOURCE]: storage },
-      allocatedResourceStatuses: { ...allocatedResourceStatuses, [RESOURCE]: 'ControllerResizeInProgress' },
-      conditions: [...others, { type: 'Resizing', status: 'True', lastProbeTime: null, lastTransitionTime: now }],
+      allocatedResourceStatuses: {
+        ...allocatedResourceStatuses,
+        [RESOURCE]: 'ControllerResizeInProgress',
+      },
+      conditions: [
+        ...others,
+        { type: 'Resizing', status: 'True', lastProbeTime: null, lastTransitionTime: now },
+      ],
     },
   };
 }
@@ -44,7 +54,9 @@ export function growingClaim(claim: ReadClaim, now: string): ReadClaim {
 export function grownClaim(claim: ReadClaim, volume: ReadVolume): ReadClaim {
   const { conditions = [], capacity, allocatedResourceStatuses, ...status } = claim.status;
   const { [RESOURCE]: _, ...statuses } = allocatedResourceStatuses ?? {};
-  const left = conditions.filter(({ type }) => type !== 'Resizing' && type !== 'FileSystemResizePending');
+  const left = conditions.filter(
+    ({ type }) => type !== 'Resizing' && type !== 'FileSystemResizePending',
+  );
   return {
     ...claim,
     status: {

@@ -35,11 +35,17 @@ const classes = () => cluster.client.resource(storageClasses);
 const settle = () => cluster.clock.advance('1s');
 const addNode = (annotations?: Record<string, string>) =>
   cluster.client.resource(nodes).create({
-    metadata: { name: 'n', labels: { 'kubernetes.io/hostname': 'n.local' }, ...(annotations && { annotations }) },
+    metadata: {
+      name: 'n',
+      labels: { 'kubernetes.io/hostname': 'n.local' },
+      ...(annotations && { annotations }),
+    },
   });
 const pretending = { 'coxswain.dev/local-volumes': '' };
 const said = async () =>
-  (await eventsOf(cluster.client)).map(({ reason, message, source }) => `${source?.component} ${reason}: ${message}`);
+  (await eventsOf(cluster.client)).map(
+    ({ reason, message, source }) => `${source?.component} ${reason}: ${message}`,
+  );
 const ours = async () => (await said()).filter((each) => each.startsWith('coxswain.dev/local '));
 const only = async () => (await volumes().list()).items[0];
 async function claimed(claim: New<PersistentVolumeClaim> = newClaim('c')): Promise<void> {
@@ -88,8 +94,14 @@ describe('a claim', () => {
     expect(spec.volumeName).toBe(name);
     const volume = await volumes().get(name);
     expect(volume.metadata).toMatchObject({
-      annotations: { 'pv.kubernetes.io/provisioned-by': 'coxswain.dev/local', 'coxswain.dev/local-volume-node': 'n' },
-      finalizers: ['external-provisioner.volume.kubernetes.io/finalizer', 'kubernetes.io/pv-protection'],
+      annotations: {
+        'pv.kubernetes.io/provisioned-by': 'coxswain.dev/local',
+        'coxswain.dev/local-volume-node': 'n',
+      },
+      finalizers: [
+        'external-provisioner.volume.kubernetes.io/finalizer',
+        'kubernetes.io/pv-protection',
+      ],
     });
     const match = { key: 'kubernetes.io/hostname', operator: 'In', values: ['n.local'] };
     expect(volume.spec).toMatchObject({
@@ -114,9 +126,17 @@ describe('a claim', () => {
       newClaim('c', { accessModes: ['ReadWriteMany'] }),
       'access mode ReadWriteMany is not supported: a directory of a node can be ReadWriteOnce or ReadWriteOncePod',
     ],
-    ['attributes', newClaim('c', { volumeAttributesClassName: 'fast' }), 'volume attributes classes are not supported'],
+    [
+      'attributes',
+      newClaim('c', { volumeAttributesClassName: 'fast' }),
+      'volume attributes classes are not supported',
+    ],
     ['blocks', newClaim('c', { volumeMode: 'Block' }), 'block volumes are not supported'],
-    ['labels', newClaim('c', { selector: { matchLabels: { a: 'b' } } }), 'claim Selector is not supported'],
+    [
+      'labels',
+      newClaim('c', { selector: { matchLabels: { a: 'b' } } }),
+      'claim Selector is not supported',
+    ],
   ])('for %s gets none', async (_, claim, why) => {
     await addNode(pretending);
     await start();
@@ -139,7 +159,9 @@ describe('a claim', () => {
   it('is given back to the scheduler when its node is gone', async () => {
     await start();
     await claimed();
-    expect((await claims().get('c')).metadata.annotations).not.toHaveProperty(['volume.kubernetes.io/selected-node']);
+    expect((await claims().get('c')).metadata.annotations).not.toHaveProperty([
+      'volume.kubernetes.io/selected-node',
+    ]);
     expect(await ours()).toEqual([
       'coxswain.dev/local ProvisioningFailed: failed to provision volume with StorageClass "standard": failed to get target node: nodes "n" not found',
     ]);
@@ -199,7 +221,10 @@ describe('a volume', () => {
     await claims().delete('c');
     await settle();
     const kept = await only();
-    expect([kept?.status.phase, kept?.metadata.finalizers]).toEqual(['Released', ['kubernetes.io/pv-protection']]);
+    expect([kept?.status.phase, kept?.metadata.finalizers]).toEqual([
+      'Released',
+      ['kubernetes.io/pv-protection'],
+    ]);
     await volumes().delete(name);
     await settle();
     expect(await only()).toBeUndefined();
@@ -234,13 +259,17 @@ test('volumes end the same, whatever goes wrong', { timeout: 120_000 }, async ()
       async ({ client }) => {
         await client.resource(nodes).create({ metadata: { name: 'n', annotations: pretending } });
         for (const name of ['c', 'd']) {
-          await client.resource(persistentVolumeClaims).create(newClaim(name, { storageClassName: 'standard' }));
+          await client
+            .resource(persistentVolumeClaims)
+            .create(newClaim(name, { storageClassName: 'standard' }));
         }
       },
       async (each) => void (await Promise.all([inDefault('c')(each), inDefault('d')(each)])),
       async ({ client }) => {
         const inNamespace = client.resource(persistentVolumeClaims).namespace('default');
-        await inNamespace.patch('c', MERGE, { spec: { resources: { requests: { storage: '2Gi' } } } });
+        await inNamespace.patch('c', MERGE, {
+          spec: { resources: { requests: { storage: '2Gi' } } },
+        });
         await inNamespace.delete('d').catch((err: unknown) => {
           if (!apierrors.isNotFound(err)) throw err;
         });
@@ -252,6 +281,7 @@ test('volumes end the same, whatever goes wrong', { timeout: 120_000 }, async ()
   expect(writes).toBeGreaterThan(6);
   expect(outcome).toHaveLength(3);
   // The names of volumes are made of UIDs.
-  const named = (objects: readonly unknown[]) => JSON.stringify(objects).replaceAll(/pvc-[0-9a-f-]{36}/g, 'pvc-UID');
+  const named = (objects: readonly unknown[]) =>
+    JSON.stringify(objects).replaceAll(/pvc-[0-9a-f-]{36}/g, 'pvc-UID');
   for (const [what, end] of disturbed) expect(named(end), what).toEqual(named(outcome));
 });

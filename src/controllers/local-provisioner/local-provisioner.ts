@@ -19,7 +19,11 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { ControllerBuilder, only } from '../builder.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { BETA_STORAGE_PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER } from '../persistent-volume/names.ts';
+import {
+  BETA_STORAGE_PROVISIONER,
+  SELECTED_NODE,
+  STORAGE_PROVISIONER,
+} from '../persistent-volume/names.ts';
 import { classOfClaim, defaultClass } from '../persistent-volume/storage-classes.ts';
 import { grownClaim, grownVolume, growingClaim, wantsToGrow } from './growth.ts';
 import {
@@ -144,7 +148,12 @@ export class LocalProvisioner implements Controller {
     const { annotations = {}, deletionTimestamp, namespace = '', name } = claim.metadata;
     const asked = annotations[STORAGE_PROVISIONER] ?? annotations[BETA_STORAGE_PROVISIONER];
     const storageClass = this.#classes.lister.get('', classOfClaim(claim));
-    if (asked !== PROVISIONER || storageClass?.provisioner !== PROVISIONER || deletionTimestamp !== undefined) return;
+    if (
+      asked !== PROVISIONER ||
+      storageClass?.provisioner !== PROVISIONER ||
+      deletionTimestamp !== undefined
+    )
+      return;
     const volumeName = volumeNameFor(claim);
     if (this.#volumes.lister.get('', volumeName) !== undefined) return;
     const selected = annotations[SELECTED_NODE] ?? '';
@@ -166,7 +175,11 @@ export class LocalProvisioner implements Controller {
     }
     const directory = directoryOf(node);
     if (directory === undefined) {
-      return this.#refuse(claim, storageClass, `node "${selected}" makes no directories for volumes`);
+      return this.#refuse(
+        claim,
+        storageClass,
+        `node "${selected}" makes no directories for volumes`,
+      );
     }
     const message = `External provisioner is provisioning volume for claim "${namespace}/${name}"`;
     this.#recorder.event(regardingClaim(claim), 'Normal', 'Provisioning', message);
@@ -192,7 +205,10 @@ export class LocalProvisioner implements Controller {
     const { [SELECTED_NODE]: _, ...annotations } = claim.metadata.annotations ?? {};
     const { namespace = '' } = claim.metadata;
     const inNamespace = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
-    await inNamespace.update({ ...claim, metadata: { ...claim.metadata, annotations } }, { signal });
+    await inNamespace.update(
+      { ...claim, metadata: { ...claim.metadata, annotations } },
+      { signal },
+    );
   }
 
   #refuse(claim: ReadClaim, { metadata }: ReadClass, why: string): void {
@@ -206,7 +222,9 @@ export class LocalProvisioner implements Controller {
     const { client, clock } = this.#config;
     const volume = this.#volumes.lister.get('', volumeName);
     if (volume === undefined || !isOurs(volume) || !wantsToGrow(claim, volume)) return;
-    const inNamespace = client.resource(persistentVolumeClaims).namespace(claim.metadata.namespace ?? '');
+    const inNamespace = client
+      .resource(persistentVolumeClaims)
+      .namespace(claim.metadata.namespace ?? '');
     let current = claim;
     const growing = growingClaim(claim, formatTime(clock.now()));
     if (growing !== claim) {
@@ -215,9 +233,15 @@ export class LocalProvisioner implements Controller {
       this.#recorder.event(regardingClaim(claim), 'Normal', 'Resizing', message);
     }
     let grown = grownVolume(volume, claim);
-    if (grown !== volume) grown = await client.resource(persistentVolumes).update(grown, { signal });
+    if (grown !== volume)
+      grown = await client.resource(persistentVolumes).update(grown, { signal });
     await inNamespace.updateStatus(grownClaim(current, grown), { signal });
-    this.#recorder.event(regardingClaim(claim), 'Normal', 'VolumeResizeSuccessful', 'Resize volume succeeded');
+    this.#recorder.event(
+      regardingClaim(claim),
+      'Normal',
+      'VolumeResizeSuccessful',
+      'Resize volume succeeded',
+    );
   }
 
   async #reconcileVolume(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -250,7 +274,8 @@ export class LocalProvisioner implements Controller {
       }
       throw err;
     }
-    if (deletionTimestamp === undefined) await client.delete(name, { preconditions: { uid }, signal });
+    if (deletionTimestamp === undefined)
+      await client.delete(name, { preconditions: { uid }, signal });
     const deleted = await client.get(name, { signal });
     if (deleted.metadata.uid !== uid) return;
     await this.#setFinalizers(deleted, withoutFinalizer(deleted.metadata.finalizers ?? []), signal);
@@ -259,19 +284,31 @@ export class LocalProvisioner implements Controller {
   async #removeDirectory({ metadata }: ReadVolume, signal: AbortSignal): Promise<void> {
     const nodeName = metadata.annotations?.[VOLUME_NODE] ?? '';
     if (nodeName === '')
-      throw new Error(`the volume does not say on which node it is: it has no annotation ${VOLUME_NODE}`);
+      throw new Error(
+        `the volume does not say on which node it is: it has no annotation ${VOLUME_NODE}`,
+      );
     const node = this.#nodes.lister.get('', nodeName) ?? (await this.#liveNode(nodeName, signal));
     // With a node go its directories.
     if (node === undefined || node.metadata.annotations?.[LOCAL_VOLUMES] === '') return;
     const path = `/api/v1/nodes/${nodeName}/proxy/localVolumes/${metadata.name}`;
-    const answer = (await this.#config.client.transport.text({ method: 'DELETE', path, signal })).trim();
-    if (answer !== REMOVED) throw new Error(`node "${nodeName}" has not removed the directory: ${answer}`);
+    const answer = (
+      await this.#config.client.transport.text({ method: 'DELETE', path, signal })
+    ).trim();
+    if (answer !== REMOVED)
+      throw new Error(`node "${nodeName}" has not removed the directory: ${answer}`);
   }
 
-  async #setFinalizers(volume: ReadVolume, wanted: readonly string[], signal: AbortSignal): Promise<void> {
+  async #setFinalizers(
+    volume: ReadVolume,
+    wanted: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const { finalizers: present = [], ...metadata } = volume.metadata;
     if (wanted.length === present.length) return;
-    const changed = { ...volume, metadata: { ...metadata, ...(wanted.length > 0 && { finalizers: wanted }) } };
+    const changed = {
+      ...volume,
+      metadata: { ...metadata, ...(wanted.length > 0 && { finalizers: wanted }) },
+    };
     await this.#config.client.resource(persistentVolumes).update(changed, { signal });
   }
 

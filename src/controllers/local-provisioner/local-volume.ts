@@ -24,10 +24,15 @@ export function volumeNameFor({ metadata }: ReadClaim): string {
 }
 
 /** Why a directory of a node will not do for the claim; undefined: it will. */
-export function objection({ spec }: ReadClaim, storageClass: Immutable<StorageClass>): string | undefined {
+export function objection(
+  { spec }: ReadClaim,
+  storageClass: Immutable<StorageClass>,
+): string | undefined {
   if (spec.selector !== undefined) return 'claim Selector is not supported';
-  if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined) return 'data sources are not supported';
-  if ((spec.volumeAttributesClassName ?? '') !== '') return 'volume attributes classes are not supported';
+  if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined)
+    return 'data sources are not supported';
+  if ((spec.volumeAttributesClassName ?? '') !== '')
+    return 'volume attributes classes are not supported';
   if (spec.volumeMode === 'Block') return 'block volumes are not supported';
   const unsupported = (spec.accessModes ?? []).find((mode) => !ACCESS_MODES.has(mode));
   if (unsupported !== undefined) {
@@ -67,11 +72,20 @@ export function newLocalVolume(
       volumeMode: 'Filesystem',
       persistentVolumeReclaimPolicy: reclaimPolicy,
       storageClassName: storageClass.metadata.name,
-      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion },
+      claimRef: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        namespace,
+        name,
+        uid,
+        resourceVersion,
+      },
       local: { path: `${directory}/${volumeName}` },
       nodeAffinity: {
         required: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: HOSTNAME_LABEL, operator: 'In', values: [hostname] }] }],
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: HOSTNAME_LABEL, operator: 'In', values: [hostname] }] },
+          ],
         },
       },
     },
@@ -85,7 +99,8 @@ export function isOurs({ metadata }: ReadVolume): boolean {
 /** Its claim is gone, or it was deleted while no claim had it; and its policy says that the directory goes, too. */
 export function isToBeRemoved({ metadata, spec, status }: ReadVolume): boolean {
   if (spec.persistentVolumeReclaimPolicy !== 'Delete') return false;
-  if (metadata.deletionTimestamp === undefined) return status.phase === 'Released' || status.phase === 'Failed';
+  if (metadata.deletionTimestamp === undefined)
+    return status.phase === 'Released' || status.phase === 'Failed';
   return status.phase !== 'Bound' && metadata.finalizers?.includes(DIRECTORY_FINALIZER) === true;
 }
 
@@ -94,7 +109,8 @@ export function finalizersOf({ metadata, spec }: ReadVolume): readonly string[] 
   const { finalizers = [] } = metadata;
   const has = finalizers.includes(DIRECTORY_FINALIZER);
   const wanted = spec.persistentVolumeReclaimPolicy === 'Delete';
-  if (wanted && !has && metadata.deletionTimestamp === undefined) return [...finalizers, DIRECTORY_FINALIZER];
+  if (wanted && !has && metadata.deletionTimestamp === undefined)
+    return [...finalizers, DIRECTORY_FINALIZER];
   return has && !wanted ? withoutFinalizer(finalizers) : finalizers;
 }
 

@@ -36,7 +36,10 @@ const FINE: Readonly<Record<string, Described>> = {
     reason: 'ContentDeleted',
     message: 'All content successfully deleted, may be waiting on finalization',
   },
-  NamespaceContentRemaining: { reason: 'ContentRemoved', message: 'All content successfully removed' },
+  NamespaceContentRemaining: {
+    reason: 'ContentRemoved',
+    message: 'All content successfully removed',
+  },
   NamespaceFinalizersRemaining: {
     reason: 'ContentHasNoFinalizers',
     message: 'All content-preserving finalizers finished',
@@ -44,7 +47,11 @@ const FINE: Readonly<Record<string, Described>> = {
 };
 
 /** The conditions with the findings in them; the very array that was given if nothing has changed. `now`: a metav1.Time. */
-export function conditionsWith(present: readonly Condition[], findings: Findings, now: string): readonly Condition[] {
+export function conditionsWith(
+  present: readonly Condition[],
+  findings: Findings,
+  now: string,
+): readonly Condition[] {
   const problems = problemsOf(findings);
   let changed = false;
   const next = [...present];
@@ -54,7 +61,12 @@ export function conditionsWith(present: readonly Condition[], findings: Findings
     const { reason, message } = problem ?? fine;
     const index = next.findIndex((condition) => condition.type === type);
     const before = next[index];
-    if (before !== undefined && before.status === status && before.reason === reason && before.message === message)
+    if (
+      before !== undefined &&
+      before.status === status &&
+      before.reason === reason &&
+      before.message === message
+    )
       continue;
     changed = true;
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
@@ -65,10 +77,18 @@ export function conditionsWith(present: readonly Condition[], findings: Findings
   return changed ? next : present;
 }
 
-function problemsOf({ discoveryFailure, failures, remaining, finalizers }: Findings): ReadonlyMap<string, Described> {
+function problemsOf({
+  discoveryFailure,
+  failures,
+  remaining,
+  finalizers,
+}: Findings): ReadonlyMap<string, Described> {
   const problems = new Map<string, Described>();
   if (discoveryFailure !== undefined) {
-    problems.set('NamespaceDeletionDiscoveryFailure', { reason: 'DiscoveryFailed', message: discoveryFailure });
+    problems.set('NamespaceDeletionDiscoveryFailure', {
+      reason: 'DiscoveryFailed',
+      message: discoveryFailure,
+    });
   }
   if (failures.length > 0) {
     problems.set('NamespaceDeletionContentFailure', {
@@ -77,14 +97,18 @@ function problemsOf({ discoveryFailure, failures, remaining, finalizers }: Findi
     });
   }
   if (remaining.size > 0) {
-    const counts = [...remaining].map(([resource, count]) => `${resource} has ${count} resource instances`);
+    const counts = [...remaining].map(
+      ([resource, count]) => `${resource} has ${count} resource instances`,
+    );
     problems.set('NamespaceContentRemaining', {
       reason: 'SomeResourcesRemain',
       message: `Some resources are remaining: ${counts.sort().join(', ')}`,
     });
   }
   if (finalizers.size > 0) {
-    const counts = [...finalizers].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`);
+    const counts = [...finalizers].map(
+      ([finalizer, count]) => `${finalizer} in ${count} resource instances`,
+    );
     problems.set('NamespaceFinalizersRemaining', {
       reason: 'SomeFinalizersRemain',
       message: `Some content in the namespace has finalizers remaining: ${counts.sort().join(', ')}`,

@@ -41,11 +41,17 @@ export async function deleteContent(
   nowMs: number,
   signal: AbortSignal,
 ): Promise<ContentResult> {
-  const isPods = (resource: DiscoveredResource): boolean => resource.group === '' && resource.resource === 'pods';
-  const empty = (resource: DiscoveredResource): Promise<Left> => deleteAll(client, resource, namespace, nowMs, signal);
+  const isPods = (resource: DiscoveredResource): boolean =>
+    resource.group === '' && resource.resource === 'pods';
+  const empty = (resource: DiscoveredResource): Promise<Left> =>
+    deleteAll(client, resource, namespace, nowMs, signal);
   const pods = await Promise.all(resources.filter(isPods).map(empty));
   const podsLeft = pods.some(({ items, failure }) => items.length > 0 || failure !== undefined);
-  return sumUp(podsLeft ? pods : await Promise.all(resources.filter((resource) => !isPods(resource)).map(empty)));
+  return sumUp(
+    podsLeft
+      ? pods
+      : await Promise.all(resources.filter((resource) => !isPods(resource)).map(empty)),
+  );
 }
 
 async function deleteAll(
@@ -64,11 +70,13 @@ async function deleteAll(
   } catch (err) {
     if (signal.aborted) throw err;
     // The resource has gone since it was discovered, and its objects with it.
-    if (apierrors.isNotFound(err) || apierrors.isMethodNotSupported(err)) return { id, items: [], estimateSeconds: 0 };
+    if (apierrors.isNotFound(err) || apierrors.isMethodNotSupported(err))
+      return { id, items: [], estimateSeconds: 0 };
     return { id, items: [], estimateSeconds: 0, failure: errorMessage(err) };
   }
   if (items.length === 0) return { id, items, estimateSeconds: 0 };
-  if (id === 'pods.') return { id, items, estimateSeconds: podEstimate(items as readonly Immutable<Pod>[], nowMs) };
+  if (id === 'pods.')
+    return { id, items, estimateSeconds: podEstimate(items as readonly Immutable<Pod>[], nowMs) };
   if (items.some(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
     return { id, items, estimateSeconds: FINALIZER_ESTIMATE_SECONDS };
   }
@@ -90,7 +98,11 @@ async function askForDeletion(
   if (!hasVerbs(resource, 'list', 'delete')) return;
   for (const { metadata } of (await scoped.list({ signal })).items) {
     try {
-      await scoped.delete(metadata.name, { preconditions: { uid: metadata.uid }, propagationPolicy, signal });
+      await scoped.delete(metadata.name, {
+        preconditions: { uid: metadata.uid },
+        propagationPolicy,
+        signal,
+      });
     } catch (err) {
       // Gone, or another by that name: it is found the next time.
       if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
@@ -103,10 +115,14 @@ function podEstimate(items: readonly Immutable<Pod>[], nowMs: number): number {
   let estimate = 1;
   for (const pod of items) {
     if (isPodTerminal(pod)) continue;
-    const grace = pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+    const grace =
+      pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
     // The deletionTimestamp is when the grace ends.
     const end = parseTime(pod.metadata.deletionTimestamp);
-    estimate = Math.max(estimate, end === undefined ? grace : Math.min(grace, Math.ceil((end - nowMs) / 1000)));
+    estimate = Math.max(
+      estimate,
+      end === undefined ? grace : Math.min(grace, Math.ceil((end - nowMs) / 1000)),
+    );
   }
   return estimate;
 }
@@ -125,6 +141,9 @@ function sumUp(parts: readonly Left[]): ContentResult {
     failures: parts.flatMap(({ failure }) => (failure === undefined ? [] : [failure])),
     remaining,
     finalizers,
-    estimateSeconds: parts.reduce((most, { estimateSeconds }) => Math.max(most, estimateSeconds), 0),
+    estimateSeconds: parts.reduce(
+      (most, { estimateSeconds }) => Math.max(most, estimateSeconds),
+      0,
+    ),
   };
 }

@@ -56,7 +56,9 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
     expect((await maps('default').list()).items.length).toBe(1);
     expect(
-      (await cluster.client.resource(configMaps).list()).items.every(({ metadata }) => metadata.namespace !== 'x'),
+      (await cluster.client.resource(configMaps).list()).items.every(
+        ({ metadata }) => metadata.namespace !== 'x',
+      ),
     ).toBe(true);
   });
 
@@ -70,14 +72,16 @@ describe('NamespaceController', () => {
     expect((await inX().get('p')).metadata.deletionTimestamp).toBeDefined();
     expect((await maps().list()).items.length).toBe(1);
     expect(await conditions()).toEqual({
-      NamespaceDeletionDiscoveryFailure: 'False ResourcesDiscovered: All resources successfully discovered',
+      NamespaceDeletionDiscoveryFailure:
+        'False ResourcesDiscovered: All resources successfully discovered',
       NamespaceDeletionGroupVersionParsingFailure:
         'False ParsedGroupVersions: All legacy kube types successfully parsed',
       NamespaceDeletionContentFailure:
         'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
       NamespaceContentRemaining:
         'True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances',
-      NamespaceFinalizersRemaining: 'False ContentHasNoFinalizers: All content-preserving finalizers finished',
+      NamespaceFinalizersRemaining:
+        'False ContentHasNoFinalizers: All content-preserving finalizers finished',
     });
     const before = cluster.clock.now();
     await inX().delete('p', { gracePeriodSeconds: 0 });
@@ -88,7 +92,9 @@ describe('NamespaceController', () => {
 
   it('says which finalizers hold it up, and looks again by itself', async () => {
     await start();
-    await maps().create({ metadata: { name: 'a', finalizers: ['example.com/one', 'example.com/two'] } });
+    await maps().create({
+      metadata: { name: 'a', finalizers: ['example.com/one', 'example.com/two'] },
+    });
     await maps().create({ metadata: { name: 'b', finalizers: ['example.com/one'] } });
     await remove();
     await cluster.clock.settle();
@@ -107,7 +113,9 @@ describe('NamespaceController', () => {
   it('reports what it cannot delete and tries again', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
-    cluster.faults.fail('DELETE', /configmaps$/, () => apierrors.internalError('disk on fire'), { times: 2 });
+    cluster.faults.fail('DELETE', /configmaps$/, () => apierrors.internalError('disk on fire'), {
+      times: 2,
+    });
     await remove();
     await cluster.clock.settle();
     expect((await conditions())['NamespaceDeletionContentFailure']).toBe(
@@ -119,7 +127,9 @@ describe('NamespaceController', () => {
 
   it('does not finish while a group cannot be discovered', async () => {
     await start();
-    cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), { times: 3 });
+    cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), {
+      times: 3,
+    });
     await remove();
     await cluster.clock.settle();
     expect((await conditions())['NamespaceDeletionDiscoveryFailure']).toBe(
@@ -133,7 +143,9 @@ describe('NamespaceController', () => {
     await start();
     const namespace = (await read()) as Immutable<Namespace>;
     const spec = { finalizers: ['kubernetes', 'example.com/mine'] };
-    await cluster.client.resource(namespaces).subresource('x', 'finalize', { ...namespace, spec }, { method: 'PUT' });
+    await cluster.client
+      .resource(namespaces)
+      .subresource('x', 'finalize', { ...namespace, spec }, { method: 'PUT' });
     await remove();
     await cluster.clock.settle();
     expect((await read())?.spec.finalizers).toEqual(['example.com/mine']);

@@ -37,7 +37,9 @@ export class NamespaceController implements Controller {
       workers,
       reconcile: (name, signal) => this.#reconcile(name, signal),
     });
-    this.#namespaces = builder.for(namespaces, { predicate: { ...only(isTerminating), delete: false } });
+    this.#namespaces = builder.for(namespaces, {
+      predicate: { ...only(isTerminating), delete: false },
+    });
     // A namespace waits for its pods longest: the last deletion wakes it at once.
     builder.watches(pods, ({ metadata }) => this.#terminating(metadata.namespace), {
       predicate: { add: false, update: false },
@@ -55,11 +57,14 @@ export class NamespaceController implements Controller {
     const cached = this.#namespaces.lister.getByKey(name);
     if (cached?.metadata.deletionTimestamp === undefined) return reconciled;
     const namespace = await this.#read(name, signal);
-    if (namespace === undefined || namespace.metadata.uid !== cached.metadata.uid) return reconciled;
+    if (namespace === undefined || namespace.metadata.uid !== cached.metadata.uid)
+      return reconciled;
     const finalizers = namespace.spec.finalizers ?? [];
-    if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(FINALIZER)) return reconciled;
+    if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(FINALIZER))
+      return reconciled;
     const { result, discoveryFailure } = await this.#deleteContent(name, signal);
-    const empty = discoveryFailure === undefined && result.failures.length === 0 && result.remaining.size === 0;
+    const empty =
+      discoveryFailure === undefined && result.failures.length === 0 && result.remaining.size === 0;
     const written = await this.#writeConditions(namespace, result, discoveryFailure, signal);
     if (!written) return requeue;
     if (empty) return this.#finalize(name, namespace.metadata.uid, signal);
@@ -79,9 +84,14 @@ export class NamespaceController implements Controller {
     );
     const result = await deleteContent(client, deletable, name, clock.now(), signal);
     if (failures.size === 0) return { result, discoveryFailure: undefined };
-    const listed = [...failures].map(([groupVersion, reason]) => `${groupVersion}: ${reason}`).join(', ');
+    const listed = [...failures]
+      .map(([groupVersion, reason]) => `${groupVersion}: ${reason}`)
+      .join(', ');
     const summary = `unable to retrieve the complete list of server APIs: ${listed}`;
-    return { result, discoveryFailure: `Discovery failed for some groups, ${failures.size} failing: ${summary}` };
+    return {
+      result,
+      discoveryFailure: `Discovery failed for some groups, ${failures.size} failing: ${summary}`,
+    };
   }
 
   /** Returns false if the namespace was written meanwhile: it must be reconciled again. */
@@ -93,7 +103,11 @@ export class NamespaceController implements Controller {
   ): Promise<boolean> {
     const { client, clock } = this.#config;
     const present = namespace.status.conditions ?? [];
-    const conditions = conditionsWith(present, { ...result, discoveryFailure }, formatTime(clock.now()));
+    const conditions = conditionsWith(
+      present,
+      { ...result, discoveryFailure },
+      formatTime(clock.now()),
+    );
     if (conditions === present) return true;
     try {
       await client
@@ -110,7 +124,9 @@ export class NamespaceController implements Controller {
   async #finalize(name: string, uid: string, signal: AbortSignal): Promise<ReconcileResult> {
     const namespace = await this.#read(name, signal);
     if (namespace === undefined || namespace.metadata.uid !== uid) return reconciled;
-    const finalizers = (namespace.spec.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
+    const finalizers = (namespace.spec.finalizers ?? []).filter(
+      (finalizer) => finalizer !== FINALIZER,
+    );
     const { finalizers: _finalizers, ...spec } = namespace.spec;
     const body = {
       ...namespace,
@@ -119,7 +135,9 @@ export class NamespaceController implements Controller {
       spec: finalizers.length === 0 ? spec : { ...spec, finalizers },
     };
     try {
-      await this.#config.client.resource(namespaces).subresource(name, 'finalize', body, { method: 'PUT', signal });
+      await this.#config.client
+        .resource(namespaces)
+        .subresource(name, 'finalize', body, { method: 'PUT', signal });
       return reconciled;
     } catch (err) {
       if (apierrors.isNotFound(err)) return reconciled;

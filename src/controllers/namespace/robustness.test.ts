@@ -20,7 +20,9 @@ test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => 
       },
       async ({ client }) => {
         const inX = client.resource(configMaps).namespace('x');
-        await inX.patch('waits', 'application/merge-patch+json', { metadata: { finalizers: null } });
+        await inX.patch('waits', 'application/merge-patch+json', {
+          metadata: { finalizers: null },
+        });
       },
     ],
     outcome: [namespaces, configMaps, pods],

@@ -5,7 +5,10 @@ describe('CidrSet', () => {
   it('gives pieces one after the other, each once, and rests those given back', () => {
     const set = new CidrSet('10.244.0.0/22', 24);
     expect([set.size, set.family]).toEqual([4, 4]);
-    expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual(['10.244.0.0/24', '10.244.1.0/24']);
+    expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
+      '10.244.0.0/24',
+      '10.244.1.0/24',
+    ]);
     set.release('10.244.0.0/24');
     expect([set.allocate()?.cidr, set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
       '10.244.2.0/24',
@@ -32,7 +35,10 @@ describe('CidrSet', () => {
   it('does the same with IPv6', () => {
     const set = new CidrSet('fd00:10:244::/56', 64);
     expect(set.size).toBe(256);
-    expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual(['fd00:10:244::/64', 'fd00:10:244:1::/64']);
+    expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
+      'fd00:10:244::/64',
+      'fd00:10:244:1::/64',
+    ]);
     expect(set.occupy('fd00:10:244:2:0:0:0:0/64')).toBe(true);
     expect(set.allocate()?.cidr).toBe('fd00:10:244:3::/64');
     expect(new CidrSet('::ffff:10.0.0.0/112', 120).allocate()?.cidr).toBe('::ffff:a00:0/120');

@@ -24,7 +24,8 @@ export class CidrSet {
     this.#range = parseCidr(cidr);
     const bits = this.#range.family === 4 ? 32 : 128;
     const width = piecePrefix - this.#range.prefix;
-    if (width < 0 || piecePrefix > bits) throw new RangeError(`${cidr} cannot be cut into pieces of /${piecePrefix}`);
+    if (width < 0 || piecePrefix > bits)
+      throw new RangeError(`${cidr} cannot be cut into pieces of /${piecePrefix}`);
     if (width > 16) throw new RangeError(`${cidr} has more than 2^16 pieces of /${piecePrefix}`);
     this.#piecePrefix = piecePrefix;
     this.size = 2 ** width;
@@ -69,7 +70,8 @@ export class CidrSet {
     if (range.family !== family) return [];
     const size = BigInt((family === 4 ? 32 : 128) - this.#piecePrefix);
     const first = (range.base - base) >> size;
-    const last = (range.base + (1n << BigInt((family === 4 ? 32 : 128) - range.prefix)) - 1n - base) >> size;
+    const last =
+      (range.base + (1n << BigInt((family === 4 ? 32 : 128) - range.prefix)) - 1n - base) >> size;
     if (last < 0n || first >= BigInt(this.size)) return [];
     const from = first < 0n ? 0 : Number(first);
     const to = last >= BigInt(this.size) ? this.size - 1 : Number(last);
@@ -89,28 +91,41 @@ function parseCidr(cidr: string): Range {
   const family = isIPv4(address) ? 4 : isIPv6(address) ? 6 : undefined;
   const prefix = /^[0-9]{1,3}$/.test(length) ? Number(length) : Number.NaN;
   const bits = family === 4 ? 32 : 128;
-  if (family === undefined || !(prefix <= bits)) throw new RangeError(`${cidr} is no range of IP addresses`);
+  if (family === undefined || !(prefix <= bits))
+    throw new RangeError(`${cidr} is no range of IP addresses`);
   const host = BigInt(bits - prefix);
   return { family, base: (parseAddress(address, family) >> host) << host, prefix };
 }
 
 function parseAddress(address: string, family: 4 | 6): bigint {
-  if (family === 4) return address.split('.').reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+  if (family === 4)
+    return address.split('.').reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
   // An IPv4 address at the end stands for two groups.
-  const plain = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a: string, b: string, c: string, d: string) => {
-    const group = (high: string, low: string): string => ((Number(high) << 8) | Number(low)).toString(16);
-    return `${group(a, b)}:${group(c, d)}`;
-  });
+  const plain = address.replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (_, a: string, b: string, c: string, d: string) => {
+      const group = (high: string, low: string): string =>
+        ((Number(high) << 8) | Number(low)).toString(16);
+      return `${group(a, b)}:${group(c, d)}`;
+    },
+  );
   const [head = '', tail] = plain.split('::');
   const before = head === '' ? [] : head.split(':');
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => '0'), ...after];
+  const groups = [
+    ...before,
+    ...Array.from({ length: 8 - before.length - after.length }, () => '0'),
+    ...after,
+  ];
   return groups.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
 function formatAddress(value: bigint, family: 4 | 6): string {
-  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
-  const groups = Array.from({ length: 8 }, (_, index) => Number((value >> BigInt(112 - 16 * index)) & 0xffffn));
+  if (family === 4)
+    return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    Number((value >> BigInt(112 - 16 * index)) & 0xffffn),
+  );
   // RFC 5952: the longest run of two or more zero groups is left out.
   let run = { start: 0, length: 0 };
   for (let start = 0; start < 8; start++) {
@@ -118,7 +133,8 @@ function formatAddress(value: bigint, family: 4 | 6): string {
     while (start + length < 8 && groups[start + length] === 0) length++;
     if (length > run.length) run = { start, length };
   }
-  const text = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
+  const text = (part: readonly number[]): string =>
+    part.map((group) => group.toString(16)).join(':');
   if (run.length < 2) return text(groups);
   return `${text(groups.slice(0, run.start))}::${text(groups.slice(run.start + run.length))}`;
 }

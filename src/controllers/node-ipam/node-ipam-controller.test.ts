@@ -13,8 +13,11 @@ beforeEach(async () => {
 afterEach(() => cluster.stop());
 
 const start = (change: Partial<NodeIpamConfig> = {}) =>
-  cluster.run((config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'], ...change }));
-const add = (name: string, spec = {}) => cluster.client.resource(nodes).create({ metadata: { name }, spec });
+  cluster.run(
+    (config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'], ...change }),
+  );
+const add = (name: string, spec = {}) =>
+  cluster.client.resource(nodes).create({ metadata: { name }, spec });
 const ranges = async () =>
   Object.fromEntries(
     (await cluster.client.resource(nodes).list()).items.map(({ metadata, spec }) => [

@@ -57,8 +57,12 @@ export class NodeIpamController implements Controller {
       help,
       labels: ['clusterCIDR'],
     });
-    this.#allocations = instruments.counter(description('cidrset_cidrs_allocations_total', 'Ranges given to nodes.'));
-    this.#releases = instruments.counter(description('cidrset_cidrs_releases_total', 'Ranges given back.'));
+    this.#allocations = instruments.counter(
+      description('cidrset_cidrs_allocations_total', 'Ranges given to nodes.'),
+    );
+    this.#releases = instruments.counter(
+      description('cidrset_cidrs_releases_total', 'Ranges given back.'),
+    );
     this.#tries = instruments.histogram(
       description(
         'cidrset_allocation_tries_per_request',
@@ -72,7 +76,11 @@ export class NodeIpamController implements Controller {
       );
     // The spelling of the name is upstream's.
     gauge('cirdset_max_cidrs', 'How many ranges there are.', ({ size }) => size);
-    gauge('cidrset_usage_cidrs', 'Which share of the ranges is taken.', ({ size, free }) => (size - free) / size);
+    gauge(
+      'cidrset_usage_cidrs',
+      'Which share of the ranges is taken.',
+      ({ size, free }) => (size - free) / size,
+    );
     // The workers start after the sync: every range that is taken is known before the first is given away.
     const builder = new ControllerBuilder(config, {
       queue: 'cidr_allocator_node',
@@ -95,7 +103,10 @@ export class NodeIpamController implements Controller {
     this.#forget(node.metadata.uid, cidrs);
     for (const cidr of cidrs) {
       if (!this.#occupy(cidr)) {
-        this.#config.logger.warn('a node has a range that is not of this cluster', { node: node.metadata.name, cidr });
+        this.#config.logger.warn('a node has a range that is not of this cluster', {
+          node: node.metadata.name,
+          cidr,
+        });
       }
     }
   }
@@ -186,7 +197,8 @@ export class NodeIpamController implements Controller {
       for (const [index, set] of this.#sets.entries()) {
         const before = set.free;
         set.release(cidr);
-        if (set.free > before) this.#releases.with(this.#config.clusterCidrs[index] ?? '').value += set.free - before;
+        if (set.free > before)
+          this.#releases.with(this.#config.clusterCidrs[index] ?? '').value += set.free - before;
       }
     }
   }

@@ -37,10 +37,16 @@ class Fleet {
   }
 
   /** Creates a node, and a pod on it without tolerations for NoExecute taints. */
-  async add(name: string, zone: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
+  async add(
+    name: string,
+    zone: string,
+    labels: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     const { client } = this.#cluster;
     const zoneLabels = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };
-    await client.resource(nodes).create({ metadata: { name, labels: { ...zoneLabels, ...labels } } });
+    await client
+      .resource(nodes)
+      .create({ metadata: { name, labels: { ...zoneLabels, ...labels } } });
     const spec = { holderIdentity: name, leaseDurationSeconds: 40 };
     await client.resource(leases).namespace('kube-node-lease').create({ metadata: { name }, spec });
     // The admission plugin DefaultTolerationSeconds would let the pod stay for five minutes.
@@ -110,7 +116,8 @@ const hasNoExecute = ({ spec }: ReadNode): boolean =>
   spec.taints?.some(({ effect }) => effect === 'NoExecute') ?? false;
 const readyOf = ({ status }: ReadNode): string | undefined =>
   status.conditions?.find(({ type }) => type === 'Ready')?.status;
-const zoneName = ({ metadata }: ReadNode): string => metadata.labels?.['topology.kubernetes.io/zone'] ?? '';
+const zoneName = ({ metadata }: ReadNode): string =>
+  metadata.labels?.['topology.kubernetes.io/zone'] ?? '';
 
 describe('nodes that never reported', () => {
   it('have no taint during the startup grace period, and NoSchedule alone after it if no node is ready', async () => {
@@ -148,7 +155,12 @@ describe('the state of all zones decides', () => {
     ['all nodes of the only zone go silent', 'RRR', 'SSS', []],
     ['all nodes of the only zone report not ready', 'RRR', 'NNN', []],
     ['all nodes of all zones', 'RR RR', 'SS SS', []],
-    ['one zone is disrupted fully, the other works: the normal rate', 'RRRR R', 'SSSS R', [0, 1, 2, 3]],
+    [
+      'one zone is disrupted fully, the other works: the normal rate',
+      'RRRR R',
+      'SSSS R',
+      [0, 1, 2, 3],
+    ],
     ['one zone is disrupted partially, the other works', 'RRRRR RRR', 'RSSSS RRS', [7]],
     ['a zone recovers from a disruption', 'SSS R', 'RRS R', [2]],
     ['all zones recover but one', 'SS SS', 'RR SS', [2, 3]],
@@ -169,7 +181,9 @@ describe('the state of all zones decides', () => {
     await set(before);
     await fleet.pass(120);
     const evictedBefore = await fleet.deletedPods();
-    const readyBefore = letters(before).flatMap(([letter], index) => (letter === 'R' ? [`on-n${index}`] : []));
+    const readyBefore = letters(before).flatMap(([letter], index) =>
+      letter === 'R' ? [`on-n${index}`] : [],
+    );
     expect(evictedBefore.filter((name) => readyBefore.includes(name))).toEqual([]);
     await set(after);
     // No write in between may have the taint either: it is compared with the pods that it would have deleted.
@@ -177,7 +191,9 @@ describe('the state of all zones decides', () => {
     const expected = evicts.map((index) => `n${index}`);
     expect(await fleet.noExecute()).toEqual(expected);
     const deleted = await fleet.deletedPods();
-    expect(deleted.filter((name) => !evictedBefore.includes(name) && !expected.includes(name.slice(3)))).toEqual([]);
+    expect(
+      deleted.filter((name) => !evictedBefore.includes(name) && !expected.includes(name.slice(3))),
+    ).toEqual([]);
   });
 
   it('starts no eviction at once when a disruption ends', async () => {
@@ -217,9 +233,15 @@ describe('the state of all zones decides', () => {
       await fleet.report(name, 'True');
     }
     const inDefault = cluster.client.resource(pods).namespace('default');
-    const condition = { type: 'Ready', status: 'True', lastTransitionTime: formatTime(cluster.clock.now()) };
+    const condition = {
+      type: 'Ready',
+      status: 'True',
+      lastTransitionTime: formatTime(cluster.clock.now()),
+    };
     const patch = { status: { phase: 'Running', conditions: [condition] } };
-    await inDefault.patch('on-a', 'application/strategic-merge-patch+json', patch, { subresource: 'status' });
+    await inDefault.patch('on-a', 'application/strategic-merge-patch+json', patch, {
+      subresource: 'status',
+    });
     const ready = async () =>
       (await inDefault.get('on-a')).status.conditions?.find(({ type }) => type === 'Ready')?.status;
     await fleet.report('a', 'False');
@@ -238,7 +260,8 @@ describe('nodes that fail and come back in random order', () => {
     { timeout: 60_000 },
     async (seed) => {
       const random = new SeededRandom(seed);
-      const pick = <T>(items: readonly T[]): T => items[Math.floor(random.float() * items.length)] as T;
+      const pick = <T>(items: readonly T[]): T =>
+        items[Math.floor(random.float() * items.length)] as T;
       const names: string[] = [];
       const wrong: string[] = [];
       const state = new Map<string, ReadNode>();
@@ -251,7 +274,12 @@ describe('nodes that fail and come back in random order', () => {
           const before = state.get(object.metadata.name);
           if (type === 'DELETED') state.delete(object.metadata.name);
           else state.set(object.metadata.name, object);
-          if (type === 'DELETED' || !hasNoExecute(object) || (before !== undefined && hasNoExecute(before))) continue;
+          if (
+            type === 'DELETED' ||
+            !hasNoExecute(object) ||
+            (before !== undefined && hasNoExecute(before))
+          )
+            continue;
           tainted.add(object.metadata.name);
           const problem = problemOf(object, [...state.values()]);
           if (problem !== undefined) wrong.push(`${object.metadata.name}: ${problem}`);
@@ -281,7 +309,8 @@ describe('nodes that fail and come back in random order', () => {
         const isNotReady = readyOf(node) === 'False' || readyOf(node) === 'Unknown';
         if (isNotReady && !hasNoExecute(node) && problemOf(node, all) === undefined)
           wrong.push(`${node.metadata.name} not evicted`);
-        if (!isNotReady && hasNoExecute(node)) wrong.push(`${node.metadata.name} evicted though ready`);
+        if (!isNotReady && hasNoExecute(node))
+          wrong.push(`${node.metadata.name} evicted though ready`);
       }
       for (const [zone, times] of starts) {
         for (let i = 1; i < times.length; i++) {
@@ -295,7 +324,9 @@ describe('nodes that fail and come back in random order', () => {
       expect(wrong).toEqual([]);
       expect(starts.size).toBeGreaterThan(0);
       // Pods without tolerations are deleted exactly on the nodes that had the taint.
-      expect(await fleet.deletedPods()).toEqual([...tainted].toSorted().map((name) => `on-${name}`));
+      expect(await fleet.deletedPods()).toEqual(
+        [...tainted].toSorted().map((name) => `on-${name}`),
+      );
     },
   );
 
@@ -306,7 +337,8 @@ describe('nodes that fail and come back in random order', () => {
     if (all.every((other) => readyOf(other) !== 'True')) return 'no node of the cluster is ready';
     const zone = all.filter((other) => zoneName(other) === zoneName(node));
     const down = zone.filter((other) => readyOf(other) !== 'True').length;
-    if (down < zone.length && down > 2 && down / zone.length >= 0.55) return 'its small zone is disrupted partially';
+    if (down < zone.length && down > 2 && down / zone.length >= 0.55)
+      return 'its small zone is disrupted partially';
     return undefined;
   }
 });

@@ -19,7 +19,10 @@ const GOOD = ['MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 async function addNode(name: string, labels = {}): Promise<void> {
   await nodeClient().create({ metadata: { name, labels } });
-  await leaseClient().create({ metadata: { name }, spec: { holderIdentity: name, leaseDurationSeconds: 40 } });
+  await leaseClient().create({
+    metadata: { name },
+    spec: { holderIdentity: name, leaseDurationSeconds: 40 },
+  });
   await report(name, 'True');
 }
 
@@ -59,7 +62,9 @@ async function pass(seconds: number, alive: readonly string[]): Promise<void> {
   }
 }
 const taints = async (name: string) =>
-  ((await nodeClient().get(name)).spec.taints ?? []).map(({ key, effect }) => `${key.split('/')[1]}:${effect}`).sort();
+  ((await nodeClient().get(name)).spec.taints ?? [])
+    .map(({ key, effect }) => `${key.split('/')[1]}:${effect}`)
+    .sort();
 const conditions = async (name: string) =>
   Object.fromEntries(
     ((await nodeClient().get(name)).status.conditions ?? []).map(({ type, status, reason }) => [
@@ -69,8 +74,15 @@ const conditions = async (name: string) =>
   );
 const runPod = async (name: string, nodeName: string) => {
   const client = cluster.client.resource(pods).namespace('default');
-  await client.create({ metadata: { name }, spec: { nodeName, containers: [{ name: 'c', image: 'i' }] } });
-  const condition = { type: 'Ready', status: 'True', lastTransitionTime: formatTime(cluster.clock.now()) };
+  await client.create({
+    metadata: { name },
+    spec: { nodeName, containers: [{ name: 'c', image: 'i' }] },
+  });
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    lastTransitionTime: formatTime(cluster.clock.now()),
+  };
   await client.patch(
     name,
     'application/strategic-merge-patch+json',
@@ -89,10 +101,14 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toContain('not-ready:NoSchedule');
     await report('a', 'True', 'MemoryPressure');
     expect(await taints('a')).toEqual(['memory-pressure:NoSchedule']);
-    await nodeClient().patch('a', 'application/merge-patch+json', { spec: { unschedulable: true } });
+    await nodeClient().patch('a', 'application/merge-patch+json', {
+      spec: { unschedulable: true },
+    });
     await cluster.clock.settle();
     expect(await taints('a')).toEqual(['memory-pressure:NoSchedule', 'unschedulable:NoSchedule']);
-    await nodeClient().patch('a', 'application/merge-patch+json', { spec: { unschedulable: null } });
+    await nodeClient().patch('a', 'application/merge-patch+json', {
+      spec: { unschedulable: null },
+    });
     await report('a', 'True', 'DiskPressure');
     expect(await taints('a')).toEqual(['disk-pressure:NoSchedule']);
   });
@@ -125,10 +141,13 @@ describe('NodeLifecycleController', () => {
       DiskPressure: 'Unknown NodeStatusUnknown',
       PIDPressure: 'Unknown NodeStatusUnknown',
     });
-    expect((await nodeClient().get('a')).status.conditions?.[0]?.message).toBe('Kubelet stopped posting node status.');
+    expect((await nodeClient().get('a')).status.conditions?.[0]?.message).toBe(
+      'Kubelet stopped posting node status.',
+    );
     expect(await taints('a')).toEqual(['unreachable:NoExecute', 'unreachable:NoSchedule']);
     expect(
-      (await nodeClient().get('a')).spec.taints?.find(({ effect }) => effect === 'NoExecute')?.timeAdded,
+      (await nodeClient().get('a')).spec.taints?.find(({ effect }) => effect === 'NoExecute')
+        ?.timeAdded,
     ).toBeDefined();
     expect(await taints('b')).toEqual([]);
     const ready = async (name: string) =>
@@ -139,7 +158,11 @@ describe('NodeLifecycleController', () => {
     await cluster.clock.settle();
     const { items } = await cluster.client.resource(events).list();
     expect(
-      items.map(({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`).sort(),
+      items
+        .map(
+          ({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`,
+        )
+        .sort(),
     ).toEqual([
       'a NodeNotReady: Node a status is now: NodeNotReady',
       'a RegisteredNode: Registered Node a in Controller',
@@ -158,7 +181,9 @@ describe('NodeLifecycleController', () => {
     expect(await conditions('a')).toEqual({});
     await pass(20, ['b']);
     expect((await conditions('a'))['Ready']).toBe('Unknown NodeStatusNeverUpdated');
-    expect((await nodeClient().get('a')).status.conditions?.[0]?.message).toBe('Kubelet never posted node status.');
+    expect((await nodeClient().get('a')).status.conditions?.[0]?.message).toBe(
+      'Kubelet never posted node status.',
+    );
     expect(await taints('a')).toContain('unreachable:NoSchedule');
   });
 
@@ -198,8 +223,9 @@ describe('NodeLifecycleController', () => {
     for (const name of ['a', 'b', 'c', 'd']) await report(name, 'False');
     await pass(60, ['up', 'a', 'b', 'c', 'd']);
     const evicting = async () =>
-      (await Promise.all(['a', 'b', 'c', 'd'].map(taints))).filter((list) => list.includes('not-ready:NoExecute'))
-        .length;
+      (await Promise.all(['a', 'b', 'c', 'd'].map(taints))).filter((list) =>
+        list.includes('not-ready:NoExecute'),
+      ).length;
     // A small zone in which most have failed.
     const begun = await evicting();
     expect(begun).toBeLessThan(4);

@@ -93,13 +93,21 @@ export class NodeLifecycleController implements Controller {
     });
     const histogram = (name: string, help: string, first: number): Histogram =>
       instruments.histogram(description(name, help), exponentialBuckets(first, 4, 8)).with();
-    this.#lookDuration = histogram('update_node_health_duration_seconds', 'How long a look at a node took.', 0.001);
+    this.#lookDuration = histogram(
+      'update_node_health_duration_seconds',
+      'How long a look at a node took.',
+      0.001,
+    );
     this.#roundDuration = histogram(
       'update_all_nodes_health_duration_seconds',
       'How long a look at all nodes took.',
       0.01,
     );
-    const gauge = (name: string, help: string, value: (zone: readonly ReadNode[]) => number): void =>
+    const gauge = (
+      name: string,
+      help: string,
+      value: (zone: readonly ReadNode[]) => number,
+    ): void =>
       instruments.gauge({ ...description(name, help), labels: ['zone'] }, () =>
         [...this.#zones].map(([zone, members]) => [[zoneLabel(zone)], value(members)]),
       );
@@ -123,7 +131,11 @@ export class NodeLifecycleController implements Controller {
       predicate: { delete: false },
       onSeen: (node, before) => {
         if (before === undefined)
-          this.#event(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
+          this.#event(
+            node,
+            'RegisteredNode',
+            `Registered Node ${node.metadata.name} in Controller`,
+          );
         this.#observe(node);
       },
       onGone: (node) => {
@@ -155,10 +167,13 @@ export class NodeLifecycleController implements Controller {
         if (readyCondition(current)?.status === 'Unknown') await this.#markPods(current, signal);
       } catch (err) {
         if (signal.aborted) return;
-        this.#config.logger.warn('node lifecycle: updating the health of a node failed, will retry', {
-          node: node.metadata.name,
-          err,
-        });
+        this.#config.logger.warn(
+          'node lifecycle: updating the health of a node failed, will retry',
+          {
+            node: node.metadata.name,
+            err,
+          },
+        );
       } finally {
         this.#lookDuration.observe((clock.monotonic() - looked) / 1000);
       }
@@ -172,7 +187,12 @@ export class NodeLifecycleController implements Controller {
   #observe(node: ReadNode): Heartbeat {
     const { name } = node.metadata;
     const renewal = this.#leases.lister.get(NODE_LEASE_NAMESPACE, name)?.spec.renewTime;
-    const heartbeat = heartbeatAfter(this.#heartbeats.get(name), node, renewal, this.#config.clock.monotonic());
+    const heartbeat = heartbeatAfter(
+      this.#heartbeats.get(name),
+      node,
+      renewal,
+      this.#config.clock.monotonic(),
+    );
     this.#heartbeats.set(name, heartbeat);
     return heartbeat;
   }
@@ -182,7 +202,12 @@ export class NodeLifecycleController implements Controller {
    * period. Returns undefined if the node is gone or changes with each attempt; the pass then leaves it out.
    */
   async #updateHealth(cached: ReadNode, signal: AbortSignal): Promise<ReadNode | undefined> {
-    const { client, clock, monitorGracePeriodMs = 50_000, startupGracePeriodMs = 60_000 } = this.#config;
+    const {
+      client,
+      clock,
+      monitorGracePeriodMs = 50_000,
+      startupGracePeriodMs = 60_000,
+    } = this.#config;
     const { name, uid } = cached.metadata;
     let node = cached;
     for (let attempt = 1; attempt <= STATUS_WRITE_ATTEMPTS; attempt++) {
@@ -197,7 +222,10 @@ export class NodeLifecycleController implements Controller {
           .resource(nodes)
           .updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
         if (ready?.status === 'True') {
-          this.#config.logger.info('node lifecycle: node has no heartbeat, its status is now Unknown', { node: name });
+          this.#config.logger.info(
+            'node lifecycle: node has no heartbeat, its status is now Unknown',
+            { node: name },
+          );
           this.#event(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
         }
         return written;
@@ -250,7 +278,11 @@ export class NodeLifecycleController implements Controller {
       // A node that an earlier pass allowed to start, and whose taint could not be written, needs no further token.
       const hasToken = this.#permits.get(name)?.uid === uid && this.#limiters.isOpen(zone);
       if (hasToken || this.#limiters.tryTake(zone)) {
-        this.#permits.set(name, { uid, readyStatus: ready.status, transitionTime: ready.lastTransitionTime });
+        this.#permits.set(name, {
+          uid,
+          readyStatus: ready.status,
+          transitionTime: ready.lastTransitionTime,
+        });
         this.#queue.add(name);
       } else {
         this.#permits.delete(name);
@@ -267,10 +299,13 @@ export class NodeLifecycleController implements Controller {
       );
       return;
     }
-    this.#config.logger.info('node lifecycle: some nodes are ready, exiting master disruption mode');
+    this.#config.logger.info(
+      'node lifecycle: some nodes are ready, exiting master disruption mode',
+    );
     // While no node was ready, heartbeats may have been lost on their way: each node gets its whole grace period again.
     const seenAtMs = this.#config.clock.monotonic();
-    for (const [name, heartbeat] of this.#heartbeats) this.#heartbeats.set(name, { ...heartbeat, seenAtMs });
+    for (const [name, heartbeat] of this.#heartbeats)
+      this.#heartbeats.set(name, { ...heartbeat, seenAtMs });
   }
 
   /**
@@ -282,13 +317,20 @@ export class NodeLifecycleController implements Controller {
     const { name } = node.metadata;
     for (const pod of this.#pods.lister.byIndex(BY_NODE, name)) {
       if (!isPodReady(pod)) continue;
-      const condition = { type: 'Ready', status: 'False', lastTransitionTime: formatTime(clock.now()) };
+      const condition = {
+        type: 'Ready',
+        status: 'False',
+        lastTransitionTime: formatTime(clock.now()),
+      };
       const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [condition] } };
       try {
         await client
           .resource(pods)
           .namespace(pod.metadata.namespace ?? '')
-          .patch(pod.metadata.name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+          .patch(pod.metadata.name, 'application/strategic-merge-patch+json', patch, {
+            subresource: 'status',
+            signal,
+          });
       } catch (err) {
         // Gone, or another by that name.
         if (apierrors.isNotFound(err) || apierrors.isConflict(err)) continue;
@@ -319,7 +361,8 @@ export class NodeLifecycleController implements Controller {
           { metadata: { uid, resourceVersion }, spec: { taints } },
           { signal },
         );
-      if (eviction === 'start' && this.#permits.delete(name)) this.#evictions.with(zoneLabel(zoneOf(node))).value++;
+      if (eviction === 'start' && this.#permits.delete(name))
+        this.#evictions.with(zoneLabel(zoneOf(node))).value++;
       return reconciled;
     } catch (err) {
       if (apierrors.isNotFound(err)) return reconciled;

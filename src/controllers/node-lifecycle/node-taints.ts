@@ -65,7 +65,11 @@ export function wantedNoExecute(node: ReadNode): string | undefined {
 
 /** Reports whether the pods of the node are being evicted: it has one of the NoExecute taints of this controller. */
 export function isEvicting(node: ReadNode): boolean {
-  return node.spec.taints?.some(({ key, effect }) => effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key)) ?? false;
+  return (
+    node.spec.taints?.some(
+      ({ key, effect }) => effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key),
+    ) ?? false
+  );
 }
 
 /** The decision about the NoExecute taint of a node that is not ready. */
@@ -78,7 +82,11 @@ export type Eviction =
   | 'cancel';
 
 /** Returns the taints that the node should have, or undefined if it has them already. `now`: a metav1.Time. */
-export function wantedTaints(node: ReadNode, eviction: Eviction, now: string): readonly ReadTaint[] | undefined {
+export function wantedTaints(
+  node: ReadNode,
+  eviction: Eviction,
+  now: string,
+): readonly ReadTaint[] | undefined {
   const present = node.spec.taints ?? [];
   const wanted: ReadTaint[] = [];
   for (const { type, status } of node.status.conditions ?? []) {
@@ -88,14 +96,22 @@ export function wantedTaints(node: ReadNode, eviction: Eviction, now: string): r
   if (node.spec.unschedulable) wanted.push({ key: TAINT_UNSCHEDULABLE, effect: 'NoSchedule' });
   const noExecute = wantedNoExecute(node);
   // A node that turns from unreachable to not ready changes its taint whatever the rate of evictions is.
-  if (noExecute !== undefined && (eviction === 'start' || (eviction === 'hold' && isEvicting(node)))) {
+  if (
+    noExecute !== undefined &&
+    (eviction === 'start' || (eviction === 'hold' && isEvicting(node)))
+  ) {
     wanted.push({ key: noExecute, effect: 'NoExecute', timeAdded: now });
   }
-  const kept = present.filter((taint) => !isOurs(taint) || wanted.some((other) => matchesTaint(other, taint)));
+  const kept = present.filter(
+    (taint) => !isOurs(taint) || wanted.some((other) => matchesTaint(other, taint)),
+  );
   const added = wanted.filter((taint) => !present.some((other) => matchesTaint(other, taint)));
   return added.length === 0 && kept.length === present.length ? undefined : [...kept, ...added];
 }
 
 function isOurs({ key, effect }: ReadTaint): boolean {
-  return (effect === 'NoSchedule' && NO_SCHEDULE_KEYS.has(key)) || (effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key));
+  return (
+    (effect === 'NoSchedule' && NO_SCHEDULE_KEYS.has(key)) ||
+    (effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key))
+  );
 }

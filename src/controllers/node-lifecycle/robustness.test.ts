@@ -18,15 +18,28 @@ async function addNode(cluster: TestCluster, name: string): Promise<void> {
     lastHeartbeatTime: now,
     lastTransitionTime: now,
   };
-  await cluster.client.resource(nodes).create({ metadata: { name }, status: { conditions: [ready] } });
+  await cluster.client
+    .resource(nodes)
+    .create({ metadata: { name }, status: { conditions: [ready] } });
   const inDefault = cluster.client.resource(pods).namespace('default');
   await inDefault.create({
     metadata: { name: `on-${name}` },
     spec: { nodeName: name, containers: [{ name: 'c', image: 'i' }] },
   });
-  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: now }] };
-  await inDefault.patch(`on-${name}`, 'application/merge-patch+json', { status }, { subresource: 'status' });
-  await inLeases(cluster).create({ metadata: { name }, spec: { holderIdentity: name, leaseDurationSeconds: 40 } });
+  const status = {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: now }],
+  };
+  await inDefault.patch(
+    `on-${name}`,
+    'application/merge-patch+json',
+    { status },
+    { subresource: 'status' },
+  );
+  await inLeases(cluster).create({
+    metadata: { name },
+    spec: { holderIdentity: name, leaseDurationSeconds: 40 },
+  });
 }
 
 /** The others renew their leases, and nobody sees that the watch on them is slow: each step is shorter than the grace. */
@@ -40,20 +53,24 @@ async function beat(cluster: TestCluster, names: readonly string[]): Promise<voi
   }
 }
 
-test('a silent node is found out, and only that, whatever goes wrong', { timeout: 120_000 }, async () => {
-  const { writes, outcome, disturbed } = await disturb({
-    subject: (config) => new NodeLifecycleController(config),
-    steps: [
-      async (cluster) => {
-        for (const name of ['silent', 'b', 'c']) await addNode(cluster, name);
-      },
-      ...Array.from({ length: 8 }, () => (cluster: TestCluster) => beat(cluster, ['b', 'c'])),
-    ],
-    outcome: [nodes, pods],
-    rest: '1s',
-  });
-  expect(writes).toBeGreaterThanOrEqual(3);
-  expect(JSON.stringify(outcome)).toContain('NodeStatusUnknown');
-  // When the taints were added may differ; which there are may not.
-  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-});
+test(
+  'a silent node is found out, and only that, whatever goes wrong',
+  { timeout: 120_000 },
+  async () => {
+    const { writes, outcome, disturbed } = await disturb({
+      subject: (config) => new NodeLifecycleController(config),
+      steps: [
+        async (cluster) => {
+          for (const name of ['silent', 'b', 'c']) await addNode(cluster, name);
+        },
+        ...Array.from({ length: 8 }, () => (cluster: TestCluster) => beat(cluster, ['b', 'c'])),
+      ],
+      outcome: [nodes, pods],
+      rest: '1s',
+    });
+    expect(writes).toBeGreaterThanOrEqual(3);
+    expect(JSON.stringify(outcome)).toContain('NodeStatusUnknown');
+    // When the taints were added may differ; which there are may not.
+    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+  },
+);

@@ -50,9 +50,11 @@ describe('zones', () => {
 
   it('have a name of region and zone', () => {
     expect(zoneOf(node(true))).toBe(':');
-    expect(zoneOf(node(true, { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' }))).toBe(
-      'r:z',
-    );
+    expect(
+      zoneOf(
+        node(true, { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' }),
+      ),
+    ).toBe('r:z');
   });
 });
 

@@ -40,7 +40,10 @@ export function countsForZone({ metadata }: ReadNode): boolean {
 }
 
 /** Returns the state of a zone with these nodes. A node without a Ready condition counts as not ready. */
-export function zoneState(nodes: readonly ReadNode[], { unhealthyThreshold = 0.55 }: EvictionRates = {}): ZoneState {
+export function zoneState(
+  nodes: readonly ReadNode[],
+  { unhealthyThreshold = 0.55 }: EvictionRates = {},
+): ZoneState {
   const ready = nodes.filter((node) => readyStatus(node) === 'True').length;
   const notReady = nodes.length - ready;
   if (ready === 0 && notReady > 0) return 'FullDisruption';
@@ -58,7 +61,8 @@ export function evictionRates(
 ): ReadonlyMap<string, number> | undefined {
   const { perSecond = NORMAL_PER_SECOND, secondaryPerSecond = 0.01, largeClusterSize = 50 } = rates;
   const states = new Map([...zones].map(([zone, nodes]) => [zone, zoneState(nodes, rates)]));
-  if (states.size > 0 && [...states.values()].every((state) => state === 'FullDisruption')) return undefined;
+  if (states.size > 0 && [...states.values()].every((state) => state === 'FullDisruption'))
+    return undefined;
   return new Map(
     [...states].map(([zone, state]) => {
       if (state !== 'PartialDisruption') return [zone, perSecond];
@@ -87,7 +91,8 @@ export class EvictionLimiters {
   /** Sets the rates of all zones. `rates`: as `evictionRates` returns them. */
   setRates(zones: ReadonlySet<string>, rates: ReadonlyMap<string, number> | undefined): void {
     for (const zone of this.#zones.keys()) if (!zones.has(zone)) this.#zones.delete(zone);
-    for (const zone of zones) this.#setRate(zone, rates === undefined ? 0 : (rates.get(zone) ?? this.#normalPerSecond));
+    for (const zone of zones)
+      this.#setRate(zone, rates === undefined ? 0 : (rates.get(zone) ?? this.#normalPerSecond));
   }
 
   /** Reports whether the zone lets nodes start their eviction at all: its rate is not 0. */
@@ -103,7 +108,8 @@ export class EvictionLimiters {
   #setRate(zone: string, perSecond: number): void {
     const before = this.#zones.get(zone);
     if (before?.perSecond === perSecond) return;
-    const bucket = perSecond === 0 ? undefined : new TokenBucket({ clock: this.#clock, perSecond, burst: 1 });
+    const bucket =
+      perSecond === 0 ? undefined : new TokenBucket({ clock: this.#clock, perSecond, burst: 1 });
     // A zone whose previous limiter would not have let a node through begins with an empty bucket. Otherwise each change of state
     // would evict a node at once, and a zone that goes back and forth would evict all of them.
     if (before !== undefined && before.bucket?.tryTake() !== true) bucket?.tryTake();

@@ -33,7 +33,10 @@ export interface Request {
  * Brings the cluster to the state that the object asks for, from what is true now. Called for one object at most once at a time, after
  * any number of events, and after a restart. Throwing retries with back-off.
  */
-export type ReconcileObject = (request: Request, signal: AbortSignal) => Promise<ReconcileResult | void>;
+export type ReconcileObject = (
+  request: Request,
+  signal: AbortSignal,
+) => Promise<ReconcileResult | void>;
 
 /** Which objects of a kind are cached, and which of their events count. */
 export interface SourceOptions<T> extends InformerOptions {
@@ -50,7 +53,10 @@ export interface ControllerContext {
   /** Records events, with the controller's name as the reporter. */
   readonly recorder: Recorder;
   /** Declares the kind that is reconciled: every change of an object puts it on the queue. Returns its cache. */
-  for<T extends KubeObject>(type: ResourceType<T>, options?: SourceOptions<Immutable<T>>): SharedInformer<Immutable<T>>;
+  for<T extends KubeObject>(
+    type: ResourceType<T>,
+    options?: SourceOptions<Immutable<T>>,
+  ): SharedInformer<Immutable<T>>;
   /** Declares a kind that the reconciled objects control (see `ownerReference`): every change of one puts its owner on the queue. */
   owns<T extends KubeObject>(
     type: ResourceType<T>,
@@ -66,7 +72,10 @@ export interface ControllerContext {
     options?: SourceOptions<Immutable<T>> & { readonly maps?: 'new' | 'old' | 'both' },
   ): SharedInformer<Immutable<T>>;
   /** Declares a kind that is only read. */
-  reads<T extends KubeObject>(type: ResourceType<T>, options?: InformerOptions): SharedInformer<Immutable<T>>;
+  reads<T extends KubeObject>(
+    type: ResourceType<T>,
+    options?: InformerOptions,
+  ): SharedInformer<Immutable<T>>;
   /** Runs a task beside the reconciles, from when the caches have synced until the signal aborts. */
   alongside(task: (signal: AbortSignal) => Promise<void>): void;
 }
@@ -141,7 +150,8 @@ export async function runController(
     logger = createLogger(),
   } = options;
   const all = 'setup' in definitions ? [definitions] : definitions;
-  if (leaderElection === undefined) return runAll(all, { ...options, clock, random, logger }, signal);
+  if (leaderElection === undefined)
+    return runAll(all, { ...options, clock, random, logger }, signal);
   const { identity = `${hostname()}_${random.uuid()}`, ...lease } = leaderElection;
   let failure: { readonly error: unknown } | undefined;
   const elector = new LeaderElector({
@@ -166,7 +176,8 @@ export async function runController(
 
 async function runAll(
   definitions: readonly ControllerDefinition[],
-  config: RunControllerOptions & Required<Pick<RunControllerOptions, 'clock' | 'random' | 'logger'>>,
+  config: RunControllerOptions &
+    Required<Pick<RunControllerOptions, 'clock' | 'random' | 'logger'>>,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, random, logger, detectMutations } = config;
@@ -174,7 +185,13 @@ async function runAll(
   const failed = new AbortController();
   const running = AbortSignal.any([signal, failed.signal]);
   const runs = definitions.map((definition) =>
-    build(definition, { client, informers, clock, random, logger: logger.with({ controller: definition.name }) }),
+    build(definition, {
+      client,
+      informers,
+      clock,
+      random,
+      logger: logger.with({ controller: definition.name }),
+    }),
   );
   informers.start(running);
   try {
@@ -211,7 +228,8 @@ function build(
     workers,
     ...(maxRetries !== undefined && { maxRetries }),
     ...(rateLimiter !== undefined && { rateLimiter: rateLimiter(config.clock) }),
-    reconcile: async (key, signal) => (await reconcile.current({ ...splitKey(key), key }, signal)) ?? reconciled,
+    reconcile: async (key, signal) =>
+      (await reconcile.current({ ...splitKey(key), key }, signal)) ?? reconciled,
   });
   let reconciledKind: ResourceType | undefined;
   const context: ControllerContext = {
@@ -230,7 +248,10 @@ function build(
       if (reconciledKind === undefined)
         throw new TypeError(`the controller ${name} must declare what it reconciles first: for()`);
       const owner = reconciledKind;
-      return builder.watches(type, (object) => ownerKey(object, owner), { ...options, maps: 'both' });
+      return builder.watches(type, (object) => ownerKey(object, owner), {
+        ...options,
+        maps: 'both',
+      });
     },
     watches: (type, keysOf, options) => builder.watches(type, (object) => keysOf(object), options),
     reads: (type, options) => builder.informerFor(type, options),
@@ -243,7 +264,10 @@ function build(
 }
 
 /** Returns the key of the object's controller, if that is of the kind in question, in any version. */
-function ownerKey(object: KubeObject, { group, kind, namespaced }: ResourceType): string | undefined {
+function ownerKey(
+  object: KubeObject,
+  { group, kind, namespaced }: ResourceType,
+): string | undefined {
   const owner = controllerOf(object);
   if (owner === undefined || owner.kind !== kind) return undefined;
   const slash = owner.apiVersion.indexOf('/');
@@ -252,6 +276,12 @@ function ownerKey(object: KubeObject, { group, kind, namespaced }: ResourceType)
 }
 
 /** Returns the reference that makes `owner` the controller of an object: the object is deleted with its owner. */
-export function ownerReference(owner: KubeObject, { group, version, kind }: ResourceType): OwnerReference {
-  return newControllerRef(owner.metadata, { apiVersion: group === '' ? version : `${group}/${version}`, kind });
+export function ownerReference(
+  owner: KubeObject,
+  { group, version, kind }: ResourceType,
+): OwnerReference {
+  return newControllerRef(owner.metadata, {
+    apiVersion: group === '' ? version : `${group}/${version}`,
+    kind,
+  });
 }

@@ -53,7 +53,9 @@ afterEach(async () => {
   const volumes = cluster.client.resource(persistentVolumes);
   for (const client of [claims, volumes]) {
     for (const { metadata } of (await client.list()).items) {
-      await client.patch(metadata.name, 'application/merge-patch+json', { metadata: { finalizers: null } });
+      await client.patch(metadata.name, 'application/merge-patch+json', {
+        metadata: { finalizers: null },
+      });
       await client.delete(metadata.name);
     }
   }
@@ -73,7 +75,14 @@ test.each<
 >([
   // Claims that name no volume.
   ['1-1 bind', [v('a')], c(), ['a Bound c:own ctl'], 'Bound a 1Gi ctl done', []],
-  ['1-2 too small', [v('a')], c({ size: '10Gi' }), ['a Available'], 'Pending - -', ['Normal FailedBinding']],
+  [
+    '1-2 too small',
+    [v('a')],
+    c({ size: '10Gi' }),
+    ['a Available'],
+    'Pending - -',
+    ['Normal FailedBinding'],
+  ],
   [
     '1-3 back to Pending',
     [v('a')],
@@ -158,8 +167,22 @@ test.each<
   ['2-1 that is not there', [], c({ volume: 'a' }), [], 'Pending a -', []],
   ['2-2 and is Bound', [], c({ volume: 'a', phase: 'Bound' }), [], 'Pending a -', []],
   ['2-3 that is free', [v('a')], c({ volume: 'a' }), ['a Bound c:own ctl'], 'Bound a 1Gi done', []],
-  ['2-4 that names it', [v('a', { claim: 'c' })], c({ volume: 'a' }), ['a Bound c:own'], 'Bound a 1Gi done', []],
-  ['2-5 that knows it', [v('a', ours)], c({ volume: 'a' }), ['a Bound c:own'], 'Bound a 1Gi done', []],
+  [
+    '2-4 that names it',
+    [v('a', { claim: 'c' })],
+    c({ volume: 'a' }),
+    ['a Bound c:own'],
+    'Bound a 1Gi done',
+    [],
+  ],
+  [
+    '2-5 that knows it',
+    [v('a', ours)],
+    c({ volume: 'a' }),
+    ['a Bound c:own'],
+    'Bound a 1Gi done',
+    [],
+  ],
   [
     '2-6 that another has',
     [v('a', { claim: 'd', uid: 'other', phase: 'Bound' })],
@@ -185,7 +208,14 @@ test.each<
     [],
   ],
   // Claims that were bound.
-  ['3-1 that name none any more', [], c({ phase: 'Bound', ...bound }), [], 'Lost - - ctl done', ['Warning ClaimLost']],
+  [
+    '3-1 that name none any more',
+    [],
+    c({ phase: 'Bound', ...bound }),
+    [],
+    'Lost - - ctl done',
+    ['Warning ClaimLost'],
+  ],
   [
     '3-2 whose volume is gone',
     [],
@@ -271,7 +301,10 @@ test.each<
   ],
   [
     '10-2 two volumes for one claim',
-    [v('a', { ...ours, byController: true, phase: 'Bound' }), v('b', { ...ours, byController: true, phase: 'Bound' })],
+    [
+      v('a', { ...ours, byController: true, phase: 'Bound' }),
+      v('b', { ...ours, byController: true, phase: 'Bound' }),
+    ],
     c({ volume: 'a', phase: 'Bound', ...bound }),
     ['a Bound c:own ctl', 'b Available'],
     'Bound a 1Gi ctl done',
@@ -331,13 +364,20 @@ test.each<
   for (const each of volumes) await createVolume(each, uid);
   stopBinder = await cluster.run((config) => new PersistentVolumeBinder(config));
   await cluster.clock.advance('10s');
-  const uidName = (of: string | undefined): string => (of === undefined ? '-' : of === uid ? 'own' : of);
+  const uidName = (of: string | undefined): string =>
+    of === undefined ? '-' : of === uid ? 'own' : of;
   const marks = (annotations: Readonly<Record<string, string>> = {}): string =>
-    (BOUND_BY_CONTROLLER in annotations ? ' ctl' : '') + (BIND_COMPLETED in annotations ? ' done' : '');
-  const found = (await cluster.client.resource(persistentVolumes).list()).items.map(({ metadata, spec, status }) => {
-    const reference = spec.claimRef === undefined ? '' : ` ${spec.claimRef.name ?? ''}:${uidName(spec.claimRef.uid)}`;
-    return `${metadata.name} ${status.phase ?? ''}${reference}${marks(metadata.annotations)}`;
-  });
+    (BOUND_BY_CONTROLLER in annotations ? ' ctl' : '') +
+    (BIND_COMPLETED in annotations ? ' done' : '');
+  const found = (await cluster.client.resource(persistentVolumes).list()).items.map(
+    ({ metadata, spec, status }) => {
+      const reference =
+        spec.claimRef === undefined
+          ? ''
+          : ` ${spec.claimRef.name ?? ''}:${uidName(spec.claimRef.uid)}`;
+      return `${metadata.name} ${status.phase ?? ''}${reference}${marks(metadata.annotations)}`;
+    },
+  );
   expect(found).toEqual(after);
   const { items } = await cluster.client.resource(persistentVolumeClaims).list();
   const [text = ''] = items.map(
@@ -345,7 +385,9 @@ test.each<
       `${status.phase ?? ''} ${spec.volumeName ?? '-'} ${status.capacity?.['storage'] ?? '-'}${marks(metadata.annotations)}`,
   );
   expect(text).toBe(claimAfter);
-  expect((await eventsOf(cluster.client)).map(({ type, reason }) => `${type} ${reason}`)).toEqual(told);
+  expect((await eventsOf(cluster.client)).map(({ type, reason }) => `${type} ${reason}`)).toEqual(
+    told,
+  );
 });
 
 async function createClaim({ name, size = '1Gi', ...has }: ClaimCase): Promise<string> {
@@ -362,7 +404,10 @@ async function createClaim({ name, size = '1Gi', ...has }: ClaimCase): Promise<s
   const made = await client.create(newClaim(name, spec, size, { annotations }));
   if (has.phase !== undefined) {
     const capacity = has.phase === 'Bound' ? { storage: size } : undefined;
-    await client.updateStatus({ ...made, status: { phase: has.phase, ...(capacity && { capacity }) } });
+    await client.updateStatus({
+      ...made,
+      status: { phase: has.phase, ...(capacity && { capacity }) },
+    });
   }
   return made.metadata.uid;
 }
@@ -377,6 +422,8 @@ async function createVolume({ name, size, ...has }: VolumeCase, claimUid: string
     ...(has.storageClass !== undefined && { storageClassName: has.storageClass }),
   };
   const annotations = has.byController === true ? { [BOUND_BY_CONTROLLER]: 'yes' } : {};
-  const made = await client.create(newVolume(name, spec, { annotations, labels: has.labels ?? {} }, size));
+  const made = await client.create(
+    newVolume(name, spec, { annotations, labels: has.labels ?? {} }, size),
+  );
   if (has.phase !== undefined) await client.updateStatus({ ...made, status: { phase: has.phase } });
 }

@@ -23,8 +23,17 @@ export function boundVolume(volume: ReadVolume, claim: ReadClaim): ReadVolume {
   const { name, namespace, uid, resourceVersion } = claim.metadata;
   const isReferred = refersTo(volume, claim);
   if (isReferred && volume.spec.claimRef?.uid === uid) return volume;
-  const byController: Readonly<Record<string, string>> = isReferred ? {} : { [BOUND_BY_CONTROLLER]: 'yes' };
-  const claimRef = { kind: 'PersistentVolumeClaim', namespace, name, uid, apiVersion: 'v1', resourceVersion };
+  const byController: Readonly<Record<string, string>> = isReferred
+    ? {}
+    : { [BOUND_BY_CONTROLLER]: 'yes' };
+  const claimRef = {
+    kind: 'PersistentVolumeClaim',
+    namespace,
+    name,
+    uid,
+    apiVersion: 'v1',
+    resourceVersion,
+  };
   return { ...annotated(volume, byController), spec: { ...volume.spec, claimRef } };
 }
 
@@ -34,7 +43,10 @@ export function boundClaim(claim: ReadClaim, volume: ReadVolume): ReadClaim {
   const wanted = { ...(!isChosen && { [BOUND_BY_CONTROLLER]: 'yes' }), [BIND_COMPLETED]: 'yes' };
   const missing = Object.entries(wanted).filter(([key]) => !isAnnotated(claim, key));
   if (isChosen && missing.length === 0) return claim;
-  return { ...annotated(claim, Object.fromEntries(missing)), spec: { ...claim.spec, volumeName: name } };
+  return {
+    ...annotated(claim, Object.fromEntries(missing)),
+    spec: { ...claim.spec, volumeName: name },
+  };
 }
 
 /** One that its user had bound stays meant for its claim. */
@@ -45,7 +57,8 @@ export function unboundVolume(volume: ReadVolume): ReadVolume {
     const { uid: _, ...reference } = claimRef;
     return { ...volume, spec: { ...spec, claimRef: reference } };
   }
-  const { annotations: { [BOUND_BY_CONTROLLER]: _, ...others } = {}, ...metadata } = volume.metadata;
+  const { annotations: { [BOUND_BY_CONTROLLER]: _, ...others } = {}, ...metadata } =
+    volume.metadata;
   const annotations = Object.keys(others).length > 0 ? { annotations: others } : {};
   return { ...volume, metadata: { ...metadata, ...annotations }, spec };
 }
@@ -57,18 +70,25 @@ export function volumeInPhase(volume: ReadVolume, phase: VolumePhase, message = 
 }
 
 /** `volume`: the one that the claim has; undefined for none. Throws for a volume that does not say how large it is. */
-export function claimInPhase(claim: ReadClaim, phase: ClaimPhase, volume: ReadVolume | undefined): ReadClaim {
+export function claimInPhase(
+  claim: ReadClaim,
+  phase: ClaimPhase,
+  volume: ReadVolume | undefined,
+): ReadClaim {
   const { status } = claim;
   if (volume === undefined) {
     const { accessModes, capacity, currentVolumeAttributesClassName, ...rest } = status;
     const isBare =
-      accessModes === undefined && capacity === undefined && currentVolumeAttributesClassName === undefined;
+      accessModes === undefined &&
+      capacity === undefined &&
+      currentVolumeAttributesClassName === undefined;
     return isBare && status.phase === phase ? claim : { ...claim, status: { ...rest, phase } };
   }
   const { accessModes } = volume.spec;
   const sameModes = semanticEqual(status.accessModes ?? [], accessModes ?? []);
   // Later the capacities may differ for good reasons, and the class is the resizer's to write.
-  if (status.phase === phase) return sameModes ? claim : { ...claim, status: { ...status, accessModes } };
+  if (status.phase === phase)
+    return sameModes ? claim : { ...claim, status: { ...status, accessModes } };
   const becomesBound = status.phase === 'Pending' && phase === 'Bound';
   const attributes = volume.spec.volumeAttributesClassName;
   return {
@@ -78,23 +98,33 @@ export function claimInPhase(claim: ReadClaim, phase: ClaimPhase, volume: ReadVo
       phase,
       accessModes,
       capacity: capacityOf(volume),
-      ...(becomesBound && attributes !== undefined && { currentVolumeAttributesClassName: attributes }),
+      ...(becomesBound &&
+        attributes !== undefined && { currentVolumeAttributesClassName: attributes }),
     },
   };
 }
 
 export function withProvisioner(claim: ReadClaim, provisioner: string): ReadClaim {
   if (claim.metadata.annotations?.[STORAGE_PROVISIONER] === provisioner) return claim;
-  return annotated(claim, { [BETA_STORAGE_PROVISIONER]: provisioner, [STORAGE_PROVISIONER]: provisioner });
+  return annotated(claim, {
+    [BETA_STORAGE_PROVISIONER]: provisioner,
+    [STORAGE_PROVISIONER]: provisioner,
+  });
 }
 
 export function isAnnotated({ metadata }: ReadVolume | ReadClaim, annotation: string): boolean {
   return Object.hasOwn(metadata.annotations ?? {}, annotation);
 }
 
-function annotated<T extends ReadVolume | ReadClaim>(object: T, more: Readonly<Record<string, string>>): T {
+function annotated<T extends ReadVolume | ReadClaim>(
+  object: T,
+  more: Readonly<Record<string, string>>,
+): T {
   if (Object.keys(more).length === 0) return object;
-  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...more } } };
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...more } },
+  };
 }
 
 function capacityOf({ metadata, spec }: ReadVolume): Immutable<Record<string, string>> {

@@ -33,7 +33,11 @@ function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
 /** The volume refers to the claim; one that was bound by its user may not know the claim's UID yet. */
 export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean {
   const reference = spec.claimRef;
-  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace)
+  if (
+    reference === undefined ||
+    reference.name !== metadata.name ||
+    reference.namespace !== metadata.namespace
+  )
     return false;
   return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
 }
@@ -44,7 +48,8 @@ export function mismatch(volume: ReadVolume, claim: ReadClaim): string | undefin
     return `the volume is marked for deletion "${volume.metadata.name}"`;
   if (sizeOf(volume).cmp(requestedSize(claim)) < 0) return 'requested PV is too small';
   if (classOfVolume(volume) !== classOfClaim(claim)) return 'storageClassName does not match';
-  if (attributesClass(volume) !== attributesClass(claim)) return 'volumeAttributesClassName does not match';
+  if (attributesClass(volume) !== attributesClass(claim))
+    return 'volumeAttributesClassName does not match';
   if (volumeMode(volume) !== volumeMode(claim)) return 'incompatible volumeMode';
   return offersAccessModes(volume, claim) ? undefined : 'incompatible accessMode';
 }

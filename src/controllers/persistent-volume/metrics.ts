@@ -16,32 +16,55 @@ export class VolumeMetrics {
 
   constructor(
     instruments: Instruments,
-    known: { readonly volumes: () => readonly ReadVolume[]; readonly claims: () => readonly ReadClaim[] },
+    known: {
+      readonly volumes: () => readonly ReadVolume[];
+      readonly claims: () => readonly ReadClaim[];
+    },
   ) {
     const gauge = (
       name: string,
       help: string,
       labels: readonly string[],
       keys: () => readonly (readonly string[])[],
-    ): void => instruments.gauge({ name: `pv_collector_${name}`, help, labels }, () => countSamples(keys()));
+    ): void =>
+      instruments.gauge({ name: `pv_collector_${name}`, help, labels }, () => countSamples(keys()));
     gauge('total_pv_count', 'Persistent volumes.', ['plugin_name', 'volume_mode'], () =>
       known.volumes().map((volume) => [pluginOf(volume), volumeMode(volume)]),
     );
     const classes = (bound: boolean) => (): (readonly string[])[] =>
       known
         .volumes()
-        .flatMap((volume) => ((volume.status.phase === 'Bound') === bound ? [[classOfVolume(volume)]] : []));
+        .flatMap((volume) =>
+          (volume.status.phase === 'Bound') === bound ? [[classOfVolume(volume)]] : [],
+        );
     gauge('bound_pv_count', 'Persistent volumes that are bound.', ['storage_class'], classes(true));
-    gauge('unbound_pv_count', 'Persistent volumes that are not bound.', ['storage_class'], classes(false));
+    gauge(
+      'unbound_pv_count',
+      'Persistent volumes that are not bound.',
+      ['storage_class'],
+      classes(false),
+    );
     const claims = (bound: boolean) => (): (readonly string[])[] =>
       known.claims().flatMap((claim) => {
         if ((claim.status.phase === 'Bound') !== bound) return [];
-        return [[claim.metadata.namespace ?? '', classOfClaim(claim), claim.spec.volumeAttributesClassName ?? '']];
+        return [
+          [
+            claim.metadata.namespace ?? '',
+            classOfClaim(claim),
+            claim.spec.volumeAttributesClassName ?? '',
+          ],
+        ];
       });
     const labels = ['namespace', 'storage_class', 'volume_attributes_class'];
     gauge('bound_pvc_count', 'Persistent volume claims that are bound.', labels, claims(true));
-    gauge('unbound_pvc_count', 'Persistent volume claims that are not bound.', labels, claims(false));
-    const counter = (name: string, help: string): Counter => instruments.counter({ name, help }).with();
+    gauge(
+      'unbound_pvc_count',
+      'Persistent volume claims that are not bound.',
+      labels,
+      claims(false),
+    );
+    const counter = (name: string, help: string): Counter =>
+      instruments.counter({ name, help }).with();
     this.#given = counter(
       'retroactive_storageclass_total',
       'How often a claim without a class was to be given the default one.',

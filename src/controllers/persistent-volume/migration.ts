@@ -34,13 +34,17 @@ export function migratedVolume(volume: ReadVolume): ReadVolume {
   if (driver === undefined || finalizers?.includes(IN_TREE_FINALIZER) !== true) return noted;
   return {
     ...noted,
-    metadata: { ...noted.metadata, finalizers: finalizers.filter((one) => one !== IN_TREE_FINALIZER) },
+    metadata: {
+      ...noted.metadata,
+      finalizers: finalizers.filter((one) => one !== IN_TREE_FINALIZER),
+    },
   };
 }
 
 /** A claim for which an in-tree plugin was to make a volume says which driver is to make it. As with volumes. */
 export function migratedClaim(claim: ReadClaim): ReadClaim {
-  const { [STORAGE_PROVISIONER]: today, [BETA_STORAGE_PROVISIONER]: before } = claim.metadata.annotations ?? {};
+  const { [STORAGE_PROVISIONER]: today, [BETA_STORAGE_PROVISIONER]: before } =
+    claim.metadata.annotations ?? {};
   const provisioner = today ?? before;
   return provisioner === undefined ? claim : noting(claim, driverOfPlugin(provisioner));
 }

@@ -27,7 +27,11 @@ export class OperationTimes {
     this.#durations = instruments.histogram(durations, BUCKETS_SECONDS);
     // The first is how it was called before.
     this.#errors = ['volume_operation_total_errors', 'volume_operation_errors_total'].map((name) =>
-      instruments.counter({ name, help: 'How often making or deleting a volume failed.', labels: LABELS }),
+      instruments.counter({
+        name,
+        help: 'How often making or deleting a volume failed.',
+        labels: LABELS,
+      }),
     );
   }
 
@@ -40,14 +44,17 @@ export class OperationTimes {
   /** It will be tried again. */
   failed(key: string): void {
     const running = this.#running.get(key);
-    if (running !== undefined) for (const errors of this.#errors) errors.with(...running.labels).value++;
+    if (running !== undefined)
+      for (const errors of this.#errors) errors.with(...running.labels).value++;
   }
 
   done(key: string): void {
     const running = this.#running.get(key);
     if (running === undefined) return;
     this.#running.delete(key);
-    this.#durations.with(...running.labels).observe((this.#clock.monotonic() - running.since) / 1000);
+    this.#durations
+      .with(...running.labels)
+      .observe((this.#clock.monotonic() - running.since) / 1000);
   }
 
   /** The claim is gone. */

@@ -27,9 +27,12 @@ const volumes = () => cluster.client.resource(persistentVolumes);
 const claims = () => cluster.client.resource(persistentVolumeClaims).namespace('default');
 const classes = () => cluster.client.resource(storageClasses);
 const settle = () => cluster.clock.advance('1s');
-async function create(...objects: readonly (New<PersistentVolume> | New<PersistentVolumeClaim>)[]): Promise<void> {
+async function create(
+  ...objects: readonly (New<PersistentVolume> | New<PersistentVolumeClaim>)[]
+): Promise<void> {
   for (const each of objects) {
-    if (each.metadata?.namespace === undefined) await volumes().create(each as New<PersistentVolume>);
+    if (each.metadata?.namespace === undefined)
+      await volumes().create(each as New<PersistentVolume>);
     else await claims().create(each as New<PersistentVolumeClaim>);
   }
   await settle();
@@ -40,11 +43,14 @@ const storageClass = (more: New<StorageClass> = {}): New<StorageClass> => ({
   ...more,
 });
 const said = async () =>
-  (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  (await eventsOf(cluster.client)).map(
+    ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+  );
 /** What is bound to what, and in which phase. */
 const state = async () => [
   ...(await volumes().list()).items.map(
-    ({ metadata, spec, status }) => `${metadata.name} ${status.phase} ${spec.claimRef?.name ?? '-'}`,
+    ({ metadata, spec, status }) =>
+      `${metadata.name} ${status.phase} ${spec.claimRef?.name ?? '-'}`,
   ),
   ...(await claims().list()).items.map(
     ({ metadata, spec, status }) => `${metadata.name} ${status.phase} ${spec.volumeName ?? '-'}`,
@@ -67,7 +73,11 @@ describe('a claim', () => {
       'pv.kubernetes.io/bind-completed': 'yes',
       'pv.kubernetes.io/bound-by-controller': 'yes',
     });
-    expect(claim.status).toEqual({ phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } });
+    expect(claim.status).toEqual({
+      phase: 'Bound',
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1Gi' },
+    });
     expect(await state()).toEqual(['large Available -', 'small Bound c', 'c Bound small']);
   });
 
@@ -84,7 +94,12 @@ describe('a claim', () => {
   it('of several goes to the one that has waited the longest, and the next volume to the next', async () => {
     await create(newClaim('large', {}, '5Gi'), newClaim('first'), newClaim('second'));
     await create(newVolume('v'));
-    expect(await state()).toEqual(['v Bound first', 'first Bound v', 'large Pending -', 'second Pending -']);
+    expect(await state()).toEqual([
+      'v Bound first',
+      'first Bound v',
+      'large Pending -',
+      'second Pending -',
+    ]);
     await create(newVolume('w'));
     expect(await state()).toEqual([
       'v Bound first',
@@ -113,13 +128,21 @@ describe('a claim', () => {
   ])('with %j and %s does not get the volume that it names', async (spec, size, why) => {
     await create(newVolume('v'), newClaim('c', { volumeName: 'v', ...spec }, size));
     expect(await state()).toEqual(['v Available -', 'c Pending v']);
-    expect(await said()).toEqual([`Warning VolumeMismatch: Cannot bind to requested volume "v": ${why}`]);
+    expect(await said()).toEqual([
+      `Warning VolumeMismatch: Cannot bind to requested volume "v": ${why}`,
+    ]);
   });
 
   it('does not get the volume of another, until that is free', async () => {
-    await create(newVolume('v'), newClaim('a', { volumeName: 'v' }), newClaim('b', { volumeName: 'v' }));
+    await create(
+      newVolume('v'),
+      newClaim('a', { volumeName: 'v' }),
+      newClaim('b', { volumeName: 'v' }),
+    );
     expect(await state()).toEqual(['v Bound a', 'a Bound v', 'b Pending v']);
-    expect(await said()).toEqual(['Warning FailedBinding: volume "v" already bound to a different claim.']);
+    expect(await said()).toEqual([
+      'Warning FailedBinding: volume "v" already bound to a different claim.',
+    ]);
     await claims().patch('a', MERGE, { metadata: { finalizers: null } });
     await claims().delete('a');
     await settle();
@@ -177,9 +200,19 @@ describe('a claim of a class', () => {
     ]);
     // What a provisioner makes.
     const { uid } = (await claims().get('c')).metadata;
-    const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
+    const claimRef = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      namespace: 'default',
+      name: 'c',
+      uid,
+    };
     const annotations = { 'pv.kubernetes.io/provisioned-by': 'example.com/disk' };
-    const spec = { storageClassName: 'x', claimRef, persistentVolumeReclaimPolicy: 'Delete' as const };
+    const spec = {
+      storageClassName: 'x',
+      claimRef,
+      persistentVolumeReclaimPolicy: 'Delete' as const,
+    };
     await create(newVolume('pvc-1', spec, { annotations }));
     expect(await state()).toEqual(['pvc-1 Bound c', 'c Bound pvc-1']);
     expect((await volumes().get('pvc-1')).metadata.annotations).toEqual(annotations);
@@ -200,13 +233,26 @@ describe('a claim of a class', () => {
     );
     expect((await said()).at(-1)).toContain("external provisioner 'ebs.csi.aws.com'");
     const { uid } = (await claims().get('c')).metadata;
-    const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
+    const claimRef = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      namespace: 'default',
+      name: 'c',
+      uid,
+    };
     const annotations = { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' };
     const finalizers = ['kubernetes.io/pv-controller', 'example.com/keep'];
-    const spec = { claimRef, storageClassName: 'x', persistentVolumeReclaimPolicy: 'Delete' as const };
+    const spec = {
+      claimRef,
+      storageClassName: 'x',
+      persistentVolumeReclaimPolicy: 'Delete' as const,
+    };
     await create(newVolume('v', spec, { annotations, finalizers }));
     const { metadata } = await volumes().get('v');
-    expect(metadata.annotations).toEqual({ ...annotations, 'pv.kubernetes.io/migrated-to': 'ebs.csi.aws.com' });
+    expect(metadata.annotations).toEqual({
+      ...annotations,
+      'pv.kubernetes.io/migrated-to': 'ebs.csi.aws.com',
+    });
     // The driver has a finalizer of its own.
     expect(metadata.finalizers).not.toContain('kubernetes.io/pv-controller');
     expect(metadata.finalizers).toContain('example.com/keep');
@@ -217,13 +263,20 @@ describe('a claim of a class', () => {
   });
 
   it('for which a plugin was to provision says who does so now', async () => {
-    for (const key of ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner']) {
-      await claims().create(newClaim('c', {}, '1Gi', { annotations: { [key]: 'kubernetes.io/gce-pd' } }));
+    for (const key of [
+      'volume.kubernetes.io/storage-provisioner',
+      'volume.beta.kubernetes.io/storage-provisioner',
+    ]) {
+      await claims().create(
+        newClaim('c', {}, '1Gi', { annotations: { [key]: 'kubernetes.io/gce-pd' } }),
+      );
       await settle();
       expect((await claims().get('c')).metadata.annotations).toMatchObject({
         'pv.kubernetes.io/migrated-to': 'pd.csi.storage.gke.io',
       });
-      await claims().patch('c', MERGE, { metadata: { annotations: { [key]: 'example.com/disk' } } });
+      await claims().patch('c', MERGE, {
+        metadata: { annotations: { [key]: 'example.com/disk' } },
+      });
       await settle();
       expect((await claims().get('c')).metadata.annotations).toEqual({ [key]: 'example.com/disk' });
       await claims().patch('c', MERGE, { metadata: { finalizers: null } });
@@ -234,7 +287,10 @@ describe('a claim of a class', () => {
 
   it('waits for its first consumer, then for the pod, then for the node', async () => {
     await classes().create(storageClass({ volumeBindingMode: 'WaitForFirstConsumer' }));
-    await create(newVolume('v', { storageClassName: 'x' }), newClaim('c', { storageClassName: 'x' }));
+    await create(
+      newVolume('v', { storageClassName: 'x' }),
+      newClaim('c', { storageClassName: 'x' }),
+    );
     expect(await state()).toEqual(['v Available -', 'c Pending -']);
     await cluster.client.resource(pods).create({
       metadata: { name: 'p', namespace: 'default' },
@@ -248,14 +304,24 @@ describe('a claim of a class', () => {
       'Normal WaitForFirstConsumer: waiting for first consumer to be created before binding',
       'Normal WaitForPodScheduled: waiting for pod p to be scheduled',
     ]);
-    await claims().patch('c', MERGE, { metadata: { annotations: { 'volume.kubernetes.io/selected-node': 'n' } } });
+    await claims().patch('c', MERGE, {
+      metadata: { annotations: { 'volume.kubernetes.io/selected-node': 'n' } },
+    });
     await settle();
     expect((await said()).at(-1)).toContain('ExternalProvisioning');
     // The scheduler may as well choose a volume that is there.
     const { uid } = (await claims().get('c')).metadata;
     await volumes().patch('v', MERGE, {
       metadata: { annotations: { 'pv.kubernetes.io/bound-by-controller': 'yes' } },
-      spec: { claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid } },
+      spec: {
+        claimRef: {
+          apiVersion: 'v1',
+          kind: 'PersistentVolumeClaim',
+          namespace: 'default',
+          name: 'c',
+          uid,
+        },
+      },
     });
     await settle();
     expect(await state()).toEqual(['v Bound c', 'c Bound v']);
@@ -291,7 +357,10 @@ describe('a claim of a class', () => {
 
 describe('a volume', () => {
   it('is kept for the claim that it is meant for', async () => {
-    await create(newVolume('v', { claimRef: { namespace: 'default', name: 'mine' } }), newClaim('other'));
+    await create(
+      newVolume('v', { claimRef: { namespace: 'default', name: 'mine' } }),
+      newClaim('other'),
+    );
     expect(await state()).toEqual(['v Available mine', 'other Pending -']);
     await create(newClaim('mine'));
     expect(await state()).toEqual(['v Bound mine', 'mine Bound v', 'other Pending -']);
@@ -301,17 +370,35 @@ describe('a volume', () => {
   it('that refers to a claim which has another is free again', async () => {
     await create(newVolume('v'), newClaim('c'));
     const { uid } = (await claims().get('c')).metadata;
-    const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
+    const claimRef = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      namespace: 'default',
+      name: 'c',
+      uid,
+    };
     const annotations = { 'pv.kubernetes.io/bound-by-controller': 'yes' };
-    await create(newVolume('second', { claimRef }, { annotations }), newVolume('users', { claimRef }));
-    expect(await state()).toEqual(['second Available -', 'users Available c', 'v Bound c', 'c Bound v']);
+    await create(
+      newVolume('second', { claimRef }, { annotations }),
+      newVolume('users', { claimRef }),
+    );
+    expect(await state()).toEqual([
+      'second Available -',
+      'users Available c',
+      'v Bound c',
+      'c Bound v',
+    ]);
     expect((await volumes().get('second')).metadata.annotations).toBeUndefined();
     expect((await volumes().get('users')).spec.claimRef?.uid).toBeUndefined();
   });
 
   test.each([
     ['Retain', 'Released', []],
-    ['Recycle', 'Failed', ['Warning VolumeFailedRecycle: No recycler plugin found for the volume!']],
+    [
+      'Recycle',
+      'Failed',
+      ['Warning VolumeFailedRecycle: No recycler plugin found for the volume!'],
+    ],
     [
       'Delete',
       'Failed',
@@ -345,7 +432,9 @@ test('bindings end the same, whatever goes wrong', { timeout: 120_000 }, async (
         }
       },
       async ({ client }) => {
-        await client.resource(persistentVolumeClaims).create(newClaim('two', { volumeName: 'b' }, '2Gi'));
+        await client
+          .resource(persistentVolumeClaims)
+          .create(newClaim('two', { volumeName: 'b' }, '2Gi'));
         const inDefault = client.resource(persistentVolumeClaims).namespace('default');
         await inDefault.patch('one', MERGE, { metadata: { finalizers: null } });
         await inDefault.delete('one');

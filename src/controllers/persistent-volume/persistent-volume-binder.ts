@@ -30,7 +30,13 @@ import {
   withProvisioner,
 } from './binding.ts';
 import { mismatch, refersTo, volumeMode } from './matching.ts';
-import { isExternal, isMigrated, migratedClaim, migratedVolume, provisionerOf } from './migration.ts';
+import {
+  isExternal,
+  isMigrated,
+  migratedClaim,
+  migratedVolume,
+  provisionerOf,
+} from './migration.ts';
 import { VolumeMetrics } from './metrics.ts';
 import { OperationTimes } from './operation-times.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
@@ -109,14 +115,24 @@ export class PersistentVolumeBinder implements Controller {
       volumes: () => this.#volumeInformer.lister.list(),
       claims: () => this.#claimInformer.lister.list(),
     });
-    this.#claims = new NewestObjects(this.#claimInformer, (before, after) => this.#claimChanged(before, after));
-    this.#volumes = new NewestObjects(this.#volumeInformer, (before, after) => this.#volumeChanged(before, after));
-    this.#classes = builder.watches(storageClasses, (changed) => this.#claimsWaitingForClass(changed));
+    this.#claims = new NewestObjects(this.#claimInformer, (before, after) =>
+      this.#claimChanged(before, after),
+    );
+    this.#volumes = new NewestObjects(this.#volumeInformer, (before, after) =>
+      this.#volumeChanged(before, after),
+    );
+    this.#classes = builder.watches(storageClasses, (changed) =>
+      this.#claimsWaitingForClass(changed),
+    );
     // The reason why a claim waits changes with its first pod and with its last.
-    this.#pods = builder.watches(pods, (pod) => byClaim(pod).filter((key) => this.#isWaiting(key)), {
-      indexers: { [BY_CLAIM]: byClaim },
-      predicate: { update: false },
-    });
+    this.#pods = builder.watches(
+      pods,
+      (pod) => byClaim(pod).filter((key) => this.#isWaiting(key)),
+      {
+        indexers: { [BY_CLAIM]: byClaim },
+        predicate: { update: false },
+      },
+    );
     this.run = builder.complete();
   }
 
@@ -151,9 +167,11 @@ export class PersistentVolumeBinder implements Controller {
       this.#volumeQueue.add(name);
       if (isFree(after)) this.#classQueue.add(classOfVolume(after));
     } else this.#times.done(name);
-    for (const claim of this.#claimInformer.lister.byIndex(BY_VOLUME, name)) this.#claimQueue.add(objectKey(claim));
+    for (const claim of this.#claimInformer.lister.byIndex(BY_VOLUME, name))
+      this.#claimQueue.add(objectKey(claim));
     const reference = after?.spec.claimRef ?? before?.spec.claimRef;
-    if (reference !== undefined) this.#claimQueue.add(`${reference.namespace ?? ''}/${reference.name ?? ''}`);
+    if (reference !== undefined)
+      this.#claimQueue.add(`${reference.namespace ?? ''}/${reference.name ?? ''}`);
   }
 
   #claimsWaitingForClass(changed: ReadClass): readonly string[] {
@@ -191,7 +209,9 @@ export class PersistentVolumeBinder implements Controller {
 
   async #syncClaim(found: ReadClaim, signal: AbortSignal): Promise<void> {
     const claim = await this.#updateClaim(migratedClaim(found), signal, found);
-    await (isAnnotated(claim, BIND_COMPLETED) ? this.#syncBound(claim, signal) : this.#syncUnbound(claim, signal));
+    await (isAnnotated(claim, BIND_COMPLETED)
+      ? this.#syncBound(claim, signal)
+      : this.#syncUnbound(claim, signal));
   }
 
   async #syncUnbound(claim: ReadClaim, signal: AbortSignal): Promise<void> {
@@ -208,9 +228,19 @@ export class PersistentVolumeBinder implements Controller {
       if (isFor || (volume.spec.claimRef === undefined && why === undefined))
         return await this.#bind(volume, claim, signal);
       if (why !== undefined) {
-        this.#tell(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${volumeName}": ${why}`);
+        this.#tell(
+          claim,
+          'Warning',
+          'VolumeMismatch',
+          `Cannot bind to requested volume "${volumeName}": ${why}`,
+        );
       } else {
-        this.#tell(claim, 'Warning', 'FailedBinding', `volume "${volumeName}" already bound to a different claim.`);
+        this.#tell(
+          claim,
+          'Warning',
+          'FailedBinding',
+          `volume "${volumeName}" already bound to a different claim.`,
+        );
         // The annotation that it was bound was removed by another writer: the status stays.
         if (isAnnotated(claim, BOUND_BY_CONTROLLER)) return;
       }
@@ -224,7 +254,10 @@ export class PersistentVolumeBinder implements Controller {
       const given = defaultClass(this.#classes.lister.list());
       if (given !== undefined) {
         try {
-          await this.#updateClaim({ ...claim, spec: { ...claim.spec, storageClassName: given.metadata.name } }, signal);
+          await this.#updateClaim(
+            { ...claim, spec: { ...claim.spec, storageClassName: given.metadata.name } },
+            signal,
+          );
         } catch (err) {
           this.#metrics.classFailed();
           throw err;
@@ -249,10 +282,20 @@ export class PersistentVolumeBinder implements Controller {
       .map(({ metadata }) => metadata.name)
       .sort();
     if (waiting.length === 0) {
-      this.#tell(claim, 'Normal', 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
+      this.#tell(
+        claim,
+        'Normal',
+        'WaitForFirstConsumer',
+        'waiting for first consumer to be created before binding',
+      );
     } else {
       const which = waiting.length === 1 ? 'pod' : 'pods';
-      this.#tell(claim, 'Normal', 'WaitForPodScheduled', `waiting for ${which} ${waiting.join(',')} to be scheduled`);
+      this.#tell(
+        claim,
+        'Normal',
+        'WaitForPodScheduled',
+        `waiting for ${which} ${waiting.join(',')} to be scheduled`,
+      );
     }
   }
 
@@ -265,7 +308,12 @@ export class PersistentVolumeBinder implements Controller {
     }
     const provisioner = provisionerOf(storageClass.provisioner);
     if (provisioner === undefined) {
-      this.#tell(claim, 'Warning', 'ProvisioningFailed', `no volume plugin matched name: ${storageClass.provisioner}`);
+      this.#tell(
+        claim,
+        'Warning',
+        'ProvisioningFailed',
+        `no volume plugin matched name: ${storageClass.provisioner}`,
+      );
       return;
     }
     const key = objectKey(claim);
@@ -275,7 +323,12 @@ export class PersistentVolumeBinder implements Controller {
     } catch (err) {
       this.#times.failed(key);
       if (!signal.aborted && !apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
-        this.#tell(claim, 'Warning', 'ProvisioningFailed', `Error saving claim: ${(err as Error).message}`);
+        this.#tell(
+          claim,
+          'Warning',
+          'ProvisioningFailed',
+          `Error saving claim: ${(err as Error).message}`,
+        );
       }
       throw err;
     }
@@ -288,24 +341,33 @@ export class PersistentVolumeBinder implements Controller {
   async #syncBound(claim: ReadClaim, signal: AbortSignal): Promise<void> {
     const { volumeName } = claim.spec;
     if (volumeName === undefined) {
-      const message = 'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!';
+      const message =
+        'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!';
       return await this.#lose(claim, 'ClaimLost', message, signal);
     }
     // A claim that the cache does not show yet is not lost.
     const volume =
       this.#volumes.get(volumeName) ??
-      (await unlessMissing(this.#config.client.resource(persistentVolumes).get(volumeName, { signal })));
+      (await unlessMissing(
+        this.#config.client.resource(persistentVolumes).get(volumeName, { signal }),
+      ));
     if (volume === undefined) {
       const message = 'Bound claim has lost its PersistentVolume. Data on the volume is lost!';
       return await this.#lose(claim, 'ClaimLost', message, signal);
     }
     const { claimRef } = volume.spec;
-    if (claimRef === undefined || claimRef.uid === claim.metadata.uid) return await this.#bind(volume, claim, signal);
+    if (claimRef === undefined || claimRef.uid === claim.metadata.uid)
+      return await this.#bind(volume, claim, signal);
     const message = 'Two claims are bound to the same volume, this one is bound incorrectly';
     await this.#lose(claim, 'ClaimMisbound', message, signal);
   }
 
-  async #lose(claim: ReadClaim, reason: string, message: string, signal: AbortSignal): Promise<void> {
+  async #lose(
+    claim: ReadClaim,
+    reason: string,
+    message: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (claim.status.phase === 'Lost') return;
     const lost = await this.#setClaimPhase(claim, 'Lost', undefined, signal);
     this.#recorder.event(
@@ -357,7 +419,10 @@ export class PersistentVolumeBinder implements Controller {
       // The claim's own turn, unless it can never have this one.
       if (volumeMode(claim) === volumeMode(volume)) this.#claimQueue.add(objectKey(claim));
       else this.#tellOfModes(volume, claim);
-    } else if (isAnnotated(volume, PROVISIONED_BY) && volume.spec.persistentVolumeReclaimPolicy === 'Delete') {
+    } else if (
+      isAnnotated(volume, PROVISIONED_BY) &&
+      volume.spec.persistentVolumeReclaimPolicy === 'Delete'
+    ) {
       // Made for a claim that has got another.
       await this.#release(volume, signal);
     } else {
@@ -374,13 +439,18 @@ export class PersistentVolumeBinder implements Controller {
     if (known === undefined && isGivenBack(volume)) return undefined;
     // The component that has bound it may have newer information than the cache.
     const live = await unlessMissing(
-      this.#config.client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+      this.#config.client
+        .resource(persistentVolumeClaims)
+        .namespace(namespace)
+        .get(name, { signal }),
     );
     return live?.metadata.uid === uid ? live : undefined;
   }
 
   async #release(volume: ReadVolume, signal: AbortSignal): Promise<void> {
-    const released = isGivenBack(volume) ? volume : await this.#setVolumePhase(volume, 'Released', signal);
+    const released = isGivenBack(volume)
+      ? volume
+      : await this.#setVolumePhase(volume, 'Released', signal);
     switch (released.spec.persistentVolumeReclaimPolicy) {
       case 'Delete':
         if (isMigrated(released)) return;
@@ -395,7 +465,12 @@ export class PersistentVolumeBinder implements Controller {
         }
         return;
       case 'Recycle':
-        return await this.#fail(released, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!', signal);
+        return await this.#fail(
+          released,
+          'VolumeFailedRecycle',
+          'No recycler plugin found for the volume!',
+          signal,
+        );
       default:
     }
   }
@@ -407,7 +482,12 @@ export class PersistentVolumeBinder implements Controller {
     return provisioner === undefined ? 'N/A' : (provisionerOf(provisioner) ?? provisioner);
   }
 
-  async #fail(volume: ReadVolume, reason: string, message: string, signal: AbortSignal): Promise<void> {
+  async #fail(
+    volume: ReadVolume,
+    reason: string,
+    message: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (volume.status.phase === 'Failed') return;
     const failed = await this.#setVolumePhase(volume, 'Failed', signal, message);
     this.#recorder.event(
@@ -432,13 +512,27 @@ export class PersistentVolumeBinder implements Controller {
   }
 
   /** Once for as long as the claim waits for the same thing. */
-  #tell({ metadata }: ReadClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  #tell(
+    { metadata }: ReadClaim,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+  ): void {
     if (this.#recordedReasons.get(metadata.uid) === message) return;
     this.#recordedReasons.set(metadata.uid, message);
-    this.#recorder.event({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }, type, reason, message);
+    this.#recorder.event(
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata },
+      type,
+      reason,
+      message,
+    );
   }
 
-  async #updateClaim(claim: ReadClaim, signal: AbortSignal, before?: ReadClaim): Promise<ReadClaim> {
+  async #updateClaim(
+    claim: ReadClaim,
+    signal: AbortSignal,
+    before?: ReadClaim,
+  ): Promise<ReadClaim> {
     if (claim === before) return claim;
     const { namespace = '' } = claim.metadata;
     const updated = await this.#config.client
@@ -464,9 +558,15 @@ export class PersistentVolumeBinder implements Controller {
     return updated;
   }
 
-  async #updateVolume(volume: ReadVolume, signal: AbortSignal, before: ReadVolume): Promise<ReadVolume> {
+  async #updateVolume(
+    volume: ReadVolume,
+    signal: AbortSignal,
+    before: ReadVolume,
+  ): Promise<ReadVolume> {
     if (volume === before) return volume;
-    const updated = await this.#config.client.resource(persistentVolumes).update(volume, { signal });
+    const updated = await this.#config.client
+      .resource(persistentVolumes)
+      .update(volume, { signal });
     this.#volumes.wrote(updated);
     return updated;
   }
@@ -479,7 +579,9 @@ export class PersistentVolumeBinder implements Controller {
   ): Promise<ReadVolume> {
     const wanted = volumeInPhase(volume, phase, message);
     if (wanted === volume) return volume;
-    const updated = await this.#config.client.resource(persistentVolumes).updateStatus(wanted, { signal });
+    const updated = await this.#config.client
+      .resource(persistentVolumes)
+      .updateStatus(wanted, { signal });
     this.#volumes.wrote(updated);
     return updated;
   }

@@ -24,7 +24,9 @@ export function classOfClaim({ metadata, spec }: Immutable<PersistentVolumeClaim
 
 /** It may be given the default class, also long after it was made. */
 export function saysNoClass({ metadata, spec }: Immutable<PersistentVolumeClaim>): boolean {
-  return metadata.annotations?.[BETA_STORAGE_CLASS] === undefined && spec.storageClassName === undefined;
+  return (
+    metadata.annotations?.[BETA_STORAGE_CLASS] === undefined && spec.storageClassName === undefined
+  );
 }
 
 export function isDefaultClass({ metadata }: ReadClass): boolean {
@@ -35,7 +37,8 @@ export function isDefaultClass({ metadata }: ReadClass): boolean {
 export function defaultClass(classes: readonly ReadClass[]): ReadClass | undefined {
   const [first] = classes.filter(isDefaultClass).sort((a, b) => {
     const [of, to] = [a.metadata, b.metadata];
-    if (of.creationTimestamp !== to.creationTimestamp) return of.creationTimestamp > to.creationTimestamp ? -1 : 1;
+    if (of.creationTimestamp !== to.creationTimestamp)
+      return of.creationTimestamp > to.creationTimestamp ? -1 : 1;
     return of.name < to.name ? -1 : 1;
   });
   return first;

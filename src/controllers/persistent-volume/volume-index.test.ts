@@ -13,7 +13,11 @@ const identity = { uid: '', resourceVersion: '1', creationTimestamp: '' };
 
 function volume(name: string, spec: object = {}, size = '1Gi', metadata: object = {}): ReadVolume {
   const made = newVolume(name, spec, metadata, size);
-  return { ...made, metadata: { ...identity, ...made.metadata }, status: { phase: 'Available' } } as ReadVolume;
+  return {
+    ...made,
+    metadata: { ...identity, ...made.metadata },
+    status: { phase: 'Available' },
+  } as ReadVolume;
 }
 function claim(spec: object = {}, size = '1Gi'): ReadClaim {
   const made = newClaim('c', spec, size);
@@ -42,7 +46,12 @@ describe('the volume for a claim', () => {
     ],
     ['of equals is the first by name', [volume('b'), volume('a')], claim(), 'a'],
     ['is not too small', [volume('s')], claim({}, '2Gi'), undefined],
-    ['has its class', [volume('a'), volume('b', { storageClassName: 'x' })], claim({ storageClassName: 'x' }), 'b'],
+    [
+      'has its class',
+      [volume('a'), volume('b', { storageClassName: 'x' })],
+      claim({ storageClassName: 'x' }),
+      'b',
+    ],
     [
       'has no class for a claim of none',
       [volume('b', { storageClassName: 'x' })],
@@ -63,14 +72,24 @@ describe('the volume for a claim', () => {
       claim({ selector: { matchLabels: { t: 'x' } } }),
       'b',
     ],
-    ['has its attributes class', [volume('a')], claim({ volumeAttributesClassName: 'fast' }), undefined],
+    [
+      'has its attributes class',
+      [volume('a')],
+      claim({ volumeAttributesClassName: 'fast' }),
+      undefined,
+    ],
     [
       'is one that refers to it, of whatever class',
       [volume('a'), volume('z', { ...referring, storageClassName: 'x' }, '9Gi')],
       claim(),
       'z',
     ],
-    ['is not one that refers to it and is too small', [volume('z', referring)], claim({}, '2Gi'), undefined],
+    [
+      'is not one that refers to it and is too small',
+      [volume('z', referring)],
+      claim({}, '2Gi'),
+      undefined,
+    ],
     [
       'is not one that refers to another',
       [volume('z', { claimRef: { ...referring.claimRef, uid: 'other' } })],
@@ -83,7 +102,12 @@ describe('the volume for a claim', () => {
       claim(),
       undefined,
     ],
-    ['is not one that is released', [{ ...volume('a'), status: { phase: 'Released' } }], claim(), undefined],
+    [
+      'is not one that is released',
+      [{ ...volume('a'), status: { phase: 'Released' } }],
+      claim(),
+      undefined,
+    ],
   ])('%s', (_, volumes, wanted, expected) => {
     expect(named(indexOf(...volumes).find(wanted, false))).toBe(expected);
   });
@@ -114,7 +138,10 @@ test('the index answers as a look at all volumes does, while they come, change a
       volumeMode: pick([undefined, 'Block']),
       ...(random.int(4) === 0 && { claimRef: { namespace: 'default', name: 'other', uid: 'u' } }),
     };
-    return { ...volume(name, spec, pick(sizes)), status: { phase: pick(['Available', 'Available', 'Bound']) } };
+    return {
+      ...volume(name, spec, pick(sizes)),
+      status: { phase: pick(['Available', 'Available', 'Bound']) },
+    };
   };
   const index = new VolumeIndex();
   const all = new Map<string, ReadVolume>();
@@ -131,8 +158,12 @@ test('the index answers as a look at all volumes does, while they come, change a
       volumeMode: pick([undefined, 'Block']),
     };
     const wanted = claim(spec, pick(sizes));
-    expect(named(index.find(wanted, false)), `step ${step}`).toBe(named(byLookingAtAll([...all.values()], wanted)));
-    const free = [...all.values()].filter((each) => isFree(each) && each.spec.storageClassName === 'x');
+    expect(named(index.find(wanted, false)), `step ${step}`).toBe(
+      named(byLookingAtAll([...all.values()], wanted)),
+    );
+    const free = [...all.values()].filter(
+      (each) => isFree(each) && each.spec.storageClassName === 'x',
+    );
     expect(index.free('x')).toBe(free.length);
   }
 });
@@ -142,8 +173,12 @@ function byLookingAtAll(volumes: readonly ReadVolume[], wanted: ReadClaim): Read
   const sizeOf = (each: ReadVolume) => parseQuantity(each.spec.capacity?.['storage'] ?? '');
   const [best] = volumes
     .filter((each) => isFree(each) && each.spec.storageClassName === wanted.spec.storageClassName)
-    .filter((each) => each.spec.volumeMode === wanted.spec.volumeMode && sizeOf(each).cmp(size) >= 0)
-    .filter((each) => (wanted.spec.accessModes ?? []).every((mode) => each.spec.accessModes?.includes(mode)))
+    .filter(
+      (each) => each.spec.volumeMode === wanted.spec.volumeMode && sizeOf(each).cmp(size) >= 0,
+    )
+    .filter((each) =>
+      (wanted.spec.accessModes ?? []).every((mode) => each.spec.accessModes?.includes(mode)),
+    )
     .sort((a, b) => {
       const beyond = (a.spec.accessModes?.length ?? 0) - (b.spec.accessModes?.length ?? 0);
       return beyond || sizeOf(a).cmp(sizeOf(b)) || (a.metadata.name < b.metadata.name ? -1 : 1);

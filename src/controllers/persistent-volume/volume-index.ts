@@ -62,13 +62,17 @@ export class VolumeIndex {
     const wanted = claim.spec.accessModes ?? [];
     const size = requestedSize(claim);
     const selector =
-      claim.spec.selector === undefined ? undefined : labels.labelSelectorAsSelector(claim.spec.selector);
+      claim.spec.selector === undefined
+        ? undefined
+        : labels.labelSelectorAsSelector(claim.spec.selector);
     const referring = this.referringTo(`${claim.metadata.namespace ?? ''}/${claim.metadata.name}`);
     const groups = [...this.#groups.entries()]
       .filter(([, { modes }]) => wanted.every((mode) => modes.has(mode)))
       .sort(([a, of], [b, to]) => of.modes.size - to.modes.size || (a < b ? -1 : 1));
     for (const [key, { free }] of groups) {
-      const own = referring.find((volume) => modesKey(volume) === key && isFor(volume, claim, size));
+      const own = referring.find(
+        (volume) => modesKey(volume) === key && isFor(volume, claim, size),
+      );
       if (own !== undefined) return own;
       if (onlyReferring) continue;
       const list = free.get(agreement(claim, classOfClaim(claim))) ?? [];
@@ -156,7 +160,9 @@ function modesKey({ spec }: ReadVolume): string {
 
 function referenceKey({ spec }: ReadVolume): string | undefined {
   const reference = spec.claimRef;
-  return reference === undefined ? undefined : `${reference.namespace ?? ''}/${reference.name ?? ''}`;
+  return reference === undefined
+    ? undefined
+    : `${reference.namespace ?? ''}/${reference.name ?? ''}`;
 }
 
 /** Where a volume of that size and name is, or belongs. */

@@ -19,10 +19,19 @@ const podClient = () => cluster.client.resource(pods).namespace('default');
 const start = (change: Partial<PodGcConfig> = {}) =>
   cluster.run((config) => new PodGcController({ ...config, ...change }));
 const add = (name: string, nodeName?: string, finalizers?: string[]) =>
-  podClient().create({ metadata: { name, finalizers }, spec: { nodeName, containers: [{ name: 'c', image: 'i' }] } });
+  podClient().create({
+    metadata: { name, finalizers },
+    spec: { nodeName, containers: [{ name: 'c', image: 'i' }] },
+  });
 const setPhase = (name: string, phase: string) =>
-  podClient().patch(name, 'application/merge-patch+json', { status: { phase } }, { subresource: 'status' });
-const names = async () => (await podClient().list()).items.map(({ metadata }) => metadata.name).sort();
+  podClient().patch(
+    name,
+    'application/merge-patch+json',
+    { status: { phase } },
+    { subresource: 'status' },
+  );
+const names = async () =>
+  (await podClient().list()).items.map(({ metadata }) => metadata.name).sort();
 
 describe('PodGcController', () => {
   it('removes pods of a node that is gone, after a while, and lets them fail first', async () => {
@@ -69,8 +78,14 @@ describe('PodGcController', () => {
     await start({ terminatedPodThreshold: 2 });
     await cluster.clock.advance('20s');
     expect(await names()).toEqual(['middle', 'new', 'stuck']);
-    const taint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
-    await cluster.client.resource(nodes).patch('n1', 'application/merge-patch+json', { spec: { taints: [taint] } });
+    const taint = {
+      key: 'node.kubernetes.io/out-of-service',
+      value: 'nodeshutdown',
+      effect: 'NoExecute',
+    };
+    await cluster.client
+      .resource(nodes)
+      .patch('n1', 'application/merge-patch+json', { spec: { taints: [taint] } });
     await cluster.clock.advance('20s');
     expect(await names()).toEqual(['middle', 'new']);
   });
@@ -81,7 +96,10 @@ describe('PodGcController', () => {
     await start();
     await cluster.clock.advance('20s');
     const { phase, conditions = [] } = (await podClient().get('unplaced')).status;
-    expect([phase, conditions.filter(({ type }) => type === 'DisruptionTarget')]).toEqual(['Failed', []]);
+    expect([phase, conditions.filter(({ type }) => type === 'DisruptionTarget')]).toEqual([
+      'Failed',
+      [],
+    ]);
   });
 });
 
@@ -101,7 +119,10 @@ describe('terminatedOverLimit', () => {
       ...pod('e', 'Failed', '2026-01-04T00:00:00Z'),
       status: { phase: 'Failed', reason: 'Evicted' },
     } as Immutable<Pod>;
-    expect(terminatedOverLimit([...all, evicted], 2).map(({ metadata }) => metadata.name)).toEqual(['e', 'a']);
+    expect(terminatedOverLimit([...all, evicted], 2).map(({ metadata }) => metadata.name)).toEqual([
+      'e',
+      'a',
+    ]);
     expect(terminatedOverLimit(all, 3)).toEqual([]);
     expect(terminatedOverLimit(all, 0)).toEqual([]);
   });

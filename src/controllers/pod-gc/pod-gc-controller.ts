@@ -75,7 +75,8 @@ export class PodGcController implements Controller {
     for (const pod of all) {
       if (pod.metadata.deletionTimestamp === undefined) continue;
       if (!pod.spec.nodeName) await this.#remove(pod, 'unscheduled', signal);
-      else if (this.#isOutOfService(pod.spec.nodeName)) await this.#remove(pod, 'out-of-service', signal);
+      else if (this.#isOutOfService(pod.spec.nodeName))
+        await this.#remove(pod, 'out-of-service', signal);
     }
     const gone = await this.#nodesThatAreGone(all, signal);
     for (const pod of all) {
@@ -90,19 +91,26 @@ export class PodGcController implements Controller {
   }
 
   /** Missing from the cache for long enough, and not there when asked for. */
-  async #nodesThatAreGone(all: readonly ReadPod[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+  async #nodesThatAreGone(
+    all: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
     const { client, clock, quarantineMs = 40_000 } = this.#config;
     const now = clock.monotonic();
     const named = new Set(all.map(({ spec }) => spec.nodeName ?? '').filter(Boolean));
     for (const name of this.#missing.keys()) {
-      if (!named.has(name) || this.#nodes.lister.getByKey(name) !== undefined) this.#missing.delete(name);
+      if (!named.has(name) || this.#nodes.lister.getByKey(name) !== undefined)
+        this.#missing.delete(name);
     }
     const gone = new Set<string>();
     for (const name of named) {
       if (this.#nodes.lister.getByKey(name) !== undefined) continue;
       const since = this.#missing.get(name);
       if (since === undefined) this.#missing.set(name, now);
-      else if (now - since >= quarantineMs && !(await exists(() => client.resource(nodes).get(name, { signal }))))
+      else if (
+        now - since >= quarantineMs &&
+        !(await exists(() => client.resource(nodes).get(name, { signal })))
+      )
         gone.add(name);
     }
     return gone;
@@ -118,11 +126,21 @@ export class PodGcController implements Controller {
         // The others are being deleted already.
         const conditions =
           reason === 'orphaned'
-            ? [disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', clock.now())]
+            ? [
+                disruptionTarget(
+                  pod,
+                  'DeletionByPodGC',
+                  'PodGC: node no longer exists',
+                  clock.now(),
+                ),
+              ]
             : [];
         const observed = generation === undefined ? {} : { observedGeneration: generation };
         const patch = { metadata: { uid }, status: { phase: 'Failed', ...observed, conditions } };
-        await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+        await scoped.patch(name, 'application/strategic-merge-patch+json', patch, {
+          subresource: 'status',
+          signal,
+        });
       }
       await scoped.delete(name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
       this.#deleted.with(namespace, reason).value++;
@@ -138,13 +156,18 @@ export class PodGcController implements Controller {
 }
 
 /** Returns the finished pods beyond `threshold`: first evicted ones, then the oldest. */
-export function terminatedOverLimit(all: readonly ReadPod[], threshold: number): readonly ReadPod[] {
+export function terminatedOverLimit(
+  all: readonly ReadPod[],
+  threshold: number,
+): readonly ReadPod[] {
   if (threshold <= 0) return [];
   const finished = all.filter(isPodTerminal);
   if (finished.length <= threshold) return [];
   const created = (pod: ReadPod): number => parseTime(pod.metadata.creationTimestamp) ?? 0;
   const rank = ({ status }: ReadPod): number => (status.reason === 'Evicted' ? 0 : 1);
-  return finished.sort((a, b) => rank(a) - rank(b) || created(a) - created(b)).slice(0, finished.length - threshold);
+  return finished
+    .sort((a, b) => rank(a) - rank(b) || created(a) - created(b))
+    .slice(0, finished.length - threshold);
 }
 
 async function exists(get: () => Promise<unknown>): Promise<boolean> {

@@ -8,7 +8,10 @@ const add = ({ client }: TestCluster, name: string, nodeName: string, finalizers
   client
     .resource(pods)
     .namespace('default')
-    .create({ metadata: { name, finalizers }, spec: { nodeName, containers: [{ name: 'c', image: 'i' }] } });
+    .create({
+      metadata: { name, finalizers },
+      spec: { nodeName, containers: [{ name: 'c', image: 'i' }] },
+    });
 
 test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
@@ -25,7 +28,12 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
           await add(cluster, name, 'n1');
           const status = { phase: 'Succeeded' };
           const inDefault = cluster.client.resource(pods).namespace('default');
-          await inDefault.patch(name, 'application/merge-patch+json', { status }, { subresource: 'status' });
+          await inDefault.patch(
+            name,
+            'application/merge-patch+json',
+            { status },
+            { subresource: 'status' },
+          );
           await cluster.clock.advance('1s');
         }
       },
@@ -34,10 +42,8 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     rest: '1m',
   });
   expect(writes).toBeGreaterThanOrEqual(5);
-  expect(outcome.map((pod) => (pod as { metadata: { name: string } }).metadata.name).sort()).toEqual([
-    'here',
-    'kept',
-    'new',
-  ]);
+  expect(
+    outcome.map((pod) => (pod as { metadata: { name: string } }).metadata.name).sort(),
+  ).toEqual(['here', 'kept', 'new']);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

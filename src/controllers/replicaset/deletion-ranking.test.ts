@@ -37,7 +37,9 @@ const pod = (name: string, traits: Traits = {}): Immutable<Pod> => {
       name,
       uid: traits.uid ?? name,
       creationTimestamp: ago(createdAgoMs),
-      ...(cost !== undefined && { annotations: { 'controller.kubernetes.io/pod-deletion-cost': cost } }),
+      ...(cost !== undefined && {
+        annotations: { 'controller.kubernetes.io/pod-deletion-cost': cost },
+      }),
       ...(traits.deleted && { deletionTimestamp: ago(0) }),
     },
     spec: {
@@ -47,7 +49,9 @@ const pod = (name: string, traits: Traits = {}): Immutable<Pod> => {
     },
     status: {
       phase,
-      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: ago(readyAgoMs) }],
+      conditions: [
+        { type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: ago(readyAgoMs) },
+      ],
       containerStatuses: [{ name: 'c', restartCount: restarts }],
       initContainerStatuses: [
         { name: 'side', restartCount: sidecarRestarts },
@@ -71,7 +75,11 @@ const order = (pods: Immutable<Pod>[], related = pods): string[] => {
 
 describe('choosePodsToDelete', () => {
   it.each([
-    ['unassigned before assigned', { node: '', phase: 'Running' }, { phase: 'Pending', ready: false }],
+    [
+      'unassigned before assigned',
+      { node: '', phase: 'Running' },
+      { phase: 'Pending', ready: false },
+    ],
     ['Pending before Unknown', { phase: 'Pending' }, { phase: 'Unknown', ready: false }],
     ['Unknown before Running', { phase: 'Unknown' }, { phase: 'Running', ready: false }],
     ['not ready before ready', { ready: false, cost: '10' }, { cost: '-10' }],
@@ -79,7 +87,11 @@ describe('choosePodsToDelete', () => {
     ['a cost that cannot be read counts as 0', {}, { cost: '1' }],
     ['more restarts before fewer', { restarts: 3 }, { restarts: 1, sidecarRestarts: 9 }],
     ['more restarts of sidecars before fewer', { sidecarRestarts: 2 }, { sidecarRestarts: 1 }],
-    ['shorter ready before longer', { readyAgoMs: 1000, restarts: 0 }, { readyAgoMs: 5 * HOUR, restarts: 5 }],
+    [
+      'shorter ready before longer',
+      { readyAgoMs: 1000, restarts: 0 },
+      { readyAgoMs: 5 * HOUR, restarts: 5 },
+    ],
     ['younger before older', { createdAgoMs: 1000 }, { createdAgoMs: 5 * HOUR }],
   ] as [string, Traits, Traits][])('%s', (_, first, second) => {
     const [a, b] = [pod('a', { uid: 'z', ...first }), pod('b', { uid: 'y', ...second })];
@@ -88,8 +100,16 @@ describe('choosePodsToDelete', () => {
   });
 
   it('takes from crowded nodes first, whoever of the related crowds them', () => {
-    const [a, b, c] = [pod('a', { node: 'n1' }), pod('b', { node: 'n2' }), pod('c', { node: 'n2' })];
-    const others = [pod('x', { node: 'n1' }), pod('y', { node: 'n1' }), pod('z', { node: 'n1', deleted: true })];
+    const [a, b, c] = [
+      pod('a', { node: 'n1' }),
+      pod('b', { node: 'n2' }),
+      pod('c', { node: 'n2' }),
+    ];
+    const others = [
+      pod('x', { node: 'n1' }),
+      pod('y', { node: 'n1' }),
+      pod('z', { node: 'n1', deleted: true }),
+    ];
     expect(order([a, b, c])[2]).toBe('a');
     expect(order([a, b, c], [a, b, c, ...others])[0]).toBe('a');
     expect(order([a, b, c], [a, b, c, others[2] as Immutable<Pod>])[2]).toBe('a');

@@ -56,9 +56,16 @@ export function choosePodsToDelete(
  * How many times as old as the youngest ready pod each of the chosen that are ready is. By order of magnitude the younger go
  * first, so this should stay below 2. Nothing where the youngest has no age yet. `nowMs`: since the epoch.
  */
-export function ageRatios(pods: readonly ReadPod[], chosen: readonly ReadPod[], nowMs: number): readonly number[] {
-  const ageOf = ({ metadata }: ReadPod): number => nowMs - (parseTime(metadata.creationTimestamp) ?? nowMs);
-  const youngest = pods.filter(isPodReady).reduce((least, pod) => Math.min(least, ageOf(pod)), Infinity);
+export function ageRatios(
+  pods: readonly ReadPod[],
+  chosen: readonly ReadPod[],
+  nowMs: number,
+): readonly number[] {
+  const ageOf = ({ metadata }: ReadPod): number =>
+    nowMs - (parseTime(metadata.creationTimestamp) ?? nowMs);
+  const youngest = pods
+    .filter(isPodReady)
+    .reduce((least, pod) => Math.min(least, ageOf(pod)), Infinity);
   return youngest > 0 ? chosen.filter(isPodReady).map((pod) => ageOf(pod) / youngest) : [];
 }
 
@@ -124,10 +131,18 @@ function deletionCost(pod: ReadPod): number {
 
 function maxRestarts(pod: ReadPod): readonly [regular: number, sidecar: number] {
   const sidecars = new Set(
-    (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').map(({ name }) => name),
+    (pod.spec.initContainers ?? [])
+      .filter(({ restartPolicy }) => restartPolicy === 'Always')
+      .map(({ name }) => name),
   );
-  const counts = (statuses: ReadPod['status']['containerStatuses'], counted: (name: string) => boolean): number =>
-    (statuses ?? []).reduce((most, { name, restartCount }) => (counted(name) ? Math.max(most, restartCount) : most), 0);
+  const counts = (
+    statuses: ReadPod['status']['containerStatuses'],
+    counted: (name: string) => boolean,
+  ): number =>
+    (statuses ?? []).reduce(
+      (most, { name, restartCount }) => (counted(name) ? Math.max(most, restartCount) : most),
+      0,
+    );
   return [
     counts(pod.status.containerStatuses, () => true),
     counts(pod.status.initContainerStatuses, (name) => sidecars.has(name)),

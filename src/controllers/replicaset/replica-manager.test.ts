@@ -21,14 +21,24 @@ const template = (labels: Record<string, string>) => ({
   metadata: { labels },
   spec: { containers: [{ name: 'c', image: 'busybox:1' }] },
 });
-const replicaSet = (replicas: number, spec: New<ReplicaSet['spec']> = {}, name = 'web'): New<ReplicaSet> => ({
+const replicaSet = (
+  replicas: number,
+  spec: New<ReplicaSet['spec']> = {},
+  name = 'web',
+): New<ReplicaSet> => ({
   metadata: { name },
-  spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template({ app: 'web' }), ...spec },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: 'web' } },
+    template: template({ app: 'web' }),
+    ...spec,
+  },
 });
 const sets = () => cluster.client.resource(replicaSets).namespace('default');
 const podClient = () => cluster.client.resource(pods).namespace('default');
 const podList = async () => (await podClient().list()).items;
-const manager = (config: ControllerConfig) => new ReplicaManager({ ...config, kind: replicaSetKind });
+const manager = (config: ControllerConfig) =>
+  new ReplicaManager({ ...config, kind: replicaSetKind });
 const POD_PATH = '/api/v1/pods';
 const SET_PATH = '/apis/apps/v1/replicasets';
 
@@ -55,7 +65,10 @@ async function eventsOf(name: string): Promise<string[]> {
   const { items } = await cluster.client.resource(events).namespace('default').list();
   return items
     .filter((event) => event.involvedObject.name === name)
-    .map(({ type, reason, message = '' }) => `${type} ${reason} ${message.replace(/-[a-z0-9]{5}$/, '-*')}`)
+    .map(
+      ({ type, reason, message = '' }) =>
+        `${type} ${reason} ${message.replace(/-[a-z0-9]{5}$/, '-*')}`,
+    )
     .sort();
 }
 
@@ -97,7 +110,12 @@ describe('ReplicaManager', () => {
       });
       expect(spec.containers[0]?.image).toBe('busybox:1');
     }
-    expect(set.status).toEqual({ replicas: 2, fullyLabeledReplicas: 2, terminatingReplicas: 0, observedGeneration: 1 });
+    expect(set.status).toEqual({
+      replicas: 2,
+      fullyLabeledReplicas: 2,
+      terminatingReplicas: 0,
+      observedGeneration: 1,
+    });
     expect(await eventsOf('web')).toEqual([
       'Normal SuccessfulCreate Created pod: web-*',
       'Normal SuccessfulCreate Created pod: web-*',
@@ -165,7 +183,10 @@ describe('ReplicaManager', () => {
     await cluster.clock.advance('20s');
     expect((await sets().get('web')).status.availableReplicas).toBe(2);
     await setReady(first, false);
-    expect((await sets().get('web')).status).toMatchObject({ readyReplicas: 1, availableReplicas: 1 });
+    expect((await sets().get('web')).status).toMatchObject({
+      readyReplicas: 1,
+      availableReplicas: 1,
+    });
   });
 
   it('deletes the pods that are missed least', async () => {
@@ -181,20 +202,27 @@ describe('ReplicaManager', () => {
   });
 
   it('adopts pods that match and belong to nobody, and releases those that no longer match', async () => {
-    const orphan: New<Pod> = { metadata: { name: 'orphan', labels: { app: 'web' } }, spec: template({}).spec };
+    const orphan: New<Pod> = {
+      metadata: { name: 'orphan', labels: { app: 'web' } },
+      spec: template({}).spec,
+    };
     const { metadata: made } = await podClient().create(orphan);
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
-    expect((await podList()).map(({ metadata }) => [metadata.uid, metadata.ownerReferences?.length])).toEqual([
-      [made.uid, 1],
-    ]);
-    await podClient().patch('orphan', 'application/merge-patch+json', { metadata: { labels: { app: 'other' } } });
+    expect(
+      (await podList()).map(({ metadata }) => [metadata.uid, metadata.ownerReferences?.length]),
+    ).toEqual([[made.uid, 1]]);
+    await podClient().patch('orphan', 'application/merge-patch+json', {
+      metadata: { labels: { app: 'other' } },
+    });
     await cluster.clock.settle();
     const released = await podClient().get('orphan');
     expect(released.metadata.ownerReferences).toBeUndefined();
     expect((await podList()).length).toBe(2);
-    await podClient().patch('orphan', 'application/merge-patch+json', { metadata: { labels: { app: 'web' } } });
+    await podClient().patch('orphan', 'application/merge-patch+json', {
+      metadata: { labels: { app: 'web' } },
+    });
     await cluster.clock.settle();
     const left = await podList();
     expect(left.length).toBe(1);
@@ -223,7 +251,10 @@ describe('ReplicaManager', () => {
     await cluster.clock.settle();
     cluster.faults.hold(SET_PATH);
     await sets().delete('web');
-    await podClient().create({ metadata: { name: 'orphan', labels: { app: 'web' } }, spec: template({}).spec });
+    await podClient().create({
+      metadata: { name: 'orphan', labels: { app: 'web' } },
+      spec: template({}).spec,
+    });
     await cluster.clock.settle();
     expect((await podClient().get('orphan')).metadata.ownerReferences).toBeUndefined();
     // The same with another ReplicaSet under the name.
@@ -276,7 +307,12 @@ describe('ReplicaManager', () => {
     await cluster.clock.settle();
     expect((await podList()).length).toBe(3);
     // A creation that the server made but never reported as such: seen only as the pod that it is.
-    cluster.faults.fail('POST', /\/pods$/, () => apierrors.serviceUnavailable('the answer was lost'), { after: true });
+    cluster.faults.fail(
+      'POST',
+      /\/pods$/,
+      () => apierrors.serviceUnavailable('the answer was lost'),
+      { after: true },
+    );
     await scale(4);
     await cluster.clock.advance('6m');
     expect((await podList()).length).toBe(4);
@@ -285,18 +321,28 @@ describe('ReplicaManager', () => {
 
   it('starts slowly, reports a failure as a condition and an event, and recovers', async () => {
     await cluster.run(manager);
-    const refused = () => apierrors.forbidden({ group: '', resource: 'pods' }, '', 'exceeded quota');
+    const refused = () =>
+      apierrors.forbidden({ group: '', resource: 'pods' }, '', 'exceeded quota');
     cluster.faults.fail('POST', /\/pods$/, refused, { times: 2 });
     await sets().create(replicaSet(100));
     await cluster.clock.settle();
     // One attempt, and one more since the status was written; not a hundred.
-    expect(cluster.faults.requests.filter((request) => request === 'POST /api/v1/namespaces/default/pods').length).toBe(
-      2,
-    );
+    expect(
+      cluster.faults.requests.filter(
+        (request) => request === 'POST /api/v1/namespaces/default/pods',
+      ).length,
+    ).toBe(2);
     expect((await sets().get('web')).status.conditions).toMatchObject([
-      { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'pods is forbidden: exceeded quota' },
+      {
+        type: 'ReplicaFailure',
+        status: 'True',
+        reason: 'FailedCreate',
+        message: 'pods is forbidden: exceeded quota',
+      },
     ]);
-    expect(await eventsOf('web')).toEqual(['Warning FailedCreate Error creating: pods is forbidden: exceeded quota']);
+    expect(await eventsOf('web')).toEqual([
+      'Warning FailedCreate Error creating: pods is forbidden: exceeded quota',
+    ]);
     await cluster.clock.advance('1s');
     expect((await podList()).length).toBe(100);
     expect((await sets().get('web')).status).toEqual({
@@ -335,12 +381,16 @@ describe('ReplicaManager', () => {
 
   it('goes on where it was stopped in the middle', async () => {
     const stop = await cluster.run(manager);
-    cluster.faults.fail('POST', /\/pods$/, () => apierrors.serviceUnavailable('stopped'), { times: 1000 });
+    cluster.faults.fail('POST', /\/pods$/, () => apierrors.serviceUnavailable('stopped'), {
+      times: 1000,
+    });
     await sets().create(replicaSet(5));
     await cluster.clock.settle();
     await stop();
     expect(await podList()).toEqual([]);
-    await cluster.run((config) => new ReplicaManager({ ...config, client: cluster.client, kind: replicaSetKind }));
+    await cluster.run(
+      (config) => new ReplicaManager({ ...config, client: cluster.client, kind: replicaSetKind }),
+    );
     await cluster.clock.settle();
     expect((await podList()).length).toBe(5);
   });
@@ -350,7 +400,11 @@ describe('ReplicaManager', () => {
     cluster.faults.hold(POD_PATH);
     await sets().create(replicaSet(1));
     await sets().create(
-      replicaSet(1, { selector: { matchLabels: { app: 'b' } }, template: template({ app: 'b' }) }, 'b'),
+      replicaSet(
+        1,
+        { selector: { matchLabels: { app: 'b' } }, template: template({ app: 'b' }) },
+        'b',
+      ),
     );
     await cluster.clock.settle();
     expect((await podList()).length).toBe(2);
@@ -359,7 +413,10 @@ describe('ReplicaManager', () => {
 
   it('leaves a ReplicaSet that is being deleted alone', async () => {
     await cluster.run(manager);
-    await sets().create({ ...replicaSet(2), metadata: { name: 'web', finalizers: ['example.com/wait'] } });
+    await sets().create({
+      ...replicaSet(2),
+      metadata: { name: 'web', finalizers: ['example.com/wait'] },
+    });
     await cluster.clock.settle();
     await sets().delete('web');
     const [pod] = await podList();
@@ -370,9 +427,14 @@ describe('ReplicaManager', () => {
   });
 
   it('does the same for ReplicationControllers', async () => {
-    await cluster.run((config) => new ReplicaManager({ ...config, kind: replicationControllerKind }));
+    await cluster.run(
+      (config) => new ReplicaManager({ ...config, kind: replicationControllerKind }),
+    );
     const controllers = cluster.client.resource(replicationControllers).namespace('default');
-    await controllers.create({ metadata: { name: 'rc' }, spec: { replicas: 2, template: template({ app: 'rc' }) } });
+    await controllers.create({
+      metadata: { name: 'rc' },
+      spec: { replicas: 2, template: template({ app: 'rc' }) },
+    });
     await cluster.clock.settle();
     const made = await podList();
     expect(made.map(({ metadata }) => metadata.ownerReferences?.[0])).toMatchObject([

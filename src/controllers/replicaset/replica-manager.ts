@@ -76,7 +76,10 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     });
     this.#podControl = new PodControl({ client, recorder: builder.recorder(kind.component) });
     // Siblings are owners that share a controller: the ReplicaSets of a Deployment.
-    this.#owners = builder.for(kind.type, { expectations, indexers: { [BY_CONTROLLER]: byController } });
+    this.#owners = builder.for(kind.type, {
+      expectations,
+      indexers: { [BY_CONTROLLER]: byController },
+    });
     this.#pods = builder.owns<T, Pod>(pods, {
       ownerType: kind.type,
       owners: this.#owners.lister,
@@ -101,7 +104,8 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const related = this.#pods.candidates(object);
     this.#batching.record(key, related.length);
     const active = await this.#pods.claim(object, signal, related.filter(isPodActive));
-    const terminating = decideClaims(owner, owner.selector, related.filter(isPodTerminating)).owned.length;
+    const terminating = decideClaims(owner, owner.selector, related.filter(isPodTerminating)).owned
+      .length;
     const failure = mayManage ? await this.#manage(key, owner, active, signal) : undefined;
     const nowMs = this.#config.clock.now();
     const status = calculateStatus({ owner, active, terminating, failure, nowMs });
@@ -111,23 +115,41 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   }
 
   /** When to look again if nothing happens until then. */
-  #next(key: string, owner: ReplicaOwner, active: readonly ReadPod[], nowMs: number): ReconcileResult {
+  #next(
+    key: string,
+    owner: ReplicaOwner,
+    active: readonly ReadPod[],
+    nowMs: number,
+  ): ReconcileResult {
     const delays: number[] = [];
     const availability = nextAvailability(active, owner.minReadySeconds, nowMs);
     if (availability !== undefined) delays.push(availability);
-    if (!this.#expectations.satisfiedExpectations(key)) delays.push(this.#expectations.remainingMs(key));
+    if (!this.#expectations.satisfiedExpectations(key))
+      delays.push(this.#expectations.remainingMs(key));
     return delays.length === 0 ? reconciled : requeueAfter(Math.min(...delays));
   }
 
   /** Creates or deletes what is missing or too much. Answers what that failed with; undefined if all went well. */
-  async #manage(key: string, owner: ReplicaOwner, active: readonly ReadPod[], signal: AbortSignal): Promise<unknown> {
+  async #manage(
+    key: string,
+    owner: ReplicaOwner,
+    active: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const missing = owner.replicas - active.length;
-    if (missing > 0) return this.#create(key, owner, Math.min(missing, this.#burstReplicas), signal);
-    if (missing < 0) return this.#delete(key, owner, active, Math.min(-missing, this.#burstReplicas), signal);
+    if (missing > 0)
+      return this.#create(key, owner, Math.min(missing, this.#burstReplicas), signal);
+    if (missing < 0)
+      return this.#delete(key, owner, active, Math.min(-missing, this.#burstReplicas), signal);
     return undefined;
   }
 
-  async #create(key: string, owner: ReplicaOwner, count: number, signal: AbortSignal): Promise<unknown> {
+  async #create(
+    key: string,
+    owner: ReplicaOwner,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const reference = newControllerRef(owner.metadata, owner);
     this.#expectations.expectCreations(key, count);
     const { successes, failure } = await slowStartBatch(count, INITIAL_BATCH, () =>
@@ -189,7 +211,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   ): Promise<void> {
     const wanted = this.#kind.view(this.#kind.withStatus(object, status)).status;
     if (sameStatus(owner.status, wanted)) return;
-    const client = this.#config.client.resource(this.#kind.type).namespace(owner.metadata.namespace ?? '');
+    const client = this.#config.client
+      .resource(this.#kind.type)
+      .namespace(owner.metadata.namespace ?? '');
     try {
       await client.updateStatus(this.#kind.withStatus(object, status), { signal });
     } catch (err) {

@@ -33,7 +33,10 @@ export interface ReplicaKind<T extends KubeObject> {
   withStatus(object: Immutable<T>, status: Immutable<ReplicaSetStatus>): Immutable<T>;
 }
 
-const EMPTY_TEMPLATE = { metadata: {}, spec: { containers: [] } } as unknown as Immutable<PodTemplateSpec>;
+const EMPTY_TEMPLATE = {
+  metadata: {},
+  spec: { containers: [] },
+} as unknown as Immutable<PodTemplateSpec>;
 
 export const replicaSetKind: ReplicaKind<ReplicaSet> = {
   type: replicaSets,
@@ -64,7 +67,8 @@ export const replicationControllerKind: ReplicaKind<ReplicationController> = {
     metadata,
     replicas: spec.replicas ?? 1,
     minReadySeconds: spec.minReadySeconds ?? 0,
-    selector: spec.selector === undefined ? labels.nothing() : labels.selectorFromSet(spec.selector),
+    selector:
+      spec.selector === undefined ? labels.nothing() : labels.selectorFromSet(spec.selector),
     template: spec.template ?? EMPTY_TEMPLATE,
     status,
   }),

@@ -8,7 +8,10 @@ import type { TestCluster } from '../testing/test-cluster.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './index.ts';
 
 const metadata = { name: 'web', namespace: 'default' };
-const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'busybox:1' }] } };
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image: 'busybox:1' }] },
+};
 const MERGE = 'application/merge-patch+json';
 
 /** A pod that is there before, one that is let go by its labels, and one that somebody deletes. */
@@ -38,7 +41,10 @@ const sets: Scenario = {
     async ({ client }) =>
       void (await client
         .resource(replicaSets)
-        .create({ metadata, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template } })),
+        .create({
+          metadata,
+          spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template },
+        })),
     disown,
     deleteOne,
     async ({ client }) =>

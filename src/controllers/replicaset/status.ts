@@ -24,7 +24,13 @@ export interface StatusInput {
   readonly nowMs: number;
 }
 
-export function calculateStatus({ owner, active, terminating, failure, nowMs }: StatusInput): ReadStatus {
+export function calculateStatus({
+  owner,
+  active,
+  terminating,
+  failure,
+  nowMs,
+}: StatusInput): ReadStatus {
   const template = labels.validatedSelectorFromSet(owner.template.metadata.labels);
   let fullyLabeled = 0;
   let ready = 0;
@@ -42,7 +48,9 @@ export function calculateStatus({ owner, active, terminating, failure, nowMs }: 
     ...(ready > 0 && { readyReplicas: ready }),
     ...(available > 0 && { availableReplicas: available }),
     terminatingReplicas: terminating,
-    ...(owner.metadata.generation !== undefined && { observedGeneration: owner.metadata.generation }),
+    ...(owner.metadata.generation !== undefined && {
+      observedGeneration: owner.metadata.generation,
+    }),
     ...(conditions.length > 0 && { conditions }),
   };
 }
@@ -56,9 +64,11 @@ function conditionsAfter(
 ): readonly Immutable<ReplicaSetCondition>[] {
   const present = owner.status.conditions ?? [];
   const failed = present.some(({ type }) => type === 'ReplicaFailure');
-  if (failure === undefined) return failed ? present.filter(({ type }) => type !== 'ReplicaFailure') : present;
+  if (failure === undefined)
+    return failed ? present.filter(({ type }) => type !== 'ReplicaFailure') : present;
   if (failed) return present;
-  const reason = active < owner.replicas ? 'FailedCreate' : active > owner.replicas ? 'FailedDelete' : undefined;
+  const reason =
+    active < owner.replicas ? 'FailedCreate' : active > owner.replicas ? 'FailedDelete' : undefined;
   return [
     ...present,
     {

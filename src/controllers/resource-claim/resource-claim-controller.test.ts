@@ -34,7 +34,8 @@ describe('claims of pods', () => {
   });
   afterEach(() => cluster.stop());
 
-  const claims = async () => (await cluster.client.resource(resourceClaims).namespace('default').list()).items;
+  const claims = async () =>
+    (await cluster.client.resource(resourceClaims).namespace('default').list()).items;
 
   it('are made from their template, noted in the pod, and go when it has ended', async () => {
     await createTemplate(cluster.client);
@@ -48,7 +49,9 @@ describe('claims of pods', () => {
       ownerReferences: [{ kind: 'Pod', name: 'p', controller: true, blockOwnerDeletion: true }],
     });
     const { status } = await cluster.client.resource(pods).namespace('default').get('p');
-    expect(status.resourceClaimStatuses).toEqual([{ name: 'device', resourceClaimName: claim?.metadata.name }]);
+    expect(status.resourceClaimStatuses).toEqual([
+      { name: 'device', resourceClaimName: claim?.metadata.name },
+    ]);
     await setStatus(cluster.client, { phase: 'Succeeded' });
     await cluster.clock.settle();
     expect(await claims()).toEqual([]);
@@ -59,16 +62,27 @@ describe('claims of pods', () => {
     const created = await client.create({ metadata: { name: 'shared' }, spec });
     const using = await cluster.client.resource(pods).create({
       metadata: pod.metadata,
-      spec: { containers: pod.spec.containers, resourceClaims: [{ name: 'device', resourceClaimName: 'shared' }] },
+      spec: {
+        containers: pod.spec.containers,
+        resourceClaims: [{ name: 'device', resourceClaimName: 'shared' }],
+      },
     });
     const user = { resource: 'pods', name: 'p', uid: using.metadata.uid };
-    await client.updateStatus({ ...created, status: { allocation: { devices: {} }, reservedFor: [user] } });
+    await client.updateStatus({
+      ...created,
+      status: { allocation: { devices: {} }, reservedFor: [user] },
+    });
     const MERGE = 'application/merge-patch+json';
-    await client.patch('shared', MERGE, { metadata: { finalizers: ['resource.kubernetes.io/delete-protection'] } });
+    await client.patch('shared', MERGE, {
+      metadata: { finalizers: ['resource.kubernetes.io/delete-protection'] },
+    });
     const reservedFor = [{ resource: 'pods', name: 'gone', uid: 'gone-uid' }, user];
     await client.patch('shared', MERGE, { status: { reservedFor } }, { subresource: 'status' });
     await cluster.clock.settle();
-    expect((await client.get('shared')).status).toMatchObject({ allocation: {}, reservedFor: [{ name: 'p' }] });
+    expect((await client.get('shared')).status).toMatchObject({
+      allocation: {},
+      reservedFor: [{ name: 'p' }],
+    });
     await cluster.client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 });
     await cluster.clock.settle();
     const given = await client.get('shared');
@@ -100,7 +114,9 @@ test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () =
       async ({ client }) => {
         await createTemplate(client);
         await client.resource(pods).create(pod);
-        await client.resource(pods).create({ ...pod, metadata: { ...pod.metadata, name: 'stays' } });
+        await client
+          .resource(pods)
+          .create({ ...pod, metadata: { ...pod.metadata, name: 'stays' } });
       },
       async ({ client }) => void (await setStatus(client, { phase: 'Failed' })),
     ],

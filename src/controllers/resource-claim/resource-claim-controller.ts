@@ -52,8 +52,9 @@ export class ResourceClaimController implements Controller {
       labels: ['status', 'admin_access'],
     });
     const labels = ['allocated', 'admin_access', 'source'];
-    instruments.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims.', labels }, () =>
-      countSamples(this.#claims.lister.list().map(metricLabels)),
+    instruments.gauge(
+      { name: 'resourceclaim_controller_resource_claims', help: 'Claims.', labels },
+      () => countSamples(this.#claims.lister.list().map(metricLabels)),
     );
     const builder = new ControllerBuilder(config, {
       queue: 'resource_claim',
@@ -88,9 +89,13 @@ export class ResourceClaimController implements Controller {
         if (key !== undefined) this.#writes.gone(key, claim);
       },
     });
-    this.#templates = builder.watches(resourceClaimTemplates, (template) => this.#podsWaitingFor(template), {
-      predicate: { update: false, delete: false },
-    });
+    this.#templates = builder.watches(
+      resourceClaimTemplates,
+      (template) => this.#podsWaitingFor(template),
+      {
+        predicate: { update: false, delete: false },
+      },
+    );
     this.run = builder.complete();
   }
 
@@ -98,7 +103,9 @@ export class ResourceClaimController implements Controller {
     return this.#pods.lister
       .list(metadata.namespace ?? '')
       .filter(({ spec }) =>
-        spec.resourceClaims?.some(({ resourceClaimTemplateName }) => resourceClaimTemplateName === metadata.name),
+        spec.resourceClaims?.some(
+          ({ resourceClaimTemplateName }) => resourceClaimTemplateName === metadata.name,
+        ),
       )
       .map(objectKey);
   }
@@ -112,19 +119,26 @@ export class ResourceClaimController implements Controller {
   #wakeClaimsOf(pod: ReadPod): void {
     const { namespace = '', uid } = pod.metadata;
     for (const name of claimNamesOf(pod)) this.#claimQueue.add(`${namespace}/${name}`);
-    for (const claim of this.#claims.lister.byIndex(BY_CONTROLLER, uid)) this.#claimQueue.add(objectKey(claim));
+    for (const claim of this.#claims.lister.byIndex(BY_CONTROLLER, uid))
+      this.#claimQueue.add(objectKey(claim));
   }
 
   async #reconcilePod(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const pod = this.#pods.lister.getByKey(key);
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return reconciled;
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod))
+      return reconciled;
     const behindMs = this.#writes.remainingMs(key);
     if (behindMs > 0) return requeueAfter(behindMs);
     const made = new Map<string, string>();
     try {
       for (const podClaim of pod.spec.resourceClaims ?? []) {
         if (podClaim.resourceClaimTemplateName === undefined) continue;
-        const claim = await this.#claimFor(pod, podClaim, podClaim.resourceClaimTemplateName, signal);
+        const claim = await this.#claimFor(
+          pod,
+          podClaim,
+          podClaim.resourceClaimTemplateName,
+          signal,
+        );
         made.set(podClaim.name, claim.metadata.name);
       }
       await this.#noteIn(pod, made, signal);
@@ -136,7 +150,10 @@ export class ResourceClaimController implements Controller {
     return reconciled;
   }
 
-  async #counted<T>(template: Immutable<ResourceClaimTemplate>['spec'], create: () => Promise<T>): Promise<T> {
+  async #counted<T>(
+    template: Immutable<ResourceClaimTemplate>['spec'],
+    create: () => Promise<T>,
+  ): Promise<T> {
     let status = 'failure';
     try {
       const created = await create();
@@ -156,11 +173,14 @@ export class ResourceClaimController implements Controller {
   ): Promise<ReadClaim> {
     const { name, namespace = '', uid } = pod.metadata;
     const own = this.#claims.lister.byIndex(BY_CONTROLLER, uid);
-    const present = own.find((claim) => isFor(claim, podClaim.name) && claim.metadata.deletionTimestamp === undefined);
+    const present = own.find(
+      (claim) => isFor(claim, podClaim.name) && claim.metadata.deletionTimestamp === undefined,
+    );
     if (present !== undefined) return present;
     try {
       const template = this.#templates.lister.get(namespace, templateName);
-      if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
+      if (template === undefined)
+        throw new Error(`resource claim template "${templateName}": not found`);
       const { labels, annotations } = template.spec.metadata;
       const created = await this.#counted(template.spec, () =>
         this.#config.client.resource(resourceClaims).create(
@@ -190,7 +210,11 @@ export class ResourceClaimController implements Controller {
   }
 
   /** The kubelet and the scheduler find the claims through the pod's status. `made`: by the name in the pod. */
-  async #noteIn(pod: ReadPod, made: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
+  async #noteIn(
+    pod: ReadPod,
+    made: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const noted = pod.status.resourceClaimStatuses ?? [];
     const isNoted = [...made].every(([name, claim]) =>
       noted.some((status) => status.name === name && status.resourceClaimName === claim),
@@ -205,7 +229,10 @@ export class ResourceClaimController implements Controller {
     await this.#config.client
       .resource(pods)
       .namespace(namespace)
-      .patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      .patch(name, 'application/strategic-merge-patch+json', patch, {
+        subresource: 'status',
+        signal,
+      });
   }
 
   async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -226,20 +253,29 @@ export class ResourceClaimController implements Controller {
       if (released || (goes && valid.length === 0 && claim.status.allocation !== undefined)) {
         const { reservedFor: _, allocation, ...rest } = claim.status;
         // A claim that no pod uses is deallocated. It is allocated again when a pod uses it.
-        const status = valid.length > 0 ? { ...rest, reservedFor: valid, ...(allocation && { allocation }) } : rest;
+        const status =
+          valid.length > 0
+            ? { ...rest, reservedFor: valid, ...(allocation && { allocation }) }
+            : rest;
         claim = await client.updateStatus({ ...claim, status }, { signal });
       }
-      const isFree = claim.status.allocation === undefined && (claim.status.reservedFor ?? []).length === 0;
+      const isFree =
+        claim.status.allocation === undefined && (claim.status.reservedFor ?? []).length === 0;
       // Otherwise it may be there for the scheduler, which sets it before it writes the devices.
       if (isFree && (released || goes) && claim.metadata.finalizers?.includes(FINALIZER) === true) {
         const finalizers = claim.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
-        claim = await client.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+        claim = await client.update(
+          { ...claim, metadata: { ...claim.metadata, finalizers } },
+          { signal },
+        );
       }
       const owner = controllerOf(claim);
-      if (owner?.kind !== 'Pod' || claim.metadata.deletionTimestamp !== undefined) return reconciled;
+      if (owner?.kind !== 'Pod' || claim.metadata.deletionTimestamp !== undefined)
+        return reconciled;
       const pod = this.#pods.lister.get(namespace, owner.name);
       // The garbage collector deletes the claims of pods that are gone.
-      if (pod?.metadata.uid === owner.uid && isDone(pod)) await client.delete(name, { preconditions: { uid }, signal });
+      if (pod?.metadata.uid === owner.uid && isDone(pod))
+        await client.delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (apierrors.isConflict(err)) return requeue;
       if (!apierrors.isNotFound(err)) throw err;
@@ -256,7 +292,10 @@ export class ResourceClaimController implements Controller {
     if (cached?.metadata.uid === consumer.uid) return !isDone(cached);
     // The cache may be behind.
     try {
-      const live = await this.#config.client.resource(pods).namespace(namespace).get(consumer.name, { signal });
+      const live = await this.#config.client
+        .resource(pods)
+        .namespace(namespace)
+        .get(consumer.name, { signal });
       return live.metadata.uid === consumer.uid && !isDone(live);
     } catch (err) {
       if (apierrors.isNotFound(err)) return false;
@@ -280,10 +319,14 @@ function podKeyOf(claim: ReadClaim): string | undefined {
 }
 
 function claimNamesOf({ spec, status }: ReadPod): readonly string[] {
-  const direct = (spec.resourceClaims ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? []);
+  const direct = (spec.resourceClaims ?? []).flatMap(
+    ({ resourceClaimName }) => resourceClaimName ?? [],
+  );
   return [
     ...direct,
-    ...(status.resourceClaimStatuses ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? []),
+    ...(status.resourceClaimStatuses ?? []).flatMap(
+      ({ resourceClaimName }) => resourceClaimName ?? [],
+    ),
   ];
 }
 
@@ -292,9 +335,14 @@ function asksForAdminAccess({ devices }: ReadClaim['spec']): boolean {
 }
 
 /** Whether it has devices, whether it asks for those of others, and who has made it. */
-function metricLabels({ metadata: { annotations = {} }, spec, status }: ReadClaim): readonly string[] {
+function metricLabels({
+  metadata: { annotations = {} },
+  spec,
+  status,
+}: ReadClaim): readonly string[] {
   let source = '';
-  if (annotations['resource.kubernetes.io/extended-resource-claim'] === 'true') source = 'extended_resource';
+  if (annotations['resource.kubernetes.io/extended-resource-claim'] === 'true')
+    source = 'extended_resource';
   else if ((annotations[POD_CLAIM_NAME] ?? '') !== '') source = 'resource_claim_template';
   return [String(status.allocation !== undefined), String(asksForAdminAccess(spec)), source];
 }

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
-import { configMaps, persistentVolumeClaims, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  persistentVolumeClaims,
+  pods,
+  resourceQuotas,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import { resourceClaims } from '#api/groups/resource/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
@@ -8,8 +14,13 @@ import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { ResourceQuotaController } from './index.ts';
 
-const spec = { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '250m', memory: '64Mi' } } }] };
-const pod = (name: string, more = {}) => ({ metadata: { name, namespace: 'default' }, spec: { ...spec, ...more } });
+const spec = {
+  containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '250m', memory: '64Mi' } } }],
+};
+const pod = (name: string, more = {}) => ({
+  metadata: { name, namespace: 'default' },
+  spec: { ...spec, ...more },
+});
 
 describe('the quota controller', () => {
   let cluster: TestCluster;
@@ -43,7 +54,11 @@ describe('the quota controller', () => {
       .namespace('default')
       .create({
         metadata: { name: 'claim' },
-        spec: { storageClassName: 'fast', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } },
+        spec: {
+          storageClassName: 'fast',
+          accessModes: ['ReadWriteOnce'],
+          resources: { requests: { storage: '5Gi' } },
+        },
       });
     const hard = {
       configmaps: '10',
@@ -76,13 +91,23 @@ describe('the quota controller', () => {
 
   it('counts devices by class: of alternatives the most, of all as many as a claim may have', async () => {
     const claims = cluster.client.resource(resourceClaims).namespace('default');
-    const exactly = (deviceClassName: string, more: object = {}) => ({ exactly: { deviceClassName, ...more } });
-    const alternative = (name: string, deviceClassName: string, count: number) => ({ name, deviceClassName, count });
+    const exactly = (deviceClassName: string, more: object = {}) => ({
+      exactly: { deviceClassName, ...more },
+    });
+    const alternative = (name: string, deviceClassName: string, count: number) => ({
+      name,
+      deviceClassName,
+      count,
+    });
     const requests = [
       { name: 'a', ...exactly('gpu', { count: 2 }) },
       {
         name: 'b',
-        firstAvailable: [alternative('x', 'gpu', 3), alternative('y', 'gpu', 1), alternative('z', 'nic', 4)],
+        firstAvailable: [
+          alternative('x', 'gpu', 3),
+          alternative('y', 'gpu', 1),
+          alternative('z', 'nic', 4),
+        ],
       },
       { name: 'c', ...exactly('disk', { allocationMode: 'All' }) },
     ];
@@ -110,7 +135,9 @@ describe('the quota controller', () => {
     );
     await claims.delete('c');
     await cluster.clock.advance('2s');
-    expect((await status()).used).toEqual(Object.fromEntries(Object.keys(hard).map((name) => [name, '0'])));
+    expect((await status()).used).toEqual(
+      Object.fromEntries(Object.keys(hard).map((name) => [name, '0'])),
+    );
   });
 
   it('counts what the server has', async () => {
@@ -140,9 +167,14 @@ describe('the quota controller', () => {
   it('follows limits that change', async () => {
     await podClient().create(pod('one'));
     await limit({ pods: '2' });
-    await client().patch('q', 'application/merge-patch+json', { spec: { hard: { pods: '1', memory: '1Gi' } } });
+    await client().patch('q', 'application/merge-patch+json', {
+      spec: { hard: { pods: '1', memory: '1Gi' } },
+    });
     await cluster.clock.settle();
-    expect(await status()).toEqual({ hard: { memory: '1Gi', pods: '1' }, used: { memory: '64Mi', pods: '1' } });
+    expect(await status()).toEqual({
+      hard: { memory: '1Gi', pods: '1' },
+      used: { memory: '64Mi', pods: '1' },
+    });
   });
 
   it('counts in its scopes only', async () => {
@@ -162,7 +194,10 @@ describe('the quota controller', () => {
       scopeSelector: { matchExpressions: [{ scopeName: 'Terminating', operator: 'Exists' }] },
     });
     const gold = { scopeName: 'VolumeAttributesClass', operator: 'In', values: ['gold'] };
-    await create('gold', { hard: { persistentvolumeclaims: '5' }, scopeSelector: { matchExpressions: [gold] } });
+    await create('gold', {
+      hard: { persistentvolumeclaims: '5' },
+      scopeSelector: { matchExpressions: [gold] },
+    });
     await podClient().create(pod('one'));
     const claims = cluster.client.resource(persistentVolumeClaims).namespace('default');
     await claims.create({
@@ -175,7 +210,9 @@ describe('the quota controller', () => {
       { pods: '0' },
       { persistentvolumeclaims: '0' },
     ]);
-    await podClient().patch('one', 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 60 } });
+    await podClient().patch('one', 'application/merge-patch+json', {
+      spec: { activeDeadlineSeconds: 60 },
+    });
     const status = { currentVolumeAttributesClassName: 'gold' };
     await claims.patch('c', 'application/merge-patch+json', { status }, { subresource: 'status' });
     await cluster.clock.advance('10s');
@@ -196,7 +233,8 @@ describe('the quota controller', () => {
         template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
       },
     };
-    const create = () => cluster.client.resource(deployments).namespace('default').create(deployment);
+    const create = () =>
+      cluster.client.resource(deployments).namespace('default').create(deployment);
     await create();
     await client().patch(
       'q',
@@ -222,14 +260,21 @@ test('quotas end the same, whatever goes wrong', { timeout: 60_000 }, async () =
       },
       async ({ client }) => {
         await client.resource(pods).create(pod('two'));
-        await client.resource(configMaps).create({ metadata: { name: 'cm', namespace: 'default' } });
+        await client
+          .resource(configMaps)
+          .create({ metadata: { name: 'cm', namespace: 'default' } });
       },
       async ({ client }) =>
-        void (await client.resource(pods).namespace('default').delete('one', { gracePeriodSeconds: 0 })),
+        void (await client
+          .resource(pods)
+          .namespace('default')
+          .delete('one', { gracePeriodSeconds: 0 })),
     ],
     outcome: [resourceQuotas],
   });
-  expect(outcome).toMatchObject([{ status: { used: { pods: '1', cpu: '250m', configmaps: '1' } } }]);
+  expect(outcome).toMatchObject([
+    { status: { used: { pods: '1', cpu: '250m', configmaps: '1' } } },
+  ]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
@@ -239,26 +284,36 @@ describe('discovery', () => {
   test('is waited for, and tried again', async () => {
     const cluster = await startTestCluster();
     const quotas = cluster.client.resource(resourceQuotas).namespace('default');
-    cluster.faults.fail('GET', /^\/apis$/, () => apierrors.serviceUnavailable('away'), { times: 1 });
+    cluster.faults.fail('GET', /^\/apis$/, () => apierrors.serviceUnavailable('away'), {
+      times: 1,
+    });
     await cluster.run((config) => new ResourceQuotaController(config));
     await quotas.create({ metadata: { name: 'q' }, spec: { hard } });
     await cluster.clock.settle();
     expect((await quotas.get('q')).status.used).toBeUndefined();
     await cluster.clock.advance('31s');
-    expect((await quotas.get('q')).status.used).toEqual({ 'count/deployments.apps': '0', pods: '0' });
+    expect((await quotas.get('q')).status.used).toEqual({
+      'count/deployments.apps': '0',
+      pods: '0',
+    });
     await cluster.stop();
   });
 
   test('of one group may fail; what it has is counted once it is found', async () => {
     const cluster = await startTestCluster();
     const quotas = cluster.client.resource(resourceQuotas).namespace('default');
-    cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), { times: 1 });
+    cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), {
+      times: 1,
+    });
     await cluster.run((config) => new ResourceQuotaController(config));
     await quotas.create({ metadata: { name: 'q' }, spec: { hard } });
     await cluster.clock.settle();
     expect((await quotas.get('q')).status.used).toEqual({ pods: '0' });
     await cluster.clock.advance('31s');
-    expect((await quotas.get('q')).status.used).toEqual({ 'count/deployments.apps': '0', pods: '0' });
+    expect((await quotas.get('q')).status.used).toEqual({
+      'count/deployments.apps': '0',
+      pods: '0',
+    });
     await cluster.stop();
   });
 });

@@ -24,7 +24,13 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { abortable, LinkedAbort } from '#client/abort.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  reconciled,
+  requeue,
+  requeueAfter,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { newQuantity } from '#machinery/text/quantity.ts';
@@ -91,7 +97,10 @@ export class ResourceQuotaController implements Controller {
         const charged = growth(amountsOf(quota.status.used), amountsOf(before.status.used));
         if (charged.size > 0) this.#chargedAt.set(quota.metadata.uid, config.clock.monotonic());
         // The amounts that admission has charged are correct.
-        if (before.metadata.uid !== quota.metadata.uid || !sameLists(before.spec.hard, quota.spec.hard)) {
+        if (
+          before.metadata.uid !== quota.metadata.uid ||
+          !sameLists(before.spec.hard, quota.spec.hard)
+        ) {
           this.#queue.add(objectKey(quota));
         }
       },
@@ -102,10 +111,14 @@ export class ResourceQuotaController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { workers = 5, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
     this.#running = signal;
-    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discover(signal));
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () =>
+      this.#discover(signal),
+    );
     try {
       await Promise.all([this.#quotas.waitForSync(signal), abortable(this.#ready, signal)]);
-      await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+      await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, {
+        logger,
+      });
     } finally {
       await discovering;
     }
@@ -119,10 +132,12 @@ export class ResourceQuotaController implements Controller {
       for (const resource of resources) {
         const { namespaced, preferred } = resource;
         if (!namespaced || !preferred || isUncounted(resource)) continue;
-        if (hasVerbs(resource, 'create', 'delete', 'list', 'watch')) types.set(countName(resource), resource);
+        if (hasVerbs(resource, 'create', 'delete', 'list', 'watch'))
+          types.set(countName(resource), resource);
       }
       // A group that cannot be asked right now has not lost its resources.
-      for (const [name, resource] of this.#types) if (failures.has(apiVersionOf(resource))) types.set(name, resource);
+      for (const [name, resource] of this.#types)
+        if (failures.has(apiVersionOf(resource))) types.set(name, resource);
       this.#use(types);
     } catch (err) {
       if (!signal.aborted) logger.warn('resource quota: discovery failed, retrying', { err });
@@ -146,16 +161,25 @@ export class ResourceQuotaController implements Controller {
     // Resources that this controller does not count keep the values of other writers.
     const used = only(new Map([...amountsOf(quota.status.used), ...counts]), new Set(hard.keys()));
     const { recountMs = 5 * 60_000, clock } = this.#config;
-    const sameHard = quota.status.hard !== undefined && sameAmounts(amountsOf(quota.status.hard), hard);
-    const sameUsed = quota.status.used !== undefined && sameAmounts(amountsOf(quota.status.used), used);
+    const sameHard =
+      quota.status.hard !== undefined && sameAmounts(amountsOf(quota.status.hard), hard);
+    const sameUsed =
+      quota.status.used !== undefined && sameAmounts(amountsOf(quota.status.used), used);
     if (sameHard && sameUsed) return requeueAfter(recountMs);
     const settlesInMs =
-      (this.#chargedAt.get(quota.metadata.uid) ?? Number.NEGATIVE_INFINITY) + SETTLE_MS - clock.monotonic();
+      (this.#chargedAt.get(quota.metadata.uid) ?? Number.NEGATIVE_INFINITY) +
+      SETTLE_MS -
+      clock.monotonic();
     const isLess = growth(amountsOf(quota.status.used), used).size > 0;
     if (sameHard && isLess && settlesInMs > 0) return requeueAfter(settlesInMs);
-    const status = { ...(quota.spec.hard !== undefined && { hard: quota.spec.hard }), used: listOf(used) };
+    const status = {
+      ...(quota.spec.hard !== undefined && { hard: quota.spec.hard }),
+      used: listOf(used),
+    };
     try {
-      await this.#config.client.resource(resourceQuotas).updateStatus({ ...quota, status }, { signal });
+      await this.#config.client
+        .resource(resourceQuotas)
+        .updateStatus({ ...quota, status }, { signal });
     } catch (err) {
       // Something was charged meanwhile: it has to be counted too.
       if (apierrors.isConflict(err)) return requeue;
@@ -174,7 +198,8 @@ export class ResourceQuotaController implements Controller {
       const names = new Set(limits.filter(evaluator.tracks));
       sum = addAmounts(sum, new Map([...names].map((name) => [name, newQuantity(0, 'DecimalSI')])));
       for (const object of informer.lister.list(metadata.namespace ?? '')) {
-        if (isInScopes(spec, resource, object)) sum = addAmounts(sum, only(evaluator.usage(object, nowMs), names));
+        if (isInScopes(spec, resource, object))
+          sum = addAmounts(sum, only(evaluator.usage(object, nowMs), names));
       }
     }
     return sum;
@@ -185,14 +210,17 @@ export class ResourceQuotaController implements Controller {
     const found = new Map<string, Counted>();
     for (const limit of Object.keys(spec.hard ?? {})) {
       const resource = resourceOfLimit(limit);
-      const counted = resource === undefined ? undefined : this.#watch(countName(resource), resource);
+      const counted =
+        resource === undefined ? undefined : this.#watch(countName(resource), resource);
       if (counted !== undefined) found.set(countName(counted.resource), counted);
     }
     const counted = [...found.values()];
     if (counted.some(({ informer }) => !informer.hasSynced())) {
       const waiting = new LinkedAbort(signal);
       const timeout = this.#config.clock.sleep(SYNC_TIMEOUT_MS, waiting.signal);
-      const synced = Promise.all(counted.map(({ informer }) => informer.waitForSync(waiting.signal)));
+      const synced = Promise.all(
+        counted.map(({ informer }) => informer.waitForSync(waiting.signal)),
+      );
       await Promise.race([synced, timeout]).finally(() => waiting.abort());
     }
     return counted.filter(({ informer }) => informer.hasSynced());
@@ -222,8 +250,10 @@ export class ResourceQuotaController implements Controller {
   #wakeMoved(before: ReadObject, object: ReadObject, resource: GroupResource): void {
     const { tracks } = evaluatorOf(resource);
     for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
-      if (isInScopes(quota.spec, resource, before) === isInScopes(quota.spec, resource, object)) continue;
-      if (Object.keys(quota.spec.hard ?? {}).some(tracks)) this.#queue.addAfter(objectKey(quota), COLLECT_MS);
+      if (isInScopes(quota.spec, resource, before) === isInScopes(quota.spec, resource, object))
+        continue;
+      if (Object.keys(quota.spec.hard ?? {}).some(tracks))
+        this.#queue.addAfter(objectKey(quota), COLLECT_MS);
     }
   }
 
@@ -231,13 +261,18 @@ export class ResourceQuotaController implements Controller {
   #wake(object: ReadObject, resource: GroupResource): void {
     const { tracks } = evaluatorOf(resource);
     for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
-      if (Object.keys(quota.spec.hard ?? {}).some(tracks)) this.#queue.addAfter(objectKey(quota), COLLECT_MS);
+      if (Object.keys(quota.spec.hard ?? {}).some(tracks))
+        this.#queue.addAfter(objectKey(quota), COLLECT_MS);
     }
   }
 }
 
 /** Reports whether the update may move the object from one scope to another. Status updates of pods, which are frequent, do not. */
-function mayMove({ group, resource }: GroupResource, before: ReadObject, object: ReadObject): boolean {
+function mayMove(
+  { group, resource }: GroupResource,
+  before: ReadObject,
+  object: ReadObject,
+): boolean {
   if (group !== '') return false;
   if (resource === pods.resource) return before.metadata.generation !== object.metadata.generation;
   return resource === 'persistentvolumeclaims';

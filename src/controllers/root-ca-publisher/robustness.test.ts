@@ -9,10 +9,13 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new RootCaPublisher({ ...config, rootCa: 'PEM' }),
     steps: [
-      async ({ client }) => void (await client.resource(namespaces).create({ metadata: { name: 'x' } })),
+      async ({ client }) =>
+        void (await client.resource(namespaces).create({ metadata: { name: 'x' } })),
       async ({ client }) => {
         const maps = client.resource(configMaps).namespace('x');
-        await maps.patch(NAME, 'application/merge-patch+json', { data: { 'ca.crt': 'other' } }).catch(() => undefined);
+        await maps
+          .patch(NAME, 'application/merge-patch+json', { data: { 'ca.crt': 'other' } })
+          .catch(() => undefined);
       },
       async ({ client }) => {
         const maps = client.resource(configMaps).namespace('x');

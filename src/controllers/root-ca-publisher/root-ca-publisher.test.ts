@@ -18,7 +18,9 @@ describe('RootCaPublisher', () => {
     await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'PEM' }));
     const published = await maps().get(NAME);
     expect(published.data).toEqual({ 'ca.crt': 'PEM' });
-    expect(published.metadata.annotations?.['kubernetes.io/description']).toMatch(/^Contains a CA bundle /);
+    expect(published.metadata.annotations?.['kubernetes.io/description']).toMatch(
+      /^Contains a CA bundle /,
+    );
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.clock.settle();
     expect((await maps('x').get(NAME)).data).toEqual({ 'ca.crt': 'PEM' });
@@ -27,7 +29,10 @@ describe('RootCaPublisher', () => {
       metadata: { labels: { kept: '1' } },
     });
     await cluster.clock.settle();
-    expect(await maps().get(NAME)).toMatchObject({ data: { 'ca.crt': 'PEM' }, metadata: { labels: { kept: '1' } } });
+    expect(await maps().get(NAME)).toMatchObject({
+      data: { 'ca.crt': 'PEM' },
+      metadata: { labels: { kept: '1' } },
+    });
     expect((await maps().get(NAME)).data).toEqual({ 'ca.crt': 'PEM' });
     await maps().delete(NAME);
     await cluster.clock.settle();

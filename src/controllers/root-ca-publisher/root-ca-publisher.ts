@@ -89,7 +89,10 @@ export class RootCaPublisher implements Controller {
         };
         await client.create({ metadata, data: this.#data }, { signal });
       } else if (!this.#isRight(present)) {
-        const annotations = { ...present.metadata.annotations, [DESCRIPTION_ANNOTATION]: DESCRIPTION };
+        const annotations = {
+          ...present.metadata.annotations,
+          [DESCRIPTION_ANNOTATION]: DESCRIPTION,
+        };
         await client.update(
           { ...present, metadata: { ...present.metadata, annotations }, data: this.#data },
           { signal },
@@ -97,7 +100,12 @@ export class RootCaPublisher implements Controller {
       }
     } catch (err) {
       // There already, or its namespace is going away.
-      if (!apierrors.isAlreadyExists(err) && !apierrors.isNotFound(err) && !isNamespaceTerminating(err)) throw err;
+      if (
+        !apierrors.isAlreadyExists(err) &&
+        !apierrors.isNotFound(err) &&
+        !isNamespaceTerminating(err)
+      )
+        throw err;
     }
     return reconciled;
   }

@@ -21,11 +21,15 @@ test.each<[string, Wish[], Record<string, string>]>([
   ['nothing for nobody', [wish('a', 80, '')], {}],
 ])('%s', (_, wishes, expected) => {
   const given = assign(wishes, new Set(['x TCP/6443']), 3);
-  expect(Object.fromEntries([...given].map(([key, addresses]) => [key, addresses.join('')]))).toEqual(expected);
+  expect(
+    Object.fromEntries([...given].map(([key, addresses]) => [key, addresses.join('')])),
+  ).toEqual(expected);
 });
 
 test('all its ports must be free', () => {
   const both = { ...wish('b', 80, 'x'), ports: ['TCP/80', 'TCP/443'] };
   expect(assign([wish('a', 443, 'x'), both], new Set(), 3).has('b')).toBe(false);
-  expect(assign([{ ...wish('a', 443, 'x'), ports: ['UDP/443'] }, both], new Set(), 3).get('b')).toEqual(['x']);
+  expect(
+    assign([{ ...wish('a', 443, 'x'), ports: ['UDP/443'] }, both], new Set(), 3).get('b'),
+  ).toEqual(['x']);
 });

@@ -29,11 +29,13 @@ export function assign(
   const take = ({ key, ports }: Wish, address: string): void => {
     const list = given.get(key) ?? [];
     const uses = ports.map((port) => `${address} ${port}`);
-    if (list.length === most || list.includes(address) || uses.some((use) => taken.has(use))) return;
+    if (list.length === most || list.includes(address) || uses.some((use) => taken.has(use)))
+      return;
     uses.forEach((use) => taken.add(use));
     given.set(key, [...list, address]);
   };
-  for (const wish of wishes) for (const address of wish.held) if (wish.eligible.includes(address)) take(wish, address);
+  for (const wish of wishes)
+    for (const address of wish.held) if (wish.eligible.includes(address)) take(wish, address);
   for (const wish of wishes) for (const address of wish.eligible) take(wish, address);
   return given;
 }

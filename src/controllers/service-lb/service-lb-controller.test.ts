@@ -76,7 +76,9 @@ describe('ServiceLbController', () => {
     await addNode(cluster, 'b', { '10.0.0.2': 'InternalIP' });
     expect(await ingressOf('web')).toBe('10.0.0.1 VIP, 10.0.0.2 VIP');
     const conditions = [{ type: 'Ready', status: 'Unknown' }];
-    await cluster.client.resource(nodes).patch('a', MERGE, { status: { conditions } }, { subresource: 'status' });
+    await cluster.client
+      .resource(nodes)
+      .patch('a', MERGE, { status: { conditions } }, { subresource: 'status' });
     expect(await ingressOf('web')).toBe('10.0.0.2 VIP');
     await cluster.client.resource(nodes).delete('b');
     expect(await ingressOf('web')).toBe('');
@@ -103,8 +105,16 @@ describe('ServiceLbController', () => {
     await inDefault().create(balanced('web', 80));
     await inDefault().create(balanced('classy', 81, { loadBalancerClass: 'example.com/other' }));
     const ingress = [{ ip: '192.0.2.1', ipMode: 'VIP' }];
-    await inDefault().patch('classy', MERGE, { status: { loadBalancer: { ingress } } }, { subresource: 'status' });
-    expect([await ingressOf('web'), await ingressOf('classy')]).toEqual(['10.0.0.1 VIP', '192.0.2.1 VIP']);
+    await inDefault().patch(
+      'classy',
+      MERGE,
+      { status: { loadBalancer: { ingress } } },
+      { subresource: 'status' },
+    );
+    expect([await ingressOf('web'), await ingressOf('classy')]).toEqual([
+      '10.0.0.1 VIP',
+      '192.0.2.1 VIP',
+    ]);
     await inDefault().patch('web', MERGE, { spec: { type: 'ClusterIP' } });
     expect([await ingressOf('web'), await ingressOf('classy')]).toEqual(['', '192.0.2.1 VIP']);
   });

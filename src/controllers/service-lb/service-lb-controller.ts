@@ -57,22 +57,33 @@ export class ServiceLbController implements Controller {
     this.#recorder = builder.recorder('service-controller');
     const enqueue = (key: string): void => builder.queue.addAfter(key, COLLECT_MS);
     this.#services = builder.watches(services, () => ALL, {
-      predicate: { ...only(isBalanced), update: (before, service) => isBalanced(before) || isBalanced(service) },
+      predicate: {
+        ...only(isBalanced),
+        update: (before, service) => isBalanced(before) || isBalanced(service),
+      },
       enqueue,
     });
     this.#nodes = builder.watches(nodes, () => ALL, {
       predicate: {
         update: (before, node) =>
-          !semanticEqual([isEligible(before), addressesOf(before)], [isEligible(node), addressesOf(node)]),
+          !semanticEqual(
+            [isEligible(before), addressesOf(before)],
+            [isEligible(node), addressesOf(node)],
+          ),
       },
       enqueue,
     });
     this.#slices = builder.watches(endpointSlices, () => ALL, {
       indexers: {
-        [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME] ?? ''}`],
+        [BY_SERVICE]: ({ metadata }) => [
+          `${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME] ?? ''}`,
+        ],
       },
       predicate: only(({ metadata }) => {
-        const service = this.#services.lister.get(metadata.namespace ?? '', metadata.labels?.[SERVICE_NAME] ?? '');
+        const service = this.#services.lister.get(
+          metadata.namespace ?? '',
+          metadata.labels?.[SERVICE_NAME] ?? '',
+        );
         // The endpoints of the API server tell which ports services cannot have.
         return service !== undefined && (isLocal(service) || isApiServer(service));
       }),
@@ -90,7 +101,8 @@ export class ServiceLbController implements Controller {
       this.#config.maxAddresses ?? 8,
     );
     const known = new Set(wishes.map(({ wish }) => wish.key));
-    for (const key of this.#recordedReasons.keys()) if (!known.has(key)) this.#recordedReasons.delete(key);
+    for (const key of this.#recordedReasons.keys())
+      if (!known.has(key)) this.#recordedReasons.delete(key);
     let failure: unknown;
     let conflict = false;
     for (const { service, wish } of wishes) {
@@ -136,26 +148,37 @@ export class ServiceLbController implements Controller {
   /** The addresses and ports of the API server and the kubelets. */
   #reserved(): ReadonlySet<string> {
     const reserved = new Set<string>();
-    for (const { endpoints, ports } of this.#slices.lister.byIndex(BY_SERVICE, 'default/kubernetes')) {
+    for (const { endpoints, ports } of this.#slices.lister.byIndex(
+      BY_SERVICE,
+      'default/kubernetes',
+    )) {
       for (const address of (endpoints ?? []).flatMap(({ addresses }) => addresses)) {
-        for (const { protocol = 'TCP', port } of ports ?? []) reserved.add(`${address} ${protocol}/${port}`);
+        for (const { protocol = 'TCP', port } of ports ?? [])
+          reserved.add(`${address} ${protocol}/${port}`);
       }
     }
     for (const node of this.#nodes.lister.list()) {
       const port = node.status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
-      if (port !== 0) for (const address of addressesOf(node)) reserved.add(`${address} TCP/${port}`);
+      if (port !== 0)
+        for (const address of addressesOf(node)) reserved.add(`${address} TCP/${port}`);
     }
     return reserved;
   }
 
-  async #write(service: ReadService, addresses: readonly string[], wish: Wish, signal: AbortSignal): Promise<void> {
+  async #write(
+    service: ReadService,
+    addresses: readonly string[],
+    wish: Wish,
+    signal: AbortSignal,
+  ): Promise<void> {
     const before = service.status.loadBalancer.ingress ?? [];
     const ingress = addresses.map((ip) => ({ ip, ipMode: 'VIP' as const }));
     if (addresses.length === 0) this.#tellWhy(service, wish);
     else this.#recordedReasons.delete(wish.key);
     if (semanticEqual(before, ingress)) return;
     const first = before.length === 0 && ingress.length > 0;
-    if (first) this.#recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
+    if (first)
+      this.#recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
     const { namespace = '' } = service.metadata;
     const status = { ...service.status, loadBalancer: ingress.length === 0 ? {} : { ingress } };
     try {
@@ -164,12 +187,19 @@ export class ServiceLbController implements Controller {
         .namespace(namespace)
         .updateStatus({ ...service, status }, { signal });
     } catch (err) {
-      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) this.#failed(service, errorMessage(err));
+      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err))
+        this.#failed(service, errorMessage(err));
       throw err;
     }
-    if (first) this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
+    if (first)
+      this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
     else if (ingress.length > 0)
-      this.#recorder.event(service, 'Normal', 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
+      this.#recorder.event(
+        service,
+        'Normal',
+        'UpdatedLoadBalancer',
+        'Updated load balancer with new hosts',
+      );
   }
 
   #tellWhy(service: ReadService, wish: Wish): void {
@@ -200,7 +230,9 @@ export class ServiceLbController implements Controller {
 
 function isBalanced({ metadata, spec }: ReadService): boolean {
   return (
-    spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined
+    spec.type === 'LoadBalancer' &&
+    spec.loadBalancerClass === undefined &&
+    metadata.deletionTimestamp === undefined
   );
 }
 
@@ -218,7 +250,8 @@ function heldBy({ status }: ReadService): readonly string[] {
 }
 
 function isEligible({ metadata, status }: ReadNode): boolean {
-  if (metadata.deletionTimestamp !== undefined || Object.hasOwn(metadata.labels ?? {}, EXCLUDED)) return false;
+  if (metadata.deletionTimestamp !== undefined || Object.hasOwn(metadata.labels ?? {}, EXCLUDED))
+    return false;
   return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 }
 

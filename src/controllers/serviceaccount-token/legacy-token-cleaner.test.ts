@@ -24,7 +24,10 @@ const namesOf = async (cluster: TestCluster) =>
     labels?.[INVALID_SINCE] === undefined ? name : `${name} (not taken)`,
   );
 /** `given`: to the account, without its asking. */
-async function setUp(cluster: TestCluster, made: Record<string, { given: boolean; lastUsed?: string }>): Promise<void> {
+async function setUp(
+  cluster: TestCluster,
+  made: Record<string, { given: boolean; lastUsed?: string }>,
+): Promise<void> {
   for (const [name, { lastUsed }] of Object.entries(made)) {
     const labels = lastUsed === undefined ? {} : { [LAST_USED]: lastUsed };
     await inDefault(cluster).create({ metadata: { name, annotations, labels }, type });
@@ -51,7 +54,10 @@ test('tokens that nobody asked for, mounts or uses are first not taken, then del
   });
   await cluster.client.resource(pods).create({
     metadata: { name: 'p', namespace: 'default' },
-    spec: { containers: [{ name: 'c', image: 'i' }], volumes: [{ name: 'v', secret: { secretName: 'mounted' } }] },
+    spec: {
+      containers: [{ name: 'c', image: 'i' }],
+      volumes: [{ name: 'v', secret: { secretName: 'mounted' } }],
+    },
   });
   await cluster.run((config) => new LegacyTokenCleaner({ ...config, ...soon }));
   await cluster.clock.advance('50m');
@@ -104,7 +110,11 @@ test('the API server notes uses once a day, says since when, and takes no token 
     .resource(serviceAccounts)
     .create({ metadata: { name: 'default', namespace: 'default' } });
   const { name, uid } = account.metadata;
-  const token = legacyTokenSigner(signingKey)({ namespace: 'default', secret: 'token', serviceAccount: { name, uid } });
+  const token = legacyTokenSigner(signingKey)({
+    namespace: 'default',
+    secret: 'token',
+    serviceAccount: { name, uid },
+  });
   const data = { token: Buffer.from(token).toString('base64') };
   const mine = t.client.resource(secrets).namespace('default');
   await mine.create({ metadata: { name: 'token', annotations }, type, data });

@@ -28,7 +28,10 @@ const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 const LAST_USED = 'kubernetes.io/legacy-token-last-used';
 const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
 /** The record of the API server about the tracking of uses. */
-const TRACKING = { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' } as const;
+const TRACKING = {
+  namespace: 'kube-system',
+  name: 'kube-apiserver-legacy-service-account-token-tracking',
+} as const;
 
 export class LegacyTokenCleaner implements Controller {
   readonly name = 'legacy-serviceaccount-token-cleaner-controller';
@@ -62,7 +65,8 @@ export class LegacyTokenCleaner implements Controller {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const secret = this.#secrets.lister.getByKey(key);
-    if (secret === undefined || !this.#isUnused(secret) || !(await this.#isTracked(signal))) return reconciled;
+    if (secret === undefined || !this.#isUnused(secret) || !(await this.#isTracked(signal)))
+      return reconciled;
     const { name, namespace = '', uid, resourceVersion, labels } = secret.metadata;
     const inNamespace = this.#config.client.resource(secrets).namespace(namespace);
     const invalidSince = dayMs(labels?.[INVALID_SINCE]);
@@ -89,12 +93,21 @@ export class LegacyTokenCleaner implements Controller {
 
   /** Its account was given it without asking, no pod has it, and it has not been used for long. */
   #isUnused(secret: ReadSecret): boolean {
-    const { name, namespace = '', creationTimestamp, deletionTimestamp, annotations, labels } = secret.metadata;
-    if (deletionTimestamp !== undefined || (parseTime(creationTimestamp) ?? 0) >= this.#longAgo()) return false;
+    const {
+      name,
+      namespace = '',
+      creationTimestamp,
+      deletionTimestamp,
+      annotations,
+      labels,
+    } = secret.metadata;
+    if (deletionTimestamp !== undefined || (parseTime(creationTimestamp) ?? 0) >= this.#longAgo())
+      return false;
     const account = this.#accounts.lister.get(namespace, annotations?.[ACCOUNT_NAME] ?? '');
     if (account?.secrets?.some((reference) => reference.name === name) !== true) return false;
     const lastUsed = labels?.[LAST_USED];
-    if (lastUsed !== undefined && (dayMs(lastUsed) ?? Number.POSITIVE_INFINITY) >= this.#longAgo()) return false;
+    if (lastUsed !== undefined && (dayMs(lastUsed) ?? Number.POSITIVE_INFINITY) >= this.#longAgo())
+      return false;
     return !this.#pods.lister.list(namespace).some((pod) => mentions(pod, name));
   }
 
@@ -116,7 +129,9 @@ export class LegacyTokenCleaner implements Controller {
 
 /** The beginning of a day like 2026-01-31, in milliseconds since the epoch; undefined if it is none. */
 function dayMs(day: string | undefined): number | undefined {
-  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) ? parseTime(`${day}T00:00:00Z`) : undefined;
+  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day)
+    ? parseTime(`${day}T00:00:00Z`)
+    : undefined;
 }
 
 function mentions({ spec }: Immutable<Pod>, name: string): boolean {
@@ -124,7 +139,8 @@ function mentions({ spec }: Immutable<Pod>, name: string): boolean {
   if (imagePullSecrets?.some((reference) => reference.name === name) === true) return true;
   const inVolumes = volumes?.some(
     ({ secret, projected }) =>
-      secret?.secretName === name || projected?.sources?.some((source) => source.secret?.name === name) === true,
+      secret?.secretName === name ||
+      projected?.sources?.some((source) => source.secret?.name === name) === true,
   );
   if (inVolumes === true) return true;
   return [...containers, ...(initContainers ?? []), ...(ephemeralContainers ?? [])].some(

@@ -14,7 +14,11 @@ const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 const text = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString('utf8');
 const secret = (account: string) => ({
-  metadata: { name: 'token', namespace: 'default', annotations: { 'kubernetes.io/service-account.name': account } },
+  metadata: {
+    name: 'token',
+    namespace: 'default',
+    annotations: { 'kubernetes.io/service-account.name': account },
+  },
   type: 'kubernetes.io/service-account-token' as const,
 });
 
@@ -24,13 +28,19 @@ describe('tokens in secrets', () => {
   beforeEach(async () => {
     cluster = await startTestCluster();
     await cluster.run(
-      (config) => new TokensController({ ...config, rootCa: 'PEM', sign: legacyTokenSigner(signingKey) }),
+      (config) =>
+        new TokensController({ ...config, rootCa: 'PEM', sign: legacyTokenSigner(signingKey) }),
     );
     const find = (async (_group: string, resource: string, namespace: string, name: string) => {
-      const named = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name === name;
+      const named = ({ metadata }: { readonly metadata: { readonly name: string } }) =>
+        metadata.name === name;
       if (resource === 'secrets')
-        return (await cluster.client.resource(secrets).namespace(namespace).list()).items.find(named);
-      return (await cluster.client.resource(serviceAccounts).namespace(namespace).list()).items.find(named);
+        return (await cluster.client.resource(secrets).namespace(namespace).list()).items.find(
+          named,
+        );
+      return (
+        await cluster.client.resource(serviceAccounts).namespace(namespace).list()
+      ).items.find(named);
     }) as Find;
     authenticator = new LegacyServiceAccountTokens({
       clock: cluster.clock,
@@ -83,7 +93,10 @@ describe('tokens in secrets', () => {
   it('of nobody are removed; an account does not name a secret that is gone', async () => {
     await create('nobody');
     expect((await client().list()).items).toEqual([]);
-    await accounts().create({ metadata: { name: 'builder' }, secrets: [{ name: 'token' }, { name: 'other' }] });
+    await accounts().create({
+      metadata: { name: 'builder' },
+      secrets: [{ name: 'token' }, { name: 'other' }],
+    });
     await create('builder');
     await client().delete('token');
     await cluster.clock.settle();
@@ -96,13 +109,19 @@ test('secrets and accounts end the same, whatever goes wrong', { timeout: 60_000
     subject: (config) => new TokensController({ ...config, sign: () => 'token' }),
     steps: [
       async ({ client }) => {
-        await client.resource(serviceAccounts).create({ metadata: { name: 'builder', namespace: 'default' } });
+        await client
+          .resource(serviceAccounts)
+          .create({ metadata: { name: 'builder', namespace: 'default' } });
         await client.resource(secrets).create(secret('builder'));
         await client
           .resource(secrets)
-          .create({ ...secret('default'), metadata: { ...secret('default').metadata, name: 'kept' } });
+          .create({
+            ...secret('default'),
+            metadata: { ...secret('default').metadata, name: 'kept' },
+          });
       },
-      async ({ client }) => void (await client.resource(serviceAccounts).namespace('default').delete('builder')),
+      async ({ client }) =>
+        void (await client.resource(serviceAccounts).namespace('default').delete('builder')),
     ],
     outcome: [secrets, serviceAccounts],
     rest: '1m',

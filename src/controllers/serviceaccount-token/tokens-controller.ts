@@ -69,7 +69,11 @@ export class TokensController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const secret = this.#secrets.lister.getByKey(key);
     const accountName = secret?.metadata.annotations?.[ACCOUNT_NAME];
-    if (secret === undefined || accountName === undefined || secret.metadata.deletionTimestamp !== undefined)
+    if (
+      secret === undefined ||
+      accountName === undefined ||
+      secret.metadata.deletionTimestamp !== undefined
+    )
       return reconciled;
     const { name, namespace = '', uid } = secret.metadata;
     const account = await this.#accountOf(secret, accountName, signal);
@@ -85,15 +89,23 @@ export class TokensController implements Controller {
   }
 
   /** The account that the Secret is for; undefined if there is none any more. */
-  async #accountOf({ metadata }: ReadSecret, name: string, signal: AbortSignal): Promise<ReadAccount | undefined> {
+  async #accountOf(
+    { metadata }: ReadSecret,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<ReadAccount | undefined> {
     const { namespace = '', annotations } = metadata;
     const uid = annotations?.[ACCOUNT_UID];
-    const isMeant = (account: ReadAccount): boolean => uid === undefined || uid === '' || account.metadata.uid === uid;
+    const isMeant = (account: ReadAccount): boolean =>
+      uid === undefined || uid === '' || account.metadata.uid === uid;
     const cached = this.#accounts.lister.get(namespace, name);
     if (cached !== undefined && isMeant(cached)) return cached;
     // The cache may be behind, and a Secret that is deleted does not come back.
     try {
-      const live = await this.#config.client.resource(serviceAccounts).namespace(namespace).get(name, { signal });
+      const live = await this.#config.client
+        .resource(serviceAccounts)
+        .namespace(namespace)
+        .get(name, { signal });
       return isMeant(live) ? live : undefined;
     } catch (err) {
       if (apierrors.isNotFound(err)) return undefined;
@@ -114,7 +126,10 @@ export class TokensController implements Controller {
       Object.entries(data).every(([key, value]) => secret.data?.[key] === value) &&
       annotations?.[ACCOUNT_UID] === serviceAccount.uid;
     if (isFull) return;
-    const metadata = { ...secret.metadata, annotations: { ...annotations, [ACCOUNT_UID]: serviceAccount.uid } };
+    const metadata = {
+      ...secret.metadata,
+      annotations: { ...annotations, [ACCOUNT_UID]: serviceAccount.uid },
+    };
     await client.resource(secrets).update({ ...secret, metadata, data }, { signal });
   }
 

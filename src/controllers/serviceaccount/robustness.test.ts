@@ -7,8 +7,10 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new ServiceAccountsController(config),
     steps: [
-      async ({ client }) => void (await client.resource(namespaces).create({ metadata: { name: 'x' } })),
-      async ({ client }) => void (await client.resource(serviceAccounts).namespace('x').delete('default')),
+      async ({ client }) =>
+        void (await client.resource(namespaces).create({ metadata: { name: 'x' } })),
+      async ({ client }) =>
+        void (await client.resource(serviceAccounts).namespace('x').delete('default')),
     ],
     outcome: [serviceAccounts],
     rest: '1m',

@@ -18,7 +18,9 @@ const accounts = async () =>
 describe('ServiceAccountsController', () => {
   it('sees to a default ServiceAccount in every namespace, also when it is deleted', async () => {
     await cluster.run((config) => new ServiceAccountsController(config));
-    const existing = (await cluster.client.resource(namespaces).list()).items.map(({ metadata }) => metadata.name);
+    const existing = (await cluster.client.resource(namespaces).list()).items.map(
+      ({ metadata }) => metadata.name,
+    );
     expect(existing).toContain('kube-system');
     expect(await accounts()).toEqual(existing.map((name) => `${name}/default`).sort());
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
@@ -32,7 +34,9 @@ describe('ServiceAccountsController', () => {
   it('makes none in a namespace that is going away', async () => {
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.client.resource(namespaces).delete('x');
-    await cluster.run((config) => new ServiceAccountsController({ ...config, serviceAccounts: ['one', 'two'] }));
+    await cluster.run(
+      (config) => new ServiceAccountsController({ ...config, serviceAccounts: ['one', 'two'] }),
+    );
     expect(await accounts()).not.toContain('x/one');
     expect(await accounts()).toEqual(expect.arrayContaining(['default/one', 'default/two']));
     expect(cluster.logger.records.filter(({ level }) => level !== 'debug')).toEqual([]);

@@ -34,7 +34,11 @@ export class ServiceAccountsController implements Controller {
     });
     this.#namespaces = builder.for(namespaces, { predicate: { delete: false } });
     this.#accounts = builder.watches(serviceAccounts, ({ metadata }) => metadata.namespace, {
-      predicate: { add: false, update: false, delete: ({ metadata }) => this.#names.includes(metadata.name) },
+      predicate: {
+        add: false,
+        update: false,
+        delete: ({ metadata }) => this.#names.includes(metadata.name),
+      },
     });
     this.run = builder.complete();
   }
@@ -48,7 +52,12 @@ export class ServiceAccountsController implements Controller {
         await client.create({ metadata: { name, namespace } }, { signal });
       } catch (err) {
         // There already, or its namespace is going away.
-        if (!apierrors.isAlreadyExists(err) && !apierrors.isNotFound(err) && !isNamespaceTerminating(err)) throw err;
+        if (
+          !apierrors.isAlreadyExists(err) &&
+          !apierrors.isNotFound(err) &&
+          !isNamespaceTerminating(err)
+        )
+          throw err;
       }
     }
     return reconciled;

@@ -10,7 +10,8 @@ import type { TestCluster } from '../testing/test-cluster.ts';
 import { canGo } from './ranges.ts';
 import { SERVICE_CIDR_FINALIZER, ServiceCidrController } from './service-cidr-controller.ts';
 
-const make = (config: ConstructorParameters<typeof ServiceCidrController>[0]) => new ServiceCidrController(config);
+const make = (config: ConstructorParameters<typeof ServiceCidrController>[0]) =>
+  new ServiceCidrController(config);
 const add = (cluster: TestCluster, name: string, ...cidrs: string[]) =>
   cluster.client.resource(serviceCIDRs).create({ metadata: { name }, spec: { cidrs } });
 const serve = (cluster: TestCluster, name: string, clusterIP: string) =>
@@ -18,7 +19,8 @@ const serve = (cluster: TestCluster, name: string, clusterIP: string) =>
     .resource(services)
     .namespace('default')
     .create({ metadata: { name }, spec: { ports: [{ port: 80 }], clusterIP } });
-const remove = (cluster: TestCluster, name: string) => cluster.client.resource(serviceCIDRs).delete(name);
+const remove = (cluster: TestCluster, name: string) =>
+  cluster.client.resource(serviceCIDRs).delete(name);
 
 describe('a range', () => {
   let cluster: TestCluster;
@@ -52,7 +54,11 @@ describe('a range', () => {
     }
     const { managedFields } = (await find('more'))?.metadata ?? {};
     expect(
-      managedFields?.map(({ manager, operation, subresource }) => [manager, operation, subresource]),
+      managedFields?.map(({ manager, operation, subresource }) => [
+        manager,
+        operation,
+        subresource,
+      ]),
     ).toContainEqual(['service-cidr-controller', 'Apply', 'status']);
     const before = (await find('more'))?.metadata.resourceVersion;
     await cluster.clock.advance('1h');
@@ -118,9 +124,27 @@ describe('may go', () => {
     ['borders, which are nobody’s', range('10.0.0.0/24'), [], ['10.0.0.0', '10.0.0.255'], true],
     ['the same range', range('10.0.0.0/24'), [range('10.0.0.0/24')], ['10.0.0.1'], true],
     ['a larger one', range('10.0.0.0/24'), [range('10.0.0.0/8')], ['10.0.0.1'], true],
-    ['a smaller one with the address', range('10.0.0.0/24'), [range('10.0.0.0/28')], ['10.0.0.1'], true],
-    ['a smaller one without it', range('10.0.0.0/24'), [range('10.0.0.0/28')], ['10.0.0.1', '10.0.0.77'], false],
-    ['one family covered', range('10.0.0.0/24', 'fd00::/120'), [range('10.0.0.0/8')], ['fd00::1'], false],
+    [
+      'a smaller one with the address',
+      range('10.0.0.0/24'),
+      [range('10.0.0.0/28')],
+      ['10.0.0.1'],
+      true,
+    ],
+    [
+      'a smaller one without it',
+      range('10.0.0.0/24'),
+      [range('10.0.0.0/28')],
+      ['10.0.0.1', '10.0.0.77'],
+      false,
+    ],
+    [
+      'one family covered',
+      range('10.0.0.0/24', 'fd00::/120'),
+      [range('10.0.0.0/8')],
+      ['fd00::1'],
+      false,
+    ],
     [
       'both covered',
       range('10.0.0.0/24', 'fd00::/120'),

@@ -32,7 +32,8 @@ const READY: Verdict = { status: 'True', reason: '', message: 'Kubernetes Servic
 const IN_USE: Verdict = {
   status: 'False',
   reason: 'Terminating',
-  message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR',
+  message:
+    'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR',
 };
 
 export class ServiceCidrController implements Controller {
@@ -55,7 +56,9 @@ export class ServiceCidrController implements Controller {
     this.#ranges = builder.watches(serviceCIDRs, (range, before) => {
       const { name } = range.metadata;
       // A range that is new, or gets another family, covers other addresses than before.
-      return before?.spec.cidrs?.length === range.spec.cidrs?.length ? name : [name, ...this.#neighboursOf(range)];
+      return before?.spec.cidrs?.length === range.spec.cidrs?.length
+        ? name
+        : [name, ...this.#neighboursOf(range)];
     });
     // Only a range that is to be deleted waits for addresses.
     this.#addresses = builder.watches(ipAddresses, (address) => this.#deletedRangesWith(address), {
@@ -65,12 +68,16 @@ export class ServiceCidrController implements Controller {
   }
 
   #neighboursOf(range: ReadServiceCIDR): readonly string[] {
-    return this.#ranges.lister.list().flatMap((other) => (touch(range, other) ? [other.metadata.name] : []));
+    return this.#ranges.lister
+      .list()
+      .flatMap((other) => (touch(range, other) ? [other.metadata.name] : []));
   }
 
   #deletedRangesWith({ metadata }: ReadIPAddress): readonly string[] {
     if (metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return [];
-    const ranges = this.#ranges.lister.list().filter((range) => isGoing(range) && hasAddress(range, metadata.name));
+    const ranges = this.#ranges.lister
+      .list()
+      .filter((range) => isGoing(range) && hasAddress(range, metadata.name));
     return ranges.map((range) => range.metadata.name);
   }
 
@@ -88,12 +95,17 @@ export class ServiceCidrController implements Controller {
   }
 
   async #keep(range: ReadServiceCIDR, signal: AbortSignal): Promise<ReconcileResult> {
-    if (!hasFinalizer(range)) await this.#patchFinalizers(range, { finalizers: [SERVICE_CIDR_FINALIZER] }, signal);
+    if (!hasFinalizer(range))
+      await this.#patchFinalizers(range, { finalizers: [SERVICE_CIDR_FINALIZER] }, signal);
     try {
       await this.#tell(range, READY, signal);
     } catch (err) {
       if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) {
-        const subject = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: range.metadata };
+        const subject = {
+          apiVersion: 'networking.k8s.io/v1',
+          kind: 'ServiceCIDR',
+          metadata: range.metadata,
+        };
         const message = 'The ServiceCIDR Status can not be set to Ready=True';
         this.#recorder.event(subject, 'Warning', 'KubernetesServiceCIDRError', message);
       }
@@ -110,7 +122,8 @@ export class ServiceCidrController implements Controller {
       await this.#tell(range, IN_USE, signal);
       return reconciled;
     }
-    const leftMs = (parseTime(range.metadata.deletionTimestamp) ?? 0) + DELETION_GRACE_MS - clock.now();
+    const leftMs =
+      (parseTime(range.metadata.deletionTimestamp) ?? 0) + DELETION_GRACE_MS - clock.now();
     if (leftMs > 0) return requeueAfter(leftMs);
     if (!(await this.#canReallyGo(range, signal))) return requeueAfter(DELETION_GRACE_MS);
     const patch = { '$deleteFromPrimitiveList/finalizers': [SERVICE_CIDR_FINALIZER] };
@@ -123,12 +136,18 @@ export class ServiceCidrController implements Controller {
     const { client } = this.#config;
     const [ranges, addresses] = await Promise.all([
       client.resource(serviceCIDRs).list({ signal }),
-      client.resource(ipAddresses).list({ labelSelector: `${MANAGED_BY_LABEL}=${ALLOCATOR}`, signal }),
+      client
+        .resource(ipAddresses)
+        .list({ labelSelector: `${MANAGED_BY_LABEL}=${ALLOCATOR}`, signal }),
     ]);
     return canGo(range, othersThan(range, ranges.items), addresses.items.map(nameOf));
   }
 
-  async #patchFinalizers(range: ReadServiceCIDR, change: object, signal: AbortSignal): Promise<void> {
+  async #patchFinalizers(
+    range: ReadServiceCIDR,
+    change: object,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { name, uid } = range.metadata;
     const patch = { metadata: { uid, ...change } };
     await this.#config.client
@@ -150,20 +169,27 @@ export class ServiceCidrController implements Controller {
       metadata: { name, uid },
       status: { conditions: [{ type: 'Ready', ...verdict, lastTransitionTime }] },
     };
-    await this.#config.client.resource(serviceCIDRs).patch(name, 'application/apply-patch+yaml', applied, {
-      subresource: 'status',
-      fieldManager: NAME,
-      force: true,
-      signal,
-    });
+    await this.#config.client
+      .resource(serviceCIDRs)
+      .patch(name, 'application/apply-patch+yaml', applied, {
+        subresource: 'status',
+        fieldManager: NAME,
+        force: true,
+        signal,
+      });
   }
 }
 
-const isGoing = ({ metadata }: ReadServiceCIDR): boolean => metadata.deletionTimestamp !== undefined;
+const isGoing = ({ metadata }: ReadServiceCIDR): boolean =>
+  metadata.deletionTimestamp !== undefined;
 const hasFinalizer = ({ metadata }: ReadServiceCIDR): boolean =>
   metadata.finalizers?.includes(SERVICE_CIDR_FINALIZER) === true;
-const isAllocated = ({ metadata }: ReadIPAddress): boolean => metadata.labels?.[MANAGED_BY_LABEL] === ALLOCATOR;
+const isAllocated = ({ metadata }: ReadIPAddress): boolean =>
+  metadata.labels?.[MANAGED_BY_LABEL] === ALLOCATOR;
 const nameOf = ({ metadata }: ReadIPAddress): string => metadata.name;
 /** Ranges that are being deleted do not cover the addresses of others. */
-const othersThan = (range: ReadServiceCIDR, all: readonly ReadServiceCIDR[]): readonly ReadServiceCIDR[] =>
+const othersThan = (
+  range: ReadServiceCIDR,
+  all: readonly ReadServiceCIDR[],
+): readonly ReadServiceCIDR[] =>
   all.filter((other) => other.metadata.name !== range.metadata.name && !isGoing(other));

@@ -1,7 +1,12 @@
 // The identity of a StatefulSet's pod: its ordinal, name, host name and claims, which outlive the pod.
 
 import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
-import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#api/groups/core/v1/index.ts';
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  PodTemplateSpec,
+  Volume,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { REVISION_HASH } from '../history/index.ts';
@@ -19,7 +24,8 @@ const POD_INDEX = 'apps.kubernetes.io/pod-index';
 
 export const replicasOf = ({ spec }: ReadStatefulSet): number => spec.replicas ?? 1;
 export const firstOrdinal = ({ spec }: ReadStatefulSet): number => spec.ordinals?.start ?? 0;
-export const podName = ({ metadata }: ReadStatefulSet, ordinal: number): string => `${metadata.name}-${ordinal}`;
+export const podName = ({ metadata }: ReadStatefulSet, ordinal: number): string =>
+  `${metadata.name}-${ordinal}`;
 
 export function isOrdinalWanted(set: ReadStatefulSet, ordinal: number): boolean {
   return ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + replicasOf(set);
@@ -50,7 +56,11 @@ export function newPod(
     metadata: {
       name,
       namespace: set.metadata.namespace,
-      labels: { ...template.metadata.labels, ...identityLabels(set, ordinal), [REVISION_HASH]: revision },
+      labels: {
+        ...template.metadata.labels,
+        ...identityLabels(set, ordinal),
+        [REVISION_HASH]: revision,
+      },
       ...(annotations !== undefined && { annotations }),
       ...(finalizers !== undefined && { finalizers }),
       ownerReferences: [newControllerRef(set.metadata, STATEFUL_SET)],
@@ -107,8 +117,18 @@ export function claimsOf(set: ReadStatefulSet, ordinal: number): readonly ClaimO
 }
 
 /** Returns the missing labels of the pod; undefined if it has all. Its name and volumes cannot change. */
-export function withIdentity(set: ReadStatefulSet, ordinal: number, pod: ReadPod): ReadPod | undefined {
+export function withIdentity(
+  set: ReadStatefulSet,
+  ordinal: number,
+  pod: ReadPod,
+): ReadPod | undefined {
   const wanted = Object.entries(identityLabels(set, ordinal));
   if (wanted.every(([name, value]) => pod.metadata.labels?.[name] === value)) return undefined;
-  return { ...pod, metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...Object.fromEntries(wanted) } } };
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      labels: { ...pod.metadata.labels, ...Object.fromEntries(wanted) },
+    },
+  };
 }

@@ -6,7 +6,15 @@
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { isPodTerminal } from '../pod-state.ts';
-import { claimsOf, firstOrdinal, ordinalOf, podName, podRevision, replicasOf, withIdentity } from './identity.ts';
+import {
+  claimsOf,
+  firstOrdinal,
+  ordinalOf,
+  podName,
+  podRevision,
+  replicasOf,
+  withIdentity,
+} from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';
 import { isStale, ownershipOf } from './retention.ts';
 import { isAvailable, isTerminating, isUnavailable } from './status.ts';
@@ -48,7 +56,14 @@ interface Draft {
 }
 
 export function plan(situation: Situation): Plan {
-  const draft: Draft = { provide: [], create: [], relabel: [], reclaim: [], foreign: [], remove: [] };
+  const draft: Draft = {
+    provide: [],
+    create: [],
+    relabel: [],
+    reclaim: [],
+    foreign: [],
+    remove: [],
+  };
   const { set, pods } = situation;
   if (set.metadata.deletionTimestamp !== undefined) return draft;
   const inOrder = set.spec.podManagementPolicy !== 'Parallel';
@@ -75,13 +90,21 @@ export function plan(situation: Situation): Plan {
 }
 
 /** Whether those behind it have to wait. */
-function planWanted(draft: Draft, situation: Situation, ordinal: number, pod: ReadPod | undefined): boolean {
+function planWanted(
+  draft: Draft,
+  situation: Situation,
+  ordinal: number,
+  pod: ReadPod | undefined,
+): boolean {
   const { set, nowMs } = situation;
   if (pod === undefined) {
     const name = podName(set, ordinal);
     const stale = claimsOf(set, ordinal).some(({ claim }) => {
       const present = situation.claim(claim.metadata.name);
-      return present !== undefined && (present.metadata.deletionTimestamp !== undefined || isStale(set, name, present));
+      return (
+        present !== undefined &&
+        (present.metadata.deletionTimestamp !== undefined || isStale(set, name, present))
+      );
     });
     if (!stale) draft.create.push(ordinal);
     return true;
@@ -93,7 +116,10 @@ function planWanted(draft: Draft, situation: Situation, ordinal: number, pod: Re
   }
   if (isTerminating(pod)) return true;
   const isPending = pod.status.phase === 'Pending';
-  if (isPending && claimsOf(set, ordinal).some(({ claim }) => situation.claim(claim.metadata.name) === undefined)) {
+  if (
+    isPending &&
+    claimsOf(set, ordinal).some(({ claim }) => situation.claim(claim.metadata.name) === undefined)
+  ) {
     draft.provide.push(pod);
   }
   const relabelled = withIdentity(set, ordinal, pod);
@@ -114,7 +140,11 @@ function reclaim(draft: Draft, { set, claim }: Situation, pod: ReadPod): void {
 }
 
 /** The last pod goes, when all are well or it is the only one that is not. */
-function planScaleDown(draft: Draft, { set, nowMs }: Situation, condemned: readonly ReadPod[]): boolean {
+function planScaleDown(
+  draft: Draft,
+  { set, nowMs }: Situation,
+  condemned: readonly ReadPod[],
+): boolean {
   const [last] = condemned;
   if (last === undefined) return false;
   const firstUnavailable = condemned.findLast((pod) => isUnavailable(set, pod, nowMs));

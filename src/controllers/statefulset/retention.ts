@@ -13,7 +13,10 @@ type Reference = Immutable<OwnerReference>;
 
 const POD = { apiVersion: 'v1', kind: 'Pod' } as const;
 
-function policyOf({ spec }: ReadStatefulSet): { readonly whenDeleted: boolean; readonly whenScaled: boolean } {
+function policyOf({ spec }: ReadStatefulSet): {
+  readonly whenDeleted: boolean;
+  readonly whenScaled: boolean;
+} {
   const { whenDeleted, whenScaled } = spec.persistentVolumeClaimRetentionPolicy ?? {};
   return { whenDeleted: whenDeleted === 'Delete', whenScaled: whenScaled === 'Delete' };
 }
@@ -38,7 +41,8 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
   const others = present.filter((reference) => !ofSet(reference) && !ofPod(reference));
   // A set that retains its claims does not depend on their owners.
   const isForeign =
-    (whenDeleted || whenScaled) && (formers.length > 0 || others.some(({ controller }) => controller === true));
+    (whenDeleted || whenScaled) &&
+    (formers.length > 0 || others.some(({ controller }) => controller === true));
   // Claims of a former set or pod of that name are deleted with it.
   if (formers.length > 0) return { changed: undefined, isForeign };
   const isWanted = isOrdinalWanted(set, ordinalOf(set, pod) ?? -1);
@@ -47,7 +51,8 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
   else if (!isForeign && whenDeleted) wanted.push(newControllerRef(set.metadata, STATEFUL_SET));
   const own = present.filter((reference) => ofSet(reference) || ofPod(reference));
   const isSame =
-    own.length === wanted.length && own.every(({ uid, controller }) => uid === wanted[0]?.uid && controller === true);
+    own.length === wanted.length &&
+    own.every(({ uid, controller }) => uid === wanted[0]?.uid && controller === true);
   if (isSame) return { changed: undefined, isForeign };
   const { ownerReferences: _, ...metadata } = claim.metadata;
   const references = [...others, ...wanted];
@@ -60,11 +65,17 @@ export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim
 
 /** By what it is called: whether it is that very one, its UID says. */
 function refersTo(reference: Reference, { name }: ReadPod['metadata'], type: TypeName): boolean {
-  return reference.apiVersion === type.apiVersion && reference.kind === type.kind && reference.name === name;
+  return (
+    reference.apiVersion === type.apiVersion &&
+    reference.kind === type.kind &&
+    reference.name === name
+  );
 }
 
 /** The claim is about to go with an earlier pod of that name: who needs it has to wait until it is gone, or free. */
 export function isStale(set: ReadStatefulSet, name: string, claim: ReadClaim): boolean {
   if (!policyOf(set).whenScaled) return false;
-  return (claim.metadata.ownerReferences ?? []).some((owner) => owner.kind === POD.kind && owner.name === name);
+  return (claim.metadata.ownerReferences ?? []).some(
+    (owner) => owner.kind === POD.kind && owner.name === name,
+  );
 }

@@ -34,7 +34,10 @@ async function create(spec: object = {}): Promise<void> {
       replicas: 3,
       serviceName: 'db',
       selector: { matchLabels: { app: 'db' } },
-      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'one' }] } },
+      template: {
+        metadata: { labels: { app: 'db' } },
+        spec: { containers: [{ name: 'c', image: 'one' }] },
+      },
       ...spec,
     },
   });
@@ -63,7 +66,8 @@ const volumes = {
 async function owners(): Promise<string[]> {
   const { items } = await claims().list();
   return items.map(
-    ({ metadata }) => `${metadata.name}: ${(metadata.ownerReferences ?? []).map(({ name }) => name).join()}`,
+    ({ metadata }) =>
+      `${metadata.name}: ${(metadata.ownerReferences ?? []).map(({ name }) => name).join()}`,
   );
 }
 
@@ -80,7 +84,10 @@ describe('StatefulSetController', () => {
       'statefulset.kubernetes.io/pod-name': 'db-5',
     });
     expect(pod.spec).toMatchObject({ hostname: 'db-5', subdomain: 'db' });
-    expect(pod.spec.volumes?.[0]).toEqual({ name: 'data', persistentVolumeClaim: { claimName: 'data-db-5' } });
+    expect(pod.spec.volumes?.[0]).toEqual({
+      name: 'data',
+      persistentVolumeClaim: { claimName: 'data-db-5' },
+    });
     expect((await claims().get('data-db-5')).metadata.labels).toEqual({ app: 'db' });
     expect(status).toEqual({
       observedGeneration: 1,
@@ -113,7 +120,11 @@ describe('StatefulSetController', () => {
     const seen: string[] = [];
     await patch({ replicas: 1, minReadySeconds: 0 });
     const { items } = await cluster.client.resource(events).namespace('default').list();
-    seen.push(...items.filter(({ reason }) => reason === 'SuccessfulDelete').map(({ message = '' }) => message));
+    seen.push(
+      ...items
+        .filter(({ reason }) => reason === 'SuccessfulDelete')
+        .map(({ message = '' }) => message),
+    );
     expect(seen.sort()).toEqual([
       'delete Pod db-1 in StatefulSet db successful',
       'delete Pod db-2 in StatefulSet db successful',
@@ -124,14 +135,20 @@ describe('StatefulSetController', () => {
   it('waits for a pod that is not ready, unless in parallel', async () => {
     await start();
     await create({
-      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'bad' }] } },
+      template: {
+        metadata: { labels: { app: 'db' } },
+        spec: { containers: [{ name: 'c', image: 'bad' }] },
+      },
     });
     expect(await running()).toEqual(['db-0 bad']);
     await sets().delete('db');
     await podsOf().delete('db-0');
     await create({
       podManagementPolicy: 'Parallel',
-      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'bad' }] } },
+      template: {
+        metadata: { labels: { app: 'db' } },
+        spec: { containers: [{ name: 'c', image: 'bad' }] },
+      },
     });
     expect(await running()).toEqual(['db-0 bad', 'db-1 bad', 'db-2 bad']);
   });
@@ -144,8 +161,14 @@ describe('StatefulSetController', () => {
     await create(rollingUpdate(2));
     await setImage('two');
     expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 two']);
-    const { currentRevision, updateRevision, currentReplicas, updatedReplicas } = (await sets().get('db')).status;
-    expect([currentReplicas, updatedReplicas, currentRevision !== updateRevision]).toEqual([2, 1, true]);
+    const { currentRevision, updateRevision, currentReplicas, updatedReplicas } = (
+      await sets().get('db')
+    ).status;
+    expect([currentReplicas, updatedReplicas, currentRevision !== updateRevision]).toEqual([
+      2,
+      1,
+      true,
+    ]);
     // One below the partition that is made again is what it was.
     await podsOf().delete('db-0');
     await settle();
@@ -159,7 +182,10 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 two', 'db-1 two', 'db-2 two']);
     const { status } = await sets().get('db');
     expect([status.currentRevision, status.currentReplicas]).toEqual([status.updateRevision, 3]);
-    const { items } = await cluster.client.resource(controllerRevisions).namespace('default').list();
+    const { items } = await cluster.client
+      .resource(controllerRevisions)
+      .namespace('default')
+      .list();
     expect(items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
   });
 
@@ -170,7 +196,12 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 bad']);
     for (const name of ['db-0', 'db-1']) {
       const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: null }];
-      await podsOf().patch(name, 'application/merge-patch+json', { status: { conditions } }, { subresource: 'status' });
+      await podsOf().patch(
+        name,
+        'application/merge-patch+json',
+        { status: { conditions } },
+        { subresource: 'status' },
+      );
     }
     await setImage('two');
     expect(await running()).toEqual(['db-0 two', 'db-1 two', 'db-2 two']);
@@ -196,7 +227,9 @@ describe('StatefulSetController', () => {
     await podsOf().delete('db-1', { gracePeriodSeconds: 0 });
     await cluster.clock.advance('1h');
     expect((await podsOf().get('db-1')).metadata.uid).toBe(uid);
-    await podsOf().patch('db-1', 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await podsOf().patch('db-1', 'application/merge-patch+json', {
+      metadata: { finalizers: null },
+    });
     await settle();
     expect((await podsOf().get('db-1')).metadata.uid).not.toBe(uid);
   });
@@ -249,7 +282,9 @@ describe('StatefulSetController', () => {
     const reference = { apiVersion: 'example.com/v1', kind: 'Backup', name: 'other', uid: 'u' };
     const [mine] = (await claims().get('data-db-0')).metadata.ownerReferences ?? [];
     const set = async (...ownerReferences: object[]) => {
-      await claims().patch('data-db-0', 'application/merge-patch+json', { metadata: { ownerReferences } });
+      await claims().patch('data-db-0', 'application/merge-patch+json', {
+        metadata: { ownerReferences },
+      });
       await settle();
     };
     // One that only owns it does no harm; one that is no controller is made one.
@@ -262,7 +297,11 @@ describe('StatefulSetController', () => {
     await set({ ...reference, controller: true }, { ...mine, controller: false });
     expect(await controllers()).toEqual(['other true']);
     const { items } = await cluster.client.resource(events).namespace('default').list();
-    expect(items.filter(({ reason }) => reason === 'ConflictingController').map(({ message }) => message)).toEqual([
+    expect(
+      items
+        .filter(({ reason }) => reason === 'ConflictingController')
+        .map(({ message }) => message),
+    ).toEqual([
       'PersistentVolumeClaim data-db-0 has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim',
     ]);
     await set({ ...mine, uid: 'former' });
@@ -272,10 +311,12 @@ describe('StatefulSetController', () => {
 
   it('adopts what is its own by name and labels, and nothing else', async () => {
     const spec = { containers: [{ name: 'c', image: 'old' }] };
-    for (const name of ['db-1', 'db-x']) await podsOf().create({ metadata: { name, labels: { app: 'db' } }, spec });
+    for (const name of ['db-1', 'db-x'])
+      await podsOf().create({ metadata: { name, labels: { app: 'db' } }, spec });
     await start();
     await create({ replicas: 2 });
-    const ownerOf = async (name: string) => (await podsOf().get(name)).metadata.ownerReferences?.[0]?.name;
+    const ownerOf = async (name: string) =>
+      (await podsOf().get(name)).metadata.ownerReferences?.[0]?.name;
     expect([await ownerOf('db-1'), await ownerOf('db-x')]).toEqual(['db', undefined]);
   });
 });

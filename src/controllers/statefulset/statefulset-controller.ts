@@ -58,7 +58,10 @@ export class StatefulSetController implements Controller {
     const { client, clock, workers = 5 } = config;
     this.#config = config;
     const instruments = config.instruments ?? new Instruments();
-    const writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'statefulset_controller') });
+    const writes = new OwnWrites({
+      clock,
+      skips: staleSyncSkips(instruments, 'statefulset_controller'),
+    });
     this.#writes = writes;
     const builder = new ControllerBuilder(config, {
       queue: 'statefulset',
@@ -75,14 +78,18 @@ export class StatefulSetController implements Controller {
     const revisions = builder.owns<StatefulSet, ControllerRevision>(controllerRevisions, owner);
     this.#history = new History({ client, ownerType: statefulSets, revisions, writes });
     // The name of a claim tells its StatefulSet; the owner reference depends on the retention policy.
-    this.#volumeClaims = builder.watches(persistentVolumeClaims, (volumeClaim) => this.#setsWith(volumeClaim), {
-      onSeen: (volumeClaim) => {
-        for (const key of this.#setsWith(volumeClaim)) writes.seen(key, volumeClaim);
+    this.#volumeClaims = builder.watches(
+      persistentVolumeClaims,
+      (volumeClaim) => this.#setsWith(volumeClaim),
+      {
+        onSeen: (volumeClaim) => {
+          for (const key of this.#setsWith(volumeClaim)) writes.seen(key, volumeClaim);
+        },
+        onGone: (volumeClaim) => {
+          for (const key of this.#setsWith(volumeClaim)) writes.gone(key, volumeClaim);
+        },
       },
-      onGone: (volumeClaim) => {
-        for (const key of this.#setsWith(volumeClaim)) writes.gone(key, volumeClaim);
-      },
-    });
+    );
     this.run = builder.complete();
   }
 
@@ -91,7 +98,9 @@ export class StatefulSetController implements Controller {
     return this.#sets.lister
       .list(namespace)
       .filter(({ metadata, spec: { volumeClaimTemplates = [] } }) =>
-        volumeClaimTemplates.some((template) => name.startsWith(`${template.metadata.name}-${metadata.name}-`)),
+        volumeClaimTemplates.some((template) =>
+          name.startsWith(`${template.metadata.name}-${metadata.name}-`),
+        ),
       )
       .map(objectKey);
   }
@@ -129,11 +138,19 @@ export class StatefulSetController implements Controller {
       : await this.#history.update(set, labelsOf, data, known, collisions, signal);
     const update = history.revision;
     if (update === undefined) return reconciled;
-    const current = known.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update;
+    const current =
+      known.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update;
 
     const nowMs = this.#config.clock.now();
-    const volumeClaim = (name: string): ReadClaim | undefined => this.#volumeClaims.lister.get(namespace, name);
-    const wanted = plan({ set, pods: owned, claim: volumeClaim, updateRevision: update.metadata.name, nowMs });
+    const volumeClaim = (name: string): ReadClaim | undefined =>
+      this.#volumeClaims.lister.get(namespace, name);
+    const wanted = plan({
+      set,
+      pods: owned,
+      claim: volumeClaim,
+      updateRevision: update.metadata.name,
+      nowMs,
+    });
     const names = { current: current.metadata.name, update: update.metadata.name };
     // The status is updated even if some actions failed.
     const doomed = new Set<ReadPod>();
@@ -144,12 +161,24 @@ export class StatefulSetController implements Controller {
       failure = err;
     }
     if (signal.aborted) throw failure;
-    await this.#report(key, set, calculateStatus(set, owned, doomed, names, history.collisionCount, nowMs), signal);
+    await this.#report(
+      key,
+      set,
+      calculateStatus(set, owned, doomed, names, history.collisionCount, nowMs),
+      signal,
+    );
     if (failure !== undefined) throw failure;
 
     if (!isGoing) {
-      const live = new Set([...Object.values(names), ...owned.flatMap((pod) => podRevision(pod) ?? [])]);
-      for (const revision of beyondLimit(history.revisions, live, set.spec.revisionHistoryLimit ?? 10)) {
+      const live = new Set([
+        ...Object.values(names),
+        ...owned.flatMap((pod) => podRevision(pod) ?? []),
+      ]);
+      for (const revision of beyondLimit(
+        history.revisions,
+        live,
+        set.spec.revisionHistoryLimit ?? 10,
+      )) {
         await this.#history.delete(revision, signal);
       }
     }
@@ -166,7 +195,8 @@ export class StatefulSetController implements Controller {
     signal: AbortSignal,
   ): Promise<void> {
     const { client } = this.#config;
-    for (const pod of provide) await this.#provideClaims(key, set, ordinalOf(set, pod) ?? 0, pod.metadata.name, signal);
+    for (const pod of provide)
+      await this.#provideClaims(key, set, ordinalOf(set, pod) ?? 0, pod.metadata.name, signal);
     let next = 0;
     const { failure } = await slowStartBatch(create.length, 1, async () => {
       const ordinal = create[next++] as number;
@@ -226,16 +256,26 @@ export class StatefulSetController implements Controller {
     for (const { claim: wanted } of claimsOf(set, ordinal)) {
       const { name, namespace } = wanted.metadata;
       const present = this.#volumeClaims.lister.get(namespace, name);
-      if (present?.metadata.deletionTimestamp !== undefined) throw new Error(`pvc ${name} is being deleted`);
+      if (present?.metadata.deletionTimestamp !== undefined)
+        throw new Error(`pvc ${name} is being deleted`);
       if (present !== undefined) continue;
       try {
-        const created = await this.#config.client.resource(persistentVolumeClaims).create(wanted, { signal });
+        const created = await this.#config.client
+          .resource(persistentVolumeClaims)
+          .create(wanted, { signal });
         this.#writes.wrote(key, created, cachedAs(this.#volumeClaims, created));
       } catch (err) {
         // It is there, and the cache will have it.
         if (apierrors.isAlreadyExists(err)) continue;
         const what = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name}`;
-        this.#event(set, 'Warning', 'FailedCreate', `${what} failed error: ${errorMessage(err)}`, err, signal);
+        this.#event(
+          set,
+          'Warning',
+          'FailedCreate',
+          `${what} failed error: ${errorMessage(err)}`,
+          err,
+          signal,
+        );
         throw new Error(`failed to create PVC ${name}: ${errorMessage(err)}`, { cause: err });
       }
       const message = `create Claim ${name} Pod ${pod} in StatefulSet ${set.metadata.name} success`;
@@ -244,7 +284,12 @@ export class StatefulSetController implements Controller {
   }
 
   /** Only this very pod, not another that has its name by now. */
-  async #deletePod(key: string, set: ReadStatefulSet, pod: ReadPod, signal: AbortSignal): Promise<void> {
+  async #deletePod(
+    key: string,
+    set: ReadStatefulSet,
+    pod: ReadPod,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
     await this.#recorded('delete', set, name, async () => {
       let answer: unknown;
@@ -274,11 +319,22 @@ export class StatefulSetController implements Controller {
       await action();
     } catch (err) {
       if (!apierrors.isAlreadyExists(err)) {
-        this.#event(set, 'Warning', `Failed${reason}`, `${what} failed error: ${errorMessage(err)}`, err);
+        this.#event(
+          set,
+          'Warning',
+          `Failed${reason}`,
+          `${what} failed error: ${errorMessage(err)}`,
+          err,
+        );
       }
       throw err;
     }
-    this.#recorder.event(claimantOf(statefulSets, set), 'Normal', `Successful${reason}`, `${what} successful`);
+    this.#recorder.event(
+      claimantOf(statefulSets, set),
+      'Normal',
+      `Successful${reason}`,
+      `${what} successful`,
+    );
   }
 
   /** Records an event, unless the failure is due to a terminating namespace or to the end of the controller. */
@@ -294,10 +350,17 @@ export class StatefulSetController implements Controller {
     this.#recorder.event(claimantOf(statefulSets, set), type, reason, message);
   }
 
-  async #report(key: string, set: ReadStatefulSet, status: ReadStatus, signal: AbortSignal): Promise<void> {
+  async #report(
+    key: string,
+    set: ReadStatefulSet,
+    status: ReadStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (semanticEqual(status, set.status)) return;
     try {
-      const updated = await this.#config.client.resource(statefulSets).updateStatus({ ...set, status }, { signal });
+      const updated = await this.#config.client
+        .resource(statefulSets)
+        .updateStatus({ ...set, status }, { signal });
       this.#writes.wrote(key, updated, this.#sets.lister.getByKey(key));
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
@@ -305,7 +368,10 @@ export class StatefulSetController implements Controller {
   }
 }
 
-function cachedAs<T extends KubeObject>(informer: { readonly lister: Lister<T> }, object: KubeObject): T | undefined {
+function cachedAs<T extends KubeObject>(
+  informer: { readonly lister: Lister<T> },
+  object: KubeObject,
+): T | undefined {
   const cached = informer.lister.getByKey(objectKey(object));
   return cached?.metadata.uid === object.metadata.uid ? cached : undefined;
 }

@@ -8,8 +8,10 @@ import type { ReadPod, ReadStatefulSet } from './identity.ts';
 
 export type ReadStatus = Immutable<StatefulSetStatus>;
 
-export const isTerminating = ({ metadata }: ReadPod): boolean => metadata.deletionTimestamp !== undefined;
-const isRunningAndReady = (pod: ReadPod): boolean => pod.status.phase === 'Running' && isPodReady(pod);
+export const isTerminating = ({ metadata }: ReadPod): boolean =>
+  metadata.deletionTimestamp !== undefined;
+const isRunningAndReady = (pod: ReadPod): boolean =>
+  pod.status.phase === 'Running' && isPodReady(pod);
 
 /** Runs, and has been ready for as long as the set asks. */
 export function isAvailable({ spec }: ReadStatefulSet, pod: ReadPod, nowMs: number): boolean {
@@ -44,7 +46,9 @@ export function calculateStatus(
     updatedReplicas === replicasOf(set) &&
     ready.length === replicasOf(set) &&
     pods.length === replicasOf(set);
-  const currentReplicas = isComplete ? updatedReplicas : staying.filter((pod) => podRevision(pod) === current).length;
+  const currentReplicas = isComplete
+    ? updatedReplicas
+    : staying.filter((pod) => podRevision(pod) === current).length;
   const { generation } = set.metadata;
   const { conditions } = set.status;
   return {

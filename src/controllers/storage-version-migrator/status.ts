@@ -1,13 +1,17 @@
 // The status of a migration, and the order of migrations. Pure.
 
 import type { Condition, Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { MigrationConditionType, StorageVersionMigration } from '#api/groups/storagemigration/v1beta1/index.ts';
+import type {
+  MigrationConditionType,
+  StorageVersionMigration,
+} from '#api/groups/storagemigration/v1beta1/index.ts';
 import { isTrue } from '#api/groups/storagemigration/v1beta1/validation.ts';
 
 export type Migration = Immutable<StorageVersionMigration>;
 type Status = Migration['status'];
 
-export const isTerminal = ({ status }: Migration): boolean => isTrue(status, 'Succeeded') || isTrue(status, 'Failed');
+export const isTerminal = ({ status }: Migration): boolean =>
+  isTrue(status, 'Succeeded') || isTrue(status, 'Failed');
 export const isRunning = ({ status }: Migration): boolean => isTrue(status, 'Running');
 
 /** 'group/resource'. */
@@ -22,10 +26,9 @@ export function turnOf(migrations: readonly Migration[]): Migration | undefined 
 }
 
 function byAge(a: Migration, b: Migration): number {
-  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`) as [
-    string,
-    string,
-  ];
+  const [left, right] = [a, b].map(
+    ({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`,
+  ) as [string, string];
   return left < right ? -1 : 1;
 }
 
@@ -41,7 +44,10 @@ export function withCondition(
   if (conditions.some((condition) => condition.type === type)) return status;
   return {
     ...status,
-    conditions: [...conditions, { type, status: 'True', lastTransitionTime: time, reason, message }],
+    conditions: [
+      ...conditions,
+      { type, status: 'True', lastTransitionTime: time, reason, message },
+    ],
   };
 }
 

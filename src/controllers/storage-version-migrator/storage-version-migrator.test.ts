@@ -19,7 +19,8 @@ const SERVED = { 'storagemigration.k8s.io/v1beta1': 'true' };
 const inCluster = ({ client }: TestCluster) => client.resource(storageVersionMigrations);
 const ask = (cluster: TestCluster, name: string, resource: string, group = '') =>
   inCluster(cluster).create({ metadata: { name }, spec: { resource: { group, resource } } });
-const statusOf = async (cluster: TestCluster, name: string) => (await inCluster(cluster).get(name)).status;
+const statusOf = async (cluster: TestCluster, name: string) =>
+  (await inCluster(cluster).get(name)).status;
 /** Each as 'Type=Status Reason Message'. */
 const said = async (cluster: TestCluster, name: string): Promise<readonly string[]> =>
   ((await statusOf(cluster, name)).conditions ?? []).map(({ type, status, reason, message }) =>
@@ -29,7 +30,10 @@ const DONE = [
   'Running=False MigrationCompleted Migration completed',
   'Succeeded=True StorageVersionMigrationSucceeded',
 ];
-const failed = (message: string) => [DONE[0], `Failed=True StorageVersionMigrationFailed ${message}`];
+const failed = (message: string) => [
+  DONE[0],
+  `Failed=True StorageVersionMigrationFailed ${message}`,
+];
 
 async function versions(
   cluster: TestCluster,
@@ -43,7 +47,10 @@ async function versions(
 function changeable() {
   let below: Storage | undefined;
   let current: Storage | undefined;
-  const key = (name: string) => ({ name, secret: Buffer.from(name.repeat(32).slice(0, 32)).toString('base64') });
+  const key = (name: string) => ({
+    name,
+    secret: Buffer.from(name.repeat(32).slice(0, 32)).toString('base64'),
+  });
   return {
     wrapStorage(storage: Storage): Storage {
       below = current = storage;
@@ -62,13 +69,18 @@ function changeable() {
         kind: 'EncryptionConfiguration',
         resources: [{ resources: ['secrets'], providers }],
       };
-      current = encryptStorage(below as Storage, readEncryptionConfiguration(file), new SeededRandom('nonces'));
+      current = encryptStorage(
+        below as Storage,
+        readEncryptionConfiguration(file),
+        new SeededRandom('nonces'),
+      );
     },
     /** The first words of what is stored, each once. */
     async forms(): Promise<readonly string[]> {
       const { items } = await (below as Storage).list('/registry/secrets/');
       const first = items.map(
-        ({ value }) => /^k8s:enc:\w+:v1:\w+:/.exec(Buffer.from(value).toString('latin1'))?.[0] ?? 'plain',
+        ({ value }) =>
+          /^k8s:enc:\w+:v1:\w+:/.exec(Buffer.from(value).toString('latin1'))?.[0] ?? 'plain',
       );
       return [...new Set(first)].sort();
     },
@@ -115,9 +127,9 @@ test('after a change of keys every object is in the store as the key of now encr
   store.encryptWith('two');
   const { items } = await cluster.client.resource(secrets).list();
   expect(items).toHaveLength(9);
-  expect(items.flatMap(({ metadata }) => metadata.managedFields?.map(({ manager }) => manager) ?? [])).not.toContain(
-    'storage-version-migrator-controller',
-  );
+  expect(
+    items.flatMap(({ metadata }) => metadata.managedFields?.map(({ manager }) => manager) ?? []),
+  ).not.toContain('storage-version-migrator-controller');
   const before = await versions(cluster, secrets);
   await migrate('for-nothing');
   expect(await versions(cluster, secrets)).toEqual(before);
@@ -164,7 +176,9 @@ test('what cannot be migrated fails, with the reason', async () => {
     ),
   );
   // It may be known soon.
-  expect(await said(cluster, 'unknown')).toEqual(['Running=True MigrationRunning The migration is running']);
+  expect(await said(cluster, 'unknown')).toEqual([
+    'Running=True MigrationRunning The migration is running',
+  ]);
   await cluster.clock.advance('10m');
   expect(await said(cluster, 'unknown')).toEqual(failed('resource does not exist in discovery'));
   await cluster.stop();
@@ -176,7 +190,8 @@ test('a write that is refused ends it, one that may go better is tried again, on
   for (const name of ['a', 'b']) await access.create({ metadata: { name } });
   await cluster.run((config) => new StorageVersionMigrator(config));
   const { faults } = cluster;
-  const fail = (err: () => Error, times = 1) => faults.fail('PATCH', /configmaps\/a$/, err, { times });
+  const fail = (err: () => Error, times = 1) =>
+    faults.fail('PATCH', /configmaps\/a$/, err, { times });
   const resource = { group: '', resource: 'configmaps' };
   fail(() => apierrors.tooManyRequests('later', 1), 2);
   await ask(cluster, 'busy', 'configmaps');
@@ -205,7 +220,9 @@ test('what is written again and has gone, or is another by now, is a conflict an
   const rewrite = async (name: string, metadata: object): Promise<boolean> => {
     const nothing = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
     try {
-      await access.patch(name, 'application/apply-patch+yaml', nothing, { fieldManager: 'migrator' });
+      await access.patch(name, 'application/apply-patch+yaml', nothing, {
+        fieldManager: 'migrator',
+      });
       return false;
     } catch (err) {
       if (!apierrors.isConflict(err)) throw err;
@@ -225,7 +242,9 @@ test('where migrations are not served, it asks now and then and does nothing els
   const cluster = await startTestCluster();
   await cluster.run((config) => new StorageVersionMigrator(config));
   await cluster.clock.advance('5m');
-  expect(new Set(cluster.faults.requests)).toEqual(new Set(['GET /apis/storagemigration.k8s.io/v1beta1']));
+  expect(new Set(cluster.faults.requests)).toEqual(
+    new Set(['GET /apis/storagemigration.k8s.io/v1beta1']),
+  );
   expect(cluster.faults.requests).toHaveLength(6);
   await cluster.stop();
 });
@@ -244,7 +263,10 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
             spec: {
               replicas: 0,
               selector: { matchLabels: { a: 'b' } },
-              template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+              template: {
+                metadata: { labels: { a: 'b' } },
+                spec: { containers: [{ name: 'c', image: 'i' }] },
+              },
             },
           });
         await ask(cluster, 'first', 'deployments', 'apps');

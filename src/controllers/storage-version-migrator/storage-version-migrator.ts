@@ -11,7 +11,13 @@ import type { ResourceClient } from '#client/client.ts';
 import type { Lister } from '#client/informers/index.ts';
 import { groupVersionPath } from '#client/request.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  reconciled,
+  requeue,
+  requeueAfter,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -76,7 +82,9 @@ export class StorageVersionMigrator implements Controller {
     });
     informers.start(signal);
     await informer.waitForSync(signal);
-    await runWorkers(this.#queue, WORKERS, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+    await runWorkers(this.#queue, WORKERS, (name, stop) => this.#reconcile(name, stop), signal, {
+      logger,
+    });
   }
 
   async #untilServed(signal: AbortSignal): Promise<void> {
@@ -88,7 +96,8 @@ export class StorageVersionMigrator implements Controller {
         return;
       } catch (err) {
         if (signal.aborted) return;
-        if (!apierrors.isNotFound(err)) logger.debug('storage version migrator: discovery failed', { err });
+        if (!apierrors.isNotFound(err))
+          logger.debug('storage version migrator: discovery failed', { err });
       }
       await clock.sleep(discoveryPeriodMs, signal).catch(() => undefined);
     }
@@ -114,7 +123,8 @@ export class StorageVersionMigrator implements Controller {
     if (behindMs > 0) return requeueAfter(behindMs);
     try {
       if (isTerminal(migration)) {
-        if (isRunning(migration)) await this.#write(migration, withoutRunning(migration.status, this.#now()), signal);
+        if (isRunning(migration))
+          await this.#write(migration, withoutRunning(migration.status, this.#now()), signal);
         return reconciled;
       }
       const others = (this.#lister?.list() ?? []).filter((other) => resourceKey(other) === key);
@@ -130,7 +140,13 @@ export class StorageVersionMigrator implements Controller {
 
   async #advance(migration: Migration, signal: AbortSignal): Promise<ReconcileResult> {
     if (!isRunning(migration)) {
-      return this.#tell(migration, 'Running', 'MigrationRunning', 'The migration is running', signal);
+      return this.#tell(
+        migration,
+        'Running',
+        'MigrationRunning',
+        'The migration is running',
+        signal,
+      );
     }
     const resource = await this.#find(migration, signal);
     if (resource === undefined) return this.#missing(migration, signal);
@@ -143,10 +159,14 @@ export class StorageVersionMigrator implements Controller {
   }
 
   /** In the version that the server prefers. Rejects if the server could not say. */
-  async #find({ spec: { resource } }: Migration, signal: AbortSignal): Promise<DiscoveredResource | undefined> {
+  async #find(
+    { spec: { resource } }: Migration,
+    signal: AbortSignal,
+  ): Promise<DiscoveredResource | undefined> {
     const { resources, failures } = await discoverResources(this.#config.client, signal);
     const found = resources.find(
-      (each) => each.preferred && each.group === resource.group && each.resource === resource.resource,
+      (each) =>
+        each.preferred && each.group === resource.group && each.resource === resource.resource,
     );
     if (found === undefined && failures.size > 0) {
       throw new Error(
@@ -166,25 +186,40 @@ export class StorageVersionMigrator implements Controller {
     return this.#fail(migration, why, signal);
   }
 
-  async #begin(migration: Migration, resource: DiscoveredResource, signal: AbortSignal): Promise<ReconcileResult> {
+  async #begin(
+    migration: Migration,
+    resource: DiscoveredResource,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const described = describe(resource);
     if (!hasVerbs(resource, ...NEEDED)) {
       const why = `resource "${described}" does not support discovery operations: [${NEEDED.join(' ')}]`;
       return this.#fail(migration, why, signal);
     }
     const all = this.#config.client.resource(resource);
-    const { metadata } = await (resource.namespaced ? all.namespace(NO_NAMESPACE) : all).list({ limit: 1, signal });
+    const { metadata } = await (resource.namespaced ? all.namespace(NO_NAMESPACE) : all).list({
+      limit: 1,
+      signal,
+    });
     const { resourceVersion } = metadata;
     const problem = versionProblem(resourceVersion);
     if (problem !== undefined) {
-      return this.#fail(migration, `latest resourceVersion for ${described} is not valid: ${problem}`, signal);
+      return this.#fail(
+        migration,
+        `latest resourceVersion for ${described} is not valid: ${problem}`,
+        signal,
+      );
     }
     await this.#write(migration, { ...migration.status, resourceVersion }, signal);
     return reconciled;
   }
 
   /** Answers what went wrong for good; rejects with what may go better next time. What is done already is not done again then. */
-  async #migrate(resource: DiscoveredResource, until: string, signal: AbortSignal): Promise<string | undefined> {
+  async #migrate(
+    resource: DiscoveredResource,
+    until: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { client, logger, pageSize = 500 } = this.#config;
     const all = client.resource(resource);
     let page: ListOf<KubeObject> | undefined;
@@ -224,16 +259,28 @@ export class StorageVersionMigrator implements Controller {
     message: string,
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
-    await this.#write(migration, withCondition(migration.status, type, reason, message, this.#now()), signal);
+    await this.#write(
+      migration,
+      withCondition(migration.status, type, reason, message, this.#now()),
+      signal,
+    );
     return reconciled;
   }
 
-  async #write(migration: Migration, status: Migration['status'], signal: AbortSignal): Promise<void> {
+  async #write(
+    migration: Migration,
+    status: Migration['status'],
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       const written = await this.#config.client
         .resource(storageVersionMigrations)
         .updateStatus({ ...migration, status }, { signal });
-      this.#own.wrote(resourceKey(migration), written, this.#lister?.getByKey(migration.metadata.name));
+      this.#own.wrote(
+        resourceKey(migration),
+        written,
+        this.#lister?.getByKey(migration.metadata.name),
+      );
     } catch (err) {
       // It is not wanted any more.
       if (!apierrors.isNotFound(err)) throw err;
@@ -256,10 +303,17 @@ async function rewrite(
   signal: AbortSignal,
 ): Promise<void> {
   const { name, namespace = '', uid, resourceVersion } = metadata;
-  const nothing = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { uid, resourceVersion } };
+  const nothing = {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { uid, resourceVersion },
+  };
   try {
     const access = resource.namespaced ? all.namespace(namespace) : all;
-    await access.patch(name, 'application/apply-patch+yaml', nothing, { fieldManager: NAME, signal });
+    await access.patch(name, 'application/apply-patch+yaml', nothing, {
+      fieldManager: NAME,
+      signal,
+    });
   } catch (err) {
     if (!apierrors.isConflict(err)) throw err;
   }

@@ -11,7 +11,10 @@ export type Stay =
   | { readonly kind: 'limited'; readonly seconds: number };
 
 /** Other taints than NoExecute do not count. */
-export function mayStay(taints: readonly ReadTaint[], tolerations: readonly ReadToleration[]): Stay {
+export function mayStay(
+  taints: readonly ReadTaint[],
+  tolerations: readonly ReadToleration[],
+): Stay {
   let seconds: number | undefined;
   for (const taint of taints) {
     if (taint.effect !== 'NoExecute') continue;

@@ -27,7 +27,9 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
         await add('stays', [tolerates()]);
       },
       async ({ client }) => {
-        await client.resource(nodes).patch('n1', 'application/merge-patch+json', { spec: { taints: [taint] } });
+        await client
+          .resource(nodes)
+          .patch('n1', 'application/merge-patch+json', { spec: { taints: [taint] } });
       },
     ],
     outcome: [pods],
@@ -35,7 +37,9 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
   });
   // A condition and the deletion of each.
   expect(writes).toBe(4);
-  const leaving = outcome.filter((pod) => 'deletionTimestamp' in (pod as { metadata: object }).metadata);
+  const leaving = outcome.filter(
+    (pod) => 'deletionTimestamp' in (pod as { metadata: object }).metadata,
+  );
   expect([outcome.length, leaving.length]).toEqual([3, 2]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

@@ -10,19 +10,44 @@ describe('mayStay', () => {
   const taint = (key: string, effect = 'NoExecute', value?: string) => ({ key, effect, value });
   it.each<[string, object[], Toleration[], object]>([
     ['no taints', [], [], { kind: 'forever' }],
-    ['taints of other effects', [taint('a', 'NoSchedule'), taint('b', 'PreferNoSchedule')], [], { kind: 'forever' }],
+    [
+      'taints of other effects',
+      [taint('a', 'NoSchedule'), taint('b', 'PreferNoSchedule')],
+      [],
+      { kind: 'forever' },
+    ],
     ['not tolerated', [taint('a')], [{ key: 'b', operator: 'Exists' }], { kind: 'evict' }],
     ['tolerated', [taint('a', 'NoExecute', 'x')], [{ key: 'a', value: 'x' }], { kind: 'forever' }],
-    ['another value', [taint('a', 'NoExecute', 'x')], [{ key: 'a', value: 'y' }], { kind: 'evict' }],
-    ['another effect', [taint('a')], [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }], { kind: 'evict' }],
-    ['everything tolerated', [taint('a'), taint('b')], [{ operator: 'Exists' }], { kind: 'forever' }],
+    [
+      'another value',
+      [taint('a', 'NoExecute', 'x')],
+      [{ key: 'a', value: 'y' }],
+      { kind: 'evict' },
+    ],
+    [
+      'another effect',
+      [taint('a')],
+      [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }],
+      { kind: 'evict' },
+    ],
+    [
+      'everything tolerated',
+      [taint('a'), taint('b')],
+      [{ operator: 'Exists' }],
+      { kind: 'forever' },
+    ],
     [
       'for a time',
       [taint('a')],
       [{ key: 'a', operator: 'Exists', tolerationSeconds: 60 }],
       { kind: 'limited', seconds: 60 },
     ],
-    ['for no time', [taint('a')], [{ key: 'a', operator: 'Exists', tolerationSeconds: -1 }], { kind: 'evict' }],
+    [
+      'for no time',
+      [taint('a')],
+      [{ key: 'a', operator: 'Exists', tolerationSeconds: -1 }],
+      { kind: 'evict' },
+    ],
     [
       'the shortest of several times',
       [taint('a'), taint('b'), taint('c')],
@@ -54,7 +79,9 @@ describe('TaintEvictionController', () => {
     });
   const setTaints = async (...keys: string[]) => {
     const taints = keys.map((key) => ({ key, effect: 'NoExecute' }));
-    await cluster.client.resource(nodes).patch('n1', 'application/merge-patch+json', { spec: { taints } });
+    await cluster.client
+      .resource(nodes)
+      .patch('n1', 'application/merge-patch+json', { spec: { taints } });
     await cluster.clock.settle();
   };
   const leaving = async () =>
@@ -62,8 +89,15 @@ describe('TaintEvictionController', () => {
       .filter(({ metadata }) => metadata.deletionTimestamp)
       .map(({ metadata }) => metadata.name);
   const messages = async () =>
-    (await cluster.client.resource(events).namespace('default').list()).items.map(({ message }) => message);
-  const briefly: Toleration = { key: 'bad', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 };
+    (await cluster.client.resource(events).namespace('default').list()).items.map(
+      ({ message }) => message,
+    );
+  const briefly: Toleration = {
+    key: 'bad',
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: 60,
+  };
 
   it('evicts what does not tolerate a taint at once, the rest when its time is over, and tells why', async () => {
     await cluster.run((config) => new TaintEvictionController(config));

@@ -52,7 +52,9 @@ export class TaintEvictionController implements Controller {
     this.#config = config;
     const instruments = config.instruments ?? new Instruments();
     const names = 'taint_eviction_controller_pod_deletion';
-    this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
+    this.#deletions = instruments
+      .counter({ name: `${names}s_total`, help: 'Pods deleted.' })
+      .with();
     const duration = {
       name: `${names}_duration_seconds`,
       help: "From the end of a pod's time on its node to its deletion.",
@@ -68,7 +70,8 @@ export class TaintEvictionController implements Controller {
       indexers: { [BY_NODE]: byNode },
       predicate: {
         update: ({ spec: before }, { spec }) =>
-          before.nodeName !== spec.nodeName || JSON.stringify(before.tolerations) !== JSON.stringify(spec.tolerations),
+          before.nodeName !== spec.nodeName ||
+          JSON.stringify(before.tolerations) !== JSON.stringify(spec.tolerations),
         delete: false,
       },
       onGone: (pod) => void this.#countdowns.delete(objectKey(pod)),
@@ -78,7 +81,8 @@ export class TaintEvictionController implements Controller {
       ({ metadata }) => this.#pods.lister.byIndex(BY_NODE, metadata.name).map(objectKey),
       {
         predicate: {
-          update: ({ spec: before }, { spec }) => JSON.stringify(before.taints) !== JSON.stringify(spec.taints),
+          update: ({ spec: before }, { spec }) =>
+            JSON.stringify(before.taints) !== JSON.stringify(spec.taints),
           delete: false,
         },
       },
@@ -89,7 +93,12 @@ export class TaintEvictionController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const pod = this.#pods.lister.getByKey(key);
     const node = pod?.spec.nodeName ? this.#nodes.lister.getByKey(pod.spec.nodeName) : undefined;
-    if (pod === undefined || node === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) {
+    if (
+      pod === undefined ||
+      node === undefined ||
+      pod.metadata.deletionTimestamp !== undefined ||
+      isPodTerminal(pod)
+    ) {
       this.#countdowns.delete(key);
       return reconciled;
     }
@@ -123,7 +132,12 @@ export class TaintEvictionController implements Controller {
   }
 
   /** `dueMs`: since when, on the monotonic clock. */
-  async #evict(key: string, pod: ReadPod, dueMs: number, signal: AbortSignal): Promise<ReconcileResult> {
+  async #evict(
+    key: string,
+    pod: ReadPod,
+    dueMs: number,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
@@ -132,7 +146,10 @@ export class TaintEvictionController implements Controller {
     this.#event(pod, `Marking for deletion Pod ${key}`);
     try {
       const patch = { metadata: { uid }, status: { conditions: [condition] } };
-      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, {
+        subresource: 'status',
+        signal,
+      });
       await scoped.delete(name, { preconditions: { uid }, signal });
       this.#deletions.value++;
       this.#latency.observe((clock.monotonic() - dueMs) / 1000);
@@ -147,6 +164,11 @@ export class TaintEvictionController implements Controller {
   }
 
   #event({ metadata }: ReadPod, message: string): void {
-    this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata }, 'Normal', 'TaintManagerEviction', message);
+    this.#recorder.event(
+      { apiVersion: 'v1', kind: 'Pod', metadata },
+      'Normal',
+      'TaintManagerEviction',
+      message,
+    );
   }
 }

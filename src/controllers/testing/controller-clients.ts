@@ -18,7 +18,9 @@ const MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUT
 
 /** Which user a controller writes as; helpers of tests, which are none, are administrators. */
 function userOf(controller: string): UserInfo {
-  const name = CONTROLLER_NAMES.find((known) => known === controller || controllerEntry(known).account === controller);
+  const name = CONTROLLER_NAMES.find(
+    (known) => known === controller || controllerEntry(known).account === controller,
+  );
   if (name === undefined) return ADMIN;
   const { account } = controllerEntry(name);
   if (account === undefined) return MANAGER;
@@ -49,7 +51,8 @@ export class ControllerClients {
 
   /** Throws if a controller tried what its role does not allow, or deleted by name alone. */
   expectGoodManners(): void {
-    if (this.#refused.size > 0) throw new Error(`beyond the controllers' roles:\n${[...this.#refused].join('\n')}`);
+    if (this.#refused.size > 0)
+      throw new Error(`beyond the controllers' roles:\n${[...this.#refused].join('\n')}`);
     if (this.#blind.size > 0)
       throw new Error(`deletions without the UID that is meant:\n${[...this.#blind].join('\n')}`);
   }
@@ -66,7 +69,8 @@ export class ControllerClients {
           !PROXIED.test(request.path)
         ) {
           const options = request.body.object as { preconditions?: { uid?: string } } | undefined;
-          if (options?.preconditions?.uid === undefined) this.#blind.add(`${who.name}: ${request.path}`);
+          if (options?.preconditions?.uid === undefined)
+            this.#blind.add(`${who.name}: ${request.path}`);
         }
         let handler = handlers.get(who.name);
         if (handler === undefined) handlers.set(who.name, (handler = this.#server.inProcess(who)));
@@ -74,7 +78,8 @@ export class ControllerClients {
           return await handler(request);
         } catch (err) {
           const message = err instanceof Error ? err.message : '';
-          if (apierrors.isForbidden(err) && message.includes(`User "${who.name}" cannot`)) this.#refused.add(message);
+          if (apierrors.isForbidden(err) && message.includes(`User "${who.name}" cannot`))
+            this.#refused.add(message);
           throw err;
         }
       },

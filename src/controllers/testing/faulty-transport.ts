@@ -25,8 +25,14 @@ export class FaultyTransport implements Transport {
   }
 
   /** The next `times` requests with this method and a path that fits throw; `after`: they take effect before. */
-  fail(method: TransportRequest['method'], path: RegExp, err: () => Error, { times = 1, after = false } = {}): void {
-    const matches = (request: TransportRequest): boolean => request.method === method && path.test(request.path);
+  fail(
+    method: TransportRequest['method'],
+    path: RegExp,
+    err: () => Error,
+    { times = 1, after = false } = {},
+  ): void {
+    const matches = (request: TransportRequest): boolean =>
+      request.method === method && path.test(request.path);
     this.#faults.push({ matches, err, after, left: times });
   }
 
@@ -54,14 +60,19 @@ export class FaultyTransport implements Transport {
 
   async request<T>(request: TransportRequest, inner: Transport = this.#inner): Promise<T> {
     this.requests.push(`${request.method} ${request.path}`);
-    const fault = this.#faults.find((candidate) => candidate.left > 0 && candidate.matches(request));
+    const fault = this.#faults.find(
+      (candidate) => candidate.left > 0 && candidate.matches(request),
+    );
     if (fault === undefined) return inner.request(request);
     fault.left--;
     if (fault.after) await inner.request(request);
     throw fault.err();
   }
 
-  async watch<T>(request: TransportRequest, inner: Transport = this.#inner): Promise<WatchStream<WatchEvent<T>>> {
+  async watch<T>(
+    request: TransportRequest,
+    inner: Transport = this.#inner,
+  ): Promise<WatchStream<WatchEvent<T>>> {
     const source = await inner.watch<T>(request);
     const queue = new WatchQueue<WatchEvent<T>>({ onStop: () => source.stop() });
     // A caller that stops a watch does not wait for delayed events.

@@ -14,14 +14,25 @@ export function readyPods(
 ): (config: ControllerConfig) => Controller {
   return ({ client, clock, informers }) => {
     const informer = informers.informerFor(pods);
-    const makeReady = async ({ metadata: { name, namespace = '' } }: Immutable<Pod>): Promise<void> => {
-      const condition = { type: 'Ready', status: 'True', lastTransitionTime: formatTime(clock.now()) };
+    const makeReady = async ({
+      metadata: { name, namespace = '' },
+    }: Immutable<Pod>): Promise<void> => {
+      const condition = {
+        type: 'Ready',
+        status: 'True',
+        lastTransitionTime: formatTime(clock.now()),
+      };
       const status = { phase: 'Running', conditions: [condition] };
       try {
         await client
           .resource(pods)
           .namespace(namespace)
-          .patch(name, 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });
+          .patch(
+            name,
+            'application/strategic-merge-patch+json',
+            { status },
+            { subresource: 'status' },
+          );
       } catch (err) {
         if (!apierrors.isNotFound(err)) throw err;
       }
@@ -29,7 +40,8 @@ export function readyPods(
     informer.addEventHandler({ onAdd: (pod) => void (isReady(pod) ? makeReady(pod) : undefined) });
     return {
       name: 'ready-pods',
-      run: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+      run: (signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
     };
   };
 }

@@ -59,8 +59,10 @@ export async function disturb(scenario: Scenario): Promise<Robustness> {
   const run = async (what: string, disturbance: Disturbance): Promise<void> => {
     disturbed.set(what, (await runWith(scenario, disturbance)).outcome);
   };
-  for (let n = 1; n <= calm.writes; n++) await run(`stopped after write ${n}`, new Disturbance({ stopAfterWrite: n }));
-  for (let n = 1; n <= calm.events; n++) await run(`event ${n} lost`, new Disturbance({ loseEvent: n }));
+  for (let n = 1; n <= calm.writes; n++)
+    await run(`stopped after write ${n}`, new Disturbance({ stopAfterWrite: n }));
+  for (let n = 1; n <= calm.events; n++)
+    await run(`event ${n} lost`, new Disturbance({ loseEvent: n }));
   await run('stale cache', new Disturbance({ stale: true }));
   await run('conflicts', new Disturbance({ conflicts: true }));
   return { ...calm, disturbed };
@@ -107,7 +109,11 @@ class Disturbance {
     const what = `${request.method} ${request.path}`;
     if (this.#ill.conflicts === true && request.method !== 'POST' && !this.#tried.has(what)) {
       this.#tried.add(what);
-      throw apierrors.conflict({ group: '', resource: 'things' }, request.path, new Error('another writer was first'));
+      throw apierrors.conflict(
+        { group: '', resource: 'things' },
+        request.path,
+        new Error('another writer was first'),
+      );
     }
     const stops = this.writes === this.#ill.stopAfterWrite;
     const answer = await inner.request<T>(request).catch((err: unknown) => {
@@ -172,7 +178,11 @@ async function runWith(
 }
 
 /** The subject, and another one whenever it is stopped. */
-function runSubject(cluster: TestCluster, make: Make, disturbance: Disturbance): { stop(): Promise<void> } {
+function runSubject(
+  cluster: TestCluster,
+  make: Make,
+  disturbance: Disturbance,
+): { stop(): Promise<void> } {
   const { clock, logger, random, controllers } = cluster;
   let ended = false;
   let current: Promise<void> = Promise.resolve();
@@ -191,13 +201,21 @@ function runSubject(cluster: TestCluster, make: Make, disturbance: Disturbance):
     const own = { name: '' };
     const client = disturbed(controllers.controller(() => own.name));
     const reading = disturbed(controllers.manager());
-    const informers = new SharedInformerFactory({ client: reading, clock, random, logger, detectMutations: true });
+    const informers = new SharedInformerFactory({
+      client: reading,
+      clock,
+      random,
+      logger,
+      detectMutations: true,
+    });
     const controller = make({ client, informers, clock, random, logger });
     own.name = controller.name;
     informers.start(stop.signal);
     disturbance.onStop = () => {
       stop.abort();
-      current = Promise.all([current, run, informers.stopped()]).then(() => (ended ? undefined : start()));
+      current = Promise.all([current, run, informers.stopped()]).then(() =>
+        ended ? undefined : start(),
+      );
     };
     const run = controller.run(stop.signal).catch((err: unknown) => {
       if (!stop.signal.aborted) throw err;
@@ -214,11 +232,16 @@ function runSubject(cluster: TestCluster, make: Make, disturbance: Disturbance):
   };
 }
 
-async function outcomeOf(client: Client, types: readonly ResourceType[]): Promise<readonly unknown[]> {
+async function outcomeOf(
+  client: Client,
+  types: readonly ResourceType[],
+): Promise<readonly unknown[]> {
   const outcome: string[] = [];
   for (const type of types) {
     const { items } = await client.resource(type as ResourceType<KubeObject>).list();
-    outcome.push(...items.map((item) => JSON.stringify({ kind: type.kind, ...(plain(item, '') as object) })));
+    outcome.push(
+      ...items.map((item) => JSON.stringify({ kind: type.kind, ...(plain(item, '') as object) })),
+    );
   }
   return outcome.sort().map((text) => JSON.parse(text) as unknown);
 }
@@ -234,7 +257,9 @@ function plain(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const items = value.map((item) => plain(item, key));
-    return key === 'conditions' ? items.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : items;
+    return key === 'conditions'
+      ? items.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+      : items;
   }
   const { generateName } = value as { generateName?: string };
   return Object.fromEntries(

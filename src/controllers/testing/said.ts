@@ -8,5 +8,7 @@ import type { Client } from '#client/client.ts';
 /** The oldest first. */
 export async function eventsOf(client: Client): Promise<readonly Immutable<Event>[]> {
   const { items } = await client.resource(events).list();
-  return items.toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
+  return items.toSorted(
+    (a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion),
+  );
 }

@@ -67,7 +67,10 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
     ...(runtimeConfig !== undefined && { runtimeConfig }),
   });
   await server.start();
-  const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters', 'system:authenticated'] });
+  const handler = server.inProcess({
+    name: 'system:admin',
+    groups: ['system:masters', 'system:authenticated'],
+  });
   const transport = createInProcessTransport({ handler });
   const client = createClient(transport);
   const faults = new FaultyTransport(transport);

@@ -34,7 +34,9 @@ export class TtlAfterFinishedController implements Controller {
       workers: 5,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#jobs = builder.for(jobs, { predicate: { ...only((job) => expiryOf(job) !== undefined), delete: false } });
+    this.#jobs = builder.for(jobs, {
+      predicate: { ...only((job) => expiryOf(job) !== undefined), delete: false },
+    });
     this.run = builder.complete();
   }
 

@@ -22,7 +22,8 @@ it('tells nodes, and tells all again when there are many more', async () => {
   try {
     await cluster.run((config) => new TtlController(config));
     const client = cluster.client.resource(nodes);
-    const told = async () => (await client.list()).items.map(({ metadata }) => metadata.annotations?.[TTL_ANNOTATION]);
+    const told = async () =>
+      (await client.list()).items.map(({ metadata }) => metadata.annotations?.[TTL_ANNOTATION]);
     await client.create({ metadata: { name: 'n0' } });
     await cluster.clock.settle();
     expect(await told()).toEqual(['0']);
@@ -39,12 +40,15 @@ test('it ends the same, whatever goes wrong', { timeout: 60_000 }, async () => {
     subject: (config) => new TtlController(config),
     steps: [
       async ({ client }) => {
-        for (const name of ['n1', 'n2']) await client.resource(nodes).create({ metadata: { name } });
+        for (const name of ['n1', 'n2'])
+          await client.resource(nodes).create({ metadata: { name } });
       },
     ],
     outcome: [nodes],
     rest: '1m',
   });
-  expect(outcome).toMatchObject([1, 2].map(() => ({ metadata: { annotations: { [TTL_ANNOTATION]: '0' } } })));
+  expect(outcome).toMatchObject(
+    [1, 2].map(() => ({ metadata: { annotations: { [TTL_ANNOTATION]: '0' } } })),
+  );
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });

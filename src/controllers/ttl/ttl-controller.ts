@@ -67,7 +67,8 @@ export class TtlController implements Controller {
     const step = nextStep(this.#step, this.#nodes.lister.size);
     if (step === this.#step) return;
     this.#step = step;
-    for (const node of this.#nodes.lister.list()) if (this.#isStale(node)) this.#queue.add(objectKey(node));
+    for (const node of this.#nodes.lister.list())
+      if (this.#isStale(node)) this.#queue.add(objectKey(node));
   }
 
   /** Reports whether the node's annotation differs from the time that it should have. */
@@ -81,8 +82,11 @@ export class TtlController implements Controller {
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const node = this.#nodes.lister.getByKey(name);
-    if (node === undefined || node.metadata.annotations?.[TTL_ANNOTATION] === this.#seconds) return reconciled;
-    const patch = { metadata: { uid: node.metadata.uid, annotations: { [TTL_ANNOTATION]: this.#seconds } } };
+    if (node === undefined || node.metadata.annotations?.[TTL_ANNOTATION] === this.#seconds)
+      return reconciled;
+    const patch = {
+      metadata: { uid: node.metadata.uid, annotations: { [TTL_ANNOTATION]: this.#seconds } },
+    };
     try {
       await this.#config.client
         .resource(nodes)

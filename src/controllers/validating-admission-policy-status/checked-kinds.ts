@@ -29,7 +29,9 @@ export class KindResolver {
     const resources = [...this.#scheme.schemas.resources()];
     const types = new Map<string, ReturnType<CheckedKinds['typeOf']>>();
     for (const [group, version] of this.#customVersions(policy)) {
-      const named = (await this.#resourcesOf(group, version, signal)).filter((resource) => isNamed(policy, resource));
+      const named = (await this.#resourcesOf(group, version, signal)).filter((resource) =>
+        isNamed(policy, resource),
+      );
       const schemas = named.length === 0 ? [] : await this.#schemasOf(group, version, signal);
       for (const resource of named) {
         const schema = schemas.find((schema) => describes(schema, resource));
@@ -38,7 +40,10 @@ export class KindResolver {
         types.set(keyOf(resource), celTypeOfObjects(resource.kind, schema));
       }
     }
-    return { resources, typeOf: (kind) => this.#scheme.codecOf(kind)?.celType ?? types.get(keyOf(kind)) };
+    return {
+      resources,
+      typeOf: (kind) => this.#scheme.codecOf(kind)?.celType ?? types.get(keyOf(kind)),
+    };
   }
 
   /** The groups and versions that the policy names, apart from those of the scheme. */
@@ -46,18 +51,29 @@ export class KindResolver {
     const builtIn = new Set(this.#scheme.schemas.resources().map(({ group }) => group));
     const found = new Map<string, readonly [string, string]>();
     const add = (group: string, version: string): void => {
-      if (group === '*' || version === '*' || builtIn.has(group) || found.size >= MAX_GROUP_VERSIONS) return;
+      if (
+        group === '*' ||
+        version === '*' ||
+        builtIn.has(group) ||
+        found.size >= MAX_GROUP_VERSIONS
+      )
+        return;
       found.set(`${group}/${version}`, [group, version]);
     };
     const params = parseApiVersion(spec.paramKind?.apiVersion ?? '');
     if (params !== undefined) add(params.group, params.version);
     for (const { apiGroups, apiVersions } of spec.matchConstraints?.resourceRules ?? []) {
-      for (const group of apiGroups ?? []) for (const version of apiVersions ?? []) add(group, version);
+      for (const group of apiGroups ?? [])
+        for (const version of apiVersions ?? []) add(group, version);
     }
     return [...found.values()];
   }
 
-  async #resourcesOf(group: string, version: string, signal: AbortSignal): Promise<readonly ResourceType[]> {
+  async #resourcesOf(
+    group: string,
+    version: string,
+    signal: AbortSignal,
+  ): Promise<readonly ResourceType[]> {
     const path = groupVersionPath(group, version);
     const list = await foundOrUndefined(
       this.#client.transport.request<APIResourceList>({ method: 'GET', path, signal }),
@@ -75,9 +91,15 @@ export class KindResolver {
     }));
   }
 
-  async #schemasOf(group: string, version: string, signal: AbortSignal): Promise<readonly PublishedSchema[]> {
+  async #schemasOf(
+    group: string,
+    version: string,
+    signal: AbortSignal,
+  ): Promise<readonly PublishedSchema[]> {
     const path = `/openapi/v3${groupVersionPath(group, version)}`;
-    const document = await foundOrUndefined(this.#client.transport.request<Document>({ method: 'GET', path, signal }));
+    const document = await foundOrUndefined(
+      this.#client.transport.request<Document>({ method: 'GET', path, signal }),
+    );
     return Object.values(document?.components?.schemas ?? {});
   }
 }
@@ -88,7 +110,9 @@ interface Document {
 
 function describes(schema: PublishedSchema, { group, version, kind }: GroupVersionKind): boolean {
   const kinds = schema['x-kubernetes-group-version-kind'] ?? [];
-  return kinds.some((each) => each.group === group && each.version === version && each.kind === kind);
+  return kinds.some(
+    (each) => each.group === group && each.version === version && each.kind === kind,
+  );
 }
 
 const keyOf = ({ group, version, kind }: GroupVersionKind): string => `${group}/${version} ${kind}`;
@@ -96,7 +120,8 @@ const keyOf = ({ group, version, kind }: GroupVersionKind): string => `${group}/
 /** Reports whether a rule names the resource, or the policy's parameters are of its kind. */
 function isNamed({ spec }: Policy, { group, version, resource, kind }: ResourceType): boolean {
   const params = parseApiVersion(spec.paramKind?.apiVersion ?? '');
-  if (params?.group === group && params.version === version && spec.paramKind?.kind === kind) return true;
+  if (params?.group === group && params.version === version && spec.paramKind?.kind === kind)
+    return true;
   return (spec.matchConstraints?.resourceRules ?? []).some(
     ({ apiGroups, apiVersions, resources }) =>
       apiGroups?.includes(group) === true &&

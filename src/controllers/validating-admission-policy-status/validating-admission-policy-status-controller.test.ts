@@ -13,7 +13,13 @@ const rule = (apiGroups: string[], resources: string[], apiVersions = ['v1']) =>
   resources,
 });
 const inCluster = ({ client }: TestCluster) => client.resource(validatingAdmissionPolicies);
-const create = (cluster: TestCluster, name: string, rules: object[], validations: object[], more: object = {}) =>
+const create = (
+  cluster: TestCluster,
+  name: string,
+  rules: object[],
+  validations: object[],
+  more: object = {},
+) =>
   inCluster(cluster).create({
     metadata: { name },
     spec: { matchConstraints: { resourceRules: rules }, validations, ...more },
@@ -28,7 +34,12 @@ test('expressions that do not fit the kinds of their policy are told, once for e
     expect(status.observedGeneration).toBe(metadata.generation);
     return status.typeChecking?.expressionWarnings;
   };
-  await create(cluster, 'good', [rule(['apps'], ['deployments'])], [{ expression: 'object.spec.replicas > 1' }]);
+  await create(
+    cluster,
+    'good',
+    [rule(['apps'], ['deployments'])],
+    [{ expression: 'object.spec.replicas > 1' }],
+  );
   expect(await warnings('good')).toBeUndefined();
   expect((await inCluster(cluster).get('good')).status.typeChecking).toEqual({});
   await create(
@@ -37,7 +48,10 @@ test('expressions that do not fit the kinds of their policy are told, once for e
     [rule(['apps'], ['deployments'])],
     [
       { expression: 'has(object.spec.template)' },
-      { expression: 'object.replicas > 1', messageExpression: '"only " + string(object.spec.replica)' },
+      {
+        expression: 'object.replicas > 1',
+        messageExpression: '"only " + string(object.spec.replica)',
+      },
     ],
   );
   expect(await warnings('typo')).toEqual([
@@ -62,7 +76,12 @@ test('expressions that do not fit the kinds of their policy are told, once for e
         "v1, Kind=Pod: ERROR: <input>:1:12: undefined field 'replicas'\n | object.spec.replicas > 1\n | ...........^",
     },
   ]);
-  await create(cluster, 'any', [rule(['*'], ['*'], ['*'])], [{ expression: 'object.nonsense > 1' }]);
+  await create(
+    cluster,
+    'any',
+    [rule(['*'], ['*'], ['*'])],
+    [{ expression: 'object.nonsense > 1' }],
+  );
   expect(await warnings('any')).toBeUndefined();
   const validations = [{ expression: 'object.spec.replicas > 1' }];
   await inCluster(cluster).patch('typo', 'application/merge-patch+json', { spec: { validations } });
@@ -87,12 +106,18 @@ test('a policy is checked against the custom kinds that there are, and with para
   const policy = async (name: string, expression: string, more: object = {}) => {
     await create(cluster, name, [rule(['example.com'], ['widgets'])], [{ expression }], more);
     await cluster.clock.settle();
-    return (await inCluster(cluster).get(name)).status.typeChecking?.expressionWarnings?.map(({ warning }) => warning);
+    return (await inCluster(cluster).get(name)).status.typeChecking?.expressionWarnings?.map(
+      ({ warning }) => warning,
+    );
   };
   expect(await policy('before', 'object.spec.nothing > 1')).toBeUndefined();
-  await define('widgets', 'Widget', { spec: { type: 'object', properties: { size: { type: 'integer' } } } });
+  await define('widgets', 'Widget', {
+    spec: { type: 'object', properties: { size: { type: 'integer' } } },
+  });
   await define('limits', 'Limit', { max: { type: 'integer' } });
-  expect(await policy('good', 'object.spec.size > 1 && object.metadata.labels.a == "b"')).toBeUndefined();
+  expect(
+    await policy('good', 'object.spec.size > 1 && object.metadata.labels.a == "b"'),
+  ).toBeUndefined();
   expect(await policy('typo', 'object.spec.nothing > 1')).toEqual([
     expect.stringContaining("undefined field 'nothing'"),
   ]);
@@ -110,11 +135,18 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     steps: [
       async (cluster) => {
         await create(cluster, 'a', [rule([''], ['pods'])], [{ expression: 'object.nonsense > 1' }]);
-        await create(cluster, 'b', [rule([''], ['pods'])], [{ expression: 'has(object.spec.hostNetwork)' }]);
+        await create(
+          cluster,
+          'b',
+          [rule([''], ['pods'])],
+          [{ expression: 'has(object.spec.hostNetwork)' }],
+        );
       },
       async (cluster) => {
         const validations = [{ expression: 'has(object.spec)' }];
-        await inCluster(cluster).patch('a', 'application/merge-patch+json', { spec: { validations } });
+        await inCluster(cluster).patch('a', 'application/merge-patch+json', {
+          spec: { validations },
+        });
       },
     ],
     outcome: [validatingAdmissionPolicies],

@@ -44,7 +44,9 @@ export class ValidatingAdmissionPolicyStatusController implements Controller {
     const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings };
     const status = { ...policy.status, observedGeneration: generation, typeChecking };
     try {
-      await this.#config.client.resource(validatingAdmissionPolicies).updateStatus({ ...policy, status }, { signal });
+      await this.#config.client
+        .resource(validatingAdmissionPolicies)
+        .updateStatus({ ...policy, status }, { signal });
       return reconciled;
     } catch (err) {
       if (apierrors.isConflict(err)) return requeue;

@@ -40,7 +40,8 @@ export class VolumeExpandController implements Controller {
         add: wantsMore,
         // Only a change of the sizes: the event of a claim that waits is recorded once.
         update: (before, claim) =>
-          requestedSize(claim).cmp(requestedSize(before)) > 0 || statusSize(claim).cmp(statusSize(before)) !== 0,
+          requestedSize(claim).cmp(requestedSize(before)) > 0 ||
+          statusSize(claim).cmp(statusSize(before)) !== 0,
         delete: false,
       },
     });
@@ -49,11 +50,17 @@ export class VolumeExpandController implements Controller {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const claim = this.#claims.lister.getByKey(key);
-    if (claim === undefined || claim.spec.volumeName === undefined || claim.status.phase !== 'Bound') return reconciled;
+    if (
+      claim === undefined ||
+      claim.spec.volumeName === undefined ||
+      claim.status.phase !== 'Bound'
+    )
+      return reconciled;
     const client = this.#config.client.resource(persistentVolumes);
     try {
       const volume = await client.get(claim.spec.volumeName, { signal });
-      if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid) return reconciled;
+      if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid)
+        return reconciled;
       const isNoted = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
       if (isNoted && isDone(claim, volume)) await client.update(withoutNote(volume), { signal });
       else if (isNoted || wantsMore(claim)) await this.#leave(claim, volume, signal);
@@ -72,15 +79,26 @@ export class VolumeExpandController implements Controller {
     if (driver === undefined) {
       // No component expands volumes of the other kinds.
       const isKnown = volume.spec.csi !== undefined || isOurs(volume);
-      this.#tell(claim, isKnown ? 'Normal' : 'Warning', 'waiting for an external controller to expand this PVC');
+      this.#tell(
+        claim,
+        isKnown ? 'Normal' : 'Warning',
+        'waiting for an external controller to expand this PVC',
+      );
       return;
     }
-    this.#tell(claim, 'Normal', `CSI migration enabled for ${plugin}; waiting for external resizer to expand the pvc`);
+    this.#tell(
+      claim,
+      'Normal',
+      `CSI migration enabled for ${plugin}; waiting for external resizer to expand the pvc`,
+    );
     const { name, namespace = '', annotations, resourceVersion } = claim.metadata;
     if (annotations?.[STORAGE_RESIZER] === driver) return;
     const patch = { metadata: { resourceVersion, annotations: { [STORAGE_RESIZER]: driver } } };
     const client = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
-    await client.patch(name, 'application/merge-patch+json', patch, { subresource: 'status', signal });
+    await client.patch(name, 'application/merge-patch+json', patch, {
+      subresource: 'status',
+      signal,
+    });
   }
 
   #tell({ metadata }: ReadClaim, type: 'Normal' | 'Warning', message: string): void {
@@ -103,7 +121,8 @@ function isDone(claim: ReadClaim, volume: ReadVolume): boolean {
 }
 
 function withoutNote(volume: ReadVolume): ReadVolume {
-  const { annotations: { [PRE_RESIZE_CAPACITY]: _, ...others } = {}, ...metadata } = volume.metadata;
+  const { annotations: { [PRE_RESIZE_CAPACITY]: _, ...others } = {}, ...metadata } =
+    volume.metadata;
   const annotations = Object.keys(others).length > 0 ? { annotations: others } : {};
   return { ...volume, metadata: { ...metadata, ...annotations } };
 }

@@ -18,7 +18,9 @@ async function createBound(client: Client, spec: object): Promise<void> {
   await client
     .resource(storageClasses)
     .create({ metadata: { name: 'x' }, provisioner: 'p', allowVolumeExpansion: true });
-  await client.resource(persistentVolumes).create(newVolume('v', { storageClassName: 'x', ...spec }));
+  await client
+    .resource(persistentVolumes)
+    .create(newVolume('v', { storageClassName: 'x', ...spec }));
   await client.resource(persistentVolumeClaims).create(newClaim('c', { storageClassName: 'x' }));
 }
 const ask = (client: Client, storage: string) =>
@@ -43,7 +45,9 @@ describe('a claim that asks for more', () => {
   });
   afterEach(() => cluster.stop());
   const said = async () =>
-    (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    (await eventsOf(cluster.client)).map(
+      ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+    );
 
   test.each([
     ['of a CSI driver', { hostPath: null, csi: { driver: 'd', volumeHandle: 'h' } }, 'Normal'],
@@ -60,15 +64,23 @@ describe('a claim that asks for more', () => {
   });
 
   it('of a plugin that is gone is for the driver that has replaced it', async () => {
-    await createBound(cluster.client, { hostPath: null, awsElasticBlockStore: { volumeID: 'vol-1' } });
+    await createBound(cluster.client, {
+      hostPath: null,
+      awsElasticBlockStore: { volumeID: 'vol-1' },
+    });
     await cluster.clock.advance('1s');
     await ask(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
     expect(await said()).toEqual([
       'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting for external resizer to expand the pvc',
     ]);
-    const claim = await cluster.client.resource(persistentVolumeClaims).namespace('default').get('c');
-    expect(claim.metadata.annotations).toMatchObject({ 'volume.kubernetes.io/storage-resizer': 'ebs.csi.aws.com' });
+    const claim = await cluster.client
+      .resource(persistentVolumeClaims)
+      .namespace('default')
+      .get('c');
+    expect(claim.metadata.annotations).toMatchObject({
+      'volume.kubernetes.io/storage-resizer': 'ebs.csi.aws.com',
+    });
   });
 
   it('has its volume rid of the note when it is as large', async () => {
@@ -79,7 +91,8 @@ describe('a claim that asks for more', () => {
       .patch('v', MERGE, { metadata: { annotations: { [NOTE]: '1Gi' } } });
     await ask(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
-    const annotations = async () => (await cluster.client.resource(persistentVolumes).get('v')).metadata.annotations;
+    const annotations = async () =>
+      (await cluster.client.resource(persistentVolumes).get('v')).metadata.annotations;
     expect(await annotations()).toHaveProperty([NOTE]);
     await grow(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
@@ -94,7 +107,9 @@ test('claims that grow end the same, whatever goes wrong', { timeout: 60_000 }, 
     steps: [
       ({ client }) => createBound(client, {}),
       async ({ client }) => {
-        await client.resource(persistentVolumes).patch('v', MERGE, { metadata: { annotations: { [NOTE]: '1Gi' } } });
+        await client
+          .resource(persistentVolumes)
+          .patch('v', MERGE, { metadata: { annotations: { [NOTE]: '1Gi' } } });
         await ask(client, '2Gi');
       },
       ({ client }) => grow(client, '2Gi'),

@@ -15,18 +15,24 @@ export const VAC_PROTECTION = 'kubernetes.io/vac-protection';
 
 /** Reports whether the object is to be deleted and kept by this finalizer. */
 function isDeletionCandidate({ metadata }: KubeObject, finalizer: string): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true;
+  return (
+    metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true
+  );
 }
 
 /** Reports whether the object was created without the finalizer, which admission adds to every new object. */
 function lacksFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
-  return metadata.deletionTimestamp === undefined && metadata.finalizers?.includes(finalizer) !== true;
+  return (
+    metadata.deletionTimestamp === undefined && metadata.finalizers?.includes(finalizer) !== true
+  );
 }
 
 /** Returns the predicate for objects that lack the finalizer or are to be deleted and have it. */
 export function concernsProtection(finalizer: string): Predicate<KubeObject> {
   return {
-    ...only((object) => lacksFinalizer(object, finalizer) || isDeletionCandidate(object, finalizer)),
+    ...only(
+      (object) => lacksFinalizer(object, finalizer) || isDeletionCandidate(object, finalizer),
+    ),
     delete: false,
   };
 }
@@ -56,7 +62,11 @@ export async function protect<T extends KubeObject>(
   const resource = client.resource(type);
   const changed = {
     ...object,
-    metadata: { ...metadata, ...(type.namespaced && { namespace }), ...(wanted.length > 0 && { finalizers: wanted }) },
+    metadata: {
+      ...metadata,
+      ...(type.namespaced && { namespace }),
+      ...(wanted.length > 0 && { finalizers: wanted }),
+    },
   };
   try {
     await (type.namespaced ? resource.namespace(namespace) : resource).update(changed, { signal });

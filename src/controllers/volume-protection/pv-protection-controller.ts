@@ -26,7 +26,9 @@ export class PvProtectionController implements Controller {
       workers: 5,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#volumes = builder.for(persistentVolumes, { predicate: concernsProtection(PV_PROTECTION) });
+    this.#volumes = builder.for(persistentVolumes, {
+      predicate: concernsProtection(PV_PROTECTION),
+    });
     this.run = builder.complete();
   }
 
@@ -36,6 +38,10 @@ export class PvProtectionController implements Controller {
     // Certain enough: the write is refused if the volume has been bound since.
     const isUsed = (): Promise<boolean> => Promise.resolve(volume.status.phase === 'Bound');
     const { client } = this.#config;
-    return await protect({ client, type: persistentVolumes, finalizer: PV_PROTECTION, isUsed }, volume, signal);
+    return await protect(
+      { client, type: persistentVolumes, finalizer: PV_PROTECTION, isUsed },
+      volume,
+      signal,
+    );
   }
 }

@@ -32,7 +32,9 @@ export class PvcProtectionController implements Controller {
       workers: 5,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#claims = builder.for(persistentVolumeClaims, { predicate: concernsProtection(PVC_PROTECTION) });
+    this.#claims = builder.for(persistentVolumeClaims, {
+      predicate: concernsProtection(PVC_PROTECTION),
+    });
     this.#pods = builder.watches(pods, byClaim, {
       indexers: { [BY_CLAIM]: byClaim },
       // Only pods that are gone, have ended or were never given a node can let a claim go.
@@ -49,12 +51,17 @@ export class PvcProtectionController implements Controller {
     if (claim === undefined) return reconciled;
     const isUsed = (stop: AbortSignal): Promise<boolean> => this.#isUsed(claim, stop);
     const { client } = this.#config;
-    return await protect({ client, type: persistentVolumeClaims, finalizer: PVC_PROTECTION, isUsed }, claim, signal);
+    return await protect(
+      { client, type: persistentVolumeClaims, finalizer: PVC_PROTECTION, isUsed },
+      claim,
+      signal,
+    );
   }
 
   /** A pod may be newer than the cache: before a claim is let go, the API is asked. */
   async #isUsed(claim: ReadClaim, signal: AbortSignal): Promise<boolean> {
-    if (this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).some((pod) => uses(pod, claim))) return true;
+    if (this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).some((pod) => uses(pod, claim)))
+      return true;
     const { items } = await this.#config.client
       .resource(pods)
       .namespace(claim.metadata.namespace ?? '')
@@ -75,5 +82,7 @@ function uses(pod: ReadPod, claim: ReadClaim): boolean {
 
 /** The kubelet is done with it, or it was deleted by force. */
 function isShutDown({ metadata }: ReadPod): boolean {
-  return metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+  return (
+    metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) === 0
+  );
 }

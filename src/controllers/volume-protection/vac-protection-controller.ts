@@ -34,7 +34,9 @@ export class VacProtectionController implements Controller {
       workers: 1,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     });
-    this.#classes = builder.for(volumeAttributesClasses, { predicate: concernsProtection(VAC_PROTECTION) });
+    this.#classes = builder.for(volumeAttributesClasses, {
+      predicate: concernsProtection(VAC_PROTECTION),
+    });
     // A class may go when the last claim or volume that named it is gone, or names another.
     this.#claims = builder.watches(persistentVolumeClaims, classesOfClaim, {
       indexers: { [BY_CLASS]: classesOfClaim },
@@ -54,7 +56,11 @@ export class VacProtectionController implements Controller {
     if (found === undefined) return reconciled;
     const { client } = this.#config;
     const isUsed = (stop: AbortSignal): Promise<boolean> => this.#isUsed(key, stop);
-    return await protect({ client, type: volumeAttributesClasses, finalizer: VAC_PROTECTION, isUsed }, found, signal);
+    return await protect(
+      { client, type: volumeAttributesClasses, finalizer: VAC_PROTECTION, isUsed },
+      found,
+      signal,
+    );
   }
 
   /** References may be newer than the cache, so the API is read before the finalizer is removed. */
@@ -80,7 +86,9 @@ function classesOfClaim({ spec, status }: ReadClaim): readonly string[] {
     status.currentVolumeAttributesClassName,
     status.modifyVolumeStatus?.targetVolumeAttributesClassName,
   ];
-  return [...new Set(names.filter((name) => name !== undefined && name !== ''))] as readonly string[];
+  return [
+    ...new Set(names.filter((name) => name !== undefined && name !== '')),
+  ] as readonly string[];
 }
 
 function classesOfVolume({ spec }: ReadVolume): readonly string[] {

@@ -8,7 +8,11 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
-import { PvcProtectionController, PvProtectionController, VacProtectionController } from './index.ts';
+import {
+  PvcProtectionController,
+  PvProtectionController,
+  VacProtectionController,
+} from './index.ts';
 
 const MERGE = 'application/merge-patch+json';
 
@@ -18,9 +22,14 @@ const claim = (name = 'data'): New<PersistentVolumeClaim> => ({
 });
 const pod = (volume: object, nodeName?: string, name = 'p'): New<Pod> => ({
   metadata: { name, namespace: 'default' },
-  spec: { containers: [{ name: 'c', image: 'i' }], volumes: [{ name: 'v', ...volume }], ...(nodeName && { nodeName }) },
+  spec: {
+    containers: [{ name: 'c', image: 'i' }],
+    volumes: [{ name: 'v', ...volume }],
+    ...(nodeName && { nodeName }),
+  },
 });
-const using = (nodeName?: string) => pod({ persistentVolumeClaim: { claimName: 'data' } }, nodeName);
+const using = (nodeName?: string) =>
+  pod({ persistentVolumeClaim: { claimName: 'data' } }, nodeName);
 
 let cluster: TestCluster;
 beforeEach(async () => {
@@ -28,7 +37,8 @@ beforeEach(async () => {
 });
 afterEach(() => cluster.stop());
 
-const inDefault = <T extends KubeObject>(type: ResourceType<T>) => cluster.client.resource(type).namespace('default');
+const inDefault = <T extends KubeObject>(type: ResourceType<T>) =>
+  cluster.client.resource(type).namespace('default');
 const isThere = async (type: ResourceType, name: string): Promise<boolean> => {
   const resource = cluster.client.resource(type as ResourceType<KubeObject>);
   try {
@@ -78,7 +88,14 @@ describe('a claim', () => {
     const volume = { ephemeral: { volumeClaimTemplate: { spec: claim().spec } } };
     const owner = await inDefault(pods).create(pod(volume, 'n'));
     const ownerReferences = [
-      { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        name: 'p',
+        uid: owner.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
     ];
     await inDefault(pods).create(pod(volume, 'n', 'q'));
     await inDefault(persistentVolumeClaims).create({
@@ -89,15 +106,17 @@ describe('a claim', () => {
     await inDefault(persistentVolumeClaims).delete('p-v');
     await inDefault(persistentVolumeClaims).delete('q-v');
     await cluster.clock.settle();
-    expect([await isThere(persistentVolumeClaims, 'p-v'), await isThere(persistentVolumeClaims, 'q-v')]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      await isThere(persistentVolumeClaims, 'p-v'),
+      await isThere(persistentVolumeClaims, 'q-v'),
+    ]).toEqual([true, false]);
   });
 
   it('that lost the finalizer gets it again', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
-    await inDefault(persistentVolumeClaims).patch('data', MERGE, { metadata: { finalizers: null } });
+    await inDefault(persistentVolumeClaims).patch('data', MERGE, {
+      metadata: { finalizers: null },
+    });
     await cluster.clock.settle();
     const { metadata } = await inDefault(persistentVolumeClaims).get('data');
     expect(metadata.finalizers).toEqual(['kubernetes.io/pvc-protection']);
@@ -109,7 +128,11 @@ it('a volume stays while it is bound', async () => {
   const client = cluster.client.resource(persistentVolumes);
   const volume = await client.create({
     metadata: { name: 'pv' },
-    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      hostPath: { path: '/data' },
+    },
   });
   expect(volume.metadata.finalizers).toEqual(['kubernetes.io/pv-protection']);
   await client.updateStatus({ ...volume, status: { phase: 'Bound' } });
@@ -160,7 +183,10 @@ test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () =
         }
       },
       async ({ client }) =>
-        void (await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 })),
+        void (await client
+          .resource(pods)
+          .namespace('default')
+          .delete('p', { gracePeriodSeconds: 0 })),
     ],
     outcome: [persistentVolumeClaims],
     rest: '1m',
@@ -180,18 +206,26 @@ test('volumes end the same, whatever goes wrong', { timeout: 60_000 }, async () 
             accessModes: ['ReadWriteOnce' as const],
             hostPath: { path: '/data' },
           };
-          const made = await client.resource(persistentVolumes).create({ metadata: { name }, spec });
+          const made = await client
+            .resource(persistentVolumes)
+            .create({ metadata: { name }, spec });
           if (name === 'bound')
-            await client.resource(persistentVolumes).updateStatus({ ...made, status: { phase: 'Bound' } });
+            await client
+              .resource(persistentVolumes)
+              .updateStatus({ ...made, status: { phase: 'Bound' } });
         }
-        await client.resource(persistentVolumes).patch('bare', MERGE, { metadata: { finalizers: null } });
+        await client
+          .resource(persistentVolumes)
+          .patch('bare', MERGE, { metadata: { finalizers: null } });
       },
       async ({ client }) => {
         for (const name of ['bound', 'free']) await client.resource(persistentVolumes).delete(name);
       },
       async ({ client }) => {
         const released = { status: { phase: 'Released' } };
-        await client.resource(persistentVolumes).patch('bound', MERGE, released, { subresource: 'status' });
+        await client
+          .resource(persistentVolumes)
+          .patch('bound', MERGE, released, { subresource: 'status' });
       },
     ],
     outcome: [persistentVolumes],
@@ -201,33 +235,40 @@ test('volumes end the same, whatever goes wrong', { timeout: 60_000 }, async () 
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
 
-test('volume attributes classes end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
-  const { writes, outcome, disturbed } = await disturb({
-    subject: (config) => new VacProtectionController(config),
-    steps: [
-      async ({ client }) => {
-        for (const name of ['used', 'unused', 'bare']) {
+test(
+  'volume attributes classes end the same, whatever goes wrong',
+  { timeout: 60_000 },
+  async () => {
+    const { writes, outcome, disturbed } = await disturb({
+      subject: (config) => new VacProtectionController(config),
+      steps: [
+        async ({ client }) => {
+          for (const name of ['used', 'unused', 'bare']) {
+            await client
+              .resource(volumeAttributesClasses)
+              .create({ metadata: { name }, driverName: 'd', parameters: { iops: '1' } });
+          }
           await client
             .resource(volumeAttributesClasses)
-            .create({ metadata: { name }, driverName: 'd', parameters: { iops: '1' } });
-        }
-        await client.resource(volumeAttributesClasses).patch('bare', MERGE, { metadata: { finalizers: null } });
-        await client
-          .resource(persistentVolumeClaims)
-          .create({ ...claim(), spec: { ...claim().spec, volumeAttributesClassName: 'used' } });
-      },
-      async ({ client }) => {
-        for (const name of ['used', 'unused']) await client.resource(volumeAttributesClasses).delete(name);
-      },
-      async ({ client }) => {
-        const claims = client.resource(persistentVolumeClaims).namespace('default');
-        await claims.patch('data', MERGE, { metadata: { finalizers: null } });
-        await claims.delete('data');
-      },
-    ],
-    outcome: [volumeAttributesClasses],
-    rest: '1m',
-  });
-  expect([writes, outcome.length]).toEqual([3, 1]);
-  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
-});
+            .patch('bare', MERGE, { metadata: { finalizers: null } });
+          await client
+            .resource(persistentVolumeClaims)
+            .create({ ...claim(), spec: { ...claim().spec, volumeAttributesClassName: 'used' } });
+        },
+        async ({ client }) => {
+          for (const name of ['used', 'unused'])
+            await client.resource(volumeAttributesClasses).delete(name);
+        },
+        async ({ client }) => {
+          const claims = client.resource(persistentVolumeClaims).namespace('default');
+          await claims.patch('data', MERGE, { metadata: { finalizers: null } });
+          await claims.delete('data');
+        },
+      ],
+      outcome: [volumeAttributesClasses],
+      rest: '1m',
+    });
+    expect([writes, outcome.length]).toEqual([3, 1]);
+    for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+  },
+);

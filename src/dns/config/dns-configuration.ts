@@ -23,7 +23,11 @@ export interface DnsConfiguration {
   readonly hosts: Hosts;
 }
 
-export const DEFAULT_CONFIGURATION: DnsConfiguration = { stubDomains: [], upstreams: undefined, hosts: NO_HOSTS };
+export const DEFAULT_CONFIGURATION: DnsConfiguration = {
+  stubDomains: [],
+  upstreams: undefined,
+  hosts: NO_HOSTS,
+};
 
 const KEYS = ['stubDomains', 'upstreamNameservers', 'hosts'] as const;
 /** As kube-dns had it for upstream servers; more are only slower to fail. */
@@ -31,7 +35,10 @@ const MAX_SERVERS = 15;
 const MAX_STUB_DOMAINS = 1000;
 
 /** Throws TypeError that names the key and what is wrong. A key that is not known is an error, too: it may be misspelt. */
-export function parseConfiguration(map: Immutable<ConfigMap>, clusterDomain: Labels): DnsConfiguration {
+export function parseConfiguration(
+  map: Immutable<ConfigMap>,
+  clusterDomain: Labels,
+): DnsConfiguration {
   const data = map.data ?? {};
   const unknown = Object.keys(data).find((key) => !KEYS.some((known) => known === key));
   if (unknown !== undefined)
@@ -39,7 +46,9 @@ export function parseConfiguration(map: Immutable<ConfigMap>, clusterDomain: Lab
   const { stubDomains, upstreamNameservers, hosts } = data;
   return {
     stubDomains:
-      stubDomains === undefined ? [] : within('stubDomains', () => parseStubDomains(stubDomains, clusterDomain)),
+      stubDomains === undefined
+        ? []
+        : within('stubDomains', () => parseStubDomains(stubDomains, clusterDomain)),
     upstreams:
       upstreamNameservers === undefined
         ? undefined
@@ -58,25 +67,32 @@ function within<T>(key: string, parse: () => T): T {
 
 function parseStubDomains(text: string, clusterDomain: Labels): readonly StubDomain[] {
   const parsed: unknown = JSON.parse(text);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new TypeError('not a JSON object');
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new TypeError('not a JSON object');
   const entries = Object.entries(parsed);
-  if (entries.length > MAX_STUB_DOMAINS) throw new TypeError(`more than ${MAX_STUB_DOMAINS} domains`);
+  if (entries.length > MAX_STUB_DOMAINS)
+    throw new TypeError(`more than ${MAX_STUB_DOMAINS} domains`);
   const domains = entries.map(([name, servers]): StubDomain => {
     const domain = parseName(name);
-    if (domain === undefined || domain.length === 0) throw new TypeError(`${JSON.stringify(name)} is not a DNS name`);
-    if (isBelow(domain, clusterDomain)) throw new TypeError(`${JSON.stringify(name)} belongs to the cluster's domain`);
+    if (domain === undefined || domain.length === 0)
+      throw new TypeError(`${JSON.stringify(name)} is not a DNS name`);
+    if (isBelow(domain, clusterDomain))
+      throw new TypeError(`${JSON.stringify(name)} belongs to the cluster's domain`);
     return { domain, servers: within(JSON.stringify(name), () => parseServers(servers)) };
   });
   return domains.sort((a, b) => b.domain.length - a.domain.length);
 }
 
 function parseServers(value: unknown): readonly SocketAddress[] {
-  if (!Array.isArray(value) || value.length === 0) throw new TypeError('not a JSON array of addresses');
+  if (!Array.isArray(value) || value.length === 0)
+    throw new TypeError('not a JSON array of addresses');
   if (value.length > MAX_SERVERS) throw new TypeError(`more than ${MAX_SERVERS} servers`);
   return value.map((item: unknown) => {
     const server = typeof item === 'string' ? parseServer(item) : undefined;
     if (server === undefined)
-      throw new TypeError(`${JSON.stringify(item)} is not an address such as "10.0.0.1" or "10.0.0.1:5353"`);
+      throw new TypeError(
+        `${JSON.stringify(item)} is not an address such as "10.0.0.1" or "10.0.0.1:5353"`,
+      );
     return server;
   });
 }

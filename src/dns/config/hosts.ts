@@ -19,7 +19,8 @@ export function parseHosts(text: string): Hosts {
     const [address = '', ...hosts] = line.replace(/#.*$/, '').trim().split(/\s+/);
     if (address === '') continue;
     const bytes = addressBytes(address);
-    if (bytes === undefined) throw new TypeError(`line ${i + 1}: ${JSON.stringify(address)} is not an IP address`);
+    if (bytes === undefined)
+      throw new TypeError(`line ${i + 1}: ${JSON.stringify(address)} is not an IP address`);
     if (hosts.length === 0) throw new TypeError(`line ${i + 1}: there is no name after ${address}`);
     for (const host of hosts) {
       const labels = parseName(host);

@@ -26,7 +26,9 @@ export interface KeepConfigurationConfig {
 }
 
 /** Returns the informer, which the caller's factory starts. */
-export function keepConfiguration(config: KeepConfigurationConfig): SharedInformer<Immutable<ConfigMap>> {
+export function keepConfiguration(
+  config: KeepConfigurationConfig,
+): SharedInformer<Immutable<ConfigMap>> {
   const { informers, domain, logger, use, onInvalid } = config;
   const informer = informers.informerFor(configMaps, {
     namespace: CONFIG_NAMESPACE,

@@ -44,17 +44,31 @@ const SOA: Answer = {
   name: 'test',
   type: 'SOA',
   ttl: 100,
-  data: { mname: 'ns.test', rname: 'h.test', serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 10 },
+  data: {
+    mname: 'ns.test',
+    rname: 'h.test',
+    serial: 1,
+    refresh: 1,
+    retry: 1,
+    expire: 1,
+    minimum: 10,
+  },
 };
 
 /** The TTL of the first record, which belongs to a.test and has its name uncompressed. */
 const ttlIn = (bytes: Buffer): number => bytes.readUInt32BE(12);
 
 test('asks with a number of its own, keeps the answer, and lets its TTL run', async () => {
-  sockets.servers.set('192.0.2.1:53', (message) => [answerTo(message, { answers: [A('a.test', 20)] })]);
+  sockets.servers.set('192.0.2.1:53', (message) => [
+    answerTo(message, { answers: [A('a.test', 20)] }),
+  ]);
   const forward = forwarder(ONE);
   expect(forward.cached(ask('a.test'))).toBeUndefined();
-  expect(await forward.resolve(ask('a.test'))).toMatchObject({ rcode: 0, counts: [1, 0, 0], cached: false });
+  expect(await forward.resolve(ask('a.test'))).toMatchObject({
+    rcode: 0,
+    counts: [1, 0, 0],
+    cached: false,
+  });
   await clock.advance(7000);
   const kept = forward.cached(ask('A.Test'));
   expect(kept).toMatchObject({ cached: true });
@@ -65,7 +79,9 @@ test('asks with a number of its own, keeps the answer, and lets its TTL run', as
 });
 
 test('a long TTL is cut to 30 s, for the client too', async () => {
-  sockets.servers.set('192.0.2.1:53', (message) => [answerTo(message, { answers: [A('a.test', 86_400)] })]);
+  sockets.servers.set('192.0.2.1:53', (message) => [
+    answerTo(message, { answers: [A('a.test', 86_400)] }),
+  ]);
   const forward = forwarder(ONE);
   expect(ttlIn((await forward.resolve(ask('a.test'))).bytes)).toBe(30);
   await clock.advance(29_999);
@@ -76,7 +92,10 @@ test('a long TTL is cut to 30 s, for the client too', async () => {
 
 test('that there is no such name is kept for the time of its SOA record, and not at all without one', async () => {
   sockets.servers.set('192.0.2.1:53', (message) => [
-    answerTo(message, { rcode: 3, authorities: decode(message).questions?.[0]?.name === 'a.test' ? [SOA] : [] }),
+    answerTo(message, {
+      rcode: 3,
+      authorities: decode(message).questions?.[0]?.name === 'a.test' ? [SOA] : [],
+    }),
   ]);
   const forward = forwarder(ONE);
   await forward.resolve(ask('a.test'));
@@ -89,7 +108,9 @@ test('that there is no such name is kept for the time of its SOA record, and not
 });
 
 test('types whose numbers look like letters of the other case are told apart', async () => {
-  sockets.servers.set('192.0.2.1:53', (message) => [answerTo(message, { answers: [A('a.test', 20)] })]);
+  sockets.servers.set('192.0.2.1:53', (message) => [
+    answerTo(message, { answers: [A('a.test', 20)] }),
+  ]);
   const forward = forwarder(ONE);
   const [upper, lower] = [ask('a.test').question, ask('a.test').question];
   upper.writeUInt16BE(65, upper.length - 4);
@@ -128,7 +149,9 @@ test('numbers of questions are spread over their whole range', async () => {
 });
 
 test('a server that is silent costs two seconds; then it is down, and is asked whether it is back', async () => {
-  sockets.servers.set('192.0.2.2:53', (message) => [answerTo(message, { answers: [A('a.test', 20)] })]);
+  sockets.servers.set('192.0.2.2:53', (message) => [
+    answerTo(message, { answers: [A('a.test', 20)] }),
+  ]);
   const forward = forwarder(ONE, TWO);
   const [one] = forward.upstreams;
   for (let i = 0; i < 50; i++) {
@@ -176,7 +199,9 @@ test('the same question is asked once, and different ones are bounded', async ()
 
 test('an answer that is cut is asked for again by TCP where all of it is wanted, and is not kept', async () => {
   sockets.servers.set('192.0.2.1:53', (message, tcp) => [
-    tcp ? answerTo(message, { answers: [A('a.test', 20)] }) : answerTo(message, { truncated: true }),
+    tcp
+      ? answerTo(message, { answers: [A('a.test', 20)] })
+      : answerTo(message, { truncated: true }),
   ]);
   const forward = forwarder(ONE);
   expect((await forward.resolve(ask('a.test'))).flags & 0x0200).toBe(0x0200);
@@ -206,29 +231,48 @@ test('a server that leads back here is not used', async () => {
 
 test('answers of any bytes are judged, without an error', () => {
   const question = ask('a.test').question;
-  const genuine = answerTo(query('a.test', 'A', { id: 7 }), { answers: [A('a.test', 20)], authorities: [SOA] });
+  const genuine = answerTo(query('a.test', 'A', { id: 7 }), {
+    answers: [A('a.test', 20)],
+    authorities: [SOA],
+  });
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.nat(120), fc.nat(255)), { maxLength: 10 }), fc.nat(60), (changes, cut) => {
-      const message = Buffer.from(genuine.subarray(0, genuine.length - Math.max(0, cut - 30)));
-      for (const [offset, value] of changes) if (offset < message.length) message[offset] = value;
-      const skimmed = skim(message, 7, question);
-      if (skimmed === undefined) return;
-      expect(skimmed.recordsEnd).toBeLessThanOrEqual(message.length);
-      for (const offset of skimmed.ttlOffsets) expect(offset + 4).toBeLessThanOrEqual(skimmed.recordsEnd);
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.nat(120), fc.nat(255)), { maxLength: 10 }),
+      fc.nat(60),
+      (changes, cut) => {
+        const message = Buffer.from(genuine.subarray(0, genuine.length - Math.max(0, cut - 30)));
+        for (const [offset, value] of changes) if (offset < message.length) message[offset] = value;
+        const skimmed = skim(message, 7, question);
+        if (skimmed === undefined) return;
+        expect(skimmed.recordsEnd).toBeLessThanOrEqual(message.length);
+        for (const offset of skimmed.ttlOffsets)
+          expect(offset + 4).toBeLessThanOrEqual(skimmed.recordsEnd);
+      },
+    ),
   );
 });
 
 test('servers of resolv.conf, and of the configuration', () => {
   expect(
-    serversIn('# x\nnameserver 192.0.2.1\nnameserver  192.0.2.1\nnameserver x\nsearch a\nnameserver fe80::1%eth0\n'),
+    serversIn(
+      '# x\nnameserver 192.0.2.1\nnameserver  192.0.2.1\nnameserver x\nsearch a\nnameserver fe80::1%eth0\n',
+    ),
   ).toEqual([
     { address: '192.0.2.1', port: 53 },
     { address: 'fe80::1%eth0', port: 53 },
   ]);
   expect(parseServer('fd00::1')).toEqual({ address: 'fd00::1', port: 53 });
   expect(parseServer('[fd00::1]:5353')).toEqual({ address: 'fd00::1', port: 5353 });
-  for (const text of ['', 'a', '1.2.3', '1.2.3.4:', '1.2.3.4:0', '[1.2.3.4', 'fd00::1:x', '1.2.3.4:99999']) {
+  for (const text of [
+    '',
+    'a',
+    '1.2.3',
+    '1.2.3.4:',
+    '1.2.3.4:0',
+    '[1.2.3.4',
+    'fd00::1:x',
+    '1.2.3.4:99999',
+  ]) {
     expect(parseServer(text)).toBeUndefined();
   }
 });

@@ -133,7 +133,8 @@ export class Forwarder {
         last = err;
       }
     }
-    if (last !== undefined) logger.debug('no upstream DNS server has answered', { reason: errorMessage(last) });
+    if (last !== undefined)
+      logger.debug('no upstream DNS server has answered', { reason: errorMessage(last) });
     const entry = { ...failure(RCODE.SERVFAIL), ttlOffsets: [] };
     return this.#remember(key, entry, SILENCE_TTL);
   }
@@ -162,13 +163,19 @@ export class Forwarder {
     return this.#remember(key, entry, keepSeconds(skimmed));
   }
 
-  #remember(key: string, entry: Omit<CacheEntry, 'storedAt' | 'expiresAt' | 'cached'>, seconds: number): Forwarded {
+  #remember(
+    key: string,
+    entry: Omit<CacheEntry, 'storedAt' | 'expiresAt' | 'cached'>,
+    seconds: number,
+  ): Forwarded {
     const { rcode, flags, bytes, counts, ttlOffsets } = entry;
     const truncated = (flags & FLAG.TC) !== 0;
     if (seconds > 0 && !truncated && bytes.length <= MAX_CACHED_BYTES) {
       const storedAt = this.#config.clock.monotonic();
       const positive = rcode === RCODE.NOERROR && counts[0] > 0;
-      const [cache, other] = positive ? [this.#positive, this.#negative] : [this.#negative, this.#positive];
+      const [cache, other] = positive
+        ? [this.#positive, this.#negative]
+        : [this.#negative, this.#positive];
       const kept: CacheEntry = {
         rcode,
         flags,
@@ -208,7 +215,9 @@ export class Forwarder {
     if (upstream === undefined) return false;
     if (!upstream.loops) {
       upstream.setLoops();
-      this.#config.logger.error('upstream DNS server forwards to this server, ignoring it', { server: upstream.name });
+      this.#config.logger.error('upstream DNS server forwards to this server, ignoring it', {
+        server: upstream.name,
+      });
     }
     return true;
   }
@@ -226,7 +235,9 @@ function keepSeconds({ rcode, ttl }: Skimmed): number {
  */
 function keyOf({ question, dnssecOk, checkingDisabled }: Ask): string {
   const nameEnd = question.length - 4;
-  const name = question.toString('latin1', 0, nameEnd).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  const name = question
+    .toString('latin1', 0, nameEnd)
+    .replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   const variant = (dnssecOk ? 1 : 0) | (checkingDisabled ? 2 : 0);
   return name + question.toString('latin1', nameEnd) + String(variant);
 }
@@ -244,6 +255,7 @@ function aged(entry: CacheEntry, seconds: number): Forwarded {
 /** As CoreDNS' cache: clients do not keep an answer for longer than this server does. */
 function capped(bytes: Buffer, ttlOffsets: readonly number[]): Buffer {
   const copy = Buffer.from(bytes);
-  for (const offset of ttlOffsets) copy.writeUInt32BE(Math.min(copy.readUInt32BE(offset), MAX_TTL), offset);
+  for (const offset of ttlOffsets)
+    copy.writeUInt32BE(Math.min(copy.readUInt32BE(offset), MAX_TTL), offset);
   return copy;
 }

@@ -28,9 +28,14 @@ export function skim(message: Buffer, id: number, question: Buffer): Skimmed | u
   const questionEnd = HEADER_LENGTH + question.length;
   if (message.length < questionEnd) return undefined;
   const flags = message.readUInt16BE(2);
-  if (message.readUInt16BE(0) !== id || (flags & FLAG.QR) === 0 || (flags & 0x7800) !== 0) return undefined;
+  if (message.readUInt16BE(0) !== id || (flags & FLAG.QR) === 0 || (flags & 0x7800) !== 0)
+    return undefined;
   if (message.readUInt16BE(4) !== 1 || !sameQuestion(message, question)) return undefined;
-  const sections = [message.readUInt16BE(6), message.readUInt16BE(8), message.readUInt16BE(10)] as const;
+  const sections = [
+    message.readUInt16BE(6),
+    message.readUInt16BE(8),
+    message.readUInt16BE(10),
+  ] as const;
   if (sections[0] + sections[1] + sections[2] > MAX_RECORDS) return undefined;
   const counts: [number, number, number] = [0, 0, 0];
   const ttlOffsets: number[] = [];
@@ -51,7 +56,8 @@ export function skim(message: Buffer, id: number, question: Buffer): Skimmed | u
         const recordTtl = ttlAt(message, at + 4);
         ttlOffsets.push(at + 4);
         ttl = Math.min(ttl, recordTtl);
-        if (type === TYPE.SOA && section === 1 && end - at >= 30) soaTtl = Math.min(recordTtl, ttlAt(message, end - 4));
+        if (type === TYPE.SOA && section === 1 && end - at >= 30)
+          soaTtl = Math.min(recordTtl, ttlAt(message, end - 4));
         counts[section as 0 | 1 | 2]++;
       }
       at = end;

@@ -82,7 +82,8 @@ export class Upstream {
     const start = clock.monotonic();
     try {
       let answer = await this.#exchange(ask, false);
-      if (ask.complete && (answer.skimmed.flags & FLAG.TC) !== 0) answer = await this.#exchange(ask, true);
+      if (ask.complete && (answer.skimmed.flags & FLAG.TC) !== 0)
+        answer = await this.#exchange(ask, true);
       this.#failures = 0;
       metrics.upstreamAnswered(this.name, answer.skimmed.rcode, (clock.monotonic() - start) / 1000);
       return answer;
@@ -92,7 +93,10 @@ export class Upstream {
     }
   }
 
-  async #exchange({ question, dnssecOk, checkingDisabled }: Ask, tcp: boolean): Promise<UpstreamAnswer> {
+  async #exchange(
+    { question, dnssecOk, checkingDisabled }: Ask,
+    tcp: boolean,
+  ): Promise<UpstreamAnswer> {
     const { sockets, server, random, clock } = this.#config;
     const id = random.int(65_536);
     const message = Buffer.alloc(HEADER_LENGTH + question.length + OPT_LENGTH);
@@ -103,7 +107,8 @@ export class Upstream {
     question.copy(message, HEADER_LENGTH);
     writeOpt(message, HEADER_LENGTH + question.length, 0, dnssecOk);
     let skimmed: Skimmed | undefined;
-    const accept = (answer: Buffer): boolean => (skimmed = skim(answer, id, question)) !== undefined;
+    const accept = (answer: Buffer): boolean =>
+      (skimmed = skim(answer, id, question)) !== undefined;
     const timeout = new AbortController();
     const timer = clock.setTimer(READ_TIMEOUT_MS, () =>
       timeout.abort(new Error(`no answer within ${READ_TIMEOUT_MS} ms`)),
@@ -125,7 +130,10 @@ export class Upstream {
     const { logger, metrics } = this.#config;
     this.#failures++;
     if (this.#failures < MAX_FAILURES || this.#probing) return;
-    logger.warn('upstream DNS server does not answer', { server: this.name, reason: errorMessage(err) });
+    logger.warn('upstream DNS server does not answer', {
+      server: this.name,
+      reason: errorMessage(err),
+    });
     metrics.upstreamFailed(this.name);
     this.#probing = true;
     this.#probeLater();

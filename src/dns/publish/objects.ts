@@ -1,7 +1,12 @@
 // The objects by which clients find the cluster's DNS, and those that allow it to read what it needs. As kubeadm has them, but that no
 // pods are selected: the server is no pod.
 
-import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '#api/groups/rbac/v1/index.ts';
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  Role,
+  RoleBinding,
+} from '#api/groups/rbac/v1/index.ts';
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
@@ -38,7 +43,14 @@ export function dnsService(address: string, metrics: boolean): New<Service> {
         { name: 'dns', port: DNS_PORT, protocol: 'UDP', targetPort: DNS_PORT },
         { name: 'dns-tcp', port: DNS_PORT, protocol: 'TCP', targetPort: DNS_PORT },
         ...(metrics
-          ? [{ name: 'metrics', port: METRICS_PORT, protocol: 'TCP', targetPort: METRICS_PORT } as const]
+          ? [
+              {
+                name: 'metrics',
+                port: METRICS_PORT,
+                protocol: 'TCP',
+                targetPort: METRICS_PORT,
+              } as const,
+            ]
           : []),
       ],
     },
@@ -62,7 +74,11 @@ export function dnsSlice({ node, at, isNode, metricsPort }: DnsEndpoint): New<En
     metadata: {
       name: dnsSliceName(node),
       namespace: DNS_SERVICE.namespace,
-      labels: { [SERVICE_NAME_LABEL]: DNS_SERVICE.name, [MANAGED_BY_LABEL]: MANAGER, 'k8s-app': 'kube-dns' },
+      labels: {
+        [SERVICE_NAME_LABEL]: DNS_SERVICE.name,
+        [MANAGED_BY_LABEL]: MANAGER,
+        'k8s-app': 'kube-dns',
+      },
     },
     addressType: at.address.includes(':') ? 'IPv6' : 'IPv4',
     endpoints: [
@@ -75,13 +91,19 @@ export function dnsSlice({ node, at, isNode, metricsPort }: DnsEndpoint): New<En
     ports: [
       { name: 'dns', port: at.port, protocol: 'UDP' },
       { name: 'dns-tcp', port: at.port, protocol: 'TCP' },
-      ...(metricsPort === undefined ? [] : [{ name: 'metrics', port: metricsPort, protocol: 'TCP' } as const]),
+      ...(metricsPort === undefined
+        ? []
+        : [{ name: 'metrics', port: metricsPort, protocol: 'TCP' } as const]),
     ],
   };
 }
 
 const READ = ['list', 'watch'];
-const users = DNS_USERS.map((name) => ({ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name }));
+const users = DNS_USERS.map((name) => ({
+  kind: 'User',
+  apiGroup: 'rbac.authorization.k8s.io',
+  name,
+}));
 const ROLE_NAME = 'system:coredns';
 
 export interface DnsPermissions {
@@ -107,7 +129,12 @@ export const DNS_PERMISSIONS: DnsPermissions = {
   role: {
     metadata: { name: ROLE_NAME, namespace: DNS_SERVICE.namespace },
     rules: [
-      { apiGroups: [''], resources: ['configmaps'], resourceNames: [CONFIG_NAME], verbs: ['get', ...READ] },
+      {
+        apiGroups: [''],
+        resources: ['configmaps'],
+        resourceNames: [CONFIG_NAME],
+        verbs: ['get', ...READ],
+      },
       { apiGroups: [''], resources: ['services'], verbs: ['create'] },
       {
         apiGroups: [''],
@@ -115,7 +142,11 @@ export const DNS_PERMISSIONS: DnsPermissions = {
         resourceNames: [DNS_SERVICE.name],
         verbs: ['get', 'update', 'patch'],
       },
-      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['create', 'get', 'update', 'delete'] },
+      {
+        apiGroups: ['discovery.k8s.io'],
+        resources: ['endpointslices'],
+        verbs: ['create', 'get', 'update', 'delete'],
+      },
     ],
   },
   roleBinding: {

@@ -10,7 +10,12 @@ import { resolveWith } from '../resolve.ts';
 import { DnsServer } from '../serving/dns-server.ts';
 import { MemorySockets } from '../testing/memory-sockets.ts';
 import { DNS_USERS } from './objects.ts';
-import { grantDnsPermissions, publishDnsEndpoint, publishDnsService, withdrawDnsEndpoint } from './publish.ts';
+import {
+  grantDnsPermissions,
+  publishDnsEndpoint,
+  publishDnsService,
+  withdrawDnsEndpoint,
+} from './publish.ts';
 
 let api: TestServer;
 let clock: VirtualClock;
@@ -50,7 +55,9 @@ test('both users may do what the server does, and no more', async () => {
     await server.start();
     await clock.advance(50);
     await server.waitForSync(AbortSignal.timeout(5000));
-    expect((await resolveWith(server, 'kube-dns.kube-system.svc.cluster.local', 'A')).answers).toHaveLength(1);
+    expect(
+      (await resolveWith(server, 'kube-dns.kube-system.svc.cluster.local', 'A')).answers,
+    ).toHaveLength(1);
     await server.stop();
     await expect(client.resource(clusterRoles).list()).rejects.toThrow('forbidden');
     await expect(
@@ -80,6 +87,9 @@ test('a Service that selects pods is another server’s', async () => {
   await api.client
     .resource(services)
     .namespace('kube-system')
-    .create({ metadata: { name: 'kube-dns' }, spec: { selector: { 'k8s-app': 'kube-dns' }, ports: [{ port: 53 }] } });
+    .create({
+      metadata: { name: 'kube-dns' },
+      spec: { selector: { 'k8s-app': 'kube-dns' }, ports: [{ port: 53 }] },
+    });
   expect(await publishDnsService(api.client, '10.96.0.10', false)).toBe(false);
 });

@@ -2,11 +2,22 @@
 
 import { services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+} from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { DNS_SERVICE } from '../serving/dns-server.ts';
-import { DNS_PERMISSIONS, type DnsEndpoint, dnsService, dnsSlice, dnsSliceName } from './objects.ts';
+import {
+  DNS_PERMISSIONS,
+  type DnsEndpoint,
+  dnsService,
+  dnsSlice,
+  dnsSliceName,
+} from './objects.ts';
 
 /** As an administrator. What is there stays as it is. */
 export async function grantDnsPermissions(client: Client): Promise<void> {
@@ -68,7 +79,10 @@ export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint):
 /** Removes the slice of this server, so that no clients are sent to it any more. */
 export async function withdrawDnsEndpoint(client: Client, node: string): Promise<void> {
   try {
-    await client.resource(endpointSlices).namespace(DNS_SERVICE.namespace).delete(dnsSliceName(node));
+    await client
+      .resource(endpointSlices)
+      .namespace(DNS_SERVICE.namespace)
+      .delete(dnsSliceName(node));
   } catch (err) {
     if (!apierrors.isNotFound(err)) throw err;
   }

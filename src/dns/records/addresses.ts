@@ -21,7 +21,11 @@ export function addressBytes(text: string): Uint8Array | undefined {
   const [head = '', tail] = plain.split('::');
   const before = groups(head);
   const after = groups(tail ?? '');
-  const all = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+  const all = [
+    ...before,
+    ...Array.from({ length: 8 - before.length - after.length }, () => 0),
+    ...after,
+  ];
   return Uint8Array.from(all.flatMap((group) => [group >>> 8, group & 255]));
 }
 

@@ -74,7 +74,9 @@ export class ClusterZone {
     if (type === TYPE.SOA && base.length === 0) return this.#found([this.#soa(domain)]);
     if (type === TYPE.NS && base.length === 0) return this.#nameServers();
     if (type === TYPE.TXT && base.length === 1 && base[0] === 'dns-version') {
-      return this.#found([{ owner: undefined, type: TYPE.TXT, ttl: VERSION_TTL, data: { texts: [VERSION] } }]);
+      return this.#found([
+        { owner: undefined, type: TYPE.TXT, ttl: VERSION_TTL, data: { texts: [VERSION] } },
+      ]);
     }
     const lookup = this.#lookup(base, most);
     if (lookup === undefined) return this.#negative(domain, RCODE.NXDOMAIN);
@@ -106,12 +108,20 @@ export class ClusterZone {
     if (type !== TYPE.PTR) return undefined;
     const unique = new Map(names.map((target) => [target.join('.'), target]));
     if (domain.length === 0) return this.#negative(zone, RCODE.NXDOMAIN);
-    return this.#found([...unique.values()].map((target) => nameRecord(TYPE.PTR, undefined, target, this.#ttl)));
+    return this.#found(
+      [...unique.values()].map((target) => nameRecord(TYPE.PTR, undefined, target, this.#ttl)),
+    );
   }
 
   /** Returns an answer without records, and the SOA record of its zone. */
   #negative(zone: Labels, rcode: number): ZoneAnswer {
-    return { rcode, answers: [], authorities: [this.#soa(zone)], additionals: [], truncated: false };
+    return {
+      rcode,
+      answers: [],
+      authorities: [this.#soa(zone)],
+      additionals: [],
+      truncated: false,
+    };
   }
 
   /** The answer for the name of a reverse zone itself. */
@@ -133,11 +143,16 @@ export class ClusterZone {
     return { rcode: RCODE.NOERROR, answers, authorities: [], additionals, truncated };
   }
 
-  #addresses(owner: Labels | undefined, targets: readonly Target[], type: number): ResourceRecord[] {
+  #addresses(
+    owner: Labels | undefined,
+    targets: readonly Target[],
+    type: number,
+  ): ResourceRecord[] {
     const length = type === TYPE.A ? 4 : 16;
     const records = new Map<AddressKey, ResourceRecord>();
     for (const { address } of targets) {
-      if (address.length === length) records.set(addressKey(address), addressRecord(owner, address, this.#ttl));
+      if (address.length === length)
+        records.set(addressKey(address), addressRecord(owner, address, this.#ttl));
     }
     return [...records.values()];
   }
@@ -174,8 +189,10 @@ export class ClusterZone {
   /** Follows an alias inside the cluster. Loops, and names that do not exist, leave nothing. */
   #alias(first: Labels, type: number, most: number): ZoneAnswer {
     const { domain } = this.#config;
-    if (type === TYPE.CNAME) return this.#found([nameRecord(TYPE.CNAME, undefined, first, this.#ttl)]);
-    if (type !== TYPE.A && type !== TYPE.AAAA && type !== TYPE.TXT) return this.#negative(domain, RCODE.NOERROR);
+    if (type === TYPE.CNAME)
+      return this.#found([nameRecord(TYPE.CNAME, undefined, first, this.#ttl)]);
+    if (type !== TYPE.A && type !== TYPE.AAAA && type !== TYPE.TXT)
+      return this.#negative(domain, RCODE.NOERROR);
     const chain: ResourceRecord[] = [nameRecord(TYPE.CNAME, undefined, first, this.#ttl)];
     let target = first;
     while (chain.length <= MAX_CHAIN) {
@@ -186,7 +203,11 @@ export class ClusterZone {
       if (lookup === undefined) break;
       if (!('alias' in lookup)) {
         const records = type === TYPE.TXT ? [] : this.#addresses(target, lookup.targets, type);
-        return this.#found(records.length === 0 ? [] : [...chain, ...records], [], lookup.truncated);
+        return this.#found(
+          records.length === 0 ? [] : [...chain, ...records],
+          [],
+          lookup.truncated,
+        );
       }
       chain.push(nameRecord(TYPE.CNAME, target, lookup.alias, this.#ttl));
       target = lookup.alias;
@@ -204,7 +225,9 @@ export class ClusterZone {
       const own = index.service(ownService);
       return own === undefined
         ? undefined
-        : targetsOf(own.addresses, this.#serviceName(own.key), [{ name: '', protocol: '', port: -1 }]);
+        : targetsOf(own.addresses, this.#serviceName(own.key), [
+            { name: '', protocol: '', port: -1 },
+          ]);
     }
     if (kind !== 'svc' && kind !== 'pod') return undefined;
     if (depth === 1) return EMPTY;
@@ -230,22 +253,28 @@ export class ClusterZone {
   /** `rest`: an endpoint, or a port and a protocol, or nothing. */
   #ofService(service: PackedService, rest: Labels, most: number): Lookup {
     if (service.isExternal) {
-      return rest.length > 0 || service.externalName === undefined ? undefined : { alias: service.externalName };
+      return rest.length > 0 || service.externalName === undefined
+        ? undefined
+        : { alias: service.externalName };
     }
     const endpoint = rest.length === 1 ? rest[0] : undefined;
     const [port, protocol] = rest.length === 2 ? rest.map((label) => label.replace(/^_/, '')) : [];
     const matches = (candidate: PackedPort): boolean =>
       (port === undefined || port === '' || candidate.name === port) &&
       (protocol === undefined || protocol === '' || candidate.protocol === protocol);
-    if (endpoint !== undefined) return this.#targets(this.#named(service.key, endpoint), matches, most);
+    if (endpoint !== undefined)
+      return this.#targets(this.#named(service.key, endpoint), matches, most);
     if (service.headless) return this.#targets(this.#all(service.key), matches, most);
     const ports = service.ports.filter(matches);
-    return ports.length === 0 ? undefined : targetsOf(service.addresses, this.#serviceName(service.key), ports);
+    return ports.length === 0
+      ? undefined
+      : targetsOf(service.addresses, this.#serviceName(service.key), ports);
   }
 
   *#all(service: string): Generator<EndpointRef> {
     for (const slice of this.#config.index.slicesOf(service)) {
-      for (let position = 0; position * slice.size < slice.addresses.length; position++) yield { slice, position };
+      for (let position = 0; position * slice.size < slice.addresses.length; position++)
+        yield { slice, position };
     }
   }
 
@@ -264,12 +293,17 @@ export class ClusterZone {
     }
   }
 
-  #targets(endpoints: Iterable<EndpointRef>, matches: (port: PackedPort) => boolean, most: number): Lookup {
+  #targets(
+    endpoints: Iterable<EndpointRef>,
+    matches: (port: PackedPort) => boolean,
+    most: number,
+  ): Lookup {
     const targets: Target[] = [];
     const ports = new Map<PackedSlice, readonly PackedPort[]>();
     for (const endpoint of endpoints) {
       let matching = ports.get(endpoint.slice);
-      if (matching === undefined) ports.set(endpoint.slice, (matching = endpoint.slice.ports.filter(matches)));
+      if (matching === undefined)
+        ports.set(endpoint.slice, (matching = endpoint.slice.ports.filter(matches)));
       if (matching.length === 0) continue;
       const address = addressOf(endpoint);
       const name = (): Labels => this.#endpointName(endpoint);
@@ -292,15 +326,27 @@ export class ClusterZone {
   }
 }
 
-const refused: ZoneAnswer = { rcode: RCODE.REFUSED, answers: [], authorities: [], additionals: [], truncated: false };
+const refused: ZoneAnswer = {
+  rcode: RCODE.REFUSED,
+  answers: [],
+  authorities: [],
+  additionals: [],
+  truncated: false,
+};
 
 function hostnameOf({ slice, position }: EndpointRef): string | undefined {
   return slice.hostnames?.[position];
 }
 
-function targetsOf(addresses: readonly Uint8Array[], name: Labels, ports: readonly PackedPort[]): Lookup {
+function targetsOf(
+  addresses: readonly Uint8Array[],
+  name: Labels,
+  ports: readonly PackedPort[],
+): Lookup {
   // A service has two addresses at most.
   const some = ports.slice(0, MAX_TARGETS / 2);
-  const targets = some.flatMap(({ port }) => addresses.map((address) => ({ name: () => name, address, port })));
+  const targets = some.flatMap(({ port }) =>
+    addresses.map((address) => ({ name: () => name, address, port })),
+  );
   return { targets, truncated: some.length < ports.length };
 }

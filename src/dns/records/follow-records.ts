@@ -9,7 +9,13 @@ import { objectKey, SharedInformer } from '#client/informers/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
-import { packSlice, packService, SERVICE_NAME_LABEL, type PackedService, type PackedSlice } from './packed.ts';
+import {
+  packSlice,
+  packService,
+  SERVICE_NAME_LABEL,
+  type PackedService,
+  type PackedSlice,
+} from './packed.ts';
 import type { RecordIndex } from './record-index.ts';
 
 export interface FollowRecordsConfig {
@@ -46,7 +52,11 @@ export function followRecords(config: FollowRecordsConfig): RecordFollower {
       logger,
     });
   const serviceInformer = packing<KubeObject, PackedService>(services, packService as never);
-  const sliceInformer = packing<KubeObject, PackedSlice>(endpointSlices, packSlice as never, SERVICE_NAME_LABEL);
+  const sliceInformer = packing<KubeObject, PackedSlice>(
+    endpointSlices,
+    packSlice as never,
+    SERVICE_NAME_LABEL,
+  );
   const namespaceInformer = packing<Namespace, KubeObject>(namespaces, ({ metadata }) => ({
     metadata: {
       name: metadata.name,

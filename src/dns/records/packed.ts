@@ -49,7 +49,11 @@ const NO_PORTS: readonly PackedPort[] = [{ name: '', protocol: '', port: -1 }];
 
 export function packService(service: Immutable<Service>): PackedService {
   const { spec } = service;
-  const ips = spec.clusterIPs?.length ? spec.clusterIPs : spec.clusterIP === undefined ? [] : [spec.clusterIP];
+  const ips = spec.clusterIPs?.length
+    ? spec.clusterIPs
+    : spec.clusterIP === undefined
+      ? []
+      : [spec.clusterIP];
   const isExternal = spec.type === 'ExternalName';
   return {
     metadata: packedMetadata(service),
@@ -80,7 +84,9 @@ export function packSlice(slice: Immutable<EndpointSlice>): PackedSlice {
       const bytes = slice.addressType === 'FQDN' ? undefined : addressBytes(address);
       if (bytes?.length !== size) continue;
       found.push(bytes);
-      hostnames.push(hostname !== undefined && isDNS1123Label(hostname).length === 0 ? hostname : undefined);
+      hostnames.push(
+        hostname !== undefined && isDNS1123Label(hostname).length === 0 ? hostname : undefined,
+      );
     }
   }
   const addresses = new Uint8Array(found.length * size);
@@ -98,7 +104,9 @@ export function packSlice(slice: Immutable<EndpointSlice>): PackedSlice {
   };
 }
 
-function positionsOf(hostnames: readonly (string | undefined)[]): ReadonlyMap<string, number | readonly number[]> {
+function positionsOf(
+  hostnames: readonly (string | undefined)[],
+): ReadonlyMap<string, number | readonly number[]> {
   const positions = new Map<string, number | readonly number[]>();
   for (const [position, hostname] of hostnames.entries()) {
     if (hostname === undefined) continue;
@@ -118,11 +126,21 @@ function packPort({
   readonly protocol?: string;
   readonly port?: number;
 }): PackedPort {
-  return { name: (name ?? '').toLowerCase(), protocol: (protocol ?? 'TCP').toLowerCase(), port: port ?? -1 };
+  return {
+    name: (name ?? '').toLowerCase(),
+    protocol: (protocol ?? 'TCP').toLowerCase(),
+    port: port ?? -1,
+  };
 }
 
 /** Returns the metadata by which an informer distinguishes objects and their versions. */
 function packedMetadata({ metadata }: Immutable<KubeObject>): KubeObject['metadata'] {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  return { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
+  return {
+    name,
+    uid,
+    resourceVersion,
+    creationTimestamp,
+    ...(namespace !== undefined && { namespace }),
+  };
 }

@@ -41,9 +41,14 @@ test('after any changes it is as if it had been made of what there is', () => {
       }
       for (let last = 1; last <= 6; last++) {
         const at = addressBytes(`10.0.0.${last}`) as Uint8Array;
-        const found = index.endpointsAt(at).map((endpoint) => `${endpoint.slice.metadata.name} ${endpoint.position}`);
+        const found = index
+          .endpointsAt(at)
+          .map((endpoint) => `${endpoint.slice.metadata.name} ${endpoint.position}`);
         const expected = [...present.values()].flatMap((each) =>
-          Array.from({ length: each.addresses.length / 4 }, (_, position) => ({ slice: each, position }))
+          Array.from({ length: each.addresses.length / 4 }, (_, position) => ({
+            slice: each,
+            position,
+          }))
             .filter((endpoint) => formatAddress(addressOf(endpoint)) === `10.0.0.${last}`)
             .map(({ position }) => `${each.metadata.name} ${position}`),
         );
@@ -67,7 +72,10 @@ test('the address of a service that another has by now stays that one’s', () =
 test('addresses as bytes, as text and as labels', () => {
   fc.assert(
     fc.property(
-      fc.oneof(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.uint8Array({ minLength: 16, maxLength: 16 })),
+      fc.oneof(
+        fc.uint8Array({ minLength: 4, maxLength: 4 }),
+        fc.uint8Array({ minLength: 16, maxLength: 16 }),
+      ),
       (bytes) => {
         expect(addressBytes(formatAddress(bytes))).toEqual(bytes);
         expect(parseAddressLabel(addressLabel(bytes))).toEqual(bytes);
@@ -75,8 +83,11 @@ test('addresses as bytes, as text and as labels', () => {
     ),
   );
   expect(addressLabel(addressBytes('fd00::') as Uint8Array)).toBe('fd00--0');
-  expect(addressBytes('::ffff:10.0.0.1')).toEqual(Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 1));
-  for (const text of ['', '10.0.0', '010.0.0.1', 'fe80::1%eth0', 'web']) expect(addressBytes(text)).toBeUndefined();
+  expect(addressBytes('::ffff:10.0.0.1')).toEqual(
+    Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 1),
+  );
+  for (const text of ['', '10.0.0', '010.0.0.1', 'fe80::1%eth0', 'web'])
+    expect(addressBytes(text)).toBeUndefined();
 });
 
 test('endpoints that are not ready, and addresses that are none, are left out', () => {

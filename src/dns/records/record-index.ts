@@ -128,10 +128,12 @@ export class RecordIndex {
   }
 }
 
-const isList = (value: PackedSlice | readonly PackedSlice[]): value is readonly PackedSlice[] => Array.isArray(value);
+const isList = (value: PackedSlice | readonly PackedSlice[]): value is readonly PackedSlice[] =>
+  Array.isArray(value);
 
 function* keysOf({ addresses, size }: PackedSlice): Generator<AddressKey> {
-  for (let offset = 0; offset < addresses.length; offset += size) yield addressKey(addresses, offset, size);
+  for (let offset = 0; offset < addresses.length; offset += size)
+    yield addressKey(addresses, offset, size);
 }
 
 function positionsAt(slice: PackedSlice, address: Uint8Array): EndpointRef[] {

@@ -22,12 +22,17 @@ export function parseReverse(labels: Labels): ReverseName | undefined {
 }
 
 function parseV4(parts: Labels): Uint8Array | undefined {
-  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255))
+  if (
+    parts.length !== 4 ||
+    !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+  )
     return undefined;
   return Uint8Array.from(parts, Number);
 }
 
 function parseV6(parts: Labels): Uint8Array | undefined {
   if (parts.length !== 32 || !parts.every((part) => /^[0-9a-f]$/.test(part))) return undefined;
-  return Uint8Array.from({ length: 16 }, (_, i) => Number.parseInt(`${parts[2 * i]}${parts[2 * i + 1]}`, 16));
+  return Uint8Array.from({ length: 16 }, (_, i) =>
+    Number.parseInt(`${parts[2 * i]}${parts[2 * i + 1]}`, 16),
+  );
 }

@@ -33,7 +33,14 @@ import {
 } from '../wire/names.ts';
 import { isRejection, parseQuery, type Query } from '../wire/query.ts';
 import { addressRecord, nameRecord, type ResourceRecord } from '../wire/records.ts';
-import { FLAG, HEADER_LENGTH, MAX_MESSAGE_LENGTH, MIN_UDP_SIZE, RCODE, TYPE } from '../wire/types.ts';
+import {
+  FLAG,
+  HEADER_LENGTH,
+  MAX_MESSAGE_LENGTH,
+  MIN_UDP_SIZE,
+  RCODE,
+  TYPE,
+} from '../wire/types.ts';
 
 export interface AnswererConfig {
   readonly zone: ClusterZone;
@@ -116,20 +123,37 @@ export class Answerer {
         return undefined;
       }
       metrics.request(proto, v6, parsed.query?.type ?? 0, message.length);
-      return this.#sent(encodeError(message, parsed.rcode, parsed.query), parsed.rcode, '', proto, start);
+      return this.#sent(
+        encodeError(message, parsed.rcode, parsed.query),
+        parsed.rcode,
+        '',
+        proto,
+        start,
+      );
     }
     metrics.request(proto, v6, parsed.type, message.length);
     const limit = limitOf(parsed, proto);
-    const key = message.toString('latin1', HEADER_LENGTH, parsed.questionEnd) + String.fromCharCode(limit);
+    const key =
+      message.toString('latin1', HEADER_LENGTH, parsed.questionEnd) + String.fromCharCode(limit);
     const compiled = this.#compiled.get(key) ?? this.#compile(parsed, limit, key);
     if (compiled !== undefined) return this.#send(compiled, parsed, proto, start);
     return this.#forward(parsed, readLabels(message, HEADER_LENGTH), limit, proto, start);
   }
 
-  #send({ response, rotating, by }: Compiled, query: Query, proto: Protocol, start: number): Buffer {
+  #send(
+    { response, rotating, by }: Compiled,
+    query: Query,
+    proto: Protocol,
+    start: number,
+  ): Buffer {
     const rotation =
-      rotating === undefined ? undefined : { ...rotating, first: this.#config.random.int(rotating.count) };
-    const bytes = encodeResponse(query, rotation === undefined ? response : { ...response, rotation });
+      rotating === undefined
+        ? undefined
+        : { ...rotating, first: this.#config.random.int(rotating.count) };
+    const bytes = encodeResponse(
+      query,
+      rotation === undefined ? response : { ...response, rotation },
+    );
     return this.#sent(bytes, response.rcode, by, proto, start);
   }
 
@@ -161,11 +185,14 @@ export class Answerer {
 
   #fromCluster(labels: Labels, type: number, limit: number): ZoneAnswer | undefined {
     const { zone, domain } = this.#config;
-    if (isBelow(labels, domain)) return zone.answer(labels, type, Math.ceil(limit / SHORTEST_RECORD));
+    if (isBelow(labels, domain))
+      return zone.answer(labels, type, Math.ceil(limit / SHORTEST_RECORD));
     const reverse = parseReverse(labels);
     if (reverse === undefined) return undefined;
     if (reverse.apex) return zone.reverseApex(reverse.zone, type);
-    return reverse.address === undefined ? undefined : zone.reverse(reverse.address, reverse.zone, type);
+    return reverse.address === undefined
+      ? undefined
+      : zone.reverse(reverse.address, reverse.zone, type);
   }
 
   #fromHosts(labels: Labels, type: number): ZoneAnswer | undefined {
@@ -190,9 +217,13 @@ export class Answerer {
     if (type === TYPE.AXFR || type === TYPE.IXFR) return { ...local([]), rcode: RCODE.REFUSED };
     // RFC 8482: an answer to ANY as small as an answer can be.
     if (type === TYPE.ANY)
-      return local([{ owner: undefined, type: TYPE.HINFO, ttl: ANY_TTL, data: { texts: ['RFC8482', ''] } }]);
+      return local([
+        { owner: undefined, type: TYPE.HINFO, ttl: ANY_TTL, data: { texts: ['RFC8482', ''] } },
+      ]);
     if (type !== TYPE.HINFO) return undefined;
-    const comesBack = [forwarder, ...stubs.map((stub) => stub.forwarder)].some((each) => each.noticeLoop(labels, type));
+    const comesBack = [forwarder, ...stubs.map((stub) => stub.forwarder)].some((each) =>
+      each.noticeLoop(labels, type),
+    );
     return comesBack ? { ...local([]), rcode: RCODE.SERVFAIL } : undefined;
   }
 
@@ -222,14 +253,24 @@ export class Answerer {
       const answer = zone.answer(labels, query.type);
       const answers = [...answer.answers, ...(await this.#outside(answer.outside ?? [], query))];
       const compiled = compile({ ...answer, answers }, query, limit, 'kubernetes');
-      return { bytes: encodeResponse(query, compiled.response), rcode: compiled.response.rcode, by: 'kubernetes' };
+      return {
+        bytes: encodeResponse(query, compiled.response),
+        rcode: compiled.response.rcode,
+        by: 'kubernetes',
+      };
     }
     const question = query.message.subarray(HEADER_LENGTH, query.questionEnd);
     const forwarded = await this.#ask(labels, askOf(question, query, proto === 'tcp'));
     const { rcode, flags, bytes, counts, cached } = forwarded;
     const fits = bytes.length <= limit;
-    const body: EncodedBody = fits ? { bytes, counts, truncated: false } : { ...EMPTY_BODY, truncated: true };
-    return { bytes: encodeResponse(query, { rcode, flags, body }), rcode, by: cached ? 'cache' : 'forward' };
+    const body: EncodedBody = fits
+      ? { bytes, counts, truncated: false }
+      : { ...EMPTY_BODY, truncated: true };
+    return {
+      bytes: encodeResponse(query, { rcode, flags, body }),
+      rcode,
+      by: cached ? 'cache' : 'forward',
+    };
   }
 
   #ask(labels: Labels, ask: Ask): Promise<Forwarded> {
@@ -242,7 +283,8 @@ export class Answerer {
   /** Returns the records of a name outside of the cluster that an ExternalName service leads to. None if it cannot be resolved. */
   async #outside(name: Labels, query: Query): Promise<readonly ResourceRecord[]> {
     const known = this.#fromHosts(name, query.type);
-    if (known !== undefined) return known.answers.map((record) => ({ ...record, owner: record.owner ?? name }));
+    if (known !== undefined)
+      return known.answers.map((record) => ({ ...record, owner: record.owner ?? name }));
     const question = questionOf(name, query.type);
     const { rcode, bytes, counts } = await this.#ask(name, askOf(question, query, true));
     if (rcode !== RCODE.NOERROR || counts[0] === 0) return [];
@@ -291,7 +333,9 @@ function questionOf(name: Labels, type: number): Buffer {
 /** Returns the most bytes that the records may take. */
 function limitOf({ edns, questionEnd }: Query, proto: Protocol): number {
   const size =
-    proto === 'tcp' ? MAX_MESSAGE_LENGTH : Math.max(MIN_UDP_SIZE, Math.min(edns?.udpSize ?? 0, MAX_UDP_SIZE));
+    proto === 'tcp'
+      ? MAX_MESSAGE_LENGTH
+      : Math.max(MIN_UDP_SIZE, Math.min(edns?.udpSize ?? 0, MAX_UDP_SIZE));
   return size - questionEnd - (edns === undefined ? 0 : OPT_LENGTH);
 }
 
@@ -310,7 +354,8 @@ function compile(answer: ZoneAnswer, query: Query, limit: number, by: AnsweredBy
 function rotatingIn({ answers }: ZoneAnswer, body: EncodedBody): Compiled['rotating'] {
   const count = body.counts[0];
   const first = answers[0];
-  if (count < 2 || first === undefined || !('address' in first.data) || first.owner !== undefined) return undefined;
+  if (count < 2 || first === undefined || !('address' in first.data) || first.owner !== undefined)
+    return undefined;
   // A pointer to the question, type, class, TTL and length.
   return { size: 12 + first.data.address.length, count };
 }
@@ -330,7 +375,12 @@ function recordsIn(packet: DecodedPacket): readonly ResourceRecord[] {
       if (target !== undefined) records.push(nameRecord(TYPE.CNAME, owner, target, ttl));
     } else if (answer.type === 'TXT') {
       const parts = Array.isArray(answer.data) ? answer.data : [answer.data];
-      records.push({ owner, type: TYPE.TXT, ttl, data: { texts: parts.map((part) => part.toString('latin1')) } });
+      records.push({
+        owner,
+        type: TYPE.TXT,
+        ttl,
+        data: { texts: parts.map((part) => part.toString('latin1')) },
+      });
     }
   }
   return records;

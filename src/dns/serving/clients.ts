@@ -26,7 +26,8 @@ export class AllowedClients {
   constructor(ranges: readonly string[]) {
     this.#ranges = ranges.map((text) => {
       const range = parseCidr(text) ?? parseCidr(`${text}/${text.includes(':') ? 128 : 32}`);
-      if (range === undefined) throw new RangeError(`${JSON.stringify(text)} is no range of addresses`);
+      if (range === undefined)
+        throw new RangeError(`${JSON.stringify(text)} is no range of addresses`);
       return range;
     });
   }

@@ -47,14 +47,21 @@ async function started(): Promise<void> {
 /** Lets what is under way come to its end. */
 const settle = (ms = 20): Promise<void> => clock.advance(ms);
 
-const create = (object: New<Service>) => api.client.resource(services).namespace('shop').create(object);
+const create = (object: New<Service>) =>
+  api.client.resource(services).namespace('shop').create(object);
 const createSlice = (object: New<EndpointSlice>) =>
   api.client.resource(endpointSlices).namespace('shop').create(object);
 
 async function shop(): Promise<void> {
   await api.client.resource(namespaces).create({ metadata: { name: 'shop' } });
-  await create({ metadata: { name: 'web' }, spec: { clusterIP: '10.96.1.1', ports: [{ name: 'http', port: 80 }] } });
-  await create({ metadata: { name: 'db' }, spec: { clusterIP: 'None', ports: [{ name: 'pg', port: 5432 }] } });
+  await create({
+    metadata: { name: 'web' },
+    spec: { clusterIP: '10.96.1.1', ports: [{ name: 'http', port: 80 }] },
+  });
+  await create({
+    metadata: { name: 'db' },
+    spec: { clusterIP: 'None', ports: [{ name: 'pg', port: 5432 }] },
+  });
   await createSlice({
     metadata: { name: 'db-1', labels: { 'kubernetes.io/service-name': 'db' } },
     addressType: 'IPv4',
@@ -72,7 +79,8 @@ async function ask(name: string, type: RecordType, options?: QueryOptions): Prom
   return read(message);
 }
 
-const inShop = (name: string, type: RecordType): Promise<Read> => ask(`${name}.shop.svc.cluster.local`, type);
+const inShop = (name: string, type: RecordType): Promise<Read> =>
+  ask(`${name}.shop.svc.cluster.local`, type);
 
 describe('records of the cluster', () => {
   beforeEach(async () => {
@@ -100,7 +108,9 @@ describe('records of the cluster', () => {
       'db.shop.svc.cluster.local 5 A 10.244.0.1',
       'db.shop.svc.cluster.local 5 A 10.244.0.2',
     ]);
-    expect((await inShop('db-0.db', 'A')).answers).toEqual(['db-0.db.shop.svc.cluster.local 5 A 10.244.0.1']);
+    expect((await inShop('db-0.db', 'A')).answers).toEqual([
+      'db-0.db.shop.svc.cluster.local 5 A 10.244.0.1',
+    ]);
     expect((await inShop('10-244-0-2.db', 'A')).answers).toHaveLength(1);
     expect((await inShop('10-244-0-1.db', 'A')).rcode).toBe('NXDOMAIN');
     expect((await inShop('db', 'SRV')).answers.toSorted()).toEqual([
@@ -114,8 +124,16 @@ describe('records of the cluster', () => {
 
   test('a name without records of the type, and a name that does not exist', async () => {
     const soa = ['cluster.local 5 SOA'];
-    expect(await inShop('web', 'AAAA')).toMatchObject({ rcode: 'NOERROR', answers: [], authorities: soa });
-    expect(await inShop('nothing', 'A')).toMatchObject({ rcode: 'NXDOMAIN', answers: [], authorities: soa });
+    expect(await inShop('web', 'AAAA')).toMatchObject({
+      rcode: 'NOERROR',
+      answers: [],
+      authorities: soa,
+    });
+    expect(await inShop('nothing', 'A')).toMatchObject({
+      rcode: 'NXDOMAIN',
+      answers: [],
+      authorities: soa,
+    });
     expect((await ask('1-2-3-4.shop.pod.cluster.local', 'A')).answers).toEqual([
       '1-2-3-4.shop.pod.cluster.local 5 A 1.2.3.4',
     ]);
@@ -133,9 +151,14 @@ describe('records of the cluster', () => {
     await api.client.resource(services).namespace('shop').delete('web');
     await settle();
     expect((await inShop('web', 'A')).rcode).toBe('NXDOMAIN');
-    await create({ metadata: { name: 'web' }, spec: { clusterIP: '10.96.1.2', ports: [{ port: 80 }] } });
+    await create({
+      metadata: { name: 'web' },
+      spec: { clusterIP: '10.96.1.2', ports: [{ port: 80 }] },
+    });
     await settle();
-    expect((await inShop('web', 'A')).answers).toEqual(['web.shop.svc.cluster.local 5 A 10.96.1.2']);
+    expect((await inShop('web', 'A')).answers).toEqual([
+      'web.shop.svc.cluster.local 5 A 10.96.1.2',
+    ]);
   });
 
   test('addresses of a headless service come in turn', async () => {
@@ -145,8 +168,15 @@ describe('records of the cluster', () => {
   });
 
   test('ANY and transfers', async () => {
-    expect(await inShop('web', 'ANY' as RecordType)).toMatchObject({ answers: [], rcode: 'NOERROR' });
-    expect(await inShop('web', 'AXFR')).toMatchObject({ answers: [], rcode: 'REFUSED', authoritative: false });
+    expect(await inShop('web', 'ANY' as RecordType)).toMatchObject({
+      answers: [],
+      rcode: 'NOERROR',
+    });
+    expect(await inShop('web', 'AXFR')).toMatchObject({
+      answers: [],
+      rcode: 'REFUSED',
+      authoritative: false,
+    });
     expect((await ask('example.com', 'AXFR')).rcode).toBe('REFUSED');
     const any = await server.ask(query('example.com', 'ANY' as RecordType), 'udp');
     expect(any?.length).toBeLessThan(70);
@@ -239,23 +269,28 @@ describe('clients', () => {
 
   test('a pipeline of queries by TCP, in pieces of any size', async () => {
     const all = Buffer.concat(
-      Array.from({ length: 300 }, (_, id) => framed(query('web.shop.svc.cluster.local', 'A', { id }))),
+      Array.from({ length: 300 }, (_, id) =>
+        framed(query('web.shop.svc.cluster.local', 'A', { id })),
+      ),
     );
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 20 }), async (sizes) => {
-        const connection = new MemoryConnection();
-        sockets.connect(connection);
-        for (let at = 0, i = 0; at < all.length; i++) {
-          const size = sizes[i % sizes.length] as number;
-          connection.send(all.subarray(at, at + size));
-          at += size;
-        }
-        await settle(100);
-        expect(connection.messages().map((message) => message.readUInt16BE(0))).toEqual(
-          Array.from({ length: 300 }, (_, id) => id),
-        );
-        connection.destroy();
-      }),
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 20 }),
+        async (sizes) => {
+          const connection = new MemoryConnection();
+          sockets.connect(connection);
+          for (let at = 0, i = 0; at < all.length; i++) {
+            const size = sizes[i % sizes.length] as number;
+            connection.send(all.subarray(at, at + size));
+            at += size;
+          }
+          await settle(100);
+          expect(connection.messages().map((message) => message.readUInt16BE(0))).toEqual(
+            Array.from({ length: 300 }, (_, id) => id),
+          );
+          connection.destroy();
+        },
+      ),
       { numRuns: 10 },
     );
   });
@@ -264,7 +299,11 @@ describe('clients', () => {
     const connection = new MemoryConnection();
     sockets.connect(connection);
     connection.writable = false;
-    connection.send(Buffer.concat(Array.from({ length: 40 }, () => framed(query('web.shop.svc.cluster.local', 'A')))));
+    connection.send(
+      Buffer.concat(
+        Array.from({ length: 40 }, () => framed(query('web.shop.svc.cluster.local', 'A'))),
+      ),
+    );
     expect(connection.written).toHaveLength(1);
     expect(connection.paused).toBe(true);
     await clock.advance(4000);
@@ -356,21 +395,28 @@ describe('configuration', () => {
   });
 
   test.each([
-    [{ stubDomain: '{}' }, 'unknown key "stubDomain": known are stubDomains, upstreamNameservers, hosts'],
+    [
+      { stubDomain: '{}' },
+      'unknown key "stubDomain": known are stubDomains, upstreamNameservers, hosts',
+    ],
     [{ stubDomains: '[]' }, 'stubDomains: not a JSON object'],
     [{ stubDomains: '{"a..b": ["192.0.2.1"]}' }, 'stubDomains: "a..b" is not a DNS name'],
     [
       { stubDomains: '{"x.cluster.local": ["192.0.2.1"]}' },
       'stubDomains: "x.cluster.local" belongs to the cluster\'s domain',
     ],
-    [{ stubDomains: '{"corp.test": "192.0.2.1"}' }, 'stubDomains: "corp.test": not a JSON array of addresses'],
+    [
+      { stubDomains: '{"corp.test": "192.0.2.1"}' },
+      'stubDomains: "corp.test": not a JSON array of addresses',
+    ],
     [{ upstreamNameservers: '["dns.example.com"]' }, '"dns.example.com" is not an address such as'],
     [{ upstreamNameservers: '["192.0.2.1:99999"]' }, '"192.0.2.1:99999" is not an address such as'],
     [{ hosts: '1.2.3.4\n' }, 'hosts: line 1: there is no name after 1.2.3.4'],
     [{ hosts: '\nweb 1.2.3.4' }, 'hosts: line 2: "web" is not an IP address'],
   ])('%j is refused, and what was before stays', async (data, problem) => {
     const reasons: unknown[] = [];
-    api.logger.error = (_message, values) => void reasons.push((values as { reason?: unknown } | undefined)?.reason);
+    api.logger.error = (_message, values) =>
+      void reasons.push((values as { reason?: unknown } | undefined)?.reason);
     await configure(data);
     expect(reasons.join()).toContain(problem);
     expect((await ask('example.com', 'A')).answers).toHaveLength(1);
@@ -378,12 +424,17 @@ describe('configuration', () => {
   });
 
   test('an alias to a name outside is followed', async () => {
-    await create({ metadata: { name: 'mail' }, spec: { type: 'ExternalName', externalName: 'example.com' } });
+    await create({
+      metadata: { name: 'mail' },
+      spec: { type: 'ExternalName', externalName: 'example.com' },
+    });
     await settle();
     expect((await inShop('mail', 'A')).answers).toEqual([
       'mail.shop.svc.cluster.local 5 CNAME example.com',
       'example.com 30 A 198.51.100.1',
     ]);
-    expect((await inShop('mail', 'CNAME')).answers).toEqual(['mail.shop.svc.cluster.local 5 CNAME example.com']);
+    expect((await inShop('mail', 'CNAME')).answers).toEqual([
+      'mail.shop.svc.cluster.local 5 CNAME example.com',
+    ]);
   });
 });

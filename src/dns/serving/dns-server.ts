@@ -14,7 +14,13 @@ import { DnsMetrics, type Protocol } from '../metrics.ts';
 import { ClusterZone } from '../records/cluster-zone.ts';
 import { followRecords, type RecordFollower } from '../records/follow-records.ts';
 import { RecordIndex } from '../records/record-index.ts';
-import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from '../system/sockets.ts';
+import type {
+  DnsSockets,
+  SocketAddress,
+  TcpConnection,
+  TcpListener,
+  UdpListener,
+} from '../system/sockets.ts';
 import { parseName, type Labels } from '../wire/names.ts';
 import { Answerer, type Routes } from './answerer.ts';
 import { AllowedClients } from './clients.ts';
@@ -53,7 +59,8 @@ const PORT_TRIES = 10;
 /** Throws RangeError for a domain that is none. */
 export function parseClusterDomain(text: string): Labels {
   const labels = parseName(text);
-  if (labels === undefined || labels.length === 0) throw new RangeError(`${JSON.stringify(text)} is not a DNS domain`);
+  if (labels === undefined || labels.length === 0)
+    throw new RangeError(`${JSON.stringify(text)} is not a DNS domain`);
   return labels;
 }
 
@@ -145,7 +152,10 @@ export class DnsServer {
       onInvalid: () => this.metrics.reloadFailed(),
     });
     this.#informers.start(this.#abort.signal);
-    this.#running = Promise.all([this.#follower.run(this.#abort.signal), this.#informers.stopped()]);
+    this.#running = Promise.all([
+      this.#follower.run(this.#abort.signal),
+      this.#informers.stopped(),
+    ]);
   }
 
   /** Idempotent. */
@@ -171,7 +181,10 @@ export class DnsServer {
     try {
       return serversIn(await sockets.readResolvConf());
     } catch (err) {
-      logger.warn("the node's resolv.conf cannot be read: names outside of the cluster are not resolved", { err });
+      logger.warn(
+        "the node's resolv.conf cannot be read: names outside of the cluster are not resolved",
+        { err },
+      );
       return [];
     }
   }
@@ -207,7 +220,10 @@ export class DnsServer {
     return {
       configuration,
       forwarder: forwarderTo(configuration.upstreams ?? nodeServers),
-      stubs: configuration.stubDomains.map((stub) => ({ ...stub, forwarder: forwarderTo(stub.servers) })),
+      stubs: configuration.stubDomains.map((stub) => ({
+        ...stub,
+        forwarder: forwarderTo(stub.servers),
+      })),
     };
   }
 
@@ -225,7 +241,9 @@ export class DnsServer {
     const { sockets } = this.#config;
     const v6 = at.address.includes(':');
     for (let attempt = 1; ; attempt++) {
-      const udp: UdpListener = await sockets.listenUdp(at, (message, from) => this.#received(udp, message, from, v6));
+      const udp: UdpListener = await sockets.listenUdp(at, (message, from) =>
+        this.#received(udp, message, from, v6),
+      );
       try {
         const tcp = await sockets.listenTcp({ address: at.address, port: udp.port }, (connection) =>
           this.#accept(connection, v6),
@@ -237,7 +255,12 @@ export class DnsServer {
       } catch (err) {
         await udp.close();
         // The port that was free for UDP may be taken for TCP.
-        if (at.port !== 0 || attempt === PORT_TRIES || (err as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw err;
+        if (
+          at.port !== 0 ||
+          attempt === PORT_TRIES ||
+          (err as NodeJS.ErrnoException).code !== 'EADDRINUSE'
+        )
+          throw err;
       }
     }
   }
@@ -265,7 +288,11 @@ export class DnsServer {
   #accept(connection: TcpConnection, v6: boolean): void {
     const { address } = connection.remote;
     const ofClient = this.#tcpClients.get(address) ?? 0;
-    if (!this.#allowed.has(address) || ofClient >= MAX_TCP_PER_CLIENT || this.#tcpCount >= MAX_TCP_CLIENTS) {
+    if (
+      !this.#allowed.has(address) ||
+      ofClient >= MAX_TCP_PER_CLIENT ||
+      this.#tcpCount >= MAX_TCP_CLIENTS
+    ) {
       this.metrics.dropped(this.#allowed.has(address) ? 'overload' : 'client');
       connection.destroy();
       return;

@@ -55,7 +55,8 @@ export class TcpSession {
 
   #arm(delayMs: number): void {
     this.#timer?.cancel();
-    if (!this.#closed) this.#timer = this.#config.clock.setTimer(delayMs, () => this.#config.connection.destroy());
+    if (!this.#closed)
+      this.#timer = this.#config.clock.setTimer(delayMs, () => this.#config.connection.destroy());
   }
 
   /** Handles the complete messages that there are, and reads on when there is none left. */
@@ -88,7 +89,9 @@ export class TcpSession {
   #next(): Buffer | undefined {
     if (this.#received.length < PREFIX) return undefined;
     const length = this.#received.readUInt16BE(0);
-    return this.#received.length < PREFIX + length ? undefined : this.#received.subarray(PREFIX, PREFIX + length);
+    return this.#received.length < PREFIX + length
+      ? undefined
+      : this.#received.subarray(PREFIX, PREFIX + length);
   }
 
   #answer(answered: Answered): void {

@@ -23,7 +23,9 @@ test('a question by UDP has a port of its own each time, and only its server ans
   const ports = new Set<number>();
   server.socket.on('message', (message, from) => {
     ports.add(from.port);
-    forger.socket.send('forged', from.port, from.address, () => server.socket.send(message, from.port, from.address));
+    forger.socket.send('forged', from.port, from.address, () =>
+      server.socket.send(message, from.port, from.address),
+    );
   });
   for (let i = 0; i < 20; i++) {
     const question = Buffer.from(`question ${i}`);
@@ -46,9 +48,9 @@ test('what is not accepted is waited out, until the signal ends it', async () =>
     abort.abort(new Error('too late'));
     return false;
   };
-  await expect(nodeSockets.askUdp({ address: LOCAL, port }, Buffer.from('x'), reject, abort.signal)).rejects.toThrow(
-    'too late',
-  );
+  await expect(
+    nodeSockets.askUdp({ address: LOCAL, port }, Buffer.from('x'), reject, abort.signal),
+  ).rejects.toThrow('too late');
 });
 
 test('by TCP: an answer in pieces, none at all, and one that is not accepted', async () => {
@@ -56,7 +58,10 @@ test('by TCP: an answer in pieces, none at all, and one that is not accepted', a
     socket.once('data', (data) => {
       const text = data.subarray(2).toString();
       if (text === 'close') socket.end();
-      else socket.write(Buffer.from([0]), () => socket.write(Buffer.from([2, 104]), () => socket.write('i')));
+      else
+        socket.write(Buffer.from([0]), () =>
+          socket.write(Buffer.from([2, 104]), () => socket.write('i')),
+        );
     });
   });
   server.listen(0, LOCAL);
@@ -76,17 +81,26 @@ test('listens at one address, by UDP and TCP', async () => {
   );
   cleanup.push(() => listener.close());
   const at = { address: LOCAL, port: listener.port };
-  await expect(nodeSockets.listenUdp(at, () => undefined)).rejects.toMatchObject({ code: 'EADDRINUSE' });
-  expect((await nodeSockets.askUdp(at, Buffer.from('echo'), () => true, AbortSignal.timeout(5000))).toString()).toBe(
-    'echo',
-  );
+  await expect(nodeSockets.listenUdp(at, () => undefined)).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  });
+  expect(
+    (
+      await nodeSockets.askUdp(at, Buffer.from('echo'), () => true, AbortSignal.timeout(5000))
+    ).toString(),
+  ).toBe('echo');
   let closed!: (address: string) => void;
   const whenClosed = new Promise<string>((resolve) => (closed = resolve));
   const tcp = await nodeSockets.listenTcp(at, (connection) => {
     connection.onClose(() => closed(connection.remote.address));
     connection.onData((data) => void connection.write(data));
   });
-  const answer = await nodeSockets.askTcp(at, Buffer.from('echo'), () => true, AbortSignal.timeout(5000));
+  const answer = await nodeSockets.askTcp(
+    at,
+    Buffer.from('echo'),
+    () => true,
+    AbortSignal.timeout(5000),
+  );
   expect(answer.toString()).toBe('echo');
   await tcp.close();
   expect(await whenClosed).toBe(LOCAL);

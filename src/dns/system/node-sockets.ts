@@ -6,7 +6,13 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer, isIPv6, type AddressInfo, type Server, type Socket } from 'node:net';
 import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
-import type { DnsSockets, SocketAddress, TcpConnection, TcpListener, UdpListener } from './sockets.ts';
+import type {
+  DnsSockets,
+  SocketAddress,
+  TcpConnection,
+  TcpListener,
+  UdpListener,
+} from './sockets.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
 /** Where resolv.conf names only systemd's own server, its upstream servers are here (as kubeadm and the kubelet have it). */
@@ -19,7 +25,8 @@ const MAX_METRICS_CONNECTIONS = 50;
 const HTTP_TIMEOUT_MS = 10_000;
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
-const typeOf = ({ address }: SocketAddress): SocketType => (isIPv6(address.replace(/%.*$/, '')) ? 'udp6' : 'udp4');
+const typeOf = ({ address }: SocketAddress): SocketType =>
+  isIPv6(address.replace(/%.*$/, '')) ? 'udp6' : 'udp4';
 
 export const nodeSockets: DnsSockets = {
   async listenUdp(at, onMessage): Promise<UdpListener> {
@@ -73,11 +80,16 @@ export const nodeSockets: DnsSockets = {
   },
 
   async serveMetrics(at, text, allows): Promise<TcpListener> {
-    const server = createHttpServer({ requestTimeout: HTTP_TIMEOUT_MS, maxHeaderSize: 8192 }, (request, response) => {
-      const found = request.method === 'GET' && request.url === '/metrics';
-      response.writeHead(found ? 200 : 404, { 'content-type': found ? PROMETHEUS_TEXT : 'text/plain; charset=utf-8' });
-      response.end(found ? text() : '404 page not found\n');
-    });
+    const server = createHttpServer(
+      { requestTimeout: HTTP_TIMEOUT_MS, maxHeaderSize: 8192 },
+      (request, response) => {
+        const found = request.method === 'GET' && request.url === '/metrics';
+        response.writeHead(found ? 200 : 404, {
+          'content-type': found ? PROMETHEUS_TEXT : 'text/plain; charset=utf-8',
+        });
+        response.end(found ? text() : '404 page not found\n');
+      },
+    );
     server.maxConnections = MAX_METRICS_CONNECTIONS;
     server.on('connection', (socket) => {
       if (!allows(socket.remoteAddress ?? '')) socket.destroy();
@@ -120,7 +132,12 @@ export const nodeSockets: DnsSockets = {
   },
 
   async askTcp(server, message, accept, signal): Promise<Buffer> {
-    const socket = await dial({ host: server.address, port: server.port, clock: systemClock, signal });
+    const socket = await dial({
+      host: server.address,
+      port: server.port,
+      clock: systemClock,
+      signal,
+    });
     return new Promise((resolve, reject) => {
       let settled = false;
       const finish = (settle: () => void): void => {
@@ -134,7 +151,9 @@ export const nodeSockets: DnsSockets = {
       signal.addEventListener('abort', aborted, { once: true });
       if (signal.aborted) return aborted();
       socket.on('error', (err) => finish(() => reject(err)));
-      socket.on('close', () => finish(() => reject(new Error('the server has closed the connection'))));
+      socket.on('close', () =>
+        finish(() => reject(new Error('the server has closed the connection'))),
+      );
       let received: Buffer = Buffer.alloc(0);
       socket.on('data', (data: Buffer) => {
         received = Buffer.concat([received, data]);

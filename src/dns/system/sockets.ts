@@ -38,12 +38,22 @@ export interface TcpConnection {
 
 export interface DnsSockets {
   /** Rejects with the system's error if it cannot listen there. */
-  listenUdp(at: SocketAddress, onMessage: (message: Buffer, from: SocketAddress) => void): Promise<UdpListener>;
-  listenTcp(at: SocketAddress, onConnection: (connection: TcpConnection) => void): Promise<TcpListener>;
+  listenUdp(
+    at: SocketAddress,
+    onMessage: (message: Buffer, from: SocketAddress) => void,
+  ): Promise<UdpListener>;
+  listenTcp(
+    at: SocketAddress,
+    onConnection: (connection: TcpConnection) => void,
+  ): Promise<TcpListener>;
   /**
    * Serves the text as Prometheus reads it, by HTTP at /metrics. Connections of clients that `allows` returns false for are closed.
    */
-  serveMetrics(at: SocketAddress, text: () => string, allows: (address: string) => boolean): Promise<TcpListener>;
+  serveMetrics(
+    at: SocketAddress,
+    text: () => string,
+    allows: (address: string) => boolean,
+  ): Promise<TcpListener>;
   /**
    * Asks a server from a port that the system chooses anew, at random, for this one question. Packets of other senders, and those that
    * `accept` returns false for, are ignored. Rejects with the system's error, or with the signal's reason.

@@ -13,7 +13,8 @@ interface Sent {
 export class MemorySockets implements DnsSockets {
   readonly servers = new Map<string, FakeServer>();
   /** Questions that upstream servers were asked. */
-  readonly asked: { readonly server: string; readonly message: Buffer; readonly tcp: boolean }[] = [];
+  readonly asked: { readonly server: string; readonly message: Buffer; readonly tcp: boolean }[] =
+    [];
   readonly sent: Sent[] = [];
   resolvConf = '';
   /** Addresses at which nothing can listen. */
@@ -22,7 +23,8 @@ export class MemorySockets implements DnsSockets {
   #connect: ((connection: TcpConnection) => void) | undefined;
 
   async listenUdp(at: SocketAddress, onMessage: (message: Buffer, from: SocketAddress) => void) {
-    if (this.taken.has(`${at.address}:${at.port}`)) throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
+    if (this.taken.has(`${at.address}:${at.port}`))
+      throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
     this.#receive = onMessage;
     return {
       port: at.port === 0 ? 4053 : at.port,

@@ -45,7 +45,8 @@ export interface Read {
 /** Returns an answer with its records as text: 'name TTL TYPE data'. */
 export function read(message: Buffer): Read {
   const packet = decode(message) as DecodedPacket & { rcode: string };
-  const text = (records: readonly Answer[] | undefined): string[] => (records ?? []).map(recordText);
+  const text = (records: readonly Answer[] | undefined): string[] =>
+    (records ?? []).map(recordText);
   return {
     id: packet.id ?? -1,
     rcode: packet.rcode,
@@ -59,7 +60,12 @@ export function read(message: Buffer): Read {
 
 function recordText(record: Answer): string {
   if (record.type === 'OPT') return `OPT ${record.udpPayloadSize}${record.flag_do ? ' do' : ''}`;
-  const { name, type, ttl, data } = record as { name: string; type: string; ttl: number; data: unknown };
+  const { name, type, ttl, data } = record as {
+    name: string;
+    type: string;
+    ttl: number;
+    data: unknown;
+  };
   if (type === 'SRV') {
     const { priority, weight, port, target } = data as Record<string, unknown>;
     return `${name} ${ttl} SRV ${String(priority)} ${String(weight)} ${String(port)} ${String(target)}`;

@@ -24,20 +24,29 @@ const record: fc.Arbitrary<readonly [ResourceRecord, string]> = fc.oneof(
   fc
     .tuple(owner, fc.uint8Array({ minLength: 4, maxLength: 4 }), ttl)
     .map(
-      ([of, address, seconds]) => [addressRecord(of, address, seconds), `${seconds} A ${address.join('.')}`] as const,
+      ([of, address, seconds]) =>
+        [addressRecord(of, address, seconds), `${seconds} A ${address.join('.')}`] as const,
     ),
   fc
     .tuple(owner, name, ttl)
     .map(
       ([of, target, seconds]) =>
-        [nameRecord(TYPE.CNAME, of, target, seconds), `${seconds} CNAME ${target.join('.')}`] as const,
+        [
+          nameRecord(TYPE.CNAME, of, target, seconds),
+          `${seconds} CNAME ${target.join('.')}`,
+        ] as const,
     ),
   fc
     .tuple(owner, name, ttl, fc.nat(65_535))
     .map(
       ([of, target, seconds, port]) =>
         [
-          { owner: of, type: TYPE.SRV, ttl: seconds, data: { port, weight: 7, priority: 1, target } },
+          {
+            owner: of,
+            type: TYPE.SRV,
+            ttl: seconds,
+            data: { port, weight: 7, priority: 1, target },
+          },
           `${seconds} SRV 1 7 ${port} ${target.join('.')}`,
         ] as const,
     ),
@@ -45,7 +54,10 @@ const record: fc.Arbitrary<readonly [ResourceRecord, string]> = fc.oneof(
     .tuple(owner, ttl)
     .map(
       ([of, seconds]) =>
-        [{ owner: of, type: TYPE.TXT, ttl: seconds, data: { texts: ['1.1.0'] } }, `${seconds} TXT 1.1.0`] as const,
+        [
+          { owner: of, type: TYPE.TXT, ttl: seconds, data: { texts: ['1.1.0'] } },
+          `${seconds} TXT 1.1.0`,
+        ] as const,
     ),
 );
 const section = fc.array(record, { maxLength: 40 });
@@ -80,12 +92,19 @@ test('what does not fit is left out whole, is marked, and the rest can be read',
     fc.property(name, section, fc.integer({ min: 0, max: 900 }), (asked, answers, limit) => {
       const question = parsed(query(asked.join('.'), 'A', { udpSize: 512 }));
       const sections = { answers: answers.map(([each]) => each), authorities: [], additionals: [] };
-      const body = encodeBody(sections, readLabelsAsWritten(question.message, 12), question.questionEnd, limit);
+      const body = encodeBody(
+        sections,
+        readLabelsAsWritten(question.message, 12),
+        question.questionEnd,
+        limit,
+      );
       expect(body.bytes.length).toBeLessThanOrEqual(limit);
       const message = read(encodeResponse(question, { rcode: 0, flags: 0, body }));
       expect(message.truncated).toBe(message.answers.length < answers.length);
       expect(message.answers).toEqual(
-        answers.slice(0, message.answers.length).map(([{ owner: of }, text]) => `${(of ?? asked).join('.')} ${text}`),
+        answers
+          .slice(0, message.answers.length)
+          .map(([{ owner: of }, text]) => `${(of ?? asked).join('.')} ${text}`),
       );
     }),
     { numRuns: 200 },
@@ -94,13 +113,20 @@ test('what does not fit is left out whole, is marked, and the rest can be read',
 
 test('records in turn: each rotation has all of them', () => {
   const question = parsed(query('web.shop', 'A'));
-  const answers = [1, 2, 3].map((last) => addressRecord(undefined, Uint8Array.of(10, 0, 0, last), 5));
+  const answers = [1, 2, 3].map((last) =>
+    addressRecord(undefined, Uint8Array.of(10, 0, 0, last), 5),
+  );
   const sections = { answers, authorities: [soaRecord(['shop'], 1, 5)], additionals: [] };
   const body = encodeBody(sections, labels('web.shop'), question.questionEnd, 500);
   const texts = [0, 1, 2].map((first) =>
-    read(encodeResponse(question, { rcode: 0, flags: 0, body, rotation: { size: 16, count: 3, first } })).answers.map(
-      (text) => text.at(-1),
-    ),
+    read(
+      encodeResponse(question, {
+        rcode: 0,
+        flags: 0,
+        body,
+        rotation: { size: 16, count: 3, first },
+      }),
+    ).answers.map((text) => text.at(-1)),
   );
   expect(texts).toEqual([
     ['1', '2', '3'],
@@ -118,7 +144,12 @@ test('the case of the question is preserved, and that of other names too', () =>
     authorities: [],
     additionals: [addressRecord(target, Uint8Array.of(10, 0, 0, 1), 5)],
   };
-  const body = encodeBody(sections, readLabelsAsWritten(question.message, 12), question.questionEnd, 500);
+  const body = encodeBody(
+    sections,
+    readLabelsAsWritten(question.message, 12),
+    question.questionEnd,
+    500,
+  );
   const message = read(encodeResponse(question, { rcode: 0, flags: 0, body }));
   expect(message.answers).toEqual(['WeB.ShOp 5 SRV 0 1 80 web.shop']);
   expect(message.additionals).toEqual(['web.shop 5 A 10.0.0.1']);
@@ -127,7 +158,11 @@ test('the case of the question is preserved, and that of other names too', () =>
 test('errors: with the question where there is one, and with EDNS where the client has it', () => {
   const message = query('web.shop', 'A', { id: 9, udpSize: 1232, dnssecOk: true });
   const withQuestion = read(encodeError(message, RCODE.BADVERS, parsed(message)));
-  expect(withQuestion).toMatchObject({ id: 9, rcode: 'NOERROR', additionals: [`OPT ${MAX_UDP_SIZE} do`] });
+  expect(withQuestion).toMatchObject({
+    id: 9,
+    rcode: 'NOERROR',
+    additionals: [`OPT ${MAX_UDP_SIZE} do`],
+  });
   const without = encodeError(message, RCODE.FORMERR, undefined);
   expect(without.length).toBe(12);
   expect(read(without)).toMatchObject({ id: 9, rcode: 'FORMERR' });

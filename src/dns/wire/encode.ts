@@ -34,7 +34,11 @@ export function encodeError(message: Buffer, rcode: number, query: Query | undef
   return out;
 }
 
-export const EMPTY_BODY: EncodedBody = { bytes: Buffer.alloc(0), counts: [0, 0, 0], truncated: false };
+export const EMPTY_BODY: EncodedBody = {
+  bytes: Buffer.alloc(0),
+  counts: [0, 0, 0],
+  truncated: false,
+};
 
 export interface Response {
   readonly rcode: number;
@@ -48,8 +52,15 @@ export interface Response {
 export function encodeResponse(query: Query, { rcode, flags, body, rotation }: Response): Buffer {
   const { message, questionEnd, edns } = query;
   const { bytes, counts } = body;
-  const out = Buffer.allocUnsafe(questionEnd + bytes.length + (edns === undefined ? 0 : OPT_LENGTH));
-  const word = FLAG.QR | flags | (query.flags & (FLAG.RD | FLAG.CD)) | (body.truncated ? FLAG.TC : 0) | (rcode & 0xf);
+  const out = Buffer.allocUnsafe(
+    questionEnd + bytes.length + (edns === undefined ? 0 : OPT_LENGTH),
+  );
+  const word =
+    FLAG.QR |
+    flags |
+    (query.flags & (FLAG.RD | FLAG.CD)) |
+    (body.truncated ? FLAG.TC : 0) |
+    (rcode & 0xf);
   out[0] = query.id >>> 8;
   out[1] = query.id & 255;
   out[2] = word >>> 8;
@@ -99,10 +110,23 @@ export function writeOpt(out: Buffer, at: number, rcode: number, dnssecOk: boole
  * @param questionEnd where the question ends in the message
  * @param limit the most bytes of the body
  */
-export function encodeBody(message: Sections, question: Labels, questionEnd: number, limit: number): EncodedBody {
-  const writer = new BodyWriter(question, questionEnd, Math.min(limit, MAX_MESSAGE_LENGTH - questionEnd));
+export function encodeBody(
+  message: Sections,
+  question: Labels,
+  questionEnd: number,
+  limit: number,
+): EncodedBody {
+  const writer = new BodyWriter(
+    question,
+    questionEnd,
+    Math.min(limit, MAX_MESSAGE_LENGTH - questionEnd),
+  );
   const counts: [number, number, number] = [0, 0, 0];
-  for (const [section, records] of [message.answers, message.authorities, message.additionals].entries()) {
+  for (const [section, records] of [
+    message.answers,
+    message.authorities,
+    message.additionals,
+  ].entries()) {
     for (const record of records) {
       if (!writer.record(record)) return { bytes: writer.bytes(), counts, truncated: true };
       counts[section as 0 | 1 | 2]++;
@@ -226,4 +250,5 @@ class BodyWriter {
 const ROOT = Uint8Array.of(0);
 
 /** A separator that sorts labels apart even where one contains a dot: no label has a character above 0xff. */
-const keyOf = (labels: Labels, from: number): string => (from === 0 ? labels : labels.slice(from)).join('\u0100');
+const keyOf = (labels: Labels, from: number): string =>
+  (from === 0 ? labels : labels.slice(from)).join('\u0100');

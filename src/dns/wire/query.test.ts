@@ -25,7 +25,11 @@ test('reads a question and EDNS', () => {
 });
 
 test.each([
-  ['an answer is dropped: two servers could answer each other for ever', withWord(2, 0x8180), undefined],
+  [
+    'an answer is dropped: two servers could answer each other for ever',
+    withWord(2, 0x8180),
+    undefined,
+  ],
   ['a header that is cut off is dropped', query('web.shop', 'A').subarray(0, 11), undefined],
   ['an update', withWord(2, 0x2800), RCODE.NOTIMP],
   ['no question', withWord(4, 0), RCODE.FORMERR],
@@ -33,7 +37,11 @@ test.each([
   ['answers that are not there', withWord(6, 1), RCODE.FORMERR],
   ['more records than a query has', withWord(10, 3), RCODE.FORMERR],
   ['a question that is cut off', query('web.shop', 'A').subarray(0, -1), RCODE.FORMERR],
-  ['a class that is not the Internet', withWord(query('web.shop', 'A').length - 2, 3), RCODE.REFUSED],
+  [
+    'a class that is not the Internet',
+    withWord(query('web.shop', 'A').length - 2, 3),
+    RCODE.REFUSED,
+  ],
 ])('%s', (_name, message, rcode) => {
   expect(rcodeOf(message)).toBe(rcode);
 });
@@ -70,7 +78,9 @@ test('names and labels of the greatest length', () => {
 });
 
 test('bytes of any kind are judged, without an error', () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => void parseQuery(Buffer.from(bytes))));
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => void parseQuery(Buffer.from(bytes))),
+  );
 });
 
 test('a query with bytes changed or cut is judged, without an error, and its question stays inside of it', () => {

@@ -56,11 +56,17 @@ export function parseQuery(message: Buffer): Query | Rejection {
   if ((flags & FLAG.QR) !== 0) return DROP;
   if ((flags & 0x7800) !== 0) return NOT_IMPLEMENTED;
   const others = word(message, 6) + word(message, 8) + word(message, 10);
-  if (word(message, 4) !== 1 || word(message, 6) > MAX_ANSWERS || word(message, 8) > MAX_AUTHORITIES) return MALFORMED;
+  if (
+    word(message, 4) !== 1 ||
+    word(message, 6) > MAX_ANSWERS ||
+    word(message, 8) > MAX_AUTHORITIES
+  )
+    return MALFORMED;
   if (word(message, 10) > MAX_ADDITIONALS) return MALFORMED;
   const nameEnd = skipName(message, HEADER_LENGTH, end);
   // The first name has nothing before it to point to.
-  if (nameEnd < 0 || nameEnd + 4 > end || message[nameEnd - 1] !== 0 || isPointer(message, nameEnd)) return MALFORMED;
+  if (nameEnd < 0 || nameEnd + 4 > end || message[nameEnd - 1] !== 0 || isPointer(message, nameEnd))
+    return MALFORMED;
   const questionEnd = nameEnd + 4;
   let edns: Edns | undefined;
   let version = 0;
@@ -74,11 +80,21 @@ export function parseQuery(message: Buffer): Query | Rejection {
     if (word(message, at) === TYPE.OPT) {
       if (edns !== undefined || message[owner] !== 0) return MALFORMED;
       version = message[at + 5] as number;
-      edns = { udpSize: word(message, at + 2), dnssecOk: ((message[at + 6] as number) & 0x80) !== 0 };
+      edns = {
+        udpSize: word(message, at + 2),
+        dnssecOk: ((message[at + 6] as number) & 0x80) !== 0,
+      };
     }
     at = next;
   }
-  const query: Query = { id: word(message, 0), flags, type: word(message, nameEnd), message, questionEnd, edns };
+  const query: Query = {
+    id: word(message, 0),
+    flags,
+    type: word(message, nameEnd),
+    message,
+    questionEnd,
+    edns,
+  };
   if (word(message, nameEnd + 2) !== CLASS_IN) return { rcode: RCODE.REFUSED, query };
   if (version !== 0) return { rcode: RCODE.BADVERS, query };
   return query;

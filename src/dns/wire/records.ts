@@ -15,7 +15,12 @@ export interface ResourceRecord {
 export type RecordData =
   | { readonly address: Uint8Array }
   | { readonly target: Labels }
-  | { readonly port: number; readonly weight: number; readonly priority: number; readonly target: Labels }
+  | {
+      readonly port: number;
+      readonly weight: number;
+      readonly priority: number;
+      readonly target: Labels;
+    }
   | { readonly texts: readonly string[] }
   | {
       readonly primary: Labels;
@@ -31,7 +36,11 @@ export interface Sections {
   readonly additionals: readonly ResourceRecord[];
 }
 
-export function addressRecord(owner: Labels | undefined, address: Uint8Array, ttl: number): ResourceRecord {
+export function addressRecord(
+  owner: Labels | undefined,
+  address: Uint8Array,
+  ttl: number,
+): ResourceRecord {
   return { owner, type: address.length === 4 ? TYPE.A : TYPE.AAAA, ttl, data: { address } };
 }
 
@@ -48,5 +57,10 @@ export function nameRecord(
 export function soaRecord(zone: Labels, serial: number, ttl: number): ResourceRecord {
   const at = (name: string): Labels => [...(parseName(name) as Labels), ...zone];
   const numbers = [serial, 7200, 1800, 86_400, ttl] as const;
-  return { owner: zone, type: TYPE.SOA, ttl, data: { primary: at('ns.dns'), mailbox: at('hostmaster'), numbers } };
+  return {
+    owner: zone,
+    type: TYPE.SOA,
+    ttl,
+    data: { primary: at('ns.dns'), mailbox: at('hostmaster'), numbers },
+  };
 }

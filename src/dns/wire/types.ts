@@ -50,8 +50,12 @@ export const MIN_UDP_SIZE = 512;
 /** The largest message by TCP: its length has two bytes. */
 export const MAX_MESSAGE_LENGTH = 65_535;
 
-const TYPE_NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TYPE).map(([name, value]) => [value, name]));
-const RCODE_NAMES: ReadonlyMap<number, string> = new Map(Object.entries(RCODE).map(([name, value]) => [value, name]));
+const TYPE_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(TYPE).map(([name, value]) => [value, name]),
+);
+const RCODE_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(RCODE).map(([name, value]) => [value, name]),
+);
 
 /** Returns the name of a record type for metrics: 'other' for a type that this server has no name for, so that the set is closed. */
 export function typeName(type: number): string {

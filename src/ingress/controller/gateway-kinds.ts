@@ -51,7 +51,10 @@ export class GatewayKinds {
 
   /** undefined: the kinds are not installed, or their objects are not known yet. */
   get objects(): GatewayObjects | undefined {
-    if (!this.#installed || ![...this.#followed.values()].every(({ informer }) => informer.hasSynced()))
+    if (
+      !this.#installed ||
+      ![...this.#followed.values()].every(({ informer }) => informer.hasSynced())
+    )
       return undefined;
     const list = <T extends KubeObject>(type: ResourceType<T>): readonly T[] =>
       (this.#followed.get(idOf(type))?.informer.lister.list() ?? []) as unknown as readonly T[];
@@ -72,7 +75,9 @@ export class GatewayKinds {
         this.#follow(await this.#discover(signal));
       } catch (err) {
         if (signal.aborted) break;
-        logger.debug('kinds of the Gateway API cannot be discovered, retrying', { reason: errorMessage(err) });
+        logger.debug('kinds of the Gateway API cannot be discovered, retrying', {
+          reason: errorMessage(err),
+        });
       }
       await clock.sleep(DISCOVERY_MS, signal).catch(() => undefined);
     }
@@ -87,7 +92,11 @@ export class GatewayKinds {
     if (!needed.every(({ resource }) => v1.has(resource))) return [];
     const optional = [grpcRoutes, referenceGrants('v1')].filter(({ resource }) => v1.has(resource));
     const types: ResourceType<KubeObject>[] = [...needed, ...optional];
-    if (v1.has('referencegrants') || !(await this.#resources('v1beta1', signal)).has('referencegrants')) return types;
+    if (
+      v1.has('referencegrants') ||
+      !(await this.#resources('v1beta1', signal)).has('referencegrants')
+    )
+      return types;
     return [...types, referenceGrants('v1beta1')];
   }
 

@@ -13,7 +13,13 @@ import { createInProcessTransport } from '#client/in-process.ts';
 import type { Transport } from '#client/transport.ts';
 import { startTestCluster, type TestCluster } from '#controllers/testing/test-cluster.ts';
 import { SeededRandom } from '#machinery/random.ts';
-import { type Gateway, GATEWAY_GROUP, gatewayClasses, gateways, httpRoutes } from '../gateway-api/types.ts';
+import {
+  type Gateway,
+  GATEWAY_GROUP,
+  gatewayClasses,
+  gateways,
+  httpRoutes,
+} from '../gateway-api/types.ts';
 import { INGRESS_USER } from '../publish/objects.ts';
 import { grantIngressPermissions } from '../publish/publish.ts';
 import type { Configuration } from '../model.ts';
@@ -44,11 +50,15 @@ afterEach(async () => {
 });
 
 async function start(writesStatuses = true): Promise<IngressController> {
-  const handler = cluster.server.inProcess({ name: INGRESS_USER, groups: ['system:authenticated'] });
+  const handler = cluster.server.inProcess({
+    name: INGRESS_USER,
+    groups: ['system:authenticated'],
+  });
   const { clock, logger } = cluster;
   const inner = createInProcessTransport({ handler, userAgent: 'ingress' });
   const record = <R extends { readonly path: string; readonly query?: unknown }>(request: R): R => {
-    if (request.path.includes('/secrets')) secretRequests.push(`${request.path} ${JSON.stringify(request.query)}`);
+    if (request.path.includes('/secrets'))
+      secretRequests.push(`${request.path} ${JSON.stringify(request.query)}`);
     return request;
   };
   const transport: Transport = {
@@ -85,10 +95,14 @@ async function start(writesStatuses = true): Promise<IngressController> {
   return controller;
 }
 
-const inDefault = <T extends KubeObject>(type: ResourceType<T>) => cluster.client.resource(type).namespace('default');
+const inDefault = <T extends KubeObject>(type: ResourceType<T>) =>
+  cluster.client.resource(type).namespace('default');
 
 async function createService(): Promise<void> {
-  await inDefault(services).create({ metadata: { name: 'web' }, spec: { ports: [{ name: 'http', port: 80 }] } });
+  await inDefault(services).create({
+    metadata: { name: 'web' },
+    spec: { ports: [{ name: 'http', port: 80 }] },
+  });
   await inDefault(endpointSlices).create({
     metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
     addressType: 'IPv4',
@@ -100,7 +114,15 @@ async function createService(): Promise<void> {
 const rules = [
   {
     host: 'a.example',
-    http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } }] },
+    http: {
+      paths: [
+        {
+          path: '/',
+          pathType: 'Prefix',
+          backend: { service: { name: 'web', port: { number: 80 } } },
+        },
+      ],
+    },
   },
 ];
 const createIngress = (more: object = {}) =>
@@ -112,7 +134,9 @@ const endpoints = (): string[] =>
       hosts.flatMap((host) =>
         host.rules.flatMap(({ action }) =>
           action.backends.flatMap(({ target }) =>
-            typeof target === 'number' ? [] : target.endpoints.map(({ ip }) => `${port} ${hostname} ${ip}`),
+            typeof target === 'number'
+              ? []
+              : target.endpoints.map(({ ip }) => `${port} ${hostname} ${ip}`),
           ),
         ),
       ),
@@ -123,7 +147,9 @@ describe('Ingress', () => {
   test('the class is the default one, an Ingress is served, and a change of endpoints is seen at once', async () => {
     await start();
     const created = await cluster.client.resource(ingressClasses).get('coxswain');
-    expect(created.metadata.annotations).toEqual({ 'ingressclass.kubernetes.io/is-default-class': 'true' });
+    expect(created.metadata.annotations).toEqual({
+      'ingressclass.kubernetes.io/is-default-class': 'true',
+    });
     await createService();
     await createIngress();
     await cluster.clock.advance('1s');
@@ -134,23 +160,34 @@ describe('Ingress', () => {
       status: { loadBalancer: { ingress: [{ ip: '10.0.0.1' }] } },
     });
     const slice = await inDefault(endpointSlices).get('web-1');
-    await inDefault(endpointSlices).update({ ...slice, endpoints: [{ addresses: ['10.1.0.2'], conditions: {} }] });
+    await inDefault(endpointSlices).update({
+      ...slice,
+      endpoints: [{ addresses: ['10.1.0.2'], conditions: {} }],
+    });
     await cluster.clock.advance('20ms');
     expect(endpoints()).toContain('80 a.example 10.1.0.2');
   });
 
   test('another default class stays the only one', async () => {
     await cluster.client.resource(ingressClasses).create({
-      metadata: { name: 'other', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
+      metadata: {
+        name: 'other',
+        annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' },
+      },
       spec: { controller: 'example.com/other' },
     });
     await start();
-    expect((await cluster.client.resource(ingressClasses).get('coxswain')).metadata.annotations).toBeUndefined();
+    expect(
+      (await cluster.client.resource(ingressClasses).get('coxswain')).metadata.annotations,
+    ).toBeUndefined();
   });
 
   test('only Secrets that are referred to are read, and only as long as they are', async () => {
     const { cert, key } = await certificate('a.example');
-    const data = { 'tls.crt': Buffer.from(cert).toString('base64'), 'tls.key': Buffer.from(key).toString('base64') };
+    const data = {
+      'tls.crt': Buffer.from(cert).toString('base64'),
+      'tls.key': Buffer.from(key).toString('base64'),
+    };
     for (const name of ['used', 'unused']) {
       await inDefault(secrets).create({ metadata: { name }, type: 'kubernetes.io/tls', data });
     }
@@ -175,7 +212,10 @@ describe('Ingress', () => {
 
   test('after a restart the first configuration has its certificates already', async () => {
     const { cert, key } = await certificate('a.example');
-    const data = { 'tls.crt': Buffer.from(cert).toString('base64'), 'tls.key': Buffer.from(key).toString('base64') };
+    const data = {
+      'tls.crt': Buffer.from(cert).toString('base64'),
+      'tls.key': Buffer.from(key).toString('base64'),
+    };
     await inDefault(secrets).create({ metadata: { name: 'tls' }, type: 'kubernetes.io/tls', data });
     await start();
     await createService();
@@ -227,7 +267,10 @@ describe('Gateway API', () => {
   ];
   const install = async (): Promise<void> => {
     const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-    const version = definitionVersion('v1', { subresources: { status: {} }, schema: { openAPIV3Schema: schema } });
+    const version = definitionVersion('v1', {
+      subresources: { status: {} },
+      schema: { openAPIV3Schema: schema },
+    });
     const protectedGroup = { 'api-approved.kubernetes.io': 'unapproved, for a test' };
     for (const each of kinds) {
       const definition = definitionOf([version], { ...each, group: GATEWAY_GROUP });
@@ -239,14 +282,19 @@ describe('Gateway API', () => {
   };
   const gateway = {
     metadata: { name: 'gw' },
-    spec: { gatewayClassName: 'coxswain', listeners: [{ name: 'http', port: 8080, protocol: 'HTTP' }] },
+    spec: {
+      gatewayClassName: 'coxswain',
+      listeners: [{ name: 'http', port: 8080, protocol: 'HTTP' }],
+    },
   };
   const route = {
     metadata: { name: 'r' },
     spec: { parentRefs: [{ name: 'gw' }], rules: [{ backendRefs: [{ name: 'web', port: 80 }] }] },
   };
   const conditionsOf = ({ status }: Gateway): string =>
-    (status?.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value} ${reason}`).join(', ');
+    (status?.conditions ?? [])
+      .map(({ type, status: value, reason }) => `${type}=${value} ${reason}`)
+      .join(', ');
 
   test('kinds that are installed later are served, and no longer when they go', async () => {
     await start();
@@ -265,7 +313,9 @@ describe('Gateway API', () => {
       'Accepted=True Accepted, Programmed=True Programmed',
     );
     const attached = await inDefault(httpRoutes).get('r');
-    expect(attached.status?.parents).toMatchObject([{ controllerName: 'coxswain.io/gateway-controller' }]);
+    expect(attached.status?.parents).toMatchObject([
+      { controllerName: 'coxswain.io/gateway-controller' },
+    ]);
     for (const { plural } of kinds)
       await cluster.client.resource(customResourceDefinitions).delete(`${plural}.${GATEWAY_GROUP}`);
     await cluster.clock.advance('1m');

@@ -73,8 +73,17 @@ export class IngressController {
     const onChange = (): void => this.#schedule(Math.max(BATCH_MS, PAUSE * this.#decisionMs));
     this.#informers = new SharedInformerFactory(shared);
     this.#secrets = new ReferencedSecrets({ ...shared, onChange });
-    this.#gatewayKinds = new GatewayKinds({ ...shared, onChange, onInstalled: () => publishGatewayClass(client) });
-    this.#statuses = new StatusWriter({ client, clock, logger, onFailure: () => this.#schedule(RETRY_MS) });
+    this.#gatewayKinds = new GatewayKinds({
+      ...shared,
+      onChange,
+      onInstalled: () => publishGatewayClass(client),
+    });
+    this.#statuses = new StatusWriter({
+      client,
+      clock,
+      logger,
+      onFailure: () => this.#schedule(RETRY_MS),
+    });
     this.#recorder = new EventRecorder({ ...shared, component: 'coxswain-ingress' });
     const follow = <T extends KubeObject>(informer: SharedInformer<T>): SharedInformer<T> => {
       informer.addEventHandler({ onAdd: onChange, onUpdate: onChange, onDelete: onChange });
@@ -84,16 +93,21 @@ export class IngressController {
     const classInformer = follow(this.#informers.informerFor(ingressClasses));
     this.#services = follow(this.#informers.informerFor(services));
     const namespaceInformer = follow(this.#informers.informerFor(namespaces));
-    const sliceInformer = follow(this.#informers.informerFor(endpointSlices, { labelSelector: SERVICE_NAME_LABEL }));
+    const sliceInformer = follow(
+      this.#informers.informerFor(endpointSlices, { labelSelector: SERVICE_NAME_LABEL }),
+    );
     sliceInformer.addIndexers({
-      [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL]}`],
+      [BY_SERVICE]: ({ metadata }) => [
+        `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL]}`,
+      ],
     });
     const kinds = this.#gatewayKinds;
     this.#objects = {
       ingresses: () => ingressInformer.lister.list(),
       ingressClasses: () => classInformer.lister.list(),
       service: (namespace, name) => this.#services.lister.get(namespace, name),
-      endpointSlices: (namespace, service) => sliceInformer.lister.byIndex(BY_SERVICE, `${namespace}/${service}`),
+      endpointSlices: (namespace, service) =>
+        sliceInformer.lister.byIndex(BY_SERVICE, `${namespace}/${service}`),
       namespace: (name) => namespaceInformer.lister.get('', name),
       secret: (namespace, name) => this.#secrets.get(namespace, name),
       get gatewayApi() {
@@ -135,7 +149,12 @@ export class IngressController {
       this.#timer?.cancel();
       await this.#deciding;
       this.#recorder.stop();
-      await Promise.all([this.#statuses.stop(), this.#secrets.stop(), this.#config.proxy.stop(), kinds]);
+      await Promise.all([
+        this.#statuses.stop(),
+        this.#secrets.stop(),
+        this.#config.proxy.stop(),
+        kinds,
+      ]);
       if (signal.aborted) await this.#informers.stopped();
     }
   }

@@ -59,7 +59,9 @@ export class StatusWriter {
       for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid);
       const changed = statuses.filter((decided) => this.#differs(decided, now));
       for (let at = 0; at < changed.length && this.#latest === undefined; at += CONCURRENCY) {
-        await Promise.all(changed.slice(at, at + CONCURRENCY).map((decided) => this.#writeOne(decided, now)));
+        await Promise.all(
+          changed.slice(at, at + CONCURRENCY).map((decided) => this.#writeOne(decided, now)),
+        );
       }
     }
   }

@@ -21,7 +21,10 @@ export interface GatewayAddresses {
  * Gives each Gateway its addresses, in the order given. One that asks for addresses gets those or none. Without a
  * pool all others share the machine's; with a pool each has one of it, and keeps the one in its status.
  */
-export function assignAddresses(gateways: readonly Gateway[], facts: Facts): ReadonlyMap<Gateway, GatewayAddresses> {
+export function assignAddresses(
+  gateways: readonly Gateway[],
+  facts: Facts,
+): ReadonlyMap<Gateway, GatewayAddresses> {
   const { addresses, published, gatewayAddresses } = facts;
   const pool = new Set(gatewayAddresses);
   const taken = new Set<string>();
@@ -33,7 +36,11 @@ export function assignAddresses(gateways: readonly Gateway[], facts: Facts): Rea
       open.push(gateway);
       continue;
     }
-    const assigned = staticAddresses(wanted, [...gatewayAddresses, ...addresses, ...published], taken);
+    const assigned = staticAddresses(
+      wanted,
+      [...gatewayAddresses, ...addresses, ...published],
+      taken,
+    );
     for (const address of assigned.listen) if (pool.has(address)) taken.add(address);
     result.set(gateway, assigned);
   }
@@ -43,7 +50,9 @@ export function assignAddresses(gateways: readonly Gateway[], facts: Facts): Rea
   }
   const waiting: Gateway[] = [];
   for (const gateway of open) {
-    const kept = gateway.status?.addresses?.find(({ value = '' }) => pool.has(value) && !taken.has(value))?.value;
+    const kept = gateway.status?.addresses?.find(
+      ({ value = '' }) => pool.has(value) && !taken.has(value),
+    )?.value;
     if (kept === undefined) waiting.push(gateway);
     else {
       taken.add(kept);
@@ -57,7 +66,11 @@ export function assignAddresses(gateways: readonly Gateway[], facts: Facts): Rea
     result.set(
       gateway,
       address === undefined
-        ? { listen: [], published: [], failure: { condition: 'Programmed', reason: 'AddressNotAssigned', message } }
+        ? {
+            listen: [],
+            published: [],
+            failure: { condition: 'Programmed', reason: 'AddressNotAssigned', message },
+          }
         : { listen: [address], published: [address] },
     );
   }
@@ -70,7 +83,9 @@ function staticAddresses(
   taken: ReadonlySet<string>,
 ): GatewayAddresses {
   const none = { listen: [], published: [] };
-  const other = wanted.find(({ type = 'IPAddress', value = '' }) => type !== 'IPAddress' || isIP(value) === 0);
+  const other = wanted.find(
+    ({ type = 'IPAddress', value = '' }) => type !== 'IPAddress' || isIP(value) === 0,
+  );
   if (other !== undefined) {
     const message = `addresses of the type ${JSON.stringify(other.type)} are not supported`;
     return { ...none, failure: { condition: 'Accepted', reason: 'UnsupportedAddress', message } };

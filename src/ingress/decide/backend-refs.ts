@@ -31,13 +31,22 @@ export function resolveBackend(
   }
   const at = ref.namespace ?? namespace;
   const id = `${at}/${name}`;
-  if (!grants.allow({ from: { kind, namespace }, to: { group, kind: refKind, namespace: at, name } })) {
-    return { reason: 'RefNotPermitted', message: `no ReferenceGrant allows the reference to Service ${id}` };
+  if (
+    !grants.allow({ from: { kind, namespace }, to: { group, kind: refKind, namespace: at, name } })
+  ) {
+    return {
+      reason: 'RefNotPermitted',
+      message: `no ReferenceGrant allows the reference to Service ${id}`,
+    };
   }
   const service = objects.service(at, name);
-  if (service === undefined) return { reason: 'BackendNotFound', message: `Service ${id} not found` };
+  if (service === undefined)
+    return { reason: 'BackendNotFound', message: `Service ${id} not found` };
   if (service.spec.type === 'ExternalName') {
-    return { reason: 'BackendNotFound', message: `Service ${id} has the type ExternalName, which is not supported` };
+    return {
+      reason: 'BackendNotFound',
+      message: `Service ${id} has the type ExternalName, which is not supported`,
+    };
   }
   const servicePort = tcpPort(service, (candidate) => candidate.port === port);
   if (servicePort === undefined)

@@ -9,7 +9,10 @@ import type { Backend, BackendProtocol } from '../model.ts';
 type Port = Immutable<ServicePort>;
 
 /** Returns the port of a service that the predicate selects. Only ports of TCP count. */
-export function tcpPort({ spec }: Immutable<Service>, wanted: (port: Port) => boolean): Port | undefined {
+export function tcpPort(
+  { spec }: Immutable<Service>,
+  wanted: (port: Port) => boolean,
+): Port | undefined {
   return spec.ports?.find((port) => (port.protocol ?? 'TCP') === 'TCP' && wanted(port));
 }
 
@@ -21,16 +24,23 @@ export function backendOf(
   protocol: BackendProtocol,
 ): Backend {
   const { namespace = '', name = '' } = service.metadata;
-  const families = endpointsOfPort(service, slices, port).map((endpoints) => usableEndpoints(endpoints));
-  const endpoints = (families.find((usable) => usable.length > 0) ?? []).map(({ ip, port: number }) => ({
-    ip,
-    port: number,
-  }));
+  const families = endpointsOfPort(service, slices, port).map((endpoints) =>
+    usableEndpoints(endpoints),
+  );
+  const endpoints = (families.find((usable) => usable.length > 0) ?? []).map(
+    ({ ip, port: number }) => ({
+      ip,
+      port: number,
+    }),
+  );
   return { key: `${namespace}/${name}:${port.port}`, protocol, endpoints };
 }
 
 /** Returns how the back end is spoken to; undefined: this proxy does not speak the application protocol. */
-export function protocolOf(appProtocol: string | undefined, grpc: boolean): BackendProtocol | undefined {
+export function protocolOf(
+  appProtocol: string | undefined,
+  grpc: boolean,
+): BackendProtocol | undefined {
   switch (appProtocol) {
     case undefined:
     case '':

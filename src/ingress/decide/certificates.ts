@@ -37,4 +37,5 @@ function parse({ type, data }: Immutable<Secret>): Certificate | string {
   }
 }
 
-const decode = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString('utf8');
+const decode = (base64: string | undefined): string =>
+  Buffer.from(base64 ?? '', 'base64').toString('utf8');

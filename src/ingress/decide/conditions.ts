@@ -5,7 +5,12 @@ import type { Condition } from '#api/machinery/meta/v1/index.ts';
 /** A condition as it is decided. When it last changed is known only beside the one that is there. */
 export type DecidedCondition = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 
-export function condition(type: string, ok: boolean, reason: string, message = ''): DecidedCondition {
+export function condition(
+  type: string,
+  ok: boolean,
+  reason: string,
+  message = '',
+): DecidedCondition {
   return { type, status: ok ? 'True' : 'False', reason, message };
 }
 

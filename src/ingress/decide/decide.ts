@@ -28,7 +28,8 @@ export function decide(objects: IngressObjects, facts: Facts): Decision {
   }
   const { gatewayApi } = objects;
   // Listeners of Gateways come before those of Ingresses with the same hostname.
-  const gateways = gatewayApi === undefined ? undefined : decideGateways(gatewayApi, objects, facts, servers);
+  const gateways =
+    gatewayApi === undefined ? undefined : decideGateways(gatewayApi, objects, facts, servers);
   const { ingresses, plain, encrypted, problems } = decideIngresses(objects);
   for (const address of addresses) {
     for (const listener of plain) servers.add(address, httpPort, false, listener);
@@ -36,7 +37,10 @@ export function decide(objects: IngressObjects, facts: Facts): Decision {
   }
   return {
     configuration: { servers: servers.finish(own) },
-    statuses: [...ingressStatuses(ingresses, published), ...(gateways === undefined ? [] : gatewayStatuses(gateways))],
+    statuses: [
+      ...ingressStatuses(ingresses, published),
+      ...(gateways === undefined ? [] : gatewayStatuses(gateways)),
+    ],
     problems,
   };
 }
@@ -45,13 +49,21 @@ export function decide(objects: IngressObjects, facts: Facts): Decision {
  * Returns a problem for each load balancer address and port of a Service that the proxy has, too: a service proxy takes
  * such connections away from it.
  */
-export function serviceConflicts(services: Iterable<Immutable<Service>>, { servers }: Configuration): Problem[] {
+export function serviceConflicts(
+  services: Iterable<Immutable<Service>>,
+  { servers }: Configuration,
+): Problem[] {
   const used = new Set(servers.map(({ address, port }) => serverKey(address, port)));
   const problems: Problem[] = [];
   for (const { metadata, spec, status } of services) {
-    const addresses = [...(spec.externalIPs ?? []), ...(status.loadBalancer?.ingress ?? []).map(({ ip = '' }) => ip)];
+    const addresses = [
+      ...(spec.externalIPs ?? []),
+      ...(status.loadBalancer?.ingress ?? []).map(({ ip = '' }) => ip),
+    ];
     for (const { port, protocol = 'TCP' } of spec.ports ?? []) {
-      const address = addresses.find((each) => protocol === 'TCP' && used.has(serverKey(each, port)));
+      const address = addresses.find(
+        (each) => protocol === 'TCP' && used.has(serverKey(each, port)),
+      );
       if (address === undefined) continue;
       const text =
         `port ${port} of ${address} is where the ingress listens: connections may go to either. ` +

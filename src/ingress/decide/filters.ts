@@ -63,24 +63,39 @@ export function readFilters(
         const mirror = filter.requestMirror;
         const backend = mirror === undefined ? undefined : mirrorTo(mirror);
         if (mirror === undefined || backend === undefined) break;
-        const { numerator, denominator = 100 } = mirror.fraction ?? { numerator: mirror.percent ?? 100 };
+        const { numerator, denominator = 100 } = mirror.fraction ?? {
+          numerator: mirror.percent ?? 100,
+        };
         result.mirrors = [...result.mirrors, { backend, numerator, denominator }];
         break;
       }
       default:
-        throw new RouteProblem('UnsupportedValue', `filters of type ${JSON.stringify(filter.type)} are not supported`);
+        throw new RouteProblem(
+          'UnsupportedValue',
+          `filters of type ${JSON.stringify(filter.type)} are not supported`,
+        );
     }
   }
   if (result.redirect !== undefined && result.rewrite !== undefined) {
-    throw new RouteProblem('IncompatibleFilters', 'RequestRedirect and URLRewrite cannot be used in one rule');
+    throw new RouteProblem(
+      'IncompatibleFilters',
+      'RequestRedirect and URLRewrite cannot be used in one rule',
+    );
   }
   return result;
 }
 
 function headerChanges({ set = [], add = [], remove = [] }: HeaderFilter = {}): HeaderChanges {
-  for (const name of [...set.map((each) => each.name), ...add.map((each) => each.name), ...remove]) {
+  for (const name of [
+    ...set.map((each) => each.name),
+    ...add.map((each) => each.name),
+    ...remove,
+  ]) {
     if (PROTECTED.has(name.toLowerCase())) {
-      throw new RouteProblem('UnsupportedValue', `the header ${JSON.stringify(name)} cannot be changed`);
+      throw new RouteProblem(
+        'UnsupportedValue',
+        `the header ${JSON.stringify(name)} cannot be changed`,
+      );
     }
   }
   const pairs = (values: readonly NamedValue[]): (readonly [string, string])[] =>
@@ -90,7 +105,8 @@ function headerChanges({ set = [], add = [], remove = [] }: HeaderFilter = {}): 
 
 function redirectOf(redirect: NonNullable<RouteFilter['requestRedirect']>): Redirect {
   const { scheme, hostname, path, port, statusCode = 302 } = redirect;
-  if (!REDIRECTS.has(statusCode)) throw new RouteProblem('UnsupportedValue', `status ${statusCode} is no redirect`);
+  if (!REDIRECTS.has(statusCode))
+    throw new RouteProblem('UnsupportedValue', `status ${statusCode} is no redirect`);
   return {
     ...(scheme !== undefined && { scheme }),
     ...(hostname !== undefined && { hostname }),
@@ -100,13 +116,20 @@ function redirectOf(redirect: NonNullable<RouteFilter['requestRedirect']>): Redi
   };
 }
 
-function pathChange({ type, replaceFullPath = '', replacePrefixMatch = '' }: PathModifier): PathChange {
+function pathChange({
+  type,
+  replaceFullPath = '',
+  replacePrefixMatch = '',
+}: PathModifier): PathChange {
   switch (type) {
     case 'ReplaceFullPath':
       return { type, value: replaceFullPath };
     case 'ReplacePrefixMatch':
       return { type, value: replacePrefixMatch };
     default:
-      throw new RouteProblem('UnsupportedValue', `path modifiers of type ${JSON.stringify(type)} are not supported`);
+      throw new RouteProblem(
+        'UnsupportedValue',
+        `path modifiers of type ${JSON.stringify(type)} are not supported`,
+      );
   }
 }

@@ -10,7 +10,10 @@ spec:
   ${spec.replaceAll('\n', '\n  ')}
 ---`;
 const HTTP = 'listeners: [{ name: http, port: 80, protocol: HTTP }]';
-const route = (spec: string, { name = 'r', kind = 'HTTPRoute', namespace = 'default' } = {}): string => `
+const route = (
+  spec: string,
+  { name = 'r', kind = 'HTTPRoute', namespace = 'default' } = {},
+): string => `
 kind: ${kind}
 metadata: { name: ${name}, namespace: ${namespace} }
 spec:
@@ -55,8 +58,12 @@ spec: { controllerName: coxswain.io/gateway-controller, parametersRef: { kind: C
 ---${gateway(HTTP).replace('gatewayClassName: coxswain', 'gatewayClassName: parameters')}`;
   const decision = new World(yaml).decide();
   expect(statusText(decision)).toBe('');
-  const status = decision.statuses.find(({ object }) => object.metadata.name === 'parameters')?.statusAt('now');
-  expect(status).toMatchObject({ conditions: [{ type: 'Accepted', status: 'False', reason: 'InvalidParameters' }] });
+  const status = decision.statuses
+    .find(({ object }) => object.metadata.name === 'parameters')
+    ?.statusAt('now');
+  expect(status).toMatchObject({
+    conditions: [{ type: 'Accepted', status: 'False', reason: 'InvalidParameters' }],
+  });
 });
 
 describe('listeners', () => {
@@ -143,7 +150,10 @@ describe('listeners', () => {
       'gw2',
     );
     const yaml =
-      gateway(HTTP) + second + route(TO_WEB) + route(TO_WEB, { name: 'r2' }).replace('name: gw ', 'name: gw2 ');
+      gateway(HTTP) +
+      second +
+      route(TO_WEB) +
+      route(TO_WEB, { name: 'r2' }).replace('name: gw ', 'name: gw2 ');
     expect(lineOf(yaml, 'b ')).toContain('Conflicted=True HostnameConflict');
     const decision = new World(yaml).decide();
     expect(probe(decision, { host: 'c.example' })).toContain('default/r2');
@@ -156,12 +166,18 @@ describe('listeners', () => {
     const yaml = gateway('listeners: [{ name: l, port: 81, protocol: HTTP }]');
     expect(lineOf(yaml, 'l ', { unavailable })).toContain('Accepted=False PortUnavailable');
     // It stays in the configuration, to be tried again.
-    expect(new World(yaml).decide({ unavailable }).configuration.servers.some(({ port }) => port === 81)).toBe(true);
+    expect(
+      new World(yaml).decide({ unavailable }).configuration.servers.some(({ port }) => port === 81),
+    ).toBe(true);
   });
 
   test('no port is opened that no listener can use', () => {
-    const yaml = gateway('listeners: [{ name: l, port: 81, protocol: TCP }, { name: m, port: 82, protocol: HTTPS }]');
-    expect(new World(yaml).decide().configuration.servers.map(({ port }) => port)).toEqual([80, 443]);
+    const yaml = gateway(
+      'listeners: [{ name: l, port: 81, protocol: TCP }, { name: m, port: 82, protocol: HTTPS }]',
+    );
+    expect(new World(yaml).decide().configuration.servers.map(({ port }) => port)).toEqual([
+      80, 443,
+    ]);
   });
 
   test('a certificate of another namespace that a ReferenceGrant allows', async () => {
@@ -184,7 +200,9 @@ spec:
     const server = new World(yaml).decide().configuration.servers.find(({ port }) => port === 443);
     expect(server?.listeners[0]?.certificates[0]?.matches('a.example')).toBe(true);
     expect(lineOf(yaml.replace('name: a }]\n', 'name: b }]\n'), 'l ')).toContain('RefNotPermitted');
-    expect(lineOf(yaml.replace(base64(key), base64('nonsense')), 'l ')).toContain('InvalidCertificateRef');
+    expect(lineOf(yaml.replace(base64(key), base64('nonsense')), 'l ')).toContain(
+      'InvalidCertificateRef',
+    );
   });
 });
 
@@ -195,18 +213,23 @@ describe('what a Gateway asks for that is not supported', () => {
     ['allowedListeners: { namespaces: { from: All } }'],
   ])('%s', (spec) => {
     const yaml = gateway(`${HTTP}\n${spec}`);
-    expect(lineOf(yaml, 'Gateway gw')).toContain('Accepted=False InvalidParameters, Programmed=False Invalid');
+    expect(lineOf(yaml, 'Gateway gw')).toContain(
+      'Accepted=False InvalidParameters, Programmed=False Invalid',
+    );
     expect(
       new World(yaml)
         .decide()
-        .configuration.servers.every(({ listeners }) => listeners.every(({ group }) => group === 'ingress')),
+        .configuration.servers.every(({ listeners }) =>
+          listeners.every(({ group }) => group === 'ingress'),
+        ),
     ).toBe(true);
   });
 });
 
 describe('addresses', () => {
   const pool = { gatewayAddresses: ['10.9.0.1', '10.9.0.2'] };
-  const named = (count: number): string => Array.from({ length: count }, (_, i) => gateway(HTTP, `gw${i}`)).join('');
+  const named = (count: number): string =>
+    Array.from({ length: count }, (_, i) => gateway(HTTP, `gw${i}`)).join('');
 
   test('of a pool are given once each', () => {
     expect(lineOf(named(3), 'Gateway', pool)).toBe(
@@ -231,8 +254,12 @@ describe('addresses', () => {
     expect(lineOf(asking('10.9.0.2'), 'Gateway', pool)).toContain(
       'gw 10.9.0.2: Accepted=True Accepted, Programmed=True',
     );
-    expect(lineOf(asking('10.8.0.1'), 'Gateway', pool)).toContain('Programmed=False AddressNotUsable');
-    expect(lineOf(asking('a.example', 'Hostname'), 'Gateway', pool)).toContain('Accepted=False UnsupportedAddress');
+    expect(lineOf(asking('10.8.0.1'), 'Gateway', pool)).toContain(
+      'Programmed=False AddressNotUsable',
+    );
+    expect(lineOf(asking('a.example', 'Hostname'), 'Gateway', pool)).toContain(
+      'Accepted=False UnsupportedAddress',
+    );
     expect(lineOf(asking("''"), 'Gateway', pool)).toContain('gw 10.9.0.1: Accepted=True');
   });
 });
@@ -249,7 +276,11 @@ describe('routes', () => {
       route(TO_WEB).replace('name: gw }', 'name: gw, port: 81 }'),
       'Accepted=False NoMatchingParent',
     ],
-    ['another namespace', route(TO_WEB, { namespace: 'other' }), 'Accepted=False NotAllowedByListeners'],
+    [
+      'another namespace',
+      route(TO_WEB, { namespace: 'other' }),
+      'Accepted=False NotAllowedByListeners',
+    ],
     [
       'a hostname of no listener',
       route(`hostnames: [b.example]\n${TO_WEB}`),
@@ -266,7 +297,11 @@ describe('routes', () => {
       'Accepted=False UnsupportedValue',
     ],
     ['retries', route('rules: [{ retry: { attempts: 1 } }]'), 'Accepted=False UnsupportedValue'],
-    ['a timeout that is none', route('rules: [{ timeouts: { request: soon } }]'), 'Accepted=False UnsupportedValue'],
+    [
+      'a timeout that is none',
+      route('rules: [{ timeouts: { request: soon } }]'),
+      'Accepted=False UnsupportedValue',
+    ],
     [
       'a change of a header of the connection',
       route(
@@ -301,7 +336,8 @@ describe('routes', () => {
       `${ACCEPTED}, ResolvedRefs=False RefNotPermitted`,
     ],
   ])('%s', (_name, yaml, conditions) => {
-    const world = gateway('listeners: [{ name: http, port: 80, protocol: HTTP, hostname: a.example }]') + yaml;
+    const world =
+      gateway('listeners: [{ name: http, port: 80, protocol: HTTP, hostname: a.example }]') + yaml;
     expect(lineOf(world, 'HTTPRoute r')).toContain(conditions);
     const served = probe(new World(world).decide(), { host: 'a.example' });
     expect(served).toBe(conditions.startsWith(ACCEPTED) ? 'HTTPRoute default/r → 500' : 'no route');
@@ -315,21 +351,35 @@ spec:
   from: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: default }]
   to: [{ group: '', kind: Service }]
 `;
-    const yaml = gateway(HTTP) + route('rules: [{ backendRefs: [{ name: web, namespace: other, port: 80 }] }]') + grant;
+    const yaml =
+      gateway(HTTP) +
+      route('rules: [{ backendRefs: [{ name: web, namespace: other, port: 80 }] }]') +
+      grant;
     expect(lineOf(yaml, 'HTTPRoute')).toContain(`${ACCEPTED}, ${RESOLVED}`);
     expect(probe(new World(yaml).decide(), {})).toBe('HTTPRoute default/r → http:10.1.0.2:8080');
   });
 
   test.each([
     ['All', 'namespaces: { from: All }', true],
-    ['a selector that matches', 'namespaces: { from: Selector, selector: { matchLabels: { team: b } } }', true],
-    ['a selector that does not', 'namespaces: { from: Selector, selector: { matchLabels: { team: a } } }', false],
+    [
+      'a selector that matches',
+      'namespaces: { from: Selector, selector: { matchLabels: { team: b } } }',
+      true,
+    ],
+    [
+      'a selector that does not',
+      'namespaces: { from: Selector, selector: { matchLabels: { team: a } } }',
+      false,
+    ],
     ['None', 'namespaces: { from: None }', false],
   ])('routes of other namespaces: %s', (_name, allowed, expected) => {
     const yaml =
-      gateway(`listeners: [{ name: http, port: 80, protocol: HTTP, allowedRoutes: { ${allowed} } }]`) +
-      route(TO_WEB, { namespace: 'other' });
-    expect(lineOf(yaml, 'HTTPRoute')).toContain(expected ? ACCEPTED : 'Accepted=False NotAllowedByListeners');
+      gateway(
+        `listeners: [{ name: http, port: 80, protocol: HTTP, allowedRoutes: { ${allowed} } }]`,
+      ) + route(TO_WEB, { namespace: 'other' });
+    expect(lineOf(yaml, 'HTTPRoute')).toContain(
+      expected ? ACCEPTED : 'Accepted=False NotAllowedByListeners',
+    );
     expect(lineOf(yaml, 'http ')).toContain(`routes=${Number(expected)}`);
   });
 
@@ -338,7 +388,9 @@ spec:
       `{ parentRef: { name: old }, controllerName: ${controllerName}, conditions: [] }`;
     const status = `status: { parents: [${parent('example.com/other')}, ${parent('coxswain.io/gateway-controller')}] }`;
     const yaml = gateway(HTTP) + route(TO_WEB).replace('---', status);
-    expect(lineOf(yaml, 'HTTPRoute')).toBe(`HTTPRoute r at old: \nHTTPRoute r at gw: ${ACCEPTED}, ${RESOLVED}`);
+    expect(lineOf(yaml, 'HTTPRoute')).toBe(
+      `HTTPRoute r at old: \nHTTPRoute r at gw: ${ACCEPTED}, ${RESOLVED}`,
+    );
   });
 
   test('conditions keep the time of their last change', () => {
@@ -351,7 +403,12 @@ spec:
     const decided = world.decide().statuses.find(({ type }) => type.kind === 'HTTPRoute');
     expect(decided?.statusAt('now')).toMatchObject({
       parents: [
-        { conditions: [{ lastTransitionTime: 'before' }, { lastTransitionTime: 'now', observedGeneration: 1 }] },
+        {
+          conditions: [
+            { lastTransitionTime: 'before' },
+            { lastTransitionTime: 'now', observedGeneration: 1 },
+          ],
+        },
       ],
     });
   });
@@ -369,7 +426,10 @@ describe('which route gets a request', () => {
     ruleFor('path: { type: Exact, value: /a/b }', 4),
     ruleFor(`${underA}, method: POST`, 5),
     ruleFor(`${underA}, headers: [{ name: X-One, value: a }]`, 6),
-    ruleFor(`${underA}, headers: [${one}, { name: x-two, type: RegularExpression, value: 'b+' }]`, 7),
+    ruleFor(
+      `${underA}, headers: [${one}, { name: x-two, type: RegularExpression, value: 'b+' }]`,
+      7,
+    ),
     ruleFor(`${underA}, queryParams: [{ name: q, value: c d }]`, 8),
     ruleFor("path: { type: RegularExpression, value: '/x/[0-9]+' }", 9),
   ].join('\n');
@@ -392,7 +452,8 @@ describe('which route gets a request', () => {
     ['/x/12/3', {}, undefined],
   ])('%s %j', (path, more, weight) => {
     const decision = new World(gateway(HTTP) + route(rules)).decide();
-    const expected = weight === undefined ? 'no route' : `HTTPRoute default/r → http:10.1.0.1:8080*${weight}`;
+    const expected =
+      weight === undefined ? 'no route' : `HTTPRoute default/r → http:10.1.0.1:8080*${weight}`;
     expect(probe(decision, { path, ...more })).toBe(expected);
   });
 
@@ -429,14 +490,21 @@ describe('which route gets a request', () => {
     const grpc = (method: string): string =>
       `rules: [{ matches: [{ method: ${method} }], backendRefs: [{ name: web, port: 80 }] }]`;
     const served = (method: string, path: string): string =>
-      probe(new World(gateway(HTTP) + route(grpc(method), { kind: 'GRPCRoute' })).decide(), { path, method: 'POST' });
+      probe(new World(gateway(HTTP) + route(grpc(method), { kind: 'GRPCRoute' })).decide(), {
+        path,
+        method: 'POST',
+      });
     const found = 'GRPCRoute default/r → h2c:10.1.0.1:8080';
     expect(served('{ service: a.B, method: C }', '/a.B/C')).toBe(found);
     expect(served('{ service: a.B, method: C }', '/a.B/D')).toBe('no route');
     expect(served('{ service: a.B }', '/a.B/D')).toBe(found);
     expect(served('{ service: a.B }', '/a.BC/D')).toBe('no route');
     expect(served('{ method: D }', '/a.B/D')).toBe(found);
-    expect(served('{ type: RegularExpression, service: "a|b", method: "D.*" }', '/b/Do')).toBe(found);
-    expect(served('{ type: RegularExpression, service: "a|b", method: "D.*" }', '/c/Do')).toBe('no route');
+    expect(served('{ type: RegularExpression, service: "a|b", method: "D.*" }', '/b/Do')).toBe(
+      found,
+    );
+    expect(served('{ type: RegularExpression, service: "a|b", method: "D.*" }', '/c/Do')).toBe(
+      'no route',
+    );
   });
 });

@@ -22,7 +22,13 @@ import {
   type RouteKind,
   tlsOf,
 } from './listeners.ts';
-import { compareAge, type Facts, GATEWAY_CONTROLLER, type GatewayObjects, type IngressObjects } from './objects.ts';
+import {
+  compareAge,
+  type Facts,
+  GATEWAY_CONTROLLER,
+  type GatewayObjects,
+  type IngressObjects,
+} from './objects.ts';
 import { RouteProblem } from './route-problem.ts';
 import { convertGrpcRoute, convertHttpRoute, type ConvertedRoute } from './route-rules.ts';
 import type { ServerPlan } from './servers.ts';
@@ -92,15 +98,26 @@ export function decideGateways(
     .sort(compareAge);
   const grants = new Grants(api.referenceGrants());
   const addresses = assignAddresses(own, facts);
-  const attaching = new Map<string, { readonly gateway: Gateway; readonly listeners: readonly AttachingListener[] }>();
+  const attaching = new Map<
+    string,
+    { readonly gateway: Gateway; readonly listeners: readonly AttachingListener[] }
+  >();
   for (const gateway of own) {
     const at = addresses.get(gateway) as GatewayAddresses;
-    attaching.set(keyOf(gateway), { gateway, listeners: readListeners(gateway, at, objects, grants, facts, servers) });
+    attaching.set(keyOf(gateway), {
+      gateway,
+      listeners: readListeners(gateway, at, objects, grants, facts, servers),
+    });
   }
   const attach = (kind: RouteKind, routes: readonly (HttpRoute | GrpcRoute)[]): DecidedRoute[] =>
-    [...routes].sort(compareAge).map((route) => attachRoute(kind, route, attaching, objects, grants));
+    [...routes]
+      .sort(compareAge)
+      .map((route) => attachRoute(kind, route, attaching, objects, grants));
   // GRPCRoutes and HTTPRoutes may share a hostname; the precedence of their matches decides.
-  const routes = [...attach('HTTPRoute', api.httpRoutes()), ...attach('GRPCRoute', api.grpcRoutes())];
+  const routes = [
+    ...attach('HTTPRoute', api.httpRoutes()),
+    ...attach('GRPCRoute', api.grpcRoutes()),
+  ];
   const gateways = [...attaching.values()].map(({ gateway, listeners }): DecidedGateway => {
     const at = addresses.get(gateway) as GatewayAddresses;
     serve(gateway, at, listeners, servers);
@@ -152,12 +169,17 @@ function readListeners(
     if (busy !== undefined && state.notAccepted === undefined) {
       state = { ...state, notAccepted: { reason: 'PortUnavailable', message: busy } };
     }
-    const usable = state.notAccepted === undefined || state.notAccepted.reason === 'PortUnavailable';
-    const conflict = usable && !unsupported ? servers.claim(gateway, listener, listeners, listen) : undefined;
+    const usable =
+      state.notAccepted === undefined || state.notAccepted.reason === 'PortUnavailable';
+    const conflict =
+      usable && !unsupported ? servers.claim(gateway, listener, listeners, listen) : undefined;
     const conditions = listenerConditions(state, conflict);
-    const programmed = conditions.some(({ type, status }) => type === 'Programmed' && status === 'True');
+    const programmed = conditions.some(
+      ({ type, status }) => type === 'Programmed' && status === 'True',
+    );
     // A port that is busy now is tried again, so the server stays in the configuration.
-    const served = programmed || (conflict === undefined && state.notAccepted?.reason === 'PortUnavailable');
+    const served =
+      programmed || (conflict === undefined && state.notAccepted?.reason === 'PortUnavailable');
     return {
       state,
       conditions,
@@ -171,7 +193,10 @@ function readListeners(
 function attachRoute(
   kind: RouteKind,
   route: HttpRoute | GrpcRoute,
-  attaching: ReadonlyMap<string, { readonly gateway: Gateway; readonly listeners: readonly AttachingListener[] }>,
+  attaching: ReadonlyMap<
+    string,
+    { readonly gateway: Gateway; readonly listeners: readonly AttachingListener[] }
+  >,
   objects: IngressObjects,
   grants: Grants,
 ): DecidedRoute {
@@ -180,7 +205,13 @@ function attachRoute(
   const attachedTo = new Set<AttachingListener>();
   const parents: DecidedParent[] = [];
   for (const parentRef of route.spec.parentRefs ?? []) {
-    const { group = GATEWAY_GROUP, kind: parentKind = 'Gateway', name, sectionName, port } = parentRef;
+    const {
+      group = GATEWAY_GROUP,
+      kind: parentKind = 'Gateway',
+      name,
+      sectionName,
+      port,
+    } = parentRef;
     if (group !== GATEWAY_GROUP || parentKind !== 'Gateway') continue;
     const parent = attaching.get(`${parentRef.namespace ?? namespace}/${name}`);
     if (parent === undefined) continue;
@@ -194,21 +225,31 @@ function attachRoute(
     );
     const named = parent.listeners.filter(
       ({ state: { listener } }) =>
-        (sectionName === undefined || listener.name === sectionName) && (port === undefined || listener.port === port),
+        (sectionName === undefined || listener.name === sectionName) &&
+        (port === undefined || listener.port === port),
     );
     const allowing = named.filter(
       ({ state }) =>
         state.kinds.includes(kind) &&
-        allowsNamespace(state.listener, parent.gateway.metadata.namespace ?? '', namespace, (each) =>
-          objects.namespace(each),
+        allowsNamespace(
+          state.listener,
+          parent.gateway.metadata.namespace ?? '',
+          namespace,
+          (each) => objects.namespace(each),
         ),
     );
     const matching = allowing.flatMap((listener) => {
-      const hostnames = hostnamesAt(listener.state.listener.hostname ?? '', route.spec.hostnames ?? []);
+      const hostnames = hostnamesAt(
+        listener.state.listener.hostname ?? '',
+        route.spec.hostnames ?? [],
+      );
       return hostnames.length === 0 ? [] : [{ listener, hostnames }];
     });
     const refuse = (reason: string, message: string): void =>
-      void parents.push({ parentRef, conditions: [condition('Accepted', false, reason, message), resolvedRefs] });
+      void parents.push({
+        parentRef,
+        conditions: [condition('Accepted', false, reason, message), resolvedRefs],
+      });
     if (named.length === 0) refuse('NoMatchingParent', 'the Gateway has no such listener');
     else if (allowing.length === 0)
       refuse('NotAllowedByListeners', 'no listener allows the route by its namespace and kind');
@@ -216,7 +257,10 @@ function attachRoute(
       refuse('NoMatchingListenerHostname', 'no listener has one of the hostnames of the route');
     else if (converted instanceof RouteProblem) refuse(converted.reason, converted.message);
     else {
-      parents.push({ parentRef, conditions: [condition('Accepted', true, 'Accepted'), resolvedRefs] });
+      parents.push({
+        parentRef,
+        conditions: [condition('Accepted', true, 'Accepted'), resolvedRefs],
+      });
       for (const { listener, hostnames } of matching) {
         // Several references may lead to one listener.
         if (attachedTo.has(listener)) continue;
@@ -251,7 +295,9 @@ function convertRoute(
 /** Returns the hosts of a listener that belong to a route, as hostnames. */
 function hostnamesAt(listener: string, route: readonly string[]): string[] {
   const hostnames = route.length === 0 ? [''] : route;
-  const common = hostnames.map((hostname) => intersectHostnames(listener.toLowerCase(), hostname.toLowerCase()));
+  const common = hostnames.map((hostname) =>
+    intersectHostnames(listener.toLowerCase(), hostname.toLowerCase()),
+  );
   return [...new Set(common.filter((hostname) => hostname !== undefined))];
 }
 
@@ -268,7 +314,11 @@ function serve(
       hostname: (listener.hostname ?? '').toLowerCase(),
       group: `${keyOf(gateway)}/${listener.name}`,
       certificates,
-      hosts: Array.from(rules, ([hostname, list]) => ({ hostname, oneLabel: false, rules: inPrecedence(list) })),
+      hosts: Array.from(rules, ([hostname, list]) => ({
+        hostname,
+        oneLabel: false,
+        rules: inPrecedence(list),
+      })),
     };
     for (const address of at.listen) servers.add(address, listener.port, tlsOf(listener), virtual);
   }
@@ -291,13 +341,24 @@ function gatewayConditions(
   }
   if (failure?.condition === 'Accepted') {
     const { reason, message } = failure;
-    return [condition('Accepted', false, reason, message), condition('Programmed', false, 'Invalid', message)];
+    return [
+      condition('Accepted', false, reason, message),
+      condition('Programmed', false, 'Invalid', message),
+    ];
   }
   const count = listeners.filter((listener) => is(listener, 'Accepted')).length;
   const allValid = count === listeners.length;
-  const message = allValid ? '' : `${listeners.length - count} of ${listeners.length} listeners cannot be served`;
-  const accepted = condition('Accepted', count > 0, allValid ? 'Accepted' : 'ListenersNotValid', message);
-  if (failure !== undefined) return [accepted, condition('Programmed', false, failure.reason, failure.message)];
+  const message = allValid
+    ? ''
+    : `${listeners.length - count} of ${listeners.length} listeners cannot be served`;
+  const accepted = condition(
+    'Accepted',
+    count > 0,
+    allValid ? 'Accepted' : 'ListenersNotValid',
+    message,
+  );
+  if (failure !== undefined)
+    return [accepted, condition('Programmed', false, failure.reason, failure.message)];
   const programmed = listeners.some((listener) => is(listener, 'Programmed'));
   const pending = listeners.some(({ state }) => state.pending);
   return [

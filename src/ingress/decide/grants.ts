@@ -5,7 +5,12 @@ import { GATEWAY_GROUP, type ReferenceGrant } from '../gateway-api/types.ts';
 export interface Reference {
   /** The kind of the Gateway API that refers, and its namespace. */
   readonly from: { readonly kind: string; readonly namespace: string };
-  readonly to: { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string };
+  readonly to: {
+    readonly group: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
 }
 
 export class Grants {
@@ -26,11 +31,14 @@ export class Grants {
     return (this.#byNamespace.get(to.namespace) ?? []).some(
       ({ spec }) =>
         spec.from.some(
-          ({ group, kind, namespace }) => group === GATEWAY_GROUP && kind === from.kind && namespace === from.namespace,
+          ({ group, kind, namespace }) =>
+            group === GATEWAY_GROUP && kind === from.kind && namespace === from.namespace,
         ) &&
         spec.to.some(
           ({ group, kind, name }) =>
-            group === to.group && kind === to.kind && (name === undefined || name === '' || name === to.name),
+            group === to.group &&
+            kind === to.kind &&
+            (name === undefined || name === '' || name === to.name),
         ),
     );
   }

@@ -26,7 +26,9 @@ describe('classes', () => {
 
   test('by name, by the older annotation, which comes first, and none', () => {
     expect(served(plain)).toBe(true);
-    expect(served(plain.replace('ingressClassName: coxswain', 'ingressClassName: other'))).toBe(false);
+    expect(served(plain.replace('ingressClassName: coxswain', 'ingressClassName: other'))).toBe(
+      false,
+    );
     expect(served(withoutClass)).toBe(false);
     const annotated = (yaml: string, name: string): string =>
       yaml.replace('name: i', `name: i, annotations: { kubernetes.io/ingress.class: ${name} }`);
@@ -37,7 +39,9 @@ describe('classes', () => {
   test('a class of another name with this controller counts', () => {
     const own =
       'kind: IngressClass\nmetadata: { name: mine }\nspec: { controller: coxswain.io/ingress-controller }\n---';
-    expect(served(own + plain.replace('ingressClassName: coxswain', 'ingressClassName: mine'))).toBe(true);
+    expect(
+      served(own + plain.replace('ingressClassName: coxswain', 'ingressClassName: mine')),
+    ).toBe(true);
   });
 });
 
@@ -70,13 +74,15 @@ test('the longest path comes first, then the exact one, then the older Ingress',
 });
 
 test('hosts: exact ones first, a wildcard stands for one label, and paths of no host are for all', () => {
-  const host = (name: string, value: string): string => `{ host: '${name}', http: { paths: [${path(value)}] } }`;
+  const host = (name: string, value: string): string =>
+    `{ host: '${name}', http: { paths: [${path(value)}] } }`;
   const yaml =
     ingress(`rules: [${host('*.a.example', '/')}]`, { name: 'wildcard' }) +
     ingress(`rules: [${host('b.a.example', '/b')}]`, { name: 'exact' }) +
     ingress(rules(path('/all')), { name: 'all' });
   const decision = new World(yaml).decide();
-  const served = (name: string, at: string): string => probe(decision, { host: name, path: at }).split(' → ')[0] ?? '';
+  const served = (name: string, at: string): string =>
+    probe(decision, { host: name, path: at }).split(' → ')[0] ?? '';
   expect(served('b.a.example', '/b')).toBe('Ingress default/exact');
   expect(served('c.a.example', '/b')).toBe('Ingress default/wildcard');
   expect(served('d.c.a.example', '/b')).toBe('no route');
@@ -86,9 +92,12 @@ test('hosts: exact ones first, a wildcard stands for one label, and paths of no 
 
 test('the default backend comes after all rules', () => {
   const yaml =
-    ingress(`defaultBackend: { service: { name: web, port: { name: grpc } } }\nrules: [{ host: a.example }]`, {
-      name: 'default',
-    }) + ingress(rules(path('/')), { name: 'rule' });
+    ingress(
+      `defaultBackend: { service: { name: web, port: { name: grpc } } }\nrules: [{ host: a.example }]`,
+      {
+        name: 'default',
+      },
+    ) + ingress(rules(path('/')), { name: 'rule' });
   const decision = new World(yaml).decide();
   expect(probe(decision, { host: 'b.example' })).toContain('default/rule');
   expect(probe(decision, { host: 'a.example' })).toContain('default/default → h2c');
@@ -97,13 +106,21 @@ test('the default backend comes after all rules', () => {
 describe('back ends that cannot be used are 503 and a problem', () => {
   test.each([
     ['a Service that is missing', backend('none'), 'Service default/none not found'],
-    ['a port that is missing', backend('web', 'name: none'), 'Service default/web has no port none'],
+    [
+      'a port that is missing',
+      backend('web', 'name: none'),
+      'Service default/web has no port none',
+    ],
     [
       'a resource',
       'backend: { resource: { kind: Bucket, name: a } }',
       'back ends of the kind Bucket are not supported',
     ],
-    ['TLS', backend('web', 'number: 82'), 'the protocol https of Service default/web is not supported'],
+    [
+      'TLS',
+      backend('web', 'number: 82'),
+      'the protocol https of Service default/web is not supported',
+    ],
   ])('%s', (_name, target, problem) => {
     const decision = new World(ingress(rules(path('/', 'Prefix', target)))).decide();
     expect(probe(decision, {})).toBe('Ingress default/i → 503');
@@ -124,14 +141,22 @@ ports: [{ port: 8080 }]
 endpoints: [${endpoints.join(', ')}]
 ---`;
   const served = (...endpoints: string[]): string =>
-    probe(new World(slice(...endpoints) + ingress(rules(path('/', 'Prefix', backend('e'))))).decide(), {}).split(
-      'http:',
-    )[1] ?? '';
-  const leaving = '{ addresses: [10.2.0.9], conditions: { ready: false, serving: true, terminating: true } }';
+    probe(
+      new World(slice(...endpoints) + ingress(rules(path('/', 'Prefix', backend('e'))))).decide(),
+      {},
+    ).split('http:')[1] ?? '';
+  const leaving =
+    '{ addresses: [10.2.0.9], conditions: { ready: false, serving: true, terminating: true } }';
   expect(served('{ addresses: [10.2.0.1], conditions: {} }', leaving)).toBe('10.2.0.1:8080');
-  expect(served(leaving, '{ addresses: [10.2.0.8], conditions: { ready: false } }')).toBe('10.2.0.9:8080');
+  expect(served(leaving, '{ addresses: [10.2.0.8], conditions: { ready: false } }')).toBe(
+    '10.2.0.9:8080',
+  );
   expect(
-    served('{ addresses: [127.0.0.1] }', '{ addresses: [169.254.169.254] }', '{ addresses: ["::ffff:127.0.0.1"] }'),
+    served(
+      '{ addresses: [127.0.0.1] }',
+      '{ addresses: [169.254.169.254] }',
+      '{ addresses: ["::ffff:127.0.0.1"] }',
+    ),
   ).toBe('');
 });
 
@@ -159,7 +184,9 @@ rules: [${host('a.example')}, ${host('b.w.example')}, ${host('c.example')}]`);
     const named = Object.fromEntries(
       (server?.listeners ?? []).map(({ hostname, certificates }) => [
         hostname,
-        ['a.example', 'x.w.example'].filter((name) => certificates.some((each) => each.matches(name))).join(),
+        ['a.example', 'x.w.example']
+          .filter((name) => certificates.some((each) => each.matches(name)))
+          .join(),
       ]),
     );
     expect(named).toEqual({
@@ -177,11 +204,16 @@ rules: [${host('a.example')}, ${host('b.w.example')}, ${host('c.example')}]`);
       `tls.key: ${Buffer.from('secret-text').toString('base64')} `,
     );
     const decision = new World(
-      yaml + ingress(`tls: [{ secretName: a }, { secretName: none }, { hosts: [b] }]\n${rules(path('/'))}`),
+      yaml +
+        ingress(
+          `tls: [{ secretName: a }, { secretName: none }, { hosts: [b] }]\n${rules(path('/'))}`,
+        ),
     ).decide();
     const problems = decision.problems.map(problemText);
     expect(problems).toHaveLength(3);
-    expect(problems[0]).toMatch(/^Ingress default\/i: Secret default\/a: its certificate and key cannot be used/);
+    expect(problems[0]).toMatch(
+      /^Ingress default\/i: Secret default\/a: its certificate and key cannot be used/,
+    );
     expect(problems[1]).toBe('Ingress default/i: Secret default/none: it does not exist');
     expect(problems[2]).toBe('Ingress default/i: tls without a secretName has no certificate');
     expect(problems.join()).not.toContain('secret-text');

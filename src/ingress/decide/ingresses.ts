@@ -2,7 +2,15 @@
 
 import type { Ingress, IngressBackend } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { Backend, Certificate, HostRoutes, PathMatch, RouteAction, RouteRule, VirtualListener } from '../model.ts';
+import type {
+  Backend,
+  Certificate,
+  HostRoutes,
+  PathMatch,
+  RouteAction,
+  RouteRule,
+  VirtualListener,
+} from '../model.ts';
 import { inPrecedence } from '../routing/precedence.ts';
 import { backendOf, protocolOf, tcpPort } from './backends.ts';
 import { certificateOf } from './certificates.ts';
@@ -87,20 +95,32 @@ function collectRules(
   const actionOf = (backend: Immutable<IngressBackend>): RouteAction => {
     const target = backendOfIngress(ingress, backend, objects);
     if (typeof target === 'string') problems.push(problemOf('Ingress', ingress.metadata, target));
-    return { route, mirrors: [], backends: [{ weight: 1, target: typeof target === 'string' ? NO_BACKEND : target }] };
+    return {
+      route,
+      mirrors: [],
+      backends: [{ weight: 1, target: typeof target === 'string' ? NO_BACKEND : target }],
+    };
   };
-  const rule = (path: PathMatch, action: RouteAction): RouteRule => ({ path, headers: [], query: [], action });
+  const rule = (path: PathMatch, action: RouteAction): RouteRule => ({
+    path,
+    headers: [],
+    query: [],
+    action,
+  });
   const { defaultBackend } = ingress.spec;
   for (const { host = '', http } of ingress.spec.rules ?? []) {
     const own =
-      http?.paths.map(({ path, pathType, backend }) => rule(pathMatch(pathType, path), actionOf(backend))) ?? [];
+      http?.paths.map(({ path, pathType, backend }) =>
+        rule(pathMatch(pathType, path), actionOf(backend)),
+      ) ?? [];
     // A rule without paths leaves all traffic of its host to the default backend.
     if (own.length === 0 && defaultBackend !== undefined)
       own.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
     const hostname = host.toLowerCase();
     rules.set(hostname, [...(rules.get(hostname) ?? []), ...own]);
   }
-  if (defaultBackend !== undefined) defaults.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
+  if (defaultBackend !== undefined)
+    defaults.push(rule({ type: 'PathPrefix', value: '/' }, actionOf(defaultBackend)));
 }
 
 /** ImplementationSpecific is as Prefix here. */
@@ -120,8 +140,11 @@ function backendOfIngress(
   if (service.spec.type === 'ExternalName')
     return `Service ${ref.name} has the type ExternalName, which is not supported`;
   const { name, number } = ref.port;
-  const port = tcpPort(service, (each) => (number === undefined ? each.name === name : each.port === number));
-  if (port === undefined) return `Service ${namespace}/${ref.name} has no port ${name ?? number ?? ''}`;
+  const port = tcpPort(service, (each) =>
+    number === undefined ? each.name === name : each.port === number,
+  );
+  if (port === undefined)
+    return `Service ${namespace}/${ref.name} has no port ${name ?? number ?? ''}`;
   const protocol = protocolOf(port.appProtocol, false);
   if (protocol === undefined)
     return `the protocol ${port.appProtocol} of Service ${namespace}/${ref.name} is not supported`;
@@ -138,7 +161,8 @@ function collectCertificates(
   for (const { metadata, spec } of ingresses) {
     const { namespace = '' } = metadata;
     for (const { hosts, secretName } of spec.tls ?? []) {
-      const problem = (text: string): void => void problems.push(problemOf('Ingress', metadata, text));
+      const problem = (text: string): void =>
+        void problems.push(problemOf('Ingress', metadata, text));
       if (secretName === undefined || secretName === '') {
         problem('tls without a secretName has no certificate');
         continue;

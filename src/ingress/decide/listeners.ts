@@ -57,21 +57,28 @@ export function readListener(
     return { ...state, notAccepted: { reason: 'UnsupportedProtocol', message } };
   }
   const { kinds, unresolved: unresolvedKinds } = kindsOf(allowedRoutes?.kinds ?? []);
-  if (protocol === 'HTTP') return { ...state, kinds, unresolved: unresolvedKinds, notAccepted: undefined };
+  if (protocol === 'HTTP')
+    return { ...state, kinds, unresolved: unresolvedKinds, notAccepted: undefined };
   const unsupported =
     tls?.mode !== undefined && tls.mode !== 'Terminate'
       ? `tls.mode ${JSON.stringify(tls.mode)} is not supported`
       : Object.keys(tls?.options ?? {}).length > 0
         ? 'tls.options are not supported'
         : undefined;
-  const { certificates, unresolved, pending } = certificatesOf(tls?.certificateRefs ?? [], gateway, objects, grants);
+  const { certificates, unresolved, pending } = certificatesOf(
+    tls?.certificateRefs ?? [],
+    gateway,
+    objects,
+    grants,
+  );
   return {
     listener,
     kinds,
     certificates,
     pending,
     unresolved: unresolvedKinds ?? unresolved,
-    notAccepted: unsupported === undefined ? undefined : { reason: 'UnsupportedValue', message: unsupported },
+    notAccepted:
+      unsupported === undefined ? undefined : { reason: 'UnsupportedValue', message: unsupported },
   };
 }
 
@@ -84,10 +91,14 @@ function kindsOf(kinds: readonly RouteGroupKind[]): {
     kinds.some((each) => each.kind === kind && (each.group ?? GATEWAY_GROUP) === GATEWAY_GROUP),
   );
   const other = kinds.find(
-    ({ group = GATEWAY_GROUP, kind }) => group !== GATEWAY_GROUP || !(ROUTE_KINDS as readonly string[]).includes(kind),
+    ({ group = GATEWAY_GROUP, kind }) =>
+      group !== GATEWAY_GROUP || !(ROUTE_KINDS as readonly string[]).includes(kind),
   );
   const message = `routes of the kind ${JSON.stringify(other?.kind)} are not supported`;
-  return { kinds: supported, unresolved: other === undefined ? undefined : { reason: 'InvalidRouteKinds', message } };
+  return {
+    kinds: supported,
+    unresolved: other === undefined ? undefined : { reason: 'InvalidRouteKinds', message },
+  };
 }
 
 interface ResolvedCertificates {
@@ -106,15 +117,27 @@ function certificatesOf(
   const certificates: Certificate[] = [];
   let unresolved: Failure | undefined;
   let pending = false;
-  if (refs.length === 0) unresolved = { reason: 'InvalidCertificateRef', message: 'there is no certificate' };
+  if (refs.length === 0)
+    unresolved = { reason: 'InvalidCertificateRef', message: 'there is no certificate' };
   for (const ref of refs) {
     const { group = '', kind = 'Secret', name } = ref;
     const at = ref.namespace ?? namespace;
     const id = `Secret ${at}/${name}`;
     if (group !== '' || kind !== 'Secret') {
-      unresolved ??= { reason: 'InvalidCertificateRef', message: `certificates of the kind ${kind} are not supported` };
-    } else if (!grants.allow({ from: { kind: 'Gateway', namespace }, to: { group, kind, namespace: at, name } })) {
-      unresolved ??= { reason: 'RefNotPermitted', message: `no ReferenceGrant allows the reference to ${id}` };
+      unresolved ??= {
+        reason: 'InvalidCertificateRef',
+        message: `certificates of the kind ${kind} are not supported`,
+      };
+    } else if (
+      !grants.allow({
+        from: { kind: 'Gateway', namespace },
+        to: { group, kind, namespace: at, name },
+      })
+    ) {
+      unresolved ??= {
+        reason: 'RefNotPermitted',
+        message: `no ReferenceGrant allows the reference to ${id}`,
+      };
     } else {
       const secret = objects.secret(at, name);
       if (secret === 'pending') {
@@ -144,7 +167,9 @@ export function allowsNamespace(
     case 'Same':
       return routeNamespace === gatewayNamespace;
     case 'Selector':
-      return labelSelectorAsSelector(selector).matches(namespaceOf(routeNamespace)?.metadata.labels ?? {});
+      return labelSelectorAsSelector(selector).matches(
+        namespaceOf(routeNamespace)?.metadata.labels ?? {},
+      );
     default:
       return false;
   }
@@ -158,13 +183,24 @@ export function listenerConditions(
   const failure = conflict ?? notAccepted;
   const accepted = failure === undefined;
   // With one certificate that can be used the listener serves, whatever the others are.
-  const usable = unresolved === undefined || (tlsOf(listener) && certificates.length > 0) || !tlsOf(listener);
+  const usable =
+    unresolved === undefined || (tlsOf(listener) && certificates.length > 0) || !tlsOf(listener);
   const programmed = accepted && usable && !pending;
   const notProgrammed = pending ? 'Pending' : 'Invalid';
   return [
     condition('Accepted', accepted, failure?.reason ?? 'Accepted', failure?.message),
-    condition('Conflicted', conflict !== undefined, conflict?.reason ?? 'NoConflicts', conflict?.message),
-    condition('ResolvedRefs', unresolved === undefined, unresolved?.reason ?? 'ResolvedRefs', unresolved?.message),
+    condition(
+      'Conflicted',
+      conflict !== undefined,
+      conflict?.reason ?? 'NoConflicts',
+      conflict?.message,
+    ),
+    condition(
+      'ResolvedRefs',
+      unresolved === undefined,
+      unresolved?.reason ?? 'ResolvedRefs',
+      unresolved?.message,
+    ),
     condition(
       'Programmed',
       programmed,

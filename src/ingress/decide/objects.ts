@@ -4,7 +4,13 @@ import type { Namespace, Secret, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Ingress, IngressClass } from '#api/groups/networking/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import type { Gateway, GatewayClass, GrpcRoute, HttpRoute, ReferenceGrant } from '../gateway-api/types.ts';
+import type {
+  Gateway,
+  GatewayClass,
+  GrpcRoute,
+  HttpRoute,
+  ReferenceGrant,
+} from '../gateway-api/types.ts';
 
 /** Reads the cluster's objects. Lists are in no particular order. */
 export interface IngressObjects {

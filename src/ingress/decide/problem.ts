@@ -12,9 +12,20 @@ export interface Problem {
   readonly text: string;
 }
 
-export function problemOf(kind: Problem['kind'], metadata: Immutable<ObjectMeta>, text: string): Problem {
+export function problemOf(
+  kind: Problem['kind'],
+  metadata: Immutable<ObjectMeta>,
+  text: string,
+): Problem {
   const { namespace = '', name = '', uid = '' } = metadata;
-  return { apiVersion: kind === 'Ingress' ? 'networking.k8s.io/v1' : 'v1', kind, namespace, name, uid, text };
+  return {
+    apiVersion: kind === 'Ingress' ? 'networking.k8s.io/v1' : 'v1',
+    kind,
+    namespace,
+    name,
+    uid,
+    text,
+  };
 }
 
 export const problemText = ({ kind, namespace, name, text }: Problem): string =>

@@ -63,7 +63,10 @@ interface CommonRule {
 }
 
 function convert<Rule extends CommonRule>(
-  route: { readonly metadata: HttpRoute['metadata']; readonly spec: { readonly rules?: readonly Rule[] } },
+  route: {
+    readonly metadata: HttpRoute['metadata'];
+    readonly spec: { readonly rules?: readonly Rule[] };
+  },
   context: BackendRefContext,
   matchesOf: (rule: Rule) => Match[],
 ): ConvertedRoute {
@@ -81,10 +84,16 @@ function convert<Rule extends CommonRule>(
     const filters = readFilters(rule.filters ?? [], mirrorTo);
     const backends = (rule.backendRefs ?? []).map((ref): WeightedBackend => {
       const own = readFilters(ref.filters ?? [], () => {
-        throw new RouteProblem('UnsupportedValue', 'RequestMirror is not supported as a filter of a back end');
+        throw new RouteProblem(
+          'UnsupportedValue',
+          'RequestMirror is not supported as a filter of a back end',
+        );
       });
       if (own.redirect !== undefined || own.rewrite !== undefined) {
-        throw new RouteProblem('UnsupportedValue', 'a back end can have only filters that change headers');
+        throw new RouteProblem(
+          'UnsupportedValue',
+          'a back end can have only filters that change headers',
+        );
       }
       const resolved = resolve(ref);
       return {
@@ -136,7 +145,10 @@ function pathMatch(type: string, value: string): PathMatch {
     case 'RegularExpression':
       return { type, value, pattern: regularExpression(value) };
     default:
-      throw new RouteProblem('UnsupportedValue', `path matches of type ${JSON.stringify(type)} are not supported`);
+      throw new RouteProblem(
+        'UnsupportedValue',
+        `path matches of type ${JSON.stringify(type)} are not supported`,
+      );
   }
 }
 
@@ -146,10 +158,16 @@ function methodMatch({
   method,
 }: NonNullable<NonNullable<GrpcRule['matches']>[number]['method']>): PathMatch {
   if (type === 'RegularExpression') {
-    return pathMatch(type, `/${service ? `(?:${service})` : '[^/]+'}/${method ? `(?:${method})` : '[^/]+'}`);
+    return pathMatch(
+      type,
+      `/${service ? `(?:${service})` : '[^/]+'}/${method ? `(?:${method})` : '[^/]+'}`,
+    );
   }
   if (type !== 'Exact')
-    throw new RouteProblem('UnsupportedValue', `method matches of type ${JSON.stringify(type)} are not supported`);
+    throw new RouteProblem(
+      'UnsupportedValue',
+      `method matches of type ${JSON.stringify(type)} are not supported`,
+    );
   if (service && method) return pathMatch('Exact', `/${service}/${method}`);
   if (service) return pathMatch('PathPrefix', `/${service}`);
   if (method) return pathMatch('RegularExpression', `/[^/]+/${method}`);
@@ -163,17 +181,25 @@ function headerMatches(headers: readonly NamedValue[]): ValueMatch[] {
 
 /** Returns the first match for each name: the others do not count. */
 function firstOfEachName(matches: readonly NamedValue[]): NamedValue[] {
-  return matches.filter(({ name }, index) => matches.findIndex((other) => other.name === name) === index);
+  return matches.filter(
+    ({ name }, index) => matches.findIndex((other) => other.name === name) === index,
+  );
 }
 
 function valueMatch({ type = 'Exact', value }: NamedValue, name: string): ValueMatch {
   if (type === 'Exact') return { name, value };
   if (type === 'RegularExpression') return { name, value, pattern: regularExpression(value) };
-  throw new RouteProblem('UnsupportedValue', `matches of type ${JSON.stringify(type)} are not supported`);
+  throw new RouteProblem(
+    'UnsupportedValue',
+    `matches of type ${JSON.stringify(type)} are not supported`,
+  );
 }
 
 function regularExpression(value: string): RE2JS {
   const compiled = compilePattern(value);
   if (typeof compiled !== 'string') return compiled;
-  throw new RouteProblem('UnsupportedValue', `${JSON.stringify(value)} is no regular expression: ${compiled}`);
+  throw new RouteProblem(
+    'UnsupportedValue',
+    `${JSON.stringify(value)} is no regular expression: ${compiled}`,
+  );
 }

@@ -42,13 +42,18 @@ export class ServerPlan {
     listener: Listener,
     siblings: readonly Listener[],
     addresses: readonly string[],
-  ): { readonly reason: 'ProtocolConflict' | 'HostnameConflict'; readonly message: string } | undefined {
+  ):
+    | { readonly reason: 'ProtocolConflict' | 'HostnameConflict'; readonly message: string }
+    | undefined {
     const tls = tlsOf(listener);
     const hostname = (listener.hostname ?? '').toLowerCase();
     const others = siblings.filter((other) => other !== listener && other.port === listener.port);
     const supported = others.filter(({ protocol }) => protocol === 'HTTP' || protocol === 'HTTPS');
     if (supported.some((other) => tlsOf(other) !== tls)) {
-      return { reason: 'ProtocolConflict', message: `port ${listener.port} has listeners with and without TLS` };
+      return {
+        reason: 'ProtocolConflict',
+        message: `port ${listener.port} has listeners with and without TLS`,
+      };
     }
     if (supported.some((other) => (other.hostname ?? '').toLowerCase() === hostname)) {
       return {
@@ -71,14 +76,18 @@ export class ServerPlan {
         };
       }
     }
-    for (const address of addresses) this.open(address, listener.port, tls).hostnames.set(hostname, owner);
+    for (const address of addresses)
+      this.open(address, listener.port, tls).hostnames.set(hostname, owner);
     return undefined;
   }
 
   /** Servers without listeners are left out, but those that were opened with `keep`. */
   finish(keep: ReadonlySet<string>): ServerSpec[] {
     return [...this.#servers.values()]
-      .filter(({ address, port, listeners }) => listeners.length > 0 || keep.has(serverKey(address, port)))
+      .filter(
+        ({ address, port, listeners }) =>
+          listeners.length > 0 || keep.has(serverKey(address, port)),
+      )
       .map(({ address, port, tls, listeners }) => ({ address, port, tls, listeners }));
   }
 }

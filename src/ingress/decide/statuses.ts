@@ -65,18 +65,34 @@ const SUPPORTED_FEATURES = [
   'ReferenceGrant',
 ].map((name) => ({ name }));
 
-export function ingressStatuses(own: readonly Immutable<Ingress>[], published: readonly string[]): DecidedStatus[] {
+export function ingressStatuses(
+  own: readonly Immutable<Ingress>[],
+  published: readonly string[],
+): DecidedStatus[] {
   const status = { loadBalancer: { ingress: published.map((ip) => ({ ip })) } };
-  return own.map((object) => ({ type: ingresses as ResourceType<KubeObject>, object, statusAt: () => status }));
+  return own.map((object) => ({
+    type: ingresses as ResourceType<KubeObject>,
+    object,
+    statusAt: () => status,
+  }));
 }
 
-export function gatewayStatuses({ classes, gateways: decided, routes }: DecidedGateways): DecidedStatus[] {
+export function gatewayStatuses({
+  classes,
+  gateways: decided,
+  routes,
+}: DecidedGateways): DecidedStatus[] {
   return [
     ...classes.map(({ gatewayClass, conditions }): DecidedStatus => ({
       type: gatewayClasses,
       object: gatewayClass,
       statusAt: (now) => ({
-        conditions: mergeConditions(gatewayClass.status?.conditions ?? [], conditions, generationOf(gatewayClass), now),
+        conditions: mergeConditions(
+          gatewayClass.status?.conditions ?? [],
+          conditions,
+          generationOf(gatewayClass),
+          now,
+        ),
         supportedFeatures: SUPPORTED_FEATURES,
       }),
     })),
@@ -91,7 +107,10 @@ export function gatewayStatuses({ classes, gateways: decided, routes }: DecidedG
 
 const generationOf = ({ metadata }: KubeObject): number => metadata.generation ?? 0;
 
-function gatewayStatus({ gateway, conditions, addresses, listeners }: DecidedGateway, now: string): GatewayStatus {
+function gatewayStatus(
+  { gateway, conditions, addresses, listeners }: DecidedGateway,
+  now: string,
+): GatewayStatus {
   const present = gateway.status ?? {};
   const generation = generationOf(gateway);
   return {
@@ -121,7 +140,8 @@ function routeStatus({ kind, route, parents }: DecidedRoute): DecidedStatus[] {
     parents: [
       ...present.filter(({ controllerName }) => controllerName !== GATEWAY_CONTROLLER),
       ...parents.map(({ parentRef, conditions }): RouteParentStatus => {
-        const before = own.find((each) => sameReference(each.parentRef, parentRef))?.conditions ?? [];
+        const before =
+          own.find((each) => sameReference(each.parentRef, parentRef))?.conditions ?? [];
         return {
           parentRef,
           controllerName: GATEWAY_CONTROLLER,
@@ -134,4 +154,7 @@ function routeStatus({ kind, route, parents }: DecidedRoute): DecidedStatus[] {
 }
 
 const sameReference = (a: ParentReference, b: ParentReference): boolean =>
-  a.name === b.name && a.namespace === b.namespace && a.sectionName === b.sectionName && a.port === b.port;
+  a.name === b.name &&
+  a.namespace === b.namespace &&
+  a.sectionName === b.sectionName &&
+  a.port === b.port;

@@ -160,7 +160,11 @@ export interface HttpRule {
 export interface GrpcRule {
   readonly name?: string;
   readonly matches?: readonly {
-    readonly method?: { readonly type?: string; readonly service?: string; readonly method?: string };
+    readonly method?: {
+      readonly type?: string;
+      readonly service?: string;
+      readonly method?: string;
+    };
     readonly headers?: readonly NamedValue[];
   }[];
   readonly filters?: readonly RouteFilter[];
@@ -173,8 +177,16 @@ export type GrpcRoute = CommonRoute<GrpcRule>;
 
 export interface ReferenceGrant extends KubeObject {
   readonly spec: {
-    readonly from: readonly { readonly group: string; readonly kind: string; readonly namespace: string }[];
-    readonly to: readonly { readonly group: string; readonly kind: string; readonly name?: string }[];
+    readonly from: readonly {
+      readonly group: string;
+      readonly kind: string;
+      readonly namespace: string;
+    }[];
+    readonly to: readonly {
+      readonly group: string;
+      readonly kind: string;
+      readonly name?: string;
+    }[];
   };
 }
 

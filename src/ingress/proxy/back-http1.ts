@@ -23,13 +23,21 @@ const WITH_LENGTH: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 export class Http1Client implements BackClient {
   readonly #clock: Clock;
   // The timeout closes idle connections only: nothing listens for that of requests.
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE, scheduling: 'lifo', timeout: IDLE_MS });
+  readonly #agent = new Agent({
+    keepAlive: true,
+    maxFreeSockets: MAX_IDLE,
+    scheduling: 'lifo',
+    timeout: IDLE_MS,
+  });
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  send({ ip, port }: Endpoint, { method, target, authority, headers, hasBody, trailers }: BackRequest): BackExchange {
+  send(
+    { ip, port }: Endpoint,
+    { method, target, authority, headers, hasBody, trailers }: BackRequest,
+  ): BackExchange {
     const list = ['host', authority, ...joinCookies([...headers])];
     if (!headers.some((name, i) => i % 2 === 0 && name === 'content-length')) {
       if (hasBody) list.push('transfer-encoding', 'chunked');
@@ -85,13 +93,20 @@ export class Http1Client implements BackClient {
         timer.cancel();
         if (responded) return;
         const message = abortReason ?? errorMessage(err);
-        if (abortReason !== undefined) reject(new BackError('sent', 'aborted', message, { cause: err }));
+        if (abortReason !== undefined)
+          reject(new BackError('sent', 'aborted', message, { cause: err }));
         else if (!connected) reject(new BackError('unsent', 'connect', message, { cause: err }));
-        else reject(new BackError(request.reusedSocket ? 'maybe' : 'sent', 'reset', message, { cause: err }));
+        else
+          reject(
+            new BackError(request.reusedSocket ? 'maybe' : 'sent', 'reset', message, {
+              cause: err,
+            }),
+          );
       });
       request.on('close', () => {
         timer.cancel();
-        if (!responded) reject(new BackError('sent', 'reset', 'the back end closed the connection'));
+        if (!responded)
+          reject(new BackError('sent', 'reset', 'the back end closed the connection'));
       });
     });
     response.catch(() => undefined);

@@ -38,7 +38,10 @@ export class Http2Client implements BackClient {
     this.#clock = clock;
   }
 
-  send(endpoint: Endpoint, { method, target, authority, headers, hasBody, trailers }: BackRequest): BackExchange {
+  send(
+    endpoint: Endpoint,
+    { method, target, authority, headers, hasBody, trailers }: BackRequest,
+  ): BackExchange {
     const kept = this.#session(endpoint);
     const { session } = kept;
     const object: OutgoingHttpHeaders = {
@@ -56,7 +59,12 @@ export class Http2Client implements BackClient {
       const failure = new BackError('unsent', 'connect', errorMessage(err), { cause: err });
       const response = Promise.reject<BackResponse>(failure);
       response.catch(() => undefined);
-      return { response, body: new PassThrough(), onReady: () => undefined, abort: () => undefined };
+      return {
+        response,
+        body: new PassThrough(),
+        onReady: () => undefined,
+        abort: () => undefined,
+      };
     }
     let responded = false;
     let abortReason: string | undefined;
@@ -76,7 +84,8 @@ export class Http2Client implements BackClient {
       });
       const fail = (message: string, cause?: unknown): void => {
         if (responded) return;
-        if (abortReason !== undefined) reject(new BackError('sent', 'aborted', abortReason, { cause }));
+        if (abortReason !== undefined)
+          reject(new BackError('sent', 'aborted', abortReason, { cause }));
         else if (!kept.connected) reject(new BackError('unsent', 'connect', message, { cause }));
         else if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM)
           reject(new BackError('unsent', 'reset', message, { cause }));
@@ -109,8 +118,11 @@ export class Http2Client implements BackClient {
   #session({ ip, port }: Endpoint): Kept {
     const authority = `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
     const present = this.#sessions.get(authority);
-    if (present !== undefined && !present.session.closed && !present.session.destroyed) return present;
-    const session = connect(`http://${authority}`, { settings: { enablePush: false, initialWindowSize: WINDOW } });
+    if (present !== undefined && !present.session.closed && !present.session.destroyed)
+      return present;
+    const session = connect(`http://${authority}`, {
+      settings: { enablePush: false, initialWindowSize: WINDOW },
+    });
     const kept: Kept = { session, connected: false };
     this.#sessions.set(authority, kept);
     const forget = (): void => {

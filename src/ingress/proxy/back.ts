@@ -49,7 +49,12 @@ export class BackError extends Error {
   readonly sent: 'unsent' | 'maybe' | 'sent';
   readonly reason: 'connect' | 'reset' | 'aborted' | 'protocol';
 
-  constructor(sent: BackError['sent'], reason: BackError['reason'], message: string, options?: ErrorOptions) {
+  constructor(
+    sent: BackError['sent'],
+    reason: BackError['reason'],
+    message: string,
+    options?: ErrorOptions,
+  ) {
     super(message, options);
     this.name = 'BackError';
     this.sent = sent;

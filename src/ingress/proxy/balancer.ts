@@ -14,7 +14,8 @@ export class Balancer {
   /** Returns the next back end by weight; undefined: none has a weight. */
   pick(action: RouteAction): WeightedBackend | undefined {
     const { backends } = action;
-    if (backends.length === 1) return (backends[0] as WeightedBackend).weight > 0 ? backends[0] : undefined;
+    if (backends.length === 1)
+      return (backends[0] as WeightedBackend).weight > 0 ? backends[0] : undefined;
     let weights = this.#weights.get(action);
     if (weights === undefined) {
       weights = backends.map(() => 0);
@@ -45,6 +46,9 @@ export class Balancer {
       this.#turns.delete(this.#turns.keys().next().value as string);
     this.#turns.set(key, (turn + 1) % Number.MAX_SAFE_INTEGER);
     const count = Math.min(limit, endpoints.length);
-    return Array.from({ length: count }, (_, i) => endpoints[(turn + i) % endpoints.length] as Endpoint);
+    return Array.from(
+      { length: count },
+      (_, i) => endpoints[(turn + i) % endpoints.length] as Endpoint,
+    );
   }
 }

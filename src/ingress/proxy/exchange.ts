@@ -6,7 +6,13 @@ import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Random } from '#machinery/random.ts';
 import type { Backend, Endpoint, Mirror, WeightedBackend } from '../model.ts';
 import type { Router } from '../routing/router.ts';
-import { type BackClient, BackError, type BackExchange, type BackRequest, type BackResponse } from './back.ts';
+import {
+  type BackClient,
+  BackError,
+  type BackExchange,
+  type BackRequest,
+  type BackResponse,
+} from './back.ts';
 import type { Balancer } from './balancer.ts';
 import type { FrontRequest } from './front.ts';
 import { changeHeaders, endToEnd, headerValue, withForwarded } from './headers.ts';
@@ -43,7 +49,14 @@ export interface LogEntry {
 /** Attempts at endpoints of one back end, the first one included. */
 const MAX_ATTEMPTS = 3;
 /** Methods that may be repeated if it is not known whether the back end has handled them (RFC 9110, section 9.2.2). */
-const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+const IDEMPOTENT: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  'PUT',
+  'DELETE',
+]);
 /** A copy of a request that is so far behind, in bytes, is given up. */
 const MAX_MIRROR_BACKLOG = 1024 * 1024;
 
@@ -74,13 +87,21 @@ export class Exchange {
     const { action, path } = routed.rule;
     this.#route = action.route;
     if (action.redirect !== undefined) {
-      const at = { scheme: front.scheme, host: routed.host, port: front.localPort, target: routed.target };
+      const at = {
+        scheme: front.scheme,
+        host: routed.host,
+        port: front.localPort,
+        target: routed.target,
+      };
       const location = redirectLocation(action.redirect, at, path);
       const headers = changeHeaders(['location', location], action.responseHeaders ?? NO_CHANGES);
       return this.#answer(action.redirect.status, '', headers);
     }
     const { maxRequestBody } = this.#services;
-    if (maxRequestBody !== undefined && Number(headerValue(front.headers, 'content-length') ?? 0) > maxRequestBody) {
+    if (
+      maxRequestBody !== undefined &&
+      Number(headerValue(front.headers, 'content-length') ?? 0) > maxRequestBody
+    ) {
       return this.#answer(413, 'the request is too large');
     }
     const chosen = this.#services.balancer.pick(action);
@@ -136,7 +157,9 @@ export class Exchange {
         if (attempt + 1 < MAX_ATTEMPTS && mayRetry(err, request, written)) continue;
         return this.#answer(
           502,
-          err.sent === 'unsent' ? 'the back end cannot be reached' : 'the back end has not answered',
+          err.sent === 'unsent'
+            ? 'the back end cannot be reached'
+            : 'the back end has not answered',
         );
       }
     }
@@ -153,10 +176,14 @@ export class Exchange {
       port: front.localPort,
       trusted: this.#services.trusts(front.remoteAddress),
     });
-    if (action.requestHeaders !== undefined) headers = changeHeaders(headers, action.requestHeaders);
-    if (chosen.requestHeaders !== undefined) headers = changeHeaders(headers, chosen.requestHeaders);
+    if (action.requestHeaders !== undefined)
+      headers = changeHeaders(headers, action.requestHeaders);
+    if (chosen.requestHeaders !== undefined)
+      headers = changeHeaders(headers, chosen.requestHeaders);
     const path =
-      action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
+      action.rewrite?.path === undefined
+        ? target.path
+        : changePath(target.path, action.rewrite.path, rule.path);
     return {
       method: front.method,
       target: `${path}${target.search}`,
@@ -172,7 +199,8 @@ export class Exchange {
     body.on('error', () => source.unpipe(body));
     // From here on the body flows, so every reader begins now.
     if (this.#services.maxRequestBody !== undefined) this.#limitBody(this.#services.maxRequestBody);
-    for (const copy of this.#mirrors) copyBody(source, copy.body, () => copy.abort('the copy is too slow'));
+    for (const copy of this.#mirrors)
+      copyBody(source, copy.body, () => copy.abort('the copy is too slow'));
     source.pipe(body);
   }
 
@@ -189,15 +217,24 @@ export class Exchange {
   #respond(response: BackResponse, chosen: WeightedBackend, { rule }: RoutedTarget): void {
     const front = this.#front;
     let headers = endToEnd(response.headers);
-    if (rule.action.responseHeaders !== undefined) headers = changeHeaders(headers, rule.action.responseHeaders);
-    if (chosen.responseHeaders !== undefined) headers = changeHeaders(headers, chosen.responseHeaders);
+    if (rule.action.responseHeaders !== undefined)
+      headers = changeHeaders(headers, rule.action.responseHeaders);
+    if (chosen.responseHeaders !== undefined)
+      headers = changeHeaders(headers, chosen.responseHeaders);
     const { status, body } = response;
     this.#status = status;
-    const bodiless = front.method === 'HEAD' || status === 204 || status === 304 || response.headOnly;
-    const trailers = response.mayHaveTrailers && !response.headOnly ? () => endToEnd(response.trailers()) : undefined;
+    const bodiless =
+      front.method === 'HEAD' || status === 204 || status === 304 || response.headOnly;
+    const trailers =
+      response.mayHaveTrailers && !response.headOnly
+        ? () => endToEnd(response.trailers())
+        : undefined;
     let writable: Writable;
     try {
-      writable = front.respond(status, headers, { bodiless: bodiless && trailers === undefined, trailers });
+      writable = front.respond(status, headers, {
+        bodiless: bodiless && trailers === undefined,
+        trailers,
+      });
     } catch {
       // The back end's headers cannot be sent, such as a status code that does not exist.
       this.#status = 502;
@@ -282,7 +319,11 @@ export class Exchange {
 const NO_CHANGES = { set: [], add: [], remove: [] };
 
 /** Returns undefined for a request that the protocol cannot express, such as a header with other characters. */
-function trySend(client: BackClient, endpoint: Endpoint, request: BackRequest): BackExchange | undefined {
+function trySend(
+  client: BackClient,
+  endpoint: Endpoint,
+  request: BackRequest,
+): BackExchange | undefined {
   try {
     return client.send(endpoint, request);
   } catch (err) {
@@ -295,12 +336,17 @@ function trySend(client: BackClient, endpoint: Endpoint, request: BackRequest): 
 function withoutOwn(list: readonly string[]): string[] {
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
-    if (list[i] !== 'host' && list[i] !== 'expect') result.push(list[i] as string, list[i + 1] as string);
+    if (list[i] !== 'host' && list[i] !== 'expect')
+      result.push(list[i] as string, list[i + 1] as string);
   }
   return result;
 }
 
-function mayRetry({ sent }: BackError, { method, hasBody }: BackRequest, written: boolean): boolean {
+function mayRetry(
+  { sent }: BackError,
+  { method, hasBody }: BackRequest,
+  written: boolean,
+): boolean {
   if (hasBody && written) return false;
   if (sent === 'unsent') return true;
   return sent === 'maybe' && IDEMPOTENT.has(method) && !hasBody;

@@ -93,7 +93,10 @@ export class Http1Front implements FrontRequest {
 }
 
 function pairs(list: HeaderList): [string, string][] {
-  return Array.from({ length: list.length / 2 }, (_, i) => [list[2 * i] as string, list[2 * i + 1] as string]);
+  return Array.from({ length: list.length / 2 }, (_, i) => [
+    list[2 * i] as string,
+    list[2 * i + 1] as string,
+  ]);
 }
 
 export function serverNameOf(socket: TLSSocket): string {
@@ -102,4 +105,5 @@ export function serverNameOf(socket: TLSSocket): string {
 }
 
 /** An IPv4 address of a socket for both families, without the prefix. */
-export const plainAddress = (address = ''): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
+export const plainAddress = (address = ''): string =>
+  address.startsWith('::ffff:') ? address.slice(7) : address;

@@ -18,7 +18,12 @@ export class Http2Front implements FrontRequest {
   readonly localPort: number;
   readonly hasBody: boolean;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: HeaderList, socket: Socket | TLSSocket) {
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    raw: HeaderList,
+    socket: Socket | TLSSocket,
+  ) {
     this.#stream = stream;
     this.#pseudo = headers;
     this.headers = raw;
@@ -70,6 +75,8 @@ export class Http2Front implements FrontRequest {
 
   onClose(callback: (complete: boolean) => void): void {
     const stream = this.#stream;
-    stream.once('close', () => callback(stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted));
+    stream.once('close', () =>
+      callback(stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted),
+    );
   }
 }

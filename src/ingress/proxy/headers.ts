@@ -63,7 +63,11 @@ export function endToEnd(list: HeaderList): string[] {
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
     const name = (list[i] as string).toLowerCase();
-    if (name.startsWith(':') || HOP_BY_HOP.has(name) || (named.size > 0 && named.has(name) && name !== 'host'))
+    if (
+      name.startsWith(':') ||
+      HOP_BY_HOP.has(name) ||
+      (named.size > 0 && named.has(name) && name !== 'host')
+    )
       continue;
     result.push(name, list[i + 1] as string);
   }
@@ -94,11 +98,17 @@ export function withForwarded(
     if (!FORWARDED.has(name)) result.push(list[i] as string, list[i + 1] as string);
     else if (trusted && name === list[i]) {
       const before = said.get(name);
-      said.set(name, before === undefined ? (list[i + 1] as string) : `${before}, ${list[i + 1] as string}`);
+      said.set(
+        name,
+        before === undefined ? (list[i + 1] as string) : `${before}, ${list[i + 1] as string}`,
+      );
     }
   }
   const chain = said.get('x-forwarded-for');
-  result.push('x-forwarded-for', chain === undefined ? remoteAddress : `${chain}, ${remoteAddress}`);
+  result.push(
+    'x-forwarded-for',
+    chain === undefined ? remoteAddress : `${chain}, ${remoteAddress}`,
+  );
   result.push('x-forwarded-proto', said.get('x-forwarded-proto') ?? scheme);
   result.push('x-forwarded-host', said.get('x-forwarded-host') ?? authority);
   result.push('x-forwarded-port', said.get('x-forwarded-port') ?? String(port));
@@ -110,7 +120,10 @@ export function withForwarded(
  * Returns the list with the changes of a filter: removals, then replacements, then additions, which extend a value
  * that is there.
  */
-export function changeHeaders(list: readonly string[], { set, add, remove }: HeaderChanges): string[] {
+export function changeHeaders(
+  list: readonly string[],
+  { set, add, remove }: HeaderChanges,
+): string[] {
   const gone = new Set([...remove, ...set.map(([name]) => name.toLowerCase())]);
   const result: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
@@ -120,7 +133,10 @@ export function changeHeaders(list: readonly string[], { set, add, remove }: Hea
   for (const [name, value] of set) result.push(name.toLowerCase(), value);
   for (const [original, value] of add) {
     const name = original.toLowerCase();
-    const at = name === 'set-cookie' ? -1 : result.findIndex((each, index) => index % 2 === 0 && each === name);
+    const at =
+      name === 'set-cookie'
+        ? -1
+        : result.findIndex((each, index) => index % 2 === 0 && each === name);
     if (at < 0) result.push(name, value);
     else result[at + 1] = `${result[at + 1] as string},${value}`;
   }
@@ -129,7 +145,10 @@ export function changeHeaders(list: readonly string[], { set, add, remove }: Hea
 
 /** Returns the list as node:http2 takes it: several values of a name in an array. */
 export function asHeaderObject(list: HeaderList): Record<string, string | string[]> {
-  const result: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  const result: Record<string, string | string[]> = Object.create(null) as Record<
+    string,
+    string | string[]
+  >;
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] as string;
     const value = list[i + 1] as string;

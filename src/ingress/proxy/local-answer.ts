@@ -16,13 +16,19 @@ const GRPC_STATUSES: Readonly<Record<number, number>> = {
 };
 
 /** Answers with a status and a short text. A request of gRPC gets the corresponding status of gRPC. */
-export function answer(front: FrontRequest, status: number, text: string, headers: readonly string[] = []): number {
+export function answer(
+  front: FrontRequest,
+  status: number,
+  text: string,
+  headers: readonly string[] = [],
+): number {
   if (front.headersSent) {
     front.abort();
     return status;
   }
   const isGrpc =
-    front.protocol === 'HTTP/2' && headerValue(front.headers, 'content-type')?.startsWith('application/grpc') === true;
+    front.protocol === 'HTTP/2' &&
+    headerValue(front.headers, 'content-type')?.startsWith('application/grpc') === true;
   if (isGrpc) {
     const list = [
       'content-type',
@@ -37,7 +43,13 @@ export function answer(front: FrontRequest, status: number, text: string, header
   }
   const body = Buffer.from(text === '' ? '' : `${text}\n`);
   const bodiless = front.method === 'HEAD' || body.length === 0;
-  const list = [...headers, 'content-type', 'text/plain; charset=utf-8', 'content-length', String(body.length)];
+  const list = [
+    ...headers,
+    'content-type',
+    'text/plain; charset=utf-8',
+    'content-length',
+    String(body.length),
+  ];
   const writable = front.respond(status, list, { bodiless, trailers: undefined });
   if (!bodiless) writable.end(body);
   return status;

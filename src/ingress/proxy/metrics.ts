@@ -24,10 +24,17 @@ export class IngressMetrics {
     },
     () => new Histogram(exponentialBuckets(0.0005, 2, 16)),
   );
-  readonly #backFailures = counters('backend_failures_total', 'Attempts that got no answer of a back end.', 'reason');
+  readonly #backFailures = counters(
+    'backend_failures_total',
+    'Attempts that got no answer of a back end.',
+    'reason',
+  );
   readonly #retries = counters('backend_retries_total', 'Attempts after one that failed.');
   readonly #handshakes = counters('tls_handshake_failures_total', 'TLS handshakes that failed.');
-  readonly #malformed = counters('malformed_requests_total', 'Requests that are no HTTP, or exceed a limit.');
+  readonly #malformed = counters(
+    'malformed_requests_total',
+    'Requests that are no HTTP, or exceed a limit.',
+  );
   readonly #mirrored = counters('mirrored_requests_total', 'Copies of requests for RequestMirror.');
   readonly #configurations = counters('configurations_total', 'Configurations that were applied.');
   #connections = 0;
@@ -84,7 +91,11 @@ export class IngressMetrics {
       counterText(this.#mirrored),
       counterText(this.#configurations),
       gauge('connections', 'Connections of clients.', this.#connections),
-      gauge('upgraded_connections', 'Connections that have switched to another protocol.', this.#upgraded),
+      gauge(
+        'upgraded_connections',
+        'Connections that have switched to another protocol.',
+        this.#upgraded,
+      ),
     ].join('');
   }
 }

@@ -112,13 +112,17 @@ export class PortServer {
   update(spec: ServerSpec): void {
     this.#router = new Router(spec);
     if (!this.#tls) return;
-    const present = new Set(spec.listeners.flatMap(({ certificates }) => certificates.map(({ id }) => id)));
+    const present = new Set(
+      spec.listeners.flatMap(({ certificates }) => certificates.map(({ id }) => id)),
+    );
     for (const id of this.#contexts.keys()) if (!present.has(id)) this.#contexts.delete(id);
     // For clients without SNI.
     const fallback = this.#router.certificate('');
     const server = this.#server as HttpServer & { setSecureContext(options: object): void };
     server.setSecureContext(
-      fallback === undefined ? {} : { cert: fallback.cert, key: fallback.key, minVersion: 'TLSv1.2' },
+      fallback === undefined
+        ? {}
+        : { cert: fallback.cert, key: fallback.key, minVersion: 'TLSv1.2' },
     );
   }
 
@@ -139,8 +143,11 @@ export class PortServer {
     const server = this.#server;
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (this.#draining) response.shouldKeepAlive = false;
-      this.#run(new Exchange(new Http1Front(request, response, this.#tls), this.#services).run(this.#router), () =>
-        response.destroy(),
+      this.#run(
+        new Exchange(new Http1Front(request, response, this.#tls), this.#services).run(
+          this.#router,
+        ),
+        () => response.destroy(),
       );
     });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -214,8 +221,11 @@ export class PortServer {
         }
         this.#open.set(session, this.#streams(session) + 1);
         stream.once('close', () => this.#open.set(session, this.#streams(session) - 1));
-        this.#run(new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(this.#router), () =>
-          stream.destroy(),
+        this.#run(
+          new Exchange(new Http2Front(stream, headers, raw, socket), this.#services).run(
+            this.#router,
+          ),
+          () => stream.destroy(),
         );
       },
     );
@@ -239,7 +249,9 @@ export class PortServer {
     };
     this.#server.on(event, (socket: Socket) => {
       if (this.#tls)
-        return (socket as TLSSocket).alpnProtocol === 'h2' ? http2(socket) : http1.call(this.#server, socket);
+        return (socket as TLSSocket).alpnProtocol === 'h2'
+          ? http2(socket)
+          : http1.call(this.#server, socket);
       this.#peek(socket, (isHttp2) => (isHttp2 ? http2(socket) : http1.call(this.#server, socket)));
     });
   }
@@ -268,7 +280,10 @@ export class PortServer {
     socket.once('close', () => timer.cancel());
   }
 
-  #contextFor(serverName: string, callback: (err: Error | null, context?: SecureContext) => void): void {
+  #contextFor(
+    serverName: string,
+    callback: (err: Error | null, context?: SecureContext) => void,
+  ): void {
     const certificate = this.#router.certificate(serverName.toLowerCase());
     if (certificate === undefined) return callback(new Error('no certificate for the name'));
     try {

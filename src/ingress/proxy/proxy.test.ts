@@ -9,7 +9,11 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { type ClientHttp2Session, connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  createServer as createHttp2Server,
+} from 'node:http2';
 import { connect as connectTcp, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -22,7 +26,15 @@ import { parseCidr } from '#machinery/net/ip.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { withResolvers } from '#machinery/with-resolvers.ts';
 import type { Configuration, Endpoint } from '../model.ts';
-import { action, backend, certificate, configuration, listen, listener, rule } from '../testing/configurations.ts';
+import {
+  action,
+  backend,
+  certificate,
+  configuration,
+  listen,
+  listener,
+  rule,
+} from '../testing/configurations.ts';
 import { IngressMetrics } from './metrics.ts';
 import { NodeProxy, type ProxyConfig } from './proxy.ts';
 
@@ -38,7 +50,14 @@ async function startProxy(
   more: Partial<ProxyConfig> = {},
 ): Promise<{ proxy: NodeProxy; port: number }> {
   const random = new SeededRandom('proxy');
-  const proxy = new NodeProxy({ clock: systemClock, random, logger: silentLogger, metrics, drainMs: 200, ...more });
+  const proxy = new NodeProxy({
+    clock: systemClock,
+    random,
+    logger: silentLogger,
+    metrics,
+    drainMs: 200,
+    ...more,
+  });
   cleanup.push(() => proxy.stop());
   expect(await proxy.apply(config)).toEqual(new Map());
   return { proxy, port: proxy.portOf('127.0.0.1', 0) as number };
@@ -63,17 +82,24 @@ interface Answer {
   readonly body: string;
 }
 
-function send(port: number, options: RequestOptions = {}, body?: string | Readable): Promise<Answer> {
+function send(
+  port: number,
+  options: RequestOptions = {},
+  body?: string | Readable,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, path: '/', agent: false, ...options }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        const { headers, trailers, statusCode: status = 0 } = response;
-        resolve({ status, headers, trailers, body: Buffer.concat(chunks).toString() });
-      });
-    });
+    const request = httpRequest(
+      { host: '127.0.0.1', port, path: '/', agent: false, ...options },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const { headers, trailers, statusCode: status = 0 } = response;
+          resolve({ status, headers, trailers, body: Buffer.concat(chunks).toString() });
+        });
+      },
+    );
     request.on('error', reject);
     if (body instanceof Readable) body.pipe(request);
     else request.end(body);
@@ -92,7 +118,9 @@ function sendRaw(port: number, text: string): Promise<string> {
 }
 
 const echo = (request: IncomingMessage, response: ServerResponse): void => {
-  response.end(JSON.stringify({ url: request.url, method: request.method, headers: request.headers }));
+  response.end(
+    JSON.stringify({ url: request.url, method: request.method, headers: request.headers }),
+  );
 };
 
 describe('HTTP/1.1', () => {
@@ -126,7 +154,9 @@ describe('HTTP/1.1', () => {
       forwarded: 'for=6.6.6.6',
       'x-forwarded-proto': 'https',
     };
-    const { headers } = JSON.parse((await send(port, { headers: claims })).body) as { headers: Record<string, string> };
+    const { headers } = JSON.parse((await send(port, { headers: claims })).body) as {
+      headers: Record<string, string>;
+    };
     expect(headers).toMatchObject({
       host: 'web.example:8080',
       'x-forwarded-for': '127.0.0.1',
@@ -141,10 +171,17 @@ describe('HTTP/1.1', () => {
   test('the word of a trusted proxy is kept and extended', async () => {
     const at = await startBackend(echo);
     const trustedProxies = [parseCidr('127.0.0.0/8') as NonNullable<ReturnType<typeof parseCidr>>];
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), { trustedProxies });
+    const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), {
+      trustedProxies,
+    });
     const claims = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https' };
-    const { headers } = JSON.parse((await send(port, { headers: claims })).body) as { headers: Record<string, string> };
-    expect(headers).toMatchObject({ 'x-forwarded-for': '9.9.9.9, 127.0.0.1', 'x-forwarded-proto': 'https' });
+    const { headers } = JSON.parse((await send(port, { headers: claims })).body) as {
+      headers: Record<string, string>;
+    };
+    expect(headers).toMatchObject({
+      'x-forwarded-for': '9.9.9.9, 127.0.0.1',
+      'x-forwarded-proto': 'https',
+    });
   });
 
   test('no route, no endpoint and no back end have statuses of their own', async () => {
@@ -160,18 +197,26 @@ describe('HTTP/1.1', () => {
       ]),
     );
     const statusOf = async (path: string): Promise<number> => (await send(port, { path })).status;
-    expect([await statusOf('/'), await statusOf('/none'), await statusOf('/invalid'), await statusOf('/gone')]).toEqual(
-      [404, 503, 500, 502],
-    );
+    expect([
+      await statusOf('/'),
+      await statusOf('/none'),
+      await statusOf('/invalid'),
+      await statusOf('/gone'),
+    ]).toEqual([404, 503, 500, 502]);
   });
 
   test('an endpoint that cannot be reached is passed over, also for a request with a body', async () => {
     const gone = await startBackend(echo);
     gone.server.close();
     const at = await startBackend((request, response) => void request.pipe(response));
-    const { port } = await startProxy(configuration([listener([rule(action(backend([gone, at])))])]));
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([gone, at])))])]),
+    );
     for (let i = 0; i < 4; i++)
-      expect(await send(port, { method: 'POST' }, 'body')).toMatchObject({ status: 200, body: 'body' });
+      expect(await send(port, { method: 'POST' }, 'body')).toMatchObject({
+        status: 200,
+        body: 'body',
+      });
   });
 
   test('a kept connection that the back end closes is no error for an idempotent request', async () => {
@@ -209,7 +254,10 @@ describe('HTTP/1.1', () => {
 
   test('HEAD, 204 and 304 have no body', async () => {
     const at = await startBackend((request, response) => {
-      response.writeHead(Number(request.url?.slice(1)), request.method === 'HEAD' ? { 'content-length': '5' } : {});
+      response.writeHead(
+        Number(request.url?.slice(1)),
+        request.method === 'HEAD' ? { 'content-length': '5' } : {},
+      );
       response.end();
     });
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
@@ -224,9 +272,18 @@ describe('HTTP/1.1', () => {
 
 describe('malformed and hostile requests', () => {
   test.each([
-    ['both lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcd'],
-    ['an unknown coding', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
+    [
+      'both lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcd',
+    ],
+    [
+      'an unknown coding',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
+    ],
     ['a folded header', 'GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n\tb\r\nConnection: close\r\n\r\n'],
     ['a space before the colon', 'GET / HTTP/1.1\r\nHost : a\r\nConnection: close\r\n\r\n'],
     ['a bare line feed', 'GET / HTTP/1.1\nHost: a\nConnection: close\n\n'],
@@ -253,7 +310,9 @@ describe('malformed and hostile requests', () => {
 
   test('a path with dot segments is routed and forwarded resolved', async () => {
     const at = await startBackend(echo);
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at])), '/public')])]));
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([at])), '/public')])]),
+    );
     expect((await send(port, { path: '/public/../admin' })).status).toBe(404);
     expect((await send(port, { path: '/public/%2E%2e/admin' })).status).toBe(404);
     expect(JSON.parse((await send(port, { path: '/x/../public/./a?q=/../' })).body)).toMatchObject({
@@ -266,7 +325,8 @@ describe('malformed and hostile requests', () => {
     const { port } = await startProxy(
       configuration([listener([rule(action(backend([at])))], { hostname: 'a.example' })]),
     );
-    const text = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n`;
+    const text = (target: string): string =>
+      `GET ${target} HTTP/1.1\r\nHost: b.example\r\nConnection: close\r\n\r\n`;
     expect(await sendRaw(port, text('http://a.example/x'))).toContain('"host":"a.example"');
     expect(await sendRaw(port, text('/x'))).toMatch(/^HTTP\/1.1 404 /);
   });
@@ -280,13 +340,20 @@ describe('malformed and hostile requests', () => {
       maxRequestBody: 1000,
     });
     expect((await send(port, { method: 'POST' }, 'x'.repeat(999))).status).toBe(200);
-    expect((await send(port, { method: 'POST', headers: { 'content-length': '1001' } }, 'x'.repeat(1001))).status).toBe(
-      413,
-    );
+    expect(
+      (
+        await send(
+          port,
+          { method: 'POST', headers: { 'content-length': '1001' } },
+          'x'.repeat(1001),
+        )
+      ).status,
+    ).toBe(413);
     const chunked = Readable.from([Buffer.alloc(600), Buffer.alloc(600)]);
-    expect((await send(port, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, chunked)).status).toBe(
-      413,
-    );
+    expect(
+      (await send(port, { method: 'POST', headers: { 'transfer-encoding': 'chunked' } }, chunked))
+        .status,
+    ).toBe(413);
   });
 
   test('a client that sends nothing is dropped', async () => {
@@ -316,9 +383,9 @@ describe('malformed and hostile requests', () => {
 
   test('CONNECT is refused', async () => {
     const { port } = await startProxy(configuration([]));
-    expect(await sendRaw(port, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')).toMatch(
-      /^HTTP\/1.1 405 /,
-    );
+    expect(
+      await sendRaw(port, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n'),
+    ).toMatch(/^HTTP\/1.1 405 /);
   });
 });
 
@@ -340,7 +407,9 @@ describe('streams', () => {
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
     const request = httpRequest({ host: '127.0.0.1', port, agent: false });
     request.end();
-    const response = await new Promise<IncomingMessage>((resolve) => void request.once('response', resolve));
+    const response = await new Promise<IncomingMessage>(
+      (resolve) => void request.once('response', resolve),
+    );
     // Nothing is read: the back end stops after what the buffers of three connections take.
     let before = -1;
     while (sent !== before) {
@@ -399,7 +468,9 @@ describe('streams', () => {
       start(() => response.end(' end'));
     });
     const next = await startBackend((_request, response) => response.end('new'));
-    const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([old])))])]));
+    const { proxy, port } = await startProxy(
+      configuration([listener([rule(action(backend([old])))])]),
+    );
     const slow = send(port);
     const finish = await started;
     await proxy.apply(configuration([listener([rule(action(backend([next])))])]));
@@ -414,9 +485,12 @@ describe('streams', () => {
       response.write('a');
       start(() => response.end('b'));
     });
-    const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([at])))])]), {
-      drainMs: 10_000,
-    });
+    const { proxy, port } = await startProxy(
+      configuration([listener([rule(action(backend([at])))])]),
+      {
+        drainMs: 10_000,
+      },
+    );
     const slow = send(port);
     const finish = await started;
     await proxy.apply({ servers: [] });
@@ -442,10 +516,19 @@ describe('timeouts and filters', () => {
   });
 
   test('a redirect has the parts that it changes, and the others from the request', async () => {
-    const redirect = { scheme: 'https', status: 308, path: { type: 'ReplacePrefixMatch', value: '/new' } } as const;
-    const { port } = await startProxy(configuration([listener([rule(action(500, { redirect }), '/old')])]));
+    const redirect = {
+      scheme: 'https',
+      status: 308,
+      path: { type: 'ReplacePrefixMatch', value: '/new' },
+    } as const;
+    const { port } = await startProxy(
+      configuration([listener([rule(action(500, { redirect }), '/old')])]),
+    );
     const answer = await send(port, { path: '/old/a?b=c', headers: { host: 'web.example:1234' } });
-    expect(answer).toMatchObject({ status: 308, headers: { location: 'https://web.example/new/a?b=c' } });
+    expect(answer).toMatchObject({
+      status: 308,
+      headers: { location: 'https://web.example/new/a?b=c' },
+    });
   });
 
   test('headers and paths are changed', async () => {
@@ -481,9 +564,16 @@ describe('timeouts and filters', () => {
       });
     });
     const at = await startBackend((request, response) => void request.pipe(response));
-    const mirrors = [{ backend: { ...backend([mirror]), key: 'mirror' }, numerator: 100, denominator: 100 }];
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at]), { mirrors }))])]));
-    expect(await send(port, { method: 'POST' }, 'both')).toMatchObject({ status: 200, body: 'both' });
+    const mirrors = [
+      { backend: { ...backend([mirror]), key: 'mirror' }, numerator: 100, denominator: 100 },
+    ];
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([at]), { mirrors }))])]),
+    );
+    expect(await send(port, { method: 'POST' }, 'both')).toMatchObject({
+      status: 200,
+      body: 'both',
+    });
     expect(await copy).toBe('both');
   });
 
@@ -498,7 +588,9 @@ describe('timeouts and filters', () => {
         return { weight, target: { ...backend([at]), key: String(index) } };
       }),
     );
-    const { port } = await startProxy(configuration([listener([rule({ route: '', mirrors: [], backends })])]));
+    const { port } = await startProxy(
+      configuration([listener([rule({ route: '', mirrors: [], backends })])]),
+    );
     for (let i = 0; i < 20; i++) await send(port);
     expect(counts).toEqual([14, 6, 0]);
   });
@@ -517,7 +609,9 @@ describe('upgrades', () => {
 
   test('a WebSocket passes in both directions, and outlives a configuration', async () => {
     const at = await startWebSockets();
-    const { proxy, port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
+    const { proxy, port } = await startProxy(
+      configuration([listener([rule(action(backend([at])))])]),
+    );
     const socket = new WebSocket(`ws://127.0.0.1:${port}/chat`);
     const messages: string[] = [];
     let arrived: () => void = () => undefined;
@@ -539,7 +633,9 @@ describe('upgrades', () => {
 
   test('a back end that does not switch, and a route that is none, answer as usual', async () => {
     const at = await startBackend((_request, response) => response.writeHead(403).end('no'));
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at])), '/ws')])]));
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([at])), '/ws')])]),
+    );
     const text = (path: string): string =>
       `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n`;
     expect(await sendRaw(port, text('/ws'))).toMatch(/^HTTP\/1.1 403 [^]*no/);
@@ -563,14 +659,23 @@ describe('HTTP/2', () => {
     readonly headers: Record<string, unknown>;
   }
 
-  function get(session: ClientHttp2Session, headers: Record<string, string> = {}, body?: string): Promise<Answer2> {
+  function get(
+    session: ClientHttp2Session,
+    headers: Record<string, string> = {},
+    body?: string,
+  ): Promise<Answer2> {
     return new Promise((resolve, reject) => {
-      const stream = session.request({ ':path': '/', ...headers }, { endStream: body === undefined });
+      const stream = session.request(
+        { ':path': '/', ...headers },
+        { endStream: body === undefined },
+      );
       let text = '';
       let seen: Record<string, unknown> = {};
       stream.on('response', (received) => (seen = received));
       stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      stream.on('end', () => resolve({ status: seen[':status'] as number, body: text, headers: seen }));
+      stream.on('end', () =>
+        resolve({ status: seen[':status'] as number, body: text, headers: seen }),
+      );
       stream.on('error', reject);
       if (body !== undefined) stream.end(body);
     });
@@ -580,7 +685,9 @@ describe('HTTP/2', () => {
     const at = await startBackend((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-      request.on('end', () => response.end(JSON.stringify({ ...request.headers, method: request.method, body })));
+      request.on('end', () =>
+        response.end(JSON.stringify({ ...request.headers, method: request.method, body })),
+      );
     });
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));
     const session = connectHttp2(`http://127.0.0.1:${port}`);
@@ -616,11 +723,18 @@ describe('HTTP/2', () => {
     ];
     for (const headers of malformed) {
       // The parser of HTTP/2 refuses some of these itself.
-      const answer = get(session, { ':authority': 'a.example', ...headers }).then(({ status }) => status, String);
-      expect(await answer).toEqual(expect.toSatisfy((each) => each === 400 || /PROTOCOL_ERROR/.test(String(each))));
+      const answer = get(session, { ':authority': 'a.example', ...headers }).then(
+        ({ status }) => status,
+        String,
+      );
+      expect(await answer).toEqual(
+        expect.toSatisfy((each) => each === 400 || /PROTOCOL_ERROR/.test(String(each))),
+      );
     }
     expect(seen).toBe(0);
-    expect(await get(session, { ':authority': 'a.example', 'x-name': 'é' })).toMatchObject({ status: 200 });
+    expect(await get(session, { ':authority': 'a.example', 'x-name': 'é' })).toMatchObject({
+      status: 200,
+    });
   });
 
   test('with TLS: the certificate by SNI, ALPN, and 421 for a host of another listener', async () => {
@@ -632,23 +746,34 @@ describe('HTTP/2', () => {
       listener(rules, { hostname: '*.b.example', certificates: [b] }),
     ];
     const { proxy, port } = await startProxy(configuration(listeners, true));
-    const session = connectHttp2(`https://127.0.0.1:${port}`, { servername: 'a.example', ca: a.cert });
+    const session = connectHttp2(`https://127.0.0.1:${port}`, {
+      servername: 'a.example',
+      ca: a.cert,
+    });
     cleanup.push(() => session.destroy());
-    expect(await get(session, { ':authority': 'a.example' })).toMatchObject({ status: 200, body: 'ok' });
+    expect(await get(session, { ':authority': 'a.example' })).toMatchObject({
+      status: 200,
+      body: 'ok',
+    });
     expect(await get(session, { ':authority': 'x.b.example' })).toMatchObject({ status: 421 });
     const handshake = (servername: string, ca: string): Promise<string> =>
       new Promise((resolve, reject) => {
-        const socket = connectTls({ host: '127.0.0.1', port, servername, ca, ALPNProtocols: ['http/1.1'] }, () => {
-          resolve(String(socket.alpnProtocol));
-          socket.destroy();
-        });
+        const socket = connectTls(
+          { host: '127.0.0.1', port, servername, ca, ALPNProtocols: ['http/1.1'] },
+          () => {
+            resolve(String(socket.alpnProtocol));
+            socket.destroy();
+          },
+        );
         socket.on('error', reject);
       });
     expect(await handshake('x.b.example', b.cert)).toBe('http/1.1');
     await expect(handshake('c.example', a.cert)).rejects.toThrow();
     // Another certificate is used for the next handshake; the session stays.
     const renewed = { ...(await certificate('a.example')), id: 'renewed' };
-    await proxy.apply(configuration([listener(rules, { hostname: 'a.example', certificates: [renewed] })], true));
+    await proxy.apply(
+      configuration([listener(rules, { hostname: 'a.example', certificates: [renewed] })], true),
+    );
     await expect(handshake('a.example', a.cert)).rejects.toThrow();
     expect(await handshake('a.example', renewed.cert)).toBe('http/1.1');
     expect(await get(session, { ':authority': 'a.example' })).toMatchObject({ status: 200 });
@@ -666,7 +791,9 @@ describe('HTTP/2', () => {
     });
     const at = await listen(server);
     cleanup.push(() => server.close());
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at], 'h2c')))])]));
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([at], 'h2c')))])]),
+    );
     expect(await send(port)).toMatchObject({ status: 200, body: 'second' });
   });
 });
@@ -688,7 +815,8 @@ describe('gRPC', () => {
   async function start(): Promise<{ client: InstanceType<typeof Client>; port: number }> {
     const server = new grpc.Server();
     server.addService(definition, {
-      unary: (call: grpc.ServerUnaryCall<Buffer, Buffer>, done: grpc.sendUnaryData<Buffer>) => done(null, call.request),
+      unary: (call: grpc.ServerUnaryCall<Buffer, Buffer>, done: grpc.sendUnaryData<Buffer>) =>
+        done(null, call.request),
       stream: (call: grpc.ServerDuplexStream<Buffer, Buffer>) => {
         call.on('data', (message: Buffer) => call.write(message));
         call.on('end', () => call.end());
@@ -703,7 +831,9 @@ describe('gRPC', () => {
     );
     cleanup.push(() => server.forceShutdown());
     const at = { ip: '127.0.0.1', port: backPort };
-    const { port } = await startProxy(configuration([listener([rule(action(backend([at], 'h2c')), '/test.Echo')])]));
+    const { port } = await startProxy(
+      configuration([listener([rule(action(backend([at], 'h2c')), '/test.Echo')])]),
+    );
     const client = new Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
     cleanup.push(() => client.close());
     return { client, port };
@@ -711,8 +841,13 @@ describe('gRPC', () => {
 
   const call = (client: InstanceType<typeof Client>, path: string): Promise<string> =>
     new Promise((resolve) => {
-      client.makeUnaryRequest(path, raw.requestSerialize, raw.responseDeserialize, Buffer.from('hello'), (err, value) =>
-        resolve(err === null ? (value as Buffer).toString() : `${err.code} ${err.details}`),
+      client.makeUnaryRequest(
+        path,
+        raw.requestSerialize,
+        raw.responseDeserialize,
+        Buffer.from('hello'),
+        (err, value) =>
+          resolve(err === null ? (value as Buffer).toString() : `${err.code} ${err.details}`),
       );
     });
 
@@ -725,7 +860,11 @@ describe('gRPC', () => {
 
   test('a stream in both directions', async () => {
     const { client } = await start();
-    const stream = client.makeBidiStreamRequest('/test.Echo/Stream', raw.requestSerialize, raw.responseDeserialize);
+    const stream = client.makeBidiStreamRequest(
+      '/test.Echo/Stream',
+      raw.requestSerialize,
+      raw.responseDeserialize,
+    );
     const received: string[] = [];
     const ended = new Promise<grpc.StatusObject>((resolve) => void stream.on('status', resolve));
     stream.on('data', (message: Buffer) => {

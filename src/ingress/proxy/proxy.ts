@@ -56,7 +56,15 @@ export class NodeProxy implements Proxy {
 
   constructor(config: ProxyConfig) {
     this.#config = config;
-    const { clock, random, metrics, logger, trustedProxies = [], maxRequestBody, accessLog = false } = config;
+    const {
+      clock,
+      random,
+      metrics,
+      logger,
+      trustedProxies = [],
+      maxRequestBody,
+      accessLog = false,
+    } = config;
     this.#services = {
       clients: { http: new Http1Client(clock), h2c: new Http2Client(clock) },
       balancer: new Balancer(),
@@ -115,7 +123,9 @@ export class NodeProxy implements Proxy {
   }
 
   #drain(server: PortServer): void {
-    const draining = server.drain(this.#config.drainMs ?? 5000).finally(() => this.#draining.delete(draining));
+    const draining = server
+      .drain(this.#config.drainMs ?? 5000)
+      .finally(() => this.#draining.delete(draining));
     this.#draining.add(draining);
   }
 }

@@ -36,12 +36,19 @@ export function routeRequest(head: RequestHead, router: Router): RoutedTarget | 
   const absolute = head.target.startsWith('/') ? undefined : splitAbsolute(head.target);
   const authority = absolute?.authority ?? head.authority;
   const host = hostOf(authority);
-  if (host === undefined || countHeader(headers, 'host') > 1) return { status: 400, text: 'malformed Host header' };
+  if (host === undefined || countHeader(headers, 'host') > 1)
+    return { status: 400, text: 'malformed Host header' };
   if (!METHOD.test(method)) return { status: 400, text: 'malformed method' };
   const target = parseTarget(absolute?.rest ?? head.target);
   if (target === undefined) return { status: 400, text: 'malformed request target' };
   const rule = router.route(
-    { host, method, path: target.path, query: target.search.slice(1), header: (name) => headerValue(headers, name) },
+    {
+      host,
+      method,
+      path: target.path,
+      query: target.search.slice(1),
+      header: (name) => headerValue(headers, name),
+    },
     head.serverName,
   );
   if (rule === 'misdirected') return { status: 421, text: 'this connection is not for that host' };

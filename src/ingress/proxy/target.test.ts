@@ -22,7 +22,10 @@ test.each(['a', '*', '', 'a/b', '/a#b'])('%j is no target', (text) => {
 });
 
 test('targets in absolute form', () => {
-  expect(splitAbsolute('http://a.example:80/b?c')).toEqual({ authority: 'a.example:80', rest: '/b?c' });
+  expect(splitAbsolute('http://a.example:80/b?c')).toEqual({
+    authority: 'a.example:80',
+    rest: '/b?c',
+  });
   expect(splitAbsolute('HTTPS://a.example?c')).toEqual({ authority: 'a.example', rest: '/?c' });
   expect(splitAbsolute('ftp://a.example/')).toBeUndefined();
 });
@@ -55,12 +58,24 @@ test.each([
   [{ status: 302, port: 8443, scheme: 'https' }, 'https://a.example:8443/p?q'],
   [{ status: 302, hostname: 'b.example' }, 'http://b.example/p?q'],
 ])('a redirect %j at port 80 leads to %s', (redirect, location) => {
-  const request = { scheme: 'http', host: 'a.example', port: 80, target: { path: '/p', search: '?q' } };
+  const request = {
+    scheme: 'http',
+    host: 'a.example',
+    port: 80,
+    target: { path: '/p', search: '?q' },
+  };
   expect(redirectLocation(redirect, request, prefix('/'))).toBe(location);
 });
 
 test('a redirect at another port keeps it, unless the scheme changes', () => {
-  const request = { scheme: 'http', host: 'a.example', port: 8080, target: { path: '/', search: '' } };
+  const request = {
+    scheme: 'http',
+    host: 'a.example',
+    port: 8080,
+    target: { path: '/', search: '' },
+  };
   expect(redirectLocation({ status: 302 }, request, prefix('/'))).toBe('http://a.example:8080/');
-  expect(redirectLocation({ status: 302, scheme: 'https' }, request, prefix('/'))).toBe('https://a.example/');
+  expect(redirectLocation({ status: 302, scheme: 'https' }, request, prefix('/'))).toBe(
+    'https://a.example/',
+  );
 });

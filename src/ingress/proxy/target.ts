@@ -26,7 +26,9 @@ export function parseTarget(text: string): Target | undefined {
 }
 
 /** Splits a target in absolute form, as proxies get it: its authority counts, not the Host header. */
-export function splitAbsolute(text: string): { readonly authority: string; readonly rest: string } | undefined {
+export function splitAbsolute(
+  text: string,
+): { readonly authority: string; readonly rest: string } | undefined {
   const match = /^https?:\/\/([^/?#]+)(.*)$/i.exec(text);
   if (match === null) return undefined;
   const rest = match[2] ?? '';
@@ -53,7 +55,8 @@ export function changePath(path: string, change: PathChange, match: PathMatch): 
   const prefix = match.type === 'PathPrefix' ? match.value.replace(/\/$/, '') : '';
   const rest = path.slice(prefix.length);
   const replacement = change.value.replace(/\/$/, '');
-  const joined = rest === '' || rest.startsWith('/') ? `${replacement}${rest}` : `${replacement}/${rest}`;
+  const joined =
+    rest === '' || rest.startsWith('/') ? `${replacement}${rest}` : `${replacement}/${rest}`;
   return joined.startsWith('/') ? joined : `/${joined}`;
 }
 
@@ -62,12 +65,18 @@ const WELL_KNOWN_PORTS: Readonly<Record<string, number>> = { http: 80, https: 44
 /** Returns the Location of a redirect. `port`: the listener's. */
 export function redirectLocation(
   { scheme, hostname, port, path }: Redirect,
-  request: { readonly scheme: string; readonly host: string; readonly port: number; readonly target: Target },
+  request: {
+    readonly scheme: string;
+    readonly host: string;
+    readonly port: number;
+    readonly target: Target;
+  },
   match: PathMatch,
 ): string {
   const newScheme = scheme ?? request.scheme;
   const newPort = port ?? (scheme === undefined ? request.port : WELL_KNOWN_PORTS[scheme]);
-  const suffix = newPort === undefined || newPort === WELL_KNOWN_PORTS[newScheme] ? '' : `:${newPort}`;
+  const suffix =
+    newPort === undefined || newPort === WELL_KNOWN_PORTS[newScheme] ? '' : `:${newPort}`;
   const { target } = request;
   const newPath = path === undefined ? target.path : changePath(target.path, path, match);
   return `${newScheme}://${hostname ?? request.host}${suffix}${newPath}${target.search}`;

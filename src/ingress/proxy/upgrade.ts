@@ -58,7 +58,12 @@ export async function upgrade(
   if (endpoints.length === 0) return refuse(503, 'no endpoint is ready');
   for (const endpoint of endpoints) {
     try {
-      const status = await connect(endpoint, { front, routed, chosen, socket, head }, services, keep);
+      const status = await connect(
+        endpoint,
+        { front, routed, chosen, socket, head },
+        services,
+        keep,
+      );
       return ended(status);
     } catch (err) {
       if (!(err instanceof NotConnected)) throw err;
@@ -111,7 +116,9 @@ function connect(
   if (chosen.requestHeaders !== undefined) headers = changeHeaders(headers, chosen.requestHeaders);
   headers = headers.filter((_, index) => headers[index - (index % 2)] !== 'host');
   const path =
-    action.rewrite?.path === undefined ? target.path : changePath(target.path, action.rewrite.path, rule.path);
+    action.rewrite?.path === undefined
+      ? target.path
+      : changePath(target.path, action.rewrite.path, rule.path);
   const protocols = front.headers.flatMap((name, i) =>
     i % 2 === 0 && name.toLowerCase() === 'upgrade' ? [front.headers[i + 1] as string] : [],
   );
@@ -135,7 +142,9 @@ function connect(
       setHost: false,
     });
     let connected = false;
-    const timer = clock.setTimer(CONNECT_TIMEOUT_MS, () => back.destroy(new Error('connecting took too long')));
+    const timer = clock.setTimer(CONNECT_TIMEOUT_MS, () =>
+      back.destroy(new Error('connecting took too long')),
+    );
     back.on('socket', (backSocket) => {
       backSocket.once('connect', () => {
         connected = true;

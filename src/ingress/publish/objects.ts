@@ -14,7 +14,10 @@ export const DEFAULT_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-c
 
 export function ingressClass(isDefault: boolean): New<IngressClass> {
   return {
-    metadata: { name: CLASS_NAME, ...(isDefault && { annotations: { [DEFAULT_CLASS_ANNOTATION]: 'true' } }) },
+    metadata: {
+      name: CLASS_NAME,
+      ...(isDefault && { annotations: { [DEFAULT_CLASS_ANNOTATION]: 'true' } }),
+    },
     spec: { controller: INGRESS_CONTROLLER },
   };
 }
@@ -48,7 +51,11 @@ export const INGRESS_PERMISSIONS: IngressPermissions = {
       { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses'], verbs: READ },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses/status'], verbs: ['update'] },
-      { apiGroups: ['networking.k8s.io'], resources: ['ingressclasses'], verbs: [...READ, 'create'] },
+      {
+        apiGroups: ['networking.k8s.io'],
+        resources: ['ingressclasses'],
+        verbs: [...READ, 'create'],
+      },
       {
         apiGroups: [GATEWAY_GROUP],
         resources: ['gateways', 'httproutes', 'grpcroutes', 'referencegrants'],
@@ -57,7 +64,12 @@ export const INGRESS_PERMISSIONS: IngressPermissions = {
       { apiGroups: [GATEWAY_GROUP], resources: ['gatewayclasses'], verbs: [...READ, 'create'] },
       {
         apiGroups: [GATEWAY_GROUP],
-        resources: ['gatewayclasses/status', 'gateways/status', 'httproutes/status', 'grpcroutes/status'],
+        resources: [
+          'gatewayclasses/status',
+          'gateways/status',
+          'httproutes/status',
+          'grpcroutes/status',
+        ],
         verbs: ['update'],
       },
     ],

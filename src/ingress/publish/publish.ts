@@ -6,20 +6,29 @@ import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts'
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { gatewayClasses } from '../gateway-api/types.ts';
-import { DEFAULT_CLASS_ANNOTATION, gatewayClass, ingressClass, INGRESS_PERMISSIONS } from './objects.ts';
+import {
+  DEFAULT_CLASS_ANNOTATION,
+  gatewayClass,
+  ingressClass,
+  INGRESS_PERMISSIONS,
+} from './objects.ts';
 
 /** As an administrator. */
 export async function grantIngressPermissions(client: Client): Promise<void> {
   await Promise.all([
     unlessExists(client.resource(clusterRoles).create(INGRESS_PERMISSIONS.clusterRole)),
-    unlessExists(client.resource(clusterRoleBindings).create(INGRESS_PERMISSIONS.clusterRoleBinding)),
+    unlessExists(
+      client.resource(clusterRoleBindings).create(INGRESS_PERMISSIONS.clusterRoleBinding),
+    ),
   ]);
 }
 
 /** Creates the IngressClass, as the default one unless another is. */
 export async function publishIngressClass(client: Client): Promise<void> {
   const { items } = await client.resource(ingressClasses).list();
-  const hasDefault = items.some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true');
+  const hasDefault = items.some(
+    ({ metadata }) => metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true',
+  );
   await unlessExists(client.resource(ingressClasses).create(ingressClass(!hasDefault)));
 }
 

@@ -2,7 +2,11 @@
 
 import type { PathMatch, RouteRule } from '../model.ts';
 
-const PATH_TYPES: Readonly<Record<PathMatch['type'], number>> = { Exact: 0, RegularExpression: 1, PathPrefix: 2 };
+const PATH_TYPES: Readonly<Record<PathMatch['type'], number>> = {
+  Exact: 0,
+  RegularExpression: 1,
+  PathPrefix: 2,
+};
 
 /**
  * Returns the rules in the Gateway API's order of precedence: exact paths, the longest path, a method, the most

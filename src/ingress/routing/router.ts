@@ -1,6 +1,13 @@
 // Finds the listener and the rule for a request on one server. Compiled once for each configuration.
 
-import type { Certificate, HostRoutes, RouteRule, ServerSpec, ValueMatch, VirtualListener } from '../model.ts';
+import type {
+  Certificate,
+  HostRoutes,
+  RouteRule,
+  ServerSpec,
+  ValueMatch,
+  VirtualListener,
+} from '../model.ts';
 
 /** The parts of a request that rules are matched with. */
 export interface RoutedRequest {
@@ -120,7 +127,9 @@ function matches({ path, method, headers, query }: RouteRule, request: RoutedReq
 /** Whole elements of the path count: '/foo' is a prefix of '/foo/bar' and not of '/foobar'. */
 function hasPrefix(path: string, prefix: string): boolean {
   const bare = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix;
-  return path.startsWith(bare) && (path.length === bare.length || path.charCodeAt(bare.length) === 0x2f);
+  return (
+    path.startsWith(bare) && (path.length === bare.length || path.charCodeAt(bare.length) === 0x2f)
+  );
 }
 
 const matchesValue = ({ value, pattern }: ValueMatch, actual: string | undefined): boolean =>

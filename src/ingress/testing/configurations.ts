@@ -23,7 +23,10 @@ export function listen(server: Server): Promise<Endpoint> {
   });
 }
 
-export function backend(endpoints: readonly Endpoint[], protocol: BackendProtocol = 'http'): Backend {
+export function backend(
+  endpoints: readonly Endpoint[],
+  protocol: BackendProtocol = 'http',
+): Backend {
   return { key: 'default/web:80', protocol, endpoints };
 }
 
@@ -36,9 +39,18 @@ export function rule(what: RouteAction, prefix = '/'): RouteRule {
   return { path: { type: 'PathPrefix', value: prefix }, headers: [], query: [], action: what };
 }
 
-export function listener(rules: readonly RouteRule[], more: Partial<VirtualListener> = {}): VirtualListener {
+export function listener(
+  rules: readonly RouteRule[],
+  more: Partial<VirtualListener> = {},
+): VirtualListener {
   const { hostname = '' } = more;
-  return { hostname, group: hostname, certificates: [], hosts: [{ hostname, oneLabel: false, rules }], ...more };
+  return {
+    hostname,
+    group: hostname,
+    certificates: [],
+    hosts: [{ hostname, oneLabel: false, rules }],
+    ...more,
+  };
 }
 
 /** One server at a port of 127.0.0.1 that is free: port 0 stands for it. */

@@ -7,7 +7,14 @@ import type { Ingress, IngressClass } from '#api/groups/networking/v1/index.ts';
 import type { Condition, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { decide, type Decision } from '../decide/decide.ts';
 import type { Facts, IngressObjects } from '../decide/objects.ts';
-import type { Gateway, GatewayClass, GrpcRoute, HttpRoute, ReferenceGrant, RouteStatus } from '../gateway-api/types.ts';
+import type {
+  Gateway,
+  GatewayClass,
+  GrpcRoute,
+  HttpRoute,
+  ReferenceGrant,
+  RouteStatus,
+} from '../gateway-api/types.ts';
 import { Router } from '../routing/router.ts';
 
 export const FACTS: Facts = {
@@ -98,7 +105,9 @@ export class World implements IngressObjects {
 
   endpointSlices(namespace: string, service: string): readonly EndpointSlice[] {
     return this.#all<EndpointSlice>('EndpointSlice').filter(
-      ({ metadata }) => metadata.namespace === namespace && metadata.labels?.['kubernetes.io/service-name'] === service,
+      ({ metadata }) =>
+        metadata.namespace === namespace &&
+        metadata.labels?.['kubernetes.io/service-name'] === service,
     );
   }
 
@@ -123,7 +132,8 @@ export class World implements IngressObjects {
   }
 }
 
-const isObject = (value: unknown): value is KubeObject => typeof value === 'object' && value !== null;
+const isObject = (value: unknown): value is KubeObject =>
+  typeof value === 'object' && value !== null;
 
 /** Objects are as old as their place in the text. */
 function withDefaults(object: KubeObject, index: number): KubeObject {
@@ -146,7 +156,8 @@ export function statusText({ statuses }: Decision): string {
       if (type.kind === 'Ingress' || type.kind === 'GatewayClass') return [];
       if (status.parents !== undefined) {
         return status.parents.map(
-          ({ parentRef, conditions }) => `${name} at ${parentRef.name}: ${conditionText(conditions)}`,
+          ({ parentRef, conditions }) =>
+            `${name} at ${parentRef.name}: ${conditionText(conditions)}`,
         );
       }
       const addresses = (status.addresses ?? []).map(({ value }) => value).join();

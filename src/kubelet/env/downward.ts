@@ -89,7 +89,9 @@ export function resourceValue(
   const fallback = kind === 'limits' ? context.nodeAllocatable[resource] : undefined;
   const amount = parseQuantity(own?.[resource] ?? fallback ?? '0');
   const divisor =
-    selector.divisor === undefined || selector.divisor === '0' ? parseQuantity('1') : parseQuantity(selector.divisor);
+    selector.divisor === undefined || selector.divisor === '0'
+      ? parseQuantity('1')
+      : parseQuantity(selector.divisor);
   return String(divideRoundingUp(amount, divisor));
 }
 

@@ -10,11 +10,13 @@ import { ServiceVariables } from './service-variables.ts';
 const metadata = { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '' };
 const configMap: ConfigMap = { metadata, data: { color: 'blue', 'bad=name': 'x' } };
 const secret: Secret = { metadata, data: { password: Buffer.from('päss').toString('base64') } };
-const missing = (resource: string, name: string) => apierrors.notFound({ group: '', resource }, name);
+const missing = (resource: string, name: string) =>
+  apierrors.notFound({ group: '', resource }, name);
 const objects: ObjectSource = {
   configMap: (_namespace, name) =>
     name === 'conf' ? Promise.resolve(configMap) : Promise.reject(missing('configmap', name)),
-  secret: (_namespace, name) => (name === 'keys' ? Promise.resolve(secret) : Promise.reject(missing('secret', name))),
+  secret: (_namespace, name) =>
+    name === 'keys' ? Promise.resolve(secret) : Promise.reject(missing('secret', name)),
 };
 
 function service(
@@ -40,7 +42,11 @@ const services = [
   service('other', 'elsewhere', '10.96.0.7', [{ port: 80 }]),
 ];
 
-async function environment(container: Partial<Container>, spec: Partial<PodSpec> = {}, namespace = 'default') {
+async function environment(
+  container: Partial<Container>,
+  spec: Partial<PodSpec> = {},
+  namespace = 'default',
+) {
   const invalid: string[] = [];
   const made = makeContainer('main', container);
   const variables = await makeEnvironment({
@@ -90,7 +96,10 @@ describe('variables', () => {
   });
 
   test('from fields and resources', async () => {
-    const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+    const field = (name: string, fieldPath: string) => ({
+      name,
+      valueFrom: { fieldRef: { fieldPath } },
+    });
     const resource = (name: string, what: string, divisor = '0') => ({
       name,
       valueFrom: { resourceFieldRef: { resource: what, divisor } },
@@ -145,11 +154,19 @@ describe('variables', () => {
       env: [
         { name: 'COLOR', valueFrom: { configMapKeyRef: { name: 'conf', key: 'color' } } },
         { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'keys', key: 'password' } } },
-        { name: 'ABSENT', valueFrom: { secretKeyRef: { name: 'keys', key: 'none', optional: true } } },
+        {
+          name: 'ABSENT',
+          valueFrom: { secretKeyRef: { name: 'keys', key: 'none', optional: true } },
+        },
         { name: 'C_color', value: 'red' },
       ],
     });
-    expect(variables).toMatchObject({ COLOR: 'blue', PASSWORD: 'päss', password: 'päss', C_color: 'red' });
+    expect(variables).toMatchObject({
+      COLOR: 'blue',
+      PASSWORD: 'päss',
+      password: 'päss',
+      C_color: 'red',
+    });
     expect(variables).not.toHaveProperty('ABSENT');
     expect(variables).not.toHaveProperty('C_bad=name');
     expect(invalid).toEqual([
@@ -160,7 +177,9 @@ describe('variables', () => {
   test('tell what is missing', async () => {
     const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
       environment({ env: [{ name: 'X', valueFrom }] });
-    await expect(from({ configMapKeyRef: { name: 'none', key: 'k' } })).rejects.toThrow('configmap "none" not found');
+    await expect(from({ configMapKeyRef: { name: 'none', key: 'k' } })).rejects.toThrow(
+      'configmap "none" not found',
+    );
     await expect(from({ configMapKeyRef: { name: 'conf', key: 'k' } })).rejects.toThrow(
       "couldn't find key k in ConfigMap default/conf",
     );
@@ -201,7 +220,9 @@ describe('variables', () => {
 
   test('of services: elsewhere and without links, only the API server', async () => {
     const without = await environment({}, { enableServiceLinks: false });
-    expect(Object.keys(without.variables).every((name) => name.startsWith('KUBERNETES_'))).toBe(true);
+    expect(Object.keys(without.variables).every((name) => name.startsWith('KUBERNETES_'))).toBe(
+      true,
+    );
     const other = await environment({}, {}, 'other');
     expect(other.variables).toHaveProperty('ELSEWHERE_SERVICE_HOST', '10.96.0.7');
     expect(other.variables).toHaveProperty('KUBERNETES_SERVICE_HOST', '10.96.0.1');
@@ -209,13 +230,22 @@ describe('variables', () => {
   });
 });
 
-test.each(['constructor', 'toString', '__proto__'])('the key %s exists only where somebody has set it', async (key) => {
-  const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
-    environment({ env: [{ name: 'X', valueFrom }] });
-  await expect(from({ configMapKeyRef: { name: 'conf', key } })).rejects.toThrow(
-    `couldn't find key ${key} in ConfigMap`,
-  );
-  await expect(from({ secretKeyRef: { name: 'keys', key } })).rejects.toThrow(`couldn't find key ${key} in Secret`);
-  expect((await from({ configMapKeyRef: { name: 'conf', key, optional: true } })).variables).not.toHaveProperty('X');
-  expect((await from({ fieldRef: { fieldPath: `metadata.labels['${key}']` } })).variables['X']).toBe('');
-});
+test.each(['constructor', 'toString', '__proto__'])(
+  'the key %s exists only where somebody has set it',
+  async (key) => {
+    const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
+      environment({ env: [{ name: 'X', valueFrom }] });
+    await expect(from({ configMapKeyRef: { name: 'conf', key } })).rejects.toThrow(
+      `couldn't find key ${key} in ConfigMap`,
+    );
+    await expect(from({ secretKeyRef: { name: 'keys', key } })).rejects.toThrow(
+      `couldn't find key ${key} in Secret`,
+    );
+    expect(
+      (await from({ configMapKeyRef: { name: 'conf', key, optional: true } })).variables,
+    ).not.toHaveProperty('X');
+    expect(
+      (await from({ fieldRef: { fieldPath: `metadata.labels['${key}']` } })).variables['X'],
+    ).toBe('');
+  },
+);

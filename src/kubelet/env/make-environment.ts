@@ -55,13 +55,18 @@ async function addFrom(
   if (source.configMapRef !== undefined) {
     const name = source.configMapRef.name ?? '';
     what = `configMap ${namespace}/${name}`;
-    const found = await optional(source.configMapRef.optional, input.objects.configMap(namespace, name));
+    const found = await optional(
+      source.configMapRef.optional,
+      input.objects.configMap(namespace, name),
+    );
     data = found?.data ?? {};
   } else if (source.secretRef !== undefined) {
     const name = source.secretRef.name ?? '';
     what = `secret ${namespace}/${name}`;
     const found = await optional(source.secretRef.optional, input.objects.secret(namespace, name));
-    data = Object.fromEntries(Object.entries(found?.data ?? {}).map(([key, value]) => [key, decodeText(value)]));
+    data = Object.fromEntries(
+      Object.entries(found?.data ?? {}).map(([key, value]) => [key, decodeText(value)]),
+    );
   } else return;
   const invalid: string[] = [];
   for (const [key, value] of Object.entries(data)) {
@@ -76,15 +81,21 @@ async function addFrom(
 }
 
 /** Undefined: optional, and not there. */
-async function valueFrom(input: EnvironmentInput, namespace: string, source: ValueFrom): Promise<string | undefined> {
+async function valueFrom(
+  input: EnvironmentInput,
+  namespace: string,
+  source: ValueFrom,
+): Promise<string | undefined> {
   const { pod, container } = input;
-  if (source.fieldRef !== undefined) return fieldValue(pod, source.fieldRef.fieldPath, input.downward);
+  if (source.fieldRef !== undefined)
+    return fieldValue(pod, source.fieldRef.fieldPath, input.downward);
   if (source.resourceFieldRef !== undefined)
     return resourceValue(pod, container, source.resourceFieldRef, input.downward);
   if (source.configMapKeyRef !== undefined) {
     const { name = '', key, optional: isOptional } = source.configMapKeyRef;
     const configMap = await optional(isOptional, input.objects.configMap(namespace, name));
-    const value = ownValue(configMap?.data, key) ?? decodeOptional(ownValue(configMap?.binaryData, key));
+    const value =
+      ownValue(configMap?.data, key) ?? decodeOptional(ownValue(configMap?.binaryData, key));
     if (value === undefined && configMap !== undefined && isOptional !== true) {
       throw new Error(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
     }
@@ -107,7 +118,10 @@ async function valueFrom(input: EnvironmentInput, namespace: string, source: Val
   throw new Error('invalid valueFrom: no source is given');
 }
 
-async function optional<T>(isOptional: boolean | undefined, found: Promise<T>): Promise<T | undefined> {
+async function optional<T>(
+  isOptional: boolean | undefined,
+  found: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await found;
   } catch (err) {

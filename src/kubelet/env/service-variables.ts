@@ -3,11 +3,17 @@
 import type { Service } from '../types.ts';
 
 /** The services that a pod's containers get to know: those of its namespace, if it wants them, and the API server always. */
-function visibleServices(services: readonly Service[], namespace: string, links: boolean): readonly Service[] {
+function visibleServices(
+  services: readonly Service[],
+  namespace: string,
+  links: boolean,
+): readonly Service[] {
   const byName = new Map<string, Service>();
   const addressed = services.filter(
     (service) =>
-      service.spec.clusterIP !== undefined && service.spec.clusterIP !== '' && service.spec.clusterIP !== 'None',
+      service.spec.clusterIP !== undefined &&
+      service.spec.clusterIP !== '' &&
+      service.spec.clusterIP !== 'None',
   );
   for (const service of addressed) {
     if (service.metadata.namespace === 'default' && service.metadata.name === 'kubernetes')

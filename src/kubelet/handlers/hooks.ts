@@ -41,12 +41,22 @@ export class HookRunner {
     const place = `for Container ${quote(container.name)} in Pod ${quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`)}`;
     if (handler.exec !== undefined) {
       const command = handler.exec.command ?? [];
-      await this.#exec(containerId, command, `Exec lifecycle hook ([${command.join(' ')}]) ${place} failed`, signal);
+      await this.#exec(
+        containerId,
+        command,
+        `Exec lifecycle hook ([${command.join(' ')}]) ${place} failed`,
+        signal,
+      );
     } else if (handler.httpGet !== undefined) {
       if (!this.#config.podNetwork) return;
       try {
         // As upstream: any response will do, whatever its status.
-        await httpGet(actionTarget(handler.httpGet, container, podIP), handler.httpGet, this.#config.userAgent, signal);
+        await httpGet(
+          actionTarget(handler.httpGet, container, podIP),
+          handler.httpGet,
+          this.#config.userAgent,
+          signal,
+        );
       } catch (err) {
         if (signal.aborted) throw err;
         // The peer has answered; the rest of its response is not read.
@@ -58,11 +68,17 @@ export class HookRunner {
           },
         );
       }
-    } else if (handler.sleep !== undefined) await this.#config.clock.sleep(handler.sleep.seconds * 1000, signal);
+    } else if (handler.sleep !== undefined)
+      await this.#config.clock.sleep(handler.sleep.seconds * 1000, signal);
     else throw new HookError(`Cannot run handler ${place}: it is none of exec, httpGet and sleep`);
   }
 
-  async #exec(containerId: string, command: readonly string[], failure: string, signal: AbortSignal): Promise<void> {
+  async #exec(
+    containerId: string,
+    command: readonly string[],
+    failure: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     let output = '';
     try {
       const result = await untilAborted(
@@ -74,7 +90,9 @@ export class HookRunner {
       throw new Error(`command '${command.join(' ')}' exited with ${result.exitCode}: ${output}`);
     } catch (err) {
       if (signal.aborted) throw err;
-      throw new HookError(`${failure} - error: ${errorMessage(err)}, message: ${quote(output)}`, { cause: err });
+      throw new HookError(`${failure} - error: ${errorMessage(err)}, message: ${quote(output)}`, {
+        cause: err,
+      });
     }
   }
 }

@@ -71,7 +71,9 @@ function makeTarget(scheme: string, host: string, port: number, path: string): T
   const prefix = `${scheme}://${address(host, port)}`;
   // A URL without a path is written so, and asked for as '/'.
   const text =
-    wanted === '' || wanted.startsWith('/') || wanted.startsWith('?') ? prefix + wanted : `${prefix}/${wanted}`;
+    wanted === '' || wanted.startsWith('/') || wanted.startsWith('?')
+      ? prefix + wanted
+      : `${prefix}/${wanted}`;
   return { scheme, host, port, path: wanted.startsWith('/') ? wanted : `/${wanted}`, text };
 }
 
@@ -104,9 +106,12 @@ function redirectTarget(location: string, from: Target): Target {
   try {
     url = new URL(location, from.text);
   } catch (err) {
-    throw new NetworkError(`Get "${from.text}": failed to parse Location header ${JSON.stringify(location)}`, {
-      cause: err,
-    });
+    throw new NetworkError(
+      `Get "${from.text}": failed to parse Location header ${JSON.stringify(location)}`,
+      {
+        cause: err,
+      },
+    );
   }
   const scheme = url.protocol.slice(0, -1);
   if (scheme !== 'http' && scheme !== 'https')
@@ -116,8 +121,15 @@ function redirectTarget(location: string, from: Target): Target {
   return { ...makeTarget(scheme, host, port, url.pathname + url.search), text: url.href };
 }
 
-function requestHeaders(action: HTTPGetAction, userAgent: string): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = { 'User-Agent': userAgent, Accept: '*/*', Connection: 'close' };
+function requestHeaders(
+  action: HTTPGetAction,
+  userAgent: string,
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {
+    'User-Agent': userAgent,
+    Accept: '*/*',
+    Connection: 'close',
+  };
   const names = new Map(Object.keys(headers).map((name) => [name.toLowerCase(), name]));
   const given = new Map<string, string[]>();
   for (const { name, value } of action.httpHeaders ?? []) {
@@ -153,7 +165,11 @@ function getOnce(
       let size = 0;
       const finish = (): void => {
         const body = Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString('utf8');
-        resolve({ statusCode: response.statusCode ?? 0, body, location: response.headers.location });
+        resolve({
+          statusCode: response.statusCode ?? 0,
+          body,
+          location: response.headers.location,
+        });
       };
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
@@ -188,13 +204,19 @@ function getOnce(
       request.on('information', () => {
         informational++;
         if (informational <= MAX_INFORMATIONAL) return;
-        fail('net/http: HTTP/1.x transport connection broken: too many 1xx informational responses');
+        fail(
+          'net/http: HTTP/1.x transport connection broken: too many 1xx informational responses',
+        );
         request.destroy();
       });
       // 101, and whatever else Node takes for a change of protocol: an answer like others, without a body.
       request.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
         socket.destroy();
-        resolve({ statusCode: response.statusCode ?? 0, body: '', location: response.headers.location });
+        resolve({
+          statusCode: response.statusCode ?? 0,
+          body: '',
+          location: response.headers.location,
+        });
       });
       request.on('error', failed);
       request.on('close', () => {
@@ -236,7 +258,9 @@ const boundedLookup: LookupFunction = (hostname, options, callback) => {
     let found: readonly LookupAddress[];
     try {
       found =
-        isIP(hostname) === 0 ? await resolveName(hostname, options) : [{ address: hostname, family: isIP(hostname) }];
+        isIP(hostname) === 0
+          ? await resolveName(hostname, options)
+          : [{ address: hostname, family: isIP(hostname) }];
     } catch (err) {
       callback(err as NodeJS.ErrnoException, '');
       return;
@@ -247,7 +271,10 @@ const boundedLookup: LookupFunction = (hostname, options, callback) => {
 };
 
 function resolveName(hostname: string, { family, hints }: LookupOptions): Promise<LookupAddress[]> {
-  const options = { ...(family !== undefined && { family }), ...(hints !== undefined && { hints }) };
+  const options = {
+    ...(family !== undefined && { family }),
+    ...(hints !== undefined && { hints }),
+  };
   return bounded(`look up ${hostname}`, () => lookup(hostname, { ...options, all: true }));
 }
 
@@ -263,15 +290,20 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** `target` is given while a connection is made. */
-function describeFailure(err: unknown, target?: { readonly host: string; readonly port: number }): string {
+function describeFailure(
+  err: unknown,
+  target?: { readonly host: string; readonly port: number },
+): string {
   const { code = '', message } = err as NodeJS.ErrnoException;
-  if (code === 'ENOTFOUND' && target !== undefined) return `dial tcp: lookup ${target.host}: no such host`;
+  if (code === 'ENOTFOUND' && target !== undefined)
+    return `dial tcp: lookup ${target.host}: no such host`;
   // Node's words for a connection that was closed before there was a response.
   if (message === 'socket hang up') return 'EOF';
   if (code === 'ECONNRESET') return 'read: connection reset by peer';
   if (code === 'HPE_HEADER_OVERFLOW')
     return `net/http: server response headers exceeded ${MAX_HEADER_BYTES} bytes; aborted`;
-  if (code.startsWith('HPE_')) return 'net/http: HTTP/1.x transport connection broken: malformed HTTP response';
+  if (code.startsWith('HPE_'))
+    return 'net/http: HTTP/1.x transport connection broken: malformed HTTP response';
   const words = Object.hasOwn(SYSTEM_WORDS, code) ? SYSTEM_WORDS[code] : undefined;
   return words === undefined || target === undefined
     ? message

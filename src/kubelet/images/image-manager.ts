@@ -1,7 +1,13 @@
 // Sees to it that a container's image is on the node before the container is made, as its pull policy says, and backs off
 // from images that cannot be pulled.
 
-import { isCriError, type AuthConfig, type ImageService, type ImageSpec, type PodSandboxConfig } from '#cri/index.ts';
+import {
+  isCriError,
+  type AuthConfig,
+  type ImageService,
+  type ImageSpec,
+  type PodSandboxConfig,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { formatDuration } from '#machinery/text/duration.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -18,7 +24,11 @@ export class ImageError extends Error {
   /** When it may be tried again, wall-clock milliseconds; undefined: the back-off has yet to be asked. */
   readonly retryAt: number | undefined;
 
-  constructor(reason: string, message: string, options: { readonly retryAt?: number; readonly cause?: unknown } = {}) {
+  constructor(
+    reason: string,
+    message: string,
+    options: { readonly retryAt?: number; readonly cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = 'ImageError';
     this.reason = reason;
@@ -57,7 +67,11 @@ export class ImageManager {
 
   constructor(config: ImageManagerConfig) {
     this.#config = config;
-    this.#backoff = new Backoff(config.clock, config.backoffMs ?? 10_000, config.maxBackoffMs ?? 300_000);
+    this.#backoff = new Backoff(
+      config.clock,
+      config.backoffMs ?? 10_000,
+      config.maxBackoffMs ?? 300_000,
+    );
   }
 
   /** Resolves with the reference by which the runtime knows the image. Rejects with ImageError. */
@@ -111,9 +125,13 @@ export class ImageManager {
       const message = `Back-off pulling image "${name}"`;
       report('Normal', 'BackOff', message);
       const cause = this.#lastFailure.get(key);
-      throw new ImageError('ImagePullBackOff', cause === undefined ? message : `${message}: ${cause}`, {
-        retryAt: blockedUntil,
-      });
+      throw new ImageError(
+        'ImagePullBackOff',
+        cause === undefined ? message : `${message}: ${cause}`,
+        {
+          retryAt: blockedUntil,
+        },
+      );
     }
 
     report('Normal', 'Pulling', `Pulling image "${name}"`);
@@ -143,14 +161,18 @@ export class ImageManager {
       const failure = describePullFailure(name, err, text);
       this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
       // The failure is shown for a moment; then that it is backed off from, with the time at which to try again.
-      throw new ImageError(failure.reason, failure.message, { cause: err, retryAt: clock.now() + SHOWN_MS });
+      throw new ImageError(failure.reason, failure.message, {
+        cause: err,
+        retryAt: clock.now() + SHOWN_MS,
+      });
     }
   }
 
   /** Forgets what was kept for a pod that is gone. */
   forget(uid: string): void {
     this.#backoff.forget(`${uid}_`);
-    for (const key of this.#lastFailure.keys()) if (key.startsWith(`${uid}_`)) this.#lastFailure.delete(key);
+    for (const key of this.#lastFailure.keys())
+      if (key.startsWith(`${uid}_`)) this.#lastFailure.delete(key);
   }
 
   async #find(
@@ -179,7 +201,9 @@ export class ImageManager {
     const key = JSON.stringify([image.image, credentials]);
     let pull = this.#pulls.get(key);
     if (pull === undefined) {
-      pull = this.#tryCredentials(image, credentials, sandboxConfig).finally(() => this.#pulls.delete(key));
+      pull = this.#tryCredentials(image, credentials, sandboxConfig).finally(() =>
+        this.#pulls.delete(key),
+      );
       this.#pulls.set(key, pull);
     }
     // The pull goes on for others that wait for it.
@@ -192,7 +216,8 @@ export class ImageManager {
     credentials: readonly AuthConfig[],
     sandboxConfig: PodSandboxConfig,
   ): Promise<string> {
-    const tries: readonly (AuthConfig | undefined)[] = credentials.length === 0 ? [undefined] : credentials;
+    const tries: readonly (AuthConfig | undefined)[] =
+      credentials.length === 0 ? [undefined] : credentials;
     const failures: unknown[] = [];
     for (const auth of tries) {
       try {
@@ -201,7 +226,9 @@ export class ImageManager {
         failures.push(err);
       }
     }
-    throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(errorMessage).join(', '));
+    throw failures.length === 1
+      ? failures[0]
+      : new AggregateError(failures, failures.map(errorMessage).join(', '));
   }
 }
 

@@ -7,10 +7,22 @@ const DIGEST = `sha256:${'a'.repeat(64)}`;
 
 describe('image names', () => {
   test.each([
-    ['busybox', { registry: 'docker.io', repository: 'library/busybox', tag: undefined, digest: undefined }],
-    ['team/app:1.2', { registry: 'docker.io', repository: 'team/app', tag: '1.2', digest: undefined }],
-    ['localhost:5000/app', { registry: 'localhost:5000', repository: 'app', tag: undefined, digest: undefined }],
-    [`ghcr.io/a/b/c:v1@${DIGEST}`, { registry: 'ghcr.io', repository: 'a/b/c', tag: 'v1', digest: DIGEST }],
+    [
+      'busybox',
+      { registry: 'docker.io', repository: 'library/busybox', tag: undefined, digest: undefined },
+    ],
+    [
+      'team/app:1.2',
+      { registry: 'docker.io', repository: 'team/app', tag: '1.2', digest: undefined },
+    ],
+    [
+      'localhost:5000/app',
+      { registry: 'localhost:5000', repository: 'app', tag: undefined, digest: undefined },
+    ],
+    [
+      `ghcr.io/a/b/c:v1@${DIGEST}`,
+      { registry: 'ghcr.io', repository: 'a/b/c', tag: 'v1', digest: DIGEST },
+    ],
   ])('%s', (image, expected) => {
     expect(parseImageName(image)).toEqual(expected);
   });
@@ -42,7 +54,10 @@ describe('credentials', () => {
     data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths })).toString('base64') },
   });
   const user = (name: string) => ({ auth: Buffer.from(`${name}:pw:x`).toString('base64') });
-  const users = (image: string, auths: Readonly<Record<string, unknown>>): readonly (string | undefined)[] =>
+  const users = (
+    image: string,
+    auths: Readonly<Record<string, unknown>>,
+  ): readonly (string | undefined)[] =>
     credentialsFor(image, [secret(auths)]).map((auth) => auth.username);
 
   test.each([
@@ -67,7 +82,10 @@ describe('credentials', () => {
   });
 
   test('that cannot be read are none', () => {
-    const broken: Secret = { ...secret({}), data: { '.dockerconfigjson': Buffer.from('{').toString('base64') } };
+    const broken: Secret = {
+      ...secret({}),
+      data: { '.dockerconfigjson': Buffer.from('{').toString('base64') },
+    };
     expect(credentialsFor('quay.io/x', [broken, { ...secret({}), type: 'Opaque' }])).toEqual([]);
   });
 });

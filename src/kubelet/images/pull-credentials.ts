@@ -89,7 +89,12 @@ function globMatches(pattern: string, value: string): boolean {
   if (parts.length === 1) return pattern === value;
   const [first = ''] = parts;
   const last = parts[parts.length - 1] ?? '';
-  if (!value.startsWith(first) || !value.endsWith(last) || value.length < first.length + last.length) return false;
+  if (
+    !value.startsWith(first) ||
+    !value.endsWith(last) ||
+    value.length < first.length + last.length
+  )
+    return false;
   let at = first.length;
   for (const part of parts.slice(1, -1)) {
     const found = value.indexOf(part, at);

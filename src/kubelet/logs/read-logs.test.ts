@@ -32,7 +32,12 @@ describe('a log line', () => {
   test.each([
     [
       '2026-01-01T00:00:01.5Z stdout F hello world',
-      { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: false, content: 'hello world' },
+      {
+        timestamp: '2026-01-01T00:00:01.5Z',
+        stream: 'stdout',
+        partial: false,
+        content: 'hello world',
+      },
     ],
     [
       '2026-01-01T00:00:01.5Z stderr P half',
@@ -40,7 +45,12 @@ describe('a log line', () => {
     ],
     [
       '2026-01-01T00:00:01.5Z stdout P:x  two blanks',
-      { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: true, content: ' two blanks' },
+      {
+        timestamp: '2026-01-01T00:00:01.5Z',
+        stream: 'stdout',
+        partial: true,
+        content: ' two blanks',
+      },
     ],
     [
       '2026-01-01T00:00:01.5Z stdout F ',
@@ -65,7 +75,11 @@ describe('reading', () => {
   test('gives the content of both streams, in order, with partial lines joined', async () => {
     await writeFile(
       path,
-      entry(1, 'one') + entry(2, 'two-', 'stdout', 'P') + entry(3, 'err', 'stderr') + entry(4, 'half') + entry(5, ''),
+      entry(1, 'one') +
+        entry(2, 'two-', 'stdout', 'P') +
+        entry(3, 'err', 'stderr') +
+        entry(4, 'half') +
+        entry(5, ''),
     );
     expect(await read()).toBe('one\ntwo-err\nhalf\n\n');
     expect(await read({ stream: 'stdout' })).toBe('one\ntwo-half\n\n');
@@ -108,12 +122,18 @@ describe('the last lines', () => {
     [3, 'one\ntwo-half\nthree\n'],
     [9, 'one\ntwo-half\nthree\n'],
   ])('%d of three, one of them in parts', async (tailLines, expected) => {
-    await writeFile(path, entry(1, 'one') + entry(2, 'two-', 'stdout', 'P') + entry(3, 'half') + entry(4, 'three'));
+    await writeFile(
+      path,
+      entry(1, 'one') + entry(2, 'two-', 'stdout', 'P') + entry(3, 'half') + entry(4, 'three'),
+    );
     expect(await read({ tailLines })).toBe(expected);
   });
 
   test('of a log longer than a block', async () => {
-    const lines = Array.from({ length: 5000 }, (_, index) => `line ${index} ${'x'.repeat(index % 90)}`);
+    const lines = Array.from(
+      { length: 5000 },
+      (_, index) => `line ${index} ${'x'.repeat(index % 90)}`,
+    );
     await writeFile(path, lines.map((line) => entry(1, line)).join(''));
     expect(await read({ tailLines: 3000 })).toBe(`${lines.slice(-3000).join('\n')}\n`);
     expect(await read()).toBe(`${lines.join('\n')}\n`);
@@ -140,7 +160,12 @@ describe('the last lines', () => {
 describe('following', () => {
   test('goes on until the container has ended, across a rotation', async () => {
     let running = true;
-    const source = { path, clock: systemClock, isRunning: () => Promise.resolve(running), pollMs: 1 };
+    const source = {
+      path,
+      clock: systemClock,
+      isRunning: () => Promise.resolve(running),
+      pollMs: 1,
+    };
     await writeFile(path, entry(1, 'one'));
     const stream = readLogs(source, { follow: true }, forever);
     const next = async (): Promise<string | undefined> => {

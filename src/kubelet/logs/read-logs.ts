@@ -39,7 +39,11 @@ const NEWLINE = 0x0a;
  * container runs), or is not a regular file: a link is not followed. Ends at the end of the file or, when following, once the
  * container has ended and all of its log was read. Ends as well when the signal aborts.
  */
-export async function* readLogs(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
+export async function* readLogs(
+  source: LogSource,
+  options: LogOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
   const format = makeFormatter(options);
   for await (const entry of entries(source, options, signal)) {
@@ -62,7 +66,8 @@ function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undef
     if (options.stream !== undefined && entry.stream !== options.stream) return undefined;
     const begins = !inLine[entry.stream];
     inLine[entry.stream] = entry.partial;
-    if (begins && options.since !== undefined && logTime(entry.timestamp) < options.since) return undefined;
+    if (begins && options.since !== undefined && logTime(entry.timestamp) < options.since)
+      return undefined;
     const parts: Buffer[] = [];
     if (options.timestamps === true && begins) parts.push(Buffer.from(`${entry.timestamp} `));
     parts.push(entry.content);
@@ -71,17 +76,28 @@ function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undef
   };
 }
 
-async function* entries(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<LogEntry> {
+async function* entries(
+  source: LogSource,
+  options: LogOptions,
+  signal: AbortSignal,
+): AsyncGenerator<LogEntry> {
   let file = await openLog(source, options.follow === true, signal);
   if (file === undefined) return;
   try {
     let position =
-      options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream, signal);
+      options.tailLines === undefined
+        ? 0
+        : await findTail(file, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
     /** The line that `rest` was the beginning of is too long: it is passed over up to its end. */
     let skipping = false;
     while (!signal.aborted) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(BLOCK_BYTES), 0, BLOCK_BYTES, position);
+      const { bytesRead, buffer } = await file.read(
+        Buffer.allocUnsafe(BLOCK_BYTES),
+        0,
+        BLOCK_BYTES,
+        position,
+      );
       if (bytesRead > 0) {
         position += bytesRead;
         const lines = splitLines(Buffer.concat([rest, buffer.subarray(0, bytesRead)]));
@@ -125,7 +141,11 @@ async function* entries(source: LogSource, options: LogOptions, signal: AbortSig
  * The open file. A container that has not written yet may have none: when following, the file is waited for as long as the container
  * runs. Undefined: the signal aborted first.
  */
-async function openLog(source: LogSource, follow: boolean, signal: AbortSignal): Promise<FileHandle | undefined> {
+async function openLog(
+  source: LogSource,
+  follow: boolean,
+  signal: AbortSignal,
+): Promise<FileHandle | undefined> {
   for (;;) {
     // Asked before the file is opened: what a container wrote before it ended is then surely found.
     const running = follow && (await source.isRunning());

@@ -20,7 +20,10 @@ afterEach(async () => {
 });
 
 /** A runtime whose containers begin a new file, or refuse to. */
-function rotate(clock: VirtualClock, reopen: () => Promise<void> = () => writeFile(path, '')): Promise<void> {
+function rotate(
+  clock: VirtualClock,
+  reopen: () => Promise<void> = () => writeFile(path, ''),
+): Promise<void> {
   const { runtime } = createSimulatedRuntime({ clock });
   runtime.reopenContainerLog = reopen;
   return rotateLogs({

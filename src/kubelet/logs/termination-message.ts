@@ -14,7 +14,9 @@ export async function readTerminationMessage(
   status: ContainerStatus,
   annotations: ContainerAnnotations,
 ): Promise<string> {
-  const path = status.mounts.find((mount) => mount.containerPath === annotations.terminationMessagePath)?.hostPath;
+  const path = status.mounts.find(
+    (mount) => mount.containerPath === annotations.terminationMessagePath,
+  )?.hostPath;
   if (annotations.terminationMessagePath !== '' && path !== undefined && path !== '') {
     try {
       const message = (await readEndUntrusted(path, MAX_MESSAGE_BYTES)).toString('utf8');
@@ -40,7 +42,8 @@ async function readLogEnd(path: string): Promise<string> {
     const lines: string[] = [];
     for (const line of data.toString('utf8').split('\n')) {
       const entry = parseLogLine(Buffer.from(line));
-      if (entry !== undefined) lines.push(entry.content.toString('utf8') + (entry.partial ? '' : '\n'));
+      if (entry !== undefined)
+        lines.push(entry.content.toString('utf8') + (entry.partial ? '' : '\n'));
     }
     const text = lines.slice(-MAX_FALLBACK_LINES).join('');
     return Buffer.from(text).subarray(-MAX_FALLBACK_BYTES).toString('utf8');

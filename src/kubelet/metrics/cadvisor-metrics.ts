@@ -42,7 +42,10 @@ interface Group {
 export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorInput): string {
   const specs = new Map(pods.map((pod) => [podUid(pod), pod]));
   const { node, pods: podUsages = [] } = usage ?? {};
-  const groups = [...machineGroup(node), ...podUsages.flatMap((pod) => groupsOf(pod, specs.get(pod.uid)))];
+  const groups = [
+    ...machineGroup(node),
+    ...podUsages.flatMap((pod) => groupsOf(pod, specs.get(pod.uid))),
+  ];
   const families: string[] = [];
   const family = (
     type: 'counter' | 'gauge',
@@ -81,7 +84,9 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     'CPU time that was used, in core-seconds.',
     [...LABELS, 'cpu'],
     groups.flatMap(({ labels, usage: { cpu } }): Sample[] =>
-      cpu?.coreNanoseconds === undefined ? [] : [[[...labels, 'total'], cpu.coreNanoseconds / 1e9, cpu.time]],
+      cpu?.coreNanoseconds === undefined
+        ? []
+        : [[[...labels, 'total'], cpu.coreNanoseconds / 1e9, cpu.time]],
     ),
   );
   family(
@@ -121,7 +126,12 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     (group) => group.usage.memory?.rssBytes,
     memoryTime,
   );
-  perGroup('gauge', 'container_memory_swap', 'Swap that is used.', (group) => group.usage.swap?.usageBytes);
+  perGroup(
+    'gauge',
+    'container_memory_swap',
+    'Swap that is used.',
+    (group) => group.usage.swap?.usageBytes,
+  );
   perGroup(
     'gauge',
     'container_memory_usage_bytes',
@@ -153,23 +163,41 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     [],
     [[[], usage === undefined ? 1 : 0]],
   );
-  perGroup('gauge', 'container_spec_cpu_period', 'The period of the CPU quota, in microseconds.', ({ spec }) =>
-    spec === undefined ? undefined : CPU_PERIOD,
+  perGroup(
+    'gauge',
+    'container_spec_cpu_period',
+    'The period of the CPU quota, in microseconds.',
+    ({ spec }) => (spec === undefined ? undefined : CPU_PERIOD),
   );
-  perGroup('gauge', 'container_spec_cpu_quota', 'The CPU quota of a period, in microseconds.', ({ spec }) => {
-    const limit = spec?.resources?.limits?.['cpu'];
-    return limit === undefined ? undefined : Math.round((amountOf('cpu', limit) / 1000) * CPU_PERIOD);
-  });
+  perGroup(
+    'gauge',
+    'container_spec_cpu_quota',
+    'The CPU quota of a period, in microseconds.',
+    ({ spec }) => {
+      const limit = spec?.resources?.limits?.['cpu'];
+      return limit === undefined
+        ? undefined
+        : Math.round((amountOf('cpu', limit) / 1000) * CPU_PERIOD);
+    },
+  );
   perGroup('gauge', 'container_spec_cpu_shares', 'The CPU shares.', ({ spec }) => {
     if (spec === undefined) return undefined;
     const request = spec.resources?.requests?.['cpu'];
-    return Math.max(2, Math.floor(((request === undefined ? 0 : amountOf('cpu', request)) / 1000) * CPU_SHARES));
+    return Math.max(
+      2,
+      Math.floor(((request === undefined ? 0 : amountOf('cpu', request)) / 1000) * CPU_SHARES),
+    );
   });
-  perGroup('gauge', 'container_spec_memory_limit_bytes', 'The memory limit; 0 without one.', ({ spec }) => {
-    if (spec === undefined) return undefined;
-    const limit = spec.resources?.limits?.['memory'];
-    return limit === undefined ? 0 : amountOf('memory', limit);
-  });
+  perGroup(
+    'gauge',
+    'container_spec_memory_limit_bytes',
+    'The memory limit; 0 without one.',
+    ({ spec }) => {
+      if (spec === undefined) return undefined;
+      const limit = spec.resources?.limits?.['memory'];
+      return limit === undefined ? 0 : amountOf('memory', limit);
+    },
+  );
   perGroup(
     'gauge',
     'container_start_time_seconds',
@@ -178,18 +206,33 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
   );
   const machineLabels = ['boot_id', 'machine_id', 'system_uuid'];
   const machineValues = [machine.bootID, machine.machineID, machine.systemUUID];
-  family('gauge', 'machine_cpu_cores', 'CPUs of the machine.', machineLabels, [[machineValues, machine.cpuCores]]);
+  family('gauge', 'machine_cpu_cores', 'CPUs of the machine.', machineLabels, [
+    [machineValues, machine.cpuCores],
+  ]);
   family('gauge', 'machine_memory_bytes', 'Memory of the machine.', machineLabels, [
     [machineValues, machine.memoryBytes],
   ]);
-  family('gauge', 'machine_scrape_error', '1 if the machine could not be read, 0 otherwise.', [], [[[], 0]]);
+  family(
+    'gauge',
+    'machine_scrape_error',
+    '1 if the machine could not be read, 0 otherwise.',
+    [],
+    [[[], 0]],
+  );
   return families.join('');
 }
 
 /** Returns the root cgroup: dashboards select it by the id '/' for what the whole machine uses. */
 function machineGroup(node: NodeUsage | undefined): readonly Group[] {
   if (node === undefined) return [];
-  const { time, cpuNanoseconds: coreNanoseconds, workingSetBytes, usageBytes, rssBytes, swap } = node;
+  const {
+    time,
+    cpuNanoseconds: coreNanoseconds,
+    workingSetBytes,
+    usageBytes,
+    rssBytes,
+    swap,
+  } = node;
   const memory = { time, workingSetBytes, usageBytes, ...(rssBytes !== undefined && { rssBytes }) };
   const usage = {
     cpu: { time, coreNanoseconds },
@@ -201,7 +244,10 @@ function machineGroup(node: NodeUsage | undefined): readonly Group[] {
 }
 
 /** The cgroup of a container has none below it, so that both of cAdvisor's scopes have the same value; of a pod only the sum is known. */
-function pageFaultSamples(labels: readonly string[], memory: MemorySample | undefined): readonly Sample[] {
+function pageFaultSamples(
+  labels: readonly string[],
+  memory: MemorySample | undefined,
+): readonly Sample[] {
   const { time, pageFaults, majorPageFaults } = memory ?? {};
   const scopes = labels[0] === '' ? ['hierarchy'] : ['container', 'hierarchy'];
   const types = [
@@ -209,7 +255,9 @@ function pageFaultSamples(labels: readonly string[], memory: MemorySample | unde
     ['pgmajfault', majorPageFaults],
   ] as const;
   return types.flatMap(([type, count]) =>
-    count === undefined ? [] : scopes.map((scope): Sample => [[...labels, type, scope], count, time]),
+    count === undefined
+      ? []
+      : scopes.map((scope): Sample => [[...labels, type, scope], count, time]),
   );
 }
 
@@ -229,7 +277,14 @@ function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
       spec: undefined,
     },
     ...pod.containers.map((container): Group => ({
-      labels: [container.name, `${path}/${container.id}`, container.image, container.id, pod.namespace, pod.name],
+      labels: [
+        container.name,
+        `${path}/${container.id}`,
+        container.image,
+        container.id,
+        pod.namespace,
+        pod.name,
+      ],
       usage: container,
       spec: specOf(container.name),
     })),
@@ -238,11 +293,23 @@ function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
 
 type Interface = NonNullable<NonNullable<PodUsage['network']>['defaultInterface']>;
 
-const NETWORK: readonly (readonly [name: string, help: string, value: (one: Interface) => number | undefined])[] = [
+const NETWORK: readonly (readonly [
+  name: string,
+  help: string,
+  value: (one: Interface) => number | undefined,
+])[] = [
   ['container_network_receive_bytes_total', 'Bytes received.', ({ rxBytes }) => rxBytes?.value],
-  ['container_network_receive_errors_total', 'Errors while receiving.', ({ rxErrors }) => rxErrors?.value],
+  [
+    'container_network_receive_errors_total',
+    'Errors while receiving.',
+    ({ rxErrors }) => rxErrors?.value,
+  ],
   ['container_network_transmit_bytes_total', 'Bytes sent.', ({ txBytes }) => txBytes?.value],
-  ['container_network_transmit_errors_total', 'Errors while sending.', ({ txErrors }) => txErrors?.value],
+  [
+    'container_network_transmit_errors_total',
+    'Errors while sending.',
+    ({ txErrors }) => txErrors?.value,
+  ],
 ];
 
 /** The network belongs to the sandbox: its series carry the sandbox's id. */
@@ -252,10 +319,19 @@ function networkSamples(
 ): Sample[] {
   if (network === undefined) return [];
   const { defaultInterface, interfaces, timestamp } = network;
-  const all = interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface];
+  const all =
+    interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface];
   return all.flatMap((one): Sample[] => {
     const found = value(one);
-    const labels = ['', `/kubepods/pod${uid}/${sandboxId}`, '', sandboxId, namespace, name, one.name];
+    const labels = [
+      '',
+      `/kubepods/pod${uid}/${sandboxId}`,
+      '',
+      sandboxId,
+      namespace,
+      name,
+      one.name,
+    ];
     return found === undefined ? [] : [[labels, found, timestamp / 1e6]];
   });
 }

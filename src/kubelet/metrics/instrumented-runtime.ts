@@ -67,7 +67,8 @@ function instrumented<T extends object>(
       // Looked up at each call: a test may replace a method.
       const method = (...args: readonly unknown[]): unknown =>
         Reflect.apply(Reflect.get(target, name) as () => unknown, target, args);
-      const operation = typeof name === 'string' && Object.hasOwn(operations, name) ? operations[name] : undefined;
+      const operation =
+        typeof name === 'string' && Object.hasOwn(operations, name) ? operations[name] : undefined;
       const wrapped = operation === undefined ? method : counted(method, operation, metrics);
       methods.set(name, wrapped);
       return wrapped;

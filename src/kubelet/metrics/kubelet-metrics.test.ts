@@ -25,7 +25,12 @@ beforeAll(async () => {
         },
       ],
     },
-    { annotations: { 'simulation.coxswain.dev/cpu': '250m', 'simulation.coxswain.dev/memory': '32Mi' } },
+    {
+      annotations: {
+        'simulation.coxswain.dev/cpu': '250m',
+        'simulation.coxswain.dev/memory': '32Mi',
+      },
+    },
   );
   await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.ready === true);
   await harness.clock.advance('10s');
@@ -57,7 +62,9 @@ function get(
 }
 
 /** Sample lines by name, labels in alphabetical order, without timestamps. */
-function parse(text: string): Map<string, { readonly type: string; readonly samples: Map<string, number> }> {
+function parse(
+  text: string,
+): Map<string, { readonly type: string; readonly samples: Map<string, number> }> {
   const families = new Map<string, { type: string; samples: Map<string, number> }>();
   for (const line of text.split('\n')) {
     const type = /^# TYPE (\S+) (\S+)$/.exec(line);
@@ -83,7 +90,12 @@ function parse(text: string): Map<string, { readonly type: string; readonly samp
 }
 
 /** Alpha metrics of which dashboards are made. test/scenarios/metrics has the stable and beta ones. */
-const ON_DASHBOARDS: readonly (readonly [endpoint: string, name: string, type: string, labels: readonly string[]])[] = [
+const ON_DASHBOARDS: readonly (readonly [
+  endpoint: string,
+  name: string,
+  type: string,
+  labels: readonly string[],
+])[] = [
   ['/metrics', 'kubelet_node_name', 'gauge', ['node']],
   ['/metrics', 'kubelet_running_pods', 'gauge', []],
   ['/metrics', 'kubelet_running_containers', 'gauge', ['container_state']],
@@ -95,9 +107,19 @@ const ON_DASHBOARDS: readonly (readonly [endpoint: string, name: string, type: s
   ['/metrics', 'kubelet_pod_start_duration_seconds', 'histogram', []],
   ['/metrics', 'kubelet_pod_worker_duration_seconds', 'histogram', ['operation_type']],
   ['/metrics', 'kubelet_pleg_relist_duration_seconds', 'histogram', []],
-  ['/metrics', 'kubelet_http_requests_total', 'counter', ['long_running', 'method', 'path', 'server_type']],
+  [
+    '/metrics',
+    'kubelet_http_requests_total',
+    'counter',
+    ['long_running', 'method', 'path', 'server_type'],
+  ],
   ['/metrics', 'process_start_time_seconds', 'gauge', []],
-  ['/metrics/probes', 'prober_probe_duration_seconds', 'histogram', ['container', 'namespace', 'pod', 'probe_type']],
+  [
+    '/metrics/probes',
+    'prober_probe_duration_seconds',
+    'histogram',
+    ['container', 'namespace', 'pod', 'probe_type'],
+  ],
   [
     '/metrics/cadvisor',
     'container_cpu_usage_seconds_total',
@@ -110,14 +132,24 @@ const ON_DASHBOARDS: readonly (readonly [endpoint: string, name: string, type: s
     'gauge',
     ['container', 'id', 'image', 'name', 'namespace', 'pod'],
   ],
-  ['/metrics/cadvisor', 'container_memory_rss', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod']],
+  [
+    '/metrics/cadvisor',
+    'container_memory_rss',
+    'gauge',
+    ['container', 'id', 'image', 'name', 'namespace', 'pod'],
+  ],
   [
     '/metrics/cadvisor',
     'container_spec_memory_limit_bytes',
     'gauge',
     ['container', 'id', 'image', 'name', 'namespace', 'pod'],
   ],
-  ['/metrics/cadvisor', 'container_spec_cpu_quota', 'gauge', ['container', 'id', 'image', 'name', 'namespace', 'pod']],
+  [
+    '/metrics/cadvisor',
+    'container_spec_cpu_quota',
+    'gauge',
+    ['container', 'id', 'image', 'name', 'namespace', 'pod'],
+  ],
   ['/metrics/cadvisor', 'machine_cpu_cores', 'gauge', ['boot_id', 'machine_id', 'system_uuid']],
   ['/metrics/cadvisor', 'machine_memory_bytes', 'gauge', ['boot_id', 'machine_id', 'system_uuid']],
 ];
@@ -139,8 +171,12 @@ describe('values', () => {
 
   test('usage is what the runtime reports', async () => {
     const first = parse((await get('/metrics/resource')).body);
-    expect(first.get('container_memory_working_set_bytes')?.samples.get(web)).toBe(32 * 1024 * 1024);
-    expect(first.get('pod_memory_working_set_bytes')?.samples.get('namespace=default,pod=web')).toBe(32 * 1024 * 1024);
+    expect(first.get('container_memory_working_set_bytes')?.samples.get(web)).toBe(
+      32 * 1024 * 1024,
+    );
+    expect(
+      first.get('pod_memory_working_set_bytes')?.samples.get('namespace=default,pod=web'),
+    ).toBe(32 * 1024 * 1024);
     await harness.clock.advance('20s');
     const second = parse((await get('/metrics/resource')).body);
     const used = (name: string, labels: string): number =>
@@ -183,21 +219,37 @@ describe('values', () => {
     expect(series('Liveness', 'failed')(body)).toBeGreaterThan(5);
     expect(series('Readiness', 'failed')(body)).toBe(0);
     await harness.createPod('short', {
-      containers: [{ name: 'c', image: 'nginx', readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } }],
+      containers: [
+        {
+          name: 'c',
+          image: 'nginx',
+          readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
+        },
+      ],
     });
     await harness.waitForPod('short', (pod) => pod.status.containerStatuses?.[0]?.ready === true);
     expect((await get('/metrics/probes')).body).toContain('pod="short"');
     await harness.deletePod('short', 0);
     await harness.waitForGone('short');
-    await harness.clock.runUntil(async () => !(await get('/metrics/probes')).body.includes('pod="short"'), '1m');
+    await harness.clock.runUntil(
+      async () => !(await get('/metrics/probes')).body.includes('pod="short"'),
+      '1m',
+    );
   });
 
   test('the machine is the cgroup /, a pod has no container, and a container has both', async () => {
     const families = parse((await get('/metrics/cadvisor')).body);
-    const working = [...(families.get('container_memory_working_set_bytes')?.samples.entries() ?? [])];
-    const found = (pattern: RegExp): number | undefined => working.find(([labels]) => pattern.test(labels))?.[1];
-    expect(found(/^container=,id=\/,image=,name=,namespace=,pod=$/)).toBeGreaterThan(32 * 1024 * 1024);
-    expect(found(/^container=,id=\/kubepods\/pod[^,]*,image=,name=,namespace=default,pod=web$/)).toBe(32 * 1024 * 1024);
+    const working = [
+      ...(families.get('container_memory_working_set_bytes')?.samples.entries() ?? []),
+    ];
+    const found = (pattern: RegExp): number | undefined =>
+      working.find(([labels]) => pattern.test(labels))?.[1];
+    expect(found(/^container=,id=\/,image=,name=,namespace=,pod=$/)).toBeGreaterThan(
+      32 * 1024 * 1024,
+    );
+    expect(
+      found(/^container=,id=\/kubepods\/pod[^,]*,image=,name=,namespace=default,pod=web$/),
+    ).toBe(32 * 1024 * 1024);
     expect(found(/^container=main,/)).toBe(32 * 1024 * 1024);
     expect([...(families.get('container_processes')?.samples.values() ?? [])]).toEqual([1]);
     expect(families.get('container_scrape_error')?.samples.get('')).toBe(0);
@@ -206,7 +258,9 @@ describe('values', () => {
   test('limits of containers are those of the pod', async () => {
     const { body } = await get('/metrics/cadvisor');
     const value = (name: string): number | undefined =>
-      [...(parse(body).get(name)?.samples ?? [])].find(([labels]) => labels.startsWith('container=main,'))?.[1];
+      [...(parse(body).get(name)?.samples ?? [])].find(([labels]) =>
+        labels.startsWith('container=main,'),
+      )?.[1];
     expect(value('container_spec_memory_limit_bytes')).toBe(64 * 1024 * 1024);
     expect(value('container_spec_cpu_quota')).toBe(50_000);
     expect(value('container_spec_cpu_shares')).toBe(256);
@@ -236,7 +290,10 @@ describe('values', () => {
       kubeletconfig: {
         kind: 'KubeletConfiguration',
         apiVersion: 'kubelet.config.k8s.io/v1beta1',
-        authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: '2m0s' } },
+        authentication: {
+          anonymous: { enabled: false },
+          webhook: { enabled: true, cacheTTL: '2m0s' },
+        },
         authorization: { mode: 'Webhook' },
         clusterDNS: ['10.96.0.10'],
         maxPods: 110,
@@ -256,7 +313,10 @@ describe('values', () => {
       binaryVersion: '1.36.3',
     });
     const unknown = await get('/statusz', { accept: 'application/json' });
-    expect([unknown.code, (JSON.parse(unknown.body) as { reason: string }).reason]).toEqual([406, 'NotAcceptable']);
+    expect([unknown.code, (JSON.parse(unknown.body) as { reason: string }).reason]).toEqual([
+      406,
+      'NotAcceptable',
+    ]);
   });
 
   test.each([
@@ -278,7 +338,9 @@ describe('values', () => {
       items: [
         {
           metadata: { name: 'web', namespace: 'default' },
-          spec: { containers: [{ name: 'main', image: expect.stringContaining('nginx') as string }] },
+          spec: {
+            containers: [{ name: 'main', image: expect.stringContaining('nginx') as string }],
+          },
         },
       ],
     });
@@ -305,7 +367,11 @@ describe('values', () => {
     ['/healthz', 200, 'ok'],
     ['/healthz/syncloop', 200, 'ok'],
     ['/healthz?verbose', 200, '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n'],
-    ['/healthz?verbose&exclude=log', 200, '[+]ping ok\n[+]log excluded: ok\n[+]syncloop ok\nhealthz check passed\n'],
+    [
+      '/healthz?verbose&exclude=log',
+      200,
+      '[+]ping ok\n[+]log excluded: ok\n[+]syncloop ok\nhealthz check passed\n',
+    ],
     ['/statusz/more', 404, '404 page not found\n'],
     ['/flagz', 404, '404 page not found\n'],
     ['/checkpoint/default/web/main', 405, '405: Method Not Allowed\n'],

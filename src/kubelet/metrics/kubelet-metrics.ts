@@ -12,7 +12,9 @@ import {
 import type { ContainerType, RuntimeMetrics } from '../runtime/runtime-manager.ts';
 
 /** Prometheus' default buckets, in seconds. */
-export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+export const DEFAULT_BUCKETS: readonly number[] = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
 const POD_START_BUCKETS: readonly number[] = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600,
 ];
@@ -63,8 +65,13 @@ export class KubeletMetrics implements RuntimeMetrics {
       help: string,
       bounds: readonly number[],
       ...labels: readonly string[]
-    ): Family<Histogram> => this.#instruments.histogram({ name: `kubelet_${name}`, help, labels }, bounds);
-    this.#runtimeOperations = counter('runtime_operations_total', 'Calls to the container runtime.', 'operation_type');
+    ): Family<Histogram> =>
+      this.#instruments.histogram({ name: `kubelet_${name}`, help, labels }, bounds);
+    this.#runtimeOperations = counter(
+      'runtime_operations_total',
+      'Calls to the container runtime.',
+      'operation_type',
+    );
     this.#runtimeErrors = counter(
       'runtime_operations_errors_total',
       'Calls to the container runtime that failed.',
@@ -93,7 +100,10 @@ export class KubeletMetrics implements RuntimeMetrics {
       POD_START_BUCKETS,
     );
     this.#startedPods = counter('started_pods_total', 'Sandboxes that were started.');
-    this.#startedPodErrors = counter('started_pods_errors_total', 'Sandboxes that could not be started.');
+    this.#startedPodErrors = counter(
+      'started_pods_errors_total',
+      'Sandboxes that could not be started.',
+    );
     this.#startedContainers = counter(
       'started_containers_total',
       'Containers that were to be started.',
@@ -105,10 +115,23 @@ export class KubeletMetrics implements RuntimeMetrics {
       'container_type',
       'code',
     );
-    this.#rejections = counter('admission_rejections_total', 'Pods that the kubelet rejected, by reason.', 'reason');
-    this.#imageVolumesRequested = counter('image_volume_requested_total', 'Image volumes that containers asked for.');
-    this.#imageVolumesMounted = counter('image_volume_mounted_succeed_total', 'Image volumes that were mounted.');
-    this.#imageVolumeErrors = counter('image_volume_mounted_errors_total', 'Image volumes that could not be mounted.');
+    this.#rejections = counter(
+      'admission_rejections_total',
+      'Pods that the kubelet rejected, by reason.',
+      'reason',
+    );
+    this.#imageVolumesRequested = counter(
+      'image_volume_requested_total',
+      'Image volumes that containers asked for.',
+    );
+    this.#imageVolumesMounted = counter(
+      'image_volume_mounted_succeed_total',
+      'Image volumes that were mounted.',
+    );
+    this.#imageVolumeErrors = counter(
+      'image_volume_mounted_errors_total',
+      'Image volumes that could not be mounted.',
+    );
     const request = ['method', 'path', 'server_type', 'long_running'];
     this.#requests = counter('http_requests_total', 'Requests to the kubelet API.', ...request);
     this.#requestDuration = histogram(
@@ -178,10 +201,21 @@ export class KubeletMetrics implements RuntimeMetrics {
 
   /** Returns the kubelet's own metrics in Prometheus' text form, without those that every component has. */
   text(gauges: KubeletGauges): string {
-    const gauge = (name: string, help: string, labels: readonly string[], samples: readonly Sample[]): void =>
-      this.#instruments.gauge({ name, help, labels }, () => samples);
-    gauge('kubelet_node_name', 'The name of the node; the value is always 1.', ['node'], [[[gauges.nodeName], 1]]);
-    gauge('kubelet_running_pods', 'Pods with a running sandbox.', NONE, [[NONE, gauges.runningPods()]]);
+    const gauge = (
+      name: string,
+      help: string,
+      labels: readonly string[],
+      samples: readonly Sample[],
+    ): void => this.#instruments.gauge({ name, help, labels }, () => samples);
+    gauge(
+      'kubelet_node_name',
+      'The name of the node; the value is always 1.',
+      ['node'],
+      [[[gauges.nodeName], 1]],
+    );
+    gauge('kubelet_running_pods', 'Pods with a running sandbox.', NONE, [
+      [NONE, gauges.runningPods()],
+    ]);
     gauge(
       'kubelet_running_containers',
       'Containers by state.',
@@ -198,13 +232,21 @@ export class KubeletMetrics implements RuntimeMetrics {
         [['true'], desired.static],
       ],
     );
-    gauge('kubelet_mirror_pods', 'Mirrors of static pods that the API is to have.', NONE, [[NONE, desired.static]]);
-    gauge('kubelet_pleg_last_seen_seconds', 'When all pods were last listed, in seconds since the Unix epoch.', NONE, [
-      [NONE, gauges.lastRelist() / 1000],
+    gauge('kubelet_mirror_pods', 'Mirrors of static pods that the API is to have.', NONE, [
+      [NONE, desired.static],
     ]);
-    gauge('process_start_time_seconds', 'When the kubelet started, in seconds since the Unix epoch.', NONE, [
-      [NONE, this.#startedAt / 1000],
-    ]);
+    gauge(
+      'kubelet_pleg_last_seen_seconds',
+      'When all pods were last listed, in seconds since the Unix epoch.',
+      NONE,
+      [[NONE, gauges.lastRelist() / 1000]],
+    );
+    gauge(
+      'process_start_time_seconds',
+      'When the kubelet started, in seconds since the Unix epoch.',
+      NONE,
+      [[NONE, this.#startedAt / 1000]],
+    );
     return this.#instruments.text();
   }
 

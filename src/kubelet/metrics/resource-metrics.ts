@@ -23,10 +23,16 @@ export function resourceMetrics(usage: Usage | undefined): string {
   const error: Sample[] = [[[], usage === undefined ? 1 : 0]];
   const { node, pods = [] } = usage ?? {};
   const containers = pods.flatMap((pod) =>
-    pod.containers.map((container) => ({ ...container, labels: [container.name, pod.name, pod.namespace] })),
+    pod.containers.map((container) => ({
+      ...container,
+      labels: [container.name, pod.name, pod.namespace],
+    })),
   );
-  const sample = (labels: readonly string[], value: number | undefined, time: number | undefined): Sample[] =>
-    value === undefined ? [] : [[labels, value, time]];
+  const sample = (
+    labels: readonly string[],
+    value: number | undefined,
+    time: number | undefined,
+  ): Sample[] => (value === undefined ? [] : [[labels, value, time]]);
   const seconds = (nanoseconds: number | undefined): number | undefined =>
     nanoseconds === undefined ? undefined : nanoseconds / 1e9;
 
@@ -35,21 +41,27 @@ export function resourceMetrics(usage: Usage | undefined): string {
     'container_cpu_usage_seconds_total',
     'CPU time that the container has used, in core-seconds.',
     CONTAINER,
-    containers.flatMap(({ labels, cpu }) => sample(labels, seconds(cpu?.coreNanoseconds), cpu?.time)),
+    containers.flatMap(({ labels, cpu }) =>
+      sample(labels, seconds(cpu?.coreNanoseconds), cpu?.time),
+    ),
   );
   add(
     'gauge',
     'container_memory_working_set_bytes',
     'Working set of the container.',
     CONTAINER,
-    containers.flatMap(({ labels, memory }) => sample(labels, memory?.workingSetBytes, memory?.time)),
+    containers.flatMap(({ labels, memory }) =>
+      sample(labels, memory?.workingSetBytes, memory?.time),
+    ),
   );
   add(
     'gauge',
     'container_start_time_seconds',
     'When the container started, in seconds since the Unix epoch.',
     CONTAINER,
-    containers.flatMap(({ labels, startedAt }) => (startedAt > 0 ? [[labels, startedAt / 1000] as const] : [])),
+    containers.flatMap(({ labels, startedAt }) =>
+      startedAt > 0 ? [[labels, startedAt / 1000] as const] : [],
+    ),
   );
   add(
     'gauge',
@@ -59,7 +71,9 @@ export function resourceMetrics(usage: Usage | undefined): string {
     containers.flatMap(({ labels, swap }) =>
       sample(
         labels,
-        swap?.availableBytes === undefined ? undefined : swap.availableBytes + (swap.usageBytes ?? 0),
+        swap?.availableBytes === undefined
+          ? undefined
+          : swap.availableBytes + (swap.usageBytes ?? 0),
         swap?.time,
       ),
     ),
@@ -85,22 +99,38 @@ export function resourceMetrics(usage: Usage | undefined): string {
     [],
     sample([], node?.workingSetBytes, node?.time),
   );
-  add('gauge', 'node_swap_usage_bytes', 'Swap that the node uses.', [], sample([], node?.swap?.usageBytes, node?.time));
+  add(
+    'gauge',
+    'node_swap_usage_bytes',
+    'Swap that the node uses.',
+    [],
+    sample([], node?.swap?.usageBytes, node?.time),
+  );
   add(
     'counter',
     'pod_cpu_usage_seconds_total',
     'CPU time that the pod has used, in core-seconds.',
     POD,
-    pods.flatMap(({ name, namespace, cpu }) => sample([name, namespace], seconds(cpu?.coreNanoseconds), cpu?.time)),
+    pods.flatMap(({ name, namespace, cpu }) =>
+      sample([name, namespace], seconds(cpu?.coreNanoseconds), cpu?.time),
+    ),
   );
   add(
     'gauge',
     'pod_memory_working_set_bytes',
     'Working set of the pod.',
     POD,
-    pods.flatMap(({ name, namespace, memory }) => sample([name, namespace], memory?.workingSetBytes, memory?.time)),
+    pods.flatMap(({ name, namespace, memory }) =>
+      sample([name, namespace], memory?.workingSetBytes, memory?.time),
+    ),
   );
-  add('gauge', 'resource_scrape_error', '1 if the usage of containers could not be read, 0 otherwise.', [], error);
+  add(
+    'gauge',
+    'resource_scrape_error',
+    '1 if the usage of containers could not be read, 0 otherwise.',
+    [],
+    error,
+  );
   add(
     'gauge',
     'scrape_error',

@@ -16,7 +16,11 @@ export interface MachineInfo {
   readonly architecture: string;
 }
 
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  x64: 'amd64',
+  ia32: '386',
+  ppc64: 'ppc64le',
+};
 
 const KEYS: readonly (keyof MachineInfo)[] = [
   'machineID',
@@ -63,7 +67,9 @@ export async function readCapacity(rootDir: string, maxPods: number): Promise<Re
   return {
     cpu: String(cpus().length),
     memory: `${Math.floor(totalmem() / 1024)}Ki`,
-    ...(disk !== undefined ? { 'ephemeral-storage': `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki` } : {}),
+    ...(disk !== undefined
+      ? { 'ephemeral-storage': `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki` }
+      : {}),
     pods: String(maxPods),
   };
 }

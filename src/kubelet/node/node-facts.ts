@@ -73,7 +73,9 @@ export class NodeFactsSource {
 
   /** The primary one first. */
   get hostIPs(): readonly string[] {
-    return this.#addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
+    return this.#addresses
+      .filter(({ type }) => type === 'InternalIP')
+      .map(({ address }) => address);
   }
 
   /** Why pods cannot have a network, as of the last check. */
@@ -114,7 +116,9 @@ export class NodeFactsSource {
     };
   }
 
-  async #askRuntime(problems: string[]): Promise<Required<Pick<NodeFacts, 'images' | 'runtimeConditions'>>> {
+  async #askRuntime(
+    problems: string[],
+  ): Promise<Required<Pick<NodeFacts, 'images' | 'runtimeConditions'>>> {
     const { runtime, signal, logger } = this.#config;
     try {
       const options = { signal, timeoutMs: RUNTIME_DEADLINE_MS };
@@ -129,10 +133,13 @@ export class NodeFactsSource {
         return `${type}=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`;
       };
       const runtimeProblem = problemOf('RuntimeReady');
-      if (runtimeProblem !== undefined) problems.push(`container runtime not ready: ${runtimeProblem}`);
+      if (runtimeProblem !== undefined)
+        problems.push(`container runtime not ready: ${runtimeProblem}`);
       const networkProblem = problemOf('NetworkReady');
       this.#networkProblem =
-        networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
+        networkProblem === undefined
+          ? undefined
+          : `container runtime network not ready: ${networkProblem}`;
       if (this.#networkProblem !== undefined) problems.push(this.#networkProblem);
       const runtimeConditions = conditions
         .filter(({ type }) => type.startsWith(RUNTIME_CONDITIONS))

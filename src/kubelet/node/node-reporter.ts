@@ -112,7 +112,9 @@ export class NodeReporter {
         : {}),
     };
     if (missing.length === 0 && unsaid.length === 0 && !('spec' in patch)) return present;
-    return await resource.patch(nodeName, 'application/strategic-merge-patch+json', patch, { signal });
+    return await resource.patch(nodeName, 'application/strategic-merge-patch+json', patch, {
+      signal,
+    });
   }
 
   async #reportStatus(signal: AbortSignal): Promise<void> {
@@ -121,7 +123,8 @@ export class NodeReporter {
     while (!signal.aborted) {
       const delayMs = this.#wasReady === true ? checkMs : Math.min(waitingMs, checkMs);
       waitingMs *= 2;
-      if (await this.#sleepOrNudge(clock, wait.jitter(random, delayMs, 0.04), signal)) waitingMs = FIRST_CHECK_MS;
+      if (await this.#sleepOrNudge(clock, wait.jitter(random, delayMs, 0.04), signal))
+        waitingMs = FIRST_CHECK_MS;
       if (signal.aborted) return;
       await this.#retry('node status not reported', signal, () => this.#report(signal, false), 5);
     }
@@ -138,7 +141,10 @@ export class NodeReporter {
     try {
       this.#node = await client
         .resource(nodes)
-        .patch(nodeName, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+        .patch(nodeName, 'application/strategic-merge-patch+json', patch, {
+          subresource: 'status',
+          signal,
+        });
     } catch (err) {
       // The node was deleted while its kubelet runs: it is registered again.
       if (!apierrors.isNotFound(err) || always) throw err;
@@ -152,7 +158,11 @@ export class NodeReporter {
   #tellReadiness(ready: boolean): void {
     if (this.#wasReady === ready) return;
     if (this.#wasReady === undefined) {
-      for (const reason of ['NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID'] as const)
+      for (const reason of [
+        'NodeHasSufficientMemory',
+        'NodeHasNoDiskPressure',
+        'NodeHasSufficientPID',
+      ] as const)
         this.#tellStatus(reason);
     }
     this.#wasReady = ready;
@@ -166,7 +176,12 @@ export class NodeReporter {
   #event(type: 'Normal' | 'Warning', reason: EventReason, message: string): void {
     const { nodeName, events } = this.#config;
     // Its name stands for its UID, which is not known before the node is registered.
-    events.event({ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName }, type, reason, message);
+    events.event(
+      { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName },
+      type,
+      reason,
+      message,
+    );
   }
 
   async #renewLease(signal: AbortSignal): Promise<void> {
@@ -185,7 +200,11 @@ export class NodeReporter {
   async #renewOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, nodeName, leaseDurationSeconds } = this.#config;
     const resource = client.resource(leases).namespace(LEASE_NAMESPACE);
-    const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime: formatMicroTime(clock.now()) };
+    const spec = {
+      holderIdentity: nodeName,
+      leaseDurationSeconds,
+      renewTime: formatMicroTime(clock.now()),
+    };
     try {
       await resource.patch(nodeName, 'application/merge-patch+json', { spec }, { signal });
     } catch (err) {

@@ -31,14 +31,18 @@ const MAX_IMAGES = 50;
 const MAX_NAMES_PER_IMAGE = 5;
 
 /** `previous`: what the API has, for the times of transitions. */
-export function makeNodeStatus(facts: NodeFacts, previous: NodeStatus | undefined, nowMs: number): NodeStatus {
+export function makeNodeStatus(
+  facts: NodeFacts,
+  previous: NodeStatus | undefined,
+  nowMs: number,
+): NodeStatus {
   const now = formatTime(nowMs);
   return {
     addresses: facts.addresses,
     allocatable: facts.allocatable,
     capacity: facts.capacity,
-    conditions: [...nodeConditions(facts.problems), ...(facts.runtimeConditions ?? [])].map((condition) =>
-      withTimes(condition, previous, now),
+    conditions: [...nodeConditions(facts.problems), ...(facts.runtimeConditions ?? [])].map(
+      (condition) => withTimes(condition, previous, now),
     ),
     daemonEndpoints: { kubeletEndpoint: { Port: facts.port } },
     nodeInfo: {
@@ -74,7 +78,12 @@ function nodeConditions(problems: readonly string[]): readonly BareCondition[] {
       message: 'kubelet has sufficient PID available',
     },
     problems.length === 0
-      ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+      ? {
+          type: 'Ready',
+          status: 'True',
+          reason: 'KubeletReady',
+          message: 'kubelet is posting ready status',
+        }
       : {
           type: 'Ready',
           status: 'False',
@@ -84,7 +93,11 @@ function nodeConditions(problems: readonly string[]): readonly BareCondition[] {
   ];
 }
 
-function withTimes(condition: BareCondition, previous: NodeStatus | undefined, now: string): NodeCondition {
+function withTimes(
+  condition: BareCondition,
+  previous: NodeStatus | undefined,
+  now: string,
+): NodeCondition {
   const before = previous?.conditions?.find((candidate) => candidate.type === condition.type);
   const since = before?.status === condition.status ? before.lastTransitionTime : null;
   return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now };
@@ -112,22 +125,42 @@ function comparable(status: NodeStatus): unknown {
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
     .filter(({ type }) => isOwned(type))
     .toSorted((x, y) => (x.type < y.type ? -1 : 1));
-  return { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images: images ?? [], conditions };
+  return {
+    addresses,
+    allocatable,
+    capacity,
+    daemonEndpoints,
+    nodeInfo,
+    images: images ?? [],
+    conditions,
+  };
 }
 
-const OWNED: ReadonlySet<string> = new Set(['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready']);
+const OWNED: ReadonlySet<string> = new Set([
+  'MemoryPressure',
+  'DiskPressure',
+  'PIDPressure',
+  'Ready',
+]);
 const isOwned = (type: string): boolean => OWNED.has(type) || type.startsWith(RUNTIME_CONDITIONS);
 
 /** The `status` of a strategic merge patch that makes the API's status this one: others' conditions and fields stay. */
-export function nodeStatusPatch(status: NodeStatus, previous: NodeStatus | undefined): Record<string, unknown> {
+export function nodeStatusPatch(
+  status: NodeStatus,
+  previous: NodeStatus | undefined,
+): Record<string, unknown> {
   // A condition of another runtime that the node had before.
   const gone = (previous?.conditions ?? []).filter(
-    ({ type }) => isOwned(type) && !(status.conditions ?? []).some((condition) => condition.type === type),
+    ({ type }) =>
+      isOwned(type) && !(status.conditions ?? []).some((condition) => condition.type === type),
   );
   return {
     ...status,
     ...(gone.length > 0 && {
-      conditions: [...(status.conditions ?? []), ...gone.map(({ type }) => ({ type, $patch: 'delete' }))],
+      conditions: [
+        ...(status.conditions ?? []),
+        ...gone.map(({ type }) => ({ type, $patch: 'delete' })),
+      ],
     }),
     // Merged by type, a list with two addresses of one type (one of each family) would lose one: it is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
@@ -136,7 +169,10 @@ export function nodeStatusPatch(status: NodeStatus, previous: NodeStatus | undef
   };
 }
 
-function replaceMap(before: ResourceList | undefined, after: ResourceList | undefined): Record<string, string | null> {
+function replaceMap(
+  before: ResourceList | undefined,
+  after: ResourceList | undefined,
+): Record<string, string | null> {
   const gone = Object.keys(before ?? {}).filter((key) => !Object.hasOwn(after ?? {}, key));
   return { ...after, ...Object.fromEntries(gone.map((key) => [key, null])) };
 }

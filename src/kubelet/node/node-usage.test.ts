@@ -13,7 +13,10 @@ beforeEach(async () => {
 afterEach(() => rm(proc, { recursive: true }));
 
 test('a machine has used its CPU time without idling, and memory without the cache that can be dropped', async () => {
-  await writeFile(join(proc, 'stat'), 'cpu  100 10 50 9999 777 1 2 3 40 5\ncpu0 1 1 1 1 1 1 1 1 1 1\n');
+  await writeFile(
+    join(proc, 'stat'),
+    'cpu  100 10 50 9999 777 1 2 3 40 5\ncpu0 1 1 1 1 1 1 1 1 1 1\n',
+  );
   const lines = [
     'MemTotal: 1000 kB',
     'MemFree: 300 kB',
@@ -46,7 +49,8 @@ test('the CPU time of a simulated node never decreases when containers go', asyn
       cpu: { usageCoreNanoSeconds: { value: nanoseconds } },
       memory: { workingSetBytes: { value: 1000 } },
     });
-  const cpu = async (...all: readonly ContainerStats[]): Promise<number> => (await usage.read(all)).cpuNanoseconds;
+  const cpu = async (...all: readonly ContainerStats[]): Promise<number> =>
+    (await usage.read(all)).cpuNanoseconds;
   const first = await cpu(stats('a', 5e9), stats('b', 1e9));
   expect(await cpu(stats('a', 6e9))).toBe(first + 1e9);
   expect(await cpu()).toBe(first + 1e9);

@@ -53,7 +53,10 @@ export class MachineUsage implements NodeUsageSource {
       throw err;
     }
     const columns = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, COLUMNS).map(Number);
-    const ticks = columns.reduce((sum, value, column) => (IDLE_COLUMNS.has(column) ? sum : sum + value), 0);
+    const ticks = columns.reduce(
+      (sum, value, column) => (IDLE_COLUMNS.has(column) ? sum : sum + value),
+      0,
+    );
     const bytes = (name: string): number =>
       Number(new RegExp(`^${name}: *(\\d+) kB$`, 'm').exec(meminfo)?.[1] ?? 0) * 1024;
     const usageBytes = bytes('MemTotal') - bytes('MemFree');
@@ -67,7 +70,9 @@ export class MachineUsage implements NodeUsageSource {
       workingSetBytes,
       availableBytes: bytes('MemTotal') - workingSetBytes,
       rssBytes: bytes('AnonPages'),
-      ...(swapTotal > 0 && { swap: { usageBytes: swapTotal - bytes('SwapFree'), availableBytes: bytes('SwapFree') } }),
+      ...(swapTotal > 0 && {
+        swap: { usageBytes: swapTotal - bytes('SwapFree'), availableBytes: bytes('SwapFree') },
+      }),
     };
   }
 }

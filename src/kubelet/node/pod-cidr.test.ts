@@ -42,5 +42,8 @@ test('a failure is tried again, with what is wanted by then', async () => {
   await clock.advance(0);
   updater.nodeSeen({ podCIDR: '10.0.2.0/24' });
   await clock.advance(1000);
-  expect(calls.map(({ networkConfig }) => networkConfig?.podCidr)).toEqual(['10.0.1.0/24', '10.0.2.0/24']);
+  expect(calls.map(({ networkConfig }) => networkConfig?.podCidr)).toEqual([
+    '10.0.1.0/24',
+    '10.0.2.0/24',
+  ]);
 });

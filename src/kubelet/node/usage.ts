@@ -3,7 +3,12 @@
 
 import type { ContainerStats, PodSandboxStats, RuntimeService } from '#cri/index.ts';
 import type { NodeUsage, NodeUsageSource } from './node-usage.ts';
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
+import {
+  CONTAINER_NAME_LABEL,
+  POD_NAME_LABEL,
+  POD_NAMESPACE_LABEL,
+  POD_UID_LABEL,
+} from '../runtime/labels.ts';
 import type { ContainerRecord, RuntimePodStatus } from '../pod/pod-status.ts';
 
 type Network = NonNullable<NonNullable<PodSandboxStats['linux']>['network']>;
@@ -70,7 +75,10 @@ export interface UsageConfig {
 
 /** Lists what pods with a ready sandbox use. Rejects with CriError. */
 export async function readUsage({ runtime, node, runtimeStatus }: UsageConfig): Promise<Usage> {
-  const [sandboxes, containers] = await Promise.all([runtime.listPodSandboxStats(), runtime.listContainerStats()]);
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandboxStats(),
+    runtime.listContainerStats(),
+  ]);
   const byPod = new Map<string, ContainerStats[]>();
   for (const stats of containers) {
     const uid = stats.attributes?.labels[POD_UID_LABEL] ?? '';
@@ -117,11 +125,15 @@ function podUsage(
   };
 }
 
-const definedCpu = (cpu: CpuSample | undefined): { readonly cpu?: CpuSample } => (cpu === undefined ? {} : { cpu });
+const definedCpu = (cpu: CpuSample | undefined): { readonly cpu?: CpuSample } =>
+  cpu === undefined ? {} : { cpu };
 const definedMemory = (memory: MemorySample | undefined): { readonly memory?: MemorySample } =>
   memory === undefined ? {} : { memory };
 
-function containerUsage(stats: ContainerStats, record: ContainerRecord | undefined): ContainerUsage {
+function containerUsage(
+  stats: ContainerStats,
+  record: ContainerRecord | undefined,
+): ContainerUsage {
   const { attributes, swap, writableLayer } = stats;
   return {
     id: attributes?.id ?? '',
@@ -134,7 +146,9 @@ function containerUsage(stats: ContainerStats, record: ContainerRecord | undefin
       swap: {
         time: swap.timestamp / 1e6,
         ...(swap.swapUsageBytes !== undefined && { usageBytes: swap.swapUsageBytes.value }),
-        ...(swap.swapAvailableBytes !== undefined && { availableBytes: swap.swapAvailableBytes.value }),
+        ...(swap.swapAvailableBytes !== undefined && {
+          availableBytes: swap.swapAvailableBytes.value,
+        }),
       },
     }),
     ...(writableLayer !== undefined && { writableLayer }),
@@ -145,14 +159,17 @@ function cpuSample(cpu: ContainerStats['cpu']): CpuSample | undefined {
   if (cpu === undefined) return undefined;
   return {
     time: cpu.timestamp / 1e6,
-    ...(cpu.usageCoreNanoSeconds !== undefined && { coreNanoseconds: cpu.usageCoreNanoSeconds.value }),
+    ...(cpu.usageCoreNanoSeconds !== undefined && {
+      coreNanoseconds: cpu.usageCoreNanoSeconds.value,
+    }),
     ...(cpu.usageNanoCores !== undefined && { nanoCores: cpu.usageNanoCores.value }),
   };
 }
 
 function memorySample(memory: ContainerStats['memory']): MemorySample | undefined {
   if (memory === undefined) return undefined;
-  const { workingSetBytes, usageBytes, rssBytes, availableBytes, pageFaults, majorPageFaults } = memory;
+  const { workingSetBytes, usageBytes, rssBytes, availableBytes, pageFaults, majorPageFaults } =
+    memory;
   return {
     time: memory.timestamp / 1e6,
     ...(workingSetBytes !== undefined && { workingSetBytes: workingSetBytes.value }),
@@ -165,7 +182,9 @@ function memorySample(memory: ContainerStats['memory']): MemorySample | undefine
 }
 
 function sumCpu(containers: readonly ContainerUsage[]): CpuSample | undefined {
-  const samples = containers.flatMap(({ cpu }) => (cpu?.coreNanoseconds === undefined ? [] : [cpu]));
+  const samples = containers.flatMap(({ cpu }) =>
+    cpu?.coreNanoseconds === undefined ? [] : [cpu],
+  );
   if (samples.length === 0) return undefined;
   return {
     time: Math.max(...samples.map(({ time }) => time)),
@@ -174,7 +193,9 @@ function sumCpu(containers: readonly ContainerUsage[]): CpuSample | undefined {
 }
 
 function sumMemory(containers: readonly ContainerUsage[]): MemorySample | undefined {
-  const samples = containers.flatMap(({ memory }) => (memory?.workingSetBytes === undefined ? [] : [memory]));
+  const samples = containers.flatMap(({ memory }) =>
+    memory?.workingSetBytes === undefined ? [] : [memory],
+  );
   if (samples.length === 0) return undefined;
   return {
     time: Math.max(...samples.map(({ time }) => time)),

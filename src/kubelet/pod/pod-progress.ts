@@ -13,7 +13,11 @@ export interface SandboxDecision {
 export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDecision {
   const newest = status.sandboxes[0];
   if (newest === undefined) return { changed: true, attempt: 0, sandboxId: '' };
-  const replaced: SandboxDecision = { changed: true, attempt: newest.attempt + 1, sandboxId: newest.id };
+  const replaced: SandboxDecision = {
+    changed: true,
+    attempt: newest.attempt + 1,
+    sandboxId: newest.id,
+  };
   const ready = status.sandboxes.filter((sandbox) => sandbox.ready).length;
   if (ready > 1 || !newest.ready) return replaced;
   const hostNetwork = pod.spec?.hostNetwork === true;

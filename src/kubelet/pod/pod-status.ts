@@ -67,7 +67,10 @@ export function findContainer(status: RuntimePodStatus, name: string): Container
   return status.containers.find((container) => container.name === name);
 }
 
-export function findContainerById(status: RuntimePodStatus, id: string): ContainerRecord | undefined {
+export function findContainerById(
+  status: RuntimePodStatus,
+  id: string,
+): ContainerRecord | undefined {
   return status.containers.find((container) => container.id === id);
 }
 
@@ -78,7 +81,9 @@ export function podIPs(status: RuntimePodStatus): readonly string[] {
 }
 
 export function runningContainers(status: RuntimePodStatus): readonly ContainerRecord[] {
-  return status.containers.filter((container) => container.state === 'running' || container.state === 'unknown');
+  return status.containers.filter(
+    (container) => container.state === 'running' || container.state === 'unknown',
+  );
 }
 
 /** Whether anything of the pod may still run: a container, or a sandbox that holds its network. */

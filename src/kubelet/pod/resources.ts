@@ -23,14 +23,23 @@ export function amountOf(resource: string, quantity: string): number {
 }
 
 export function amounts(list: ResourceList | undefined): Map<string, number> {
-  return new Map(Object.entries(list ?? {}).map(([resource, quantity]) => [resource, amountOf(resource, quantity)]));
+  return new Map(
+    Object.entries(list ?? {}).map(([resource, quantity]) => [
+      resource,
+      amountOf(resource, quantity),
+    ]),
+  );
 }
 
 /** Returns the highest requests during the life of the pod: of its containers and sidecars together, or of its start. */
 export function podRequests(pod: Pod): Amounts {
   let requests = requestsOf.get(pod.spec);
   if (requests === undefined) {
-    requests = podTotal(pod, (container) => container.resources?.requests, pod.spec.resources?.requests);
+    requests = podTotal(
+      pod,
+      (container) => container.resources?.requests,
+      pod.spec.resources?.requests,
+    );
     requestsOf.set(pod.spec, requests);
   }
   return requests;
@@ -89,7 +98,11 @@ function amountIn(list: ResourceList | undefined, resource: string): number {
 }
 
 /** `memoryCapacity`: the node's, in bytes. */
-export function containerResources(pod: Pod, container: Container, memoryCapacity: number): LinuxContainerResources {
+export function containerResources(
+  pod: Pod,
+  container: Container,
+  memoryCapacity: number,
+): LinuxContainerResources {
   const cpuLimit = amountIn(container.resources?.limits, 'cpu');
   const cpuRequest = amountIn(container.resources?.requests, 'cpu') || cpuLimit;
   const memoryLimit = amountIn(container.resources?.limits, 'memory');
@@ -128,7 +141,9 @@ function cpuResources(request: number, limit: number): LinuxContainerResources {
 
 const PAGE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
-function hugepageLimits(container: Container): { readonly pageSize: string; readonly limit: number }[] {
+function hugepageLimits(
+  container: Container,
+): { readonly pageSize: string; readonly limit: number }[] {
   return Object.entries(container.resources?.limits ?? {}).flatMap(([resource, quantity]) => {
     if (!resource.startsWith('hugepages-')) return [];
     let size = parseQuantity(resource.slice('hugepages-'.length)).value();
@@ -155,7 +170,11 @@ export function oomScoreAdjustment(pod: Pod, container: Container, memoryCapacit
     return memoryCapacity > 0 ? 1000 - Math.floor((1000 * request) / memoryCapacity) : 1000;
   };
   let adjustment = score(container);
-  if ((pod.spec.initContainers ?? []).some((candidate) => candidate.name === container.name && isSidecar(candidate))) {
+  if (
+    (pod.spec.initContainers ?? []).some(
+      (candidate) => candidate.name === container.name && isSidecar(candidate),
+    )
+  ) {
     // A sidecar outlives the containers that it serves.
     adjustment = Math.min(adjustment, ...pod.spec.containers.map(score));
   }

@@ -9,7 +9,11 @@ export function isSidecar(container: Container): boolean {
 }
 
 /** Whether an instance that ended with `exitCode` is to be followed by another. */
-export function shouldRestartAfterExit(container: Container, spec: PodSpec, exitCode: number): boolean {
+export function shouldRestartAfterExit(
+  container: Container,
+  spec: PodSpec,
+  exitCode: number,
+): boolean {
   if (container.restartPolicy !== undefined && container.restartPolicy !== null) {
     for (const rule of container.restartPolicyRules ?? []) {
       const values: readonly number[] = rule.exitCodes?.values ?? [];
@@ -37,7 +41,11 @@ function restarts(policy: string, exitCode: number): boolean {
 }
 
 /** Whether the container should run and does not. */
-export function shouldContainerBeRestarted(container: Container, pod: Pod, status: RuntimePodStatus): boolean {
+export function shouldContainerBeRestarted(
+  container: Container,
+  pod: Pod,
+  status: RuntimePodStatus,
+): boolean {
   if (pod.metadata.deletionTimestamp) return false;
   const latest = findContainer(status, container.name);
   if (latest === undefined) return true;

@@ -1,4 +1,10 @@
-import { type sendUnaryData, Server, ServerCredentials, type ServerUnaryCall, status } from '@grpc/grpc-js';
+import {
+  type sendUnaryData,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  status,
+} from '@grpc/grpc-js';
 import { afterEach, expect, test } from 'vitest';
 import { grpcHealth } from './grpc-probe.ts';
 
@@ -24,7 +30,10 @@ async function serve(
 ): Promise<string> {
   server = new Server();
   server.addService(health, {
-    check: (call: ServerUnaryCall<{ service: string }, number>, callback: sendUnaryData<number>) => {
+    check: (
+      call: ServerUnaryCall<{ service: string }, number>,
+      callback: sendUnaryData<number>,
+    ) => {
       const given = answer(call.request.service);
       if (typeof given === 'number') callback(null, given);
       else if (given !== undefined) callback(given);

@@ -71,18 +71,24 @@ export async function grpcHealth(
         (error: ServiceError | null, value?: number) => {
           signal.removeEventListener('abort', give);
           if (error === null) resolve(value ?? 0);
-          else reject(signal.aborted ? (signal.reason as Error) : new NetworkError(problem(address, error)));
+          else
+            reject(
+              signal.aborted ? (signal.reason as Error) : new NetworkError(problem(address, error)),
+            );
         },
       );
       const give = (): void => {
-        if (client.getChannel().getConnectivityState(false) === connectivityState.READY) onConnected();
+        if (client.getChannel().getConnectivityState(false) === connectivityState.READY)
+          onConnected();
         call.cancel();
       };
       signal.addEventListener('abort', give, { once: true });
       if (signal.aborted) give();
     });
     if (answered !== SERVING) {
-      throw new NetworkError(`service unhealthy (responded with "${STATUS_NAMES[answered] ?? String(answered)}")`);
+      throw new NetworkError(
+        `service unhealthy (responded with "${STATUS_NAMES[answered] ?? String(answered)}")`,
+      );
     }
   } finally {
     client.close();
@@ -92,7 +98,9 @@ export async function grpcHealth(
 function problem(address: string, { code, details }: ServiceError): string {
   switch (code) {
     case status.UNIMPLEMENTED:
-      return 'server does not implement the grpc health protocol (grpc.health.v1.Health): ' + details;
+      return (
+        'server does not implement the grpc health protocol (grpc.health.v1.Health): ' + details
+      );
     case status.UNAVAILABLE:
       return `timeout: failed to connect service "${address}" within the probe's time: ${details}`;
     default:

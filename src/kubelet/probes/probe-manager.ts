@@ -73,7 +73,8 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
       const record = findContainer(status, container.name);
       if (record?.state !== 'running') continue;
       current.add(record.id);
-      const instance = this.#instances.get(record.id) ?? this.#add(pod, container, record, previous);
+      const instance =
+        this.#instances.get(record.id) ?? this.#add(pod, container, record, previous);
       instance.pod = pod;
       instance.podIP = podIPs(status)[0] ?? pod.status.podIP ?? '';
       this.#startWorkers(instance, container, record);
@@ -116,21 +117,36 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     const instance = this.#instances.get(parseContainerId(status.containerID));
     const running = status.state.running !== undefined;
     const started =
-      running && (container.startupProbe === undefined || instance?.verdicts.get('startup') === 'success');
-    if (init && !isSidecar(container)) return { ...status, started, ready: status.state.terminated?.exitCode === 0 };
+      running &&
+      (container.startupProbe === undefined || instance?.verdicts.get('startup') === 'success');
+    if (init && !isSidecar(container))
+      return { ...status, started, ready: status.state.terminated?.exitCode === 0 };
     const ready =
-      started && (container.readinessProbe === undefined || instance?.verdicts.get('readiness') === 'success');
+      started &&
+      (container.readinessProbe === undefined || instance?.verdicts.get('readiness') === 'success');
     return { ...status, started, ready };
   }
 
   #add(pod: Pod, container: Container, record: ContainerRecord, previous: PodStatus): Instance {
     const uid = podUid(pod);
-    const instance: Instance = { uid, name: container.name, workers: new Map(), verdicts: new Map(), pod, podIP: '' };
+    const instance: Instance = {
+      uid,
+      name: container.name,
+      workers: new Map(),
+      verdicts: new Map(),
+      pod,
+      podIP: '',
+    };
     // After a restart of the kubelet an instance is what it was reported as, until a probe says otherwise.
-    const reported = [...(previous.containerStatuses ?? []), ...(previous.initContainerStatuses ?? [])].find(
-      (status) => status.name === container.name && parseContainerId(status.containerID) === record.id,
+    const reported = [
+      ...(previous.containerStatuses ?? []),
+      ...(previous.initContainerStatuses ?? []),
+    ].find(
+      (status) =>
+        status.name === container.name && parseContainerId(status.containerID) === record.id,
     );
-    if (container.startupProbe !== undefined && reported?.started === true) instance.verdicts.set('startup', 'success');
+    if (container.startupProbe !== undefined && reported?.started === true)
+      instance.verdicts.set('startup', 'success');
     if (container.readinessProbe !== undefined && reported?.ready === true)
       instance.verdicts.set('readiness', 'success');
     this.#instances.set(record.id, instance);
@@ -140,7 +156,8 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
   }
 
   #startWorkers(instance: Instance, container: Container, record: ContainerRecord): void {
-    const starting = container.startupProbe !== undefined && instance.verdicts.get('startup') !== 'success';
+    const starting =
+      container.startupProbe !== undefined && instance.verdicts.get('startup') !== 'success';
     const wanted: readonly [ProbeType, Probe | undefined][] = starting
       ? [['startup', container.startupProbe]]
       : [
@@ -149,7 +166,12 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
         ];
     for (const [type, probe] of wanted) {
       const terminating = instance.pod.metadata.deletionTimestamp !== undefined;
-      if (probe === undefined || instance.workers.has(type) || (terminating && type !== 'readiness')) continue;
+      if (
+        probe === undefined ||
+        instance.workers.has(type) ||
+        (terminating && type !== 'readiness')
+      )
+        continue;
       instance.workers.set(type, this.#makeWorker(instance, container, record, type, probe));
     }
     if (!starting) {
@@ -168,7 +190,10 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
     const { clock, random, runner } = this.#config;
     const target = { container, containerId: record.id };
     // Containers that already ran when the kubelet started are not all probed at the same time.
-    const old = record.startedAt > 0 && record.startedAt < this.#startedAt && clock.now() - this.#startedAt < PERIOD_MS;
+    const old =
+      record.startedAt > 0 &&
+      record.startedAt < this.#startedAt &&
+      clock.now() - this.#startedAt < PERIOD_MS;
     return new ProbeWorker({
       type,
       probe,

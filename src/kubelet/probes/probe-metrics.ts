@@ -1,13 +1,24 @@
 // /metrics/probes: how often the probes of the node's pods succeeded and failed, and how long they took.
 
 import type { Clock } from '#machinery/clock.ts';
-import { Counter, counterText, Family, gaugeText, Histogram, histogramText } from '#machinery/metrics/instruments.ts';
+import {
+  Counter,
+  counterText,
+  Family,
+  gaugeText,
+  Histogram,
+  histogramText,
+} from '#machinery/metrics/instruments.ts';
 import { DEFAULT_BUCKETS } from '../metrics/kubelet-metrics.ts';
 import { podUid, type Pod } from '../types.ts';
 import type { ProbeOutcome } from './probe-runner.ts';
 import type { ProbeType } from './probe-worker.ts';
 
-const TYPES: Readonly<Record<ProbeType, string>> = { startup: 'Startup', liveness: 'Liveness', readiness: 'Readiness' };
+const TYPES: Readonly<Record<ProbeType, string>> = {
+  startup: 'Startup',
+  liveness: 'Liveness',
+  readiness: 'Readiness',
+};
 
 /** The counts of one probe of one container. They outlive restarts of the container and go with the pod. */
 interface ProbeCounts {
@@ -74,13 +85,17 @@ export class ProbeMetrics {
       const type = TYPES[counts.type];
       for (const result of ['successful', 'failed'] as const) {
         if (counts[result].value === 0) continue;
-        total.with(counts.container, namespace, name, podUid(counts.pod), type, result).value = counts[result].value;
+        total.with(counts.container, namespace, name, podUid(counts.pod), type, result).value =
+          counts[result].value;
       }
       histogram = counts.duration;
       durations.with(counts.container, namespace, name, type);
     }
     const started = gaugeText(
-      { name: 'process_start_time_seconds', help: 'When the kubelet started, in seconds since the Unix epoch.' },
+      {
+        name: 'process_start_time_seconds',
+        help: 'When the kubelet started, in seconds since the Unix epoch.',
+      },
       [[[], this.#startedAt / 1000]],
     );
     return started + histogramText(durations) + counterText(total);

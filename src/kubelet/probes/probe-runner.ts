@@ -55,8 +55,13 @@ export class ProbeRunner {
   async run(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
     try {
-      if (probe.exec !== undefined) return await this.#exec(probe.exec.command ?? [], target, timeoutMs, signal);
-      if (!this.#config.podNetwork && (probe.httpGet ?? probe.tcpSocket ?? probe.grpc) !== undefined) return SUCCESS;
+      if (probe.exec !== undefined)
+        return await this.#exec(probe.exec.command ?? [], target, timeoutMs, signal);
+      if (
+        !this.#config.podNetwork &&
+        (probe.httpGet ?? probe.tcpSocket ?? probe.grpc) !== undefined
+      )
+        return SUCCESS;
       if (probe.httpGet !== undefined) return await this.#http(probe, target, timeoutMs, signal);
       if (probe.tcpSocket !== undefined) return await this.#tcp(probe, target, timeoutMs, signal);
       if (probe.grpc !== undefined) return await this.#grpc(probe.grpc, target, timeoutMs, signal);
@@ -96,20 +101,29 @@ export class ProbeRunner {
     }
   }
 
-  async #http(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+  async #http(
+    probe: Probe,
+    target: ProbeTarget,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome> {
     const action = probe.httpGet;
     if (action === undefined) return SUCCESS;
     const wanted = actionTarget(action, target.container, target.podIP);
     try {
-      const { statusCode, body } = await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
-        httpGet(wanted, action, this.#config.userAgent, expired),
+      const { statusCode, body } = await withTimeout(
+        this.#config.clock,
+        timeoutMs,
+        signal,
+        (expired) => httpGet(wanted, action, this.#config.userAgent, expired),
       );
       if (statusCode >= 200 && statusCode < 300) return SUCCESS;
       if (statusCode >= 300 && statusCode < 400)
         return { result: 'warning', message: `Probe terminated redirects, Response body: ${body}` };
       return { result: 'failure', message: `HTTP probe failed with statuscode: ${statusCode}` };
     } catch (err) {
-      if (err instanceof BodyError) return { result: 'error', message: err.message, state: 'failure' };
+      if (err instanceof BodyError)
+        return { result: 'error', message: err.message, state: 'failure' };
       if (!(err instanceof TimeoutError)) throw err;
       const words = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
       return { result: 'failure', message: `Get "${wanted.text}": ${words}` };
@@ -141,11 +155,18 @@ export class ProbeRunner {
     }
   }
 
-  async #tcp(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+  async #tcp(
+    probe: Probe,
+    target: ProbeTarget,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome> {
     const host = probe.tcpSocket?.host ?? target.podIP;
     const port = resolvePort(probe.tcpSocket?.port ?? 0, target.container);
     try {
-      await withTimeout(this.#config.clock, timeoutMs, signal, (expired) => tcpConnect(host, port, expired));
+      await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
+        tcpConnect(host, port, expired),
+      );
       return SUCCESS;
     } catch (err) {
       if (!(err instanceof TimeoutError)) throw err;

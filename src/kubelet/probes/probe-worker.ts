@@ -36,7 +36,8 @@ export class ProbeWorker {
 
   constructor(config: ProbeWorkerConfig) {
     this.#config = config;
-    const delay = (config.probe.initialDelaySeconds ?? 0) * 1000 - (config.clock.now() - config.startedAt);
+    const delay =
+      (config.probe.initialDelaySeconds ?? 0) * 1000 - (config.clock.now() - config.startedAt);
     this.#schedule(Math.max(delay, 0) + config.jitterMs);
   }
 
@@ -61,7 +62,9 @@ export class ProbeWorker {
     }
     if (signal.aborted) return;
     this.#config.onOutcome(outcome);
-    this.#count(outcome.result === 'success' || outcome.result === 'warning' ? 'success' : 'failure');
+    this.#count(
+      outcome.result === 'success' || outcome.result === 'warning' ? 'success' : 'failure',
+    );
     if (signal.aborted) return;
     // A container that failed is about to be restarted: its next instance has a worker of its own.
     if (type !== 'readiness' && this.#verdict === 'failure') return;
@@ -73,7 +76,9 @@ export class ProbeWorker {
     this.#streak = this.#last === verdict ? this.#streak + 1 : 1;
     this.#last = verdict;
     const needed =
-      verdict === 'success' ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? DEFAULT_FAILURE_THRESHOLD);
+      verdict === 'success'
+        ? (probe.successThreshold ?? 1)
+        : (probe.failureThreshold ?? DEFAULT_FAILURE_THRESHOLD);
     if (this.#streak < needed || this.#verdict === verdict) return;
     this.#verdict = verdict;
     this.#config.onVerdict(verdict);

@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { makeContainer, makePod, makeRecord, makeSandbox, makeStatus } from '../testing/make-pod.ts';
+import {
+  makeContainer,
+  makePod,
+  makeRecord,
+  makeSandbox,
+  makeStatus,
+} from '../testing/make-pod.ts';
 import type { Pod, PodSpec } from '../types.ts';
-import { computePodActions, type ContainerToKill, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
+import {
+  computePodActions,
+  type ContainerToKill,
+  type PodActions,
+  type ProbeVerdicts,
+} from './compute-pod-actions.ts';
 import { podSandboxChanged } from '../pod/pod-progress.ts';
 import type { RuntimePodStatus } from '../pod/pod-status.ts';
 
@@ -72,7 +83,13 @@ describe('a pod without init containers', () => {
       name: 'gets a new sandbox when two are ready',
       pod: pod(),
       status: makeStatus(RUNNING, [makeSandbox({ id: 'sandbox-1', attempt: 1 }), makeSandbox()]),
-      actions: { killPod: true, createSandbox: true, sandboxId: 'sandbox-1', attempt: 2, containersToStart: [0, 1, 2] },
+      actions: {
+        killPod: true,
+        createSandbox: true,
+        sandboxId: 'sandbox-1',
+        attempt: 2,
+        containersToStart: [0, 1, 2],
+      },
     },
     {
       name: 'gets a new sandbox when its own has no address',
@@ -84,7 +101,13 @@ describe('a pod without init containers', () => {
       name: 'gets a sandbox in the host network when it wants one',
       pod: pod({ hostNetwork: true }),
       status: makeStatus(RUNNING),
-      actions: { killPod: true, createSandbox: true, sandboxId: '', attempt: 1, containersToStart: [0, 1, 2] },
+      actions: {
+        killPod: true,
+        createSandbox: true,
+        sandboxId: '',
+        attempt: 1,
+        containersToStart: [0, 1, 2],
+      },
     },
     {
       name: 'restarts what ended, by the policy Always',
@@ -127,7 +150,9 @@ describe('a pod without init containers', () => {
           THREE[0]!,
           makeContainer('b', {
             restartPolicy: 'Never',
-            restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
+            restartPolicyRules: [
+              { action: 'Restart', exitCodes: { operator: 'In', values: [42] } },
+            ],
           }),
           THREE[2]!,
         ],
@@ -169,7 +194,9 @@ describe('a pod without init containers', () => {
       status: makeStatus(replaced('b', { state: 'unknown' })),
       actions: {
         containersToStart: [1],
-        containersToKill: [kill({ message: 'Container is in "unknown" state, try killing it before restart' })],
+        containersToKill: [
+          kill({ message: 'Container is in "unknown" state, try killing it before restart' }),
+        ],
       },
     },
     {
@@ -188,7 +215,10 @@ describe('a pod without init containers', () => {
       actions: {
         containersToStart: [1],
         containersToKill: [
-          kill({ message: 'Container b definition changed, will be restarted', reason: 'DefinitionChanged' }),
+          kill({
+            message: 'Container b definition changed, will be restarted',
+            reason: 'DefinitionChanged',
+          }),
         ],
       },
     },
@@ -200,7 +230,10 @@ describe('a pod without init containers', () => {
       actions: {
         containersToStart: [1],
         containersToKill: [
-          kill({ message: 'Container b failed liveness probe, will be restarted', reason: 'LivenessProbe' }),
+          kill({
+            message: 'Container b failed liveness probe, will be restarted',
+            reason: 'LivenessProbe',
+          }),
         ],
       },
     },
@@ -209,11 +242,17 @@ describe('a pod without init containers', () => {
       pod: pod({ restartPolicy: 'Never' }),
       status: makeStatus(RUNNING),
       probes: { ...NO_PROBES, startup: (id) => (id === 'b-id' ? 'failure' : 'success') },
-      actions: { containersToKill: [kill({ message: 'Container b failed startup probe', reason: 'StartupProbe' })] },
+      actions: {
+        containersToKill: [
+          kill({ message: 'Container b failed startup probe', reason: 'StartupProbe' }),
+        ],
+      },
     },
     {
       name: 'starts an ephemeral container once',
-      pod: pod({ ephemeralContainers: [{ ...makeContainer('debug') }, { ...makeContainer('seen') }] }),
+      pod: pod({
+        ephemeralContainers: [{ ...makeContainer('debug') }, { ...makeContainer('seen') }],
+      }),
       status: makeStatus([...RUNNING, makeRecord('seen', { state: 'exited' })]),
       actions: { ephemeralContainersToStart: [0] },
     },
@@ -237,7 +276,12 @@ describe('init containers', () => {
       status: makeStatus([]),
       actions: { initContainersToStart: [0] },
     },
-    { name: 'one that runs is waited for', pod: withInit(), status: makeStatus([makeRecord('one')]), actions: {} },
+    {
+      name: 'one that runs is waited for',
+      pod: withInit(),
+      status: makeStatus([makeRecord('one')]),
+      actions: {},
+    },
     {
       name: 'the next starts when one has succeeded',
       pod: withInit(),
@@ -284,7 +328,8 @@ describe('init containers', () => {
 });
 
 describe('sidecars', () => {
-  const sidecar = (name: string, overrides = {}) => makeContainer(name, { restartPolicy: 'Always', ...overrides });
+  const sidecar = (name: string, overrides = {}) =>
+    makeContainer(name, { restartPolicy: 'Always', ...overrides });
   const probed = { startupProbe: { exec: { command: ['true'] } } };
   const withSidecars = (spec: Partial<PodSpec> = {}): Pod =>
     pod({ initContainers: [sidecar('proxy'), makeContainer('setup'), sidecar('logger')], ...spec });
@@ -334,13 +379,28 @@ describe('sidecars', () => {
     {
       name: 'sidecars are not restarted once the containers have ended for good',
       pod: withSidecars({ restartPolicy: 'Never' }),
-      status: makeStatus([ended('a'), ended('b'), ended('c'), makeRecord('logger'), ended('setup'), ended('proxy')]),
+      status: makeStatus([
+        ended('a'),
+        ended('b'),
+        ended('c'),
+        makeRecord('logger'),
+        ended('setup'),
+        ended('proxy'),
+      ]),
       actions: { killPod: true },
     },
   ]);
 });
 
 test('a pod without a sandbox, or with a dead one, needs one', () => {
-  expect(podSandboxChanged(pod(), makeStatus([], []))).toEqual({ changed: true, attempt: 0, sandboxId: '' });
-  expect(podSandboxChanged(pod(), makeStatus([]))).toEqual({ changed: false, attempt: 0, sandboxId: 'sandbox-0' });
+  expect(podSandboxChanged(pod(), makeStatus([], []))).toEqual({
+    changed: true,
+    attempt: 0,
+    sandboxId: '',
+  });
+  expect(podSandboxChanged(pod(), makeStatus([]))).toEqual({
+    changed: false,
+    attempt: 0,
+    sandboxId: 'sandbox-0',
+  });
 });

@@ -7,7 +7,12 @@ import { hashContainer } from './labels.ts';
 import { findContainer, type ContainerRecord, type RuntimePodStatus } from '../pod/pod-status.ts';
 import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
 
-export type KillReason = 'Unknown' | 'StartupProbe' | 'LivenessProbe' | 'FailedPostStartHook' | 'DefinitionChanged';
+export type KillReason =
+  | 'Unknown'
+  | 'StartupProbe'
+  | 'LivenessProbe'
+  | 'FailedPostStartHook'
+  | 'DefinitionChanged';
 
 export interface ContainerToKill {
   readonly id: string;
@@ -76,7 +81,12 @@ export function computePodActions(
 }
 
 /** Returns the containers to start in a new sandbox; false if none is needed because the pod has finished. */
-function startFromSandbox(pod: Pod, status: RuntimePodStatus, attempt: number, draft: Draft): boolean {
+function startFromSandbox(
+  pod: Pod,
+  status: RuntimePodStatus,
+  attempt: number,
+  draft: Draft,
+): boolean {
   const containers = pod.spec?.containers ?? [];
   const initContainers = pod.spec?.initContainers ?? [];
   // A pod that has run and may not run again is not given another sandbox; one that never got as far as a container is.
@@ -99,7 +109,9 @@ function startFromSandbox(pod: Pod, status: RuntimePodStatus, attempt: number, d
 function mayRestartOnFailure(pod: Pod): boolean {
   if (pod.spec?.restartPolicy !== 'Never') return true;
   const all = [...(pod.spec.initContainers ?? []), ...(pod.spec.containers ?? [])];
-  return all.some((container) => (container.restartPolicyRules ?? []).length > 0 || ownPolicyRestarts(container));
+  return all.some(
+    (container) => (container.restartPolicyRules ?? []).length > 0 || ownPolicyRestarts(container),
+  );
 }
 
 function ownPolicyRestarts(container: Container): boolean {
@@ -112,7 +124,8 @@ function ownPolicyRestarts(container: Container): boolean {
 /** Ephemeral containers are started once, whether or not the pod is initialized. */
 function startEphemeralContainers(pod: Pod, status: RuntimePodStatus, draft: Draft): void {
   (pod.spec?.ephemeralContainers ?? []).forEach((container, index) => {
-    if (findContainer(status, container.name) === undefined) draft.ephemeralContainersToStart.push(index);
+    if (findContainer(status, container.name) === undefined)
+      draft.ephemeralContainersToStart.push(index);
   });
 }
 
@@ -199,8 +212,12 @@ function judgeInitContainer(
       if (latest.exitCode === 0) return { is: 'done' };
       return { is: shouldContainerBeRestarted(container, pod, status) ? 'restart' : 'failed' };
     case 'unknown': {
-      const restarts = container.restartPolicy ? container.restartPolicy !== 'Never' : mayRestartOnFailure(pod);
-      return restarts ? { is: 'restart', kill: killUnknown(latest, 'Init container') } : { is: 'failed' };
+      const restarts = container.restartPolicy
+        ? container.restartPolicy !== 'Never'
+        : mayRestartOnFailure(pod);
+      return restarts
+        ? { is: 'restart', kill: killUnknown(latest, 'Init container') }
+        : { is: 'failed' };
     }
   }
 }
@@ -229,7 +246,10 @@ function judgeSidecar(
   if (container.startupProbe) {
     const startup = probes.startup(latest.id);
     if (startup === 'failure') {
-      return { is: 'restart', kill: kill(`Init container ${container.name} failed startup probe`, 'StartupProbe') };
+      return {
+        is: 'restart',
+        kill: kill(`Init container ${container.name} failed startup probe`, 'StartupProbe'),
+      };
     }
     if (startup === undefined) return { is: 'waiting' };
   }
@@ -268,7 +288,8 @@ function computeContainers(
       if (!shouldContainerBeRestarted(container, pod, status)) return;
       draft.containersToStart.push(index);
       // Never two instances at once: what may be running is killed first.
-      if (latest?.state === 'unknown') draft.containersToKill.push(killUnknown(latest, 'Container'));
+      if (latest?.state === 'unknown')
+        draft.containersToKill.push(killUnknown(latest, 'Container'));
       return;
     }
     let restart = shouldRestartWhenKilled(container, pod);
@@ -287,7 +308,12 @@ function computeContainers(
     } else if (needsRestart(container, latest)) {
       message = `Container ${container.name} resize requires restart`;
       draft.containersToStart.push(index);
-      draft.containersToKill.push({ id: latest.id, name: container.name, message, reason: 'DefinitionChanged' });
+      draft.containersToKill.push({
+        id: latest.id,
+        name: container.name,
+        message,
+        reason: 'DefinitionChanged',
+      });
       return;
     } else {
       kept++;

@@ -5,8 +5,19 @@ import type { RuntimeService } from '#cri/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Logger } from '#machinery/log.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import { describePod, podUid, type Container, type Pod, type ResourceRequirements } from '../types.ts';
-import { findContainer, type ContainerRecord, type RuntimePodStatus, parseContainerId } from '../pod/pod-status.ts';
+import {
+  describePod,
+  podUid,
+  type Container,
+  type Pod,
+  type ResourceRequirements,
+} from '../types.ts';
+import {
+  findContainer,
+  type ContainerRecord,
+  type RuntimePodStatus,
+  parseContainerId,
+} from '../pod/pod-status.ts';
 import { amounts, containerResources } from '../pod/resources.ts';
 
 export interface ContainerResizerConfig {
@@ -34,15 +45,23 @@ export class ContainerResizer {
 
   /** The container was made with what its spec says. */
   started(pod: Pod, container: Container, containerId: string): void {
-    this.#given(podUid(pod)).set(container.name, { id: containerId, resources: container.resources });
+    this.#given(podUid(pod)).set(container.name, {
+      id: containerId,
+      resources: container.resources,
+    });
   }
 
   /** Returns the resources of a container; after a restart of the kubelet, those of the pod's status. */
   actual(pod: Pod, container: Container, record: ContainerRecord): ResourceRequirements {
     const known = this.#actual.get(podUid(pod))?.get(record.name);
     if (known?.id === record.id) return known.resources;
-    const statuses = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])];
-    const reported = statuses.find(({ containerID }) => parseContainerId(containerID) === record.id);
+    const statuses = [
+      ...(pod.status.containerStatuses ?? []),
+      ...(pod.status.initContainerStatuses ?? []),
+    ];
+    const reported = statuses.find(
+      ({ containerID }) => parseContainerId(containerID) === record.id,
+    );
     return reported?.resources ?? container.resources;
   }
 
@@ -58,7 +77,9 @@ export class ContainerResizer {
     return (container.resizePolicy ?? []).some(({ resourceName, restartPolicy }) => {
       if (restartPolicy !== 'RestartContainer') return false;
       return (['requests', 'limits'] as const).some(
-        (list) => amounts(actual[list]).get(resourceName) !== amounts(container.resources[list]).get(resourceName),
+        (list) =>
+          amounts(actual[list]).get(resourceName) !==
+          amounts(container.resources[list]).get(resourceName),
       );
     });
   }
@@ -100,7 +121,9 @@ export class ContainerResizer {
     return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
       const record = findContainer(status, container.name);
       if (record?.state !== 'running') return [];
-      return semanticEqual(this.actual(pod, container, record), container.resources) ? [] : [{ container, record }];
+      return semanticEqual(this.actual(pod, container, record), container.resources)
+        ? []
+        : [{ container, record }];
     });
   }
 

@@ -1,7 +1,13 @@
 // Deadlines for calls to the container runtime, which hold whether or not the runtime keeps them. A pod's worker waits for one
 // call at a time: without a deadline, one call that never returns would keep the pod from being stopped.
 
-import { CriError, type CallOptions, type ImageService, type Runtime, type RuntimeService } from '#cri/index.ts';
+import {
+  CriError,
+  type CallOptions,
+  type ImageService,
+  type Runtime,
+  type RuntimeService,
+} from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 
@@ -57,7 +63,11 @@ export function withDeadlines(runtime: Runtime, clock: Clock): Runtime {
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
-function bound<S extends object>(service: S, calls: Readonly<Record<string, number>>, clock: Clock): S {
+function bound<S extends object>(
+  service: S,
+  calls: Readonly<Record<string, number>>,
+  clock: Clock,
+): S {
   const bounded = new Map<string, Call>();
   for (const [name, optionsAt] of Object.entries(calls)) {
     const call = (service as Readonly<Record<string, Call>>)[name]!.bind(service);
@@ -68,12 +78,18 @@ function bound<S extends object>(service: S, calls: Readonly<Record<string, numb
         rest[optionsAt] = { ...options, signal };
         return await call(...rest);
       };
-      return withTimeout(clock, limitOf(name, args, options) + SLACK_MS, options?.signal, work).catch(
-        (err: unknown) => {
-          if (!(err instanceof TimeoutError)) throw err;
-          throw new CriError('DeadlineExceeded', `${name}: the container runtime did not answer in time`);
-        },
-      );
+      return withTimeout(
+        clock,
+        limitOf(name, args, options) + SLACK_MS,
+        options?.signal,
+        work,
+      ).catch((err: unknown) => {
+        if (!(err instanceof TimeoutError)) throw err;
+        throw new CriError(
+          'DeadlineExceeded',
+          `${name}: the container runtime did not answer in time`,
+        );
+      });
     });
   }
   return new Proxy(service, {

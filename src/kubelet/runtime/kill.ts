@@ -10,7 +10,12 @@ import { HookError, type HookRunner } from '../handlers/hooks.ts';
 import { TimeoutError, untilAborted, withTimeout } from '../handlers/timeout.ts';
 import { describePod, type Container, type Pod } from '../types.ts';
 import type { KillReason } from './compute-pod-actions.ts';
-import { podIPs, runningContainers, type ContainerRecord, type RuntimePodStatus } from '../pod/pod-status.ts';
+import {
+  podIPs,
+  runningContainers,
+  type ContainerRecord,
+  type RuntimePodStatus,
+} from '../pod/pod-status.ts';
 import { isSidecar } from '../pod/restart-policy.ts';
 
 /** A container gets at least this long to end by itself, whatever time its hook took. */
@@ -50,7 +55,8 @@ export class ContainerKiller {
     const { pod, container: record } = request;
     const spec = findSpec(pod, record.name);
     const begin = clock.monotonic();
-    const grace = (request.gracePeriodSeconds ?? gracePeriod(pod, spec, record, request.reason)) * 1000;
+    const grace =
+      (request.gracePeriodSeconds ?? gracePeriod(pod, spec, record, request.reason)) * 1000;
     const left = (): number => grace - (clock.monotonic() - begin);
     if (spec !== undefined) {
       events.container(
@@ -76,7 +82,10 @@ export class ContainerKiller {
     const seconds = Math.max(Math.ceil(left() / 1000), MINIMUM_GRACE_SECONDS);
     try {
       // The runtime answers when it has stopped; its call may take a little longer than the grace.
-      const stopping = runtime.stopContainer(record.id, seconds * 1000, { signal, timeoutMs: (seconds + 120) * 1000 });
+      const stopping = runtime.stopContainer(record.id, seconds * 1000, {
+        signal,
+        timeoutMs: (seconds + 120) * 1000,
+      });
       await untilAborted(stopping, signal);
     } catch (err) {
       if (!isNotFound(err)) throw err;
@@ -136,19 +145,27 @@ export class ContainerKiller {
   }
 
   /** A hook that fails does not keep the container from being stopped. */
-  async #preStop(request: KillRequest, spec: Container, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  async #preStop(
+    request: KillRequest,
+    spec: Container,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, events, hooks, logger } = this.#config;
     const { pod, container: record } = request;
     const handler = spec.lifecycle?.preStop;
     if (handler === undefined) return;
     const ip = podIPs(request.status)[0] ?? pod.status.podIP ?? '';
     try {
-      await withTimeout(clock, timeoutMs, signal, (expired) => hooks.run(pod, spec, record.id, ip, handler, expired));
+      await withTimeout(clock, timeoutMs, signal, (expired) =>
+        hooks.run(pod, spec, record.id, ip, handler, expired),
+      );
     } catch (err) {
       signal.throwIfAborted();
       logger.warn('preStop hook failed', { pod: describePod(pod), container: spec.name, err });
       // Its words may hold secrets: they are not for events. A hook that ran out of time is simply cut off.
-      if (err instanceof HookError) events.container(pod, spec, 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
+      if (err instanceof HookError)
+        events.container(pod, spec, 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
     }
   }
 }
@@ -162,13 +179,19 @@ function findSpec(pod: Pod, name: string): Container | undefined {
   return all.find((container) => container.name === name);
 }
 
-function gracePeriod(pod: Pod, spec: Container | undefined, record: ContainerRecord, reason: KillReason): number {
+function gracePeriod(
+  pod: Pod,
+  spec: Container | undefined,
+  record: ContainerRecord,
+  reason: KillReason,
+): number {
   const deletion = pod.metadata.deletionGracePeriodSeconds;
   if (deletion !== undefined) return deletion;
   const shared = pod.spec.terminationGracePeriodSeconds;
   if (shared === undefined) return record.gracePeriodSeconds ?? MINIMUM_GRACE_SECONDS;
   if (reason === 'StartupProbe') return spec?.startupProbe?.terminationGracePeriodSeconds ?? shared;
-  if (reason === 'LivenessProbe') return spec?.livenessProbe?.terminationGracePeriodSeconds ?? shared;
+  if (reason === 'LivenessProbe')
+    return spec?.livenessProbe?.terminationGracePeriodSeconds ?? shared;
   return shared;
 }
 
@@ -179,8 +202,13 @@ interface Turn {
 }
 
 /** Sidecars stop after all regular containers, and each after those that come after it in the spec. */
-function terminationOrder(pod: Pod, running: readonly ContainerRecord[]): ReadonlyMap<string, Turn> {
-  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map((container) => container.name);
+function terminationOrder(
+  pod: Pod,
+  running: readonly ContainerRecord[],
+): ReadonlyMap<string, Turn> {
+  const sidecars = (pod.spec.initContainers ?? [])
+    .filter(isSidecar)
+    .map((container) => container.name);
   const turns = new Map<string, Turn>();
   if (sidecars.length === 0) return turns;
   const rank = (container: ContainerRecord): number => sidecars.indexOf(container.name);

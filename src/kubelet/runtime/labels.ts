@@ -38,20 +38,29 @@ function podLabels(pod: Pod): StringMap {
 }
 
 /** The information of a container that killing it needs, also if its pod is gone from the API. */
-export function containerAnnotations(pod: Pod, container: Container, restartCount: number): StringMap {
+export function containerAnnotations(
+  pod: Pod,
+  container: Container,
+  restartCount: number,
+): StringMap {
   const annotations: Record<string, string> = {
     [CONTAINER_HASH]: hashContainer(container),
     [RESTART_COUNT]: String(restartCount),
     [TERMINATION_MESSAGE_PATH]: container.terminationMessagePath ?? '',
     [TERMINATION_MESSAGE_POLICY]: container.terminationMessagePolicy ?? '',
   };
-  if (pod.metadata.deletionGracePeriodSeconds !== undefined && pod.metadata.deletionGracePeriodSeconds !== null) {
+  if (
+    pod.metadata.deletionGracePeriodSeconds !== undefined &&
+    pod.metadata.deletionGracePeriodSeconds !== null
+  ) {
     annotations[POD_DELETION_GRACE] = String(pod.metadata.deletionGracePeriodSeconds);
   }
   const grace = pod.spec?.terminationGracePeriodSeconds;
   if (grace !== undefined && grace !== null) annotations[POD_TERMINATION_GRACE] = String(grace);
-  if (container.lifecycle?.preStop) annotations[PRE_STOP_HANDLER] = JSON.stringify(container.lifecycle.preStop);
-  if ((container.ports ?? []).length > 0) annotations[CONTAINER_PORTS] = JSON.stringify(container.ports);
+  if (container.lifecycle?.preStop)
+    annotations[PRE_STOP_HANDLER] = JSON.stringify(container.lifecycle.preStop);
+  if ((container.ports ?? []).length > 0)
+    annotations[CONTAINER_PORTS] = JSON.stringify(container.ports);
   return annotations;
 }
 
@@ -86,7 +95,9 @@ function toInteger(text: string | undefined): number | undefined {
 export function hashContainer(container: Container): string {
   let hash = hashes.get(container);
   if (hash === undefined) {
-    hash = fnv32a(JSON.stringify({ name: container.name, image: container.image ?? '' })).toString(16);
+    hash = fnv32a(JSON.stringify({ name: container.name, image: container.image ?? '' })).toString(
+      16,
+    );
     hashes.set(container, hash);
   }
   return hash;

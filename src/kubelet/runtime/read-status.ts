@@ -9,11 +9,18 @@ import {
   type RuntimeService,
 } from '#cri/index.ts';
 import { fromNanoseconds } from '../time.ts';
-import { CONTAINER_NAME_LABEL, readContainerAnnotations, type ContainerAnnotations } from './labels.ts';
+import {
+  CONTAINER_NAME_LABEL,
+  readContainerAnnotations,
+  type ContainerAnnotations,
+} from './labels.ts';
 import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from '../pod/pod-status.ts';
 
 /** Returns the termination message of a container; '' if there is none. */
-export type TerminationMessageReader = (status: ContainerStatus, annotations: ContainerAnnotations) => Promise<string>;
+export type TerminationMessageReader = (
+  status: ContainerStatus,
+  annotations: ContainerAnnotations,
+) => Promise<string>;
 
 export function toContainerState(state: ContainerState): RuntimeContainerState {
   switch (state) {
@@ -29,14 +36,18 @@ export function toContainerState(state: ContainerState): RuntimeContainerState {
 }
 
 /** Undefined if it was removed meanwhile. */
-export async function readSandbox(runtime: RuntimeService, listed: PodSandbox): Promise<SandboxRecord | undefined> {
+export async function readSandbox(
+  runtime: RuntimeService,
+  listed: PodSandbox,
+): Promise<SandboxRecord | undefined> {
   try {
     const { status } = await runtime.podSandboxStatus(listed.id);
     const network = status?.network;
     const hostNetwork = status?.linux?.namespaces?.options?.network === 'NODE';
-    const ips = [network?.ip ?? '', ...(network?.additionalIps ?? []).map((entry) => entry.ip)].filter(
-      (ip) => ip !== '',
-    );
+    const ips = [
+      network?.ip ?? '',
+      ...(network?.additionalIps ?? []).map((entry) => entry.ip),
+    ].filter((ip) => ip !== '');
     return {
       id: listed.id,
       attempt: listed.metadata?.attempt ?? 0,
@@ -93,7 +104,9 @@ export async function readContainer(
     logPath: status.logPath,
     gracePeriodSeconds: annotations.gracePeriodSeconds,
     user:
-      user === undefined ? undefined : { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups },
+      user === undefined
+        ? undefined
+        : { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups },
     stopSignal: status.stopSignal === 'RUNTIME_DEFAULT' ? undefined : status.stopSignal,
   };
 }

@@ -172,7 +172,15 @@ export class RuntimeManager {
     volumes: VolumePaths,
     signal: AbortSignal,
   ): Promise<RuntimeSyncResult> {
-    const context: SyncContext = { pod, status, pullSecrets, volumes, signal, acted: false, retryAt: undefined };
+    const context: SyncContext = {
+      pod,
+      status,
+      pullSecrets,
+      volumes,
+      signal,
+      acted: false,
+      retryAt: undefined,
+    };
     const actions = this.actions(pod, status);
     await this.#kill(context, actions);
     if (!actions.killPod) {
@@ -182,7 +190,11 @@ export class RuntimeManager {
       }
     }
     const toStart = containersToStart(pod, actions);
-    if ((actions.killPod && !actions.createSandbox) || (toStart.length === 0 && !actions.createSandbox)) return context;
+    if (
+      (actions.killPod && !actions.createSandbox) ||
+      (toStart.length === 0 && !actions.createSandbox)
+    )
+      return context;
     const sandbox = await this.#sandbox(context, actions);
     if (sandbox !== undefined && (await this.#isNetworkReady(context, sandbox))) {
       for (const container of toStart) await this.#tryStart(context, sandbox, container);
@@ -202,7 +214,11 @@ export class RuntimeManager {
     const { killer, events } = this.#config;
     if (actions.killPod) {
       if (actions.createSandbox && actions.sandboxId !== '') {
-        events.normal(pod, 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+        events.normal(
+          pod,
+          'SandboxChanged',
+          'Pod sandbox changed, it will be killed and re-created.',
+        );
       }
       if (
         status.sandboxes.some((sandbox) => sandbox.ready) ||
@@ -226,7 +242,9 @@ export class RuntimeManager {
 
   /** In a new sandbox the pod starts from the beginning: what its init containers did before does not count. */
   async #removeInitContainers(context: SyncContext): Promise<void> {
-    const names = new Set((context.pod.spec.initContainers ?? []).map((container) => container.name));
+    const names = new Set(
+      (context.pod.spec.initContainers ?? []).map((container) => container.name),
+    );
     for (const container of context.status.containers) {
       if (!names.has(container.name)) continue;
       context.acted = true;
@@ -243,10 +261,12 @@ export class RuntimeManager {
       const missing = unsupportedFeature(pod);
       if (missing !== undefined) throw new Error(`${missing} is not supported by this kubelet`);
       const config = this.#sandboxConfig(pod, actions.attempt);
-      if (!actions.createSandbox) return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
+      if (!actions.createSandbox)
+        return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
       const className = pod.spec.runtimeClassName;
       const handler = className === undefined ? '' : await this.#config.runtimeHandler(className);
-      if (this.#config.hostFiles) await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
+      if (this.#config.hostFiles)
+        await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
       const id = await runtime
         .runPodSandbox(config, handler, { signal: context.signal, timeoutMs: 240_000 })
         .catch((err: unknown) => {
@@ -293,7 +313,8 @@ export class RuntimeManager {
       return true;
     } catch (err) {
       signal.throwIfAborted();
-      const reason = err instanceof TimeoutError ? 'network policies are not programmed yet' : errorMessage(err);
+      const reason =
+        err instanceof TimeoutError ? 'network policies are not programmed yet' : errorMessage(err);
       logger.warn('pod network not ready', { pod: describePod(pod), reason });
       events.warning(pod, 'NetworkNotReady', `network is not ready: ${reason}`);
       this.#retryAt(context, clock.now() + retryMs);
@@ -332,7 +353,10 @@ export class RuntimeManager {
           : new StartError('RunContainerError', errorMessage(err));
       const uid = podUid(pod);
       const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
-      this.#failures.set(uid, failures.set(container.name, { reason: failure.reason, message: failure.message }));
+      this.#failures.set(
+        uid,
+        failures.set(container.name, { reason: failure.reason, message: failure.message }),
+      );
       if (failure.reason !== 'CrashLoopBackOff' && failure.reason !== 'ImagePullBackOff') {
         this.#config.logger.warn('container not started', {
           pod: describePod(pod),
@@ -348,7 +372,9 @@ export class RuntimeManager {
   /** Throws while it is too early to start another instance of a container that ended. */
   #checkBackoff(context: SyncContext, container: Container): void {
     const { pod, status } = context;
-    const last = status.containers.find((record) => record.name === container.name && record.state === 'exited');
+    const last = status.containers.find(
+      (record) => record.name === container.name && record.state === 'exited',
+    );
     if (last === undefined) return;
     const key = `${podUid(pod)}_${container.name}_${fnv32a(JSON.stringify(container)).toString(16)}`;
     const until = this.#backoff.blockedUntil(key, last.finishedAt);
@@ -380,12 +406,17 @@ export class RuntimeManager {
       metrics?.containerStarted(type);
     } catch (err) {
       // A start that is given up because the pod changed is no failure.
-      if (!context.signal.aborted) metrics?.containerStarted(type, err instanceof StartError ? err.reason : 'Error');
+      if (!context.signal.aborted)
+        metrics?.containerStarted(type, err instanceof StartError ? err.reason : 'Error');
       throw err;
     }
   }
 
-  async #startUncounted(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
+  async #startUncounted(
+    context: SyncContext,
+    sandbox: Sandbox,
+    container: Container,
+  ): Promise<void> {
     const { runtime, events, imageManager, metrics } = this.#config;
     const { pod, signal } = context;
     const report = (message: string): void =>
@@ -396,7 +427,13 @@ export class RuntimeManager {
     try {
       imageVolumes = await this.#imageVolumes(context, sandbox, container);
       const wanted = { name: container.image ?? '', policy: container.imagePullPolicy, container };
-      imageRef = await imageManager.ensureImage(pod, wanted, context.pullSecrets, sandbox.config, signal);
+      imageRef = await imageManager.ensureImage(
+        pod,
+        wanted,
+        context.pullSecrets,
+        sandbox.config,
+        signal,
+      );
     } catch (err) {
       if (err instanceof ImageError) report(err.reason);
       throw err;
@@ -404,13 +441,21 @@ export class RuntimeManager {
 
     let containerId: string;
     try {
-      const config = await this.#containerConfig(context, sandbox, container, imageRef, imageVolumes);
+      const config = await this.#containerConfig(
+        context,
+        sandbox,
+        container,
+        imageRef,
+        imageVolumes,
+      );
       try {
         containerId = await runtime.createContainer(sandbox.id, config, sandbox.config, { signal });
         metrics?.imageVolumes('mounted', imageVolumes.size);
       } catch (err) {
         metrics?.imageVolumes('failed', imageVolumes.size);
-        throw signal.aborted ? err : new StartError('CreateContainerError', errorMessage(err), undefined, err);
+        throw signal.aborted
+          ? err
+          : new StartError('CreateContainerError', errorMessage(err), undefined, err);
       }
     } catch (err) {
       signal.throwIfAborted();
@@ -435,14 +480,28 @@ export class RuntimeManager {
   }
 
   /** The images that the container mounts as volumes, on the node. Rejects with ImageError. */
-  async #imageVolumes(context: SyncContext, sandbox: Sandbox, container: Container): Promise<ImageVolumes> {
+  async #imageVolumes(
+    context: SyncContext,
+    sandbox: Sandbox,
+    container: Container,
+  ): Promise<ImageVolumes> {
     const { pod, pullSecrets, signal } = context;
     const volumes = new Map<string, ImageSpec>();
     for (const { name, image } of pod.spec.volumes ?? []) {
-      if (image === undefined || !(container.volumeMounts ?? []).some((mount) => mount.name === name)) continue;
+      if (
+        image === undefined ||
+        !(container.volumeMounts ?? []).some((mount) => mount.name === name)
+      )
+        continue;
       this.#config.metrics?.imageVolumes('requested', 1);
       const wanted = { name: image.reference ?? '', policy: image.pullPolicy };
-      const reference = await this.#config.imageManager.ensureImage(pod, wanted, pullSecrets, sandbox.config, signal);
+      const reference = await this.#config.imageManager.ensureImage(
+        pod,
+        wanted,
+        pullSecrets,
+        sandbox.config,
+        signal,
+      );
       volumes.set(name, {
         image: reference,
         userSpecifiedImage: wanted.name,
@@ -461,10 +520,17 @@ export class RuntimeManager {
   ) {
     const { pod, status, volumes } = context;
     const config = this.#config;
-    const nonRoot = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
+    const nonRoot =
+      container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
     if (nonRoot === true) {
-      const { image } = await config.images.imageStatus({ image: imageRef }, { signal: context.signal });
-      const problem = verifyRunAsNonRoot(pod, container, { uid: image?.uid?.value, username: image?.username ?? '' });
+      const { image } = await config.images.imageStatus(
+        { image: imageRef },
+        { signal: context.signal },
+      );
+      const problem = verifyRunAsNonRoot(pod, container, {
+        uid: image?.uid?.value,
+        username: image?.username ?? '',
+      });
       if (problem !== undefined) throw new Error(problem);
     }
     const downward = { ...config.downward(), podIPs: this.#podIPs(pod, sandbox) };
@@ -474,7 +540,8 @@ export class RuntimeManager {
       services: config.services,
       objects: untilAbortedObjects(config.objects, context.signal),
       downward,
-      onInvalidNames: (message) => config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
+      onInvalidNames: (message) =>
+        config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
     });
     const hostNetwork = pod.spec.hostNetwork === true;
     const mounts = await makeMounts({
@@ -495,7 +562,10 @@ export class RuntimeManager {
     const targetName = (container as { readonly targetContainerName?: string }).targetContainerName;
     const targetId = targetName === undefined ? undefined : runningTarget(status, targetName).id;
     if (config.hostFiles) {
-      await mkdir(`${podLogDirectory(config.podLogsDir, pod)}/${container.name}`, { recursive: true, mode: 0o755 });
+      await mkdir(`${podLogDirectory(config.podLogsDir, pod)}/${container.name}`, {
+        recursive: true,
+        mode: 0o755,
+      });
     }
     return makeContainerConfig({
       pod,
@@ -522,8 +592,12 @@ export class RuntimeManager {
     if (latest !== undefined) return latest.restartCount + 1;
     if (!this.#config.hostFiles) return 0;
     try {
-      const names = await readdir(`${podLogDirectory(this.#config.podLogsDir, pod)}/${container.name}`);
-      const counts = names.map((name) => /^(\d+)\.log/.exec(name)?.[1]).filter((count) => count !== undefined);
+      const names = await readdir(
+        `${podLogDirectory(this.#config.podLogsDir, pod)}/${container.name}`,
+      );
+      const counts = names
+        .map((name) => /^(\d+)\.log/.exec(name)?.[1])
+        .filter((count) => count !== undefined);
       return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code === 'ENOENT') return 0;
@@ -532,19 +606,37 @@ export class RuntimeManager {
   }
 
   /** The hook runs beside the container; one whose hook fails is stopped, and started again as its policy says. */
-  async #postStart(context: SyncContext, sandbox: Sandbox, container: Container, containerId: string): Promise<void> {
+  async #postStart(
+    context: SyncContext,
+    sandbox: Sandbox,
+    container: Container,
+    containerId: string,
+  ): Promise<void> {
     const handler = container.lifecycle?.postStart;
     if (handler === undefined) return;
     const { pod, status, signal } = context;
     const { hooks, events, killer } = this.#config;
     try {
-      await hooks.run(pod, container, containerId, this.#podIPs(pod, sandbox)[0] ?? '', handler, signal);
+      await hooks.run(
+        pod,
+        container,
+        containerId,
+        this.#podIPs(pod, sandbox)[0] ?? '',
+        handler,
+        signal,
+      );
     } catch (err) {
       signal.throwIfAborted();
       events.container(pod, container, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
       const record = { ...EMPTY_RECORD, id: containerId, name: container.name };
       await killer.kill(
-        { pod, status, container: record, message: 'FailedPostStartHook', reason: 'FailedPostStartHook' },
+        {
+          pod,
+          status,
+          container: record,
+          message: 'FailedPostStartHook',
+          reason: 'FailedPostStartHook',
+        },
         signal,
       );
       throw new StartError('PostStartHookError', errorMessage(err), undefined, err);
@@ -580,7 +672,9 @@ const EMPTY_RECORD: ContainerRecord = {
 /** Ephemeral containers first, then init containers, then the pod's own. */
 function containersToStart(pod: Pod, actions: PodActions): readonly Container[] {
   const pick = (list: readonly unknown[] | undefined, indices: readonly number[]): Container[] =>
-    indices.map((index) => list?.[index] as Container | undefined).filter((container) => container !== undefined);
+    indices
+      .map((index) => list?.[index] as Container | undefined)
+      .filter((container) => container !== undefined);
   return [
     ...pick(pod.spec.ephemeralContainers, actions.ephemeralContainersToStart).map(withResources),
     ...pick(pod.spec.initContainers, actions.initContainersToStart),
@@ -590,13 +684,16 @@ function containersToStart(pod: Pod, actions: PodActions): readonly Container[] 
 
 /** Ephemeral containers have none of their own. */
 function withResources(container: Container): Container {
-  return (container.resources as unknown) === undefined ? { ...container, resources: {} } : container;
+  return (container.resources as unknown) === undefined
+    ? { ...container, resources: {} }
+    : container;
 }
 
 /** Returns the unsupported features that the pod asks for. They must not be ignored silently. */
 function unsupportedFeature(pod: Pod): string | undefined {
   if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
-  if ((pod.spec.resourceClaims ?? []).length > 0) return 'dynamic resource allocation (resourceClaims)';
+  if ((pod.spec.resourceClaims ?? []).length > 0)
+    return 'dynamic resource allocation (resourceClaims)';
   return undefined;
 }
 

@@ -24,7 +24,12 @@ export function makeSandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
   const { pod } = input;
   const { metadata, spec } = pod;
   return {
-    metadata: { name: metadata.name, namespace: metadata.namespace ?? '', uid: metadata.uid, attempt: input.attempt },
+    metadata: {
+      name: metadata.name,
+      namespace: metadata.namespace ?? '',
+      uid: metadata.uid,
+      attempt: input.attempt,
+    },
     // In the host's network the host's name is the only one that there is.
     ...(spec.hostNetwork === true ? {} : { hostname: input.hostname }),
     logDirectory: podLogDirectory(input.podLogsDir, pod),

@@ -26,7 +26,13 @@ const MASKED_PATHS: readonly string[] = [
   '/sys/firmware',
   '/sys/devices/virtual/powercap',
 ];
-const READONLY_PATHS: readonly string[] = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+const READONLY_PATHS: readonly string[] = [
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/irq',
+  '/proc/sys',
+  '/proc/sysrq-trigger',
+];
 
 /** `targetId`: the container whose processes an ephemeral container sees. */
 export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
@@ -46,7 +52,10 @@ export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
   };
 }
 
-export function sandboxSecurityContext(pod: Pod, seccompRoot: string): Input<'LinuxSandboxSecurityContext'> {
+export function sandboxSecurityContext(
+  pod: Pod,
+  seccompRoot: string,
+): Input<'LinuxSandboxSecurityContext'> {
   const context = pod.spec.securityContext;
   const privileged = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
     (container) => container.securityContext?.privileged === true,
@@ -97,7 +106,12 @@ export function containerSecurityContext(
     ...(runAsGroup !== undefined ? { runAsGroup: { value: runAsGroup } } : {}),
     ...(selinux !== undefined ? { selinuxOptions: selinux } : {}),
     ...(own?.capabilities !== undefined
-      ? { capabilities: { addCapabilities: own.capabilities.add ?? [], dropCapabilities: own.capabilities.drop ?? [] } }
+      ? {
+          capabilities: {
+            addCapabilities: own.capabilities.add ?? [],
+            dropCapabilities: own.capabilities.drop ?? [],
+          },
+        }
       : {}),
     ...(own?.privileged === true && seccompProfile === undefined
       ? {}
@@ -109,13 +123,18 @@ export function containerSecurityContext(
 function podGroups(pod: Pod): readonly number[] {
   const context = pod.spec.securityContext;
   const groups = context?.supplementalGroups ?? [];
-  return context?.fsGroup === undefined || groups.includes(context.fsGroup) ? groups : [context.fsGroup, ...groups];
+  return context?.fsGroup === undefined || groups.includes(context.fsGroup)
+    ? groups
+    : [context.fsGroup, ...groups];
 }
 
 function seccomp(profile: SeccompProfile, seccompRoot: string): SecurityProfile {
   switch (profile.type) {
     case 'Localhost':
-      return { profileType: 'Localhost', localhostRef: `${seccompRoot}/${profile.localhostProfile ?? ''}` };
+      return {
+        profileType: 'Localhost',
+        localhostRef: `${seccompRoot}/${profile.localhostProfile ?? ''}`,
+      };
     case 'RuntimeDefault':
       return { profileType: 'RuntimeDefault' };
     default:
@@ -140,7 +159,8 @@ export function verifyRunAsNonRoot(
   container: Container,
   imageUser: { readonly uid: number | undefined; readonly username: string },
 ): string | undefined {
-  const required = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
+  const required =
+    container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
   if (required !== true) return undefined;
   const where = `(pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})", container: ${container.name})`;
   const runAsUser = container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
@@ -148,9 +168,12 @@ export function verifyRunAsNonRoot(
     return runAsUser === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
   }
   if (imageUser.uid !== undefined) {
-    return imageUser.uid === 0 ? `container has runAsNonRoot and image will run as root ${where}` : undefined;
+    return imageUser.uid === 0
+      ? `container has runAsNonRoot and image will run as root ${where}`
+      : undefined;
   }
-  if (imageUser.username === '') return `container has runAsNonRoot and image will run as root ${where}`;
+  if (imageUser.username === '')
+    return `container has runAsNonRoot and image will run as root ${where}`;
   return `container has runAsNonRoot and image has non-numeric user (${imageUser.username}), cannot verify user is non-root ${where}`;
 }
 
@@ -172,5 +195,7 @@ function normalizeSysctl(name: string): string {
 /** The stop signal in the runtime's words; undefined: the image's own. */
 export function stopSignal(container: Container): StopSignal | undefined {
   const signal = (container.lifecycle as { readonly stopSignal?: string } | undefined)?.stopSignal;
-  return signal === undefined ? undefined : (signal.replace('+', 'PLUS').replace('-', 'MINUS') as StopSignal);
+  return signal === undefined
+    ? undefined
+    : (signal.replace('+', 'PLUS').replace('-', 'MINUS') as StopSignal);
 }

@@ -28,7 +28,12 @@ class Reviewer {
       expect([tokenReviews, subjectAccessReviews]).toContain(type);
       return { create: async ({ spec }: { spec: object }) => ({ status: await review(spec) }) };
     };
-    return new ApiAccess({ client: { resource } as unknown as Client, clock, nodeName: 'n', settings });
+    return new ApiAccess({
+      client: { resource } as unknown as Client,
+      clock,
+      nodeName: 'n',
+      settings,
+    });
   }
 }
 
@@ -62,13 +67,19 @@ test.each([
 test('a token that is not valid is reviewed each time', async () => {
   const reviewer = new Reviewer();
   const access = reviewer.access(new VirtualClock());
-  expect([await access.authenticate('x'), await access.authenticate('x')]).toEqual([undefined, undefined]);
+  expect([await access.authenticate('x'), await access.authenticate('x')]).toEqual([
+    undefined,
+    undefined,
+  ]);
   expect(reviewer.tokens).toBe(2);
 });
 
 test('without webhooks nothing is asked', async () => {
   const reviewer = new Reviewer();
-  const access = reviewer.access(new VirtualClock(), { tokenWebhook: false, authorizationMode: 'AlwaysAllow' });
+  const access = reviewer.access(new VirtualClock(), {
+    tokenWebhook: false,
+    authorizationMode: 'AlwaysAllow',
+  });
   expect(await access.authenticate('valid')).toBeUndefined();
   expect(await access.authorize(JOE, attributes('delete'))).toBe(true);
   expect([reviewer.tokens, reviewer.decisions]).toEqual([0, 0]);

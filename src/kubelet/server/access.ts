@@ -99,7 +99,8 @@ export class ApiAccess implements ServerAccess {
 
   async authorize(user: ServerUser, { verb, subresources }: RequestAttributes): Promise<boolean> {
     if (this.#settings.authorizationMode === 'AlwaysAllow') return true;
-    for (const subresource of subresources) if (await this.#isAllowed(user, verb, subresource)) return true;
+    for (const subresource of subresources)
+      if (await this.#isAllowed(user, verb, subresource)) return true;
     return false;
   }
 
@@ -125,6 +126,8 @@ export class ApiAccess implements ServerAccess {
   }
 
   #fresh<T>(cached: Cached<T> | undefined): T | undefined {
-    return cached === undefined || cached.until <= this.#config.clock.monotonic() ? undefined : cached.value;
+    return cached === undefined || cached.until <= this.#config.clock.monotonic()
+      ? undefined
+      : cached.value;
   }
 }

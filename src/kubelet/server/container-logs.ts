@@ -2,14 +2,22 @@
 
 import type { LogOptions } from '../logs/read-logs.ts';
 import type { LogStream } from '../logs/cri-log.ts';
-import { findContainerById, type ContainerRecord, type RuntimePodStatus, parseContainerId } from '../pod/pod-status.ts';
+import {
+  findContainerById,
+  type ContainerRecord,
+  type RuntimePodStatus,
+  parseContainerId,
+} from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod } from '../types.ts';
 
 /** There is no log to show; the message is for the user. */
 export class LogTargetError extends Error {}
 
 /** `now`: wall-clock milliseconds, for sinceSeconds. Values that cannot be read are as if they were not given. */
-export function parseLogOptions(query: URLSearchParams, now: number): LogOptions & { readonly previous: boolean } {
+export function parseLogOptions(
+  query: URLSearchParams,
+  now: number,
+): LogOptions & { readonly previous: boolean } {
   const flag = (name: string): boolean => query.get(name) === 'true' || query.get(name) === '1';
   const number = (name: string): number | undefined => {
     const value = query.get(name);
@@ -18,7 +26,11 @@ export function parseLogOptions(query: URLSearchParams, now: number): LogOptions
   const sinceSeconds = number('sinceSeconds');
   const sinceTime = Date.parse(query.get('sinceTime') ?? '');
   const since =
-    sinceSeconds !== undefined ? now - sinceSeconds * 1000 : Number.isNaN(sinceTime) ? undefined : sinceTime;
+    sinceSeconds !== undefined
+      ? now - sinceSeconds * 1000
+      : Number.isNaN(sinceTime)
+        ? undefined
+        : sinceTime;
   const tailLines = number('tailLines');
   const limitBytes = number('limitBytes');
   const stream = streamOf(query.get('stream'));
@@ -52,7 +64,8 @@ export function findLogContainer(
     ...(pod.status.ephemeralContainerStatuses ?? []),
   ];
   const status = all.find((candidate) => candidate.name === container);
-  if (status === undefined) throw new LogTargetError(`container "${container}" in pod "${name}" is not available`);
+  if (status === undefined)
+    throw new LogTargetError(`container "${container}" in pod "${name}" is not available`);
   const id = parseContainerId(containerIdFor(status, container, name, previous));
   const record = runtimeStatus === undefined ? undefined : findContainerById(runtimeStatus, id);
   if (record === undefined)
@@ -62,7 +75,12 @@ export function findLogContainer(
   return record;
 }
 
-function containerIdFor(status: ContainerStatus, container: string, pod: string, previous: boolean): string {
+function containerIdFor(
+  status: ContainerStatus,
+  container: string,
+  pod: string,
+  previous: boolean,
+): string {
   const { state, lastState } = status;
   const place = `container "${container}" in pod "${pod}"`;
   const last = lastState.terminated?.containerID;
@@ -81,7 +99,8 @@ function containerIdFor(status: ContainerStatus, container: string, pod: string,
     return last;
   }
   const reason = state.waiting?.reason;
-  if (reason === 'ErrImagePull') throw new LogTargetError(`${place} is waiting to start: image can't be pulled`);
+  if (reason === 'ErrImagePull')
+    throw new LogTargetError(`${place} is waiting to start: image can't be pulled`);
   if (reason === 'ImagePullBackOff')
     throw new LogTargetError(`${place} is waiting to start: trying and failing to pull image`);
   throw new LogTargetError(`${place} is waiting to start: ${reason ?? 'no logs yet'}`);

@@ -61,7 +61,11 @@ export class TlsListeners {
   constructor(config: TlsListenersConfig) {
     this.#config = config;
     // A client without a valid certificate gets a 401, not a broken handshake: it may have a token.
-    this.#tls = createTlsServer({ requestCert: true, rejectUnauthorized: false, ...secureContext(config.tls) });
+    this.#tls = createTlsServer({
+      requestCert: true,
+      rejectUnauthorized: false,
+      ...secureContext(config.tls),
+    });
     this.#tls.on('secureConnection', (socket) => {
       const handlers = this.#handlers.get(socket.localPort ?? 0);
       if (handlers === undefined) socket.destroy();
@@ -109,7 +113,9 @@ export class TlsListeners {
       server.once('error', reject);
       server.listen(port, this.#config.host, () => {
         server.removeListener('error', reject);
-        server.on('error', (err) => this.#config.logger.warn('kubelet: accepting connections failed', { err }));
+        server.on('error', (err) =>
+          this.#config.logger.warn('kubelet: accepting connections failed', { err }),
+        );
         resolve(server);
       });
     });
@@ -132,7 +138,13 @@ export class TlsListeners {
   }
 }
 
-function secureContext({ key, cert, clientCA, minVersion, ciphers }: ServerTlsConfig): SecureContextOptions {
+function secureContext({
+  key,
+  cert,
+  clientCA,
+  minVersion,
+  ciphers,
+}: ServerTlsConfig): SecureContextOptions {
   return {
     key,
     cert,
@@ -148,5 +160,7 @@ export function isOwnAddress(address: string | undefined): boolean {
   if (address === undefined) return false;
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   if (plain.startsWith('127.')) return true;
-  return Object.values(networkInterfaces()).some((list) => (list ?? []).some((own) => own.address === plain));
+  return Object.values(networkInterfaces()).some((list) =>
+    (list ?? []).some((own) => own.address === plain),
+  );
 }

@@ -43,5 +43,6 @@ test.each<[path: string, subresources: readonly string[]]>([
   ['/stats/', ['stats']],
   ['/stats/summary', ['stats']],
 ])('%s needs %j', (path, subresources) => {
-  for (const [method, verb] of VERBS) expect(requestAttributes(method, path)).toEqual({ verb, subresources });
+  for (const [method, verb] of VERBS)
+    expect(requestAttributes(method, path)).toEqual({ verb, subresources });
 });

@@ -2,7 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { isStreamingUpgrade, servePortForward, serveRemoteCommand } from '#machinery/streams/remotecommand/index.ts';
+import {
+  isStreamingUpgrade,
+  servePortForward,
+  serveRemoteCommand,
+} from '#machinery/streams/remotecommand/index.ts';
 import type { StreamOptions } from '#machinery/streams/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../pod/pod-status.ts';
@@ -11,7 +15,13 @@ import { LocalVolumeError } from '../volumes/local-volumes.ts';
 import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import { StatusError } from '#machinery/apierrors.ts';
 import { componentMetricsText, withStability } from '#machinery/metrics/component-metrics.ts';
-import { type HealthCheck, HealthEndpoint, logCheck, pingCheck, type TextResponse } from '#machinery/serving/health.ts';
+import {
+  type HealthCheck,
+  HealthEndpoint,
+  logCheck,
+  pingCheck,
+  type TextResponse,
+} from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { flagz, statusz } from '#machinery/serving/zpages.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -35,7 +45,11 @@ class HttpError extends Error {
 const MAX_RUN_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /** Upstream's checks. They hold as long as the kubelet answers at all: pods are synced in the same event loop. */
-const HEALTH_CHECKS: readonly HealthCheck[] = [pingCheck, logCheck, { name: 'syncloop', check: () => undefined }];
+const HEALTH_CHECKS: readonly HealthCheck[] = [
+  pingCheck,
+  logCheck,
+  { name: 'syncloop', check: () => undefined },
+];
 const COMPONENT = 'kubelet';
 const READ_ONLY: ReadonlySet<string> = new Set([
   'healthz',
@@ -59,8 +73,21 @@ const BUCKETS: ReadonlySet<string> = new Set([
   'checkpoint',
 ]);
 const METRICS: ReadonlySet<string> = new Set(['resource', 'cadvisor', 'probes', 'slis']);
-const LONG_RUNNING: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward', 'containerLogs']);
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const LONG_RUNNING: ReadonlySet<string> = new Set([
+  'exec',
+  'attach',
+  'portForward',
+  'containerLogs',
+]);
+const METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
 
 export class Routes {
   readonly #slis = new HealthSlis();
@@ -73,7 +100,12 @@ export class Routes {
     this.#config = config;
     this.#port = port;
     const { logger } = config;
-    this.#health = new HealthEndpoint({ path: '/healthz', checks: () => HEALTH_CHECKS, logger, slis: this.#slis });
+    this.#health = new HealthEndpoint({
+      path: '/healthz',
+      checks: () => HEALTH_CHECKS,
+      logger,
+      slis: this.#slis,
+    });
   }
 
   /** Serves a request. Never rejects: an error becomes the response. */
@@ -89,7 +121,9 @@ export class Routes {
         response.destroy(err instanceof Error ? err : undefined);
         return;
       }
-      response.writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${errorMessage(err)}\n`);
+      response
+        .writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' })
+        .end(`${errorMessage(err)}\n`);
     }
   }
 
@@ -124,16 +158,29 @@ export class Routes {
         await this.#zpage(request, response, first, query);
         return;
       case 'pods':
-        json(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: this.#config.pods() });
+        json(response, {
+          kind: 'PodList',
+          apiVersion: 'v1',
+          metadata: {},
+          items: this.#config.pods(),
+        });
         return;
       case 'runningpods':
-        json(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: this.#config.runningPods() });
+        json(response, {
+          kind: 'PodList',
+          apiVersion: 'v1',
+          metadata: {},
+          items: this.#config.runningPods(),
+        });
         return;
       case 'stats': {
         if (rest.join('/') !== 'summary') break;
         const onlyCpuAndMemory = query.get('only_cpu_and_memory') === 'true';
         const usage = await this.#config.usage();
-        json(response, statsSummary(usage, this.#config.nodeName, this.#config.startedAt, onlyCpuAndMemory));
+        json(
+          response,
+          statsSummary(usage, this.#config.nodeName, this.#config.startedAt, onlyCpuAndMemory),
+        );
         return;
       }
       case 'metrics':
@@ -185,7 +232,8 @@ export class Routes {
   async #routeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { path, query } = parseUrl(request);
     const [, first, ...rest] = path;
-    if (!isStreamingUpgrade(request)) throw new HttpError(400, 'unable to upgrade: unsupported protocol');
+    if (!isStreamingUpgrade(request))
+      throw new HttpError(400, 'unable to upgrade: unsupported protocol');
     const { runtime, clock, logger } = this.#config;
     const streaming = { clock, logger };
     switch (first) {
@@ -199,7 +247,8 @@ export class Routes {
           socket,
           head,
           options,
-          async (streams, signal) => await runtime.runtime.exec(record.id, { ...options, command }, streams, signal),
+          async (streams, signal) =>
+            await runtime.runtime.exec(record.id, { ...options, command }, streams, signal),
           streaming,
         );
         return;
@@ -218,7 +267,8 @@ export class Routes {
           socket,
           head,
           options.tty ? { ...options, stderr: false } : options,
-          async (streams, signal) => await runtime.runtime.attach(record.id, options, streams, signal),
+          async (streams, signal) =>
+            await runtime.runtime.attach(record.id, options, streams, signal),
           streaming,
         );
         return;
@@ -226,13 +276,17 @@ export class Routes {
       case 'portForward': {
         const [namespace = '', name = '', uid] = rest;
         const pod = this.#pod(namespace, name, uid);
-        const sandbox = this.#config.runtimeStatus(podUid(pod))?.sandboxes.find((candidate) => candidate.ready);
-        if (sandbox === undefined) throw new HttpError(404, `pod not found ("${name}_${namespace}")`);
+        const sandbox = this.#config
+          .runtimeStatus(podUid(pod))
+          ?.sandboxes.find((candidate) => candidate.ready);
+        if (sandbox === undefined)
+          throw new HttpError(404, `pod not found ("${name}_${namespace}")`);
         await servePortForward(
           request,
           socket,
           head,
-          async (port, stream, signal) => await runtime.runtime.portForward(sandbox.id, port, stream, signal),
+          async (port, stream, signal) =>
+            await runtime.runtime.portForward(sandbox.id, port, stream, signal),
           streaming,
         );
         return;
@@ -253,7 +307,12 @@ export class Routes {
     const pod = this.#pod(namespace, name);
     let record: ContainerRecord;
     try {
-      record = findLogContainer(pod, this.#config.runtimeStatus(podUid(pod)), container, options.previous);
+      record = findLogContainer(
+        pod,
+        this.#config.runtimeStatus(podUid(pod)),
+        container,
+        options.previous,
+      );
     } catch (err) {
       // The API server hands a 400 with its words on to the user.
       throw err instanceof LogTargetError ? new HttpError(400, err.message) : err;
@@ -284,7 +343,10 @@ export class Routes {
   async #metrics(name: string): Promise<string> {
     switch (name) {
       case '':
-        return componentMetricsText(this.#config.metrics.text(this.#config.gauges), this.#config.version);
+        return componentMetricsText(
+          this.#config.metrics.text(this.#config.gauges),
+          this.#config.version,
+        );
       case 'resource':
         return withStability(resourceMetrics(await this.#usage()));
       case 'cadvisor':
@@ -330,7 +392,9 @@ export class Routes {
     const { accept, 'user-agent': agent } = request.headers;
     const zpage = { headers: { accept, 'user-agent': agent }, query, formatYaml: formatYamlLazily };
     const paths = (): readonly string[] =>
-      [...BUCKETS].filter((name) => name !== 'flagz' || flags !== undefined).map((name) => `/${name}`);
+      [...BUCKETS]
+        .filter((name) => name !== 'flagz' || flags !== undefined)
+        .map((name) => `/${name}`);
     if (page === 'flagz' && flags === undefined) throw new HttpError(404, '404 page not found');
     const answer =
       page === 'flagz'
@@ -340,17 +404,30 @@ export class Routes {
       send(response, await answer);
     } catch (err) {
       if (!(err instanceof StatusError)) throw err;
-      send(response, { code: err.code, contentType: 'application/json', text: `${JSON.stringify(err.status)}\n` });
+      send(response, {
+        code: err.code,
+        contentType: 'application/json',
+        text: `${JSON.stringify(err.status)}\n`,
+      });
     }
   }
 
   /** Rejects every checkpoint, with upstream's errors: for pods and containers that do not exist, and for runtimes without CRIU. */
-  #checkpoint([namespace = '', name = '', container = '', ...more]: readonly string[], query: URLSearchParams): never {
+  #checkpoint(
+    [namespace = '', name = '', container = '', ...more]: readonly string[],
+    query: URLSearchParams,
+  ): never {
     if (container === '' || more.length > 0) throw new HttpError(404, '404: Page Not Found');
-    const pod = this.#config.pods().find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+    const pod = this.#config
+      .pods()
+      .find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
     if (pod === undefined) throw new HttpError(404, 'pod does not exist');
     const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-    if (![...containers, ...initContainers, ...ephemeralContainers].some((candidate) => candidate.name === container)) {
+    if (
+      ![...containers, ...initContainers, ...ephemeralContainers].some(
+        (candidate) => candidate.name === container,
+      )
+    ) {
       throw new HttpError(404, `container ${container} does not exist`);
     }
     const timeout = query.getAll('timeout').at(-1);
@@ -372,7 +449,9 @@ export class Routes {
   #isRunning(uid: string, containerId: string): boolean {
     const status = this.#config.runtimeStatus(uid);
     return (
-      status?.containers.some((container) => container.id === containerId && container.state === 'running') === true
+      status?.containers.some(
+        (container) => container.id === containerId && container.state === 'running',
+      ) === true
     );
   }
 
@@ -385,7 +464,11 @@ export class Routes {
     text(response, 'ok');
   }
 
-  async #run(response: ServerResponse, rest: readonly string[], query: URLSearchParams): Promise<void> {
+  async #run(
+    response: ServerResponse,
+    rest: readonly string[],
+    query: URLSearchParams,
+  ): Promise<void> {
     const { record } = this.#runningContainer(rest);
     const command = query.get('cmd') ?? '';
     if (command === '') throw new HttpError(400, 'Bad request: no command is given');
@@ -395,13 +478,17 @@ export class Routes {
   }
 
   /** namespace/pod/container, or namespace/pod/uid/container. */
-  #runningContainer(rest: readonly string[]): { readonly pod: Pod; readonly record: ContainerRecord } {
+  #runningContainer(rest: readonly string[]): {
+    readonly pod: Pod;
+    readonly record: ContainerRecord;
+  } {
     const [namespace = '', name = ''] = rest;
     const container = rest.at(-1) ?? '';
     const pod = this.#pod(namespace, name, rest.length > 3 ? rest[2] : undefined);
     const status = this.#config.runtimeStatus(podUid(pod));
     const record = status === undefined ? undefined : findContainer(status, container);
-    if (record?.state !== 'running') throw new HttpError(404, `container not found ("${container}")`);
+    if (record?.state !== 'running')
+      throw new HttpError(404, `container not found ("${container}")`);
     return { pod, record };
   }
 
@@ -419,7 +506,10 @@ export class Routes {
   }
 }
 
-function parseUrl(request: IncomingMessage): { readonly path: readonly string[]; readonly query: URLSearchParams } {
+function parseUrl(request: IncomingMessage): {
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+} {
   try {
     const url = new URL(request.url ?? '/', 'http://kubelet');
     return { path: url.pathname.split('/').map(decodeURIComponent), query: url.searchParams };
@@ -450,7 +540,10 @@ function streamOptions(query: URLSearchParams): StreamOptions {
   return { stdin: flag('input'), stdout: flag('output'), stderr: flag('error') && !tty, tty };
 }
 
-function send(response: ServerResponse, { code, contentType, text: body, headers }: TextResponse): void {
+function send(
+  response: ServerResponse,
+  { code, contentType, text: body, headers }: TextResponse,
+): void {
   response.writeHead(code, { 'Content-Type': contentType, ...headers }).end(body);
 }
 

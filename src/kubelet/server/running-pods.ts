@@ -6,18 +6,30 @@ import type { RuntimePodStatus } from '../pod/pod-status.ts';
 export interface RunningPod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
   readonly spec: {
-    readonly containers: readonly { readonly name: string; readonly image: string; readonly resources: object }[];
+    readonly containers: readonly {
+      readonly name: string;
+      readonly image: string;
+      readonly resources: object;
+    }[];
   };
   readonly status: object;
 }
 
 export function runningPod({ name, namespace, uid, containers }: RuntimePodStatus): RunningPod {
   const images = new Map(
-    containers.filter(({ state }) => state === 'running').map((record) => [record.name, record.image]),
+    containers
+      .filter(({ state }) => state === 'running')
+      .map((record) => [record.name, record.image]),
   );
   return {
     metadata: { name, namespace, uid },
-    spec: { containers: Array.from(images, ([container, image]) => ({ name: container, image, resources: {} })) },
+    spec: {
+      containers: Array.from(images, ([container, image]) => ({
+        name: container,
+        image,
+        resources: {},
+      })),
+    },
     status: {},
   };
 }

@@ -43,11 +43,18 @@ beforeAll(async () => {
   });
   await harness.createPod('talker', {
     containers: [
-      { name: 'main', image: 'busybox:1.36', command: ['sh', '-c', 'echo one; echo two; echo three; sleep infinity'] },
+      {
+        name: 'main',
+        image: 'busybox:1.36',
+        command: ['sh', '-c', 'echo one; echo two; echo three; sleep infinity'],
+      },
       { name: 'waiting', image: 'busybox:1.36', command: ['sh', '-c', 'exit 1'] },
     ],
   });
-  await harness.waitForPod('talker', (pod) => (pod.status.containerStatuses?.[1]?.restartCount ?? 0) >= 1);
+  await harness.waitForPod(
+    'talker',
+    (pod) => (pod.status.containerStatuses?.[1]?.restartCount ?? 0) >= 1,
+  );
 });
 afterAll(async () => {
   await harness.stop();
@@ -107,7 +114,10 @@ describe('in-process', () => {
   });
 
   test('removes directories of volumes, and nothing else', async () => {
-    expect(await get('/localVolumes/pvc-1', API_SERVER, 'DELETE')).toEqual({ code: 200, body: 'ok' });
+    expect(await get('/localVolumes/pvc-1', API_SERVER, 'DELETE')).toEqual({
+      code: 200,
+      body: 'ok',
+    });
     expect((await get('/localVolumes/pvc-1')).code).toBe(405);
   });
 
@@ -130,12 +140,15 @@ describe('in-process', () => {
   });
 
   test('gives logs', async () => {
-    expect(await get('/containerLogs/default/talker/main')).toEqual({ code: 200, body: 'one\ntwo\nthree\n' });
+    expect(await get('/containerLogs/default/talker/main')).toEqual({
+      code: 200,
+      body: 'one\ntwo\nthree\n',
+    });
     expect((await get('/containerLogs/default/talker/main?tailLines=1')).body).toBe('three\n');
     expect((await get('/containerLogs/default/talker/main?limitBytes=5')).body).toBe('one\nt');
-    expect((await get('/containerLogs/default/talker/main?tailLines=1&timestamps=true')).body).toMatch(
-      /^2026-\S+Z three\n$/,
-    );
+    expect(
+      (await get('/containerLogs/default/talker/main?tailLines=1&timestamps=true')).body,
+    ).toMatch(/^2026-\S+Z three\n$/);
     expect((await get('/containerLogs/default/talker/waiting?previous=true')).code).toBe(200);
   });
 
@@ -157,7 +170,11 @@ describe('in-process', () => {
   test('follows logs until the client leaves', async () => {
     const body = await new Promise<string>((resolve, reject) => {
       const request = httpRequest(
-        { host: 'kubelet', path: '/containerLogs/default/talker/main?follow=true', ...connectionOf(API_SERVER) },
+        {
+          host: 'kubelet',
+          path: '/containerLogs/default/talker/main?follow=true',
+          ...connectionOf(API_SERVER),
+        },
         (response) => {
           let text = '';
           response.on('data', (chunk: Buffer) => {
@@ -235,8 +252,14 @@ describe('over TLS', () => {
   }
 
   test('the API server and masters may ask', async () => {
-    expect(await ask({ commonName: 'kube-apiserver-kubelet-client' })).toEqual({ code: 200, body: 'ok' });
-    expect(await ask({ commonName: 'root', organizations: ['system:masters'] })).toEqual({ code: 200, body: 'ok' });
+    expect(await ask({ commonName: 'kube-apiserver-kubelet-client' })).toEqual({
+      code: 200,
+      body: 'ok',
+    });
+    expect(await ask({ commonName: 'root', organizations: ['system:masters'] })).toEqual({
+      code: 200,
+      body: 'ok',
+    });
   });
 
   test('who has no certificate of the cluster is not known', async () => {
@@ -246,6 +269,8 @@ describe('over TLS', () => {
   });
 
   test('others of the cluster are refused', async () => {
-    expect((await ask({ commonName: 'system:node:node-2', organizations: ['system:nodes'] })).code).toBe(403);
+    expect(
+      (await ask({ commonName: 'system:node:node-2', organizations: ['system:nodes'] })).code,
+    ).toBe(403);
   });
 });

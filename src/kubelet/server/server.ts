@@ -11,7 +11,13 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { closeConnection, ConnectionTable, peerNotAfter, reportRequests, track } from '#machinery/serving/index.ts';
+import {
+  closeConnection,
+  ConnectionTable,
+  peerNotAfter,
+  reportRequests,
+  track,
+} from '#machinery/serving/index.ts';
 import type { ServerUser } from './access.ts';
 import type { KubeletServerConfig } from './config.ts';
 import type { OpenPort } from './listeners.ts';
@@ -82,7 +88,11 @@ export class KubeletServer {
       this.#open = await listen.listeners.open(listen.port, handlers, listen.orFreePort);
     } catch (err) {
       if (listen.optional !== true) throw err;
-      this.#config.logger.warn('kubelet: listening failed', { node: this.#config.nodeName, port: listen.port, err });
+      this.#config.logger.warn('kubelet: listening failed', {
+        node: this.#config.nodeName,
+        port: listen.port,
+        err,
+      });
     }
   }
 
@@ -103,14 +113,18 @@ export class KubeletServer {
   #serve(connection: Duplex): void {
     this.#connections.add(connection);
     connection.once('close', () => this.#connections.delete(connection));
-    connection.on('error', (err) => this.#config.logger.debug('kubelet: connection failed', { err }));
+    connection.on('error', (err) =>
+      this.#config.logger.debug('kubelet: connection failed', { err }),
+    );
     this.#http.emit('connection', connection);
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     void this.#refusal(request).then((refusal) => {
       if (refusal === undefined) return this.#routes.handle(request, response);
-      response.writeHead(refusal.code, { 'Content-Type': 'text/plain; charset=utf-8' }).end(refusal.message);
+      response
+        .writeHead(refusal.code, { 'Content-Type': 'text/plain; charset=utf-8' })
+        .end(refusal.message);
       return undefined;
     });
   }
@@ -160,14 +174,18 @@ export class KubeletServer {
   async #user(request: IncomingMessage): Promise<ServerUser | undefined> {
     const user = this.#users.get(request.socket);
     // A certificate that has expired since the handshake is none.
-    const expired = this.#config.clock.now() > (this.#notAfter.get(request.socket) ?? Number.POSITIVE_INFINITY);
+    const expired =
+      this.#config.clock.now() > (this.#notAfter.get(request.socket) ?? Number.POSITIVE_INFINITY);
     if (user !== undefined && !expired) return user;
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) return undefined;
     try {
       return await this.#config.access.authenticate(token);
     } catch (err) {
-      this.#config.logger.warn('kubelet: authentication failed', { node: this.#config.nodeName, err });
+      this.#config.logger.warn('kubelet: authentication failed', {
+        node: this.#config.nodeName,
+        err,
+      });
       return undefined;
     }
   }
@@ -176,8 +194,13 @@ export class KubeletServer {
 function userOf(socket: TLSSocket): ServerUser | undefined {
   if (!socket.authorized) return undefined;
   // Node's types promise a subject that an absent certificate does not have.
-  const subject = (socket.getPeerCertificate() as { readonly subject?: Readonly<Record<string, string | string[]>> })
-    .subject;
+  const subject = (
+    socket.getPeerCertificate() as {
+      readonly subject?: Readonly<Record<string, string | string[]>>;
+    }
+  ).subject;
   const name = [subject?.['CN'] ?? []].flat().at(-1);
-  return name === undefined ? undefined : { name, groups: [...[subject?.['O'] ?? []].flat(), AUTHENTICATED] };
+  return name === undefined
+    ? undefined
+    : { name, groups: [...[subject?.['O'] ?? []].flat(), AUTHENTICATED] };
 }

@@ -49,7 +49,8 @@ function podFields(pod: PodUsage, onlyCpuAndMemory: boolean): Fields {
     ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),
     ...(pod.memory !== undefined && { memory: memoryFields(pod.memory) }),
     ...(!onlyCpuAndMemory && pod.network !== undefined && { network: networkFields(pod.network) }),
-    ...(!onlyCpuAndMemory && pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
+    ...(!onlyCpuAndMemory &&
+      pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
   };
 }
 
@@ -62,7 +63,15 @@ function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
 }
 
 function memoryFields(memory: MemorySample): Fields {
-  const { time, availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults } = memory;
+  const {
+    time,
+    availableBytes,
+    usageBytes,
+    workingSetBytes,
+    rssBytes,
+    pageFaults,
+    majorPageFaults,
+  } = memory;
   return {
     time: formatTime(time),
     ...(availableBytes !== undefined && { availableBytes }),
@@ -97,8 +106,11 @@ function networkFields({
   return {
     time: formatTime(nanoseconds / 1e6),
     ...(defaultInterface !== undefined && fields(defaultInterface)),
-    interfaces: (interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface]).map(
-      fields,
-    ),
+    interfaces: (interfaces.length > 0
+      ? interfaces
+      : defaultInterface === undefined
+        ? []
+        : [defaultInterface]
+    ).map(fields),
   };
 }

@@ -36,9 +36,14 @@ const TRUE: Verdict = { status: 'True' };
 /** Every condition of the pod. Transition times are the status manager's: here they are null. */
 export function generateConditions(input: ConditionsInput): PodCondition[] {
   const { pod } = input;
-  const kept = (pod.status?.conditions ?? []).filter((condition) => !OWNED_CONDITIONS.includes(condition.type));
+  const kept = (pod.status?.conditions ?? []).filter(
+    (condition) => !OWNED_CONDITIONS.includes(condition.type),
+  );
   const all = new Map(
-    [...input.initContainerStatuses, ...input.containerStatuses].map((status) => [status.name, status]),
+    [...input.initContainerStatuses, ...input.containerStatuses].map((status) => [
+      status.name,
+      status,
+    ]),
   );
   const containersReady = judgeContainersReady(pod, all, input.phase);
   const verdicts: readonly [v1.PodConditionType, Verdict][] = [
@@ -64,26 +69,38 @@ export function toCondition(pod: Pod, type: v1.PodConditionType, verdict: Verdic
   };
 }
 
-function judgeContainersReady(pod: Pod, statuses: ReadonlyMap<string, ContainerStatus>, phase: PodPhase): Verdict {
+function judgeContainersReady(
+  pod: Pod,
+  statuses: ReadonlyMap<string, ContainerStatus>,
+  phase: PodPhase,
+): Verdict {
   const counted = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
   const unknown = counted.filter((container) => !statuses.has(container.name));
   const unready = counted.filter((container) => statuses.get(container.name)?.ready === false);
-  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Succeeded' && unknown.length === 0)
+    return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
   const message = listProblems(unknown, unready, 'unready');
   return message === '' ? TRUE : { status: 'False', reason: 'ContainersNotReady', message };
 }
 
-function judgeInitialized(pod: Pod, statuses: ReadonlyMap<string, ContainerStatus>, phase: PodPhase): Verdict {
+function judgeInitialized(
+  pod: Pod,
+  statuses: ReadonlyMap<string, ContainerStatus>,
+  phase: PodPhase,
+): Verdict {
   const initContainers: readonly Container[] = pod.spec.initContainers ?? [];
   const unknown = initContainers.filter((container) => !statuses.has(container.name));
   const incomplete = initContainers.filter((container) => {
     const status = statuses.get(container.name);
     return status !== undefined && !(isSidecar(container) ? status.started === true : status.ready);
   });
-  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' };
+  if (phase === 'Succeeded' && unknown.length === 0)
+    return { status: 'True', reason: 'PodCompleted' };
   // A pod that was initialized once stays so, also while a sidecar restarts.
-  const anyStarted = pod.spec.containers.some((container) => hasStarted(statuses.get(container.name)));
+  const anyStarted = pod.spec.containers.some((container) =>
+    hasStarted(statuses.get(container.name)),
+  );
   if (anyStarted) return TRUE;
   const message = listProblems(unknown, incomplete, 'incomplete');
   return message === '' ? TRUE : { status: 'False', reason: 'ContainersNotInitialized', message };
@@ -106,9 +123,13 @@ function judgeReady(pod: Pod, others: readonly PodCondition[], containersReady: 
   for (const gate of pod.spec.readinessGates ?? []) {
     const condition = others.find((candidate) => candidate.type === gate.conditionType);
     if (condition === undefined) {
-      problems.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
+      problems.push(
+        `corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`,
+      );
     } else if (condition.status !== 'True') {
-      problems.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`);
+      problems.push(
+        `the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`,
+      );
     }
   }
   return problems.length === 0
@@ -116,7 +137,11 @@ function judgeReady(pod: Pod, others: readonly PodCondition[], containersReady: 
     : { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
 }
 
-function listProblems(unknown: readonly Container[], problems: readonly Container[], word: string): string {
+function listProblems(
+  unknown: readonly Container[],
+  problems: readonly Container[],
+  word: string,
+): string {
   const parts: string[] = [];
   if (unknown.length > 0) parts.push(`containers with unknown status: ${names(unknown)}`);
   if (problems.length > 0) parts.push(`containers with ${word} status: ${names(problems)}`);

@@ -5,7 +5,14 @@ import { hasAnyContainerCreated } from '../pod/pod-progress.ts';
 import { isSidecar, shouldContainerBeRestarted } from '../pod/restart-policy.ts';
 import { timeIfKnown } from '../time.ts';
 import type * as v1 from '#api/groups/core/v1/index.ts';
-import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements, VolumeMount } from '../types.ts';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  Pod,
+  ResourceRequirements,
+  VolumeMount,
+} from '../types.ts';
 
 export interface ContainerStatusInput {
   readonly pod: Pod;
@@ -14,7 +21,10 @@ export interface ContainerStatusInput {
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
   /** The resources of the instance, where they differ from the allocated ones. */
-  readonly actualResources?: (record: ContainerRecord, container: Container) => ResourceRequirements;
+  readonly actualResources?: (
+    record: ContainerRecord,
+    container: Container,
+  ) => ResourceRequirements;
 }
 
 type Kind = 'regular' | 'init' | 'ephemeral';
@@ -29,7 +39,8 @@ export function convertContainerStatuses(
   previous: readonly ContainerStatus[],
 ): ContainerStatus[] {
   const oldByName = new Map(previous.map((status) => [status.name, status]));
-  const waitingReason = (input.pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+  const waitingReason =
+    (input.pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
   const statuses = containers.map((container) =>
     convertOne(input, kind, container, oldByName.get(container.name), waitingReason),
   );
@@ -73,13 +84,20 @@ function convertOne(
     }
   } else {
     status = fromRecord(input, container, latest, old);
-    if (before !== undefined) status = { ...status, lastState: fromRecord(input, container, before, old).state };
+    if (before !== undefined)
+      status = { ...status, lastState: fromRecord(input, container, before, old).state };
     else if (old?.lastState !== undefined && old.restartCount === status.restartCount) {
       // The runtime keeps one dead instance or none; what was reported once stays.
       status = { ...status, lastState: old.lastState };
     }
   }
-  if (kind === 'init' && latest?.state === 'exited' && latest.exitCode === 0 && !isSidecar(container)) return status;
+  if (
+    kind === 'init' &&
+    latest?.state === 'exited' &&
+    latest.exitCode === 0 &&
+    !isSidecar(container)
+  )
+    return status;
   if (!shouldContainerBeRestarted(container, pod, runtimeStatus)) return status;
   const failure = input.startFailure(container.name);
   // Without a failure it is about to be started: what was last seen says more than "waiting".
@@ -113,12 +131,14 @@ function withoutInstance(
   // It ran when it was last observed and is gone: it has ended, with an unknown result.
   return {
     ...status,
-    restartCount: pod.metadata.deletionTimestamp === undefined ? status.restartCount + 1 : status.restartCount,
+    restartCount:
+      pod.metadata.deletionTimestamp === undefined ? status.restartCount + 1 : status.restartCount,
     lastState: {
       terminated: {
         exitCode: LOST_EXIT_CODE,
         reason: 'ContainerStatusUnknown',
-        message: 'The container could not be located when the pod was deleted.  The container used to be Running',
+        message:
+          'The container could not be located when the pod was deleted.  The container used to be Running',
         startedAt: null,
         finishedAt: null,
       },
@@ -143,7 +163,9 @@ function fromRecord(
     image: record.image,
     imageID: record.imageRef,
     containerID: `${input.runtimeName}://${record.id}`,
-    ...(requests !== undefined && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
+    ...(requests !== undefined && Object.keys(requests).length > 0
+      ? { allocatedResources: requests }
+      : {}),
     resources: input.actualResources?.(record, container) ?? container.resources ?? {},
     ...volumeMountStatuses(container),
     ...(record.user !== undefined
@@ -163,7 +185,11 @@ function fromRecord(
   };
 }
 
-function stateOf(input: ContainerStatusInput, record: ContainerRecord, lost: boolean): ContainerState {
+function stateOf(
+  input: ContainerStatusInput,
+  record: ContainerRecord,
+  lost: boolean,
+): ContainerState {
   if (lost) {
     return {
       terminated: {
@@ -202,7 +228,9 @@ function volumeMountStatuses(container: Container): Pick<ContainerStatus, 'volum
     volumeMounts: mounts.map((mount) => ({
       name: mount.name,
       mountPath: mount.mountPath,
-      ...(mount.readOnly === true ? { readOnly: true, recursiveReadOnly: 'Disabled' as const } : {}),
+      ...(mount.readOnly === true
+        ? { readOnly: true, recursiveReadOnly: 'Disabled' as const }
+        : {}),
     })),
   };
 }
@@ -210,6 +238,7 @@ function volumeMountStatuses(container: Container): Pick<ContainerStatus, 'volum
 /** Without the text fields that are '': API objects leave them out. */
 function omitEmpty<T extends object>(value: T): T {
   const result: Partial<T> = {};
-  for (const key of Object.keys(value) as (keyof T)[]) if (value[key] !== '') result[key] = value[key];
+  for (const key of Object.keys(value) as (keyof T)[])
+    if (value[key] !== '') result[key] = value[key];
   return result as T;
 }

@@ -2,7 +2,12 @@
 
 import { oneOfEachFamily, sortPodIPs } from '../pod/pod-ips.ts';
 import { podSandboxChanged } from '../pod/pod-progress.ts';
-import { podIPs, findContainer, type RuntimePodStatus, type StartFailure } from '../pod/pod-status.ts';
+import {
+  podIPs,
+  findContainer,
+  type RuntimePodStatus,
+  type StartFailure,
+} from '../pod/pod-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../types.ts';
 import { generateConditions } from './conditions.ts';
 import { convertContainerStatuses, type ContainerStatusInput } from './container-statuses.ts';
@@ -34,12 +39,24 @@ export interface GenerateStatusInput {
 
 export function generatePodStatus(input: GenerateStatusInput): PodStatus {
   const { pod, runtimeStatus, previous } = input;
-  const convert = (kind: 'regular' | 'init', containers: Pod['spec']['containers'], old: readonly ContainerStatus[]) =>
+  const convert = (
+    kind: 'regular' | 'init',
+    containers: Pod['spec']['containers'],
+    old: readonly ContainerStatus[],
+  ) =>
     convertContainerStatuses(input, kind, containers, old).map((status) =>
       input.probes.withProbeResults(pod, status, kind === 'init'),
     );
-  const containerStatuses = convert('regular', pod.spec.containers, previous.containerStatuses ?? []);
-  const initContainerStatuses = convert('init', pod.spec.initContainers ?? [], previous.initContainerStatuses ?? []);
+  const containerStatuses = convert(
+    'regular',
+    pod.spec.containers,
+    previous.containerStatuses ?? [],
+  );
+  const initContainerStatuses = convert(
+    'init',
+    pod.spec.initContainers ?? [],
+    previous.initContainerStatuses ?? [],
+  );
   const ephemeral = pod.spec.ephemeralContainers ?? [];
   const ephemeralStatuses = convertContainerStatuses(
     input,
@@ -72,13 +89,19 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
         initContainerStatuses,
         sandboxReady: !podSandboxChanged(pod, runtimeStatus).changed,
       }),
-      ...(input.resize !== undefined && !isTerminal(phase) ? resizeConditions(pod, input.resize) : []),
+      ...(input.resize !== undefined && !isTerminal(phase)
+        ? resizeConditions(pod, input.resize)
+        : []),
     ],
     ...(message !== undefined ? { message } : {}),
     ...(reason !== undefined ? { reason } : {}),
-    ...(pod.status?.nominatedNodeName !== undefined ? { nominatedNodeName: pod.status.nominatedNodeName } : {}),
+    ...(pod.status?.nominatedNodeName !== undefined
+      ? { nominatedNodeName: pod.status.nominatedNodeName }
+      : {}),
     ...hostAddresses(input.hostIPs),
-    ...(addresses.length > 0 ? { podIP: addresses[0], podIPs: addresses.map((ip) => ({ ip })) } : {}),
+    ...(addresses.length > 0
+      ? { podIP: addresses[0], podIPs: addresses.map((ip) => ({ ip })) }
+      : {}),
     ...(previous.startTime !== undefined ? { startTime: previous.startTime } : {}),
     ...(initContainerStatuses.length > 0 ? { initContainerStatuses } : {}),
     containerStatuses,
@@ -89,9 +112,14 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
 }
 
 /** The resources of a pod with requests or limits at pod level. */
-function podLevelResources({ spec: { resources } }: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
+function podLevelResources({
+  spec: { resources },
+}: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
   if (resources === undefined) return {};
-  return { ...(resources.requests !== undefined && { allocatedResources: resources.requests }), resources };
+  return {
+    ...(resources.requests !== undefined && { allocatedResources: resources.requests }),
+    resources,
+  };
 }
 
 /** A pod that has ended, in the API's eyes or the kubelet's own, stays so. */
@@ -112,7 +140,9 @@ function podAddresses(input: GenerateStatusInput): readonly string[] {
   if (input.pod.spec.hostNetwork === true) {
     const before = (input.previous.podIPs ?? []).map((entry) => entry.ip);
     const [first] = input.hostIPs;
-    return before.length > 0 || first === undefined ? before : oneOfEachFamily(input.hostIPs, first);
+    return before.length > 0 || first === undefined
+      ? before
+      : oneOfEachFamily(input.hostIPs, first);
   }
   const { runtimeStatus, previous, hostIPs } = input;
   const ips = sortPodIPs(podIPs(runtimeStatus), hostIPs[0]);

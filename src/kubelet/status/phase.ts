@@ -40,7 +40,8 @@ export function getPhase(
   for (const container of pod.spec.containers) {
     const status = byName.get(container.name);
     const terminated =
-      status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
+      status?.state.terminated ??
+      (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
     if (status?.state.running !== undefined) counts.running++;
     else if (terminated !== undefined) {
       counts.stopped++;
@@ -51,7 +52,8 @@ export function getPhase(
   }
 
   if (init.failedForGood > 0) return 'Failed';
-  if (init.pending > 0 || (pendingSidecars > 0 && !hasStarted) || counts.waiting > 0) return 'Pending';
+  if (init.pending > 0 || (pendingSidecars > 0 && !hasStarted) || counts.waiting > 0)
+    return 'Pending';
   if (counts.running > 0 && counts.unknown === 0) return 'Running';
   if (counts.running === 0 && counts.stopped > 0 && counts.unknown === 0) {
     if (!ended && counts.stopped !== counts.final) return 'Running';
@@ -70,9 +72,13 @@ function countInitContainers(
     if (isSidecar(container)) continue;
     const status = byName.get(container.name);
     const terminated =
-      status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
+      status?.state.terminated ??
+      (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
     if (terminated === undefined) pending++;
-    else if (terminated.exitCode !== 0 && !shouldRestartAfterExit(container, pod.spec, terminated.exitCode))
+    else if (
+      terminated.exitCode !== 0 &&
+      !shouldRestartAfterExit(container, pod.spec, terminated.exitCode)
+    )
       failedForGood++;
   }
   return { pending, failedForGood };

@@ -14,9 +14,11 @@ export interface ResizeState {
 
 export function resizeConditions(pod: Pod, { pending, inProgress }: ResizeState): PodCondition[] {
   const conditions: PodCondition[] = [];
-  if (pending !== undefined) conditions.push(toCondition(pod, 'PodResizePending', { status: 'True', ...pending }));
+  if (pending !== undefined)
+    conditions.push(toCondition(pod, 'PodResizePending', { status: 'True', ...pending }));
   if (inProgress !== undefined) {
-    const failure = inProgress.error === undefined ? {} : { reason: 'Error', message: inProgress.error };
+    const failure =
+      inProgress.error === undefined ? {} : { reason: 'Error', message: inProgress.error };
     conditions.push(toCondition(pod, 'PodResizeInProgress', { status: 'True', ...failure }));
   }
   return conditions;

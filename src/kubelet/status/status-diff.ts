@@ -27,7 +27,8 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
     if (key === 'conditions') {
       const conditions = changedConditions(from, to);
       if (conditions.length > 0) patch['conditions'] = conditions;
-    } else if (key === 'podIPs' || key === 'hostIPs') patch[key] = replaceByIP(before[key], after[key]);
+    } else if (key === 'podIPs' || key === 'hostIPs')
+      patch[key] = replaceByIP(before[key], after[key]);
     else patch[key] = after[key];
   }
   for (const key of Object.keys(before)) {
@@ -53,14 +54,17 @@ function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
         !isDeepStrictEqual(before.get(condition.type), condition),
     )
     .map((condition) => {
-      const gone = Object.keys(before.get(condition.type) ?? {}).filter((key) => !(key in condition));
+      const gone = Object.keys(before.get(condition.type) ?? {}).filter(
+        (key) => !(key in condition),
+      );
       return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
     });
   return [...changed, ...ended.map((type) => ({ $patch: 'delete', type }))];
 }
 
 function replaceByIP(before: unknown, after: unknown): unknown[] {
-  const list = (value: unknown): readonly { readonly ip: string }[] => (Array.isArray(value) ? value : []);
+  const list = (value: unknown): readonly { readonly ip: string }[] =>
+    Array.isArray(value) ? value : [];
   const kept = new Set(list(after).map((entry) => entry.ip));
   const gone = list(before).filter((entry) => !kept.has(entry.ip));
   return [...list(after), ...gone.map((entry) => ({ $patch: 'delete', ip: entry.ip }))];

@@ -32,7 +32,10 @@ beforeEach(() => {
         calls.push(`patch ${target.metadata.uid}`);
         if (fail !== undefined) return Promise.reject(fail);
         patches.push(patch);
-        const metadata = { ...latest.metadata, resourceVersion: String(Number(latest.metadata.resourceVersion) + 1) };
+        const metadata = {
+          ...latest.metadata,
+          resourceVersion: String(Number(latest.metadata.resourceVersion) + 1),
+        };
         latest = { ...latest, metadata, status: { ...latest.status, ...patch } };
         return Promise.resolve(latest);
       },
@@ -58,7 +61,9 @@ describe('writing', () => {
     statuses.set(pod, { phase: 'Running', hostIP: '1.1.1.1' });
     expect(calls).toEqual([]);
     await settle();
-    expect(patches).toEqual([{ phase: 'Running', hostIP: '1.1.1.1', startTime: '2026-01-01T00:00:00Z' }]);
+    expect(patches).toEqual([
+      { phase: 'Running', hostIP: '1.1.1.1', startTime: '2026-01-01T00:00:00Z' },
+    ]);
     statuses.set(pod, { phase: 'Running', hostIP: '1.1.1.1' });
     await settle();
     expect(calls).toHaveLength(1);
@@ -112,7 +117,11 @@ describe('writing', () => {
     await settle();
     expect(calls).toHaveLength(1);
     const undone: PodStatus = { ...latest.status, podIP: '6.6.6.6' };
-    statuses.observe({ ...latest, metadata: { ...latest.metadata, resourceVersion: '9' }, status: undone });
+    statuses.observe({
+      ...latest,
+      metadata: { ...latest.metadata, resourceVersion: '9' },
+      status: undone,
+    });
     await settle();
     expect(patches.at(-1)).toEqual({ podIP: '10.0.0.1' });
   });

@@ -16,7 +16,11 @@ import { sameStatus, statusPatch } from './status-diff.ts';
 /** The two calls that the status manager makes. Errors are StatusErrors. */
 export interface PodWriter {
   /** Changes the status by a strategic merge patch, if the object's UID is still this one; answers the pod as it is then. */
-  patchStatus(pod: Pod, status: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Pod>;
+  patchStatus(
+    pod: Pod,
+    status: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<Pod>;
   /** Deletes the object at once, if its UID is still this one. */
   remove(pod: Pod, signal: AbortSignal): Promise<void>;
 }
@@ -78,7 +82,8 @@ export class StatusManager {
     }
     entry.pod = pod;
     entry.status = next;
-    if (entry.busy || !sameStatus(entry.written, this.#reportable(uid, entry))) this.#markDirty(uid, entry);
+    if (entry.busy || !sameStatus(entry.written, this.#reportable(uid, entry)))
+      this.#markDirty(uid, entry);
   }
 
   /**
@@ -92,7 +97,8 @@ export class StatusManager {
     // Only a copy newer than our last write can tell that it was undone.
     if (entry.busy || entry.dirty || version(pod) <= entry.writtenVersion) return;
     entry.written = pod.status;
-    if (!sameStatus(pod.status, this.#reportable(podUid(pod), entry))) this.#markDirty(podUid(pod), entry);
+    if (!sameStatus(pod.status, this.#reportable(podUid(pod), entry)))
+      this.#markDirty(podUid(pod), entry);
   }
 
   /** The pod has ended on this node, and its API object is to go: after the last status is written. */
@@ -140,7 +146,9 @@ export class StatusManager {
   /** With transition times and the start time. */
   #complete(previous: PodStatus, status: PodStatus): PodStatus {
     const now = formatTime(this.#config.clock.now());
-    const before = new Map((previous.conditions ?? []).map((condition) => [condition.type, condition]));
+    const before = new Map(
+      (previous.conditions ?? []).map((condition) => [condition.type, condition]),
+    );
     const conditions = (status.conditions ?? []).map((condition) =>
       OWNED_CONDITIONS.includes(condition.type)
         ? withTransition(condition, before.get(condition.type), now)
@@ -152,7 +160,11 @@ export class StatusManager {
   /** Returns the status that may be reported now: a pod is not finished before its containers are. */
   #reportable(uid: string, entry: Entry): PodStatus {
     const { status, written } = entry;
-    if (!isTerminal(status.phase) || isTerminal(written.phase) || !this.#config.couldHaveRunningContainers(uid))
+    if (
+      !isTerminal(status.phase) ||
+      isTerminal(written.phase) ||
+      !this.#config.couldHaveRunningContainers(uid)
+    )
       return status;
     const { reason: _reason, message: _message, ...rest } = status;
     return { ...rest, phase: written.phase ?? 'Pending' };
@@ -192,7 +204,10 @@ export class StatusManager {
         entry.failures = 0;
       } catch (err) {
         if (this.#abort.signal.aborted) break;
-        if (apierrors.isNotFound(err) || (apierrors.isConflict(err) && entry.remove && !entry.dirty)) {
+        if (
+          apierrors.isNotFound(err) ||
+          (apierrors.isConflict(err) && entry.remove && !entry.dirty)
+        ) {
           // Gone, or another pod has the name now: there is nothing left to say.
           entry.dirty = false;
           entry.remove = false;
@@ -254,7 +269,11 @@ function version(pod: Pod): number {
   return Number(pod.metadata.resourceVersion);
 }
 
-function withTransition(condition: PodCondition, before: PodCondition | undefined, now: string): PodCondition {
+function withTransition(
+  condition: PodCondition,
+  before: PodCondition | undefined,
+  now: string,
+): PodCondition {
   const kept = before?.status === condition.status ? before.lastTransitionTime : null;
   return { ...condition, lastTransitionTime: kept ?? now };
 }

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { emptyPodStatus, type RuntimePodStatus } from '../pod/pod-status.ts';
-import { makeContainer, makePod, makeRecord, makeSandbox, makeStatus } from '../testing/make-pod.ts';
+import {
+  makeContainer,
+  makePod,
+  makeRecord,
+  makeSandbox,
+  makeStatus,
+} from '../testing/make-pod.ts';
 import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../types.ts';
 import { sortPodIPs } from '../pod/pod-ips.ts';
 import type { StartFailure } from '../pod/pod-status.ts';
@@ -25,7 +31,12 @@ function withProbes(notReady: readonly string[]) {
   return {
     withProbeResults: (_pod: Pod, status: ContainerStatus, init: boolean): ContainerStatus => {
       const running = status.state.running !== undefined;
-      if (init) return { ...status, started: running, ready: status.state.terminated?.exitCode === 0 || running };
+      if (init)
+        return {
+          ...status,
+          started: running,
+          ready: status.state.terminated?.exitCode === 0 || running,
+        };
       return { ...status, started: running, ready: running && !notReady.includes(status.name) };
     },
   };
@@ -53,13 +64,21 @@ describe('the phase', () => {
   const cases: readonly [string, string, Given][] = [
     ['Pending', 'nothing is there', {}],
     ['Running', 'all runs', { runtime: makeStatus([makeRecord('main')]) }],
-    ['Pending', 'one has not started', { spec: { containers: two }, runtime: makeStatus([makeRecord('a')]) }],
+    [
+      'Pending',
+      'one has not started',
+      { spec: { containers: two }, runtime: makeStatus([makeRecord('a')]) },
+    ],
     [
       'Running',
       'one of two has ended',
       { spec: { containers: two }, runtime: makeStatus([makeRecord('a'), exited('b', 1)]) },
     ],
-    ['Running', 'all has ended and will be restarted', { runtime: makeStatus([exited('main', 1)]) }],
+    [
+      'Running',
+      'all has ended and will be restarted',
+      { runtime: makeStatus([exited('main', 1)]) },
+    ],
     [
       'Succeeded',
       'all has succeeded, by OnFailure',
@@ -70,7 +89,11 @@ describe('the phase', () => {
       'one failed, by OnFailure',
       { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 1)]) },
     ],
-    ['Failed', 'one failed, by Never', { spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 1)]) }],
+    [
+      'Failed',
+      'one failed, by Never',
+      { spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 1)]) },
+    ],
     [
       'Succeeded',
       'all was stopped well, and the pod is not to go on',
@@ -84,7 +107,10 @@ describe('the phase', () => {
     [
       'Pending',
       'an init container runs',
-      { spec: { initContainers: [makeContainer('init')] }, runtime: makeStatus([makeRecord('init')]) },
+      {
+        spec: { initContainers: [makeContainer('init')] },
+        runtime: makeStatus([makeRecord('init')]),
+      },
     ],
     [
       'Failed',
@@ -97,7 +123,10 @@ describe('the phase', () => {
     [
       'Pending',
       'an init container failed and will be restarted',
-      { spec: { initContainers: [makeContainer('init')] }, runtime: makeStatus([exited('init', 1)]) },
+      {
+        spec: { initContainers: [makeContainer('init')] },
+        runtime: makeStatus([exited('init', 1)]),
+      },
     ],
     [
       'Running',
@@ -111,7 +140,10 @@ describe('the phase', () => {
       'Succeeded',
       'the containers have ended, whatever the sidecar did',
       {
-        spec: { restartPolicy: 'Never', initContainers: [makeContainer('proxy', { restartPolicy: 'Always' })] },
+        spec: {
+          restartPolicy: 'Never',
+          initContainers: [makeContainer('proxy', { restartPolicy: 'Always' })],
+        },
         runtime: makeStatus([exited('main', 0), exited('proxy', 137)]),
       },
     ],
@@ -127,7 +159,8 @@ describe('the phase', () => {
 });
 
 describe('container statuses', () => {
-  const statusOf = (given: Given): ContainerStatus => generate(given).containerStatuses?.[0] as ContainerStatus;
+  const statusOf = (given: Given): ContainerStatus =>
+    generate(given).containerStatuses?.[0] as ContainerStatus;
 
   test('wait for what there is to come', () => {
     expect(statusOf({}).state).toEqual({ waiting: { reason: 'ContainerCreating' } });
@@ -138,7 +171,9 @@ describe('container statuses', () => {
 
   test('tell why a container could not be started', () => {
     const failures = { main: { reason: 'ErrImagePull', message: 'not found' } };
-    expect(statusOf({ failures }).state).toEqual({ waiting: { reason: 'ErrImagePull', message: 'not found' } });
+    expect(statusOf({ failures }).state).toEqual({
+      waiting: { reason: 'ErrImagePull', message: 'not found' },
+    });
   });
 
   test('of a crash loop show the last end', () => {
@@ -149,7 +184,9 @@ describe('container statuses', () => {
     expect(status).toMatchObject({
       restartCount: 3,
       state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } },
-      lastState: { terminated: { exitCode: 2, reason: 'Error', containerID: 'containerd://main-id' } },
+      lastState: {
+        terminated: { exitCode: 2, reason: 'Error', containerID: 'containerd://main-id' },
+      },
     });
   });
 
@@ -190,7 +227,9 @@ describe('container statuses', () => {
       state: { waiting: { reason: 'ContainerCreating' } },
       lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
     });
-    expect(statusOf({ api: running, runtime: makeStatus([makeRecord('main', { state: 'unknown' })]) })).toMatchObject({
+    expect(
+      statusOf({ api: running, runtime: makeStatus([makeRecord('main', { state: 'unknown' })]) }),
+    ).toMatchObject({
       restartCount: 3,
       state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
     });
@@ -201,7 +240,10 @@ describe('container statuses', () => {
       spec: { initContainers: [makeContainer('init')] },
       runtime: makeStatus([makeRecord('main')]),
     });
-    expect(status.initContainerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+    expect(status.initContainerStatuses?.[0]?.state.terminated).toMatchObject({
+      exitCode: 0,
+      reason: 'Completed',
+    });
     expect(status.phase).toBe('Running');
   });
 
@@ -218,7 +260,9 @@ describe('container statuses', () => {
           }),
         ],
       },
-      runtime: makeStatus([makeRecord('main', { user: { uid: 1000, gid: 100, supplementalGroups: [5] } })]),
+      runtime: makeStatus([
+        makeRecord('main', { user: { uid: 1000, gid: 100, supplementalGroups: [5] } }),
+      ]),
     });
     expect(status).toMatchObject({
       allocatedResources: { cpu: '100m' },
@@ -254,7 +298,9 @@ describe('conditions', () => {
       runtime: makeStatus([makeRecord('a'), makeRecord('b')]),
       notReady: ['b'],
     });
-    expect(brief(status)).toContain('Ready False ContainersNotReady containers with unready status: [b]');
+    expect(brief(status)).toContain(
+      'Ready False ContainersNotReady containers with unready status: [b]',
+    );
     expect(brief(status)).toContain('PodReadyToStartContainers True');
   });
 
@@ -273,10 +319,17 @@ describe('conditions', () => {
   });
 
   test("others' are kept, and gates are heeded", () => {
-    const condition = { type: 'example.com/gate' as const, lastProbeTime: null, lastTransitionTime: null };
+    const condition = {
+      type: 'example.com/gate' as const,
+      lastProbeTime: null,
+      lastTransitionTime: null,
+    };
     const given = (gate: 'True' | 'False' | undefined): Given => ({
       spec: { readinessGates: [{ conditionType: 'example.com/gate' }] },
-      api: { phase: 'Running', ...(gate === undefined ? {} : { conditions: [{ ...condition, status: gate }] }) },
+      api: {
+        phase: 'Running',
+        ...(gate === undefined ? {} : { conditions: [{ ...condition, status: gate }] }),
+      },
       runtime: makeStatus([makeRecord('main')]),
     });
     expect(brief(generate(given('True')))).toContain('Ready True');
@@ -291,7 +344,10 @@ describe('conditions', () => {
 });
 
 test('addresses: at most one of each family, the family of the node first', () => {
-  expect(sortPodIPs(['fd00::1', '10.0.0.1', '10.0.0.2'], '192.168.0.1')).toEqual(['10.0.0.1', 'fd00::1']);
+  expect(sortPodIPs(['fd00::1', '10.0.0.1', '10.0.0.2'], '192.168.0.1')).toEqual([
+    '10.0.0.1',
+    'fd00::1',
+  ]);
   expect(sortPodIPs(['10.0.0.1', 'fd00::1'], 'fe80::1')).toEqual(['fd00::1', '10.0.0.1']);
   expect(generate({ spec: { hostNetwork: true } })).toMatchObject({
     podIP: '192.168.0.5',
@@ -337,10 +393,18 @@ describe('the addresses of a pod', () => {
   });
 
   test.each<[string, Given, string | undefined]>([
-    ['are those of its sandbox', { api: had, runtime: withSandbox(true, ['10.0.0.2']) }, '10.0.0.2'],
+    [
+      'are those of its sandbox',
+      { api: had, runtime: withSandbox(true, ['10.0.0.2']) },
+      '10.0.0.2',
+    ],
     ['stay when it has ended', { api: had, runtime: withSandbox(false, []) }, '10.0.0.9'],
     ['stay when its sandbox is gone', { api: had, runtime: nothing }, '10.0.0.9'],
-    ['are none while its sandbox has none yet', { api: had, runtime: withSandbox(true, []) }, undefined],
+    [
+      'are none while its sandbox has none yet',
+      { api: had, runtime: withSandbox(true, []) },
+      undefined,
+    ],
     ['are none before it has a sandbox', {}, undefined],
   ])('%s', (_, given, ip) => {
     const { podIP, podIPs } = generate(given);
@@ -350,7 +414,11 @@ describe('the addresses of a pod', () => {
 });
 
 describe('the patch', () => {
-  const ready = { type: 'Ready' as const, lastProbeTime: null, lastTransitionTime: '2026-01-01T00:00:00Z' };
+  const ready = {
+    type: 'Ready' as const,
+    lastProbeTime: null,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
 
   test('has what changed, and nothing else', () => {
     const before: PodStatus = {
@@ -361,7 +429,11 @@ describe('the patch', () => {
     };
     expect(statusPatch(before, before)).toBeUndefined();
     expect(
-      statusPatch(before, { phase: 'Running', hostIP: '1.1.1.1', conditions: [{ ...ready, status: 'True' }] }),
+      statusPatch(before, {
+        phase: 'Running',
+        hostIP: '1.1.1.1',
+        conditions: [{ ...ready, status: 'True' }],
+      }),
     ).toEqual({
       phase: 'Running',
       reason: null,
@@ -377,11 +449,15 @@ describe('the patch', () => {
       lastTransitionTime: null,
     };
     const before: PodStatus = { phase: 'Running', conditions: [other], nominatedNodeName: 'n' };
-    expect(statusPatch(before, { phase: 'Running', conditions: [{ ...other, status: 'False' }] })).toBeUndefined();
+    expect(
+      statusPatch(before, { phase: 'Running', conditions: [{ ...other, status: 'False' }] }),
+    ).toBeUndefined();
   });
 
   test('replaces addresses', () => {
-    expect(statusPatch({ podIPs: [{ ip: 'a' }, { ip: 'b' }] }, { podIPs: [{ ip: 'c' }, { ip: 'b' }] })).toEqual({
+    expect(
+      statusPatch({ podIPs: [{ ip: 'a' }, { ip: 'b' }] }, { podIPs: [{ ip: 'c' }, { ip: 'b' }] }),
+    ).toEqual({
       podIPs: [{ ip: 'c' }, { ip: 'b' }, { $patch: 'delete', ip: 'a' }],
     });
   });

@@ -11,7 +11,9 @@ export function terminatedStatus(status: PodStatus): PodStatus {
   const initialized = (status.initContainerStatuses ?? []).filter(hasStarted).length;
   // Containers whose turn never came go on waiting for it.
   const hadTheirTurn =
-    status.conditions?.some(({ type, status: met }) => type === 'Initialized' && met === 'False') !== true;
+    status.conditions?.some(
+      ({ type, status: met }) => type === 'Initialized' && met === 'False',
+    ) !== true;
   return {
     ...status,
     phase,

@@ -56,7 +56,8 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
     .resource(namespaces)
     .create({ metadata: { name: 'default' } })
     .catch(ignoreExisting);
-  const runtime = overrides.runtime ?? createSimulatedRuntime({ clock, random: new SeededRandom('runtime') });
+  const runtime =
+    overrides.runtime ?? createSimulatedRuntime({ clock, random: new SeededRandom('runtime') });
   const config: KubeletConfig = {
     client,
     runtime,
@@ -116,7 +117,10 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
           return last !== undefined && condition(last);
         }, timeout);
       } catch (err) {
-        throw new Error(`pod ${name} did not get there: ${JSON.stringify(last?.status, undefined, 1)}`, { cause: err });
+        throw new Error(
+          `pod ${name} did not get there: ${JSON.stringify(last?.status, undefined, 1)}`,
+          { cause: err },
+        );
       }
       return last as Pod;
     },

@@ -6,7 +6,13 @@ import { hashContainer } from '../runtime/labels.ts';
 import type { Container, Pod, PodSpec, PodStatus } from '../types.ts';
 
 export function makeContainer(name: string, overrides: Partial<Container> = {}): Container {
-  return { name, image: 'busybox:1.36', imagePullPolicy: 'IfNotPresent', resources: {}, ...overrides };
+  return {
+    name,
+    image: 'busybox:1.36',
+    imagePullPolicy: 'IfNotPresent',
+    resources: {},
+    ...overrides,
+  };
 }
 
 export interface PodOverrides {
@@ -39,7 +45,10 @@ export function makePod(overrides: PodOverrides = {}): Pod {
   };
 }
 
-export function makeRecord(name: string, overrides: Partial<ContainerRecord> = {}): ContainerRecord {
+export function makeRecord(
+  name: string,
+  overrides: Partial<ContainerRecord> = {},
+): ContainerRecord {
   const createdAt = overrides.createdAt ?? Date.UTC(2026, 0, 1, 0, 0, 1);
   return {
     id: `${name}-id`,

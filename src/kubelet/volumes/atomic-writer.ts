@@ -6,7 +6,18 @@
 // Containers get these volumes to read only, but not every runtime enforces that: what is in the volume is checked before it is
 // read, followed or removed.
 
-import { chmod, lchown, lstat, mkdir, mkdtemp, readdir, readlink, rename, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readlink,
+  rename,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { removeTree } from '#machinery/files/directory.ts';
 import { readUntrusted } from '#machinery/files/untrusted.ts';
@@ -35,7 +46,8 @@ function validatePaths(payload: Payload): void {
       throw new Error(`invalid path: must be less than or equal to ${MAX_PATH_LENGTH} characters`);
     const parts = path.split('/');
     if (parts.includes('..')) throw new Error(`invalid path: must not contain '..': ${path}`);
-    if (parts[0]?.startsWith('..') === true) throw new Error(`invalid path: must not start with '..': ${path}`);
+    if (parts[0]?.startsWith('..') === true)
+      throw new Error(`invalid path: must not start with '..': ${path}`);
   }
 }
 
@@ -49,7 +61,12 @@ export interface AtomicWrite {
 }
 
 /** Resolves with whether anything had to be written. */
-export async function writeAtomically({ directory, payload, stamp, setPermissions }: AtomicWrite): Promise<boolean> {
+export async function writeAtomically({
+  directory,
+  payload,
+  stamp,
+  setPermissions,
+}: AtomicWrite): Promise<boolean> {
   validatePaths(payload);
   const oldName = await dataDirectory(directory);
   if (oldName !== undefined && (await isCurrent(join(directory, oldName), payload))) return false;
@@ -90,7 +107,10 @@ const isRoot = (): boolean => process.getuid?.() === 0;
 /** The name of the directory that '..data' leads to; undefined if it is not one that this writer has made in the volume. */
 async function dataDirectory(directory: string): Promise<string | undefined> {
   const target = await linkTarget(join(directory, DATA));
-  return target !== undefined && /^\.\.[^./][^/]*$/.test(target) && target !== DATA && target !== NEW_DATA
+  return target !== undefined &&
+    /^\.\.[^./][^/]*$/.test(target) &&
+    target !== DATA &&
+    target !== NEW_DATA
     ? target
     : undefined;
 }
@@ -119,7 +139,8 @@ async function isCurrent(directory: string, payload: Payload): Promise<boolean> 
       if (wanted.owner !== undefined && isRoot() && info.uid !== wanted.owner) return false;
       // Group bits may have been added for the pod's fsGroup.
       if ((info.mode & wanted.mode) !== wanted.mode) return false;
-      if (Buffer.compare(await readUntrusted(join(directory, path), info.size), wanted.data) !== 0) return false;
+      if (Buffer.compare(await readUntrusted(join(directory, path), info.size), wanted.data) !== 0)
+        return false;
     }
     return true;
   } catch {

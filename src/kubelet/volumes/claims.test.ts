@@ -55,7 +55,9 @@ function managerOf({ claim: found, volume: bound, isReachable = true }: Cluster)
   const source: ClaimSource = {
     claim: (_, name) =>
       found === undefined
-        ? Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumeclaims' }, name))
+        ? Promise.reject(
+            apierrors.notFound({ group: '', resource: 'persistentvolumeclaims' }, name),
+          )
         : Promise.resolve(found),
     volume: (name) =>
       bound === undefined
@@ -81,7 +83,8 @@ const context: PayloadContext = {
   downward: { podIPs: [], hostIPs: [], nodeAllocatable: {} },
   token: nothing,
 };
-const mount = async (cluster: Cluster, pod = podWith()) => (await managerOf(cluster).mount(pod, context)).get('data');
+const mount = async (cluster: Cluster, pod = podWith()) =>
+  (await managerOf(cluster).mount(pod, context)).get('data');
 const failure = async (cluster: Cluster, pod = podWith()): Promise<readonly string[]> => {
   try {
     await managerOf(cluster).mount(pod, context);
@@ -100,7 +103,9 @@ describe('a claim', () => {
 
   test('shows the directory of its volume', async () => {
     await mkdir(join(root, 'disk'));
-    expect(await mount({ claim: claim(), volume: local(join(root, 'disk')) })).toBe(join(root, 'disk'));
+    expect(await mount({ claim: claim(), volume: local(join(root, 'disk')) })).toBe(
+      join(root, 'disk'),
+    );
     const hostPath = { path: join(root, 'made'), type: 'DirectoryOrCreate' };
     expect(await mount({ claim: claim(), volume: volume({ hostPath }) })).toBe(join(root, 'made'));
   });
@@ -114,7 +119,9 @@ describe('a claim', () => {
         `MountVolume.SetUp failed for volume "pv" : path "${join(root, other)}" does not exist`,
       ]);
     }
-    expect(await failure({ claim: claim(), volume: local(join(root, 'own') + '/../pvc-1') })).toEqual([
+    expect(
+      await failure({ claim: claim(), volume: local(join(root, 'own') + '/../pvc-1') }),
+    ).toEqual([
       `MountVolume.SetUp failed for volume "pv" : invalid path: ${join(root, 'own')}/../pvc-1 must not contain '..'`,
     ]);
   });
@@ -125,7 +132,9 @@ describe('a claim', () => {
       makePod({ ...podWith(), metadata: { name: 'p', namespace: 'default', uid } }),
     );
     const seen = await Promise.all(
-      pods.map(async (pod) => (await stat((await volumes.mount(pod, context)).get('data') ?? '')).ino),
+      pods.map(
+        async (pod) => (await stat((await volumes.mount(pod, context)).get('data') ?? '')).ino,
+      ),
     );
     expect(new Set([...seen, (await stat(join(root, 'own/pvc-1'))).ino]).size).toBe(1);
     expect(await readdir(join(root, 'own'))).toEqual(['pvc-1']);
@@ -134,7 +143,11 @@ describe('a claim', () => {
   test.each<[what: string, cluster: Cluster, why: string]>([
     ['is missing', {}, 'failed to fetch PVC from API server: persistentvolumeclaims "c" not found'],
     ['is not bound', { claim: claim({ status: { phase: 'Pending' } }) }, 'PVC is not bound'],
-    ['is being deleted', { claim: claim({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) }, 'PVC is being deleted'],
+    [
+      'is being deleted',
+      { claim: claim({}, { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+      'PVC is being deleted',
+    ],
     [
       'has lost its volume',
       { claim: claim() },
@@ -158,8 +171,16 @@ describe('a claim', () => {
     const pod = podWith({ ephemeral: { volumeClaimTemplate: { spec: claim().spec } } });
     const cluster = { volume: local(join(root, 'own/pvc-1')) };
     const [said] = await failure({ ...cluster, claim: claim() }, pod);
-    expect(said).toContain('PVC default/p-data was not created for pod default/p (pod is not owner)');
-    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: pod.metadata.uid, controller: true };
+    expect(said).toContain(
+      'PVC default/p-data was not created for pod default/p (pod is not owner)',
+    );
+    const owner = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'p',
+      uid: pod.metadata.uid,
+      controller: true,
+    };
     const owned = claim({}, { ownerReferences: [owner] });
     expect(await mount({ ...cluster, claim: owned }, pod)).toBe(join(root, 'own/pvc-1'));
   });
@@ -184,7 +205,9 @@ describe('a claim', () => {
     expect((await stat(path)).gid).toBe(4242);
     // As often as asked for: each time, or only if the directory itself does not belong to the group.
     await writeFile(join(path, 'file'), 'x');
-    const once = podWith(undefined, { securityContext: { fsGroup: 4242, fsGroupChangePolicy: 'OnRootMismatch' } });
+    const once = podWith(undefined, {
+      securityContext: { fsGroup: 4242, fsGroupChangePolicy: 'OnRootMismatch' },
+    });
     await chown(join(path, 'file'), 0, 0);
     await mount({ claim: claim(), volume: local(path) }, once);
     expect((await stat(join(path, 'file'))).gid).toBe(0);
@@ -219,13 +242,20 @@ describe('removing a directory of volumes', () => {
 
   test.each(['..', '', '.', 'a/b', '../own', '/etc'])('refuses the name %j', async (name) => {
     await mkdir(join(root, 'own/a/b'), { recursive: true });
-    await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow('is not the name of a volume');
+    await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
+      'is not the name of a volume',
+    );
     expect(await readdir(join(root, 'own'))).toEqual(['a']);
   });
 
   test('leaves what is mounted below', async () => {
-    const mounter = { ...noMounter, mountsBelow: (path: string) => Promise.resolve([`${path}/sub`]) };
-    await expect(removeLocalVolume('pvc-1', join(root, 'own'), mounter)).rejects.toThrow('still mounted');
+    const mounter = {
+      ...noMounter,
+      mountsBelow: (path: string) => Promise.resolve([`${path}/sub`]),
+    };
+    await expect(removeLocalVolume('pvc-1', join(root, 'own'), mounter)).rejects.toThrow(
+      'still mounted',
+    );
   });
 });
 
@@ -236,10 +266,20 @@ test('a pod whose claim is not bound says so, and starts when it is', async () =
     const claims = client.resource(persistentVolumeClaims).namespace('default');
     const made = await claims.create({
       metadata: { name: 'c' },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName: 'pv' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        volumeName: 'pv',
+      },
     });
     await harness.createPod('p', {
-      containers: [{ name: 'main', image: 'busybox:1.36', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+      containers: [
+        {
+          name: 'main',
+          image: 'busybox:1.36',
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        },
+      ],
       volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }],
     });
     await harness.clock.advance('5s');
@@ -247,7 +287,11 @@ test('a pod whose claim is not bound says so, and starts when it is', async () =
     const claimRef = { namespace: 'default', name: 'c', uid: made.metadata.uid };
     const required = {
       nodeSelectorTerms: [
-        { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values: ['node-1'] }] },
+        {
+          matchExpressions: [
+            { key: 'kubernetes.io/hostname', operator: 'In' as const, values: ['node-1'] },
+          ],
+        },
       ],
     };
     await client.resource(persistentVolumes).create({

@@ -22,7 +22,10 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
       return require(info?.isDirectory() === true, path, 'a directory');
     case 'FileOrCreate':
       if (info === undefined) {
-        await bounded(`create ${path}`, async () => await (await open(path, CREATE, 0o644)).close());
+        await bounded(
+          `create ${path}`,
+          async () => await (await open(path, CREATE, 0o644)).close(),
+        );
         info = await look(path);
       }
       return require(info.isFile(), path, 'a file');

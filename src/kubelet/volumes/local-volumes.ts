@@ -10,13 +10,16 @@ const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
 /** Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. Never twice at once for one path. */
 export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
-  if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} must not contain '..'`);
+  if (path.split('/').includes('..'))
+    throw new Error(`invalid path: ${path} must not contain '..'`);
   const own = normalize(path);
   if (dirname(own) === ownDir) await makeDirectory(own, ownDir);
   try {
     const info = await stat(path);
     if (!info.isDirectory())
-      throw new Error(`path "${path}" is not a directory: block devices are not supported by this kubelet`);
+      throw new Error(
+        `path "${path}" is not a directory: block devices are not supported by this kubelet`,
+      );
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT')
       throw new Error(`path "${path}" does not exist`, { cause: err });
@@ -42,7 +45,11 @@ async function makeDirectory(path: string, ownDir: string): Promise<void> {
 export class LocalVolumeError extends Error {}
 
 /** Idempotent. Rejects with LocalVolumeError for a name that is none of a volume; never removes what is mounted below it. */
-export async function removeLocalVolume(name: string, ownDir: string, mounter: Mounter): Promise<void> {
+export async function removeLocalVolume(
+  name: string,
+  ownDir: string,
+  mounter: Mounter,
+): Promise<void> {
   if (!NAME.test(name)) throw new LocalVolumeError(`${name} is not the name of a volume`);
   const path = join(ownDir, name);
   const mounted = await mounter.mountsBelow(path);

@@ -7,7 +7,10 @@ import { readFile } from 'node:fs/promises';
 export interface Mounter {
   /** Whether this process may mount at all. */
   readonly available: boolean;
-  tmpfs(target: string, options: { readonly sizeBytes?: number; readonly mode: number }): Promise<void>;
+  tmpfs(
+    target: string,
+    options: { readonly sizeBytes?: number; readonly mode: number },
+  ): Promise<void>;
   /** Makes `source` (used as it is, links not resolved) visible at `target`. */
   bind(source: string, target: string): Promise<void>;
   unmount(target: string): Promise<void>;
@@ -56,14 +59,23 @@ export function parseMountPoints(mountinfo: string): string[] {
     .split('\n')
     .map((line) => line.split(' ')[4])
     .filter((point) => point !== undefined)
-    .map((point) => point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
+    .map((point) =>
+      point.replace(/\\(\d{3})/g, (_, octal: string) =>
+        String.fromCharCode(Number.parseInt(octal, 8)),
+      ),
+    );
 }
 
 function run(command: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile(command, args, (error, _stdout, stderr) => {
       if (error === null) resolve();
-      else reject(new Error(`${command} ${args.join(' ')}: ${stderr.trim() || error.message}`, { cause: error }));
+      else
+        reject(
+          new Error(`${command} ${args.join(' ')}: ${stderr.trim() || error.message}`, {
+            cause: error,
+          }),
+        );
     });
   });
 }

@@ -65,7 +65,9 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
   const { pod, container } = input;
   const path = input.volumes.get(mount.name);
   if (path === undefined)
-    throw new Error(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+    throw new Error(
+      `cannot find volume "${mount.name}" to mount into container "${container.name}"`,
+    );
   const propagation = mount.mountPropagation === undefined ? 'None' : mount.mountPropagation;
   if (mount.recursiveReadOnly === 'Enabled') {
     throw new Error(
@@ -73,7 +75,9 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
     );
   }
   const subPath =
-    mount.subPathExpr !== undefined ? expandSubpath(mount.subPathExpr, input.environment) : (mount.subPath ?? '');
+    mount.subPathExpr !== undefined
+      ? expandSubpath(mount.subPathExpr, input.environment)
+      : (mount.subPath ?? '');
   const common = {
     containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
     propagation: PROPAGATION[propagation],
@@ -100,7 +104,11 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
       );
     }
   }
-  return { ...common, hostPath, readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name) };
+  return {
+    ...common,
+    hostPath,
+    readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name),
+  };
 }
 
 /** Reports whether a volume is read-only: it shows API objects, or the pod asks for it. */

@@ -12,7 +12,11 @@ const SET_GROUP_ID = 0o2000;
  * Gives a volume to a group, with everything in it. Containers may exchange files meanwhile: only what is in the volume is
  * changed. Only root may give files away; for anyone else the volume stays as it is.
  */
-export async function setVolumeGroup(path: string, group: number, readOnly: boolean): Promise<void> {
+export async function setVolumeGroup(
+  path: string,
+  group: number,
+  readOnly: boolean,
+): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const mask = readOnly ? READ_ONLY : READ_WRITE;
   await walkTree(path, async ({ info, chown, chmod }) => {
@@ -25,7 +29,11 @@ export async function setVolumeGroup(path: string, group: number, readOnly: bool
 }
 
 /** Whether the volume's own directory is as `setVolumeGroup` leaves it, so that what is in it may be taken to be, too. */
-export async function belongsToGroup(path: string, group: number, readOnly: boolean): Promise<boolean> {
+export async function belongsToGroup(
+  path: string,
+  group: number,
+  readOnly: boolean,
+): Promise<boolean> {
   const { gid, mode } = await lstat(path);
   const wanted = (readOnly ? READ_ONLY : READ_WRITE) | SET_GROUP_ID | SEARCH;
   return gid === group && (mode & wanted) === wanted;

@@ -37,11 +37,25 @@ export async function volumePayload(
   const namespace = pod.metadata.namespace ?? '';
   if (volume.configMap !== undefined) {
     const { name = '', items, optional, defaultMode } = volume.configMap;
-    return await configMapFiles(context.objects, namespace, name, items, optional, defaultMode ?? DEFAULT_MODE);
+    return await configMapFiles(
+      context.objects,
+      namespace,
+      name,
+      items,
+      optional,
+      defaultMode ?? DEFAULT_MODE,
+    );
   }
   if (volume.secret !== undefined) {
     const { secretName = '', items, optional, defaultMode } = volume.secret;
-    return await secretFiles(context.objects, namespace, secretName, items, optional, defaultMode ?? DEFAULT_MODE);
+    return await secretFiles(
+      context.objects,
+      namespace,
+      secretName,
+      items,
+      optional,
+      defaultMode ?? DEFAULT_MODE,
+    );
   }
   if (volume.downwardAPI !== undefined) {
     return downwardFiles(
@@ -51,7 +65,8 @@ export async function volumePayload(
       volume.downwardAPI.defaultMode ?? DEFAULT_MODE,
     );
   }
-  if (volume.projected !== undefined) return await projectedFiles(pod, namespace, volume.projected, context);
+  if (volume.projected !== undefined)
+    return await projectedFiles(pod, namespace, volume.projected, context);
   return undefined;
 }
 
@@ -66,7 +81,8 @@ async function projectedFiles(
   const failures: string[] = [];
   for (const source of projected.sources ?? []) {
     try {
-      for (const [path, file] of await projection(pod, namespace, source, mode, context)) payload.set(path, file);
+      for (const [path, file] of await projection(pod, namespace, source, mode, context))
+        payload.set(path, file);
     } catch (err) {
       failures.push(errorMessage(err));
     }
@@ -96,12 +112,23 @@ async function projection(
     return downwardFiles(pod, source.downwardAPI.items ?? [], context.downward, mode);
   if (source.serviceAccountToken !== undefined) {
     const { audience, expirationSeconds, path } = source.serviceAccountToken;
-    const token = await context.token({ pod, audience, expirationSeconds: expirationSeconds ?? DEFAULT_TOKEN_SECONDS });
+    const token = await context.token({
+      pod,
+      audience,
+      expirationSeconds: expirationSeconds ?? DEFAULT_TOKEN_SECONDS,
+    });
     const owner = commonUser(pod);
     const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
     // With an fsGroup, its members are let in when the volume is given to the group: 0640 in the end.
     return new Map([
-      [path, { data: encoder.encode(token), mode: isPrivate ? 0o600 : mode, ...(owner !== undefined && { owner }) }],
+      [
+        path,
+        {
+          data: encoder.encode(token),
+          mode: isPrivate ? 0o600 : mode,
+          ...(owner !== undefined && { owner }),
+        },
+      ],
     ]);
   }
   const kind = Object.keys(source)[0] ?? 'nothing';
@@ -110,9 +137,15 @@ async function projection(
 
 /** The user that every container of the pod runs as; undefined if one names none, or they differ. */
 function commonUser({ spec }: Pod): number | undefined {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  const containers = [
+    ...(spec.initContainers ?? []),
+    ...spec.containers,
+    ...(spec.ephemeralContainers ?? []),
+  ];
   const users = new Set(
-    containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser),
+    containers.map(
+      ({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser,
+    ),
   );
   return users.size === 1 ? [...users][0] : undefined;
 }
@@ -127,8 +160,10 @@ async function configMapFiles(
 ): Promise<MutablePayload> {
   const configMap = await ifThere(optional, objects.configMap(namespace, name));
   const data = new Map<string, Uint8Array>();
-  for (const [key, value] of Object.entries(configMap?.data ?? {})) data.set(key, encoder.encode(value));
-  for (const [key, value] of Object.entries(configMap?.binaryData ?? {})) data.set(key, Buffer.from(value, 'base64'));
+  for (const [key, value] of Object.entries(configMap?.data ?? {}))
+    data.set(key, encoder.encode(value));
+  for (const [key, value] of Object.entries(configMap?.binaryData ?? {}))
+    data.set(key, Buffer.from(value, 'base64'));
   return selectFiles(data, items, optional, mode, 'configmap references non-existent config key');
 }
 
@@ -141,7 +176,9 @@ async function secretFiles(
   mode: number,
 ): Promise<MutablePayload> {
   const secret = await ifThere(optional, objects.secret(namespace, name));
-  const data = new Map(Object.entries(secret?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')]));
+  const data = new Map(
+    Object.entries(secret?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')]),
+  );
   return selectFiles(data, items, optional, mode, 'references non-existent secret key');
 }
 
@@ -175,7 +212,8 @@ function downwardFiles(
     if (item.fieldRef !== undefined) value = metadataValue(pod, item.fieldRef.fieldPath);
     else if (item.resourceFieldRef !== undefined) {
       const name = item.resourceFieldRef.containerName ?? '';
-      const container = pod.spec.containers.find((candidate) => candidate.name === name) ?? pod.spec.containers[0];
+      const container =
+        pod.spec.containers.find((candidate) => candidate.name === name) ?? pod.spec.containers[0];
       if (container === undefined) throw new Error(`container ${name} not found`);
       value = resourceValue(pod, container, item.resourceFieldRef, context);
     } else throw new Error(`downward API file ${item.path} names neither a field nor a resource`);
@@ -184,7 +222,10 @@ function downwardFiles(
   return payload;
 }
 
-async function ifThere<T>(optional: boolean | undefined, found: Promise<T>): Promise<T | undefined> {
+async function ifThere<T>(
+  optional: boolean | undefined,
+  found: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await found;
   } catch (err) {

@@ -6,7 +6,13 @@
 import type { Stats } from 'node:fs';
 import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { openBelow, openOrMakeDirectory, openRoot, removeTree, type Place } from '#machinery/files/directory.ts';
+import {
+  openBelow,
+  openOrMakeDirectory,
+  openRoot,
+  removeTree,
+  type Place,
+} from '#machinery/files/directory.ts';
 import type { Mounter } from './mounter.ts';
 
 export interface SubpathInput {
@@ -20,7 +26,8 @@ export interface SubpathInput {
 
 /** Rejects a subPath that is absolute or has '..' in it. */
 function validateSubpath(subPath: string): void {
-  if (subPath.startsWith('/')) throw new Error(`error SubPath \`${subPath}\` must not be an absolute path`);
+  if (subPath.startsWith('/'))
+    throw new Error(`error SubPath \`${subPath}\` must not be an absolute path`);
   if (subPath.split('/').includes('..'))
     throw new Error(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
 }
@@ -57,8 +64,10 @@ async function openSubpath(root: string, subPath: string, mode: number): Promise
     await parent.handle.close();
   };
   try {
-    for (const name of names(relative(root, existing))) await descend((parent) => openBelow(parent, name));
-    for (const name of wanted.slice(count)) await descend((parent) => openOrMakeDirectory(parent, name, mode));
+    for (const name of names(relative(root, existing)))
+      await descend((parent) => openBelow(parent, name));
+    for (const name of wanted.slice(count))
+      await descend((parent) => openOrMakeDirectory(parent, name, mode));
     return place;
   } catch (err) {
     await place.handle.close();

@@ -60,21 +60,34 @@ const objects: ObjectSource = {
 };
 const context: PayloadContext = {
   objects,
-  downward: { podIPs: ['10.0.0.2'], hostIPs: ['192.168.0.5'], nodeAllocatable: { cpu: '4', memory: '8Gi' } },
+  downward: {
+    podIPs: ['10.0.0.2'],
+    hostIPs: ['192.168.0.5'],
+    nodeAllocatable: { cpu: '4', memory: '8Gi' },
+  },
   token: ({ audience, expirationSeconds }) =>
     Promise.resolve(`token for ${audience ?? 'the API'} of ${expirationSeconds} s`),
 };
 beforeEach(() => {
   configMaps.clear();
   secrets.clear();
-  configMaps.set('colors', { metadata, data: { sky: 'blue', grass: 'green' }, binaryData: { raw: 'AAEC' } });
-  secrets.set('keys', { metadata, data: { door: Buffer.from('open').toString('base64') }, type: 'Opaque' });
+  configMaps.set('colors', {
+    metadata,
+    data: { sky: 'blue', grass: 'green' },
+    binaryData: { raw: 'AAEC' },
+  });
+  secrets.set('keys', {
+    metadata,
+    data: { door: Buffer.from('open').toString('base64') },
+    type: 'Opaque',
+  });
 });
 
 const claims: ClaimSource = {
   claim: (_namespace, name) =>
     Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumeclaims' }, name)),
-  volume: (name) => Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumes' }, name)),
+  volume: (name) =>
+    Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumes' }, name)),
 };
 
 function manager(mounter: Mounter = noMounter, hostFiles = true): VolumeManager {
@@ -148,7 +161,9 @@ describe('emptyDir', () => {
         // Root without the right to mount, as in an unprivileged container.
         return task.skip(`mount(8) is not allowed here: ${String(err)}`);
       }
-      await expect(writeFile(join(path, 'big'), Buffer.alloc(2 * 1024 * 1024))).rejects.toThrow('ENOSPC');
+      await expect(writeFile(join(path, 'big'), Buffer.alloc(2 * 1024 * 1024))).rejects.toThrow(
+        'ENOSPC',
+      );
       await volumes.unmount('uid-1');
       expect(await systemMounter().mountsBelow(root)).toEqual([]);
     },
@@ -166,18 +181,29 @@ describe('hostPath', () => {
     await checkHostPath(join(root, 'file'), 'File');
     await checkHostPath(join(root, 'socket'), 'Socket');
     await checkHostPath('/dev/null', 'CharDevice');
-    const wrong = (path: string, what: string): string => `hostPath type check failed: ${path} is not ${what}`;
-    await expect(checkHostPath(join(root, 'no'), 'Directory')).rejects.toThrow(wrong(join(root, 'no'), 'a directory'));
+    const wrong = (path: string, what: string): string =>
+      `hostPath type check failed: ${path} is not ${what}`;
+    await expect(checkHostPath(join(root, 'no'), 'Directory')).rejects.toThrow(
+      wrong(join(root, 'no'), 'a directory'),
+    );
     await expect(checkHostPath(join(root, 'file'), 'Directory')).rejects.toThrow(
       wrong(join(root, 'file'), 'a directory'),
     );
-    await expect(checkHostPath(join(root, 'dir'), 'File')).rejects.toThrow(wrong(join(root, 'dir'), 'a file'));
-    await expect(checkHostPath(join(root, 'dir'), 'Socket')).rejects.toThrow(wrong(join(root, 'dir'), 'a socket file'));
+    await expect(checkHostPath(join(root, 'dir'), 'File')).rejects.toThrow(
+      wrong(join(root, 'dir'), 'a file'),
+    );
+    await expect(checkHostPath(join(root, 'dir'), 'Socket')).rejects.toThrow(
+      wrong(join(root, 'dir'), 'a socket file'),
+    );
     await expect(checkHostPath(join(root, 'dir'), 'CharDevice')).rejects.toThrow(
       wrong(join(root, 'dir'), 'a character device'),
     );
-    await expect(checkHostPath('/dev/null', 'BlockDevice')).rejects.toThrow(wrong('/dev/null', 'a block device'));
-    await expect(checkHostPath(root, 'Mystery')).rejects.toThrow('Mystery is an invalid volume type');
+    await expect(checkHostPath('/dev/null', 'BlockDevice')).rejects.toThrow(
+      wrong('/dev/null', 'a block device'),
+    );
+    await expect(checkHostPath(root, 'Mystery')).rejects.toThrow(
+      'Mystery is an invalid volume type',
+    );
     await new Promise((resolve) => socket.close(resolve));
   });
 
@@ -186,8 +212,12 @@ describe('hostPath', () => {
     expect((await stat(join(root, 'a/b'))).mode & 0o777).toBe(0o755);
     await checkHostPath(join(root, 'a/file'), 'FileOrCreate');
     expect((await stat(join(root, 'a/file'))).mode & 0o777).toBe(0o644);
-    await expect(checkHostPath(join(root, 'missing/file'), 'FileOrCreate')).rejects.toThrow('ENOENT');
-    await expect(checkHostPath(join(root, 'a/file'), 'DirectoryOrCreate')).rejects.toThrow('is not a directory');
+    await expect(checkHostPath(join(root, 'missing/file'), 'FileOrCreate')).rejects.toThrow(
+      'ENOENT',
+    );
+    await expect(checkHostPath(join(root, 'a/file'), 'DirectoryOrCreate')).rejects.toThrow(
+      'is not a directory',
+    );
   });
 
   test('is used where it is', async () => {
@@ -198,7 +228,11 @@ describe('hostPath', () => {
 describe('volumes of API objects', () => {
   test('a config map shows its keys as files', async () => {
     const path = await mount(podWith({ configMap: { name: 'colors', defaultMode: 0o640 } }));
-    expect((await readdir(path)).filter((name) => !name.startsWith('..')).toSorted()).toEqual(['grass', 'raw', 'sky']);
+    expect((await readdir(path)).filter((name) => !name.startsWith('..')).toSorted()).toEqual([
+      'grass',
+      'raw',
+      'sky',
+    ]);
     expect(await readFile(join(path, 'sky'), 'utf8')).toBe('blue');
     expect(await readFile(join(path, 'raw'))).toEqual(Buffer.from([0, 1, 2]));
     expect((await stat(join(path, 'sky'))).mode & 0o777).toBe(0o640);
@@ -207,7 +241,9 @@ describe('volumes of API objects', () => {
 
   test('items choose keys, paths and modes', async () => {
     const path = await mount(
-      podWith({ configMap: { name: 'colors', items: [{ key: 'sky', path: 'above/color', mode: 0o400 }] } }),
+      podWith({
+        configMap: { name: 'colors', items: [{ key: 'sky', path: 'above/color', mode: 0o400 }] },
+      }),
     );
     expect(await readFile(join(path, 'above/color'), 'utf8')).toBe('blue');
     expect((await stat(join(path, 'above/color'))).mode & 0o777).toBe(0o400);
@@ -215,14 +251,22 @@ describe('volumes of API objects', () => {
   });
 
   test('what is missing is told, unless it is optional', async () => {
-    expect(await failure(podWith({ configMap: { name: 'none' } }))).toBe('configmap "none" not found');
-    expect(await failure(podWith({ secret: { secretName: 'none' } }))).toBe('secret "none" not found');
-    expect(await failure(podWith({ configMap: { name: 'colors', items: [{ key: 'sea', path: 'sea' }] } }))).toBe(
-      'configmap references non-existent config key: sea',
+    expect(await failure(podWith({ configMap: { name: 'none' } }))).toBe(
+      'configmap "none" not found',
     );
-    expect(await failure(podWith({ secret: { secretName: 'keys', items: [{ key: 'gate', path: 'gate' }] } }))).toBe(
-      'references non-existent secret key: gate',
+    expect(await failure(podWith({ secret: { secretName: 'none' } }))).toBe(
+      'secret "none" not found',
     );
+    expect(
+      await failure(
+        podWith({ configMap: { name: 'colors', items: [{ key: 'sea', path: 'sea' }] } }),
+      ),
+    ).toBe('configmap references non-existent config key: sea');
+    expect(
+      await failure(
+        podWith({ secret: { secretName: 'keys', items: [{ key: 'gate', path: 'gate' }] } }),
+      ),
+    ).toBe('references non-existent secret key: gate');
     const path = await mount(podWith({ configMap: { name: 'none', optional: true } }));
     expect((await readdir(path)).filter((name) => !name.startsWith('..'))).toEqual([]);
   });
@@ -235,17 +279,39 @@ describe('volumes of API objects', () => {
             { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
             { path: 'note', fieldRef: { fieldPath: "metadata.annotations['note']" } },
             { path: 'annotations', fieldRef: { fieldPath: 'metadata.annotations' } },
-            { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '0' } },
-            { path: 'millis', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } },
-            { path: 'memory', resourceFieldRef: { containerName: 'main', resource: 'limits.memory', divisor: '1Mi' } },
+            {
+              path: 'cpu',
+              resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '0' },
+            },
+            {
+              path: 'millis',
+              resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' },
+            },
+            {
+              path: 'memory',
+              resourceFieldRef: {
+                containerName: 'main',
+                resource: 'limits.memory',
+                divisor: '1Mi',
+              },
+            },
           ],
         },
       }),
     );
     const files = await Promise.all(
-      ['labels', 'note', 'annotations', 'cpu', 'millis', 'memory'].map((name) => readFile(join(path, name), 'utf8')),
+      ['labels', 'note', 'annotations', 'cpu', 'millis', 'memory'].map((name) =>
+        readFile(join(path, name), 'utf8'),
+      ),
     );
-    expect(files).toEqual(['app="web"', 'a "quoted" word', 'note="a \\"quoted\\" word"', '2', '1500', '8192']);
+    expect(files).toEqual([
+      'app="web"',
+      'a "quoted" word',
+      'note="a \\"quoted\\" word"',
+      '2',
+      '1500',
+      '8192',
+    ]);
   });
 
   test('a projected volume joins its sources, and tells all that is missing', async () => {
@@ -256,7 +322,11 @@ describe('volumes of API objects', () => {
             { configMap: { name: 'colors', items: [{ key: 'sky', path: 'sky' }] } },
             { secret: { name: 'keys' } },
             { serviceAccountToken: { path: 'token', expirationSeconds: 3607, audience: 'vault' } },
-            { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+            {
+              downwardAPI: {
+                items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }],
+              },
+            },
           ],
         },
       }),
@@ -265,7 +335,11 @@ describe('volumes of API objects', () => {
     expect(await readFile(join(path, 'namespace'), 'utf8')).toBe('default');
     expect(await readFile(join(path, 'door'), 'utf8')).toBe('open');
     expect(
-      await failure(podWith({ projected: { sources: [{ configMap: { name: 'a' } }, { secret: { name: 'b' } }] } })),
+      await failure(
+        podWith({
+          projected: { sources: [{ configMap: { name: 'a' } }, { secret: { name: 'b' } }] },
+        }),
+      ),
     ).toBe('[configmap "a" not found, secret "b" not found]');
   });
 
@@ -300,9 +374,9 @@ describe('volumes of API objects', () => {
   test('on a node without files, sources are looked up and nothing is written', async () => {
     const volumes = manager(noMounter, false);
     await mount(podWith({ configMap: { name: 'colors' } }), volumes);
-    await expect(manager(noMounter, false).mount(podWith({ configMap: { name: 'none' } }), context)).rejects.toThrow(
-      'configmap "none" not found',
-    );
+    await expect(
+      manager(noMounter, false).mount(podWith({ configMap: { name: 'none' } }), context),
+    ).rejects.toThrow('configmap "none" not found');
     expect(await readdir(root)).toEqual([]);
   });
 });
@@ -330,7 +404,12 @@ describe('the atomic writer', () => {
 
 describe('subPath', () => {
   const prepare = (subPath: string, mounter: Mounter = noMounter): Promise<string> =>
-    prepareSubpath({ volumePath: join(root, 'volume'), subPath, target: join(root, 'target/0'), mounter });
+    prepareSubpath({
+      volumePath: join(root, 'volume'),
+      subPath,
+      target: join(root, 'target/0'),
+      mounter,
+    });
 
   beforeEach(async () => {
     await mkdir(join(root, 'volume/inside'), { recursive: true });
@@ -382,12 +461,16 @@ describe('subPath', () => {
 
 test('mount points are read with their escapes', () => {
   expect(
-    parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n'),
+    parseMountPoints(
+      '22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n',
+    ),
   ).toEqual(['/with blank', '/plain']);
 });
 
 describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)', () => {
-  const token = { projected: { sources: [{ serviceAccountToken: { path: 'token' } }], defaultMode: 0o644 } };
+  const token = {
+    projected: { sources: [{ serviceAccountToken: { path: 'token' } }], defaultMode: 0o644 },
+  };
   const main = (runAsUser?: number): Container =>
     makeContainer('main', {
       volumeMounts: [{ name: 'data', mountPath: '/data' }],
@@ -396,11 +479,23 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
   // As upstream's tests of projected tokens have them: test/e2e/auth/service_accounts.go, "mounts a token with …".
   test.each<[string, Partial<Pod['spec']>, number, number, number]>([
     ['no user and no group', { containers: [main()] }, 0o644, 0, 0],
-    ['the pod’s user', { containers: [main()], securityContext: { runAsUser: 1000 } }, 0o600, 1000, 0],
+    [
+      'the pod’s user',
+      { containers: [main()], securityContext: { runAsUser: 1000 } },
+      0o600,
+      1000,
+      0,
+    ],
     ['a common user of the containers', { containers: [main(1000), main(1000)] }, 0o600, 1000, 0],
     ['containers of different users', { containers: [main(1000), main(1001)] }, 0o644, 0, 0],
     ['a container without a user', { containers: [main(1000), main()] }, 0o644, 0, 0],
-    ['an init container of another user', { containers: [main(1000)], initContainers: [main(1001)] }, 0o644, 0, 0],
+    [
+      'an init container of another user',
+      { containers: [main(1000)], initContainers: [main(1001)] },
+      0o644,
+      0,
+      0,
+    ],
     ['a group', { containers: [main()], securityContext: { fsGroup: 10_000 } }, 0o640, 0, 10_000],
     [
       'a user and a group',
@@ -414,7 +509,11 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
     const pod = podWith(token, spec);
     const path = join(await mount(pod, volumes), 'token');
     const info = await stat(path);
-    expect([(info.mode & 0o777).toString(8), info.uid, info.gid]).toEqual([mode.toString(8), uid, gid]);
+    expect([(info.mode & 0o777).toString(8), info.uid, info.gid]).toEqual([
+      mode.toString(8),
+      uid,
+      gid,
+    ]);
     // A second look finds nothing to write.
     const before = await readlink(join(path, '../..data'));
     volumes.markStale('uid-1');
@@ -423,9 +522,12 @@ describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)'
   });
 });
 
-test.skipIf(process.getuid?.() !== 0)('fsGroup gives the files to the group (needs root)', async () => {
-  const path = await mount(podWith({ emptyDir: {} }, { securityContext: { fsGroup: 4242 } }));
-  const info = await lstat(path);
-  expect(info.gid).toBe(4242);
-  expect(info.mode & 0o2000).toBe(0o2000);
-});
+test.skipIf(process.getuid?.() !== 0)(
+  'fsGroup gives the files to the group (needs root)',
+  async () => {
+    const path = await mount(podWith({ emptyDir: {} }, { securityContext: { fsGroup: 4242 } }));
+    const info = await lstat(path);
+    expect(info.gid).toBe(4242);
+    expect(info.mode & 0o2000).toBe(0o2000);
+  },
+);

@@ -12,7 +12,13 @@ import { podDir } from '../paths.ts';
 import { podLimits } from '../pod/resources.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
-import { claimedVolume, ClaimError, claimNameOf, type ClaimSource, type PersistentVolume } from './claims.ts';
+import {
+  claimedVolume,
+  ClaimError,
+  claimNameOf,
+  type ClaimSource,
+  type PersistentVolume,
+} from './claims.ts';
 import { checkHostPath } from './host-path.ts';
 import { checkLocalVolume } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
@@ -31,7 +37,11 @@ export class VolumeError extends Error {
   readonly unclaimed: readonly VolumeFailure[];
 
   constructor(failures: readonly VolumeFailure[], unclaimed: readonly VolumeFailure[] = []) {
-    super([...failures, ...unclaimed].map(({ volume, message }) => `volume "${volume}": ${message}`).join(', '));
+    super(
+      [...failures, ...unclaimed]
+        .map(({ volume, message }) => `volume "${volume}": ${message}`)
+        .join(', '),
+    );
     this.name = 'VolumeError';
     this.failures = failures;
     this.unclaimed = unclaimed;
@@ -40,7 +50,9 @@ export class VolumeError extends Error {
   /** The message of events. */
   get messages(): readonly string[] {
     const own = this.failures.map(({ volume, message }) =>
-      message.startsWith('MountVolume.') ? message : `MountVolume.SetUp failed for volume "${volume}" : ${message}`,
+      message.startsWith('MountVolume.')
+        ? message
+        : `MountVolume.SetUp failed for volume "${volume}" : ${message}`,
     );
     if (this.unclaimed.length === 0) return own;
     const names = this.unclaimed.map(({ volume }) => volume).join(' ');
@@ -67,7 +79,14 @@ export interface VolumeManagerConfig {
 /** Where each volume of a pod is on this node, by the volume's name; empty for images, which the runtime mounts. */
 export type VolumePaths = ReadonlyMap<string, string>;
 
-type Plugin = 'empty-dir' | 'host-path' | 'image' | 'configmap' | 'secret' | 'downward-api' | 'projected';
+type Plugin =
+  | 'empty-dir'
+  | 'host-path'
+  | 'image'
+  | 'configmap'
+  | 'secret'
+  | 'downward-api'
+  | 'projected';
 
 export class VolumeManager {
   readonly #config: VolumeManagerConfig;
@@ -104,7 +123,11 @@ export class VolumeManager {
       } catch (err) {
         const message = errorMessage(err);
         if (err instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
-        else failures.push({ volume: err instanceof PersistentVolumeError ? err.volume : volume.name, message });
+        else
+          failures.push({
+            volume: err instanceof PersistentVolumeError ? err.volume : volume.name,
+            message,
+          });
       }
     }
     if (failures.length > 0 || unclaimed.length > 0) {
@@ -153,14 +176,20 @@ export class VolumeManager {
     else if (payload !== undefined) {
       await mkdir(directory, { recursive: true, mode: 0o755 });
       // Secrets are kept off the disk where that is possible.
-      if (plugin === 'secret' || plugin === 'projected') await this.#ensureTmpfs(directory, { mode: 0o1777 });
-      const stamp = new Date(this.#config.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '_');
+      if (plugin === 'secret' || plugin === 'projected')
+        await this.#ensureTmpfs(directory, { mode: 0o1777 });
+      const stamp = new Date(this.#config.clock.now())
+        .toISOString()
+        .slice(0, 19)
+        .replace(/[-:T]/g, '_');
       const group = pod.spec.securityContext?.fsGroup;
       await writeAtomically({
         directory,
         payload,
         stamp,
-        ...(group !== undefined && { setPermissions: () => setVolumeGroup(directory, group, true) }),
+        ...(group !== undefined && {
+          setPermissions: () => setVolumeGroup(directory, group, true),
+        }),
       });
     }
     return directory;
@@ -202,7 +231,8 @@ export class VolumeManager {
       // A persistent volume may be large: with this policy its files are visited once.
       const isDone = async (of: number): Promise<boolean> =>
         fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(local.path, of, false));
-      if (group !== undefined && !readOnly && !(await isDone(group))) await setVolumeGroup(local.path, group, false);
+      if (group !== undefined && !readOnly && !(await isDone(group)))
+        await setVolumeGroup(local.path, group, false);
       return local.path;
     } catch (err) {
       throw new PersistentVolumeError(name, errorMessage(err), { cause: err });
@@ -231,7 +261,10 @@ export class VolumeManager {
           'emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux',
         );
       const sizeBytes = memorySize(pod, volume);
-      await this.#ensureTmpfs(directory, { mode: 0o1777, ...(sizeBytes !== undefined ? { sizeBytes } : {}) });
+      await this.#ensureTmpfs(directory, {
+        mode: 0o1777,
+        ...(sizeBytes !== undefined ? { sizeBytes } : {}),
+      });
     } else if (medium !== '') throw new Error(`unknown storage medium "${medium}"`);
     await chmod(directory, 0o777);
     const group = pod.spec.securityContext?.fsGroup;
@@ -280,7 +313,9 @@ function kindOf(spec: PersistentVolume['spec']): string {
 function memorySize(pod: Pod, volume: Volume): number | undefined {
   const limit = volume.emptyDir?.sizeLimit;
   const own = limit === undefined ? 0 : parseQuantity(limit).value();
-  const everyLimited = pod.spec.containers.every((container) => container.resources?.limits?.['memory'] !== undefined);
+  const everyLimited = pod.spec.containers.every(
+    (container) => container.resources?.limits?.['memory'] !== undefined,
+  );
   const pods = everyLimited ? (podLimits(pod).get('memory') ?? 0) : 0;
   const bounds = [own, pods].filter((bytes) => bytes > 0);
   return bounds.length === 0 ? undefined : Math.min(...bounds);
@@ -295,7 +330,9 @@ function pluginOf(volume: Volume): Plugin {
   if (volume.projected !== undefined) return 'projected';
   if (volume.image !== undefined) return 'image';
   const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'none';
-  throw new Error(`no volume plugin matched: volumes of type ${kind} are not supported by this kubelet`);
+  throw new Error(
+    `no volume plugin matched: volumes of type ${kind} are not supported by this kubelet`,
+  );
 }
 
 /** Volumes that no container mounts are not made. */
@@ -305,7 +342,9 @@ function usedVolumes(pod: Pod): ReadonlySet<string> {
     ...(pod.spec.initContainers ?? []),
     ...(pod.spec.ephemeralContainers ?? []),
   ];
-  return new Set(containers.flatMap((container) => (container.volumeMounts ?? []).map((mount) => mount.name)));
+  return new Set(
+    containers.flatMap((container) => (container.volumeMounts ?? []).map((mount) => mount.name)),
+  );
 }
 
 function volumeDir(rootDir: string, uid: string, plugin: Plugin, name: string): string {

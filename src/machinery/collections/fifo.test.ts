@@ -9,23 +9,26 @@ describe('Fifo', () => {
       { weight: 2, arbitrary: fc.constant('shift') },
     );
     fc.assert(
-      fc.property(fc.array(fc.oneof(command, fc.constant('clear')), { maxLength: 300 }), (commands) => {
-        const fifo = new Fifo<number>();
-        const model: number[] = [];
-        commands.forEach((name, index) => {
-          if (name === 'push') {
-            fifo.push(index);
-            model.push(index);
-          } else if (name === 'shift') expect(fifo.shift()).toBe(model.shift());
-          else if (index % 50 === 0) {
-            fifo.clear();
-            model.length = 0;
-          }
-          expect(fifo.length).toBe(model.length);
-        });
-        while (model.length > 0) expect(fifo.shift()).toBe(model.shift());
-        expect(fifo.shift()).toBeUndefined();
-      }),
+      fc.property(
+        fc.array(fc.oneof(command, fc.constant('clear')), { maxLength: 300 }),
+        (commands) => {
+          const fifo = new Fifo<number>();
+          const model: number[] = [];
+          commands.forEach((name, index) => {
+            if (name === 'push') {
+              fifo.push(index);
+              model.push(index);
+            } else if (name === 'shift') expect(fifo.shift()).toBe(model.shift());
+            else if (index % 50 === 0) {
+              fifo.clear();
+              model.length = 0;
+            }
+            expect(fifo.length).toBe(model.length);
+          });
+          while (model.length > 0) expect(fifo.shift()).toBe(model.shift());
+          expect(fifo.shift()).toBeUndefined();
+        },
+      ),
     );
   });
 
@@ -55,7 +58,9 @@ describe('Fifo', () => {
     const { runInNewContext } = await import('node:vm');
     setFlagsFromString('--expose-gc');
     (runInNewContext('gc') as () => void)();
-    expect(taken.filter((reference) => reference.deref() !== undefined).length).toBeLessThanOrEqual(1);
+    expect(taken.filter((reference) => reference.deref() !== undefined).length).toBeLessThanOrEqual(
+      1,
+    );
     expect(fifo.length).toBe(1);
   });
 });

@@ -56,7 +56,8 @@ export class LinkedList<L extends Link> {
   /** Iterates over the members at the beginning of the iteration, without those that are removed before their turn. */
   *[Symbol.iterator](): Generator<L, undefined> {
     const members: L[] = [];
-    for (let link = this.#end.next; link !== undefined && link !== this.#end; link = link.next) members.push(link as L);
+    for (let link = this.#end.next; link !== undefined && link !== this.#end; link = link.next)
+      members.push(link as L);
     for (const member of members) if (member.next !== undefined) yield member;
   }
 }

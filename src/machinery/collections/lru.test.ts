@@ -19,7 +19,12 @@ describe('LruCache', () => {
     cache.set('a', 3);
     expect(cache.peek('b')).toBe(2);
     cache.set('c', 4);
-    expect([cache.peek('a'), cache.peek('b'), cache.peek('c'), cache.size]).toEqual([3, undefined, 4, 2]);
+    expect([cache.peek('a'), cache.peek('b'), cache.peek('c'), cache.size]).toEqual([
+      3,
+      undefined,
+      4,
+      2,
+    ]);
   });
 
   it('keeps those that were used last, whatever is asked of it', () => {
@@ -32,10 +37,12 @@ describe('LruCache', () => {
       const known = used.includes(key);
       if (random.int(2) === 0) expect(cache.get(key)).toBe(known ? key * 2 : undefined);
       else cache.set(key, key * 2);
-      if (known || cache.peek(key) !== undefined) used = [...used.filter((other) => other !== key), key].slice(-8);
+      if (known || cache.peek(key) !== undefined)
+        used = [...used.filter((other) => other !== key), key].slice(-8);
       expect(cache.size).toBe(used.length);
     }
-    for (let key = 0; key < 16; key++) expect(cache.peek(key) !== undefined).toBe(used.includes(key));
+    for (let key = 0; key < 16; key++)
+      expect(cache.peek(key) !== undefined).toBe(used.includes(key));
   });
 
   it('refuses to hold nothing', () => {

@@ -23,7 +23,8 @@ export class LruCache<K, V> {
   #newest: Entry<K, V> | undefined;
 
   constructor(config: LruCacheConfig) {
-    if (!(config.capacity >= 1)) throw new RangeError(`capacity must be at least 1, not ${config.capacity}`);
+    if (!(config.capacity >= 1))
+      throw new RangeError(`capacity must be at least 1, not ${config.capacity}`);
     this.#capacity = config.capacity;
   }
 

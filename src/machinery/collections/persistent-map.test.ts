@@ -15,14 +15,20 @@ const HASHES: Readonly<Record<string, Hash>> = {
 
 type Change = { readonly key: string; readonly value: number | undefined };
 const changes = fc.array(
-  fc.record({ key: fc.string({ maxLength: 3 }), value: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }) }),
+  fc.record({
+    key: fc.string({ maxLength: 3 }),
+    value: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }),
+  }),
   { maxLength: 200 },
 );
 
 const apply = (map: PersistentMap<number>, { key, value }: Change): PersistentMap<number> =>
   value === undefined ? map.delete(key) : map.set(key, value);
 
-function applyPlain(map: ReadonlyMap<string, number>, { key, value }: Change): ReadonlyMap<string, number> {
+function applyPlain(
+  map: ReadonlyMap<string, number>,
+  { key, value }: Change,
+): ReadonlyMap<string, number> {
   const copy = new Map(map);
   if (value === undefined) copy.delete(key);
   else copy.set(key, value);
@@ -80,11 +86,17 @@ test('a change that changes nothing returns the map itself', () => {
 
 test('names of what objects inherit are keys like others', () => {
   const map = PersistentMap.empty<number>().set('__proto__', 1).set('constructor', 2);
-  expect([map.get('__proto__'), map.get('constructor'), map.get('toString')]).toEqual([1, 2, undefined]);
+  expect([map.get('__proto__'), map.get('constructor'), map.get('toString')]).toEqual([
+    1,
+    2,
+    undefined,
+  ]);
 });
 
 test('10,000 keys that differ at the end only are spread', () => {
-  const hashes = new Set(Array.from({ length: 10_000 }, (_, i) => hashOf(`group-${i}.example.com`)));
+  const hashes = new Set(
+    Array.from({ length: 10_000 }, (_, i) => hashOf(`group-${i}.example.com`)),
+  );
   const lowBits = new Map<number, number>();
   for (const hash of hashes) lowBits.set(hash & 1023, (lowBits.get(hash & 1023) ?? 0) + 1);
   expect(hashes.size).toBeGreaterThan(9_990);

@@ -107,13 +107,21 @@ function find<V>(root: Node<V>, hash: number, key: string): Leaf<V> | undefined 
 function insert<V>(node: Node<V>, leaf: Leaf<V>, shift: number): Node<V> {
   if (node.type !== 'branch') {
     if (node.hash !== leaf.hash) return insert(branchOf(node, shift), leaf, shift);
-    const others = (node.type === 'leaf' ? [node] : node.leaves).filter(({ key }) => key !== leaf.key);
-    return others.length === 0 ? leaf : { type: 'bucket', hash: leaf.hash, leaves: sorted([...others, leaf]) };
+    const others = (node.type === 'leaf' ? [node] : node.leaves).filter(
+      ({ key }) => key !== leaf.key,
+    );
+    return others.length === 0
+      ? leaf
+      : { type: 'bucket', hash: leaf.hash, leaves: sorted([...others, leaf]) };
   }
   const bit = 1 << ((leaf.hash >>> shift) & MASK);
   const index = indexOf(node.bitmap, bit);
   if ((node.bitmap & bit) === 0) {
-    return { type: 'branch', bitmap: node.bitmap | bit, children: node.children.toSpliced(index, 0, leaf) };
+    return {
+      type: 'branch',
+      bitmap: node.bitmap | bit,
+      children: node.children.toSpliced(index, 0, leaf),
+    };
   }
   const child = insert(node.children[index] as Node<V>, leaf, shift + BITS);
   return { type: 'branch', bitmap: node.bitmap, children: node.children.with(index, child) };
@@ -129,11 +137,16 @@ function remove<V>(node: Node<V>, hash: number, key: string, shift: number): Nod
   const bit = 1 << ((hash >>> shift) & MASK);
   const index = indexOf(node.bitmap, bit);
   const child = remove(node.children[index] as Node<V>, hash, key, shift + BITS);
-  const children = child === undefined ? node.children.toSpliced(index, 1) : node.children.with(index, child);
+  const children =
+    child === undefined ? node.children.toSpliced(index, 1) : node.children.with(index, child);
   const [first] = children;
   // A leaf or bucket alone needs no branch above it.
   if (first === undefined || (children.length === 1 && first.type !== 'branch')) return first;
-  return { type: 'branch', bitmap: child === undefined ? node.bitmap & ~bit : node.bitmap, children };
+  return {
+    type: 'branch',
+    bitmap: child === undefined ? node.bitmap & ~bit : node.bitmap,
+    children,
+  };
 }
 
 /** A branch at this depth with the node as its only child, which another is about to join. */

@@ -12,6 +12,9 @@ export function mergedMap(under: StringMap | undefined, over: StringMap | undefi
  * Returns the value of a key that a user has chosen; undefined if the map does not have it. An index into a plain object would
  * find what every object inherits, too: 'constructor', 'toString', '__proto__'.
  */
-export function ownValue<T>(map: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+export function ownValue<T>(
+  map: Readonly<Record<string, T>> | undefined,
+  key: string,
+): T | undefined {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }

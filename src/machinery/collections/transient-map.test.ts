@@ -52,7 +52,12 @@ describe('TransientSet', () => {
     set.add('b');
     set.add('a');
     expect([set.size, set.has('a'), [...set]]).toEqual([2, true, ['a', 'b']]);
-    expect([set.delete('a'), set.delete('a'), set.has('a'), set.size]).toEqual([true, false, false, 1]);
+    expect([set.delete('a'), set.delete('a'), set.has('a'), set.size]).toEqual([
+      true,
+      false,
+      false,
+      1,
+    ]);
     set.clear();
     expect([...set]).toEqual([]);
   });

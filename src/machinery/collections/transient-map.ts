@@ -75,7 +75,8 @@ export class TransientMap<K, V> {
 
   #leaveDeadBehind(): void {
     const alive = new Map<K, V | undefined>();
-    if (this.#size > 0) for (const [key, value] of this.#entries) if (value !== undefined) alive.set(key, value);
+    if (this.#size > 0)
+      for (const [key, value] of this.#entries) if (value !== undefined) alive.set(key, value);
     this.#entries = alive;
   }
 }

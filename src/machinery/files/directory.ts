@@ -60,7 +60,11 @@ export async function openBelow(parent: Place, name: string): Promise<Place> {
 }
 
 /** Opens the directory `name` in an open one, and makes it with `mode` if it is missing. */
-export async function openOrMakeDirectory(parent: Place, name: string, mode: number): Promise<Place> {
+export async function openOrMakeDirectory(
+  parent: Place,
+  name: string,
+  mode: number,
+): Promise<Place> {
   checkName(name);
   try {
     await mkdir(`${pathOf(parent)}/${name}`, { mode });
@@ -89,7 +93,10 @@ function linkError(path: string): NodeJS.ErrnoException {
 }
 
 /** Calls `visit` for a file and everything below it, a directory before its content. Links are visited, not followed. */
-export async function walkTree(path: string, visit: (file: TreeFile) => Promise<void>): Promise<void> {
+export async function walkTree(
+  path: string,
+  visit: (file: TreeFile) => Promise<void>,
+): Promise<void> {
   const handle = await open(path, LOOK | constants.O_NOFOLLOW);
   try {
     await walk({ handle, path }, visit);
@@ -113,7 +120,8 @@ async function walk(place: Place, visit: (file: TreeFile) => Promise<void>): Pro
     path: place.path,
     info,
     // chown(2) follows the link of /proc to the inode that is open.
-    chown: (uid, gid) => (info.isSymbolicLink() ? Promise.resolve() : chown(pathOf(place), uid, gid)),
+    chown: (uid, gid) =>
+      info.isSymbolicLink() ? Promise.resolve() : chown(pathOf(place), uid, gid),
     chmod: (mode) => chmod(pathOf(place), mode),
   });
   if (!info.isDirectory()) return;
@@ -195,7 +203,12 @@ async function removeDirectory(
 }
 
 /** Removes what is in the directory. `tooDeep`: names of directories that were moved into `root`, to be removed from there. */
-async function empty(place: Place, root: Place, depth: number, tooDeep: Set<string>): Promise<void> {
+async function empty(
+  place: Place,
+  root: Place,
+  depth: number,
+  tooDeep: Set<string>,
+): Promise<void> {
   for await (const entry of await openToEmpty(place)) {
     const { name } = entry;
     if (place === root && tooDeep.has(name)) continue;

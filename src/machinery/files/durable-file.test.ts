@@ -1,5 +1,13 @@
 import * as fs from 'node:fs';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -15,12 +23,16 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** A file system that records its operations and fails at the one with this number, counted from 0. */
-function failingAt(step: number): { readonly fileSystem: DurableFileSystem; readonly operations: string[] } {
+function failingAt(step: number): {
+  readonly fileSystem: DurableFileSystem;
+  readonly operations: string[];
+} {
   const operations: string[] = [];
   const names = new Map<number, string>();
   const run = <T>(operation: string, effect: () => T): T => {
     operations.push(operation);
-    if (operations.length - 1 === step) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    if (operations.length - 1 === step)
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     return effect();
   };
   const short = (name: string): string => name.slice(dir.length + 1) || '.';
@@ -31,14 +43,16 @@ function failingAt(step: number): { readonly fileSystem: DurableFileSystem; read
         names.set(file, short(name));
         return file;
       }),
-    writeFileSync: (file, contents) => run(`write ${names.get(file)}`, () => fs.writeFileSync(file, contents)),
+    writeFileSync: (file, contents) =>
+      run(`write ${names.get(file)}`, () => fs.writeFileSync(file, contents)),
     fsyncSync: (file) => run(`fsync ${names.get(file)}`, () => fs.fsyncSync(file)),
     // A close that fails has still released the descriptor.
     closeSync: (file) => {
       fs.closeSync(file);
       run(`close ${names.get(file)}`, () => undefined);
     },
-    renameSync: (from, to) => run(`rename ${short(from)} ${short(to)}`, () => fs.renameSync(from, to)),
+    renameSync: (from, to) =>
+      run(`rename ${short(from)} ${short(to)}`, () => fs.renameSync(from, to)),
     linkSync: (from, to) => run(`link ${short(from)} ${short(to)}`, () => fs.linkSync(from, to)),
     rmSync: (name, options) => run(`rm ${short(name)}`, () => fs.rmSync(name, options)),
   };
@@ -63,12 +77,17 @@ describe('writeDurableFile', () => {
     expect(readFileSync(path, 'utf8')).toBe('new');
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('leaves a whole file and nothing else when operation %i fails', (step) => {
-    writeFileSync(path, 'old');
-    expect(() => writeDurableFile(path, 'new', { fileSystem: failingAt(step).fileSystem })).toThrow(/no space/);
-    expect(readdirSync(dir)).toEqual(['file']);
-    expect(readFileSync(path, 'utf8')).toBe(step <= 5 ? 'old' : 'new');
-  });
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    'leaves a whole file and nothing else when operation %i fails',
+    (step) => {
+      writeFileSync(path, 'old');
+      expect(() =>
+        writeDurableFile(path, 'new', { fileSystem: failingAt(step).fileSystem }),
+      ).toThrow(/no space/);
+      expect(readdirSync(dir)).toEqual(['file']);
+      expect(readFileSync(path, 'utf8')).toBe(step <= 5 ? 'old' : 'new');
+    },
+  );
 
   it('does not reuse a temporary file that a crash or another user left', () => {
     writeFileSync(`${path}.tmp`, 'a longer rest of an earlier write', { mode: 0o666 });
@@ -79,7 +98,10 @@ describe('writeDurableFile', () => {
     writeFileSync(victim, 'untouched');
     symlinkSync(victim, `${path}.tmp`);
     writeDurableFile(path, 'newer');
-    expect([readFileSync(path, 'utf8'), readFileSync(victim, 'utf8')]).toEqual(['newer', 'untouched']);
+    expect([readFileSync(path, 'utf8'), readFileSync(victim, 'utf8')]).toEqual([
+      'newer',
+      'untouched',
+    ]);
   });
 });
 
@@ -99,13 +121,17 @@ describe('createDurableFile', () => {
 
   it('fails with EEXIST and changes nothing if the file exists', () => {
     writeFileSync(path, 'old');
-    expect(() => createDurableFile(path, 'new')).toThrow(expect.objectContaining({ code: 'EEXIST' }));
+    expect(() => createDurableFile(path, 'new')).toThrow(
+      expect.objectContaining({ code: 'EEXIST' }),
+    );
     expect(readdirSync(dir)).toEqual(['file']);
     expect(readFileSync(path, 'utf8')).toBe('old');
   });
 
   it.each([0, 1, 2, 3, 4, 5])('creates nothing when operation %i fails', (step) => {
-    expect(() => createDurableFile(path, 'new', { fileSystem: failingAt(step).fileSystem })).toThrow(/no space/);
+    expect(() =>
+      createDurableFile(path, 'new', { fileSystem: failingAt(step).fileSystem }),
+    ).toThrow(/no space/);
     expect(readdirSync(dir)).toEqual([]);
   });
 });
@@ -116,7 +142,10 @@ describe('renameDurably', () => {
     writeFileSync(path, 'contents');
     const { fileSystem, operations } = failingAt(-1);
     renameDurably(path, join(dir, 'other', 'file'), { fileSystem });
-    expect(operations.filter((operation) => operation.startsWith('fsync'))).toEqual(['fsync other', 'fsync .']);
+    expect(operations.filter((operation) => operation.startsWith('fsync'))).toEqual([
+      'fsync other',
+      'fsync .',
+    ]);
     expect(readFileSync(join(dir, 'other', 'file'), 'utf8')).toBe('contents');
   });
 });

@@ -9,7 +9,15 @@
 // Without the first fsync a file system may write the rename before the contents, and the file is empty after a power loss.
 // Each call costs two fsyncs and blocks the thread for as long as they take. Two processes must not write one path at the same time.
 
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 /** The part of node:fs that is used here. Tests replace it to make single operations fail. */
@@ -44,14 +52,22 @@ export interface DurableFileOptions {
  * Writes the file durably and replaces one that exists. When it returns, the contents are on the disk. Throws the error of
  * node:fs; the previous file is then still there, unless only the last step (the fsync of the directory) failed.
  */
-export function writeDurableFile(path: string, contents: string | Uint8Array, options: DurableFileOptions = {}): void {
+export function writeDurableFile(
+  path: string,
+  contents: string | Uint8Array,
+  options: DurableFileOptions = {},
+): void {
   const { fileSystem = nodeFileSystem } = options;
   writeTemporary(path, contents, options, (temporary) => fileSystem.renameSync(temporary, path));
   syncDirectory(dirname(path), fileSystem);
 }
 
 /** As `writeDurableFile`, but throws an error with the code EEXIST, and changes nothing, if the file exists. */
-export function createDurableFile(path: string, contents: string | Uint8Array, options: DurableFileOptions = {}): void {
+export function createDurableFile(
+  path: string,
+  contents: string | Uint8Array,
+  options: DurableFileOptions = {},
+): void {
   const { fileSystem = nodeFileSystem } = options;
   writeTemporary(path, contents, options, (temporary) => {
     // Unlike rename, link fails if there is a file of that name.

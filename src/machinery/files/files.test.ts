@@ -16,7 +16,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openBelow, openOrMakeDirectory, openRoot, removeTree, walkTree } from './directory.ts';
 import { Gate, poolIsAlive, poolSize } from './thread-pool.ts';
-import { openUntrusted, openUntrustedSync, readEndUntrusted, readUntrusted, readUntrustedSync } from './untrusted.ts';
+import {
+  openUntrusted,
+  openUntrustedSync,
+  readEndUntrusted,
+  readUntrusted,
+  readUntrustedSync,
+} from './untrusted.ts';
 
 let dir: string;
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'files-'))));
@@ -68,12 +74,18 @@ describe('a file that is not trusted', () => {
       [at('link'), 'symbolic link'],
       ['/dev/zero', 'character device'],
     ] as const) {
-      await expect(readUntrusted(path, 10), path).rejects.toThrow(`${path} is a ${type}, not a regular file`);
+      await expect(readUntrusted(path, 10), path).rejects.toThrow(
+        `${path} is a ${type}, not a regular file`,
+      );
       expect(() => openUntrustedSync(path, constants.O_RDONLY), path).toThrow(`is a ${type}`);
     }
     expect((await readUntrusted(at('link'), 10, { followLinks: true })).toString()).toBe('x');
-    await expect(readUntrusted(at('zero'), 10, { followLinks: true })).rejects.toThrow('character device');
-    await expect(readUntrusted(at('loop'), 10, { followLinks: true })).rejects.toMatchObject({ code: 'ELOOP' });
+    await expect(readUntrusted(at('zero'), 10, { followLinks: true })).rejects.toThrow(
+      'character device',
+    );
+    await expect(readUntrusted(at('loop'), 10, { followLinks: true })).rejects.toMatchObject({
+      code: 'ELOOP',
+    });
     await expect(readUntrusted(at('missing'), 10)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -157,7 +169,13 @@ describe('a tree', () => {
       seen.push(file.path.slice(dir.length + 1));
       await file.chmod(0o777);
     });
-    expect(seen.sort()).toEqual(['tree', 'tree/fifo', 'tree/inner', 'tree/inner/file', 'tree/link']);
+    expect(seen.sort()).toEqual([
+      'tree',
+      'tree/fifo',
+      'tree/inner',
+      'tree/inner/file',
+      'tree/link',
+    ]);
     expect(statSync(at('tree/inner/file')).mode & 0o777).toBe(0o777);
     expect(statSync(at('outside')).mode & 0o777).not.toBe(0o777);
   });

@@ -10,7 +10,9 @@ import { systemClock, type Clock } from '../clock.ts';
 import { Fifo } from '../collections/fifo.ts';
 
 /** The threads of the pool of this process. libuv reads the variable once, when the pool starts. */
-export function poolSize(environment: Readonly<Record<string, string | undefined>> = process.env): number {
+export function poolSize(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): number {
   const size = Number.parseInt(environment['UV_THREADPOOL_SIZE'] ?? '4', 10);
   return Number.isNaN(size) ? 4 : Math.min(Math.max(size, 1), 1024);
 }
@@ -30,7 +32,8 @@ export class Gate {
    * has stopped waiting for it: the place stands for a thread. An operation whose signal aborts before its turn never begins.
    */
   async run<T>(operation: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    while (this.#running >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (this.#running >= this.#limit)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (signal.aborted) {
       this.#waiting.shift()?.();
       throw signal.reason as Error;

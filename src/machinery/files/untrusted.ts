@@ -71,7 +71,11 @@ function lookFlags(followLinks: boolean): number {
  * Opens an existing file. `flags`: O_RDONLY, O_WRONLY or O_RDWR, with O_APPEND or O_TRUNC. Rejects with FileTypeError for
  * a file of another type, with the system's error (ENOENT, EACCES …), or after DEADLINE_MS.
  */
-export function openUntrusted(path: string, flags: number, options: OpenOptions = {}): Promise<FileHandle> {
+export function openUntrusted(
+  path: string,
+  flags: number,
+  options: OpenOptions = {},
+): Promise<FileHandle> {
   return bounded(
     `open ${path}`,
     () => openChecked(path, flags, options),
@@ -89,7 +93,10 @@ async function openChecked(path: string, flags: number, options: OpenOptions): P
   });
   try {
     checkType(path, await seen.stat(), type);
-    return await open(isLinux ? `/proc/self/fd/${seen.fd}` : path, flags | constants.O_NONBLOCK | constants.O_NOCTTY);
+    return await open(
+      isLinux ? `/proc/self/fd/${seen.fd}` : path,
+      flags | constants.O_NONBLOCK | constants.O_NOCTTY,
+    );
   } finally {
     await seen.close();
   }
@@ -108,7 +115,11 @@ export function openUntrustedSync(path: string, flags: number, options: OpenOpti
 }
 
 /** Reads a whole file. Rejects if it has more than `maxBytes`. */
-export async function readUntrusted(path: string, maxBytes: number, options: OpenOptions = {}): Promise<Buffer> {
+export async function readUntrusted(
+  path: string,
+  maxBytes: number,
+  options: OpenOptions = {},
+): Promise<Buffer> {
   return await withFile(path, options, async (file) => {
     const data = await readAt(file, 0, maxBytes + 1);
     if (data.length > maxBytes) throw new Error(`${path} has more than ${maxBytes} bytes`);
@@ -126,7 +137,10 @@ export async function readEndUntrusted(path: string, maxBytes: number): Promise<
 }
 
 /** Reads a whole file on the event loop. Throws if it has more than `maxBytes`. */
-export function readUntrustedSync(path: string, maxBytes: number): { readonly data: Buffer; readonly info: Stats } {
+export function readUntrustedSync(
+  path: string,
+  maxBytes: number,
+): { readonly data: Buffer; readonly info: Stats } {
   const fd = openUntrustedSync(path, constants.O_RDONLY);
   try {
     const info = fstatSync(fd);
@@ -138,14 +152,19 @@ export function readUntrustedSync(path: string, maxBytes: number): { readonly da
       length += bytes;
       if (length > maxBytes || length === buffer.length) break;
     }
-    if (length > maxBytes || info.size > maxBytes) throw new Error(`${path} has more than ${maxBytes} bytes`);
+    if (length > maxBytes || info.size > maxBytes)
+      throw new Error(`${path} has more than ${maxBytes} bytes`);
     return { data: buffer.subarray(0, length), info };
   } finally {
     closeSync(fd);
   }
 }
 
-async function withFile<T>(path: string, options: OpenOptions, read: (file: FileHandle) => Promise<T>): Promise<T> {
+async function withFile<T>(
+  path: string,
+  options: OpenOptions,
+  read: (file: FileHandle) => Promise<T>,
+): Promise<T> {
   const file = await openUntrusted(path, constants.O_RDONLY, options);
   // The file is closed when the read is over, not when the caller stops waiting for it.
   return await bounded(`read ${path}`, async () => {
@@ -162,7 +181,12 @@ async function readAt(file: FileHandle, position: number, maxBytes: number): Pro
   const buffer = Buffer.alloc(Math.max(0, Math.min(maxBytes, size - position)));
   let length = 0;
   while (length < buffer.length) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, position + length);
+    const { bytesRead } = await file.read(
+      buffer,
+      length,
+      buffer.length - length,
+      position + length,
+    );
     if (bytesRead === 0) break;
     length += bytesRead;
   }
@@ -174,7 +198,11 @@ async function readAt(file: FileHandle, position: number, maxBytes: number): Pro
  * after DEADLINE_MS. `discard` takes a result that came too late. The deadline is real time, whatever clock a cluster has,
  * since so is the file system's.
  */
-export async function bounded<T>(what: string, operation: () => Promise<T>, discard?: (late: T) => void): Promise<T> {
+export async function bounded<T>(
+  what: string,
+  operation: () => Promise<T>,
+  discard?: (late: T) => void,
+): Promise<T> {
   const expired = new AbortController();
   const work = poolGate.run(operation, expired.signal);
   return await new Promise<T>((resolve, reject) => {

@@ -110,8 +110,28 @@ const BUILD_INFO: Description = {
 
 /** `recorded`: what the parts of the component have recorded, in Prometheus' text form. */
 export function componentMetricsText(recorded: string, build: BuildInfo): string {
-  const { major, minor, gitVersion, gitCommit, gitTreeState, buildDate, goVersion, compiler, platform } = build;
-  const values = [major, minor, gitVersion, gitCommit, gitTreeState, buildDate, goVersion, compiler, platform];
+  const {
+    major,
+    minor,
+    gitVersion,
+    gitCommit,
+    gitTreeState,
+    buildDate,
+    goVersion,
+    compiler,
+    platform,
+  } = build;
+  const values = [
+    major,
+    minor,
+    gitVersion,
+    gitCommit,
+    gitTreeState,
+    buildDate,
+    goVersion,
+    compiler,
+    platform,
+  ];
   const text = recorded + gaugeText(BUILD_INFO, [[values, 1]]);
   return withStability(text + registrationText(text));
 }
@@ -121,7 +141,8 @@ function registrationText(text: string): string {
   const counts: Record<Stability, number> = { STABLE: 0, BETA: 3, ALPHA: 0 };
   for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) /gm)) counts[stabilityOf(name)]++;
   const lines = Object.entries(counts).map(
-    ([level, count]) => `registered_metrics_total{deprecated_version="",stability_level="${level}"} ${count}\n`,
+    ([level, count]) =>
+      `registered_metrics_total{deprecated_version="",stability_level="${level}"} ${count}\n`,
   );
   return (
     `# HELP registered_metrics_total Metrics that are published, by stability.\n# TYPE registered_metrics_total counter\n${lines.join('')}` +

@@ -5,7 +5,10 @@ import { countSamples, exponentialBuckets, Instruments } from './instruments.ts'
 test('what was counted is told, sorted by name, without what has no values', () => {
   const instruments = new Instruments();
   const errors = instruments.counter({ name: 'b_errors_total', help: 'Errors.', labels: ['code'] });
-  const durations = instruments.histogram({ name: 'a_seconds', help: 'Time.' }, exponentialBuckets(1, 2, 2));
+  const durations = instruments.histogram(
+    { name: 'a_seconds', help: 'Time.' },
+    exponentialBuckets(1, 2, 2),
+  );
   instruments.gauge({ name: 'c_objects', help: 'Objects.', labels: ['kind', 'state'] }, () =>
     countSamples([
       ['a', 'x"y'],
@@ -14,7 +17,9 @@ test('what was counted is told, sorted by name, without what has no values', () 
     ]),
   );
   instruments.gauge({ name: 'd_nothing', help: 'None.' }, () => []);
-  expect(instruments.text()).toContain('c_objects{kind="a",state="x\\"y"} 2\nc_objects{kind="b",state=""} 1\n');
+  expect(instruments.text()).toContain(
+    'c_objects{kind="a",state="x\\"y"} 2\nc_objects{kind="b",state=""} 1\n',
+  );
   expect(instruments.text()).not.toContain('b_errors_total');
   errors.with('500').value++;
   durations.with().observe(1.5);

@@ -2,7 +2,11 @@
 // that of Prometheus (exposition format 0.0.4).
 
 /** Bounds from `first` on, each `factor` times the one before. */
-export function exponentialBuckets(first: number, factor: number, count: number): readonly number[] {
+export function exponentialBuckets(
+  first: number,
+  factor: number,
+  count: number,
+): readonly number[] {
   return Array.from({ length: count }, (_, i) => first * factor ** i);
 }
 
@@ -99,7 +103,10 @@ export class Family<T> {
 export type Sample = readonly [values: readonly string[], value: number, timeMs?: number];
 
 export function counterText(family: Family<Counter>): string {
-  const samples = Array.from(family.entries(), ({ values, instrument }): Sample => [values, instrument.value]);
+  const samples = Array.from(family.entries(), ({ values, instrument }): Sample => [
+    values,
+    instrument.value,
+  ]);
   return sampleText(family.description, 'counter', samples);
 }
 
@@ -108,7 +115,11 @@ export function gaugeText(description: Description, samples: readonly Sample[]):
 }
 
 /** Returns a family of values that were measured elsewhere. */
-export function sampleText(description: Description, type: 'counter' | 'gauge', samples: readonly Sample[]): string {
+export function sampleText(
+  description: Description,
+  type: 'counter' | 'gauge',
+  samples: readonly Sample[],
+): string {
   const { name, labels = [] } = description;
   const line = ([values, value, timeMs]: Sample): string =>
     `${name}${labelText(labels, values)} ${value}${timeMs === undefined ? '' : ` ${Math.floor(timeMs)}`}\n`;
@@ -180,7 +191,9 @@ export class Instruments {
 
   /** Sorted by name; what has no values is left out. */
   text(): string {
-    const families = [...this.#texts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text());
+    const families = [...this.#texts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, text]) => text());
     return families.filter((text) => text.split('\n').length > 3).join('');
   }
 

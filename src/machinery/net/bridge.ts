@@ -15,11 +15,15 @@ const PASSES_NETFILTER = ['nf_call_iptables', '1', 'nf_call_ip6tables', '1'];
 export async function handBridgedTraffic(bridge: string): Promise<boolean> {
   try {
     // The kernel takes the settings of a bridge also while the module that follows them is not loaded.
-    if (!existsSync(SETTINGS)) await execute(['modprobe', 'br_netfilter'], '').catch(() => undefined);
+    if (!existsSync(SETTINGS))
+      await execute(['modprobe', 'br_netfilter'], '').catch(() => undefined);
     if (!existsSync(SETTINGS)) return false;
     // A CNI plugin uses a bridge that is there. One that is there already makes this fail, which is as good.
     await execute(['ip', 'link', 'add', bridge, 'type', 'bridge'], '');
-    return (await execute(['ip', 'link', 'set', bridge, 'type', 'bridge', ...PASSES_NETFILTER], '')).code === 0;
+    return (
+      (await execute(['ip', 'link', 'set', bridge, 'type', 'bridge', ...PASSES_NETFILTER], ''))
+        .code === 0
+    );
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw err;

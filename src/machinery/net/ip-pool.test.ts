@@ -5,13 +5,15 @@ test('ranges, networks and single addresses', () => {
   const pool = IpPool.parse('10.0.0.240-10.0.0.241, 10.0.1.0/31,fd00::/120,10.0.2.7');
   expect(String(pool)).toBe('10.0.0.240-10.0.0.241,10.0.1.0-10.0.1.1,fd00::-fd00::ff,10.0.2.7');
   expect(
-    ['10.0.0.239', '10.0.0.240', '10.0.0.241', '10.0.0.242', 'fd00:0::FF', 'fd00::100', 'x'].map((ip) => pool.has(ip)),
+    ['10.0.0.239', '10.0.0.240', '10.0.0.241', '10.0.0.242', 'fd00:0::FF', 'fd00::100', 'x'].map(
+      (ip) => pool.has(ip),
+    ),
   ).toEqual([false, true, true, false, true, false, false]);
-  expect([pool.hasFamily('IPv4'), pool.hasFamily('IPv6'), IpPool.parse('fd00::1').hasFamily('IPv4')]).toEqual([
-    true,
-    true,
-    false,
-  ]);
+  expect([
+    pool.hasFamily('IPv4'),
+    pool.hasFamily('IPv6'),
+    IpPool.parse('fd00::1').hasFamily('IPv4'),
+  ]).toEqual([true, true, false]);
 });
 
 test('addresses are given in order until none is left', () => {
@@ -26,7 +28,9 @@ test('addresses are given in order until none is left', () => {
 });
 
 test('a range of any length is searched at once', () => {
-  expect(IpPool.parse('fd00::/8').firstFree('IPv6', (address) => address === 'fd00::')).toBe('fd00::1');
+  expect(IpPool.parse('fd00::/8').firstFree('IPv6', (address) => address === 'fd00::')).toBe(
+    'fd00::1',
+  );
 });
 
 test.each([

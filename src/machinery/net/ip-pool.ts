@@ -22,7 +22,9 @@ export class IpPool {
   static parse(text: string): IpPool {
     const spans = text.split(',').map((part) => spanOf(part.trim()));
     for (const [index, span] of spans.entries()) {
-      const other = spans.slice(0, index).find((each) => each.family === span.family && meet(each, span));
+      const other = spans
+        .slice(0, index)
+        .find((each) => each.family === span.family && meet(each, span));
       if (other !== undefined) throw new RangeError(`${textOf(other)} and ${textOf(span)} overlap`);
     }
     return new IpPool(spans);
@@ -36,7 +38,9 @@ export class IpPool {
 
   /** Reports whether an address of the pool is in the range. */
   meets({ family, first, last }: Pick<IpRange, 'family' | 'first' | 'last'>): boolean {
-    return this.#spans.some((span) => span.family === family && meet(span, { family, first, last }));
+    return this.#spans.some(
+      (span) => span.family === family && meet(span, { family, first, last }),
+    );
   }
 
   hasFamily(family: IpFamily): boolean {
@@ -63,7 +67,8 @@ export class IpPool {
 
 function spanOf(text: string): Span {
   const network = parseCidr(text);
-  if (network !== undefined) return { family: network.family, first: network.first, last: network.last };
+  if (network !== undefined)
+    return { family: network.family, first: network.first, last: network.last };
   const [from = '', to = from, ...rest] = text.split('-').map((end) => end.trim());
   const [first, last] = [parseIp(from), parseIp(to)];
   if (first === undefined || last === undefined || rest.length > 0) {

@@ -46,7 +46,10 @@ describe('ranges', () => {
     ['::/0', '::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
   ])('%s', (text, first, last) => {
     const { family, first: low, last: high } = range(text);
-    expect([formatIp({ family, value: low }), formatIp({ family, value: high })]).toEqual([first, last]);
+    expect([formatIp({ family, value: low }), formatIp({ family, value: high })]).toEqual([
+      first,
+      last,
+    ]);
   });
 
   test.each([
@@ -78,10 +81,8 @@ describe('ranges', () => {
       isHostOf(range('10.0.0.0/29'), ip(text)),
     );
     expect(hosts).toEqual([false, true, true, false]);
-    expect(['fd00::', 'fd00::1', 'fd00::7'].map((text) => isHostOf(range('fd00::/125'), ip(text)))).toEqual([
-      false,
-      true,
-      true,
-    ]);
+    expect(
+      ['fd00::', 'fd00::1', 'fd00::7'].map((text) => isHostOf(range('fd00::/125'), ip(text))),
+    ).toEqual([false, true, true]);
   });
 });

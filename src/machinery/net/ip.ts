@@ -31,7 +31,9 @@ export function formatIp({ family, value }: IpAddress): string {
     const number = Number(value);
     return `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`;
   }
-  const parts = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(16 * (7 - index))) & 0xffffn).toString(16));
+  const parts = Array.from({ length: 8 }, (_, index) =>
+    ((value >> BigInt(16 * (7 - index))) & 0xffffn).toString(16),
+  );
   return new URL(`http://[${parts.join(':')}]`).hostname.slice(1, -1);
 }
 
@@ -45,7 +47,12 @@ export function parseCidr(text: string): IpRange | undefined {
   const bits = bitsOf(address.family);
   if (prefix > bits) return undefined;
   const hosts = (1n << BigInt(bits - prefix)) - 1n;
-  return { family: address.family, first: address.value & ~hosts, last: address.value | hosts, prefix };
+  return {
+    family: address.family,
+    first: address.value & ~hosts,
+    last: address.value | hosts,
+    prefix,
+  };
 }
 
 export const bitsOf = (family: IpFamily): 32 | 128 => (family === 'IPv4' ? 32 : 128);
@@ -87,7 +94,10 @@ function valueOfIPv6(text: string): bigint {
   const before = head.split(':').filter(Boolean);
   const after = tail.split(':').filter(Boolean);
   const middle = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  return [...before, ...middle, ...after].reduce((sum, part) => (sum << 16n) + BigInt(`0x${part}`), 0n);
+  return [...before, ...middle, ...after].reduce(
+    (sum, part) => (sum << 16n) + BigInt(`0x${part}`),
+    0n,
+  );
 }
 
 /**
@@ -125,6 +135,9 @@ export function isGlobalUnicast(text: string): boolean {
   if (address === undefined || NOT_GLOBAL.some((range) => contains(range, address))) return false;
   const embedded = EMBEDDED_V4.find(({ range }) => contains(range, address));
   if (embedded === undefined) return true;
-  const inner: IpAddress = { family: 'IPv4', value: (address.value >> embedded.shift) & 0xffff_ffffn };
+  const inner: IpAddress = {
+    family: 'IPv4',
+    value: (address.value >> embedded.shift) & 0xffff_ffffn,
+  };
   return !NOT_GLOBAL.some((range) => contains(range, inner));
 }

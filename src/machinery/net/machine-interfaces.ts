@@ -13,11 +13,16 @@ type Interfaces = ReturnType<typeof networkInterfaces>;
 export function machineInterfaces(all: Interfaces = networkInterfaces()): Interfaces {
   const entries = Object.entries(all);
   const ofClusters = new Set(
-    entries.flatMap(([name, list]) => (isClusterInterface(name) ? (list ?? []).map(({ address }) => address) : [])),
+    entries.flatMap(([name, list]) =>
+      isClusterInterface(name) ? (list ?? []).map(({ address }) => address) : [],
+    ),
   );
   return Object.fromEntries(
     entries
       .filter(([name]) => !isClusterInterface(name))
-      .map(([name, list]) => [name, (list ?? []).filter(({ address }) => !ofClusters.has(address))]),
+      .map(([name, list]) => [
+        name,
+        (list ?? []).filter(({ address }) => !ofClusters.has(address)),
+      ]),
   );
 }

@@ -15,7 +15,8 @@ export const podNetworkInterface = (id: string): string => named(PODS, id);
 
 function named(prefix: string, id: string): string {
   const name = `${prefix}${id}`;
-  if (!PATTERN.test(name)) throw new RangeError(`${JSON.stringify(id)} is not ten hexadecimal digits`);
+  if (!PATTERN.test(name))
+    throw new RangeError(`${JSON.stringify(id)} is not ten hexadecimal digits`);
   return name;
 }
 

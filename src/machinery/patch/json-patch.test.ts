@@ -28,11 +28,31 @@ function failure(document: unknown, patch: unknown): { kind: JsonPatchErrorKind;
 describe('operations', () => {
   it.each<[string, unknown, unknown[], unknown]>([
     // The examples of RFC 6902, appendix A
-    ['A.1', { foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux' }], { baz: 'qux', foo: 'bar' }],
-    ['A.2', { foo: ['bar', 'baz'] }, [{ op: 'add', path: '/foo/1', value: 'qux' }], { foo: ['bar', 'qux', 'baz'] }],
+    [
+      'A.1',
+      { foo: 'bar' },
+      [{ op: 'add', path: '/baz', value: 'qux' }],
+      { baz: 'qux', foo: 'bar' },
+    ],
+    [
+      'A.2',
+      { foo: ['bar', 'baz'] },
+      [{ op: 'add', path: '/foo/1', value: 'qux' }],
+      { foo: ['bar', 'qux', 'baz'] },
+    ],
     ['A.3', { baz: 'qux', foo: 'bar' }, [{ op: 'remove', path: '/baz' }], { foo: 'bar' }],
-    ['A.4', { foo: ['bar', 'qux', 'baz'] }, [{ op: 'remove', path: '/foo/1' }], { foo: ['bar', 'baz'] }],
-    ['A.5', { baz: 'qux', foo: 'bar' }, [{ op: 'replace', path: '/baz', value: 'boo' }], { baz: 'boo', foo: 'bar' }],
+    [
+      'A.4',
+      { foo: ['bar', 'qux', 'baz'] },
+      [{ op: 'remove', path: '/foo/1' }],
+      { foo: ['bar', 'baz'] },
+    ],
+    [
+      'A.5',
+      { baz: 'qux', foo: 'bar' },
+      [{ op: 'replace', path: '/baz', value: 'boo' }],
+      { baz: 'boo', foo: 'bar' },
+    ],
     [
       'A.6',
       { foo: { bar: 'baz', waldo: 'fred' }, qux: { corge: 'grault' } },
@@ -60,7 +80,12 @@ describe('operations', () => {
       [{ op: 'add', path: '/child', value: { grandchild: {} } }],
       { foo: 'bar', child: { grandchild: {} } },
     ],
-    ['A.11', { foo: 'bar' }, [{ op: 'add', path: '/baz', value: 'qux', xyz: 123 }], { foo: 'bar', baz: 'qux' }],
+    [
+      'A.11',
+      { foo: 'bar' },
+      [{ op: 'add', path: '/baz', value: 'qux', xyz: 123 }],
+      { foo: 'bar', baz: 'qux' },
+    ],
     ['A.14', { '/': 9, '~1': 10 }, [{ op: 'test', path: '/~01', value: 10 }], { '/': 9, '~1': 10 }],
     [
       'A.16',
@@ -79,12 +104,22 @@ describe('operations', () => {
       [{ op: 'add', path: '/metadata/labels/a.b~1c', value: 'd' }],
       { metadata: { labels: { 'a.b/c': 'd' } } },
     ],
-    ['over an existing key', { a: { b: 1 } }, [{ op: 'add', path: '/a/b', value: 2 }], { a: { b: 2 } }],
+    [
+      'over an existing key',
+      { a: { b: 1 } },
+      [{ op: 'add', path: '/a/b', value: 2 }],
+      { a: { b: 2 } },
+    ],
     ['null where there is none', {}, [{ op: 'test', path: '/a', value: null }], {}],
     ['null', { a: 1 }, [{ op: 'replace', path: '/a', value: null }], { a: null }],
     ['what is not there', {}, [{ op: 'replace', path: '/a', value: 1 }], { a: 1 }],
     ['a value that is left out', { a: 1 }, [{ op: 'add', path: '/b' }], { a: 1, b: null }],
-    ['copy', { a: { b: [1] } }, [{ op: 'copy', from: '/a/b', path: '/a/c' }], { a: { b: [1], c: [1] } }],
+    [
+      'copy',
+      { a: { b: [1] } },
+      [{ op: 'copy', from: '/a/b', path: '/a/c' }],
+      { a: { b: [1], c: [1] } },
+    ],
     ['move onto itself', { a: 1 }, [{ op: 'move', from: '/a', path: '/a' }], { a: 1 }],
     [
       'test whatever the order of keys',
@@ -116,7 +151,9 @@ describe('operations', () => {
     expect(Object.getPrototypeOf(result)).toBe(Object.prototype);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(apply(result, [{ op: 'remove', path: '/__proto__' }])).toEqual({ a: 1 });
-    expect(failure({}, [{ op: 'add', path: '/constructor/prototype/x', value: 1 }]).kind).toBe('failed');
+    expect(failure({}, [{ op: 'add', path: '/constructor/prototype/x', value: 1 }]).kind).toBe(
+      'failed',
+    );
   });
 });
 
@@ -176,8 +213,18 @@ describe('failures', () => {
       'failed',
       'replace operation does not apply: doc is missing path: /a/b: missing value',
     ],
-    [{ a: 1 }, [{ op: 'test', path: '/a', value: 2 }], 'failed', 'testing value /a failed: test failed'],
-    [{ a: 1 }, [{ op: 'test', path: '/a', value: '1' }], 'failed', 'testing value /a failed: test failed'],
+    [
+      { a: 1 },
+      [{ op: 'test', path: '/a', value: 2 }],
+      'failed',
+      'testing value /a failed: test failed',
+    ],
+    [
+      { a: 1 },
+      [{ op: 'test', path: '/a', value: '1' }],
+      'failed',
+      'testing value /a failed: test failed',
+    ],
     [
       {},
       [{ op: 'copy', from: '/a', path: '/b' }],
@@ -200,7 +247,12 @@ describe('failures', () => {
     [{}, [{ path: '/a' }], 'failed', 'Unexpected kind: unknown'],
     [{}, [{ op: 'remove' }], 'malformed', 'a JSON patch operation needs "path"'],
     [{}, [{ op: 'copy', path: '/a' }], 'malformed', 'a JSON patch operation needs "from"'],
-    [{}, [{ op: 'remove', path: 'a' }], 'malformed', '"a" is no JSON pointer: it must begin with \'/\''],
+    [
+      {},
+      [{ op: 'remove', path: 'a' }],
+      'malformed',
+      '"a" is no JSON pointer: it must begin with \'/\'',
+    ],
     [{}, ['remove'], 'malformed', 'a JSON patch operation must be an object'],
   ])('%j %j', (document, patch, kind, message) => {
     expect(failure(document, patch)).toEqual({ kind, message });
@@ -209,12 +261,17 @@ describe('failures', () => {
   it('of what is no list', () => {
     expect(failure({}, { op: 'add' })).toEqual({
       kind: 'malformed',
-      message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+      message:
+        'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
     });
   });
 
   it('of too many operations', () => {
-    const patch = Array.from({ length: MAX_JSON_PATCH_OPERATIONS + 1 }, () => ({ op: 'test', path: '', value: {} }));
+    const patch = Array.from({ length: MAX_JSON_PATCH_OPERATIONS + 1 }, () => ({
+      op: 'test',
+      path: '',
+      value: {},
+    }));
     expect(failure({}, patch)).toEqual({
       kind: 'limit',
       message: 'The allowed maximum operations in a JSON patch is 10000, got 10001',
@@ -223,7 +280,11 @@ describe('failures', () => {
   });
 
   it('of copies that multiply', () => {
-    const patch = Array.from({ length: 60 }, (_, i) => ({ op: 'copy', from: '/a', path: `/a/${i}` }));
+    const patch = Array.from({ length: 60 }, (_, i) => ({
+      op: 'copy',
+      from: '/a',
+      path: `/a/${i}`,
+    }));
     expect(failure({ a: { x: 'x'.repeat(100) } }, patch)).toMatchObject({ kind: 'limit' });
   });
 
@@ -246,7 +307,10 @@ describe('against another implementation', () => {
       { maxDepth: 3 },
       leaf,
       fc.array(tie('value'), { maxLength: 3 }),
-      fc.dictionary(fc.constantFrom('a', 'b', '0', '1'), tie('value'), { minKeys: 2, noNullPrototype: true }),
+      fc.dictionary(fc.constantFrom('a', 'b', '0', '1'), tie('value'), {
+        minKeys: 2,
+        noNullPrototype: true,
+      }),
     ),
   }));
   const operation = fc.oneof(
@@ -271,7 +335,10 @@ describe('against another implementation', () => {
           expected = undefined;
         }
         // The other one is lenient where paths go through scalars, and with '-' as an index of what exists.
-        if (patch.some((one) => one.path.includes('-') || ('from' in one && one.from.includes('-')))) return;
+        if (
+          patch.some((one) => one.path.includes('-') || ('from' in one && one.from.includes('-')))
+        )
+          return;
         let actual: { document: unknown } | undefined;
         try {
           actual = { document: apply(document, patch) };
@@ -289,8 +356,10 @@ describe('against another implementation', () => {
 });
 
 describe('a patch that could take long', () => {
-  const ops = (count: number, operation: (index: number) => JsonPatchOperation): JsonPatchOperation[] =>
-    Array.from({ length: count }, (_, index) => operation(index));
+  const ops = (
+    count: number,
+    operation: (index: number) => JsonPatchOperation,
+  ): JsonPatchOperation[] => Array.from({ length: count }, (_, index) => operation(index));
 
   it('does not change what it shares with the original', () => {
     const original = { list: [{ a: 1 }, { a: 2 }], map: { x: { y: 1 } }, other: { z: 1 } };
@@ -345,7 +414,9 @@ describe('a patch that could take long', () => {
   it('may move only so many items of lists', () => {
     const list = Array.from({ length: 100_000 }, (_, i) => i);
     const insertions = ops(10_000, (i) => ({ op: 'add', path: '/0', value: i }));
-    expect(() => applyJsonPatch(list, insertions)).toThrow('may move at most 20000000 items of lists');
+    expect(() => applyJsonPatch(list, insertions)).toThrow(
+      'may move at most 20000000 items of lists',
+    );
     expect(
       applyJsonPatch(
         list,

@@ -49,7 +49,8 @@ export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
 }
 
 function parseOperation(operation: unknown): JsonPatchOperation {
-  if (!isPlainObject(operation)) throw new JsonPatchError('malformed', 'a JSON patch operation must be an object');
+  if (!isPlainObject(operation))
+    throw new JsonPatchError('malformed', 'a JSON patch operation must be an object');
   const op = getOwn(operation, 'op');
   const path = pointerOf(operation, 'path');
   switch (op) {
@@ -64,13 +65,17 @@ function parseOperation(operation: unknown): JsonPatchOperation {
     case 'copy':
       return { op, path, from: pointerOf(operation, 'from') };
     default:
-      throw new JsonPatchError('failed', `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
+      throw new JsonPatchError(
+        'failed',
+        `Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`,
+      );
   }
 }
 
 function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | 'from'): string {
   const pointer = getOwn(operation, key);
-  if (typeof pointer !== 'string') throw new JsonPatchError('malformed', `a JSON patch operation needs ${quote(key)}`);
+  if (typeof pointer !== 'string')
+    throw new JsonPatchError('malformed', `a JSON patch operation needs ${quote(key)}`);
   if (pointer.length > MAX_POINTER_LENGTH) {
     throw new JsonPatchError(
       'limit',
@@ -78,7 +83,10 @@ function pointerOf(operation: Readonly<Record<string, unknown>>, key: 'path' | '
     );
   }
   if (pointer !== '' && !pointer.startsWith('/')) {
-    throw new JsonPatchError('malformed', `${quote(pointer)} is no JSON pointer: it must begin with '/'`);
+    throw new JsonPatchError(
+      'malformed',
+      `${quote(pointer)} is no JSON pointer: it must begin with '/'`,
+    );
   }
   return pointer;
 }
@@ -154,7 +162,9 @@ class Draft {
       const [copiedBefore, movedBefore] = [this.#copiedBytes, this.#movedItems];
       this.#applyOne(operation);
       work += 1 + operation.path.length / CHARACTERS_PER_WORK;
-      work += (this.#copiedBytes - copiedBefore) / BYTES_PER_WORK + (this.#movedItems - movedBefore) / ITEMS_PER_WORK;
+      work +=
+        (this.#copiedBytes - copiedBefore) / BYTES_PER_WORK +
+        (this.#movedItems - movedBefore) / ITEMS_PER_WORK;
     }
     if (this.#deepened && next === patch.length) checkDepth(this.#root);
     return next;
@@ -216,9 +226,13 @@ class Draft {
       return;
     }
     // One past the end, and '-' which means that, is allowed.
-    const index = key === '-' ? container.length : indexOf(key, container.length, container.length + 1);
+    const index =
+      key === '-' ? container.length : indexOf(key, container.length, container.length + 1);
     if (index === undefined)
-      throw new JsonPatchError('failed', `Unable to access invalid index: ${key}: invalid index referenced`);
+      throw new JsonPatchError(
+        'failed',
+        `Unable to access invalid index: ${key}: invalid index referenced`,
+      );
     this.#moves(container.length - index);
     container.splice(index, 0, value);
   }
@@ -232,12 +246,14 @@ class Draft {
       new JsonPatchError('failed', `error in remove for path: '${path}': ${why}`);
     const { container, key } = this.#containerOf(path, () => missing('remove', path));
     if (!Array.isArray(container)) {
-      if (!Object.hasOwn(container, key)) throw failed(`Unable to remove nonexistent key: ${key}: missing value`);
+      if (!Object.hasOwn(container, key))
+        throw failed(`Unable to remove nonexistent key: ${key}: missing value`);
       delete container[key];
       return;
     }
     const index = indexOf(key, container.length, container.length);
-    if (index === undefined) throw failed(`Unable to access invalid index: ${key}: invalid index referenced`);
+    if (index === undefined)
+      throw failed(`Unable to access invalid index: ${key}: invalid index referenced`);
     this.#moves(container.length - index);
     container.splice(index, 1);
   }
@@ -248,7 +264,10 @@ class Draft {
       return;
     }
     const lacks = (what: string): JsonPatchError =>
-      new JsonPatchError('failed', `replace operation does not apply: doc is missing ${what}: ${path}: missing value`);
+      new JsonPatchError(
+        'failed',
+        `replace operation does not apply: doc is missing ${what}: ${path}: missing value`,
+      );
     const { container, key } = this.#containerOf(path, () => lacks('path'));
     if (!Array.isArray(container)) {
       // As upstream, a replacement of a key that is not there adds it.
@@ -271,7 +290,10 @@ class Draft {
   }
 
   /** The container that the path's last step is in, and those on the way to it, made the draft's own. */
-  #containerOf(path: string, noPath: () => JsonPatchError): { readonly container: Container; readonly key: string } {
+  #containerOf(
+    path: string,
+    noPath: () => JsonPatchError,
+  ): { readonly container: Container; readonly key: string } {
     const [key, ...reversed] = steps(path).reverse();
     const way = reversed.reverse();
     this.#deepened ||= way.length > LONG_PATH;
@@ -281,7 +303,8 @@ class Draft {
     this.#root = container;
     for (const step of way) {
       const child = this.#own(childOf(container, step) as Container);
-      if (Array.isArray(container)) container[indexOf(step, container.length, container.length) as number] = child;
+      if (Array.isArray(container))
+        container[indexOf(step, container.length, container.length) as number] = child;
       else setOwn(container, step, child);
       container = child;
     }

@@ -48,14 +48,17 @@ describe('applyMergePatch', () => {
     const result = applyMergePatch({ a: 1 }, patch) as Record<string, unknown>;
     expect(JSON.stringify(result)).toBe('{"a":1,"__proto__":{"polluted":true}}');
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-    expect(JSON.stringify(applyMergePatch(result, JSON.parse('{"__proto__":{"polluted":null,"x":1}}')))).toBe(
-      '{"a":1,"__proto__":{"x":1}}',
+    expect(
+      JSON.stringify(applyMergePatch(result, JSON.parse('{"__proto__":{"polluted":null,"x":1}}'))),
+    ).toBe('{"a":1,"__proto__":{"x":1}}');
+    expect(JSON.stringify(applyMergePatch(result, JSON.parse('{"__proto__":null}')))).toBe(
+      '{"a":1}',
     );
-    expect(JSON.stringify(applyMergePatch(result, JSON.parse('{"__proto__":null}')))).toBe('{"a":1}');
   });
 
   it('is bounded in depth', () => {
-    const nested = (depth: number): unknown => JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth));
+    const nested = (depth: number): unknown =>
+      JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth));
     expect(applyMergePatch({}, nested(5), 5)).toEqual(nested(5));
     expect(() => applyMergePatch({}, nested(6), 5)).toThrow(MergePatchDepthError);
     expect(() => applyMergePatch({}, nested(5000))).toThrow('exceeded max depth of 512');
@@ -69,7 +72,9 @@ describe('createMergePatch', () => {
       { maxDepth: 4 },
       fc.constantFrom(0, 1, 'x', true),
       fc.array(tie('value'), { maxLength: 3 }),
-      fc.array(fc.tuple(key, tie('value')), { maxLength: 3 }).map((entries): unknown => Object.fromEntries(entries)),
+      fc
+        .array(fc.tuple(key, tie('value')), { maxLength: 3 })
+        .map((entries): unknown => Object.fromEntries(entries)),
     ),
   }));
 
@@ -86,6 +91,9 @@ describe('createMergePatch', () => {
 
   it('is as small as can be', () => {
     const original = { a: { b: 1, c: [1] }, d: 1, e: 1 };
-    expect(createMergePatch(original, { a: { b: 2, c: [1] }, d: 1 })).toEqual({ a: { b: 2 }, e: null });
+    expect(createMergePatch(original, { a: { b: 2, c: [1] }, d: 1 })).toEqual({
+      a: { b: 2 },
+      e: null,
+    });
   });
 });

@@ -16,7 +16,11 @@ const DEFAULT_MAX_MERGE_DEPTH = 512;
  * The document that `patch` makes of `target`. Neither is changed; what the patch does not touch is shared with the result,
  * and a patch that changes nothing answers `target` itself. Throws MergePatchDepthError.
  */
-export function applyMergePatch(target: unknown, patch: unknown, maxDepth: number = DEFAULT_MAX_MERGE_DEPTH): unknown {
+export function applyMergePatch(
+  target: unknown,
+  patch: unknown,
+  maxDepth: number = DEFAULT_MAX_MERGE_DEPTH,
+): unknown {
   return merge(target, patch, maxDepth, maxDepth);
 }
 
@@ -46,11 +50,15 @@ function merge(target: unknown, patch: unknown, depth: number, maxDepth: number)
 
 /** The merge patch that makes `modified` of `original`; undefined if they are equal. Lists are compared as a whole. */
 export function createMergePatch(original: unknown, modified: unknown): unknown {
-  if (!isPlainObject(original) || !isPlainObject(modified)) return equal(original, modified) ? undefined : modified;
+  if (!isPlainObject(original) || !isPlainObject(modified))
+    return equal(original, modified) ? undefined : modified;
   const patch: Record<string, unknown> = {};
-  for (const key of Object.keys(original)) if (!Object.hasOwn(modified, key)) setOwn(patch, key, null);
+  for (const key of Object.keys(original))
+    if (!Object.hasOwn(modified, key)) setOwn(patch, key, null);
   for (const [key, after] of Object.entries(modified)) {
-    const change: unknown = Object.hasOwn(original, key) ? createMergePatch(original[key], after) : after;
+    const change: unknown = Object.hasOwn(original, key)
+      ? createMergePatch(original[key], after)
+      : after;
     if (change !== undefined) setOwn(patch, key, change);
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
@@ -58,7 +66,10 @@ export function createMergePatch(original: unknown, modified: unknown): unknown 
 
 function equal(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, index) => createMergePatch(item, b[index]) === undefined);
+    return (
+      a.length === b.length &&
+      a.every((item, index) => createMergePatch(item, b[index]) === undefined)
+    );
   }
   return a === b;
 }

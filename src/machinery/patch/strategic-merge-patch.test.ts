@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { deepFreeze } from '../deep.ts';
-import { applyStrategicMergePatch, mapSchema, StrategicMergePatchError } from './strategic-merge-patch.ts';
+import {
+  applyStrategicMergePatch,
+  mapSchema,
+  StrategicMergePatchError,
+} from './strategic-merge-patch.ts';
 import type { PatchField, PatchSchema } from './strategic-merge-patch.ts';
 
 function schema(name: string, fields: Record<string, PatchField>): PatchSchema {
@@ -10,16 +14,26 @@ function schema(name: string, fields: Record<string, PatchField>): PatchSchema {
 const merge = ['merge'];
 
 const port = schema('ContainerPort', { containerPort: {}, name: {}, protocol: {} });
-const env = schema('EnvVar', { name: {}, value: {}, valueFrom: { schema: schema('EnvVarSource', { fieldRef: {} }) } });
+const env = schema('EnvVar', {
+  name: {},
+  value: {},
+  valueFrom: { schema: schema('EnvVarSource', { fieldRef: {} }) },
+});
 const container = schema('Container', {
   name: {},
   image: {},
   command: {},
   env: { patchStrategy: merge, patchMergeKey: 'name', schema: env },
   ports: { patchStrategy: merge, patchMergeKey: 'containerPort', schema: port },
-  resources: { schema: schema('ResourceRequirements', { limits: { schema: mapSchema(undefined) } }) },
+  resources: {
+    schema: schema('ResourceRequirements', { limits: { schema: mapSchema(undefined) } }),
+  },
 });
-const volume = schema('Volume', { name: {}, emptyDir: { schema: schema('EmptyDir', { medium: {} }) }, hostPath: {} });
+const volume = schema('Volume', {
+  name: {},
+  emptyDir: { schema: schema('EmptyDir', { medium: {} }) },
+  hostPath: {},
+});
 const podSpec = schema('PodSpec', {
   containers: { patchStrategy: merge, patchMergeKey: 'name', schema: container },
   volumes: { patchStrategy: ['merge', 'retainKeys'], patchMergeKey: 'name', schema: volume },
@@ -53,7 +67,8 @@ function failure(original: Record<string, unknown>, patch: unknown) {
   try {
     apply(original, patch);
   } catch (error) {
-    if (error instanceof StrategicMergePatchError) return { kind: error.kind, message: error.message };
+    if (error instanceof StrategicMergePatchError)
+      return { kind: error.kind, message: error.message };
     throw error;
   }
   throw new Error('the patch applied');
@@ -79,7 +94,12 @@ describe('objects', () => {
       { metadata: { labels: { x: null, none: null } } },
       { metadata: { labels: { y: '2' } } },
     ],
-    ['lose themselves', { metadata: { name: 'a' }, spec: {} }, { spec: null }, { metadata: { name: 'a' } }],
+    [
+      'lose themselves',
+      { metadata: { name: 'a' }, spec: {} },
+      { spec: null },
+      { metadata: { name: 'a' } },
+    ],
     [
       'are added, without nulls in them',
       {},
@@ -123,13 +143,21 @@ describe('objects', () => {
       { spec: { nodeSelector: 'x' } },
     ],
     ['stay with an empty patch', { kind: 'x' }, {}, { kind: 'x' }],
-    ['are replaced as a whole', { kind: 'x', spec: {} }, { $patch: 'replace', kind: 'y' }, { kind: 'y' }],
+    [
+      'are replaced as a whole',
+      { kind: 'x', spec: {} },
+      { $patch: 'replace', kind: 'y' },
+      { kind: 'y' },
+    ],
   ])('%s', (_name, original, patch, expected) => {
     expect(apply(original, patch)).toEqual(expected);
   });
 
   it('share what is not touched', () => {
-    const original = deepFreeze({ metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'a' }] } });
+    const original = deepFreeze({
+      metadata: { labels: { a: 'b' } },
+      spec: { containers: [{ name: 'a' }] },
+    });
     const result = apply(original, { spec: { restartPolicy: 'Never' } }) as typeof original;
     expect(result.metadata).toBe(original.metadata);
     expect(result.spec.containers).toBe(original.spec.containers);
@@ -137,13 +165,17 @@ describe('objects', () => {
 
   it('take __proto__ for a key', () => {
     const patch: unknown = JSON.parse('{"metadata":{"labels":{"__proto__":"x"}}}');
-    const result = apply({ metadata: { labels: { a: 'b' } } }, patch) as { metadata: { labels: object } };
+    const result = apply({ metadata: { labels: { a: 'b' } } }, patch) as {
+      metadata: { labels: object };
+    };
     expect(Object.keys(result.metadata.labels)).toEqual(['a', '__proto__']);
     expect(Object.getPrototypeOf(result.metadata.labels)).toBe(Object.prototype);
   });
 
   it('without a schema are merged like JSON', () => {
-    expect(applyStrategicMergePatch({ a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] }, undefined)).toEqual({
+    expect(
+      applyStrategicMergePatch({ a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] }, undefined),
+    ).toEqual({
       a: { b: 1, c: 2 },
       l: [2],
     });
@@ -197,8 +229,14 @@ describe('lists', () => {
     [
       'are merged by keys that are numbers',
       containers({ name: 'a', ports: [{ containerPort: 80, name: 'http' }] }),
-      containers({ name: 'a', ports: [{ containerPort: 80, protocol: 'TCP' }, { containerPort: 81 }] }),
-      containers({ name: 'a', ports: [{ containerPort: 80, name: 'http', protocol: 'TCP' }, { containerPort: 81 }] }),
+      containers({
+        name: 'a',
+        ports: [{ containerPort: 80, protocol: 'TCP' }, { containerPort: 81 }],
+      }),
+      containers({
+        name: 'a',
+        ports: [{ containerPort: 80, name: 'http', protocol: 'TCP' }, { containerPort: 81 }],
+      }),
     ],
     [
       'lose items by directive',
@@ -224,7 +262,12 @@ describe('lists', () => {
       containers({ name: 'c' }, { $patch: 'replace' }),
       containers({ name: 'c' }),
     ],
-    ['are emptied by directive', containers({ name: 'a' }), containers({ $patch: 'replace' }), containers()],
+    [
+      'are emptied by directive',
+      containers({ name: 'a' }),
+      containers({ $patch: 'replace' }),
+      containers(),
+    ],
     [
       'are added without what only directs',
       {},
@@ -243,7 +286,12 @@ describe('lists', () => {
       containers({ name: 'a', image: '3' }),
       containers({ name: 'a', image: '3' }, { name: 'a', image: '2' }),
     ],
-    ['that are empty stay', { spec: { containers: [] } }, { spec: { containers: [] } }, { spec: { containers: [] } }],
+    [
+      'that are empty stay',
+      { spec: { containers: [] } },
+      { spec: { containers: [] } },
+      { spec: { containers: [] } },
+    ],
     [
       'with a plain list in an item replace that',
       containers({ name: 'a', command: ['x', 'y'] }),
@@ -258,7 +306,12 @@ describe('lists', () => {
 describe('lists of scalars', () => {
   it.each<Case>([
     ['are united', finalizers('a', 'b'), finalizers('b', 'c'), finalizers('a', 'b', 'c')],
-    ['get what is new in front of what only the server has', finalizers('a'), finalizers('c'), finalizers('c', 'a')],
+    [
+      'get what is new in front of what only the server has',
+      finalizers('a'),
+      finalizers('c'),
+      finalizers('c', 'a'),
+    ],
     [
       'lose values by directive',
       finalizers('a', 'b', 'c'),
@@ -337,7 +390,12 @@ describe('$setElementOrder', () => {
     [
       'orders scalars of which some go',
       finalizers('a', 'b', 'c'),
-      { metadata: { '$setElementOrder/finalizers': ['c', 'b'], '$deleteFromPrimitiveList/finalizers': ['a'] } },
+      {
+        metadata: {
+          '$setElementOrder/finalizers': ['c', 'b'],
+          '$deleteFromPrimitiveList/finalizers': ['a'],
+        },
+      },
       finalizers('c', 'b'),
     ],
     [
@@ -368,7 +426,9 @@ describe('$retainKeys', () => {
     [
       'merges those',
       { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } },
-      { strategy: { $retainKeys: ['type', 'rollingUpdate'], rollingUpdate: { maxUnavailable: 2 } } },
+      {
+        strategy: { $retainKeys: ['type', 'rollingUpdate'], rollingUpdate: { maxUnavailable: 2 } },
+      },
       { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 2 } } },
     ],
     [
@@ -495,8 +555,12 @@ describe('failures', () => {
 
 describe('large lists', () => {
   it('are merged in linear time', () => {
-    const items = (image: string, count: number) => Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image }));
-    const result = apply({ spec: { containers: items('1', 20_000) } }, { spec: { containers: items('2', 20_000) } });
+    const items = (image: string, count: number) =>
+      Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image }));
+    const result = apply(
+      { spec: { containers: items('1', 20_000) } },
+      { spec: { containers: items('2', 20_000) } },
+    );
     expect(result).toEqual({ spec: { containers: items('2', 20_000) } });
   });
 });

@@ -57,8 +57,13 @@ type List = readonly unknown[];
  * The object that `patch` makes of `original`. Neither is changed; what the patch does not touch is shared with the result.
  * Throws StrategicMergePatchError.
  */
-export function applyStrategicMergePatch(original: JsonMap, patch: unknown, schema: PatchSchema | undefined): JsonMap {
-  if (!isPlainObject(patch)) throw new StrategicMergePatchError('malformed', 'invalid JSON document');
+export function applyStrategicMergePatch(
+  original: JsonMap,
+  patch: unknown,
+  schema: PatchSchema | undefined,
+): JsonMap {
+  if (!isPlainObject(patch))
+    throw new StrategicMergePatchError('malformed', 'invalid JSON document');
   return mergeObject(original, patch, schema);
 }
 
@@ -110,7 +115,11 @@ function mergeField(
   const before = getOwn(result, key);
   if (isPlainObject(change) && isPlainObject(before)) {
     const field = lookup(schema, key);
-    setOwn(result, key, strategyOf(field) === 'replace' ? change : mergeObject(before, change, field?.schema));
+    setOwn(
+      result,
+      key,
+      strategyOf(field) === 'replace' ? change : mergeObject(before, change, field?.schema),
+    );
   } else if (Array.isArray(change) && Array.isArray(before)) {
     setOwn(result, key, mergeList(before, change, lookup(schema, key)));
   } else {
@@ -141,7 +150,8 @@ function strategyOf(field: PatchField | undefined): string | undefined {
 function retainKeys(original: JsonMap, patch: JsonMap): Record<string, unknown> {
   const listed = getOwn(patch, RETAIN_KEYS);
   if (listed === undefined) return { ...original };
-  const malformed = (): Error => new StrategicMergePatchError('malformed', 'invalid patch format of retainKeys');
+  const malformed = (): Error =>
+    new StrategicMergePatchError('malformed', 'invalid patch format of retainKeys');
   if (!Array.isArray(listed)) throw malformed();
   const retained = new Set<unknown>(listed);
   for (const [key, change] of Object.entries(patch)) {
@@ -150,7 +160,8 @@ function retainKeys(original: JsonMap, patch: JsonMap): Record<string, unknown> 
     if (!retained.has(key)) throw malformed();
   }
   const kept: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(original)) if (retained.has(key)) setOwn(kept, key, value);
+  for (const [key, value] of Object.entries(original))
+    if (retained.has(key)) setOwn(kept, key, value);
   return kept;
 }
 
@@ -163,7 +174,8 @@ function fieldOf(key: string, prefix: string): string {
 
 function deleteFromList(result: Record<string, unknown>, name: string, change: unknown): void {
   const before = getOwn(result, name);
-  if (!Array.isArray(change)) throw new StrategicMergePatchError('malformed', 'invalid patch format of primitive list');
+  if (!Array.isArray(change))
+    throw new StrategicMergePatchError('malformed', 'invalid patch format of primitive list');
   if (!Array.isArray(before)) return;
   const gone = new Set<unknown>(change);
   setOwn(
@@ -199,10 +211,15 @@ function mergeOrdered(
   const merged = mergeOrAdd(before === undefined ? undefined : live, change, field);
   const elements = elementKind(live, change ?? []);
   if (elements === undefined) setOwn(result, name, merged);
-  else setOwn(result, name, arrange(merged, order, live, identity(elements, mergeKey, field?.schema)));
+  else
+    setOwn(result, name, arrange(merged, order, live, identity(elements, mergeKey, field?.schema)));
 }
 
-function mergeOrAdd(before: List | undefined, change: List | undefined, field: PatchField | undefined): List {
+function mergeOrAdd(
+  before: List | undefined,
+  change: List | undefined,
+  field: PatchField | undefined,
+): List {
   if (change === undefined) return before ?? [];
   if (before === undefined) return (withoutDirectives(change) as List | undefined) ?? [];
   return mergeList(before, change, field);
@@ -214,9 +231,14 @@ function mergeList(before: List, change: List, field: PatchField | undefined): L
   if (elements === undefined) return before;
   const mergeKey = field?.patchMergeKey;
   const identify = identity(elements, mergeKey, field?.schema);
-  if (elements === 'scalar') return arrange([...new Set([...before, ...change])], change, before, identify);
+  if (elements === 'scalar')
+    return arrange([...new Set([...before, ...change])], change, before, identify);
   const key = mergeKey as string;
-  const { live, plain, replace } = specialElements(before as readonly JsonMap[], change as readonly JsonMap[], key);
+  const { live, plain, replace } = specialElements(
+    before as readonly JsonMap[],
+    change as readonly JsonMap[],
+    key,
+  );
   if (replace) return plain;
   const merged = mergeItems(live, plain, key, field?.schema);
   return arrange(merged, plain, live, identify);
@@ -244,12 +266,16 @@ function specialElements(
         replace = true;
         break;
       case 'merge':
-        throw new StrategicMergePatchError('other', 'merging lists cannot yet be specified in the patch');
+        throw new StrategicMergePatchError(
+          'other',
+          'merging lists cannot yet be specified in the patch',
+        );
       default:
         throw badPatchType(directive, item);
     }
   }
-  const live = deleted.size === 0 ? before : before.filter((item) => !deleted.has(getOwn(item, mergeKey)));
+  const live =
+    deleted.size === 0 ? before : before.filter((item) => !deleted.has(getOwn(item, mergeKey)));
   return { live, plain, replace };
 }
 
@@ -281,7 +307,11 @@ function mergeItems(
 /** Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws if an item has no merge key. */
 type Identity = (item: unknown) => unknown;
 
-function identity(elements: 'map' | 'scalar', mergeKey: string | undefined, schema: PatchSchema | undefined): Identity {
+function identity(
+  elements: 'map' | 'scalar',
+  mergeKey: string | undefined,
+  schema: PatchSchema | undefined,
+): Identity {
   if (elements === 'scalar') return (item) => item;
   if (mergeKey === undefined || mergeKey === '') {
     throw new StrategicMergePatchError(
@@ -308,7 +338,8 @@ function arrange(merged: List, order: List, live: List, identify: Identity): Lis
   live.forEach((item, index) => {
     if (!livePlaces.has(identify(item))) livePlaces.set(identify(item), index);
   });
-  const placeIn = (from: ReadonlyMap<unknown, number>, item: unknown): number => from.get(identify(item)) ?? -1;
+  const placeIn = (from: ReadonlyMap<unknown, number>, item: unknown): number =>
+    from.get(identify(item)) ?? -1;
   const named = merged.filter((item) => places.has(identify(item)));
   const serverOnly = merged.filter((item) => !places.has(identify(item)));
   named.sort((a, b) => placeIn(places, a) - placeIn(places, b));
@@ -332,7 +363,11 @@ function arrange(merged: List, order: List, live: List, identify: Identity): Lis
 function checkOrder(change: List, order: List, mergeKey: string | undefined): void {
   const kept = change.filter((item) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)));
   if (kept.length === 0 || order.length === 0) return;
-  const identify = identity(mergeKey === undefined || mergeKey === '' ? 'scalar' : 'map', mergeKey, undefined);
+  const identify = identity(
+    mergeKey === undefined || mergeKey === '' ? 'scalar' : 'map',
+    mergeKey,
+    undefined,
+  );
   let next = 0;
   for (const item of order) {
     if (next < kept.length && identify(kept[next]) === identify(item)) next++;
@@ -347,9 +382,13 @@ function elementKind(...lists: readonly List[]): 'map' | 'scalar' | undefined {
   let kind: string | undefined;
   for (const item of lists.flat()) {
     const own = item === null ? 'null' : Array.isArray(item) ? 'list' : typeof item;
-    if (own === 'list') throw new StrategicMergePatchError('failed', 'lists of lists are not supported');
+    if (own === 'list')
+      throw new StrategicMergePatchError('failed', 'lists of lists are not supported');
     if (kind !== undefined && own !== kind) {
-      throw new StrategicMergePatchError('other', `list element types are not identical: ${formatValue(lists)}`);
+      throw new StrategicMergePatchError(
+        'other',
+        `list element types are not identical: ${formatValue(lists)}`,
+      );
     }
     kind = own;
   }
@@ -360,7 +399,9 @@ function elementKind(...lists: readonly List[]): 'map' | 'scalar' | undefined {
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     // An item with a directive says what is to happen to others, which are not there.
-    const items = value.filter((item: unknown) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)));
+    const items = value.filter(
+      (item: unknown) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)),
+    );
     return items.map((item: unknown) => withoutDirectives(item));
   }
   if (!isPlainObject(value)) return value;
@@ -369,7 +410,8 @@ function withoutDirectives(value: unknown): unknown {
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === null || key === DIRECTIVE || key === RETAIN_KEYS) continue;
-    if (key.startsWith(`${SET_ELEMENT_ORDER}/`) || key.startsWith(`${DELETE_FROM_PRIMITIVE_LIST}/`)) continue;
+    if (key.startsWith(`${SET_ELEMENT_ORDER}/`) || key.startsWith(`${DELETE_FROM_PRIMITIVE_LIST}/`))
+      continue;
     const kept = withoutDirectives(item);
     if (kept !== undefined) setOwn(copy, key, kept);
   }
@@ -395,6 +437,7 @@ function badPatchType(directive: unknown, patch: JsonMap): Error {
 }
 
 function badArgument(expected: string, actual: unknown): Error {
-  const kind = actual === null ? '<nil>' : isPlainObject(actual) ? 'map[string]interface {}' : typeof actual;
+  const kind =
+    actual === null ? '<nil>' : isPlainObject(actual) ? 'map[string]interface {}' : typeof actual;
   return new StrategicMergePatchError('other', `expected a ${expected}, but received a ${kind}`);
 }

@@ -53,7 +53,9 @@ describe('parseSelector', () => {
         expect(sorted(again)).toEqual(sorted(selector));
       }),
     );
-    fc.assert(fc.property(fc.string(), (text) => fields.unescapeValue(fields.escapeValue(text)) === text));
+    fc.assert(
+      fc.property(fc.string(), (text) => fields.unescapeValue(fields.escapeValue(text)) === text),
+    );
   });
 });
 
@@ -99,7 +101,10 @@ describe('Selector', () => {
   });
 
   it('is made from parts', () => {
-    const both = fields.andSelectors(fields.oneTermEqualSelector('a', '1,2'), fields.oneTermNotEqualSelector('b', ''));
+    const both = fields.andSelectors(
+      fields.oneTermEqualSelector('a', '1,2'),
+      fields.oneTermNotEqualSelector('b', ''),
+    );
     expect(both.toString()).toBe('a=1\\,2,b!=');
     expect(fields.selectorFromSet({ a: '1' }).toString()).toBe('a=1');
   });

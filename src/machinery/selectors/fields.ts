@@ -19,7 +19,10 @@ export class FieldSelectorError extends Error {
 }
 
 /** Gives a term another field or value (or throws); both empty takes the term away. */
-export type TransformFunc = (field: string, value: string) => { readonly field: string; readonly value: string };
+export type TransformFunc = (
+  field: string,
+  value: string,
+) => { readonly field: string; readonly value: string };
 
 /** Immutable; all its requirements must hold. */
 export class Selector {
@@ -47,7 +50,9 @@ export class Selector {
 
   /** The value that the field must have, if the selector says so with '='. */
   requiresExactMatch(field: string): string | undefined {
-    return this.#requirements.find((requirement) => requirement.field === field && requirement.operator === '=')?.value;
+    return this.#requirements.find(
+      (requirement) => requirement.field === field && requirement.operator === '=',
+    )?.value;
   }
 
   /** The selector with each term replaced. Throws what `transform` throws. */
@@ -66,7 +71,9 @@ export class Selector {
 
   /** The canonical text, which `parseSelector` reads again. */
   toString(): string {
-    return this.#requirements.map(({ field, operator, value }) => `${field}${operator}${escapeValue(value)}`).join(',');
+    return this.#requirements
+      .map(({ field, operator, value }) => `${field}${operator}${escapeValue(value)}`)
+      .join(',');
   }
 }
 
@@ -89,7 +96,9 @@ export function oneTermNotEqualSelector(field: string, value: string): Selector 
 
 /** All of these fields must have these values. */
 export function selectorFromSet(set: Fields): Selector {
-  return new Selector(Object.entries(set).map(([field, value]) => ({ field, operator: '=', value })));
+  return new Selector(
+    Object.entries(set).map(([field, value]) => ({ field, operator: '=', value })),
+  );
 }
 
 /** All requirements of all these selectors. */
@@ -104,10 +113,17 @@ export function parseSelector(text: string): Selector {
   // Sorted, so that the same terms make the same selector.
   for (const term of splitTerms(text).sort()) {
     if (term === '') continue;
-    const parts = /^(?<field>[^=!]*(?:!(?!=)[^=!]*)*)(?<operator>!=|==|=)(?<value>.*)$/s.exec(term)?.groups;
-    if (parts === undefined) throw new FieldSelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
+    const parts = /^(?<field>[^=!]*(?:!(?!=)[^=!]*)*)(?<operator>!=|==|=)(?<value>.*)$/s.exec(
+      term,
+    )?.groups;
+    if (parts === undefined)
+      throw new FieldSelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
     const operator = parts.operator === '!=' ? '!=' : '=';
-    requirements.push({ field: parts.field ?? '', operator, value: unescapeValue(parts.value ?? '') });
+    requirements.push({
+      field: parts.field ?? '',
+      operator,
+      value: unescapeValue(parts.value ?? ''),
+    });
   }
   return new Selector(requirements);
 }
@@ -128,7 +144,9 @@ export function unescapeValue(text: string): string {
   return text.replace(/\\(.?)|[,=]/gsu, (match, escaped: string | undefined) => {
     if (escaped === undefined) {
       // Upstream shows the character by its number.
-      throw new FieldSelectorError(`invalid field selector: unescaped character in value: ${match.charCodeAt(0)}`);
+      throw new FieldSelectorError(
+        `invalid field selector: unescaped character in value: ${match.charCodeAt(0)}`,
+      );
     }
     if (escaped !== '\\' && escaped !== ',' && escaped !== '=') {
       throw new FieldSelectorError(`invalid field selector: invalid escape sequence: ${match}`);

@@ -12,7 +12,21 @@ export class SelectorParseError extends Error {
   }
 }
 
-type Kind = 'error' | 'end' | 'identifier' | ')' | ',' | '!' | '==' | '=' | '>' | 'in' | '<' | '!=' | 'notin' | '(';
+type Kind =
+  | 'error'
+  | 'end'
+  | 'identifier'
+  | ')'
+  | ','
+  | '!'
+  | '=='
+  | '='
+  | '>'
+  | 'in'
+  | '<'
+  | '!='
+  | 'notin'
+  | '(';
 
 interface Token {
   readonly kind: Kind;
@@ -67,7 +81,10 @@ interface Scanned {
 function word(selector: string, position: number): Scanned {
   WORD_AT.lastIndex = position;
   const text = WORD_AT.exec(selector)?.[0] ?? '';
-  return { token: { kind: text === 'in' || text === 'notin' ? text : 'identifier', text }, length: text.length };
+  return {
+    token: { kind: text === 'in' || text === 'notin' ? text : 'identifier', text },
+    length: text.length,
+  };
 }
 
 /** The longest symbol at the beginning; every symbol of two characters begins with one of one character. */
@@ -93,7 +110,9 @@ class Parser {
       const first = this.#peek();
       if (first.kind === 'end') return requirements;
       if (first.kind !== 'identifier' && first.kind !== '!') {
-        throw new SelectorParseError(`found '${first.text}', expected: !, identifier, or 'end of string'`);
+        throw new SelectorParseError(
+          `found '${first.text}', expected: !, identifier, or 'end of string'`,
+        );
       }
       requirements.push(this.#requirement());
       const next = this.#take();
@@ -117,16 +136,20 @@ class Parser {
       if (negated) return newRequirement(key, '!', [], this.#at);
       if (after === 'end' || after === ',') return newRequirement(key, 'exists', [], this.#at);
       const operator = this.#operator();
-      const values = operator === 'in' || operator === 'notin' ? this.#values() : this.#exactValue();
+      const values =
+        operator === 'in' || operator === 'notin' ? this.#values() : this.#exactValue();
       return newRequirement(key, operator, [...new Set(values)].sort(), this.#at);
     } catch (error) {
-      throw new SelectorParseError(`unable to parse requirement: ${(error as Error).message}`, { cause: error });
+      throw new SelectorParseError(`unable to parse requirement: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   }
 
   #key(): string {
     const { kind, text } = this.#take();
-    if (kind !== 'identifier') throw new SelectorParseError(`found '${text}', expected: identifier`);
+    if (kind !== 'identifier')
+      throw new SelectorParseError(`found '${text}', expected: identifier`);
     const wrong = invalidLabelKey(text, this.#at);
     if (wrong !== undefined) throw new SelectorParseError(wrong.message);
     return text;
@@ -136,7 +159,9 @@ class Parser {
     const token = this.#tokens[this.#position++] as Token;
     const operator = OPERATOR_OF.get(token.kind);
     if (operator === undefined) {
-      throw new SelectorParseError(`found '${token.text}', expected: ${BINARY_OPERATORS.join(', ')}`);
+      throw new SelectorParseError(
+        `found '${token.text}', expected: ${BINARY_OPERATORS.join(', ')}`,
+      );
     }
     return operator;
   }
@@ -178,14 +203,17 @@ class Parser {
     const next = this.#peek();
     if (next.kind === 'end' || next.kind === ',') return [''];
     this.#take();
-    if (next.kind !== 'identifier') throw new SelectorParseError(`found '${next.text}', expected: identifier`);
+    if (next.kind !== 'identifier')
+      throw new SelectorParseError(`found '${next.text}', expected: identifier`);
     return [next.text];
   }
 
   /** The current token; 'in' and 'notin' are ordinary words here, they are operators only in #operator. */
   #peek(): Token {
     const token = this.#tokens[Math.min(this.#position, this.#tokens.length - 1)] as Token;
-    return token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
+    return token.kind === 'in' || token.kind === 'notin'
+      ? { kind: 'identifier', text: token.text }
+      : token;
   }
 
   #take(): Token {

@@ -71,7 +71,8 @@ export class Requirement {
 
   /** The canonical text, values sorted: 'a in (x,y)'. */
   toString(): string {
-    const values = this.values.length > 1 ? [...this.values].sort().join(',') : (this.values[0] ?? '');
+    const values =
+      this.values.length > 1 ? [...this.values].sort().join(',') : (this.values[0] ?? '');
     switch (this.operator) {
       case '!':
         return `!${this.key}`;
@@ -108,7 +109,8 @@ export function newRequirement(
   errors.push(...wrongValues(operator, given, values, at, valuesPath));
   given.forEach((value, index) => {
     const problems = isValidLabelValue(value);
-    if (problems.length > 0) errors.push(field.invalid(valuesPath.index(index).key(key), value, problems.join('; ')));
+    if (problems.length > 0)
+      errors.push(field.invalid(valuesPath.index(index).key(key), value, problems.join('; ')));
   });
   const aggregate = field.toAggregate(errors);
   if (aggregate !== undefined) throw aggregate;
@@ -132,26 +134,42 @@ function wrongValues(
     case 'in':
     case 'notin':
       if (given.length > 0) return [];
-      return [field.invalid(valuesPath, shown, "for 'in', 'notin' operators, values set can't be empty")];
+      return [
+        field.invalid(valuesPath, shown, "for 'in', 'notin' operators, values set can't be empty"),
+      ];
     case '=':
     case '==':
     case '!=':
       if (given.length === 1) return [];
-      return [field.invalid(valuesPath, shown, 'exact-match compatibility requires one single value')];
+      return [
+        field.invalid(valuesPath, shown, 'exact-match compatibility requires one single value'),
+      ];
     case 'exists':
     case '!':
       if (given.length === 0) return [];
-      return [field.invalid(valuesPath, shown, 'values set must be empty for exists and does not exist')];
+      return [
+        field.invalid(valuesPath, shown, 'values set must be empty for exists and does not exist'),
+      ];
     case 'gt':
     case 'lt': {
       const errors: FieldErrorList = [];
       if (given.length !== 1) {
-        errors.push(field.invalid(valuesPath, shown, "for 'Gt', 'Lt' operators, exactly one value is required"));
+        errors.push(
+          field.invalid(
+            valuesPath,
+            shown,
+            "for 'Gt', 'Lt' operators, exactly one value is required",
+          ),
+        );
       }
       given.forEach((value, index) => {
         if (parseInt64(value) !== undefined) return;
         errors.push(
-          field.invalid(valuesPath.index(index), value, "for 'Gt', 'Lt' operators, the value must be an integer"),
+          field.invalid(
+            valuesPath.index(index),
+            value,
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+          ),
         );
       });
       return errors;

@@ -40,7 +40,10 @@ describe('parse', () => {
   });
 
   it.each([
-    ['x=a||y=b', 'unable to parse requirement: values[0][x]: Invalid value: "a||y": a valid label must be'],
+    [
+      'x=a||y=b',
+      'unable to parse requirement: values[0][x]: Invalid value: "a||y": a valid label must be',
+    ],
     ['x==a==b', "found '==', expected: ',' or 'end of string'"],
     ['!x=a', "found '=', expected: ',' or 'end of string'"],
     [
@@ -72,7 +75,9 @@ describe('parse', () => {
   });
 
   it('names the place that it was told in its errors', () => {
-    expect(() => labels.parse('-x', field.path('spec', 'selector'))).toThrow('spec.selector: Invalid value: "-x"');
+    expect(() => labels.parse('-x', field.path('spec', 'selector'))).toThrow(
+      'spec.selector: Invalid value: "-x"',
+    );
   });
 
   it('reads a long selector in linear time', () => {
@@ -138,19 +143,29 @@ describe('matches', () => {
     const value = fc.constantFrom('', 'x', 'y', '1', '2');
     const requirement = fc.oneof(
       fc.tuple(key, fc.constantFrom('=', '==', '!=' as const), fc.tuple(value)),
-      fc.tuple(key, fc.constantFrom('in', 'notin' as const), fc.uniqueArray(value, { minLength: 1 })),
+      fc.tuple(
+        key,
+        fc.constantFrom('in', 'notin' as const),
+        fc.uniqueArray(value, { minLength: 1 }),
+      ),
       fc.tuple(key, fc.constantFrom('exists', '!' as const), fc.constant([])),
       fc.tuple(key, fc.constantFrom('gt', 'lt' as const), fc.tuple(fc.constantFrom('1', '2'))),
     );
     fc.assert(
-      fc.property(fc.array(requirement, { maxLength: 4 }), fc.dictionary(key, value), (requirements, set) => {
-        const made = requirements.map(([name, operator, values]) => labels.newRequirement(name, operator, values));
-        const selector = labels.everything().add(...made);
-        const again = labels.parse(selector.toString());
-        expect(again.toString()).toBe(selector.toString());
-        expect(again.matches(set)).toBe(selector.matches(set));
-        expect(selector.matches(set)).toBe(made.every((one) => one.matches(set)));
-      }),
+      fc.property(
+        fc.array(requirement, { maxLength: 4 }),
+        fc.dictionary(key, value),
+        (requirements, set) => {
+          const made = requirements.map(([name, operator, values]) =>
+            labels.newRequirement(name, operator, values),
+          );
+          const selector = labels.everything().add(...made);
+          const again = labels.parse(selector.toString());
+          expect(again.toString()).toBe(selector.toString());
+          expect(again.matches(set)).toBe(selector.matches(set));
+          expect(selector.matches(set)).toBe(made.every((one) => one.matches(set)));
+        },
+      ),
     );
   });
 });
@@ -158,12 +173,16 @@ describe('matches', () => {
 describe('selectors', () => {
   it('know what is everything and what is nothing', () => {
     const { everything, nothing } = labels;
-    expect([everything().empty(), everything().matches({ a: 'b' }), everything().requirements()]).toEqual([
-      true,
-      true,
-      [],
+    expect([
+      everything().empty(),
+      everything().matches({ a: 'b' }),
+      everything().requirements(),
+    ]).toEqual([true, true, []]);
+    expect([nothing().empty(), nothing().matches({}), nothing().requirements()]).toEqual([
+      false,
+      false,
+      undefined,
     ]);
-    expect([nothing().empty(), nothing().matches({}), nothing().requirements()]).toEqual([false, false, undefined]);
     expect(nothing().add(labels.newRequirement('a', 'exists', []))).toBe(nothing());
     expect(String(nothing())).toBe('');
     expect(nothing().requiresExactMatch('a')).toBeUndefined();
@@ -185,10 +204,30 @@ describe('selectors', () => {
 
 describe('newRequirement', () => {
   it.each<[string, labels.Operator, string[] | undefined, string]>([
-    ['x', 'in', [], "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"],
-    ['x', 'notin', undefined, "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"],
-    ['x', '=', ['a', 'b'], 'values: Invalid value: ["a","b"]: exact-match compatibility requires one single value'],
-    ['x', 'exists', ['a'], 'values: Invalid value: ["a"]: values set must be empty for exists and does not exist'],
+    [
+      'x',
+      'in',
+      [],
+      "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+    ],
+    [
+      'x',
+      'notin',
+      undefined,
+      "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+    ],
+    [
+      'x',
+      '=',
+      ['a', 'b'],
+      'values: Invalid value: ["a","b"]: exact-match compatibility requires one single value',
+    ],
+    [
+      'x',
+      'exists',
+      ['a'],
+      'values: Invalid value: ["a"]: values set must be empty for exists and does not exist',
+    ],
     [
       'x',
       'gt',
@@ -218,7 +257,9 @@ describe('labelSelectorAsSelector', () => {
     expect(labels.labelSelectorAsSelector(undefined)).toBe(labels.nothing());
     expect(labels.labelSelectorAsSelector(null)).toBe(labels.nothing());
     expect(labels.labelSelectorAsSelector({})).toBe(labels.everything());
-    expect(labels.labelSelectorAsSelector({ matchLabels: {}, matchExpressions: null })).toBe(labels.everything());
+    expect(labels.labelSelectorAsSelector({ matchLabels: {}, matchExpressions: null })).toBe(
+      labels.everything(),
+    );
   });
 
   it('joins labels and expressions', () => {
@@ -236,8 +277,16 @@ describe('labelSelectorAsSelector', () => {
 
   it.each([
     ['Near', ['a'], '"Near" is not a valid pod selector operator'],
-    ['In', undefined, "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"],
-    ['Exists', ['a'], 'values: Invalid value: ["a"]: values set must be empty for exists and does not exist'],
+    [
+      'In',
+      undefined,
+      "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+    ],
+    [
+      'Exists',
+      ['a'],
+      'values: Invalid value: ["a"]: values set must be empty for exists and does not exist',
+    ],
   ])('refuses %s %j', (operator, values, message) => {
     const selector = { matchExpressions: [{ key: 'a', operator, values }] };
     expect(() => labels.labelSelectorAsSelector(selector)).toThrow(message);
@@ -253,17 +302,26 @@ describe('labelSelectorAsSelector', () => {
 
 describe('labelSelectorAsMap', () => {
   it('takes equalities', () => {
-    const selector = { matchLabels: { a: '1' }, matchExpressions: [{ key: 'b', operator: 'In', values: ['2'] }] };
+    const selector = {
+      matchLabels: { a: '1' },
+      matchExpressions: [{ key: 'b', operator: 'In', values: ['2'] }],
+    };
     expect(labels.labelSelectorAsMap(selector)).toEqual({ a: '1', b: '2' });
     expect(labels.labelSelectorAsMap(undefined)).toEqual({});
   });
 
   it.each([
-    ['In', ['1', '2'], 'operator "In" without a single value cannot be converted into the old label selector format'],
+    [
+      'In',
+      ['1', '2'],
+      'operator "In" without a single value cannot be converted into the old label selector format',
+    ],
     ['Exists', [], 'operator "Exists" cannot be converted into the old label selector format'],
     ['Near', [], '"Near" is not a valid selector operator'],
   ])('refuses %s', (operator, values, message) => {
-    expect(() => labels.labelSelectorAsMap({ matchExpressions: [{ key: 'b', operator, values }] })).toThrow(message);
+    expect(() =>
+      labels.labelSelectorAsMap({ matchExpressions: [{ key: 'b', operator, values }] }),
+    ).toThrow(message);
   });
 });
 
@@ -283,7 +341,10 @@ describe('parseToLabelSelector', () => {
   it.each([
     ['a>1', '"gt" isn\'t supported in label selectors'],
     ['a!=1', '"!=" is not a valid label selector operator'],
-    ['a in', "couldn't parse the selector string \"a in\": unable to parse requirement: found '' expected: '('"],
+    [
+      'a in',
+      "couldn't parse the selector string \"a in\": unable to parse requirement: found '' expected: '('",
+    ],
   ])('refuses %s', (text, message) => {
     expect(() => labels.parseToLabelSelector(text)).toThrow(message);
   });
@@ -296,7 +357,10 @@ describe('validateLabelSelector', () => {
     expect(labels.validateLabelSelector(undefined, at)).toEqual([]);
     expect(
       labels.validateLabelSelector(
-        { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'In', values: ['d'] }] },
+        {
+          matchLabels: { a: 'b' },
+          matchExpressions: [{ key: 'c', operator: 'In', values: ['d'] }],
+        },
         at,
       ),
     ).toEqual([]);
@@ -325,14 +389,20 @@ describe('validateLabelSelector', () => {
         100,
       ),
       'spec.selector.matchExpressions[2].operator: Invalid value: "Near": not a valid selector operator',
-      expect.stringContaining('spec.selector.matchExpressions[2].key: Invalid value: "-": name part'),
-      expect.stringContaining('spec.selector.matchExpressions[2].values[1]: Invalid value: "-": a valid label'),
+      expect.stringContaining(
+        'spec.selector.matchExpressions[2].key: Invalid value: "-": name part',
+      ),
+      expect.stringContaining(
+        'spec.selector.matchExpressions[2].values[1]: Invalid value: "-": a valid label',
+      ),
     ]);
   });
 
   it('leaves bad values be when it is told to', () => {
     const selector = { matchExpressions: [{ key: 'b', operator: 'In', values: ['-'] }] };
-    expect(labels.validateLabelSelector(selector, at, { allowInvalidLabelValueInSelector: true })).toEqual([]);
+    expect(
+      labels.validateLabelSelector(selector, at, { allowInvalidLabelValueInSelector: true }),
+    ).toEqual([]);
   });
 });
 
@@ -345,5 +415,7 @@ describe('formatLabels', () => {
 });
 
 it('reads a text of symbols in time that grows with its length only', () => {
-  expect(() => labels.parse('('.repeat(1_000_000))).toThrow("found '(', expected: !, identifier, or 'end of string'");
+  expect(() => labels.parse('('.repeat(1_000_000))).toThrow(
+    "found '(', expected: !, identifier, or 'end of string'",
+  );
 });

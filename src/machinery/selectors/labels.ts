@@ -115,7 +115,9 @@ export function parse(text: string, at?: FieldPath): Selector {
 export function selectorFromSet(set: Labels | undefined): Selector {
   const entries = Object.entries(set ?? {});
   if (entries.length === 0) return EVERYTHING;
-  return new RequirementsSelector(entries.map(([key, value]) => new Requirement(key, '=', [value])));
+  return new RequirementsSelector(
+    entries.map(([key, value]) => new Requirement(key, '=', [value])),
+  );
 }
 
 /** As `selectorFromSet`, but checks the labels. Throws FieldErrorsError. */
@@ -141,7 +143,8 @@ export function labelSelectorAsSelector(selector: LabelSelector | null | undefin
   const requirements = matchLabels.map(([key, value]) => newRequirement(key, '=', [value]));
   for (const { key, operator, values } of selector.matchExpressions ?? []) {
     const known = OPERATORS.get(operator);
-    if (known === undefined) throw new Error(`${quote(operator)} is not a valid pod selector operator`);
+    if (known === undefined)
+      throw new Error(`${quote(operator)} is not a valid pod selector operator`);
     requirements.push(newRequirement(key, known, values?.length ? values : undefined));
   }
   return requirements.length === 0 ? EVERYTHING : new RequirementsSelector(requirements);
@@ -168,7 +171,9 @@ export function labelSelectorAsMap(selector: LabelSelector | null | undefined): 
       }
       map.push([key, values[0] as string]);
     } else if (OPERATORS.has(operator)) {
-      throw new Error(`operator ${quote(operator)} cannot be converted into the old label selector format`);
+      throw new Error(
+        `operator ${quote(operator)} cannot be converted into the old label selector format`,
+      );
     } else {
       throw new Error(`${quote(operator)} is not a valid selector operator`);
     }
@@ -182,7 +187,9 @@ export function parseToLabelSelector(text: string): LabelSelector {
   try {
     requirements = parseRequirements(text);
   } catch (error) {
-    throw new Error(`couldn't parse the selector string "${text}": ${(error as Error).message}`, { cause: error });
+    throw new Error(`couldn't parse the selector string "${text}": ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   const matchLabels: [string, string][] = [];
   const matchExpressions: LabelSelectorRequirement[] = [];
@@ -191,7 +198,8 @@ export function parseToLabelSelector(text: string): LabelSelector {
     if (operator === '=' || operator === '==') matchLabels.push([key, values[0] as string]);
     else if (operator === 'gt' || operator === 'lt')
       throw new Error(`${quote(operator)} isn't supported in label selectors`);
-    else if (named === undefined) throw new Error(`${quote(operator)} is not a valid label selector operator`);
+    else if (named === undefined)
+      throw new Error(`${quote(operator)} is not a valid label selector operator`);
     else matchExpressions.push({ key, operator: named, values: [...values].sort() });
   }
   return { matchLabels: Object.fromEntries(matchLabels), matchExpressions };
@@ -212,7 +220,12 @@ export function validateLabelSelector(
       case 'In':
       case 'NotIn':
         if (values.length === 0) {
-          errors.push(field.required(place.child('values'), "must be specified when `operator` is 'In' or 'NotIn'"));
+          errors.push(
+            field.required(
+              place.child('values'),
+              "must be specified when `operator` is 'In' or 'NotIn'",
+            ),
+          );
         }
         break;
       case 'Exists':
@@ -227,13 +240,23 @@ export function validateLabelSelector(
         }
         break;
       default:
-        errors.push(field.invalid(place.child('operator'), requirement.operator, 'not a valid selector operator'));
+        errors.push(
+          field.invalid(
+            place.child('operator'),
+            requirement.operator,
+            'not a valid selector operator',
+          ),
+        );
     }
     errors.push(...validateLabelName(requirement.key, place.child('key')));
     if (options.allowInvalidLabelValueInSelector) return;
     values.forEach((value, at) => {
       const problems = isValidLabelValue(value);
-      errors.push(...problems.map((problem) => field.invalid(place.child('values').index(at), value, problem)));
+      errors.push(
+        ...problems.map((problem) =>
+          field.invalid(place.child('values').index(at), value, problem),
+        ),
+      );
     });
   });
   return errors;

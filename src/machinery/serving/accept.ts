@@ -25,10 +25,17 @@ export function parseAccept(header: string): AcceptClause[] {
     for (const parameter of rest) {
       const equals = parameter.indexOf('=');
       if (equals > 0)
-        parameters.set(parameter.slice(0, equals).trim().toLowerCase(), parameter.slice(equals + 1).trim());
+        parameters.set(
+          parameter.slice(0, equals).trim().toLowerCase(),
+          parameter.slice(equals + 1).trim(),
+        );
     }
     const quality = Number(parameters.get('q') ?? 1);
-    return { type: type.trim().toLowerCase(), quality: Number.isFinite(quality) ? quality : 0, parameters };
+    return {
+      type: type.trim().toLowerCase(),
+      quality: Number.isFinite(quality) ? quality : 0,
+      parameters,
+    };
   });
   // The sort is stable: what is wanted alike stays in the client's order.
   return clauses
@@ -42,7 +49,8 @@ export function wantsPretty({ headers, query }: AcceptRequest): boolean {
   if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';
   const agent = headers['user-agent'];
   return (
-    agent !== undefined && (agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0'))
+    agent !== undefined &&
+    (agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0'))
   );
 }
 

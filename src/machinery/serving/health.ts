@@ -52,7 +52,12 @@ export class HealthEndpoint {
     if (check === undefined) return undefined;
     const problem = await problemOf(check);
     if (problem === undefined) return { code: 200, contentType: TEXT, text: 'ok' };
-    return { code: 500, contentType: TEXT, text: `internal server error: ${problem}\n`, headers: NOSNIFF };
+    return {
+      code: 500,
+      contentType: TEXT,
+      text: `internal server error: ${problem}\n`,
+      headers: NOSNIFF,
+    };
   }
 
   async #all(query: URLSearchParams): Promise<TextResponse> {
@@ -82,7 +87,12 @@ export class HealthEndpoint {
     }
     if (failures.length > 0) {
       logger?.warn(`${type} check failed`, { checks: failures.join('; ') });
-      return { code: 500, contentType: TEXT, text: `${lines.join('\n')}\n${type} check failed\n`, headers: NOSNIFF };
+      return {
+        code: 500,
+        contentType: TEXT,
+        text: `${lines.join('\n')}\n${type} check failed\n`,
+        headers: NOSNIFF,
+      };
     }
     const text = query.has('verbose') ? `${lines.join('\n')}\n${type} check passed\n` : 'ok';
     return { code: 200, contentType: TEXT, text, headers: NOSNIFF };

@@ -16,4 +16,8 @@ const TLS_CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 
-export const TLS_SERVER_OPTIONS = { minVersion: 'TLSv1.2', ciphers: TLS_CIPHERS, honorCipherOrder: true } as const;
+export const TLS_SERVER_OPTIONS = {
+  minVersion: 'TLSv1.2',
+  ciphers: TLS_CIPHERS,
+  honorCipherOrder: true,
+} as const;

@@ -32,7 +32,13 @@ const STRUCTURED = ['application/json', 'application/yaml'] as const;
 /** Media types as they are listed for clients that accept none of them. */
 const SERVED = [...STRUCTURED, 'text/plain'];
 /** Roots of APIs and documents, which are not for debugging. */
-const NOT_FOR_DEBUGGING: ReadonlySet<string> = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
+const NOT_FOR_DEBUGGING: ReadonlySet<string> = new Set([
+  '/apis',
+  '/api',
+  '/openid',
+  '/openapi',
+  '/.well-known',
+]);
 
 const heading = (component: string, page: string): string =>
   `\n${component} ${page}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
@@ -46,7 +52,9 @@ export async function statusz(
   const binaryVersion = version.gitVersion.replace(/^v/, '');
   const emulationVersion = `${version.emulationMajor}.${version.emulationMinor}`;
   const roots = new Set(paths().map((path) => `/${path.split('/')[1] ?? ''}`));
-  const shown = [...roots].filter((root) => root !== '/' && !NOT_FOR_DEBUGGING.has(root)).toSorted();
+  const shown = [...roots]
+    .filter((root) => root !== '/' && !NOT_FOR_DEBUGGING.has(root))
+    .toSorted();
   return page(request, {
     page: 'statusz',
     kind: 'Statusz',
@@ -100,16 +108,27 @@ interface Page {
   readonly text: () => string;
 }
 
-async function page(request: ZPageRequest, { page: name, kind, component, fields, text }: Page): Promise<TextResponse> {
+async function page(
+  request: ZPageRequest,
+  { page: name, kind, component, fields, text }: Page,
+): Promise<TextResponse> {
   const form = formOf(request, kind);
-  if (form === undefined) return { code: 200, contentType: TEXT, text: heading(component, name) + text() };
-  const object = { kind, apiVersion: `${GROUP}/${form.version}`, metadata: { name: component }, ...fields() };
+  if (form === undefined)
+    return { code: 200, contentType: TEXT, text: heading(component, name) + text() };
+  const object = {
+    kind,
+    apiVersion: `${GROUP}/${form.version}`,
+    metadata: { name: component },
+    ...fields(),
+  };
   return {
     code: 200,
     contentType: `${form.mediaType};g=${GROUP};v=${form.version};as=${kind}`,
     text: await encoded(request, object, form),
     ...(form.version === DEPRECATED_VERSION && {
-      headers: { warning: `299 - "This version of the ${name} endpoint is deprecated. Please use a newer version."` },
+      headers: {
+        warning: `299 - "This version of the ${name} endpoint is deprecated. Please use a newer version."`,
+      },
     }),
   };
 }
@@ -126,7 +145,10 @@ function formOf(request: ZPageRequest, kind: string): Form | undefined {
   if (accept.trim() === '') return undefined;
   for (const { type, parameters } of parseAccept(accept)) {
     const covers = (mediaType: string): boolean =>
-      type === mediaType || type === '*/*' || type === '*' || type === `${mediaType.split('/')[0]}/*`;
+      type === mediaType ||
+      type === '*/*' ||
+      type === '*' ||
+      type === `${mediaType.split('/')[0]}/*`;
     const transformed = parameters.has('as') || parameters.has('g') || parameters.has('v');
     const mediaType = STRUCTURED.find(covers);
     const version = parameters.get('v') ?? '';
@@ -136,14 +158,22 @@ function formOf(request: ZPageRequest, kind: string): Form | undefined {
       parameters.get('g') === GROUP &&
       VERSIONS.has(version)
     ) {
-      return { mediaType, version, pretty: wantsPretty(request) || parameters.get('pretty') === '1' };
+      return {
+        mediaType,
+        version,
+        pretty: wantsPretty(request) || parameters.get('pretty') === '1',
+      };
     }
     if (!transformed && covers('text/plain')) return undefined;
   }
   throw apierrors.notAcceptable(SERVED);
 }
 
-async function encoded({ formatYaml }: ZPageRequest, object: object, { mediaType, pretty }: Form): Promise<string> {
+async function encoded(
+  { formatYaml }: ZPageRequest,
+  object: object,
+  { mediaType, pretty }: Form,
+): Promise<string> {
   if (mediaType === 'application/yaml') return formatYaml(object);
   return pretty ? JSON.stringify(object, null, 2) : `${JSON.stringify(object)}\n`;
 }

@@ -33,7 +33,9 @@ const text = async (end: Duplex): Promise<string> => (await read(end)).toString(
 
 const written = (end: Duplex, chunk: Buffer | string): Promise<void> =>
   new Promise((resolve, reject) => {
-    end.write(chunk, (error) => (error === null || error === undefined ? resolve() : reject(error)));
+    end.write(chunk, (error) =>
+      error === null || error === undefined ? resolve() : reject(error),
+    );
   });
 
 describe('duplexPair', () => {

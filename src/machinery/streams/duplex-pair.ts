@@ -15,9 +15,14 @@ class End extends Duplex {
     resume?.();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (err?: Error | null) => void): void {
+  override _write(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (err?: Error | null) => void,
+  ): void {
     const { peer } = this;
-    if (peer.destroyed) done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
+    if (peer.destroyed)
+      done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
     else if (peer.push(chunk)) setImmediate(done);
     else peer.#resume = () => done();
   }

@@ -36,7 +36,10 @@ describe('a connection between threads', () => {
     let written = 0;
     for (let i = 0; i < 1000; i++) a.write(chunk, () => written++);
     a.end();
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 1, timeoutMs: 5000 }, () => written > 0);
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 1, timeoutMs: 5000 },
+      () => written > 0,
+    );
     expect(written).toBeLessThan(200);
     let bytes = 0;
     for await (const part of b) bytes += (part as Buffer).length;

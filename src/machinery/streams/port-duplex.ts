@@ -46,7 +46,11 @@ class PortEnd extends Duplex {
     this.#port.postMessage('taken', []);
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (err?: Error | null) => void): void {
+  override _write(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (err?: Error | null) => void,
+  ): void {
     if (this.#gone) {
       done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
       return;

@@ -38,13 +38,17 @@ export function parseDurationNanoseconds(text: string): bigint {
     const number = /^(\d*)(?:\.(\d*))?/.exec(rest);
     const whole = number?.[1] ?? '';
     const fraction = number?.[2] ?? '';
-    if (whole === '' && fraction === '') throw new DurationError(`time: invalid duration ${JSON.stringify(text)}`);
+    if (whole === '' && fraction === '')
+      throw new DurationError(`time: invalid duration ${JSON.stringify(text)}`);
     rest = rest.slice(number?.[0].length ?? 0);
     const unit = /^[^.\d]*/.exec(rest)?.[0] ?? '';
-    if (unit === '') throw new DurationError(`time: missing unit in duration ${JSON.stringify(text)}`);
+    if (unit === '')
+      throw new DurationError(`time: missing unit in duration ${JSON.stringify(text)}`);
     const scale = Object.hasOwn(NANOSECONDS_PER, unit) ? NANOSECONDS_PER[unit] : undefined;
     if (scale === undefined) {
-      throw new DurationError(`time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`);
+      throw new DurationError(
+        `time: unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`,
+      );
     }
     rest = rest.slice(unit.length);
     // 18 digits after the point are more than any unit can tell apart; the rest is cut off.
@@ -87,7 +91,9 @@ export function formatDurationNanoseconds(nanoseconds: bigint): string {
 /** Writes milliseconds as Go writes the same duration. */
 export function formatDuration(milliseconds: number): string {
   const whole = Math.trunc(milliseconds);
-  return formatDurationNanoseconds(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));
+  return formatDurationNanoseconds(
+    BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)),
+  );
 }
 
 /** `units` / 10^places, without trailing zeros. */
@@ -115,7 +121,8 @@ export function humanDuration(milliseconds: number): string {
   if (hours < 48) return `${hours}h`;
   if (hours < 24 * 8) return two(Math.trunc(hours / 24), 'd', hours % 24, 'h');
   if (hours < 24 * 365 * 2) return `${Math.trunc(hours / 24)}d`;
-  if (hours < 24 * 365 * 8) return two(Math.trunc(hours / 24 / 365), 'y', Math.trunc(hours / 24) % 365, 'd');
+  if (hours < 24 * 365 * 8)
+    return two(Math.trunc(hours / 24 / 365), 'y', Math.trunc(hours / 24) % 365, 'd');
   return `${Math.trunc(hours / 24 / 365)}y`;
 }
 

@@ -22,7 +22,9 @@ describe('quote', () => {
 
 describe('marshalJson', () => {
   it('escapes what Go escapes', () => {
-    expect(marshalJson({ b: '<&>', a: ['\u2028'] })).toBe('{"b":"\\u003c\\u0026\\u003e","a":["\\u2028"]}');
+    expect(marshalJson({ b: '<&>', a: ['\u2028'] })).toBe(
+      '{"b":"\\u003c\\u0026\\u003e","a":["\\u2028"]}',
+    );
     expect(marshalJson(undefined)).toBe('null');
     expect(marshalJson([])).toBe('[]');
   });
@@ -30,7 +32,9 @@ describe('marshalJson', () => {
 
 describe('formatValue', () => {
   it('prints as %v does', () => {
-    expect(formatValue({ b: [1, 'x', null], a: { c: true } })).toBe('map[a:map[c:true] b:[1 x <nil>]]');
+    expect(formatValue({ b: [1, 'x', null], a: { c: true } })).toBe(
+      'map[a:map[c:true] b:[1 x <nil>]]',
+    );
     expect(formatValue(undefined)).toBe('<nil>');
   });
 });

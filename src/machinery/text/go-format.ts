@@ -34,7 +34,9 @@ function quoteCharacter(character: string): string {
   // A lone surrogate cannot be written as UTF-8; Go sees the replacement character.
   if (code >= 0xd800 && code <= 0xdfff) return '�';
   if (character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
-  return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+  return code > 0xffff
+    ? `\\U${code.toString(16).padStart(8, '0')}`
+    : `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
 /**

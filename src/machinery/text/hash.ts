@@ -19,7 +19,8 @@ export function fnv32(data: string | Uint8Array): number {
 /** FNV-1a, 64 bits. */
 export function fnv64a(data: string | Uint8Array): bigint {
   let hash = 0xcbf29ce484222325n;
-  for (const byte of toBytes(data)) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  for (const byte of toBytes(data))
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
   return hash;
 }
 

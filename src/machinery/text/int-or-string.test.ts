@@ -22,9 +22,18 @@ describe('getScaledValueFromIntOrPercent', () => {
   it.each([
     [undefined, 'nil value for IntOrString'],
     ['25', 'invalid value for IntOrString: invalid type: string is not a percentage'],
-    ['x%', 'invalid value for IntOrString: invalid value "x%": strconv.Atoi: parsing "x": invalid syntax'],
-    ['%', 'invalid value for IntOrString: invalid value "%": strconv.Atoi: parsing "": invalid syntax'],
-    ['1.5%', 'invalid value for IntOrString: invalid value "1.5%": strconv.Atoi: parsing "1.5": invalid syntax'],
+    [
+      'x%',
+      'invalid value for IntOrString: invalid value "x%": strconv.Atoi: parsing "x": invalid syntax',
+    ],
+    [
+      '%',
+      'invalid value for IntOrString: invalid value "%": strconv.Atoi: parsing "": invalid syntax',
+    ],
+    [
+      '1.5%',
+      'invalid value for IntOrString: invalid value "1.5%": strconv.Atoi: parsing "1.5": invalid syntax',
+    ],
   ])('refuses %s', (value, message) => {
     expect(() => getScaledValueFromIntOrPercent(value, 10, true)).toThrow(new Error(message));
   });
@@ -32,7 +41,9 @@ describe('getScaledValueFromIntOrPercent', () => {
 
 describe('intValue', () => {
   it('is the number, or the one that the text is', () => {
-    expect([intValue(80), intValue('80'), intValue('-1'), intValue('http'), intValue('')]).toEqual([80, 80, -1, 0, 0]);
+    expect([intValue(80), intValue('80'), intValue('-1'), intValue('http'), intValue('')]).toEqual([
+      80, 80, -1, 0, 0,
+    ]);
     expect([isInt(80), isInt('80')]).toEqual([true, false]);
   });
 });

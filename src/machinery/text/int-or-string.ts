@@ -32,7 +32,8 @@ export function getScaledValueFromIntOrPercent(
 }
 
 function percentOf(text: string): number {
-  if (!text.endsWith('%')) throw new Error('invalid value for IntOrString: invalid type: string is not a percentage');
+  if (!text.endsWith('%'))
+    throw new Error('invalid value for IntOrString: invalid type: string is not a percentage');
   const digits = text.slice(0, -1);
   if (!/^[+-]?\d+$/.test(digits)) {
     const why = `strconv.Atoi: parsing ${quote(digits)}: invalid syntax`;

@@ -20,7 +20,10 @@ export function parseWithBigints(bytes: Buffer, spans: readonly Span[]): unknown
   const parts: string[] = [];
   let from = 0;
   for (const [start, end] of spans) {
-    parts.push(bytes.toString('utf8', from, start), `"${mark}${bytes.toString('latin1', start, end)}"`);
+    parts.push(
+      bytes.toString('utf8', from, start),
+      `"${mark}${bytes.toString('latin1', start, end)}"`,
+    );
     from = end;
   }
   parts.push(bytes.toString('utf8', from));
@@ -35,7 +38,10 @@ export function stringifyJson(value: unknown, space?: number): string {
 }
 
 /** As stringifyJson. `bigints`: whether the value has any. */
-export function encodeJson(value: unknown, space?: number): { readonly text: string; readonly bigints: boolean } {
+export function encodeJson(
+  value: unknown,
+  space?: number,
+): { readonly text: string; readonly bigints: boolean } {
   try {
     return { text: JSON.stringify(value, null, space), bigints: false };
   } catch (error) {
@@ -46,7 +52,9 @@ export function encodeJson(value: unknown, space?: number): { readonly text: str
 }
 
 function stringifyWithBigints(value: unknown, space: number | undefined): string {
-  const withoutThem = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? 0 : each));
+  const withoutThem = JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === 'bigint' ? 0 : each,
+  );
   const mark = markFor(withoutThem);
   const marked = JSON.stringify(
     value,

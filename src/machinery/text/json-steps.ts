@@ -24,7 +24,10 @@ export type OnLargeValue = (path: readonly string[], bytes: number) => void;
 /**
  * Returns what JSON.parse returns for the UTF-8 bytes. Throws SyntaxError for what is no JSON, or is nested too deeply.
  */
-export function* parseJsonInSteps(bytes: Uint8Array, onLargeValue: OnLargeValue = () => undefined): Steps<unknown> {
+export function* parseJsonInSteps(
+  bytes: Uint8Array,
+  onLargeValue: OnLargeValue = () => undefined,
+): Steps<unknown> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return yield* new Parser(buffer, onLargeValue).parse({ start: 0, end: buffer.length }, []);
 }
@@ -58,13 +61,15 @@ class Parser {
     for (const run of runsOf(members)) {
       yield;
       if (isLeaf(run)) {
-        for (const entry of Object.entries(this.#leaf('{', run, '}') as object)) entries.push(entry);
+        for (const entry of Object.entries(this.#leaf('{', run, '}') as object))
+          entries.push(entry);
         continue;
       }
       const { start, end } = trimmed(bytes, run);
       const keyEnd = bytes[start] === QUOTE ? endOfString(bytes, start, end) : start;
       const colon = trimmed(bytes, { start: keyEnd, end }).start;
-      if (bytes[colon] !== COLON) throw new SyntaxError('Expected a property name and a colon in JSON');
+      if (bytes[colon] !== COLON)
+        throw new SyntaxError('Expected a property name and a colon in JSON');
       const key = this.#leaf('', { start, end: keyEnd }, '') as string;
       entries.push([key, yield* this.parse({ start: colon + 1, end }, [...path, key])]);
     }

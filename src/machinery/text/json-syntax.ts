@@ -93,7 +93,8 @@ class Scanner {
       this.#at++;
       if (escape !== 'u') continue;
       for (let digits = 0; digits < 4; digits++) {
-        if (!/[0-9a-fA-F]/.test(this.#peek())) this.#fail(String.raw`in \u hexadecimal character escape`);
+        if (!/[0-9a-fA-F]/.test(this.#peek()))
+          this.#fail(String.raw`in \u hexadecimal character escape`);
         this.#at++;
       }
     }
@@ -101,7 +102,8 @@ class Scanner {
 
   #literal(word: string): void {
     for (let index = 0; index < word.length; index++) {
-      if (this.#peek() !== word[index]) this.#fail(`in literal ${word} (expecting ${quoted(word[index] as string)})`);
+      if (this.#peek() !== word[index])
+        this.#fail(`in literal ${word} (expecting ${quoted(word[index] as string)})`);
       this.#at++;
     }
   }

@@ -39,9 +39,12 @@ describe('parseJson', () => {
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
-  it.each(['', '{', '[1,]', '{"a":}', 'nul', '"unterminated', '"\\', '{"a":1}}', "{'a':1}"])('refuses %j', (text) => {
-    expect(kindOf(text)).toBe('syntax');
-  });
+  it.each(['', '{', '[1,]', '{"a":}', 'nul', '"unterminated', '"\\', '{"a":1}}', "{'a':1}"])(
+    'refuses %j',
+    (text) => {
+      expect(kindOf(text)).toBe('syntax');
+    },
+  );
 
   it('limits nesting, before anything is built', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
@@ -103,11 +106,14 @@ describe('the number of keys', () => {
 
   it('is that of the value wherever none is there twice', () => {
     fc.assert(
-      fc.property(fc.object({ values: [fc.string(), fc.boolean(), fc.integer(), fc.constant(null)] }), (object) => {
-        const once = JSON.stringify(object);
-        const { value, keys } = parseJsonCounting(encoder.encode(once));
-        expect(keys).toBe(countKeys(value));
-      }),
+      fc.property(
+        fc.object({ values: [fc.string(), fc.boolean(), fc.integer(), fc.constant(null)] }),
+        (object) => {
+          const once = JSON.stringify(object);
+          const { value, keys } = parseJsonCounting(encoder.encode(once));
+          expect(keys).toBe(countKeys(value));
+        },
+      ),
     );
   });
 });

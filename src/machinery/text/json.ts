@@ -9,7 +9,11 @@ export class JsonError extends Error {
   /** 'syntax': no JSON; 'limit': too large or too deep; 'values': too many values; 'number': an integer that would not keep its value. */
   readonly kind: 'syntax' | 'limit' | 'values' | 'number';
 
-  constructor(kind: 'syntax' | 'limit' | 'values' | 'number', message: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    kind: 'syntax' | 'limit' | 'values' | 'number',
+    message: string,
+    options?: { readonly cause?: unknown },
+  ) {
     super(message, options);
     this.name = 'JsonError';
     this.kind = kind;
@@ -53,13 +57,23 @@ export function parseJsonCounting(
     throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
   }
   const large: Span[] | undefined = options.bigints === true ? [] : undefined;
-  const keys = scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH, options.maxValues ?? Infinity, large);
+  const keys = scan(
+    bytes,
+    options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH,
+    options.maxValues ?? Infinity,
+    large,
+  );
   const text = typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'));
   try {
     const hasLarge = large !== undefined && large.length > 0;
-    return { value: hasLarge ? parseWithBigints(bytes, large) : (JSON.parse(text) as unknown), keys };
+    return {
+      value: hasLarge ? parseWithBigints(bytes, large) : (JSON.parse(text) as unknown),
+      keys,
+    };
   } catch (error) {
-    throw new JsonError('syntax', describeJsonSyntaxError(text) ?? (error as Error).message, { cause: error });
+    throw new JsonError('syntax', describeJsonSyntaxError(text) ?? (error as Error).message, {
+      cause: error,
+    });
   }
 }
 
@@ -87,7 +101,12 @@ for (const byte of Buffer.from('0123456789')) MEANING[byte] = DIGIT;
  * Looks at brackets, digits and commas outside of strings; whether it is JSON at all is JSON.parse's business. Returns the number of
  * colons: if it is JSON, each is behind a key.
  */
-function scan(bytes: Buffer, maxDepth: number, maxValues: number, large: Span[] | undefined): number {
+function scan(
+  bytes: Buffer,
+  maxDepth: number,
+  maxValues: number,
+  large: Span[] | undefined,
+): number {
   const length = bytes.length;
   let depth = 0;
   let colons = 0;
@@ -175,7 +194,8 @@ function checkInteger(bytes: Buffer, start: number, end: number, large: Span[] |
   if (large !== undefined) {
     const from = before === MINUS ? start - 1 : start;
     // As long as an int64 can be; a longer one is a floating-point number.
-    if (end - start <= 19 && isLargeInt64(bytes.toString('latin1', from, end))) large.push([from, end]);
+    if (end - start <= 19 && isLargeInt64(bytes.toString('latin1', from, end)))
+      large.push([from, end]);
   } else if (!Number.isSafeInteger(Number(text))) {
     throw new JsonError(
       'number',

@@ -6,7 +6,9 @@ import { isDNS1123Label } from '../validation/validation.ts';
 
 describe('generateName', () => {
   it('adds five characters to the base', () => {
-    expect(generateName('web-', new SeededRandom(1))).toMatch(/^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect(generateName('web-', new SeededRandom(1))).toMatch(
+      /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/,
+    );
   });
 
   it('cuts a long base, so that a DNS label comes out', () => {

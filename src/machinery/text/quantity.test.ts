@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as quantity from './quantity.ts';
-import { canonicalizeQuantity, newMilliQuantity, newQuantity, newScaledQuantity, parseQuantity } from './quantity.ts';
+import {
+  canonicalizeQuantity,
+  newMilliQuantity,
+  newQuantity,
+  newScaledQuantity,
+  parseQuantity,
+} from './quantity.ts';
 import type { QuantityFormat } from './quantity.ts';
 
 describe('the text of a quantity', () => {
@@ -150,16 +156,28 @@ describe('the text of a quantity', () => {
     expect(quantity.tryParseQuantity(text)).toBeUndefined();
   });
 
-  it.each(['1i', '1K', '1ki', '1mi', '1Em', '1ee3', '1Kii', '1MM', '1e', '1e99999999999999999999', '1eE3', '1k3'])(
-    'refuses the suffix of %j',
-    (text) => {
-      if (text === '1e') {
-        expect(() => parseQuantity(text)).toThrow("unable to parse quantity's suffix");
-        return;
-      }
-      expect(() => parseQuantity(text)).toThrow(new quantity.QuantityError("unable to parse quantity's suffix"));
-    },
-  );
+  it.each([
+    '1i',
+    '1K',
+    '1ki',
+    '1mi',
+    '1Em',
+    '1ee3',
+    '1Kii',
+    '1MM',
+    '1e',
+    '1e99999999999999999999',
+    '1eE3',
+    '1k3',
+  ])('refuses the suffix of %j', (text) => {
+    if (text === '1e') {
+      expect(() => parseQuantity(text)).toThrow("unable to parse quantity's suffix");
+      return;
+    }
+    expect(() => parseQuantity(text)).toThrow(
+      new quantity.QuantityError("unable to parse quantity's suffix"),
+    );
+  });
 
   it("says what is wrong in Kubernetes' words", () => {
     expect(() => parseQuantity('1 Gi')).toThrow(
@@ -333,14 +351,26 @@ describe('properties', () => {
     'e7',
   );
   const text = fc
-    .tuple(fc.constantFrom('', '-'), fc.bigInt({ min: 0n, max: 10n ** 14n }), fc.option(fc.nat(999_999)), suffix)
-    .map(([sign, whole, fraction, end]) => `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${end}`);
+    .tuple(
+      fc.constantFrom('', '-'),
+      fc.bigInt({ min: 0n, max: 10n ** 14n }),
+      fc.option(fc.nat(999_999)),
+      suffix,
+    )
+    .map(
+      ([sign, whole, fraction, end]) =>
+        `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${end}`,
+    );
 
   it('a canonical text has no fraction, is read as the same amount, and stays as it is', () => {
     fc.assert(
       fc.property(text, (given) => {
         const read = parseQuantity(given);
-        const canonical = new quantity.Quantity(read.scaledValueExact(quantity.NANO), quantity.NANO, read.format);
+        const canonical = new quantity.Quantity(
+          read.scaledValueExact(quantity.NANO),
+          quantity.NANO,
+          read.format,
+        );
         // Only what is in reach of 64 bits of billionths can be rebuilt like this.
         if (read.cmp(canonical) !== 0) return;
         expect(canonical.toString()).not.toContain('.');
@@ -380,7 +410,10 @@ describe('properties', () => {
   it('any text is either a quantity or refused', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: fc.constantFrom(...'0123456789.+-eEinumkKMGTP '.split('')), maxLength: 12 }),
+        fc.string({
+          unit: fc.constantFrom(...'0123456789.+-eEinumkKMGTP '.split('')),
+          maxLength: 12,
+        }),
         (given) => {
           const read = quantity.tryParseQuantity(given);
           if (read !== undefined) expect(parseQuantity(read.toString()).cmp(read)).toBe(0);
@@ -392,7 +425,11 @@ describe('properties', () => {
 
 it('refuses texts that are longer than numbers are, before it reads them', () => {
   expect(parseQuantity(`0.${'0'.repeat(120)}1`).toString()).toBe('1n');
-  for (const text of ['1'.repeat(2_000_000), `0.${'0'.repeat(2_000_000)}1`, `1${'E'.repeat(2_000_000)}`]) {
+  for (const text of [
+    '1'.repeat(2_000_000),
+    `0.${'0'.repeat(2_000_000)}1`,
+    `1${'E'.repeat(2_000_000)}`,
+  ]) {
     expect(() => parseQuantity(text)).toThrow('quantities must have at most 128 characters');
   }
 });

@@ -23,7 +23,8 @@ export const MEGA = 6;
 export const GIGA = 9;
 const EXA = 18;
 
-const WRONG_FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const WRONG_FORMAT =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
 const MAX_INT64 = (1n << 63n) - 1n;
@@ -146,7 +147,10 @@ export class Quantity {
     const shift = this.#exponent - scale;
     // Beyond 64 bits whatever the mantissa is.
     if (shift > 19 && !this.isZero()) return this.sign() < 0 ? MIN_INT64 : MAX_INT64;
-    const scaled = shift >= 0 ? this.#mantissa * 10n ** BigInt(shift) : divideAwayFromZero(this.#mantissa, -shift);
+    const scaled =
+      shift >= 0
+        ? this.#mantissa * 10n ** BigInt(shift)
+        : divideAwayFromZero(this.#mantissa, -shift);
     return scaled > MAX_INT64 ? MAX_INT64 : scaled < MIN_INT64 ? MIN_INT64 : scaled;
   }
 
@@ -158,7 +162,11 @@ export class Quantity {
   /** Rounded away from zero to a multiple of 10^scale. */
   roundUp(scale: number): Quantity {
     if (this.#exponent >= scale) return this;
-    return new Quantity(divideAwayFromZero(this.#mantissa, scale - this.#exponent), scale, this.format);
+    return new Quantity(
+      divideAwayFromZero(this.#mantissa, scale - this.#exponent),
+      scale,
+      this.format,
+    );
   }
 
   /**
@@ -184,7 +192,8 @@ export class Quantity {
     const over = ((exponent % 3) + 3) % 3;
     mantissa *= 10n ** BigInt(over);
     exponent -= over;
-    if (this.format === 'DecimalExponent') return exponent === 0 ? `${mantissa}` : `${mantissa}e${exponent}`;
+    if (this.format === 'DecimalExponent')
+      return exponent === 0 ? `${mantissa}` : `${mantissa}e${exponent}`;
     // There is no suffix beyond E: the digits take over. (Upstream leaves the suffix out, and with it the magnitude.)
     if (exponent > EXA && exponent - EXA <= MAX_SPREAD) {
       mantissa *= 10n ** BigInt(exponent - EXA);
@@ -310,7 +319,11 @@ function read(text: string): Quantity {
     exponent += power;
     // Texts that upstream keeps as they are although they are not in canonical form, such as '1.250': clients see them again.
     const kept =
-      digits.length <= 18 && exponent >= NANO && exponent % 3 === 0 && !digits.endsWith('000') && digits[0] !== '0';
+      digits.length <= 18 &&
+      exponent >= NANO &&
+      exponent % 3 === 0 &&
+      !digits.endsWith('000') &&
+      digits[0] !== '0';
     if (kept) return new Quantity(negative ? -mantissa : mantissa, exponent, format, text);
   }
   if (format === 'BinarySI' && keepsBinaryText(whole, parts[3], power)) {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { formatMicroTime, formatTime, normalizeMicroTime, normalizeTime, parseTime } from './time.ts';
+import {
+  formatMicroTime,
+  formatTime,
+  normalizeMicroTime,
+  normalizeTime,
+  parseTime,
+} from './time.ts';
 
 const MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
@@ -20,20 +26,18 @@ describe('formatTime', () => {
 
 describe('formatMicroTime', () => {
   it('has six digits, the last three of them 0', () => {
-    expect([MS, MS + 0.9].map(formatMicroTime)).toEqual(['2026-01-02T03:04:05.678000Z', '2026-01-02T03:04:05.678000Z']);
+    expect([MS, MS + 0.9].map(formatMicroTime)).toEqual([
+      '2026-01-02T03:04:05.678000Z',
+      '2026-01-02T03:04:05.678000Z',
+    ]);
   });
 });
 
 describe('parseTime', () => {
   it('reads both forms, and undefined where there is no time', () => {
-    expect(['2026-01-02T03:04:05Z', formatMicroTime(MS), '', null, undefined, 'soon'].map(parseTime)).toEqual([
-      MS - 678,
-      MS,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect(
+      ['2026-01-02T03:04:05Z', formatMicroTime(MS), '', null, undefined, 'soon'].map(parseTime),
+    ).toEqual([MS - 678, MS, undefined, undefined, undefined, undefined]);
   });
 });
 

@@ -121,7 +121,11 @@ const elements: readonly {
   { layout: '05', pattern: /^\d{2}/, name: 'second', min: 0, max: 59 },
 ];
 
-function parse(text: string, layout: string, fractionDigits: number | undefined): { ms: number; fraction: string } {
+function parse(
+  text: string,
+  layout: string,
+  fractionDigits: number | undefined,
+): { ms: number; fraction: string } {
   const fail = (rest: string, element: string): never => {
     throw new TimeError(
       `parsing time ${JSON.stringify(text)} as "${layout}": cannot parse ${JSON.stringify(rest)} as "${element}"`,
@@ -144,13 +148,17 @@ function parse(text: string, layout: string, fractionDigits: number | undefined)
   }
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = numbers;
   let fraction = /^[.,]\d+/.exec(rest)?.[0].slice(1) ?? '';
-  if (fractionDigits !== undefined && fraction.length !== fractionDigits) fail(rest, `.${'0'.repeat(fractionDigits)}`);
+  if (fractionDigits !== undefined && fraction.length !== fractionDigits)
+    fail(rest, `.${'0'.repeat(fractionDigits)}`);
   if (fraction !== '') rest = rest.slice(fraction.length + 1);
   fraction = fraction.padEnd(6, '0').slice(0, 6);
   const zone = /^(?:Z|([+-])(\d{2}):(\d{2}))/.exec(rest);
   if (zone === null) return fail(rest, 'Z07:00');
   rest = rest.slice(zone[0].length);
-  if (rest !== '') throw new TimeError(`parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(rest)}`);
+  if (rest !== '')
+    throw new TimeError(
+      `parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(rest)}`,
+    );
   if (day < 1 || day > daysIn(year, month)) outOfRange('day');
   const zoneHours = Number(zone[2] ?? 0);
   const zoneMinutes = Number(zone[3] ?? 0);

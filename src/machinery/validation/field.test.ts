@@ -8,7 +8,10 @@ describe('FieldPath', () => {
     [field.path('spec'), 'spec'],
     [field.path('spec', 'template'), 'spec.template'],
     [field.path('spec').child('containers').index(0).child('name'), 'spec.containers[0].name'],
-    [field.path('metadata').child('labels').key('app.kubernetes.io/name'), 'metadata.labels[app.kubernetes.io/name]'],
+    [
+      field.path('metadata').child('labels').key('app.kubernetes.io/name'),
+      'metadata.labels[app.kubernetes.io/name]',
+    ],
     [field.path('a').index(1).index(2).key('k').child('b', 'c'), 'a[1][2][k].b.c'],
     [field.path().child('key'), 'key'],
     [field.path().index(0).child('key'), '[0].key'],
@@ -28,13 +31,29 @@ describe('messages', () => {
   it.each<[field.FieldError, field.FieldErrorType, string]>([
     [field.required(at), 'FieldValueRequired', 'Required value'],
     [field.required(at, 'must be set'), 'FieldValueRequired', 'Required value: must be set'],
-    [field.invalid(at, 'A_b', 'must be lower case'), 'FieldValueInvalid', 'Invalid value: "A_b": must be lower case'],
-    [field.invalid(at, -1, 'must be positive'), 'FieldValueInvalid', 'Invalid value: -1: must be positive'],
+    [
+      field.invalid(at, 'A_b', 'must be lower case'),
+      'FieldValueInvalid',
+      'Invalid value: "A_b": must be lower case',
+    ],
+    [
+      field.invalid(at, -1, 'must be positive'),
+      'FieldValueInvalid',
+      'Invalid value: -1: must be positive',
+    ],
     [field.invalid(at, true, ''), 'FieldValueInvalid', 'Invalid value: true'],
     [field.invalid(at, null, 'x'), 'FieldValueInvalid', 'Invalid value: null: x'],
-    [field.invalid(at, { a: '<b>' }, 'x'), 'FieldValueInvalid', 'Invalid value: {"a":"\\u003cb\\u003e"}: x'],
+    [
+      field.invalid(at, { a: '<b>' }, 'x'),
+      'FieldValueInvalid',
+      'Invalid value: {"a":"\\u003cb\\u003e"}: x',
+    ],
     [field.invalid(at, field.omitValue, 'x'), 'FieldValueInvalid', 'Invalid value: x'],
-    [field.typeInvalid(at, 'x', 'must be a number'), 'FieldValueTypeInvalid', 'Invalid value: "x": must be a number'],
+    [
+      field.typeInvalid(at, 'x', 'must be a number'),
+      'FieldValueTypeInvalid',
+      'Invalid value: "x": must be a number',
+    ],
     [
       field.notSupported(at, 'C', ['B', 'A']),
       'FieldValueNotSupported',
@@ -47,7 +66,11 @@ describe('messages', () => {
     [field.tooLong(at, 'secret', 3), 'FieldValueTooLong', 'Too long: may not be more than 3 bytes'],
     [field.tooLong(at, 'secret', 1), 'FieldValueTooLong', 'Too long: may not be more than 1 byte'],
     [field.tooLong(at, 'secret', -1), 'FieldValueTooLong', 'Too long: value is too long'],
-    [field.tooLongCharacters(at, 'secret', 3), 'FieldValueTooLong', 'Too long: may not be more than 3 characters'],
+    [
+      field.tooLongCharacters(at, 'secret', 3),
+      'FieldValueTooLong',
+      'Too long: may not be more than 3 characters',
+    ],
     [field.tooShort(at, 'a', 2), 'FieldValueTooShort', 'Too short: must be at least 2 characters'],
     [field.tooShort(at, '', -1), 'FieldValueTooShort', 'Too short: value is too short'],
     [field.tooMany(at, 3, 2), 'FieldValueTooMany', 'Too many: 3: must have at most 2 items'],

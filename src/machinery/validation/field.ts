@@ -105,7 +105,9 @@ export class FieldError {
   get body(): string {
     const title = TITLES[this.type];
     const withValue =
-      WITHOUT_VALUE.has(this.type) || this.badValue === omitValue ? title : `${title}: ${show(this.badValue)}`;
+      WITHOUT_VALUE.has(this.type) || this.badValue === omitValue
+        ? title
+        : `${title}: ${show(this.badValue)}`;
     return this.detail === '' ? withValue : `${withValue}: ${this.detail}`;
   }
 
@@ -231,7 +233,8 @@ export function toAggregate(errors: readonly FieldError[]): FieldErrorsError | u
 function show(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' && !Number.isInteger(value)) return formatDouble(value);
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return String(value);
   return marshalJson(value);
 }
 
@@ -261,8 +264,13 @@ export function invalid(at: FieldPath | undefined, value: unknown, detail: strin
 }
 
 /** The value is none of those that are known; `validValues` are shown in the order given. */
-export function notSupported(at: FieldPath | undefined, value: unknown, validValues: readonly string[]): FieldError {
-  const detail = validValues.length === 0 ? '' : `supported values: ${validValues.map(quote).join(', ')}`;
+export function notSupported(
+  at: FieldPath | undefined,
+  value: unknown,
+  validValues: readonly string[],
+): FieldError {
+  const detail =
+    validValues.length === 0 ? '' : `supported values: ${validValues.map(quote).join(', ')}`;
   return new FieldError('FieldValueNotSupported', at, value, detail);
 }
 
@@ -277,13 +285,23 @@ export function tooLong(at: FieldPath | undefined, _value: unknown, maxLength: n
 }
 
 /** Returns the error for more characters than `maxLength` (negative: the message has no number). The value is not shown. */
-export function tooLongCharacters(at: FieldPath | undefined, _value: unknown, maxLength: number): FieldError {
-  return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'character'));
+export function tooLongCharacters(
+  at: FieldPath | undefined,
+  _value: unknown,
+  maxLength: number,
+): FieldError {
+  return new FieldError(
+    'FieldValueTooLong',
+    at,
+    '<value omitted>',
+    atMostLong(maxLength, 'character'),
+  );
 }
 
 /** Returns the error for fewer characters than `minLength` (negative: the message has no number). */
 export function tooShort(at: FieldPath | undefined, value: string, minLength: number): FieldError {
-  const detail = minLength < 0 ? 'value is too short' : `must be at least ${count(minLength, 'character')}`;
+  const detail =
+    minLength < 0 ? 'value is too short' : `must be at least ${count(minLength, 'character')}`;
   return new FieldError('FieldValueTooShort', at, value, detail);
 }
 

@@ -10,10 +10,27 @@ const NAME_MESSAGE =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 /** Good and bad values of each check. */
-const TABLE: Record<string, { check: (value: string) => readonly string[]; good: string[]; bad: string[] }> = {
+const TABLE: Record<
+  string,
+  { check: (value: string) => readonly string[]; good: string[]; bad: string[] }
+> = {
   isDNS1123Label: {
     check: validation.isDNS1123Label,
-    good: ['a', 'ab', 'abc', 'a1', 'a-1', 'a--1--2--b', '0', '01', '012', '1a', '1-a', '1--a--b--2', 'a'.repeat(63)],
+    good: [
+      'a',
+      'ab',
+      'abc',
+      'a1',
+      'a-1',
+      'a--1--2--b',
+      '0',
+      '01',
+      '012',
+      '1a',
+      '1-a',
+      '1--a--b--2',
+      'a'.repeat(63),
+    ],
     bad: [
       '',
       'A',
@@ -90,7 +107,16 @@ const TABLE: Record<string, { check: (value: string) => readonly string[]; good:
   },
   isValidLabelValue: {
     check: validation.isValidLabelValue,
-    good: ['', 'simple', 'now-with-dashes', 'now.with.dots', '1234', 'A_B', 'end-with-num-1', 'a'.repeat(63)],
+    good: [
+      '',
+      'simple',
+      'now-with-dashes',
+      'now.with.dots',
+      '1234',
+      'A_B',
+      'end-with-num-1',
+      'a'.repeat(63),
+    ],
     bad: [
       'nospecialchars%^=@',
       'Tama-nui-te-rā.is.Māori.sun',
@@ -118,13 +144,33 @@ const TABLE: Record<string, { check: (value: string) => readonly string[]; good:
   },
   isConfigMapKey: {
     check: validation.isConfigMapKey,
-    good: ['a', 'good', 'key.name', '.dotfile', '-x', 'A_B', '1', 'a..b', '.'.concat('a'.repeat(252))],
+    good: [
+      'a',
+      'good',
+      'key.name',
+      '.dotfile',
+      '-x',
+      'A_B',
+      '1',
+      'a..b',
+      '.'.concat('a'.repeat(252)),
+    ],
     bad: ['', '.', '..', '..bad', 'b*d', 'bad!', 'a/b', 'a b', 'a'.repeat(254)],
   },
   isValidPortName: {
     check: validation.isValidPortName,
     good: ['telnet', 're-mail-ck', 'pop3', 'a', 'a-1', '1-a', 'a-1-b-2-c', '1-a-2-b-3'],
-    bad: ['', 'longerthan15characters', '12345', '1-2-3-4', '-begin', 'end-', 'two--hyphens', 'whois++', 'WHO'],
+    bad: [
+      '',
+      'longerthan15characters',
+      '12345',
+      '1-2-3-4',
+      '-begin',
+      'end-',
+      'two--hyphens',
+      'whois++',
+      'WHO',
+    ],
   },
   isValidPercent: {
     check: validation.isValidPercent,
@@ -139,7 +185,17 @@ const TABLE: Record<string, { check: (value: string) => readonly string[]; good:
   isValidIP: {
     check: validation.isValidIP,
     good: ['1.2.3.4', '0.0.0.0', '::1', '2001:db8::ffff', '::ffff:1.2.3.4'],
-    bad: ['', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1.2.3.4/24', 'fe80::1%eth0', 'aaa', '[::1]'],
+    bad: [
+      '',
+      '1.2.3',
+      '1.2.3.4.5',
+      '256.1.1.1',
+      '01.2.3.4',
+      '1.2.3.4/24',
+      'fe80::1%eth0',
+      'aaa',
+      '[::1]',
+    ],
   },
   isValidCIDR: {
     check: validation.isValidCIDR,
@@ -171,33 +227,50 @@ describe('messages', () => {
   it("are Kubernetes' own", () => {
     expect(validation.isDNS1123Label('A')).toEqual([LABEL_MESSAGE]);
     expect(validation.isDNS1123Label('a.b')).toEqual(['must not contain dots']);
-    expect(validation.isDNS1123Label('a'.repeat(64))).toEqual(['must be no more than 63 characters']);
-    expect(validation.isDNS1123Label('A'.repeat(64))).toEqual(['must be no more than 63 characters', LABEL_MESSAGE]);
+    expect(validation.isDNS1123Label('a'.repeat(64))).toEqual([
+      'must be no more than 63 characters',
+    ]);
+    expect(validation.isDNS1123Label('A'.repeat(64))).toEqual([
+      'must be no more than 63 characters',
+      LABEL_MESSAGE,
+    ]);
     expect(validation.isDNS1123Subdomain('A')).toEqual([SUBDOMAIN_MESSAGE]);
     expect(validation.isDNS1035Label('1')).toEqual([
       "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
     ]);
-    expect(validation.isQualifiedName('')).toEqual(['name part must be non-empty', `name part ${NAME_MESSAGE}`]);
+    expect(validation.isQualifiedName('')).toEqual([
+      'name part must be non-empty',
+      `name part ${NAME_MESSAGE}`,
+    ]);
     expect(validation.isQualifiedName('/a')).toEqual(['prefix part must be non-empty']);
     expect(validation.isQualifiedName('A/a')).toEqual([`prefix part ${SUBDOMAIN_MESSAGE}`]);
-    expect(validation.isQualifiedName('a'.repeat(64))).toEqual(['name part must be no more than 63 bytes']);
+    expect(validation.isQualifiedName('a'.repeat(64))).toEqual([
+      'name part must be no more than 63 bytes',
+    ]);
     expect(validation.isQualifiedName('a/b/c')).toEqual([
       `a valid label key ${NAME_MESSAGE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ]);
     expect(validation.isValidLabelValue('a'.repeat(64))).toEqual(['must be no more than 63 bytes']);
     expect(validation.isValidPortNum(0)).toEqual(['must be between 1 and 65535, inclusive']);
     expect(validation.isValidPortNum(65535)).toEqual([]);
-    expect(validation.isValidUserID(2 ** 31)).toEqual(['must be between 0 and 2147483647, inclusive']);
+    expect(validation.isValidUserID(2 ** 31)).toEqual([
+      'must be between 0 and 2147483647, inclusive',
+    ]);
     expect(validation.isValidGroupID(-1)).toEqual(['must be between 0 and 2147483647, inclusive']);
     expect(validation.isConfigMapKey('..a')).toEqual(["must not start with '..'"]);
-    expect(validation.isRelaxedEnvVarName('')).toEqual(['environment variable name must be non-empty']);
+    expect(validation.isRelaxedEnvVarName('')).toEqual([
+      'environment variable name must be non-empty',
+    ]);
     expect(validation.regexError('bad', '[a]')).toBe("bad (regex used for validation is '[a]')");
   });
 });
 
 describe('validateLabels', () => {
   it('finds every bad key and value, in the order of the keys', () => {
-    const errors = validation.validateLabels({ z: 'ok', b: '-', '-': 'x' }, field.path('metadata', 'labels'));
+    const errors = validation.validateLabels(
+      { z: 'ok', b: '-', '-': 'x' },
+      field.path('metadata', 'labels'),
+    );
     expect(errors.map((error) => [error.field, error.badValue])).toEqual([
       ['metadata.labels', '-'],
       ['metadata.labels', '-'],
@@ -219,7 +292,9 @@ describe('validateDomainPrefixedPath', () => {
     ['acme.io/', [`x: Invalid value: "acme.io/": ${PREFIXED}`]],
     [
       'acme.io/f#o',
-      [`x: Invalid value: "f#o": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`],
+      [
+        `x: Invalid value: "f#o": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`,
+      ],
     ],
   ])('%j', (value, messages) => {
     const errors = validation.validateDomainPrefixedPath(value, field.path('x'));
@@ -227,6 +302,8 @@ describe('validateDomainPrefixedPath', () => {
   });
 
   it('names the domain that is none', () => {
-    expect(validation.validateDomainPrefixedPath('Acme/foo', field.path('x'))[0]?.badValue).toBe('Acme');
+    expect(validation.validateDomainPrefixedPath('Acme/foo', field.path('x'))[0]?.badValue).toBe(
+      'Acme',
+    );
   });
 });

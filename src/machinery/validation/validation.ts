@@ -111,7 +111,9 @@ export function isDNS1123Label(value: string): Problems {
   if (value.length <= DNS1123_LABEL_MAX_LENGTH && DNS1123_LABEL.pattern.test(value)) return NONE;
   const problems = tooLong(value, DNS1123_LABEL_MAX_LENGTH);
   if (DNS1123_LABEL.pattern.test(value)) return problems;
-  problems.push(DNS1123_SUBDOMAIN.pattern.test(value) ? 'must not contain dots' : explain(DNS1123_LABEL));
+  problems.push(
+    DNS1123_SUBDOMAIN.pattern.test(value) ? 'must not contain dots' : explain(DNS1123_LABEL),
+  );
   return problems;
 }
 
@@ -151,7 +153,8 @@ export function isQualifiedName(value: string): Problems {
     else {
       if (byteLength(prefix) > DNS1123_SUBDOMAIN_MAX_LENGTH)
         problems.push(`prefix part ${maxBytes(DNS1123_SUBDOMAIN_MAX_LENGTH)}`);
-      if (!DNS1123_SUBDOMAIN.pattern.test(prefix)) problems.push(`prefix part ${explain(DNS1123_SUBDOMAIN)}`);
+      if (!DNS1123_SUBDOMAIN.pattern.test(prefix))
+        problems.push(`prefix part ${explain(DNS1123_SUBDOMAIN)}`);
     }
   }
   if (name === '') problems.push('name part must be non-empty');
@@ -183,7 +186,9 @@ export function isEnvVarName(value: string): Problems {
 export function isRelaxedEnvVarName(value: string): Problems {
   if (value === '') return ['environment variable name must be non-empty'];
   if (/^[ -<>-~]+$/.test(value)) return NONE;
-  return ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+  return [
+    "a valid environment variable name must consist only of printable ASCII characters other than '='",
+  ];
 }
 
 /** The key of a ConfigMap or Secret, which may become a file's name. */
@@ -204,7 +209,8 @@ export function isValidPortName(value: string): Problems {
     problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(value)) problems.push('must contain at least one letter (a-z)');
   if (value.includes('--')) problems.push('must not contain consecutive hyphens');
-  if (value.startsWith('-') || value.endsWith('-')) problems.push('must not begin or end with a hyphen');
+  if (value.startsWith('-') || value.endsWith('-'))
+    problems.push('must not begin or end with a hyphen');
   return problems;
 }
 
@@ -266,7 +272,8 @@ export function validateDomainPrefixedPath(value: string, at: FieldPath): FieldE
   if (host === '' || path === '')
     return [field.invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
   const errors = isDNS1123Subdomain(host).map((problem) => field.invalid(at, host, problem));
-  if (!HTTP_PATH.test(path)) errors.push(field.invalid(at, path, regexError('Invalid path', HTTP_PATH_SOURCE)));
+  if (!HTTP_PATH.test(path))
+    errors.push(field.invalid(at, path, regexError('Invalid path', HTTP_PATH_SOURCE)));
   return errors;
 }
 
@@ -279,7 +286,10 @@ export function validateLabelName(name: string, at: FieldPath): FieldErrorList {
 }
 
 /** A map of labels, at `at`; errors in the order of the keys. */
-export function validateLabels(labels: Readonly<Record<string, string>> | undefined, at: FieldPath): FieldErrorList {
+export function validateLabels(
+  labels: Readonly<Record<string, string>> | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const key of Object.keys(labels ?? {}).sort()) {
     const value = labels?.[key] as string;
@@ -290,7 +300,11 @@ export function validateLabels(labels: Readonly<Record<string, string>> | undefi
 }
 
 /** How Kubernetes says that a value does not match a pattern. */
-export function regexError(message: string, source: string, ...examples: readonly string[]): string {
+export function regexError(
+  message: string,
+  source: string,
+  ...examples: readonly string[]
+): string {
   const shown = examples.map((example) => `'${example}', `).join(' or ');
   return `${message} (${examples.length === 0 ? '' : `e.g. ${shown}`}regex used for validation is '${source}')`;
 }

@@ -31,9 +31,13 @@ class FakeLink {
     const system = {
       protected: [] as readonly Announcement[],
       held: () =>
-        Promise.resolve(new Set([...this.owners].filter(([, set]) => set.has(name)).map(([address]) => address))),
+        Promise.resolve(
+          new Set([...this.owners].filter(([, set]) => set.has(name)).map(([address]) => address)),
+        ),
       add: (address: string, { force }: { force: boolean }) => {
-        const others = [...owners(address)].filter((owner) => owner !== name && !this.silent.has(owner));
+        const others = [...owners(address)].filter(
+          (owner) => owner !== name && !this.silent.has(owner),
+        );
         if (others.length > 0 && !force) return Promise.resolve('in use' as const);
         if (force) this.forced.push(`${name} ${address}`);
         owners(address).add(name);
@@ -104,18 +108,33 @@ async function addNode(name: string, labels: Record<string, string> = {}): Promi
 const setReady = (name: string, status: string) =>
   server.client
     .resource(nodes)
-    .patch(name, MERGE, { status: { conditions: [{ type: 'Ready', status }] } }, { subresource: 'status' });
+    .patch(
+      name,
+      MERGE,
+      { status: { conditions: [{ type: 'Ready', status }] } },
+      { subresource: 'status' },
+    );
 async function renew(name: string): Promise<void> {
   const inNamespace = server.client.resource(leases).namespace('kube-node-lease');
   const renewTime = `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`;
   const spec = { holderIdentity: name, renewTime };
-  await inNamespace.patch(name, MERGE, { spec }).catch(() => inNamespace.create({ metadata: { name }, spec }));
+  await inNamespace
+    .patch(name, MERGE, { spec })
+    .catch(() => inNamespace.create({ metadata: { name }, spec }));
 }
 async function addService(name: string, ips: readonly string[], spec: object = {}): Promise<void> {
   const inDefault = server.client.resource(services).namespace('default');
-  await inDefault.create({ metadata: { name }, spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec } });
+  await inDefault.create({
+    metadata: { name },
+    spec: { type: 'LoadBalancer', ports: [{ port: 80 }], ...spec },
+  });
   const ingress = ips.map((ip) => ({ ip, ipMode: 'VIP' }));
-  await inDefault.patch(name, MERGE, { status: { loadBalancer: { ingress } } }, { subresource: 'status' });
+  await inDefault.patch(
+    name,
+    MERGE,
+    { status: { loadBalancer: { ingress } } },
+    { subresource: 'status' },
+  );
 }
 const settle = async (rounds = 1): Promise<void> => {
   for (let round = 0; round < rounds; round++) await clock.advance('3s');
@@ -143,7 +162,9 @@ describe('an address', () => {
     expect(owners.every((owner) => /^[abc]$/.test(owner))).toBe(true);
     expect(new Set(owners).size).toBe(2);
     expect([link.at('10.0.0.1'), link.at('192.0.2.7')]).toEqual(['', '']);
-    const guarded = machines.flatMap((machine) => machine.protected.map(({ address, ports }) => [address, ports]));
+    const guarded = machines.flatMap((machine) =>
+      machine.protected.map(({ address, ports }) => [address, ports]),
+    );
     expect(guarded).toHaveLength(11);
     expect(guarded[0]?.[1]).toEqual([{ protocol: 'tcp', port: 80 }]);
   });
@@ -225,7 +246,11 @@ describe('an address', () => {
     await settle();
     expect(link.at()).toBe('');
     const slices = server.client.resource(endpointSlices).namespace('default');
-    const endpoint = (nodeName: string) => ({ addresses: ['10.1.0.1'], conditions: { ready: true }, nodeName });
+    const endpoint = (nodeName: string) => ({
+      addresses: ['10.1.0.1'],
+      conditions: { ready: true },
+      nodeName,
+    });
     await slices.create({
       metadata: { name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
       addressType: 'IPv4',
@@ -248,7 +273,9 @@ test('nodes that are excluded announce nothing; without a ready node all are ask
   await settle();
   await setReady('b', 'False');
   await settle(2);
-  expect(new Set([...link.owners.keys()].map((address) => link.at(address)))).toEqual(new Set(['b']));
+  expect(new Set([...link.owners.keys()].map((address) => link.at(address)))).toEqual(
+    new Set(['b']),
+  );
 });
 
 test('a node that stops gives up what another one can take, and the only one keeps its addresses', async () => {

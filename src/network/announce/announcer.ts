@@ -64,7 +64,9 @@ export class Announcer {
     const sliceInformer = informers.informerFor(endpointSlices);
     const nodeInformer = informers.informerFor(nodes);
     sliceInformer.addIndexers({
-      [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`],
+      [BY_SERVICE]: ({ metadata }) => [
+        `${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
+      ],
     });
     const changed = (): void => {
       this.#dirty = true;
@@ -76,10 +78,18 @@ export class Announcer {
       ...handler,
       // Nodes report every few seconds; what counts are readiness and labels.
       onUpdate: (before, node) => {
-        if (isReady(before) !== isReady(node) || before.metadata.labels !== node.metadata.labels) changed();
+        if (isReady(before) !== isReady(node) || before.metadata.labels !== node.metadata.labels)
+          changed();
       },
     });
-    const recorder = new EventRecorder({ client, clock, random, logger, component: 'kube-proxy', host: nodeName });
+    const recorder = new EventRecorder({
+      client,
+      clock,
+      random,
+      logger,
+      component: 'kube-proxy',
+      host: nodeName,
+    });
     const state = (): ClusterState => ({
       services: serviceInformer.lister.list(),
       slicesOf: (key) => sliceInformer.lister.byIndex(BY_SERVICE, key),
@@ -103,7 +113,9 @@ export class Announcer {
         this.#dirty = false;
         try {
           await this.#reconcile(state(), recorder, signal);
-          const isYoung = [...this.#conflicts.values()].some(({ since }) => clock.monotonic() - since < PATIENCE_MS);
+          const isYoung = [...this.#conflicts.values()].some(
+            ({ since }) => clock.monotonic() - since < PATIENCE_MS,
+          );
           if (isYoung) retry = clock.setTimer(RETRY_MS, changed);
         } catch (err) {
           // The next tick tries again.
@@ -122,12 +134,20 @@ export class Announcer {
     }
   }
 
-  async #reconcile(state: ClusterState, recorder: EventRecorder, signal: AbortSignal): Promise<void> {
+  async #reconcile(
+    state: ClusterState,
+    recorder: EventRecorder,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { nodeName, system, clock, logger } = this.#config;
     const announcements = decideAnnouncements(state);
-    const isCandidate = [...announcements.values()].filter(({ candidates }) => candidates.includes(nodeName));
+    const isCandidate = [...announcements.values()].filter(({ candidates }) =>
+      candidates.includes(nodeName),
+    );
     // Only nodes before this one in line are of interest.
-    const before = isCandidate.flatMap(({ candidates }) => candidates.slice(0, candidates.indexOf(nodeName)));
+    const before = isCandidate.flatMap(({ candidates }) =>
+      candidates.slice(0, candidates.indexOf(nodeName)),
+    );
     await this.#leases.read(new Set(before), signal);
     const mine = isCandidate.filter(
       ({ candidates }) => candidates.find((name) => !this.#leases.isLost(name)) === nodeName,
@@ -139,7 +159,8 @@ export class Announcer {
       await system.remove(address);
       logger.info('announcer: address withdrawn', { address });
     }
-    for (const address of this.#conflicts.keys()) if (!wanted.has(address)) this.#conflicts.delete(address);
+    for (const address of this.#conflicts.keys())
+      if (!wanted.has(address)) this.#conflicts.delete(address);
     await this.#protect([...wanted.values()]);
     const someNodeIsMissing = state.nodes.some((node) => !isReady(node));
     for (const announcement of wanted.values()) {
@@ -153,15 +174,24 @@ export class Announcer {
         logger.info('announcer: address announced', { address, service });
         continue;
       }
-      if (conflict === undefined) this.#conflicts.set(address, { since: clock.monotonic(), reported: false });
+      if (conflict === undefined)
+        this.#conflicts.set(address, { since: clock.monotonic(), reported: false });
       const isReported = conflict?.reported ?? false;
-      if (isReported || (outcome === 'in use' && (!isOld || someNodeIsMissing || this.#leases.anyLost))) continue;
+      if (
+        isReported ||
+        (outcome === 'in use' && (!isOld || someNodeIsMissing || this.#leases.anyLost))
+      )
+        continue;
       this.#report(announcement, outcome, recorder);
       this.#conflicts.set(address, { since: conflict?.since ?? clock.monotonic(), reported: true });
     }
   }
 
-  #report({ address, service }: Announcement, outcome: 'in use' | 'no link', recorder: EventRecorder): void {
+  #report(
+    { address, service }: Announcement,
+    outcome: 'in use' | 'no link',
+    recorder: EventRecorder,
+  ): void {
     const { nodeName, logger } = this.#config;
     const why =
       outcome === 'in use'
@@ -170,7 +200,12 @@ export class Announcer {
     logger.warn('announcer: address not announced', { address, service, reason: why });
     const { namespace, name } = splitKey(service);
     const subject = { apiVersion: 'v1', kind: 'Service', namespace, name };
-    recorder.event(subject, 'Warning', 'AddressNotAnnounced', `address ${address} is not announced: ${why}`);
+    recorder.event(
+      subject,
+      'Warning',
+      'AddressNotAnnounced',
+      `address ${address} is not announced: ${why}`,
+    );
   }
 
   /** Returns what the machine has. It is asked only if it may have something: each question starts a program. */
@@ -188,10 +223,15 @@ export class Announcer {
     this.#protected = announcements.length === 0 ? '' : text;
   }
 
-  async #giveUp(announcements: ReadonlyMap<string, Announcement>, system: AnnouncedAddresses): Promise<void> {
+  async #giveUp(
+    announcements: ReadonlyMap<string, Announcement>,
+    system: AnnouncedAddresses,
+  ): Promise<void> {
     if (!this.#mayHold) return;
     for (const address of await system.held()) {
-      const others = (announcements.get(address)?.candidates ?? []).filter((name) => name !== this.#config.nodeName);
+      const others = (announcements.get(address)?.candidates ?? []).filter(
+        (name) => name !== this.#config.nodeName,
+      );
       if (others.some((name) => !this.#leases.isLost(name))) await system.remove(address);
     }
   }

@@ -10,7 +10,11 @@ export interface ArpingConfig {
 }
 
 /** Programs that understand -U, -f, -c, -w and -I, with how they say that they are the right ones. */
-const PROGRAMS: readonly { readonly command: readonly string[]; readonly probe: string; readonly pattern: RegExp }[] = [
+const PROGRAMS: readonly {
+  readonly command: readonly string[];
+  readonly probe: string;
+  readonly pattern: RegExp;
+}[] = [
   { command: ['busybox', 'arping'], probe: '--help', pattern: /Unsolicited ARP/ },
   { command: ['arping'], probe: '-V', pattern: /iputils/ },
 ];
@@ -34,13 +38,19 @@ export class Arping {
     const result = await this.#run(['-U', '-q', '-c', '1', '-w', '1', '-I', link, address]);
     // Unsolicited requests have no answers, and some versions call that a failure.
     if (result !== undefined && result.code > 1) {
-      this.#config.logger.warn('announcer: gratuitous ARP failed', { address, link, stderr: result.stderr.trim() });
+      this.#config.logger.warn('announcer: gratuitous ARP failed', {
+        address,
+        link,
+        stderr: result.stderr.trim(),
+      });
     }
   }
 
   async #run(args: readonly string[]): Promise<Executed | undefined> {
     const program = await (this.#program ??= this.#find());
-    return program === undefined ? undefined : execute([...this.#config.prefix, ...program, ...args], '');
+    return program === undefined
+      ? undefined
+      : execute([...this.#config.prefix, ...program, ...args], '');
   }
 
   async #find(): Promise<readonly string[] | undefined> {
@@ -53,9 +63,13 @@ export class Arping {
         if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
       }
     }
-    logger.warn('announcer: neither busybox nor iputils has arping: other machines notice a moved address only when', {
-      reason: 'their ARP entries expire, and addresses of IPv4 that something else has are not detected',
-    });
+    logger.warn(
+      'announcer: neither busybox nor iputils has arping: other machines notice a moved address only when',
+      {
+        reason:
+          'their ARP entries expire, and addresses of IPv4 that something else has are not detected',
+      },
+    );
     return undefined;
   }
 }

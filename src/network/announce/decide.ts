@@ -5,7 +5,12 @@ import { createHash } from 'node:crypto';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { endpointsOf, type Protocol, protocolOf, usableEndpoints } from '#client/endpoints/index.ts';
+import {
+  endpointsOf,
+  type Protocol,
+  protocolOf,
+  usableEndpoints,
+} from '#client/endpoints/index.ts';
 import { formatIp, type IpFamily, parseIp } from '#machinery/net/ip.ts';
 import type { IpPool } from '#machinery/net/ip-pool.ts';
 
@@ -52,13 +57,21 @@ export function decideAnnouncements({
       const address = formatIp(parsed);
       if (announcements.has(address)) continue;
       const serving =
-        spec.externalTrafficPolicy === 'Local' ? nodesWithEndpoints(slicesOf(key), parsed.family) : undefined;
-      const candidates = serving === undefined ? eligible : eligible.filter((name) => serving.has(name));
+        spec.externalTrafficPolicy === 'Local'
+          ? nodesWithEndpoints(slicesOf(key), parsed.family)
+          : undefined;
+      const candidates =
+        serving === undefined ? eligible : eligible.filter((name) => serving.has(name));
       const ports = (spec.ports ?? []).flatMap(({ port, protocol: text }) => {
         const protocol = protocolOf(text);
         return protocol === undefined ? [] : [{ protocol, port }];
       });
-      announcements.set(address, { address, service: key, ports, candidates: ranked(address, candidates) });
+      announcements.set(address, {
+        address,
+        service: key,
+        ports,
+        candidates: ranked(address, candidates),
+      });
     }
   }
   return announcements;
@@ -81,9 +94,14 @@ function eligibleNodes(nodes: readonly Immutable<Node>[]): readonly string[] {
 export const isReady = ({ status }: Immutable<Node>): boolean =>
   status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
 
-function nodesWithEndpoints(slices: readonly Immutable<EndpointSlice>[], family: IpFamily): ReadonlySet<string> {
+function nodesWithEndpoints(
+  slices: readonly Immutable<EndpointSlice>[],
+  family: IpFamily,
+): ReadonlySet<string> {
   const ports = [...endpointsOf(slices, family).values()];
-  return new Set(ports.flatMap((endpoints) => usableEndpoints(endpoints).map(({ nodeName }) => nodeName)));
+  return new Set(
+    ports.flatMap((endpoints) => usableEndpoints(endpoints).map(({ nodeName }) => nodeName)),
+  );
 }
 
 /** Rendezvous hashing: a node that comes or goes moves only addresses of its own. */
@@ -97,7 +115,8 @@ function ranked(address: string, nodes: readonly string[]): readonly string[] {
 
 function byAge(a: Immutable<Service>, b: Immutable<Service>): number {
   const [left, right] = [a, b].map(
-    ({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`,
+    ({ metadata }) =>
+      `${metadata.creationTimestamp ?? ''} ${metadata.namespace ?? ''}/${metadata.name}`,
   );
   return (left ?? '') < (right ?? '') ? -1 : 1;
 }

@@ -6,7 +6,11 @@ import type { Announcement } from './decide.ts';
 
 /** Returns the commands that make the table, as one transaction, whether or not it is there. */
 export function guardCommands(table: string, announcements: readonly Announcement[]): string {
-  const lines = [`add table inet ${table}`, `delete table inet ${table}`, `add table inet ${table}`];
+  const lines = [
+    `add table inet ${table}`,
+    `delete table inet ${table}`,
+    `add table inet ${table}`,
+  ];
   lines.push(`add chain inet ${table} input { type filter hook input priority 0; policy accept; }`);
   // Traffic of the machine itself to these addresses comes from one of them, and so answers go there.
   lines.push(
@@ -20,12 +24,17 @@ export function guardCommands(table: string, announcements: readonly Announcemen
     const own = announcements.filter(({ address }) => address.includes(':') === (family === 'ip6'));
     if (own.length === 0) continue;
     lines.push(`add set inet ${table} ${family}-addresses { type ${type}; }`);
-    lines.push(`add set inet ${table} ${family}-ports { type ${type} . inet_proto . inet_service; }`);
-    lines.push(`add element inet ${table} ${family}-addresses { ${own.map(({ address }) => address).join(', ')} }`);
+    lines.push(
+      `add set inet ${table} ${family}-ports { type ${type} . inet_proto . inet_service; }`,
+    );
+    lines.push(
+      `add element inet ${table} ${family}-addresses { ${own.map(({ address }) => address).join(', ')} }`,
+    );
     const ports = own.flatMap(({ address, ports: list }) =>
       list.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`),
     );
-    if (ports.length > 0) lines.push(`add element inet ${table} ${family}-ports { ${ports.join(', ')} }`);
+    if (ports.length > 0)
+      lines.push(`add element inet ${table} ${family}-ports { ${ports.join(', ')} }`);
     // ICMP stays: neighbour discovery needs it, and people look for an address with ping.
     lines.push(
       `add rule inet ${table} input ${family} daddr @${family}-addresses meta l4proto { icmp, ipv6-icmp } accept`,

@@ -47,7 +47,9 @@ export class LinkAddresses implements AnnouncedAddresses {
     const { interfaceName } = this.#config;
     const interfaces = await this.#interfaces();
     const own = addressesOf(interfaces.filter(({ ifname }) => ifname === interfaceName));
-    const copies = new Set(addressesOf(interfaces.filter(({ ifname }) => ifname !== interfaceName)));
+    const copies = new Set(
+      addressesOf(interfaces.filter(({ ifname }) => ifname !== interfaceName)),
+    );
     const held = new Set<string>();
     for (const address of own) {
       if (!address.includes(':') || copies.has(address)) held.add(address);
@@ -57,9 +59,17 @@ export class LinkAddresses implements AnnouncedAddresses {
     return held;
   }
 
-  async add(address: string, { force }: { readonly force: boolean }): Promise<'added' | 'in use' | 'no link'> {
+  async add(
+    address: string,
+    { force }: { readonly force: boolean },
+  ): Promise<'added' | 'in use' | 'no link'> {
     const isV6 = address.includes(':');
-    const routes = await this.#json<RouteEntry>([...(isV6 ? ['-6'] : []), 'route', 'show', 'default']);
+    const routes = await this.#json<RouteEntry>([
+      ...(isV6 ? ['-6'] : []),
+      'route',
+      'show',
+      'default',
+    ]);
     const links = linksOf(address, await this.#interfaces(), routes);
     if (links.length === 0) return 'no link';
     if (isV6) {
@@ -72,7 +82,8 @@ export class LinkAddresses implements AnnouncedAddresses {
       }
       return 'added';
     }
-    if (!force) for (const link of links) if (await this.#arping.isAnswered(address, link)) return 'in use';
+    if (!force)
+      for (const link of links) if (await this.#arping.isAnswered(address, link)) return 'in use';
     await this.#addToOwn(address);
     for (const link of links) await this.#arping.announce(address, link);
     return 'added';
@@ -88,7 +99,8 @@ export class LinkAddresses implements AnnouncedAddresses {
       const isCopy = entries.some(({ local, prefixlen }) => local === address && prefixlen === 128);
       if (ifname === interfaceName || (isV6 && isCopy)) await this.#delete(address, ifname);
     }
-    if ((await this.held()).size === 0) await this.#ip(['link', 'delete', interfaceName, 'type', 'bridge'], GONE);
+    if ((await this.held()).size === 0)
+      await this.#ip(['link', 'delete', interfaceName, 'type', 'bridge'], GONE);
   }
 
   async protect(announcements: readonly Announcement[]): Promise<void> {
@@ -96,13 +108,18 @@ export class LinkAddresses implements AnnouncedAddresses {
     const nft = systemNft(prefix);
     try {
       await nft.run(
-        announcements.length === 0 ? removalOf({ family: 'inet', name: table }) : guardCommands(table, announcements),
+        announcements.length === 0
+          ? removalOf({ family: 'inet', name: table })
+          : guardCommands(table, announcements),
       );
     } catch (err) {
       if (!(err instanceof NftError) || err.reason !== 'NotInstalled') throw err;
-      logger.warn('announcer: other ports of this machine are reached at the addresses of load balancers', {
-        reason: err.detail,
-      });
+      logger.warn(
+        'announcer: other ports of this machine are reached at the addresses of load balancers',
+        {
+          reason: err.detail,
+        },
+      );
     }
   }
 
@@ -124,11 +141,30 @@ export class LinkAddresses implements AnnouncedAddresses {
     await this.#run(['tee', setting], '1');
     try {
       const lifetime = ['valid_lft', 'forever', 'preferred_lft', '0'];
-      await this.#ip(['-6', 'address', 'replace', `${address}/128`, 'dev', link, 'noprefixroute', ...lifetime]);
+      await this.#ip([
+        '-6',
+        'address',
+        'replace',
+        `${address}/128`,
+        'dev',
+        link,
+        'noprefixroute',
+        ...lifetime,
+      ]);
       const deadline = clock.monotonic() + DUPLICATE_SEARCH_MS;
       for (;;) {
-        const entries = await this.#json<InterfaceEntry>(['-6', 'address', 'show', 'dev', link, 'to', address]);
-        const entry = entries.flatMap(({ addr_info: list = [] }) => list).find(({ local }) => local === address);
+        const entries = await this.#json<InterfaceEntry>([
+          '-6',
+          'address',
+          'show',
+          'dev',
+          link,
+          'to',
+          address,
+        ]);
+        const entry = entries
+          .flatMap(({ addr_info: list = [] }) => list)
+          .find(({ local }) => local === address);
         if (entry?.dadfailed === true) return false;
         if (entry?.tentative !== true || clock.monotonic() > deadline) return true;
         await clock.sleep(POLL_MS);
@@ -139,7 +175,10 @@ export class LinkAddresses implements AnnouncedAddresses {
   }
 
   async #delete(address: string, device: string): Promise<void> {
-    await this.#ip(['address', 'delete', `${address}/${address.includes(':') ? 128 : 32}`, 'dev', device], GONE);
+    await this.#ip(
+      ['address', 'delete', `${address}/${address.includes(':') ? 128 : 32}`, 'dev', device],
+      GONE,
+    );
   }
 
   #interfaces(): Promise<readonly InterfaceEntry[]> {

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { type InterfaceEntry, linksOf } from './links.ts';
 
-const at = (ifname: string, addresses: readonly string[], flags: readonly string[] = ['UP']): InterfaceEntry => ({
+const at = (
+  ifname: string,
+  addresses: readonly string[],
+  flags: readonly string[] = ['UP'],
+): InterfaceEntry => ({
   ifname,
   flags,
   addr_info: addresses.map((text) => {

@@ -33,12 +33,15 @@ export function linksOf(
   const parsed = parseIp(address);
   if (parsed === undefined) return [];
   const usable = interfaces.filter(
-    ({ ifname, flags }) => flags.includes('UP') && !flags.includes('LOOPBACK') && !isClusterInterface(ifname),
+    ({ ifname, flags }) =>
+      flags.includes('UP') && !flags.includes('LOOPBACK') && !isClusterInterface(ifname),
   );
   const within = usable.filter(({ addr_info: entries }) =>
     entries.some(({ local, prefixlen }) => {
       const network = local === address ? undefined : parseCidr(`${local}/${prefixlen}`);
-      return network !== undefined && network.prefix < bitsOf(parsed.family) && contains(network, parsed);
+      return (
+        network !== undefined && network.prefix < bitsOf(parsed.family) && contains(network, parsed)
+      );
     }),
   );
   if (within.length > 0) return within.map(({ ifname }) => ifname);

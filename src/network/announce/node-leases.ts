@@ -40,7 +40,8 @@ export class NodeLeases {
       try {
         const { spec } = await client.resource(leases).namespace(NAMESPACE).get(name, { signal });
         const renewTime = spec?.renewTime ?? '';
-        if (this.#seen.get(name)?.renewTime !== renewTime) this.#seen.set(name, { renewTime, at: clock.monotonic() });
+        if (this.#seen.get(name)?.renewTime !== renewTime)
+          this.#seen.set(name, { renewTime, at: clock.monotonic() });
       } catch (err) {
         if (!apierrors.isNotFound(err)) throw err;
         this.#seen.delete(name);

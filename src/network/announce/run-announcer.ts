@@ -37,16 +37,27 @@ export async function runAnnouncer(config: RunAnnouncerConfig, signal: AbortSign
   const { client, nodeName, settings, clock, random } = config;
   const logger = config.logger.with({ component: 'announcer', node: nodeName });
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    logger.warn('announcer: addresses of load balancers are not announced: this needs Linux and root', {
-      pool: settings.pool,
-    });
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    logger.warn(
+      'announcer: addresses of load balancers are not announced: this needs Linux and root',
+      {
+        pool: settings.pool,
+      },
+    );
+    await new Promise<void>((resolve) =>
+      signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
     return;
   }
   const system = systemOf(settings.id, clock, logger);
-  await new Announcer({ client, nodeName, pool: IpPool.parse(settings.pool), system, clock, random, logger }).run(
-    signal,
-  );
+  await new Announcer({
+    client,
+    nodeName,
+    pool: IpPool.parse(settings.pool),
+    system,
+    clock,
+    random,
+    logger,
+  }).run(signal);
 }
 
 const systemOf = (id: string, clock: Clock, logger: Logger): LinkAddresses =>
@@ -56,7 +67,11 @@ const systemOf = (id: string, clock: Clock, logger: Logger): LinkAddresses =>
  * Removes what an announcer of this id has left on the machine. Needs root. Idempotent. Returns the addresses that were
  * there.
  */
-export async function removeAnnouncements(id: string, clock: Clock, logger: Logger): Promise<readonly string[]> {
+export async function removeAnnouncements(
+  id: string,
+  clock: Clock,
+  logger: Logger,
+): Promise<readonly string[]> {
   const system = systemOf(id, clock, logger);
   const held = [...(await system.held())];
   for (const address of held) await system.remove(address);

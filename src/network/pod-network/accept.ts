@@ -59,7 +59,9 @@ function parsed(record: NodeRecord): ParsedRecord {
   const problems: string[] = [];
   const addresses = record.addresses.flatMap((given) => {
     const address = parseIp(given);
-    return address === undefined || !isGlobalUnicast(given) ? [] : [{ ...address, text: formatIp(address) }];
+    return address === undefined || !isGlobalUnicast(given)
+      ? []
+      : [{ ...address, text: formatIp(address) }];
   });
   const result = { ranges: rangesOf(record, problems), addresses, problems };
   parsedRecords.set(record, result);
@@ -74,7 +76,9 @@ interface Claim {
 /** Judges all nodes. Of two that claim the same, this machine's own comes first, then the older node. */
 export function acceptNodes(nodes: Iterable<NodeRecord>, rules: AcceptRules): Accepted {
   const problems: string[] = [];
-  const ordered = [...nodes].sort((a, b) => rank(a, rules.self) - rank(b, rules.self) || byAge(a, b));
+  const ordered = [...nodes].sort(
+    (a, b) => rank(a, rules.self) - rank(b, rules.self) || byAge(a, b),
+  );
   const own = new Set(rules.machine.links.flatMap(({ addresses }) => addresses.map(formatIp)));
   const addressesOf = addressBook(ordered, own, rules.self, problems);
   const hosts = [...addressesOf.values()].flat();
@@ -132,7 +136,9 @@ function addressBook(
         if (name !== self && own.has(text)) return false;
         const owner = owners.get(text);
         if (owner !== undefined && owner !== name) {
-          problems.push(`node ${name}: address ${text} is left out: it is the address of node ${owner}`);
+          problems.push(
+            `node ${name}: address ${text} is left out: it is the address of node ${owner}`,
+          );
           return false;
         }
         owners.set(text, name);
@@ -151,10 +157,18 @@ function rangesOf({ name, podCidrs }: NodeRecord, problems: string[]): AcceptedR
     if (range === undefined)
       problems.push(`node ${name}: ${JSON.stringify(given.slice(0, 60))} is no range of addresses`);
     else if (ranges.some(({ family }) => family === range.family))
-      problems.push(`node ${name}: range of pods ${given} is left out: the node has another of this family`);
+      problems.push(
+        `node ${name}: range of pods ${given} is left out: the node has another of this family`,
+      );
     else if (!isGlobalUnicast(formatIp({ family: range.family, value: range.first })))
-      problems.push(`node ${name}: range of pods ${given} is left out: it is not a range of unicast addresses`);
-    else ranges.push({ ...range, text: `${formatIp({ family: range.family, value: range.first })}/${range.prefix}` });
+      problems.push(
+        `node ${name}: range of pods ${given} is left out: it is not a range of unicast addresses`,
+      );
+    else
+      ranges.push({
+        ...range,
+        text: `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`,
+      });
   }
   return ranges;
 }
@@ -171,14 +185,17 @@ function problemOf(range: AcceptedRange, isOwn: boolean, judging: Judging): stri
   const isClusterKnown = clusterCidrs.length > 0;
   if (isClusterKnown && !clusterCidrs.some((cluster) => containsRange(cluster, range)))
     return "it is not part of the cluster's ranges of pods";
-  if (serviceCidrs.some((services) => overlaps(services, range))) return 'it overlaps the range of services';
+  if (serviceCidrs.some((services) => overlaps(services, range)))
+    return 'it overlaps the range of services';
   if (isOwn) return undefined;
   const address = firstWithin(addresses, range);
   if (address !== undefined)
     return `it has the address ${formatIp(address)} of a node, of this machine, or of a gateway`;
   // Pods in a part of a link's range are fine where the administrator says so.
   const link = machine.foreignRoutes.find(
-    (route) => route.isConnected && (isClusterKnown ? containsRange(range, route.range) : overlaps(range, route.range)),
+    (route) =>
+      route.isConnected &&
+      (isClusterKnown ? containsRange(range, route.range) : overlaps(range, route.range)),
   );
   if (link !== undefined) return `it overlaps the range of the link ${link.link} of this machine`;
   const own = ownRanges.find(({ family }) => family === range.family);
@@ -188,7 +205,10 @@ function problemOf(range: AcceptedRange, isOwn: boolean, judging: Judging): stri
 }
 
 /** Returns the ranges of each node, without those that overlap one of an earlier claim. */
-function withoutConflicts(claims: readonly Claim[], problems: string[]): Map<string, AcceptedRange[]> {
+function withoutConflicts(
+  claims: readonly Claim[],
+  problems: string[],
+): Map<string, AcceptedRange[]> {
   const accepted = new Map<string, AcceptedRange[]>();
   for (const [index, earlier] of firstOverlaps(claims).entries()) {
     const { node, range } = claims[index] as Claim;
@@ -244,7 +264,10 @@ function firstWithin(addresses: readonly IpAddress[], range: IpRange): IpAddress
   while (low < high) {
     const middle = (low + high) >>> 1;
     const { family, value } = addresses[middle] as IpAddress;
-    const isBefore = family === range.family ? value < range.first : familyOrder(family) < familyOrder(range.family);
+    const isBefore =
+      family === range.family
+        ? value < range.first
+        : familyOrder(family) < familyOrder(range.family);
     if (isBefore) low = middle + 1;
     else high = middle;
   }

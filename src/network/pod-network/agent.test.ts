@@ -42,7 +42,10 @@ afterEach(async () => {
 function start(): void {
   running = runPodNetwork(
     {
-      client: server.clientOf({ name: 'system:node:self', groups: ['system:nodes', 'system:authenticated'] }),
+      client: server.clientOf({
+        name: 'system:node:self',
+        groups: ['system:nodes', 'system:authenticated'],
+      }),
       nodeName: 'self',
       settings: {
         mode: 'auto',
@@ -88,7 +91,9 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 test('a node without the right to read Nodes waits, and says what is missing', async () => {
   await create('self', '10.0.0.1', '10.244.1.0/24');
   start();
-  await until(() => logger.records.some(({ values }) => String(values['hint']).includes('--print-permissions')));
+  await until(() =>
+    logger.records.some(({ values }) => String(values['hint']).includes('--print-permissions')),
+  );
   expect(await condition()).toBeUndefined();
   await grantPodNetworkPermissions(server.client);
   await grantPodNetworkPermissions(server.client);
@@ -103,12 +108,18 @@ test('the condition is that of the route controller, and changes when it has to'
   expect(await condition()).toMatchObject({
     status: 'True',
     reason: 'NoRouteCreated',
-    message: 'RouteController failed to create a route: the node has no usable range of pod addresses',
+    message:
+      'RouteController failed to create a route: the node has no usable range of pod addresses',
   });
   const patch = { spec: { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24'] } };
-  await server.client.resource(nodes).patch('self', 'application/strategic-merge-patch+json', patch);
+  await server.client
+    .resource(nodes)
+    .patch('self', 'application/strategic-merge-patch+json', patch);
   await until(async () => (await condition())?.status === 'False');
-  expect(await condition()).toMatchObject({ reason: 'RouteCreated', message: 'RouteController created a route' });
+  expect(await condition()).toMatchObject({
+    reason: 'RouteCreated',
+    message: 'RouteController created a route',
+  });
   expect(nudges).toBe(1);
 });
 
@@ -124,7 +135,11 @@ test('links are watched once there are other nodes, and failures are tried again
   expect(system.watched).toBe(true);
   await until(async () => (await condition())?.status === 'False');
   system.change({ links: [fakeLink('eth0', '10.0.0.1/24', { isUp: false })] });
-  await until(() => logger.records.some(({ values }) => String(values['problem']).endsWith('the link eth0 is down')));
+  await until(() =>
+    logger.records.some(({ values }) =>
+      String(values['problem']).endsWith('the link eth0 is down'),
+    ),
+  );
   await server.client.resource(nodes).delete('near');
   const before = system.reads;
   await clock.advance(10_000);
@@ -137,10 +152,13 @@ test('a heartbeat of a node is no work', async () => {
   await create('near', '10.0.0.2', '10.244.2.0/24');
   start();
   await until(async () => (await condition())?.status === 'False');
-  const synced = () => logger.records.filter(({ message }) => message === 'pod network: synced').length;
+  const synced = () =>
+    logger.records.filter(({ message }) => message === 'pod network: synced').length;
   await clock.advance(1000);
   const before = synced();
-  const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] };
+  const status = {
+    conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }],
+  };
   await server.client
     .resource(nodes)
     .patch('near', 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });

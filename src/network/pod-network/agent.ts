@@ -94,10 +94,13 @@ class PodNetworkAgent {
     });
     const running = informer.run(signal);
     const warning = clock.setTimer(SYNC_WARNING_MS, () =>
-      this.#logger.warn('the nodes of the cluster cannot be read yet; an administrator may have to grant it', {
-        node: nodeName,
-        hint: 'cox kubelet --print-permissions | kubectl apply -f -',
-      }),
+      this.#logger.warn(
+        'the nodes of the cluster cannot be read yet; an administrator may have to grant it',
+        {
+          node: nodeName,
+          hint: 'cox kubelet --print-permissions | kubectl apply -f -',
+        },
+      ),
     );
     const stopped = (): void => this.#wake?.();
     signal.addEventListener('abort', stopped);
@@ -193,7 +196,12 @@ class PodNetworkAgent {
     if (self === undefined) return true;
     const wanted =
       obstacle === undefined
-        ? { type: TYPE, status: 'False', reason: 'RouteCreated', message: 'RouteController created a route' }
+        ? {
+            type: TYPE,
+            status: 'False',
+            reason: 'RouteCreated',
+            message: 'RouteController created a route',
+          }
         : {
             type: TYPE,
             status: 'True',
@@ -201,12 +209,18 @@ class PodNetworkAgent {
             message: `RouteController failed to create a route: ${obstacle.slice(0, 500)}`,
           };
     const present = self.status.conditions?.find(({ type }) => type === TYPE);
-    if (present?.status === wanted.status && present.reason === wanted.reason && present.message === wanted.message)
+    if (
+      present?.status === wanted.status &&
+      present.reason === wanted.reason &&
+      present.message === wanted.message
+    )
       return true;
     const { client, clock, nodeName } = this.#config;
     const now = formatTime(clock.now());
     const lastTransitionTime = present?.status === wanted.status ? present.lastTransitionTime : now;
-    const patch = { status: { conditions: [{ ...wanted, lastHeartbeatTime: now, lastTransitionTime }] } };
+    const patch = {
+      status: { conditions: [{ ...wanted, lastHeartbeatTime: now, lastTransitionTime }] },
+    };
     try {
       const options = { subresource: 'status', signal };
       const written = await client
@@ -216,7 +230,10 @@ class PodNetworkAgent {
       return true;
     } catch (err) {
       if (!signal.aborted)
-        this.#logger.warn('pod network: the condition of the node could not be written', { node: nodeName, err });
+        this.#logger.warn('pod network: the condition of the node could not be written', {
+          node: nodeName,
+          err,
+        });
       return false;
     }
   }
@@ -242,7 +259,10 @@ function recordOf({ metadata, spec, status }: ReadNode): NodeRecord {
   return {
     name: metadata.name,
     created: metadata.creationTimestamp ?? '',
-    podCidrs: (spec.podCIDRs ?? (spec.podCIDR === undefined ? [] : [spec.podCIDR])).slice(0, MAX_CLAIMS),
+    podCidrs: (spec.podCIDRs ?? (spec.podCIDR === undefined ? [] : [spec.podCIDR])).slice(
+      0,
+      MAX_CLAIMS,
+    ),
     addresses: (status.addresses ?? [])
       .filter(({ type }) => type === 'InternalIP')
       .slice(0, MAX_CLAIMS)

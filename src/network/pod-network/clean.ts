@@ -14,7 +14,10 @@ import { type PodNetworkSystem, systemPodNetwork } from './system.ts';
  *
  * @param dataDir the directory that was given to podNetworkNames
  */
-export async function cleanPodNetwork(dataDir: string, system: PodNetworkSystem = systemPodNetwork()): Promise<void> {
+export async function cleanPodNetwork(
+  dataDir: string,
+  system: PodNetworkSystem = systemPodNetwork(),
+): Promise<void> {
   const names = podNetworkNames(dataDir);
   const failures: string[] = [];
   try {
@@ -28,7 +31,9 @@ export async function cleanPodNetwork(dataDir: string, system: PodNetworkSystem 
   try {
     await system.nft.run(removalCommands(names.table));
   } catch (err) {
-    if (!(err instanceof NftError) || err.reason !== 'NotInstalled') failures.push(errorMessage(err));
+    if (!(err instanceof NftError) || err.reason !== 'NotInstalled')
+      failures.push(errorMessage(err));
   }
-  if (failures.length > 0) throw new Error(`the pod network could not be removed: ${failures.join('; ')}`);
+  if (failures.length > 0)
+    throw new Error(`the pod network could not be removed: ${failures.join('; ')}`);
 }

@@ -4,7 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { parseCidr, parseIp } from '#machinery/net/ip.ts';
 import { decide, tunnelMac } from './decide.ts';
 import { difference } from './difference.ts';
-import { EMPTY_STATE, type ForeignRoute, type Link, type NodeRecord, type PodNetworkSettings } from './model.ts';
+import {
+  EMPTY_STATE,
+  type ForeignRoute,
+  type Link,
+  type NodeRecord,
+  type PodNetworkSettings,
+} from './model.ts';
 
 const names = {
   bridge: 'cox0123456789',
@@ -98,7 +104,9 @@ describe('how a node is reached', () => {
   test('the mode decides', () => {
     const near = node('near', '10.0.0.2', '10.244.2.0/24');
     const far = node('far', '172.16.0.3', '10.244.3.0/24');
-    expect([...decideFor([near], { mode: 'vxlan' }).state.routes.values()]).toMatchObject([{ link: names.vxlan }]);
+    expect([...decideFor([near], { mode: 'vxlan' }).state.routes.values()]).toMatchObject([
+      { link: names.vxlan },
+    ]);
     const routes = decideFor([near, far], { mode: 'routes' });
     expect([...routes.state.routes.keys()]).toEqual(['10.244.2.0/24']);
     expect(routes.state.vxlan).toBeUndefined();
@@ -106,7 +114,10 @@ describe('how a node is reached', () => {
       'node far: no route to 10.244.3.0/24, the node is not on a link of this machine (see --pod-network)',
     ]);
     // So that the size of packets does not change when the first node comes.
-    expect(decideFor([], { mode: 'vxlan' })).toMatchObject({ mtu: 1450, state: { vxlan: { mtu: 1450 } } });
+    expect(decideFor([], { mode: 'vxlan' })).toMatchObject({
+      mtu: 1450,
+      state: { vxlan: { mtu: 1450 } },
+    });
     expect(decideFor([])).toMatchObject({ mtu: 1500, state: { vxlan: undefined } });
   });
 
@@ -124,13 +135,17 @@ describe('how a node is reached', () => {
 
   test('a link whose name cannot stand in a command is not used', () => {
     const odd = { ...machine, links: [link('et"h0', ['10.0.0.1/24'])] };
-    expect(decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], {}, odd).state.routes.get('10.244.2.0/24')?.link).toBe(
-      names.vxlan,
-    );
+    expect(
+      decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], {}, odd).state.routes.get('10.244.2.0/24')
+        ?.link,
+    ).toBe(names.vxlan);
   });
 
   test('the smallest of the links in use is the size of packets', () => {
-    const jumbo = { ...machine, links: [link('eth0', ['10.0.0.1/24'], { mtu: 9000 }), link('eth1', ['10.1.0.1/24'])] };
+    const jumbo = {
+      ...machine,
+      links: [link('eth0', ['10.0.0.1/24'], { mtu: 9000 }), link('eth1', ['10.1.0.1/24'])],
+    };
     expect(decideFor([], {}, jumbo).mtu).toBe(9000);
     expect(decideFor([node('n', '10.1.0.2', '10.244.2.0/24')], {}, jumbo).mtu).toBe(1500);
   });
@@ -161,19 +176,24 @@ describe('how a node is reached', () => {
     expect([...state.forwarding.values()]).toEqual(['fd01::2']);
     expect([...state.neighbours.keys()]).toEqual(['10.244.2.0', 'fd00:10:0:2::']);
     expect(mtu).toBe(1430);
-    expect(decide('self', [own, node('v4', '172.16.0.3', '10.244.3.0/24')], on, settings).problems).toEqual([
-      'node v4: pods in 10.244.3.0/24 cannot be reached, the node has no IPv6 address',
-    ]);
+    expect(
+      decide('self', [own, node('v4', '172.16.0.3', '10.244.3.0/24')], on, settings).problems,
+    ).toEqual(['node v4: pods in 10.244.3.0/24 cannot be reached, the node has no IPv6 address']);
   });
 });
 
 describe('obstacles', () => {
   test('a node without ranges has nothing; one whose address is not here keeps what it has', () => {
     const none = decide('self', [node('self', '10.0.0.1', [])], machine, settings);
-    expect(none).toMatchObject({ podCidrs: [], obstacle: 'the node has no usable range of pod addresses' });
+    expect(none).toMatchObject({
+      podCidrs: [],
+      obstacle: 'the node has no usable range of pod addresses',
+    });
     const peer = node('n', '10.0.0.2', '10.244.2.0/24');
     const moved = node('self', '10.0.0.99', '10.244.1.0/24');
-    expect(decide('self', [moved, peer], machine, settings).obstacle).toBe('this machine has no address of its node');
+    expect(decide('self', [moved, peer], machine, settings).obstacle).toBe(
+      'this machine has no address of its node',
+    );
     expect(decide('self', [moved], machine, settings).obstacle).toBeUndefined();
     expect(decide('self', [peer], machine, settings).obstacle).toBe('the node is not registered');
   });
@@ -181,7 +201,11 @@ describe('obstacles', () => {
 
 describe('what a node may claim', () => {
   test.each([
-    ['a range outside of the cluster', '192.168.7.0/24', "it is not part of the cluster's ranges of pods"],
+    [
+      'a range outside of the cluster',
+      '192.168.7.0/24',
+      "it is not part of the cluster's ranges of pods",
+    ],
     ['the whole cluster', '10.244.0.0/16', 'it overlaps 10.244.1.0/24 of node self'],
     ['part of the range of this node', '10.244.1.128/25', 'it overlaps 10.244.1.0/24 of node self'],
     ['the range of an older node', '10.244.2.0/24', 'it overlaps 10.244.2.0/24 of node old'],
@@ -190,11 +214,15 @@ describe('what a node may claim', () => {
     ['no range', '10.244.2.0', undefined],
     ['text', "10.0.0.0/24'; reboot", undefined],
   ])('%s', (_, cidr, problem) => {
-    const others = [node('new', '10.0.0.3', cidr, '2027'), node('old', '10.0.0.2', '10.244.2.0/24', '2020')];
+    const others = [
+      node('new', '10.0.0.3', cidr, '2027'),
+      node('old', '10.0.0.2', '10.244.2.0/24', '2020'),
+    ];
     const { state, problems } = decideFor(others);
     expect([...state.routes.keys()]).toEqual(['10.244.2.0/24']);
     expect(problems).toHaveLength(1);
-    if (problem !== undefined) expect(problems[0]).toBe(`node new: range of pods ${cidr} is left out: ${problem}`);
+    if (problem !== undefined)
+      expect(problems[0]).toBe(`node new: range of pods ${cidr} is left out: ${problem}`);
   });
 
   test.each([
@@ -214,9 +242,16 @@ describe('what a node may claim', () => {
   });
 
   test('pods may be in a part of the range of a link if the administrator says so', () => {
-    const wide = { links: [link('eth0', ['10.0.0.1/8'])], foreignRoutes: [route('10.0.0.0/8', 'eth0')] };
+    const wide = {
+      links: [link('eth0', ['10.0.0.1/8'])],
+      foreignRoutes: [route('10.0.0.0/8', 'eth0')],
+    };
     expect(decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], {}, wide).problems).toEqual([]);
-    const { problems } = decideFor([node('n', '10.0.0.2', '10.244.2.0/24')], { clusterCidrs: [] }, wide);
+    const { problems } = decideFor(
+      [node('n', '10.0.0.2', '10.244.2.0/24')],
+      { clusterCidrs: [] },
+      wide,
+    );
     expect(problems[0]).toContain('it overlaps the range of the link eth0');
   });
 
@@ -237,7 +272,8 @@ describe('what a node may claim', () => {
   });
 
   test('the tunnel address of a node follows from its range: none has that of another', () => {
-    const mac = (cidr: string): string => tunnelMac({ ranges: [{ ...parseCidr(cidr)!, text: cidr }] });
+    const mac = (cidr: string): string =>
+      tunnelMac({ ranges: [{ ...parseCidr(cidr)!, text: cidr }] });
     expect(mac('10.244.3.0/24')).toBe('0a:58:0a:f4:03:00');
     expect(mac('fd00:10:0:1::/64')).not.toBe(mac('fd00:10:0:2::/64'));
     expect(mac('fd00:10:0:1::/64')).toMatch(/^0a(:[0-9a-f]{2}){5}$/);

@@ -69,16 +69,24 @@ export function decide(
     podCidrs,
     state: podCidrs.length === 0 ? EMPTY_STATE : plan.state(),
     mtu: plan.podMtu(),
-    podRanges: rules.clusterCidrs.length > 0 ? settings.clusterCidrs : [...podCidrs, ...rangesOf(peers)].toSorted(),
+    podRanges:
+      rules.clusterCidrs.length > 0
+        ? settings.clusterCidrs
+        : [...podCidrs, ...rangesOf(peers)].toSorted(),
     nodeAddresses: peers.flatMap(({ addresses }) => addresses.map(({ text }) => text)).toSorted(),
     obstacle: obstacleOf(own, local, peers.length > 0),
     problems,
   };
 }
 
-const rangesOf = (peers: readonly Peer[]): string[] => peers.flatMap(({ ranges }) => ranges.map(({ text }) => text));
+const rangesOf = (peers: readonly Peer[]): string[] =>
+  peers.flatMap(({ ranges }) => ranges.map(({ text }) => text));
 
-function obstacleOf(own: Peer | undefined, local: Local | undefined, hasPeers: boolean): string | undefined {
+function obstacleOf(
+  own: Peer | undefined,
+  local: Local | undefined,
+  hasPeers: boolean,
+): string | undefined {
   if (own === undefined) return 'the node is not registered';
   if (own.ranges.length === 0) return 'the node has no usable range of pod addresses';
   // While a link is down or gets another address, what leads to other nodes had better stay.
@@ -144,8 +152,14 @@ class Plan {
     if (direct !== undefined) {
       const { link, via } = direct;
       this.#routeMtus.add(link.mtu);
-      if (!link.isUp) return `node ${peer.name}: no route to ${range.text}, the link ${link.name} is down`;
-      this.#routes.set(range.text, { family: range.family, destination: range.text, via, link: link.name });
+      if (!link.isUp)
+        return `node ${peer.name}: no route to ${range.text}, the link ${link.name} is down`;
+      this.#routes.set(range.text, {
+        family: range.family,
+        destination: range.text,
+        via,
+        link: link.name,
+      });
       return undefined;
     }
     if (mode === 'routes')
@@ -191,7 +205,8 @@ class Plan {
       for (const link of this.#outerLinks()) {
         if (!link.isEthernet) continue;
         for (const { range } of link.addresses) {
-          if (range.prefix > prefix && isOnLink(range, address)) [best, prefix] = [link, range.prefix];
+          if (range.prefix > prefix && isOnLink(range, address))
+            [best, prefix] = [link, range.prefix];
         }
       }
       if (best !== undefined) return { link: best, via: address.text };
@@ -203,7 +218,8 @@ class Plan {
   #linkTo(address: Peer['addresses'][number]): Link | undefined {
     let [name, prefix, metric]: [string | undefined, number, number] = [undefined, -1, 0];
     for (const route of this.#machine.foreignRoutes) {
-      const isBetter = route.range.prefix > prefix || (route.range.prefix === prefix && route.metric < metric);
+      const isBetter =
+        route.range.prefix > prefix || (route.range.prefix === prefix && route.metric < metric);
       if (isBetter && contains(route.range, address))
         [name, prefix, metric] = [route.link, route.range.prefix, route.metric];
     }
@@ -213,7 +229,8 @@ class Plan {
   #outerLinks(): readonly Link[] {
     const { bridge, vxlan } = this.#settings.names;
     return this.#machine.links.filter(
-      ({ name, isLoopback }) => name !== bridge && name !== vxlan && !isLoopback && BATCH_ARGUMENT.test(name),
+      ({ name, isLoopback }) =>
+        name !== bridge && name !== vxlan && !isLoopback && BATCH_ARGUMENT.test(name),
     );
   }
 
@@ -221,14 +238,17 @@ class Plan {
     const { mode, vxlanId, vxlanPort } = this.#settings;
     const [local, own] = [this.#local, this.#own];
     const isWanted = this.#forwarding.size > 0 || mode === 'vxlan';
-    if (!isWanted || local === undefined || own === undefined || own.ranges.length === 0) return undefined;
+    if (!isWanted || local === undefined || own === undefined || own.ranges.length === 0)
+      return undefined;
     return {
       id: vxlanId,
       port: vxlanPort,
       local: local.text,
       mac: tunnelMac(own),
       mtu: Math.min(local.link.mtu, ...this.#vxlanMtus) - VXLAN_OVERHEAD[local.family],
-      addresses: own.ranges.map((range) => `${firstAddress(range)}/${range.family === 'IPv4' ? 32 : 128}`).toSorted(),
+      addresses: own.ranges
+        .map((range) => `${firstAddress(range)}/${range.family === 'IPv4' ? 32 : 128}`)
+        .toSorted(),
     };
   }
 
@@ -266,7 +286,8 @@ class Plan {
 const isOnLink = (range: IpRange, address: IpAddress): boolean =>
   bitsOf(range.family) - range.prefix <= 1 ? contains(range, address) : isHostOf(range, address);
 
-const firstAddress = ({ family, first }: AcceptedRange): string => formatIp({ family, value: first });
+const firstAddress = ({ family, first }: AcceptedRange): string =>
+  formatIp({ family, value: first });
 
 /**
  * Returns the hardware address of a node in the tunnel. It follows from the node's first range, which no other node
@@ -275,7 +296,10 @@ const firstAddress = ({ family, first }: AcceptedRange): string => formatIp({ fa
 export function tunnelMac({ ranges }: Pick<Peer, 'ranges'>): string {
   const [range] = ranges;
   const value = range === undefined ? 0n : foldTo40Bits(range);
-  const octets = [0x0a, ...[4, 3, 2, 1, 0].map((index) => Number((value >> BigInt(8 * index)) & 0xffn))];
+  const octets = [
+    0x0a,
+    ...[4, 3, 2, 1, 0].map((index) => Number((value >> BigInt(8 * index)) & 0xffn)),
+  ];
   return octets.map((octet) => octet.toString(16).padStart(2, '0')).join(':');
 }
 

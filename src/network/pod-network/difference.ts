@@ -27,7 +27,8 @@ export function difference(
   for (const [destination, route] of actual.routes) {
     const next = wanted.routes.get(destination);
     // `replace` would leave the old route beside the new one, since another link makes it another route.
-    if (next === undefined || next.link !== route.link) ip.push(['route', 'del', ...routeArgs(route, names)]);
+    if (next === undefined || next.link !== route.link)
+      ip.push(['route', 'del', ...routeArgs(route, names)]);
   }
   const isReplaced = mustBeReplaced(actual.vxlan, wanted.vxlan);
   if (isReplaced && actual.vxlan !== undefined) ip.push(['link', 'del', names.vxlan]);
@@ -60,7 +61,10 @@ export function difference(
   ];
 }
 
-function routeArgs({ destination, via, link }: Route, { metric, vxlan }: PodNetworkNames): string[] {
+function routeArgs(
+  { destination, via, link }: Route,
+  { metric, vxlan }: PodNetworkNames,
+): string[] {
   return [
     destination,
     'via',
@@ -92,7 +96,18 @@ function deviceCommands(
   const commands: string[][] = [];
   if (actual === undefined) {
     const settings = ['id', String(id), 'dstport', String(port), 'local', local, 'nolearning'];
-    commands.push(['link', 'add', vxlan, 'address', mac, 'mtu', String(mtu), 'type', 'vxlan', ...settings]);
+    commands.push([
+      'link',
+      'add',
+      vxlan,
+      'address',
+      mac,
+      'mtu',
+      String(mtu),
+      'type',
+      'vxlan',
+      ...settings,
+    ]);
     // Its only neighbours are known: no link-local address, no packets to find routers.
     commands.push(['link', 'set', vxlan, 'addrgenmode', 'none']);
   } else if (actual.mtu !== mtu) commands.push(['link', 'set', vxlan, 'mtu', String(mtu)]);
@@ -102,7 +117,8 @@ function deviceCommands(
   for (const address of addresses) {
     // No other node has the address: without a search for one it is usable at once.
     const isV6 = isIPv6(address.split('/')[0] ?? '');
-    if (!present.has(address)) commands.push(['address', 'replace', address, 'dev', vxlan, ...(isV6 ? ['nodad'] : [])]);
+    if (!present.has(address))
+      commands.push(['address', 'replace', address, 'dev', vxlan, ...(isV6 ? ['nodad'] : [])]);
   }
   if (actual === undefined || !isUp(actual)) commands.push(['link', 'set', vxlan, 'up']);
   return commands;

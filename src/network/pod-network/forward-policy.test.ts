@@ -6,7 +6,17 @@ const listing = (hook: string, policy: string): string =>
     nftables: [
       { metainfo: { version: '1.0.6' } },
       { table: { family: 'ip', name: 'filter' } },
-      { chain: { family: 'ip', table: 'filter', name: hook.toUpperCase(), type: 'filter', hook, prio: 0, policy } },
+      {
+        chain: {
+          family: 'ip',
+          table: 'filter',
+          name: hook.toUpperCase(),
+          type: 'filter',
+          hook,
+          prio: 0,
+          policy,
+        },
+      },
       { chain: { family: 'ip', table: 'filter', name: 'DOCKER' } },
     ],
   });

@@ -13,9 +13,24 @@ import { NodeNetwork } from './node-network.ts';
 import { FakeSystem, fakeLink } from './testing/fake-system.ts';
 
 const names = podNetworkNames('/data');
-const self: NodeRecord = { name: 'self', created: '2026', podCidrs: ['10.244.1.0/24'], addresses: ['10.0.0.1'] };
-const near: NodeRecord = { name: 'near', created: '2026', podCidrs: ['10.244.2.0/24'], addresses: ['10.0.0.2'] };
-const far: NodeRecord = { name: 'far', created: '2026', podCidrs: ['10.244.3.0/24'], addresses: ['172.16.0.3'] };
+const self: NodeRecord = {
+  name: 'self',
+  created: '2026',
+  podCidrs: ['10.244.1.0/24'],
+  addresses: ['10.0.0.1'],
+};
+const near: NodeRecord = {
+  name: 'near',
+  created: '2026',
+  podCidrs: ['10.244.2.0/24'],
+  addresses: ['10.0.0.2'],
+};
+const far: NodeRecord = {
+  name: 'far',
+  created: '2026',
+  podCidrs: ['10.244.3.0/24'],
+  addresses: ['172.16.0.3'],
+};
 
 let dir: string;
 let system: FakeSystem;
@@ -33,7 +48,14 @@ afterEach(() => rmSync(dir, { recursive: true }));
 const make = (): NodeNetwork =>
   new NodeNetwork({
     nodeName: 'self',
-    settings: { mode: 'auto', names, vxlanId: 1, vxlanPort: 8472, clusterCidrs: ['10.244.0.0/16'], serviceCidrs: [] },
+    settings: {
+      mode: 'auto',
+      names,
+      vxlanId: 1,
+      vxlanPort: 8472,
+      clusterCidrs: ['10.244.0.0/16'],
+      serviceCidrs: [],
+    },
     cni: { confDir: dir, dataDir: '/data', hostPorts: false },
     system,
     logger,
@@ -58,7 +80,11 @@ test('the runtime is configured when the node has a range, and only when somethi
     obstacle: 'the node has no usable range of pod addresses',
   });
   expect(bridge()).toBeUndefined();
-  expect(await network.sync([self])).toEqual({ obstacle: undefined, failed: false, hasPeers: false });
+  expect(await network.sync([self])).toEqual({
+    obstacle: undefined,
+    failed: false,
+    hasPeers: false,
+  });
   expect(bridge()).toMatchObject({ mtu: 1500, ipMasq: false });
   await network.sync([self, near]);
   expect(configured).toBe(1);
@@ -84,10 +110,21 @@ test('a machine that cannot be read: a node alone has a network, one of several 
 test('one route that cannot be made is no obstacle, all of them are', async () => {
   const network = make();
   const other = { ...near, name: 'other', podCidrs: ['10.244.4.0/24'], addresses: ['10.0.0.4'] };
-  const made = { family: 'IPv4', destination: '10.244.2.0/24', via: '10.0.0.2', link: 'eth0' } as const;
+  const made = {
+    family: 'IPv4',
+    destination: '10.244.2.0/24',
+    via: '10.0.0.2',
+    link: 'eth0',
+  } as const;
   system.failures.apply.push(new Error('ip failed: Nexthop has invalid gateway'));
-  system.machine = { ...system.machine, own: { ...system.machine.own, routes: new Map([['10.244.2.0/24', made]]) } };
-  expect(await network.sync([self, near, other])).toMatchObject({ obstacle: undefined, failed: true });
+  system.machine = {
+    ...system.machine,
+    own: { ...system.machine.own, routes: new Map([['10.244.2.0/24', made]]) },
+  };
+  expect(await network.sync([self, near, other])).toMatchObject({
+    obstacle: undefined,
+    failed: true,
+  });
   system.machine = { ...system.machine, own: { ...system.machine.own, routes: new Map() } };
   system.failures.apply.push(new Error('ip failed: Operation not permitted'));
   const { obstacle } = await network.sync([self, near, other]);
@@ -147,7 +184,9 @@ test('an address that the machine gets or loses is noticed', async () => {
   const { length } = system.applied;
   system.machine = { ...system.machine, links: [fakeLink('eth0', '10.0.0.77/24')] };
   network.markStale();
-  expect(await network.sync([self, near])).toMatchObject({ obstacle: 'this machine has no address of its node' });
+  expect(await network.sync([self, near])).toMatchObject({
+    obstacle: 'this machine has no address of its node',
+  });
   expect(moved).toBe(1);
   // Routes to other nodes stay until the Node has the new address.
   expect(system.applied).toHaveLength(length);

@@ -117,7 +117,9 @@ export class NodeNetwork {
       }
       await attempt('rules', () => this.#applyRules(decision));
       await this.#checkForward();
-      const isConfigured = await attempt('network configuration', () => this.#configure(decision, machine));
+      const isConfigured = await attempt('network configuration', () =>
+        this.#configure(decision, machine),
+      );
       if (!isConfigured) obstacle ??= failures.at(-1);
     }
     this.#log([...decision.problems, ...failures]);
@@ -143,7 +145,9 @@ export class NodeNetwork {
     const own = new Set([names.bridge, names.vxlan]);
     const addresses = this.#machine.links
       .filter(({ name }) => !own.has(name))
-      .flatMap((link) => link.addresses.map(({ family, value }) => `${link.name} ${family} ${value}`))
+      .flatMap((link) =>
+        link.addresses.map(({ family, value }) => `${link.name} ${family} ${value}`),
+      )
       .join();
     if (this.#addresses !== undefined && this.#addresses !== addresses) onAddressesChanged?.();
     this.#addresses = addresses;
@@ -168,7 +172,11 @@ export class NodeNetwork {
     if (changes.length === 0) return;
     await system.apply(changes);
     this.#machine = { ...machine, own: state };
-    logger.info('pod network: routes changed', { node: nodeName, changes: changes.length, routes: state.routes.size });
+    logger.info('pod network: routes changed', {
+      node: nodeName,
+      changes: changes.length,
+      routes: state.routes.size,
+    });
   }
 
   /**
@@ -182,7 +190,9 @@ export class NodeNetwork {
       const isLink = difference(own, state, settings.names).some(
         ({ args }) => args[0] === 'link' || args[0] === 'address',
       );
-      const missing = [...state.routes.keys()].filter((destination) => !own.routes.has(destination));
+      const missing = [...state.routes.keys()].filter(
+        (destination) => !own.routes.has(destination),
+      );
       return isLink || missing.length === state.routes.size;
     } catch {
       // The failure that led here is logged; a machine that cannot be read has no known routes.
@@ -212,7 +222,8 @@ export class NodeNetwork {
       if (commands !== '') await system.nft.run(commands);
       this.#rules = rules;
     } catch (err) {
-      if (!(err instanceof NftError) || !LACKING.has(err.reason) || this.#rules !== undefined) throw err;
+      if (!(err instanceof NftError) || !LACKING.has(err.reason) || this.#rules !== undefined)
+        throw err;
       this.#canFilter = false;
       logger.warn(
         'pod network: without nftables pods of other nodes see the address of the node instead of the pod, ' +
@@ -229,10 +240,13 @@ export class NodeNetwork {
     this.#isForwardChecked = true;
     try {
       if (!dropsForwarded(await system.nft.list('ip', 'filter'))) return;
-      logger.warn('packets of pods are dropped by the policy of the chain FORWARD, unless a rule lets them through', {
-        node: nodeName,
-        hint: 'iptables -P FORWARD ACCEPT',
-      });
+      logger.warn(
+        'packets of pods are dropped by the policy of the chain FORWARD, unless a rule lets them through',
+        {
+          node: nodeName,
+          hint: 'iptables -P FORWARD ACCEPT',
+        },
+      );
     } catch (err) {
       logger.debug('the policy for forwarded packets cannot be read', { err });
     }
@@ -256,7 +270,11 @@ export class NodeNetwork {
     if (text === this.#written) return;
     if (JSON.stringify(present) !== text) {
       await writeCniConfig(cni.confDir, list);
-      logger.info('pod network: configured', { node: nodeName, podCidrs: decision.podCidrs, mtu: decision.mtu });
+      logger.info('pod network: configured', {
+        node: nodeName,
+        podCidrs: decision.podCidrs,
+        mtu: decision.mtu,
+      });
     }
     this.#written = text;
     onConfigured?.();
@@ -265,7 +283,9 @@ export class NodeNetwork {
   /** Returns the configuration that is there; undefined if there is none that can be read. */
   async #present(): Promise<CniConfigList | undefined> {
     try {
-      return JSON.parse(await readFile(join(this.#config.cni.confDir, CNI_CONFIG_FILE), 'utf8')) as CniConfigList;
+      return JSON.parse(
+        await readFile(join(this.#config.cni.confDir, CNI_CONFIG_FILE), 'utf8'),
+      ) as CniConfigList;
     } catch {
       // None yet, or a damaged one, which is written anew.
       return undefined;
@@ -286,7 +306,12 @@ export class NodeNetwork {
 const NO_MACHINE: Machine = { links: [], foreignRoutes: [], own: EMPTY_STATE };
 
 /** Reasons that stay until a package is installed. */
-const LACKING: ReadonlySet<string> = new Set(['NotInstalled', 'NotPermitted', 'NotFound', 'Syntax']);
+const LACKING: ReadonlySet<string> = new Set([
+  'NotInstalled',
+  'NotPermitted',
+  'NotFound',
+  'Syntax',
+]);
 
 /** A bridge with pods of different sizes would drop large frames between them: with pods on it, the size only falls. */
 const mtuFor = (mtu: number, present: number | undefined): number =>

@@ -37,7 +37,11 @@ export function parseMachine(listings: Listings, names: PodNetworkNames): Machin
   const own: PodNetworkState = {
     vxlan: vxlanOf(devices.find((entry) => entry['ifname'] === names.vxlan)),
     routes: new Map(routes.filter(isOwnRoute).flatMap((route) => ownRoute(route) ?? [])),
-    forwarding: new Map(entriesOf(listings.forwarding).flatMap((entry) => pair(entry['mac'], canonical(entry['dst'])))),
+    forwarding: new Map(
+      entriesOf(listings.forwarding).flatMap((entry) =>
+        pair(entry['mac'], canonical(entry['dst'])),
+      ),
+    ),
     neighbours: new Map(
       entriesOf(listings.neighbours)
         .filter(({ state }) => Array.isArray(state) && state.includes('PERMANENT'))
@@ -64,7 +68,8 @@ function entriesOf(json: string): readonly Entry[] {
     : [];
 }
 
-const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+const text = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 function canonical(value: unknown): string | undefined {
   const address = parseIp(text(value));
@@ -128,7 +133,9 @@ function ownRoute(entry: Entry): [string, Route][] {
   if (destination === undefined) return [];
   const range = parseCidr(destination);
   if (range === undefined) return [];
-  return [[destination, { family: range.family, destination, via: via ?? '', link: text(entry['dev']) }]];
+  return [
+    [destination, { family: range.family, destination, via: via ?? '', link: text(entry['dev']) }],
+  ];
 }
 
 function foreignRoute(entry: Entry): ForeignRoute | undefined {
@@ -154,9 +161,12 @@ function destinationOf(entry: Entry): string | undefined {
   const destination = text(entry['dst']);
   if (destination === 'default') return familyOf(entry) === 'IPv6' ? '::/0' : '0.0.0.0/0';
   const range = parseCidr(destination);
-  if (range !== undefined) return `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`;
+  if (range !== undefined)
+    return `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`;
   const address = parseIp(destination);
-  return address === undefined ? undefined : `${formatIp(address)}/${address.family === 'IPv4' ? 32 : 128}`;
+  return address === undefined
+    ? undefined
+    : `${formatIp(address)}/${address.family === 'IPv4' ? 32 : 128}`;
 }
 
 /** Returns the family of a default route: only IPv6 routes print a preference. */

@@ -23,7 +23,12 @@ describe.skipIf(missing !== undefined)(
     });
 
     /** A node whose pod network is up, with a pod. */
-    async function join(name: string, machine: LabMachine, range: string, mode: 'auto' | 'routes' | 'vxlan' = 'auto') {
+    async function join(
+      name: string,
+      machine: LabMachine,
+      range: string,
+      mode: 'auto' | 'routes' | 'vxlan' = 'auto',
+    ) {
       await cluster.register(name, machine.address);
       const agent = cluster.agent(name, machine, { mode });
       await cluster.allocate(name, range);
@@ -33,12 +38,15 @@ describe.skipIf(missing !== undefined)(
 
     const reaches = (from: LabPod, to: LabPod) =>
       until(async () => (await from.prober.send('udp', to.address, 1, 200)) !== null);
-    const routesOf = (machine: LabMachine) => machine.run('ip', 'route', 'show', 'proto', '84').trim();
+    const routesOf = (machine: LabMachine) =>
+      machine.run('ip', 'route', 'show', 'proto', '84').trim();
 
     test('three machines on one link reach each other by routes; addresses stay, also of large packets', async () => {
       const nodes = [];
       for (const number of [1, 2, 3])
-        nodes.push(await join(`n${number}`, await lab.machine('a', number), `10.202.${number}.0/24`));
+        nodes.push(
+          await join(`n${number}`, await lab.machine('a', number), `10.202.${number}.0/24`),
+        );
       for (const from of nodes) {
         for (const to of nodes.filter((other) => other !== from)) {
           await reaches(from.pod, to.pod);
@@ -59,7 +67,10 @@ describe.skipIf(missing !== undefined)(
     test('what leaves the cluster is masqueraded', async () => {
       const { pod, machine } = await join('n1', await lab.machine('a', 1), '10.202.1.0/24');
       await lab.outside();
-      expect(await pod.prober.send('tcp', '10.91.1.254')).toEqual({ source: machine.address, bytes: 1 });
+      expect(await pod.prober.send('tcp', '10.91.1.254')).toEqual({
+        source: machine.address,
+        bytes: 1,
+      });
     });
 
     test('machines behind a router reach each other by VXLAN, pods have room for its headers', async () => {
@@ -72,13 +83,27 @@ describe.skipIf(missing !== undefined)(
       await until(async () => (await one.cni()).mtu === 1450 && (await two.cni()).mtu === 1450);
       const [p1, p2] = [await one.pod(), await two.pod()];
       await reaches(p1, p2);
-      expect(await p1.prober.send('tcp', p2.address, 1_000_000)).toEqual({ source: p1.address, bytes: 1_000_000 });
-      expect(await p2.prober.send('udp', p1.address, 1422)).toEqual({ source: p2.address, bytes: 1422 });
-      expect(await p2.prober.send('udp', p1.address, 8000)).toEqual({ source: p2.address, bytes: 8000 });
+      expect(await p1.prober.send('tcp', p2.address, 1_000_000)).toEqual({
+        source: p1.address,
+        bytes: 1_000_000,
+      });
+      expect(await p2.prober.send('udp', p1.address, 1422)).toEqual({
+        source: p2.address,
+        bytes: 1422,
+      });
+      expect(await p2.prober.send('udp', p1.address, 8000)).toEqual({
+        source: p2.address,
+        bytes: 8000,
+      });
       // A process of the node has the node's own address in the tunnel, of the node's range.
-      expect(await one.prober().send('tcp', p2.address)).toEqual({ source: '10.202.1.0', bytes: 1 });
+      expect(await one.prober().send('tcp', p2.address)).toEqual({
+        source: '10.202.1.0',
+        bytes: 1,
+      });
       expect(
-        agents.flatMap(({ logger }) => logger.records.filter(({ level }) => level !== 'info' && level !== 'debug')),
+        agents.flatMap(({ logger }) =>
+          logger.records.filter(({ level }) => level !== 'info' && level !== 'debug'),
+        ),
       ).toEqual([]);
     });
 
@@ -102,18 +127,63 @@ describe.skipIf(missing !== undefined)(
       // A machine that is no node sends what a node would: it knows all addresses, and the pod would answer the second
       // node.
       const stranger = await lab.machine('a', 9);
-      stranger.run('ip', 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '8472', 'local', stranger.address);
+      stranger.run(
+        'ip',
+        'link',
+        'add',
+        'v',
+        'type',
+        'vxlan',
+        'id',
+        '1',
+        'dstport',
+        '8472',
+        'local',
+        stranger.address,
+      );
       stranger.run('ip', 'address', 'add', '10.202.2.9/32', 'dev', 'v');
       stranger.run('ip', 'link', 'set', 'v', 'up');
       const mac =
-        /link\/ether (\S+)/.exec(first.machine.run('ip', 'link', 'show', first.machine.names.vxlan))?.[1] ?? '';
+        /link\/ether (\S+)/.exec(
+          first.machine.run('ip', 'link', 'show', first.machine.names.vxlan),
+        )?.[1] ?? '';
       stranger.run('bridge', 'fdb', 'add', mac, 'dst', first.machine.address, 'dev', 'v');
-      stranger.run('ip', 'route', 'add', '10.202.1.0/24', 'via', '10.202.1.0', 'dev', 'v', 'onlink');
+      stranger.run(
+        'ip',
+        'route',
+        'add',
+        '10.202.1.0/24',
+        'via',
+        '10.202.1.0',
+        'dev',
+        'v',
+        'onlink',
+      );
       stranger.run('ip', 'neighbour', 'add', '10.202.1.0', 'lladdr', mac, 'dev', 'v');
       first.machine.run('nft', 'add', 'table', 'ip', 'count');
-      first.machine.run('nft', 'add', 'chain', 'ip', 'count', 'seen', '{ type filter hook forward priority 0; }');
-      first.machine.run('nft', 'add', 'rule', 'ip', 'count', 'seen', 'ip', 'saddr', '10.202.2.9', 'counter');
-      const seen = () => Number(/packets (\d+)/.exec(first.machine.run('nft', 'list', 'table', 'ip', 'count'))?.[1]);
+      first.machine.run(
+        'nft',
+        'add',
+        'chain',
+        'ip',
+        'count',
+        'seen',
+        '{ type filter hook forward priority 0; }',
+      );
+      first.machine.run(
+        'nft',
+        'add',
+        'rule',
+        'ip',
+        'count',
+        'seen',
+        'ip',
+        'saddr',
+        '10.202.2.9',
+        'counter',
+      );
+      const seen = () =>
+        Number(/packets (\d+)/.exec(first.machine.run('nft', 'list', 'table', 'ip', 'count'))?.[1]);
       const prober = stranger.prober();
       await prober.send('udp', first.pod.address, 1, 300);
       expect(seen()).toBe(0);
@@ -148,8 +218,12 @@ describe.skipIf(missing !== undefined)(
       await reaches(first.pod, second.pod);
       second.machine.readdress(77);
       await cluster.readdress('n2', second.machine.address);
-      await until(async () => (await first.pod.prober.send('tcp', second.pod.address, 1, 200)) !== null);
-      await until(async () => (await second.pod.prober.send('tcp', first.pod.address, 1, 200)) !== null);
+      await until(
+        async () => (await first.pod.prober.send('tcp', second.pod.address, 1, 200)) !== null,
+      );
+      await until(
+        async () => (await second.pod.prober.send('tcp', first.pod.address, 1, 200)) !== null,
+      );
       if (mode === 'routes') expect(routesOf(first.machine)).toContain('via 10.91.1.77');
     });
 
@@ -164,7 +238,9 @@ describe.skipIf(missing !== undefined)(
       await until(() => !routesOf(first.machine).includes('10.202.2.0'));
       expect(routesOf(first.machine)).toContain('10.202.3.0/24');
       await cluster.remove('n3');
-      await until(() => routesOf(first.machine) === '' && !first.machine.run('ip', 'link').includes(vxlan));
+      await until(
+        () => routesOf(first.machine) === '' && !first.machine.run('ip', 'link').includes(vxlan),
+      );
       await until(() => !first.machine.run('nft', 'list', 'ruleset').includes('10.91.1.2'));
       expect(first.machine.run('nft', 'list', 'tables')).toContain(table);
       await first.agent.stop();
@@ -181,8 +257,12 @@ describe.skipIf(missing !== undefined)(
       for (const { name, machine, agent } of [first, second]) {
         await agent.stop();
         const next = cluster.agent(name, machine, { mode });
-        await until(() => next.logger.records.some(({ message }) => message === 'pod network: synced'));
-        expect(next.logger.records.filter(({ message }) => message === 'pod network: routes changed')).toEqual([]);
+        await until(() =>
+          next.logger.records.some(({ message }) => message === 'pod network: synced'),
+        );
+        expect(
+          next.logger.records.filter(({ message }) => message === 'pod network: routes changed'),
+        ).toEqual([]);
       }
       const { sent, answered } = await first.pod.prober.endStream();
       expect(sent).toBeGreaterThan(10);
@@ -235,13 +315,18 @@ describe.skipIf(missing !== undefined)(
       await until(() => routesOf(first.machine).includes('10.202.60.0/24'));
       await reaches(first.pod, second.pod);
       expect(routesOf(first.machine).split('\n')).toHaveLength(2);
-      const problems = () => first.agent.logger.records.flatMap(({ values }) => values['problem'] ?? []);
+      const problems = () =>
+        first.agent.logger.records.flatMap(({ values }) => values['problem'] ?? []);
       await until(() => problems().length === 5);
       expect(await cluster.condition('n1')).toBe('False RouteCreated');
     });
 
     test('two families: routes on a link, and both in one tunnel', async () => {
-      const machines = [await lab.machine('a', 1), await lab.machine('a', 2), await lab.machine('b', 1)];
+      const machines = [
+        await lab.machine('a', 1),
+        await lab.machine('a', 2),
+        await lab.machine('b', 1),
+      ];
       const pods: LabPod[] = [];
       for (const [index, machine] of machines.entries()) {
         await cluster.register(`n${index}`, machine.address, machine.address6);
@@ -258,12 +343,17 @@ describe.skipIf(missing !== undefined)(
             if (from === to) continue;
             await until(async () => (await from.prober.send('tcp', address, 1, 300)) !== null);
             const source = from.addresses[family];
-            expect(await from.prober.send('tcp', address, 100_000)).toEqual({ source, bytes: 100_000 });
+            expect(await from.prober.send('tcp', address, 100_000)).toEqual({
+              source,
+              bytes: 100_000,
+            });
           }
         }
       }
       await lab.outside();
-      expect(await pods[0]?.prober.send('tcp', '10.91.1.254')).toMatchObject({ source: machines[0]?.address });
+      expect(await pods[0]?.prober.send('tcp', '10.91.1.254')).toMatchObject({
+        source: machines[0]?.address,
+      });
     });
 
     test('IPv6 alone: the tunnel has 70 bytes', async () => {
@@ -286,7 +376,10 @@ describe.skipIf(missing !== undefined)(
       }
       const [p1, p2] = pods as [LabPod, LabPod];
       await until(async () => (await p1.prober.send('tcp', p2.address, 1, 300)) !== null);
-      expect(await p1.prober.send('tcp', p2.address, 1_000_000)).toEqual({ source: p1.address, bytes: 1_000_000 });
+      expect(await p1.prober.send('tcp', p2.address, 1_000_000)).toEqual({
+        source: p1.address,
+        bytes: 1_000_000,
+      });
     });
   },
 );

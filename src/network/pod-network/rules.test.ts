@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { completeCommands, type Rules, setCommands } from './rules.ts';
 
-const rules: Rules = { own: ['10.0.1.0/24'], pods: ['10.0.0.0/16'], nodes: ['192.0.2.2'], vxlan: undefined };
+const rules: Rules = {
+  own: ['10.0.1.0/24'],
+  pods: ['10.0.0.0/16'],
+  nodes: ['192.0.2.2'],
+  vxlan: undefined,
+};
 
 test('a table for each family that has pods; the other is removed', () => {
   expect(completeCommands('t', rules)).toBe(`add table ip t
@@ -21,7 +26,9 @@ delete table ip6 t
 test('the tunnel has rules in the family of its ends, and for what comes out of it', () => {
   const vxlan = { device: 'cxv0123456789', id: 7, port: 8472, local: 'fd00::1' };
   const commands = completeCommands('t', { ...rules, nodes: ['fd00::2'], vxlan });
-  expect(commands).toContain('add rule ip6 t to-tunnel udp dport 8472 @th,96,24 7 ip6 saddr != @nodes drop');
+  expect(commands).toContain(
+    'add rule ip6 t to-tunnel udp dport 8472 @th,96,24 7 ip6 saddr != @nodes drop',
+  );
   expect(commands).toContain(
     'add rule ip t from-tunnel iifname "cxv0123456789" ip saddr != @pods ip saddr != @nodes drop',
   );
@@ -37,5 +44,7 @@ test('a node more or less is a change of elements', () => {
 });
 
 test('nothing but addresses gets into commands', () => {
-  expect(() => completeCommands('t', { ...rules, nodes: ['192.0.2.2 }; flush ruleset'] })).toThrow('is no address');
+  expect(() => completeCommands('t', { ...rules, nodes: ['192.0.2.2 }; flush ruleset'] })).toThrow(
+    'is no address',
+  );
 });

@@ -16,13 +16,28 @@ export interface Rules {
   /** Addresses of other nodes. */
   readonly nodes: readonly string[];
   readonly vxlan:
-    | { readonly device: string; readonly id: number; readonly port: number; readonly local: string }
+    | {
+        readonly device: string;
+        readonly id: number;
+        readonly port: number;
+        readonly local: string;
+      }
     | undefined;
 }
 
 const FAMILIES = [
-  { family: 'ip', type: 'ipv4_addr', multicast: '224.0.0.0/4', isOf: (text: string) => !text.includes(':') },
-  { family: 'ip6', type: 'ipv6_addr', multicast: 'ff00::/8', isOf: (text: string) => text.includes(':') },
+  {
+    family: 'ip',
+    type: 'ipv4_addr',
+    multicast: '224.0.0.0/4',
+    isOf: (text: string) => !text.includes(':'),
+  },
+  {
+    family: 'ip6',
+    type: 'ipv6_addr',
+    multicast: 'ff00::/8',
+    isOf: (text: string) => text.includes(':'),
+  },
 ] as const;
 type Family = (typeof FAMILIES)[number];
 
@@ -52,7 +67,10 @@ export function setCommands(table: string, before: Rules, after: Rules): string 
   if (!isSame(before.own, after.own) || !isSame(before.vxlan, after.vxlan)) return undefined;
   const lines = FAMILIES.filter((family) => isNeeded(family, after)).flatMap((family) =>
     (['pods', 'nodes'] as const).flatMap((set) => {
-      const [old, next] = [new Set(before[set].filter(family.isOf)), new Set(after[set].filter(family.isOf))];
+      const [old, next] = [
+        new Set(before[set].filter(family.isOf)),
+        new Set(after[set].filter(family.isOf)),
+      ];
       const path = `${family.family} ${table} ${set}`;
       return [
         ...elementCommands(
@@ -79,7 +97,11 @@ const isNeeded = (family: Pick<Family, 'isOf'>, { own, vxlan }: Rules): boolean 
 export const neededFamilies = (rules: Rules): readonly ('ip' | 'ip6')[] =>
   FAMILIES.filter((family) => isNeeded(family, rules)).map(({ family }) => family);
 
-function tableCommands(family: Family, table: string, { own, pods, nodes, vxlan }: Rules): string[] {
+function tableCommands(
+  family: Family,
+  table: string,
+  { own, pods, nodes, vxlan }: Rules,
+): string[] {
   const ip = family.family;
   const name = `${ip} ${table}`;
   const commands = [
@@ -112,7 +134,11 @@ function tableCommands(family: Family, table: string, { own, pods, nodes, vxlan 
   return commands;
 }
 
-function elementCommands(verb: 'add' | 'delete', set: string, elements: readonly string[]): string[] {
+function elementCommands(
+  verb: 'add' | 'delete',
+  set: string,
+  elements: readonly string[],
+): string[] {
   const commands: string[] = [];
   for (let start = 0; start < elements.length; start += ELEMENTS) {
     const part = elements.slice(start, start + ELEMENTS).map(checked);

@@ -42,7 +42,8 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
       throw new Error(`the program ${program} is not installed (package iproute2)`, { cause: err });
     }
     const { code, stdout, stderr } = result;
-    if (code !== 0) throw new Error(`${program} failed: ${firstLines(stderr) || `exit code ${code}`}`);
+    if (code !== 0)
+      throw new Error(`${program} failed: ${firstLines(stderr) || `exit code ${code}`}`);
     return stdout;
   };
   return {
@@ -50,11 +51,16 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     async read(names) {
       const [addresses, ...routes] = await Promise.all([
         run(['ip', '-json', '-details', 'address', 'show']),
-        ...['-4', '-6'].map((family) => run(['ip', '-json', family, 'route', 'show', 'table', 'main'])),
+        ...['-4', '-6'].map((family) =>
+          run(['ip', '-json', family, 'route', 'show', 'table', 'main']),
+        ),
       ]);
       const dev = ['show', 'dev', names.vxlan];
       const [neighbours = '', forwarding = ''] = hasDevice(addresses, names.vxlan)
-        ? await Promise.all([run(['ip', '-json', 'neighbour', ...dev]), run(['bridge', '-json', 'fdb', ...dev])])
+        ? await Promise.all([
+            run(['ip', '-json', 'neighbour', ...dev]),
+            run(['bridge', '-json', 'fdb', ...dev]),
+          ])
         : [];
       return parseMachine({ addresses, routes, neighbours, forwarding }, names);
     },
@@ -62,9 +68,11 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
       const failures: string[] = [];
       for (const { program, lines } of batches(changes)) {
         // With -force the rest is done even if a line fails.
-        await run([program, '-force', '-batch', '-'], `${lines.join('\n')}\n`).catch((err: unknown) => {
-          failures.push((err as Error).message);
-        });
+        await run([program, '-force', '-batch', '-'], `${lines.join('\n')}\n`).catch(
+          (err: unknown) => {
+            failures.push((err as Error).message);
+          },
+        );
       }
       if (failures.length > 0) throw new Error(failures.join('; '));
     },
@@ -98,11 +106,14 @@ async function writeSetting(
 }
 
 /** Joins neighbouring changes of one program. */
-function batches(changes: readonly Change[]): readonly { readonly program: string; readonly lines: string[] }[] {
+function batches(
+  changes: readonly Change[],
+): readonly { readonly program: string; readonly lines: string[] }[] {
   const found: { program: string; lines: string[] }[] = [];
   for (const { program, args } of changes) {
     const bad = args.find((argument) => !BATCH_ARGUMENT.test(argument));
-    if (bad !== undefined) throw new TypeError(`${JSON.stringify(bad)} cannot be an argument of ${program}`);
+    if (bad !== undefined)
+      throw new TypeError(`${JSON.stringify(bad)} cannot be an argument of ${program}`);
     const last = found.at(-1);
     if (last?.program === program) last.lines.push(args.join(' '));
     else found.push({ program, lines: [args.join(' ')] });
@@ -117,7 +128,11 @@ const firstLines = (stderr: string): string =>
     .slice(0, 3)
     .join('; ');
 
-function watch([program = '', ...args]: readonly string[], onChange: () => void, signal: AbortSignal): Promise<void> {
+function watch(
+  [program = '', ...args]: readonly string[],
+  onChange: () => void,
+  signal: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return resolve();
     const child = spawn(program, args, {

@@ -18,7 +18,9 @@ export class Announcements {
     const previous = this.#byKey.get(key);
     if (previous !== undefined) this.#keys.delete(uidOf(previous.pod));
     const isSame =
-      previous !== undefined && uidOf(previous.pod) === uidOf(pod) && sameItems(previous.addresses, addresses);
+      previous !== undefined &&
+      uidOf(previous.pod) === uidOf(pod) &&
+      sameItems(previous.addresses, addresses);
     const sequence = isSame ? previous.sequence : ++this.#sequence;
     this.#byKey.set(key, { pod, addresses, sequence });
     this.#keys.set(uidOf(pod), key);

@@ -40,7 +40,10 @@ describe('selection', () => {
       apiPolicy('x/in', { policyTypes: ['Ingress'] }),
       apiPolicy('x/also-in', { podSelector: select('app=a'), policyTypes: ['Ingress'] }),
     );
-    expect(rules.pods.get('10.0.0.1')).toEqual({ ingress: ['x/also-in', 'x/in'], egress: ['x/out'] });
+    expect(rules.pods.get('10.0.0.1')).toEqual({
+      ingress: ['x/also-in', 'x/in'],
+      egress: ['x/out'],
+    });
     expect(rules.pods.get('10.0.0.2')).toEqual({ ingress: ['x/in'], egress: undefined });
   });
 
@@ -68,20 +71,40 @@ describe('groups', () => {
       { namespaceSelector: {}, podSelector: select('app=a') },
       ['10.0.0.1', '10.0.1.3', 'fd00::1'],
     ],
-    ['both selectors hold', { namespaceSelector: select('team=y'), podSelector: select('app=b') }, []],
+    [
+      'both selectors hold',
+      { namespaceSelector: select('team=y'), podSelector: select('app=b') },
+      [],
+    ],
   ])('%s', (_, peer, members) => {
     expect(membersOf(rulesFor([A, B, C], from(peer)))).toEqual(members);
   });
 
   test('a namespace that is not known is in no selector', () => {
     const stray = pod('z/d', { ips: ['10.0.1.4'], node: 'there' });
-    expect(membersOf(rulesFor([A, stray], from({ namespaceSelector: {} })))).toEqual(['10.0.0.1', 'fd00::1']);
+    expect(membersOf(rulesFor([A, stray], from({ namespaceSelector: {} })))).toEqual([
+      '10.0.0.1',
+      'fd00::1',
+    ]);
   });
 
   test('an address belongs to the newest pod that claims it', () => {
-    const old = pod('x/old', { ips: ['10.0.1.9', '10.0.1.8'], node: 'there', created: '2026-01-01T00:00:00Z' });
-    const next = pod('y/next', { ips: ['10.0.1.9'], node: 'there', created: '2026-01-02T00:00:00Z' });
-    expect(membersOf(rulesFor([B, old, next], from({ podSelector: {} })))).toEqual(['10.0.0.2', '10.0.1.8']);
-    expect(membersOf(rulesFor([B, old, next], from({ namespaceSelector: select('team=y') })))).toEqual(['10.0.1.9']);
+    const old = pod('x/old', {
+      ips: ['10.0.1.9', '10.0.1.8'],
+      node: 'there',
+      created: '2026-01-01T00:00:00Z',
+    });
+    const next = pod('y/next', {
+      ips: ['10.0.1.9'],
+      node: 'there',
+      created: '2026-01-02T00:00:00Z',
+    });
+    expect(membersOf(rulesFor([B, old, next], from({ podSelector: {} })))).toEqual([
+      '10.0.0.2',
+      '10.0.1.8',
+    ]);
+    expect(
+      membersOf(rulesFor([B, old, next], from({ namespaceSelector: select('team=y') }))),
+    ).toEqual(['10.0.1.9']);
   });
 });

@@ -1,6 +1,14 @@
 // The rules of a node from everything that is known, in one go. PolicyState comes to the same by small steps; tests compare the two.
 
-import type { CompiledPolicy, Group, GroupElements, Labels, NodeRules, PodRules, PolicyPod } from './model.ts';
+import type {
+  CompiledPolicy,
+  Group,
+  GroupElements,
+  Labels,
+  NodeRules,
+  PodRules,
+  PolicyPod,
+} from './model.ts';
 import { elementsOf, groupsOf } from './rules/compile.ts';
 
 export interface PolicyInput {
@@ -15,7 +23,8 @@ export function decide(input: PolicyInput): NodeRules {
   const all = [...input.pods];
   const policies = [...input.policies];
   const owners = new Map<string, PolicyPod>();
-  for (const pod of all) for (const address of pod.addresses) owners.set(address, ownerOf(pod, owners.get(address)));
+  for (const pod of all)
+    for (const address of pod.addresses) owners.set(address, ownerOf(pod, owners.get(address)));
   const addressesOf = (pod: PolicyPod): readonly string[] =>
     pod.addresses.filter((address) => owners.get(address) === pod);
   const used = new Map<string, CompiledPolicy>();
@@ -54,11 +63,18 @@ export function rulesOf(selecting: readonly CompiledPolicy[]): PodRules {
 }
 
 function isIn(group: Group, pod: PolicyPod, namespaces: ReadonlyMap<string, Labels>): boolean {
-  return isNamespaceIn(group, pod.namespace, namespaces.get(pod.namespace)) && group.pods.matches(pod.labels);
+  return (
+    isNamespaceIn(group, pod.namespace, namespaces.get(pod.namespace)) &&
+    group.pods.matches(pod.labels)
+  );
 }
 
 /** `labels`: undefined for a namespace that is not known. A selector, even an empty one, does not match it. */
-export function isNamespaceIn(group: Group, namespace: string, labels: Labels | undefined): boolean {
+export function isNamespaceIn(
+  group: Group,
+  namespace: string,
+  labels: Labels | undefined,
+): boolean {
   if (typeof group.namespaces === 'string') return group.namespaces === namespace;
   return labels !== undefined && group.namespaces.matches(labels);
 }

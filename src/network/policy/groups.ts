@@ -90,7 +90,13 @@ export class Groups {
       present.users++;
       return;
     }
-    const live: LiveGroup = { group, users: 1, elements: new Set(), namespaces: new Set(), isIncomplete: false };
+    const live: LiveGroup = {
+      group,
+      users: 1,
+      elements: new Set(),
+      namespaces: new Set(),
+      isIncomplete: false,
+    };
     this.#live.set(group.id, live);
     this.#elements.set(group.id, { hasPorts: group.ports !== undefined, elements: live.elements });
     this.#changes.set(group.id, new Map());
@@ -113,7 +119,11 @@ export class Groups {
   }
 
   /** The pod has been replaced; undefined: it was not there, or is gone. */
-  movePod(previous: PlacedPod | undefined, next: PlacedPod | undefined, labels: Labels | undefined): void {
+  movePod(
+    previous: PlacedPod | undefined,
+    next: PlacedPod | undefined,
+    labels: Labels | undefined,
+  ): void {
     const namespace = (previous ?? next)?.pod.namespace ?? '';
     const groups = [...(this.#byNamespace.get(namespace) ?? []), ...this.#selecting];
     for (const live of groups) {

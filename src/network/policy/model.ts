@@ -145,5 +145,7 @@ export interface PolicyBackend {
 }
 
 /** Allowances of a policy in a direction; undefined if it does not isolate in it. */
-export const allowancesOf = (policy: CompiledPolicy, direction: Direction): readonly Allowance[] | undefined =>
-  direction === 'ingress' ? policy.ingress : policy.egress;
+export const allowancesOf = (
+  policy: CompiledPolicy,
+  direction: Direction,
+): readonly Allowance[] | undefined => (direction === 'ingress' ? policy.ingress : policy.egress);

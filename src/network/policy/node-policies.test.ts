@@ -81,7 +81,11 @@ const createPolicy = (): Promise<unknown> =>
     .create({ metadata: { name: 'p' }, spec: { podSelector: {} } });
 
 /** Announces the pod; the result says whether it is ready. */
-function announce(key: string, address: string, signal = abort.signal): { ready: boolean; error?: unknown } {
+function announce(
+  key: string,
+  address: string,
+  signal = abort.signal,
+): { ready: boolean; error?: unknown } {
   const result: { ready: boolean; error?: unknown } = { ready: false };
   void policies.podAddressesReady(apiPod(key), [address], signal).then(
     () => (result.ready = true),
@@ -123,9 +127,13 @@ test('a policy that is older than the pod applies to it, however late its event 
 
 test('an API server that does not answer delays a pod by seconds', async () => {
   const list = ({ signal }: { readonly signal?: AbortSignal } = {}) =>
-    new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    new Promise<never>((_, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason as Error)),
+    );
   policies = makePolicies(
-    withPolicyCalls((calls) => ({ namespace: () => ({ ...calls, list }) as unknown as ResourceClient<NetworkPolicy> })),
+    withPolicyCalls((calls) => ({
+      namespace: () => ({ ...calls, list }) as unknown as ResourceClient<NetworkPolicy>,
+    })),
   );
   start();
   await clock.runUntil(() => nft.runs.length > 0, '1m');
@@ -146,7 +154,10 @@ test('a wait can be aborted; the pod has its rules all the same', async () => {
   expect(waiting.error).toEqual(new Error('timed out'));
   await createPolicy();
   start();
-  await clock.runUntil(() => nft.runs.some((commands) => commands.includes('10.0.0.1 : goto')), '1m');
+  await clock.runUntil(
+    () => nft.runs.some((commands) => commands.includes('10.0.0.1 : goto')),
+    '1m',
+  );
 });
 
 test('without policies the table is removed once, and pods do not wait', async () => {

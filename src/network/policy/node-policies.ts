@@ -48,7 +48,11 @@ export class NodePolicies {
    * Resolves when the rules of all policies that the API server has at the time of the call apply to the addresses of a pod of this node;
    * of those that are known here, if it does not answer. Call it before the first container of a sandbox starts. It waits for as long as it takes; rejects with the signal's reason when the signal aborts.
    */
-  async podAddressesReady(pod: Pod, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+  async podAddressesReady(
+    pod: Pod,
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
     signal.throwIfAborted();
     const { key, isNew } = this.#announcements.add(pod, addresses);
     if (isNew) await this.#catchUp(pod.metadata.namespace ?? '', signal);
@@ -82,7 +86,10 @@ export class NodePolicies {
       await agent.catchUp(namespace, AbortSignal.any([signal, limit.signal]));
     } catch (err) {
       signal.throwIfAborted();
-      this.#logger.warn('network policies: a pod starts with the policies that are known', { namespace, err });
+      this.#logger.warn('network policies: a pod starts with the policies that are known', {
+        namespace,
+        err,
+      });
     } finally {
       timer.cancel();
     }

@@ -61,7 +61,10 @@ beforeEach(async () => {
   abort = new AbortController();
   agent = new PolicyAgent({
     // As the account that the agent has: its role must allow all that it does.
-    client: server.clientOf({ name: 'system:coxswain:network-policy', groups: ['system:authenticated'] }),
+    client: server.clientOf({
+      name: 'system:coxswain:network-policy',
+      groups: ['system:authenticated'],
+    }),
     nodeName: 'here',
     backend,
     announcements,
@@ -88,14 +91,20 @@ async function createPod(name: string, ip: string, node = 'here', labels = {}): 
     metadata: { name, labels },
     spec: { nodeName: node, containers: [{ name: 'c', image: 'i' }] },
   });
-  await inX.updateStatus({ ...pod, status: { ...pod.status, phase: 'Running', podIPs: [{ ip }], podIP: ip } });
+  await inX.updateStatus({
+    ...pod,
+    status: { ...pod.status, phase: 'Running', podIPs: [{ ip }], podIP: ip },
+  });
 }
 
 const createPolicy = (name: string, from?: object): Promise<unknown> =>
   server.client
     .resource(networkPolicies)
     .namespace('x')
-    .create({ metadata: { name }, spec: { podSelector: {}, ingress: from === undefined ? [] : [{ from: [from] }] } });
+    .create({
+      metadata: { name },
+      spec: { podSelector: {}, ingress: from === undefined ? [] : [{ from: [from] }] },
+    });
 
 test('without policies nothing is programmed, and pods are not watched', async () => {
   await createPod('a', '10.0.0.1');
@@ -110,14 +119,18 @@ test('policies, pods, labels of namespaces: each change is a transaction', async
   await createPolicy('p', { namespaceSelector: select('team=x') });
   await until(() => backend.programmed !== undefined);
   expect(backend.syncs).toHaveLength(1);
-  expect(backend.programmed?.pods).toEqual(new Map([['10.0.0.1', { ingress: ['x/p'], egress: undefined }]]));
+  expect(backend.programmed?.pods).toEqual(
+    new Map([['10.0.0.1', { ingress: ['x/p'], egress: undefined }]]),
+  );
   await createPod('b', '10.0.1.1', 'there');
   await until(() => backend.programmed?.members.length === 2);
   await server.client
     .resource(namespaces)
     .patch('x', 'application/merge-patch+json', { metadata: { labels: { team: 'z' } } });
   await until(() => backend.programmed?.members.length === 0);
-  const nodes = [...(backend.syncs.at(-1) as RulesChange).groups.values()].map((changes) => [...changes]);
+  const nodes = [...(backend.syncs.at(-1) as RulesChange).groups.values()].map((changes) => [
+    ...changes,
+  ]);
   expect(nodes).toEqual([
     [
       ['10.0.0.1', false],
@@ -151,7 +164,10 @@ test('an agent that is behind catches up with the policies of a namespace', asyn
   await agent.catchUp('x', abort.signal);
   agent.announced(announcements.add(apiPod('x/new'), ['10.0.0.7']).key);
   await until(() => programmed.has('x/new'));
-  expect(backend.programmed?.pods.get('10.0.0.7')).toEqual({ ingress: ['x/p', 'x/q'], egress: undefined });
+  expect(backend.programmed?.pods.get('10.0.0.7')).toEqual({
+    ingress: ['x/p', 'x/q'],
+    egress: undefined,
+  });
 });
 
 test('after an error pods wait, and everything is programmed anew', async () => {
@@ -159,7 +175,9 @@ test('after an error pods wait, and everything is programmed anew', async () => 
   await until(() => backend.syncs.length > 0);
   backend.fail = new Error('no such table');
   agent.announced(announcements.add(apiPod('x/new'), ['10.0.0.7']).key);
-  await until(() => logger.records.some(({ message }) => message === 'network policies: sync failed, retrying'));
+  await until(() =>
+    logger.records.some(({ message }) => message === 'network policies: sync failed, retrying'),
+  );
   expect(programmed.has('x/new')).toBe(false);
   backend.fail = undefined;
   await until(() => programmed.has('x/new'));

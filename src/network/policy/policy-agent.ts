@@ -13,7 +13,15 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { nextTurn, type Steps } from '#machinery/turn.ts';
 import type { Announcements } from './announcements.ts';
-import type { CompiledPolicy, Namespace, NetworkPolicy, Pod, PolicyBackend, PolicyPod, RulesChange } from './model.ts';
+import type {
+  CompiledPolicy,
+  Namespace,
+  NetworkPolicy,
+  Pod,
+  PolicyBackend,
+  PolicyPod,
+  RulesChange,
+} from './model.ts';
 import { PolicyState } from './policy-state.ts';
 import { compileInSteps } from './rules/compile.ts';
 import { podFacts } from './rules/pod-facts.ts';
@@ -86,7 +94,10 @@ export class PolicyAgent {
    * late its event comes. Rejects if the API server cannot be asked, and with the signal's reason when that aborts.
    */
   async catchUp(namespace: string, signal: AbortSignal): Promise<void> {
-    const { items } = await this.#config.client.resource(networkPolicies).namespace(namespace).list({ signal });
+    const { items } = await this.#config.client
+      .resource(networkPolicies)
+      .namespace(namespace)
+      .list({ signal });
     const revisions = items.map(({ metadata }) => revisionOf(metadata.resourceVersion));
     const isBehind = (): boolean => {
       const seen = revisionOf(this.#policies.lastSyncResourceVersion);
@@ -161,7 +172,11 @@ export class PolicyAgent {
         if (change === undefined) await backend.clear();
         else await backend.sync(this.#state.rules, isComplete ? undefined : change);
         if (change !== undefined) {
-          const counts = { addresses: change.pods.size, policies: change.policies.size, groups: change.groups.size };
+          const counts = {
+            addresses: change.pods.size,
+            policies: change.policies.size,
+            groups: change.groups.size,
+          };
           logger.debug('network policies: rules synced', {
             ...counts,
             complete: isComplete,
@@ -183,7 +198,13 @@ export class PolicyAgent {
 
   #hasWork(): boolean {
     const { namespaces: names, policies, pods: keys } = this.#dirty;
-    return this.#complete || this.#waiting.size > 0 || names.size > 0 || policies.size > 0 || keys.size > 0;
+    return (
+      this.#complete ||
+      this.#waiting.size > 0 ||
+      names.size > 0 ||
+      policies.size > 0 ||
+      keys.size > 0
+    );
   }
 
   /** Brings the state up to date. Undefined: there is no policy, and there was none so far. */
@@ -200,7 +221,10 @@ export class PolicyAgent {
       for (const name of dirty.namespaces) {
         const namespace = peers.namespaces.lister.getByKey(name);
         await this.#do(
-          this.#state.setNamespace(name, namespace === undefined ? undefined : (namespace.metadata.labels ?? {})),
+          this.#state.setNamespace(
+            name,
+            namespace === undefined ? undefined : (namespace.metadata.labels ?? {}),
+          ),
         );
         dirty.namespaces.delete(name);
       }
@@ -227,7 +251,11 @@ export class PolicyAgent {
     if (groups === this.#incompleteGroups) return;
     this.#incompleteGroups = groups;
     if (groups === 0) this.#config.logger.info('network policies: all peers are allowed again');
-    else this.#config.logger.error('network policies: too many addresses, some peers are not allowed', { groups });
+    else
+      this.#config.logger.error(
+        'network policies: too many addresses, some peers are not allowed',
+        { groups },
+      );
   }
 
   async #compile(key: string): Promise<CompiledPolicy | undefined> {
@@ -235,7 +263,10 @@ export class PolicyAgent {
     if (policy === undefined) return undefined;
     const compiled = await this.#do(compileInSteps(policy));
     for (const problem of compiled.problems) {
-      this.#config.logger.warn('network policies: part of a policy allows nothing', { policy: key, problem });
+      this.#config.logger.warn('network policies: part of a policy allows nothing', {
+        policy: key,
+        problem,
+      });
     }
     return compiled;
   }
@@ -245,13 +276,19 @@ export class PolicyAgent {
     const pod = informer.lister.getByKey(key);
     const announced = announcements.get(key);
     // The kubelet's pod counts where the API has another of the same name, or none yet, or none any more: it is the one that runs here.
-    const known = announced !== undefined && pod?.metadata.uid !== announced.pod.metadata.uid ? announced.pod : pod;
+    const known =
+      announced !== undefined && pod?.metadata.uid !== announced.pod.metadata.uid
+        ? announced.pod
+        : pod;
     return known === undefined ? undefined : podFacts(known, nodeName, announced);
   }
 
   async #followPeers(signal: AbortSignal): Promise<Peers> {
     const { nodeName, announcements } = this.#config;
-    const followed = { namespaces: this.#informers.informerFor(namespaces), pods: this.#informers.informerFor(pods) };
+    const followed = {
+      namespaces: this.#informers.informerFor(namespaces),
+      pods: this.#informers.informerFor(pods),
+    };
     const onNamespace = ({ metadata }: Namespace): void => this.#mark('namespaces', metadata.name);
     followed.namespaces.addEventHandler({
       onAdd: onNamespace,
@@ -264,7 +301,8 @@ export class PolicyAgent {
     followed.pods.addEventHandler({
       onAdd: onPod,
       onUpdate: (previous, pod) => {
-        if (!deepEqual(podFacts(previous, nodeName, undefined), podFacts(pod, nodeName, undefined))) onPod(pod);
+        if (!deepEqual(podFacts(previous, nodeName, undefined), podFacts(pod, nodeName, undefined)))
+          onPod(pod);
         else if (previous.metadata.uid !== pod.metadata.uid) onPod(pod);
       },
       onDelete: onPod,
@@ -312,5 +350,8 @@ export class PolicyAgent {
 /** Of a resourceVersion: those of one server are numbers that grow. */
 const revisionOf = (text = ''): bigint => (/^\d+$/.test(text) ? BigInt(text) : 0n);
 
-const keyOf = ({ metadata }: { readonly metadata: { readonly namespace?: string; readonly name: string } }): string =>
-  `${metadata.namespace ?? ''}/${metadata.name}`;
+const keyOf = ({
+  metadata,
+}: {
+  readonly metadata: { readonly namespace?: string; readonly name: string };
+}): string => `${metadata.namespace ?? ''}/${metadata.name}`;

@@ -12,7 +12,10 @@ import { apiPolicy, pod, select } from './testing/objects.ts';
 /** A copy of rules that changes are applied to, as a back end has one. */
 class Copy {
   guarded = false;
-  readonly pods = new Map<string, NodeRules['pods'] extends ReadonlyMap<string, infer V> ? V : never>();
+  readonly pods = new Map<
+    string,
+    NodeRules['pods'] extends ReadonlyMap<string, infer V> ? V : never
+  >();
   readonly policies = new Map<string, CompiledPolicy>();
   readonly groups = new Map<string, Set<string>>();
 
@@ -45,7 +48,9 @@ const plain = ({ guarded, pods, policies, groups }: NodeRules | Copy): unknown =
   guarded,
   pods: [...pods].sort(),
   policies: [...policies.keys()].sort(),
-  groups: [...groups].map(([id, group]) => [id, [...(group instanceof Set ? group : group.elements)].sort()]).sort(),
+  groups: [...groups]
+    .map(([id, group]) => [id, [...(group instanceof Set ? group : group.elements)].sort()])
+    .sort(),
 });
 
 test.each(['one', 'two', 'three', 'four', 'five', 'six'])(
@@ -54,7 +59,9 @@ test.each(['one', 'two', 'three', 'four', 'five', 'six'])(
     const random = new SeededRandom(seed);
     const pick = <T>(items: readonly T[]): T => items[random.int(items.length)] as T;
     const labels = (): Labels =>
-      Object.fromEntries(['a', 'b'].flatMap((key) => (random.int(2) === 0 ? [] : [[key, pick(['1', '2'])]])));
+      Object.fromEntries(
+        ['a', 'b'].flatMap((key) => (random.int(2) === 0 ? [] : [[key, pick(['1', '2'])]])),
+      );
     const peers = () => [
       pick([
         { podSelector: select('a=1') },
@@ -85,23 +92,37 @@ test.each(['one', 'two', 'three', 'four', 'five', 'six'])(
         runSteps(state.setNamespace(namespace, next));
       } else if (kind === 1) {
         const key = `${namespace}/${pick(['p', 'q', 'r'])}`;
-        const spec = { podSelector: pick([{}, select('a=1'), select('b=2')]), ingress: [rule()], egress: [rule()] };
+        const spec = {
+          podSelector: pick([{}, select('a=1'), select('b=2')]),
+          ingress: [rule()],
+          egress: [rule()],
+        };
         const types = pick([['Ingress'], ['Egress'], ['Ingress', 'Egress']] as const);
-        const next = isGone ? undefined : compilePolicy(apiPolicy(key, { ...spec, policyTypes: types }));
+        const next = isGone
+          ? undefined
+          : compilePolicy(apiPolicy(key, { ...spec, policyTypes: types }));
         move(policies, key, next);
         runSteps(state.setPolicy(key, next));
       } else {
         const key = `${namespace}/${pick(['1', '2', '3', '4', '5', '6'])}`;
         const ips = Array.from({ length: random.int(3) }, () => `10.0.0.${random.int(12)}`);
         const created = `2026-01-0${1 + random.int(9)}T00:00:00Z`;
-        const options = { ips, labels: labels(), node: pick(['here', 'there']), ports: ['tcp/web=80'], created };
+        const options = {
+          ips,
+          labels: labels(),
+          node: pick(['here', 'there']),
+          ports: ['tcp/web=80'],
+          created,
+        };
         const next = isGone ? undefined : pod(key, options);
         move(pods, key, next);
         runSteps(state.setPod(key, next));
       }
       if (random.int(3) === 0) continue;
       copy.apply(state.rules, state.takeChange());
-      const expected = plain(decide({ pods: pods.values(), namespaces, policies: policies.values() }));
+      const expected = plain(
+        decide({ pods: pods.values(), namespaces, policies: policies.values() }),
+      );
       expect(plain(state.rules)).toEqual(expected);
       expect(plain(copy)).toEqual(expected);
     }
@@ -124,7 +145,10 @@ describe('the size of changes', () => {
         { podSelector: select(`app=a${index % 20}`) },
         { namespaceSelector: select(`team=t${index % 10}`) },
       ];
-      const spec = { podSelector: select(`app=a${index % 20}`), ingress: [{ from, ports: [{ port: 80 }] }] };
+      const spec = {
+        podSelector: select(`app=a${index % 20}`),
+        ingress: [{ from, ports: [{ port: 80 }] }],
+      };
       runSteps(state.setPolicy(key, compilePolicy(apiPolicy(key, spec))));
     }
     for (let index = 0; index < POD_COUNT; index++) {
@@ -147,21 +171,32 @@ describe('the size of changes', () => {
     expect([change.pods.size, change.policies.size]).toEqual([0, 0]);
     const elements = [...change.groups.values()].reduce((sum, group) => sum + group.size, 0);
     expect(elements).toBeLessThanOrEqual(3);
-    runSteps(state.setPod('ns0/pod0', pod('ns0/pod0', { ips: ['10.0.0.0'], labels: { app: 'a0', more: 'labels' } })));
+    runSteps(
+      state.setPod(
+        'ns0/pod0',
+        pod('ns0/pod0', { ips: ['10.0.0.0'], labels: { app: 'a0', more: 'labels' } }),
+      ),
+    );
     const local = state.takeChange();
-    expect([[...local.pods], local.policies.size, [...local.groups.values()].filter(({ size }) => size > 0)]).toEqual([
-      ['10.0.0.0'],
-      0,
-      [],
-    ]);
+    expect([
+      [...local.pods],
+      local.policies.size,
+      [...local.groups.values()].filter(({ size }) => size > 0),
+    ]).toEqual([['10.0.0.0'], 0, []]);
   });
 
   test('elements have a limit: what is above allows nothing, and comes when there is room', () => {
     const state = new PolicyState(3);
-    runSteps(state.setPolicy('x/p', compilePolicy(apiPolicy('x/p', { ingress: [{ from: [{ podSelector: {} }] }] }))));
+    runSteps(
+      state.setPolicy(
+        'x/p',
+        compilePolicy(apiPolicy('x/p', { ingress: [{ from: [{ podSelector: {} }] }] })),
+      ),
+    );
     for (const index of [1, 2, 3, 4, 5])
       runSteps(state.setPod(`x/${index}`, pod(`x/${index}`, { ips: [`10.0.0.${index}`] })));
-    const members = (): string[] => [...state.rules.groups.values()].flatMap(({ elements }) => [...elements]);
+    const members = (): string[] =>
+      [...state.rules.groups.values()].flatMap(({ elements }) => [...elements]);
     expect([members(), state.incompleteGroups]).toEqual([['10.0.0.1', '10.0.0.2', '10.0.0.3'], 1]);
     for (const index of [1, 2]) runSteps(state.setPod(`x/${index}`, undefined));
     runSteps(state.complete());
@@ -171,10 +206,14 @@ describe('the size of changes', () => {
   test('work over many pods is done in steps', () => {
     const state = large();
     let steps = 0;
-    for (const step of state.setNamespace('ns5', { team: 't1' })) steps += step === undefined ? 1 : 0;
+    for (const step of state.setNamespace('ns5', { team: 't1' }))
+      steps += step === undefined ? 1 : 0;
     expect(steps).toBeGreaterThan(0);
     const from = [
-      { namespaceSelector: {}, podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' } as const] } },
+      {
+        namespaceSelector: {},
+        podSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' } as const] },
+      },
     ];
     const policy = compilePolicy(apiPolicy('ns0/all', { ingress: [{ from }] }));
     steps = 0;

@@ -4,7 +4,14 @@
 import type { Steps } from '#machinery/turn.ts';
 import { ownerOf, rulesOf, selects } from './decide.ts';
 import { Groups, type PlacedPod } from './groups.ts';
-import type { CompiledPolicy, Labels, NodeRules, PodRules, PolicyPod, RulesChange } from './model.ts';
+import type {
+  CompiledPolicy,
+  Labels,
+  NodeRules,
+  PodRules,
+  PolicyPod,
+  RulesChange,
+} from './model.ts';
 import { groupsOf } from './rules/compile.ts';
 
 interface LivePolicy {
@@ -56,7 +63,11 @@ export class PolicyState {
 
   /** Returns the difference since the last call. */
   takeChange(): RulesChange {
-    const change = { pods: this.#changedPods, policies: this.#changedPolicies, groups: this.#groups.takeChanges() };
+    const change = {
+      pods: this.#changedPods,
+      policies: this.#changedPolicies,
+      groups: this.#groups.takeChanges(),
+    };
     this.#changedPods = new Set();
     this.#changedPolicies = new Set();
     return change;
@@ -73,10 +84,12 @@ export class PolicyState {
     if (pod === undefined) this.#pods.delete(key);
     else this.#pods.set(key, pod);
     const touched = new Map<string, PolicyPod | undefined>([[key, pod]]);
-    for (const address of previous?.addresses ?? []) this.#claim(address, previous, undefined, touched);
+    for (const address of previous?.addresses ?? [])
+      this.#claim(address, previous, undefined, touched);
     for (const address of pod?.addresses ?? []) this.#claim(address, undefined, pod, touched);
     // Where pods exchange addresses, all lose theirs before one gets another's.
-    if (touched.size > 1) for (const touchedKey of touched.keys()) yield* this.#place(touchedKey, undefined);
+    if (touched.size > 1)
+      for (const touchedKey of touched.keys()) yield* this.#place(touchedKey, undefined);
     for (const [touchedKey, value] of touched) yield* this.#place(touchedKey, value);
   }
 
@@ -127,7 +140,9 @@ export class PolicyState {
     const local = entryOf(this.#localPods, namespace);
     const previous = pods.get(key);
     const next =
-      pod === undefined ? undefined : { pod, addresses: pod.addresses.filter((ip) => this.#owner(ip) === pod) };
+      pod === undefined
+        ? undefined
+        : { pod, addresses: pod.addresses.filter((ip) => this.#owner(ip) === pod) };
     if (next === undefined) pods.delete(key);
     else pods.set(key, next);
     if (pods.size === 0) this.#placed.delete(namespace);
@@ -164,7 +179,8 @@ export class PolicyState {
   *#use(policy: CompiledPolicy): Steps<void> {
     this.#usedPolicies.set(policy.key, policy);
     this.#changedPolicies.add(policy.key);
-    for (const group of groupsOf(policy).values()) yield* this.#groups.acquire(group, this.#namespaces, this.#placed);
+    for (const group of groupsOf(policy).values())
+      yield* this.#groups.acquire(group, this.#namespaces, this.#placed);
   }
 
   #release(policy: CompiledPolicy, isReplaced: boolean): void {

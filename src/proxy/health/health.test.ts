@@ -16,7 +16,10 @@ const node = (taints: readonly string[] = []) =>
 test('a proxy that does not keep up is not healthy; a node that is being removed is not eligible', async () => {
   const clock = new VirtualClock();
   const health = new ProxyHealth({ clock, families: ['IPv4'] });
-  expect(JSON.parse(health.report('healthz').body)).toMatchObject({ nodeEligible: false, healthy: true });
+  expect(JSON.parse(health.report('healthz').body)).toMatchObject({
+    nodeEligible: false,
+    healthy: true,
+  });
   health.setNode(node());
   expect(health.report('healthz').healthy).toBe(true);
   health.queued();
@@ -24,7 +27,10 @@ test('a proxy that does not keep up is not healthy; a node that is being removed
   expect(health.report('livez').healthy).toBe(true);
   await clock.advance('1s');
   health.queued();
-  expect([health.report('livez').healthy, health.report('healthz').healthy]).toEqual([false, false]);
+  expect([health.report('livez').healthy, health.report('healthz').healthy]).toEqual([
+    false,
+    false,
+  ]);
   health.updated();
   health.setNode(node(['ToBeDeletedByClusterAutoscaler']));
   expect([health.report('livez').healthy, health.report('healthz').healthy]).toEqual([true, false]);
@@ -57,7 +63,9 @@ test('health check node ports say how many endpoints are on the node', async () 
   const update = (given: ServiceRules | undefined, complete = false) =>
     health?.update({
       complete,
-      changes: new Map(given === undefined ? [['default/web', undefined]] : [['default/web', given]]),
+      changes: new Map(
+        given === undefined ? [['default/web', undefined]] : [['default/web', given]],
+      ),
     });
   const ask = async (): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}/`);

@@ -19,7 +19,11 @@ export async function serveProbes(
   listener: RequestListener,
 ): Promise<ProbeServer> {
   const server = createServer(
-    { headersTimeout: HEADER_TIMEOUT_MS, requestTimeout: HEADER_TIMEOUT_MS, keepAliveTimeout: 5000 },
+    {
+      headersTimeout: HEADER_TIMEOUT_MS,
+      requestTimeout: HEADER_TIMEOUT_MS,
+      keepAliveTimeout: 5000,
+    },
     listener,
   );
   server.maxConnections = MAX_CONNECTIONS;

@@ -43,12 +43,15 @@ export class ProxyHealth {
   }
 
   get healthy(): boolean {
-    return this.#pendingSinceMs === undefined || this.#clock.now() - this.#pendingSinceMs < TIMEOUT_MS;
+    return (
+      this.#pendingSinceMs === undefined || this.#clock.now() - this.#pendingSinceMs < TIMEOUT_MS
+    );
   }
 
   /** Reports false for a node that is being removed: load balancers should send nothing more to it. */
   get nodeEligible(): boolean {
-    if (this.#node === undefined || this.#node.metadata.deletionTimestamp !== undefined) return false;
+    if (this.#node === undefined || this.#node.metadata.deletionTimestamp !== undefined)
+      return false;
     return !(this.#node.spec.taints ?? []).some(({ key }) => key === TO_BE_DELETED);
   }
 

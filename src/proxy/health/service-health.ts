@@ -33,7 +33,8 @@ export class ServiceHealth {
   /** Opens and closes ports. Resolves when that is done; never rejects: a port that cannot be had is logged. */
   async update({ complete, changes }: RulesUpdate): Promise<void> {
     const work: Promise<unknown>[] = [];
-    for (const key of complete ? [...this.#checks.keys()] : []) if (!changes.has(key)) work.push(this.#close(key));
+    for (const key of complete ? [...this.#checks.keys()] : [])
+      if (!changes.has(key)) work.push(this.#close(key));
     for (const [key, rules] of changes) {
       const present = this.#checks.get(key);
       const port = rules?.healthCheckNodePort ?? 0;
@@ -61,11 +62,17 @@ export class ServiceHealth {
           serveProbes(host, port, (request, response) => this.#answer(check, request, response)),
         ),
       );
-      const servers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      const servers = results.flatMap((result) =>
+        result.status === 'fulfilled' ? [result.value] : [],
+      );
       const failure = results.find((result) => result.status === 'rejected');
       if (failure === undefined) return servers;
       const message = errorMessage(failure.reason);
-      logger.error('proxy: health check node port cannot be opened', { service, port, err: failure.reason });
+      logger.error('proxy: health check node port cannot be opened', {
+        service,
+        port,
+        err: failure.reason,
+      });
       onFailure?.(service, port, message);
       await Promise.all(servers.map((server) => server.close()));
       return [];
@@ -81,7 +88,11 @@ export class ServiceHealth {
     await Promise.all(((await check?.servers) ?? []).map((server) => server.close()));
   }
 
-  #answer({ service, localReady }: Check, request: IncomingMessage, response: ServerResponse): void {
+  #answer(
+    { service, localReady }: Check,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
     request.resume();
     const healthy = this.#config.isHealthy();
     const [namespace = '', name = ''] = service.split('/');
@@ -91,7 +102,11 @@ export class ServiceHealth {
       'x-load-balancing-endpoint-weight': String(localReady),
     });
     // The layout is upstream's: tab-indented, in this order.
-    const report = { service: { namespace, name }, localEndpoints: localReady, serviceProxyHealthy: healthy };
+    const report = {
+      service: { namespace, name },
+      localEndpoints: localReady,
+      serviceProxyHealthy: healthy,
+    };
     response.end(JSON.stringify(report, undefined, '\t'));
   }
 }

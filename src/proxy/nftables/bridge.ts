@@ -16,9 +16,12 @@ export async function seesBridgedTraffic(bridge: string, logger: Logger): Promis
   } catch (err) {
     reason = errorMessage(err);
   }
-  logger.warn('proxy: pods see the node as the source of connections through services from pods of the same node', {
-    bridge,
-    reason,
-  });
+  logger.warn(
+    'proxy: pods see the node as the source of connections through services from pods of the same node',
+    {
+      bridge,
+      reason,
+    },
+  );
   return false;
 }

@@ -27,7 +27,12 @@ const fresh = (): FamilyTable => new FamilyTable('IPv4', SETTINGS, undefined, fa
 test('a service with two endpoints, then one more, one less, none, and gone', () => {
   const table = fresh();
   const change = (endpoints: readonly string[] | undefined): string =>
-    text(table.change([['default/web', endpoints === undefined ? undefined : rules(service(), endpoints)]], 0));
+    text(
+      table.change(
+        [['default/web', endpoints === undefined ? undefined : rules(service(), endpoints)]],
+        0,
+      ),
+    );
   expect(change(['10.0.0.1 here', '10.0.0.2'])).toBe(
     [
       'add chain pick-cluster-tcp-2',
@@ -68,13 +73,16 @@ test('a service with two endpoints, then one more, one less, none, and gone', ()
     ].join('\n'),
   );
   expect(change(undefined)).toBe(
-    ['delete element cluster-ips { 10.96.0.10 }', 'delete element no-endpoint-services { 10.96.0.10 . tcp . 80 }'].join(
-      '\n',
-    ),
+    [
+      'delete element cluster-ips { 10.96.0.10 }',
+      'delete element no-endpoint-services { 10.96.0.10 . tcp . 80 }',
+    ].join('\n'),
   );
   // Empty chains are deleted once the kernel has let go of them.
   expect(table.deleteStaleChains(999)).toEqual([]);
-  expect(text(table.deleteStaleChains(1000))).toBe('delete chain pick-cluster-tcp-2\ndelete chain pick-cluster-tcp-1');
+  expect(text(table.deleteStaleChains(1000))).toBe(
+    'delete chain pick-cluster-tcp-2\ndelete chain pick-cluster-tcp-1',
+  );
 });
 
 test('policies of an external service', () => {
@@ -83,7 +91,9 @@ test('policies of an external service', () => {
     externalTrafficPolicy: 'Local',
     ports: [{ port: 80, targetPort: 8080, nodePort: 30080 }],
   });
-  const commands = text(fresh().change([['default/web', rules(local, ['10.0.0.1 here', '10.0.0.2'])]], 0));
+  const commands = text(
+    fresh().change([['default/web', rules(local, ['10.0.0.1 here', '10.0.0.2'])]], 0),
+  );
   expect(commands).toContain(
     [
       'add rule external-local-2-1-tcp-nodeport ip saddr { 10.0.0.0/16 } goto pick-nodeport-cluster-tcp-2',
@@ -91,19 +101,28 @@ test('policies of an external service', () => {
       'add rule external-local-2-1-tcp-nodeport goto pick-nodeport-local-tcp-1',
     ].join('\n'),
   );
-  expect(commands).toContain('add element nodeport-endpoints-local-tcp { 30080 . 0 : 10.0.0.1 . 8080 }');
+  expect(commands).toContain(
+    'add element nodeport-endpoints-local-tcp { 30080 . 0 : 10.0.0.1 . 8080 }',
+  );
   const elsewhere = text(fresh().change([['default/web', rules(local, ['10.0.0.2'])]], 0));
   expect(elsewhere).toContain('add element no-endpoint-nodeports { tcp . 30080 : drop }');
-  expect(elsewhere).toContain('add element service-nodeports { tcp . 30080 : goto external-local-1-0-tcp-nodeport }');
+  expect(elsewhere).toContain(
+    'add element service-nodeports { tcp . 30080 : goto external-local-1-0-tcp-nodeport }',
+  );
 });
 
 test('two services share an endpoint: it is forgotten with the second of them', () => {
   const table = fresh();
   const other = service({ clusterIP: '10.96.0.11' }, 'other');
   table.change([['default/web', rules(service(), ['10.0.0.1 here'])]], 0);
-  table.change([['default/other', decideService(other, [slice(['10.0.0.1 here'], { of: 'other' })], NODE)]], 0);
+  table.change(
+    [['default/other', decideService(other, [slice(['10.0.0.1 here'], { of: 'other' })], NODE)]],
+    0,
+  );
   expect(text(table.change([['default/web', undefined]], 0))).not.toContain('hairpin');
-  expect(text(table.change([['default/other', undefined]], 0))).toContain('delete element hairpin-connections');
+  expect(text(table.change([['default/other', undefined]], 0))).toContain(
+    'delete element hairpin-connections',
+  );
 });
 
 test('what users write does not get into commands', () => {
@@ -114,15 +133,25 @@ test('what users write does not get into commands', () => {
   const named = [{ name: 'x"; flush ruleset; "', port: 8080, protocol: 'TCP' }];
   const decided = decideService(odd, [slice(['10.0.0.1'], { ports: named as never })], NODE);
   const commands = text(fresh().change([['default/web', decided]], 0));
-  expect(commands).toMatch(/add rule endpoint-[0-9a-f]{16} meta l4proto tcp dnat to 10\.0\.0\.1:8080/);
+  expect(commands).toMatch(
+    /add rule endpoint-[0-9a-f]{16} meta l4proto tcp dnat to 10\.0\.0\.1:8080/,
+  );
   expect(commands).not.toContain('ruleset');
 });
 
 test('a thousand endpoints and ports make bounded commands', () => {
-  const ports = Array.from({ length: 20 }, (_, index) => ({ name: `p${index}`, port: 80 + index, targetPort: 8080 }));
+  const ports = Array.from({ length: 20 }, (_, index) => ({
+    name: `p${index}`,
+    port: 80 + index,
+    targetPort: 8080,
+  }));
   const endpointPorts = ports.map(({ name }) => ({ name, port: 8080, protocol: 'TCP' }));
   const many = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index & 255} here`);
-  const decided = decideService(service({ ports }), [slice(many, { ports: endpointPorts as never })], NODE);
+  const decided = decideService(
+    service({ ports }),
+    [slice(many, { ports: endpointPorts as never })],
+    NODE,
+  );
   const table = fresh();
   const commands = table.change([['default/web', decided]], 0);
   expect(Math.max(...commands.map((command) => command.length))).toBeLessThan(64 * 1024);
@@ -185,16 +214,29 @@ test('a table that was there: what is right stays, what is wrong is repaired, wh
       'delete set theirs',
     ].join('\n'),
   );
-  expect(text(table.deleteStaleChains(1000))).toBe('delete chain pick-cluster-tcp-7\ndelete chain theirs');
+  expect(text(table.deleteStaleChains(1000))).toBe(
+    'delete chain pick-cluster-tcp-7\ndelete chain theirs',
+  );
 });
 
 test.each([
   ['no listing', 'nonsense'],
-  ['another key', '{"nftables":[{"map":{"name":"service-ips","type":"ipv4_addr","map":"verdict"}}]}'],
+  [
+    'another key',
+    '{"nftables":[{"map":{"name":"service-ips","type":"ipv4_addr","map":"verdict"}}]}',
+  ],
   ['a set in place of a map', '{"nftables":[{"set":{"name":"service-ips","type":"ipv4_addr"}}]}'],
-  ['another hook', '{"nftables":[{"chain":{"name":"nat-output","type":"nat","hook":"output","prio":0}}]}'],
-  ['a base chain of another program', '{"nftables":[{"chain":{"name":"x","type":"nat","hook":"output","prio":0}}]}'],
+  [
+    'another hook',
+    '{"nftables":[{"chain":{"name":"nat-output","type":"nat","hook":"output","prio":0}}]}',
+  ],
+  [
+    'a base chain of another program',
+    '{"nftables":[{"chain":{"name":"x","type":"nat","hook":"output","prio":0}}]}',
+  ],
   ['an object that is not ours', '{"nftables":[{"flowtable":{"name":"x"}}]}'],
 ])('a table with %s is replaced', (_, listing) => {
-  expect(() => parseListing(listing, 'IPv4')).toThrow(expect.objectContaining({ name: 'UnusableTableError' }));
+  expect(() => parseListing(listing, 'IPv4')).toThrow(
+    expect.objectContaining({ name: 'UnusableTableError' }),
+  );
 });

@@ -4,7 +4,13 @@ import type { IpFamily } from '#machinery/net/ip.ts';
 import type { ServiceRules } from '../model.ts';
 import type { Listing } from './listing.ts';
 import { type NftObjects, objectsOf } from './objects.ts';
-import { type Container, FIXED_CHAINS, tableCommands, type TableSettings, wordsOf } from './table.ts';
+import {
+  type Container,
+  FIXED_CHAINS,
+  tableCommands,
+  type TableSettings,
+  wordsOf,
+} from './table.ts';
 
 /** Elements in one command: a longer line takes nft more memory, not less time. */
 const ELEMENTS_PER_COMMAND = 500;
@@ -41,13 +47,20 @@ export class FamilyTable {
   #replaces: boolean;
 
   /** `listing`: what is there; undefined: nothing, or nothing to keep. `replaces`: what is there goes, in the first transaction. */
-  constructor(family: IpFamily, settings: TableSettings, listing: Listing | undefined, replaces: boolean) {
+  constructor(
+    family: IpFamily,
+    settings: TableSettings,
+    listing: Listing | undefined,
+    replaces: boolean,
+  ) {
     this.#family = family;
     this.#settings = settings;
     this.#programmed = {
       elements: listing?.elements ?? new Map(),
       chains: new Map(
-        [...(listing?.chains ?? [])].filter((name) => !FIXED_CHAINS.has(name)).map((name) => [name, undefined]),
+        [...(listing?.chains ?? [])]
+          .filter((name) => !FIXED_CHAINS.has(name))
+          .map((name) => [name, undefined]),
       ),
       sets: listing?.affinitySets ?? new Set(),
     };
@@ -84,7 +97,8 @@ export class FamilyTable {
     const difference: Difference = { elements: new Set(), chains: new Set(), sets: new Set() };
     for (const [key, rules] of services) {
       const previous = this.#services.get(key);
-      const next = rules === undefined ? undefined : objectsOf(rules, this.#family, this.#settings, previous);
+      const next =
+        rules === undefined ? undefined : objectsOf(rules, this.#family, this.#settings, previous);
       if (next !== undefined) this.#use(next, difference);
       if (previous !== undefined) this.#release(previous, difference);
       if (next === undefined) this.#services.delete(key);
@@ -105,7 +119,8 @@ export class FamilyTable {
       },
       nowMs,
     );
-    for (const [name, kind] of this.#leftover) commands.push(`delete ${kind} ${this.#name} ${name}`);
+    for (const [name, kind] of this.#leftover)
+      commands.push(`delete ${kind} ${this.#name} ${name}`);
     this.#leftover.clear();
     return commands;
   }
@@ -115,7 +130,9 @@ export class FamilyTable {
    * some time after the last map element that points to a chain is gone, and refuse to delete it until then.
    */
   deleteStaleChains(nowMs: number): string[] {
-    const due = [...this.#stale].filter(([, sinceMs]) => nowMs - sinceMs >= STALE_AFTER_MS).map(([name]) => name);
+    const due = [...this.#stale]
+      .filter(([, sinceMs]) => nowMs - sinceMs >= STALE_AFTER_MS)
+      .map(([name]) => name);
     for (const name of due) this.#stale.delete(name);
     return due.map((name) => `delete chain ${this.#name} ${name}`);
   }
@@ -169,7 +186,9 @@ export class FamilyTable {
     for (const set of difference.sets) {
       const seconds = this.#sets.get(set);
       if (seconds !== undefined && !sets.has(set)) {
-        declared.push(`add set ${name} ${set} { type ${type}; flags dynamic,timeout; timeout ${seconds}s; }`);
+        declared.push(
+          `add set ${name} ${set} { type ${type}; flags dynamic,timeout; timeout ${seconds}s; }`,
+        );
         sets.add(set);
       } else if (seconds === undefined && sets.delete(set)) {
         removedSets.push(`delete set ${name} ${set}`);

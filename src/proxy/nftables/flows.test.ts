@@ -28,13 +28,20 @@ test('what conntrack prints', () => {
   ]);
 });
 
-const dns = service({ type: 'NodePort', ports: [{ port: 53, targetPort: 5353, nodePort: 30053, protocol: 'UDP' }] });
+const dns = service({
+  type: 'NodePort',
+  ports: [{ port: 53, targetPort: 5353, nodePort: 30053, protocol: 'UDP' }],
+});
 const update = (endpoints: readonly string[], complete = false): RulesUpdate => ({
   complete,
   changes: new Map([
     [
       'default/web',
-      decideService(dns, [slice(endpoints, { ports: [{ name: '', port: 5353, protocol: 'UDP' }] as never })], NODE),
+      decideService(
+        dns,
+        [slice(endpoints, { ports: [{ name: '', port: 5353, protocol: 'UDP' }] as never })],
+        NODE,
+      ),
     ],
   ]),
 });

@@ -63,9 +63,12 @@ export class FlowCleaner {
       } catch (err) {
         this.#unavailable = (err as NodeJS.ErrnoException).code === 'ENOENT';
         const hint = this.#unavailable ? 'the program conntrack is missing' : errorMessage(err);
-        this.#config.logger.warn('proxy: flows of UDP to endpoints that are gone stay until they time out', {
-          reason: hint,
-        });
+        this.#config.logger.warn(
+          'proxy: flows of UDP to endpoints that are gone stay until they time out',
+          {
+            reason: hint,
+          },
+        );
       }
     }
   }
@@ -83,10 +86,13 @@ export class FlowCleaner {
         byAddress.set(`${ip} ${port.port}`, serving);
       if (port.nodePort !== 0) byNodePort.set(port.nodePort, serving);
     }
-    const stale = (await conntrack.list(family)).filter(({ destination, destinationPort, endpoint, endpointPort }) => {
-      const serving = byAddress.get(`${destination} ${destinationPort}`) ?? byNodePort.get(destinationPort);
-      return serving !== undefined && !serving.has(`${endpoint} ${endpointPort}`);
-    });
+    const stale = (await conntrack.list(family)).filter(
+      ({ destination, destinationPort, endpoint, endpointPort }) => {
+        const serving =
+          byAddress.get(`${destination} ${destinationPort}`) ?? byNodePort.get(destinationPort);
+        return serving !== undefined && !serving.has(`${endpoint} ${endpointPort}`);
+      },
+    );
     for (const flow of stale) await conntrack.remove(family, flow);
     onCleaned?.(family, stale.length, (clock.monotonic() - start) / 1000);
   }
@@ -107,7 +113,10 @@ export function systemConntrack(prefix: readonly string[] = []): Conntrack {
   const command = [...prefix, 'conntrack'];
   return {
     async list(family) {
-      const { code, stdout, stderr } = await execute([...command, '-L', '-f', family, '-p', 'udp'], '');
+      const { code, stdout, stderr } = await execute(
+        [...command, '-L', '-f', family, '-p', 'udp'],
+        '',
+      );
       if (code !== 0) throw new Error(`conntrack -L failed: ${stderr.trim()}`);
       return parseFlows(stdout);
     },
@@ -122,19 +131,25 @@ export function systemConntrack(prefix: readonly string[] = []): Conntrack {
         '--dport',
         String(destinationPort),
       ];
-      const { code, stderr } = await execute([...command, '-D', '-f', family, '-p', 'udp', ...original], '');
+      const { code, stderr } = await execute(
+        [...command, '-D', '-f', family, '-p', 'udp', ...original],
+        '',
+      );
       // A flow that has ended meanwhile is what was wanted.
-      if (code !== 0 && !/0 flow entries/.test(stderr)) throw new Error(`conntrack -D failed: ${stderr.trim()}`);
+      if (code !== 0 && !/0 flow entries/.test(stderr))
+        throw new Error(`conntrack -D failed: ${stderr.trim()}`);
     },
   };
 }
 
-const FLOW = /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+).*? src=(\S+) dst=\S+ sport=(\d+) dport=\d+/;
+const FLOW =
+  /src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+).*? src=(\S+) dst=\S+ sport=(\d+) dport=\d+/;
 
 /** Reads what `conntrack -L` prints. */
 export function parseFlows(text: string): Flow[] {
   return text.split('\n').flatMap((line) => {
-    const [, source = '', destination = '', sport, dport, endpoint = '', eport] = FLOW.exec(line) ?? [];
+    const [, source = '', destination = '', sport, dport, endpoint = '', eport] =
+      FLOW.exec(line) ?? [];
     if (source === '') return [];
     return [
       {

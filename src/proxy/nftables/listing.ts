@@ -26,7 +26,12 @@ const PROTOCOLS: Readonly<Record<string, string>> = { '6': 'tcp', '17': 'udp', '
 
 /** Throws UnusableTableError for a table that has to be replaced, and for text that is no listing. */
 export function parseListing(text: string, family: IpFamily): Listing {
-  const listing: Listing = { elements: new Map(), chains: new Set(), affinitySets: new Set(), foreign: new Map() };
+  const listing: Listing = {
+    elements: new Map(),
+    chains: new Set(),
+    affinitySets: new Set(),
+    foreign: new Map(),
+  };
   const containers = containersOf(family);
   for (const entry of itemsOf(text)) {
     const [kind = '', value] = Object.entries(asRecord(entry))[0] ?? [];
@@ -34,7 +39,8 @@ export function parseListing(text: string, family: IpFamily): Listing {
     const name = String(object['name'] ?? '');
     if (kind === 'chain') {
       const { type, hook, prio } = object;
-      const actual = hook === undefined ? undefined : `${String(type)} ${String(hook)} ${String(prio)}`;
+      const actual =
+        hook === undefined ? undefined : `${String(type)} ${String(hook)} ${String(prio)}`;
       if (actual !== HOOKS.get(name))
         throw new UnusableTableError(`the chain ${JSON.stringify(name)} is not at its hook`);
       listing.chains.add(name);
@@ -79,7 +85,8 @@ function textOf(value: unknown, name?: Container): string {
       .map((part, index, all) => {
         const text = textOf(part);
         // A protocol is a number on machines that know no names of protocols. It comes right before the port.
-        const isProtocol = index === all.length - 2 && name !== undefined && !name.includes('endpoints-');
+        const isProtocol =
+          index === all.length - 2 && name !== undefined && !name.includes('endpoints-');
         return isProtocol ? (PROTOCOLS[text] ?? text) : text;
       })
       .join(' . ');
@@ -100,7 +107,9 @@ function itemsOf(text: string): readonly unknown[] {
 }
 
 function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  return typeof value === 'object' && value !== null
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
 }
 
 function asArray(value: unknown): readonly unknown[] {

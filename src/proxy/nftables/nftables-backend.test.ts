@@ -34,7 +34,12 @@ function record(relistedElements: number): {
     logger: createLogger({ destination: { write: () => undefined } }),
     relistedElements,
   });
-  return { backend, runs: nft.runs, lists: () => nft.lists.length, serve: (ips) => void (nodePortIPs = ips) };
+  return {
+    backend,
+    runs: nft.runs,
+    lists: () => nft.lists.length,
+    serve: (ips) => void (nodePortIPs = ips),
+  };
 }
 
 const update = (complete: boolean, count = 1): RulesUpdate => ({
@@ -43,7 +48,10 @@ const update = (complete: boolean, count = 1): RulesUpdate => ({
     Array.from({ length: count }, (_, index) => {
       const name = `s${index}`;
       const given = service({ clusterIP: `10.96.${index >> 8}.${index & 255}` }, name);
-      return [`default/${name}`, decideService(given, [slice(['10.0.0.1', '10.0.0.2'], { of: name })], NODE)] as const;
+      return [
+        `default/${name}`,
+        decideService(given, [slice(['10.0.0.1', '10.0.0.2'], { of: name })], NODE),
+      ] as const;
     }),
   ),
 });
@@ -59,7 +67,9 @@ test('a complete update lists the table again, a large one only applies its sett
   large.serve(['192.168.0.9']);
   await large.backend.sync(update(true));
   expect(large.lists()).toBe(1);
-  expect(large.runs.join('')).toContain('ip daddr { 192.168.0.9 } meta l4proto . th dport vmap @service-nodeports');
+  expect(large.runs.join('')).toContain(
+    'ip daddr { 192.168.0.9 } meta l4proto . th dport vmap @service-nodeports',
+  );
   expect(large.runs.join('')).not.toContain('element');
 });
 

@@ -87,25 +87,38 @@ export class NftablesBackend implements Backend {
     const text = await nft.list(words, table);
     if (text === undefined) return new FamilyTable(family, settings(), undefined, false);
     try {
-      if (text.length > MAX_LISTING_LENGTH) throw new UnusableTableError('the table is too large to be read');
+      if (text.length > MAX_LISTING_LENGTH)
+        throw new UnusableTableError('the table is too large to be read');
       const listing: Listing = parseListing(text, family);
-      logger.info('proxy: adopting nftables rules', { table, family, elements: listing.elements.size });
+      logger.info('proxy: adopting nftables rules', {
+        table,
+        family,
+        elements: listing.elements.size,
+      });
       return new FamilyTable(family, settings(), listing, false);
     } catch (err) {
       if (!(err instanceof UnusableTableError)) throw err;
-      logger.warn('proxy: replacing an nftables table that cannot be adopted', { table, family, err });
+      logger.warn('proxy: replacing an nftables table that cannot be adopted', {
+        table,
+        family,
+        err,
+      });
       return new FamilyTable(family, settings(), undefined, true);
     }
   }
 
   async #deleteStaleChains(tables: readonly FamilyTable[]): Promise<void> {
-    const commands = tables.flatMap((table) => table.deleteStaleChains(this.#config.clock.monotonic()));
+    const commands = tables.flatMap((table) =>
+      table.deleteStaleChains(this.#config.clock.monotonic()),
+    );
     if (commands.length === 0) return;
     try {
       await this.#config.nft.run(lines(commands));
     } catch (err) {
       // An empty chain does no harm. A complete update finds it again.
-      this.#config.logger.warn('proxy: deleting unused nftables chains failed', { message: errorMessage(err) });
+      this.#config.logger.warn('proxy: deleting unused nftables chains failed', {
+        message: errorMessage(err),
+      });
     }
   }
 
@@ -117,7 +130,9 @@ export class NftablesBackend implements Backend {
 
 /** Removes the table in both families, if it is there. */
 export async function removeTable(nft: Nft, table: string): Promise<void> {
-  await nft.run(removalOf({ family: 'ip', name: table }) + removalOf({ family: 'ip6', name: table }));
+  await nft.run(
+    removalOf({ family: 'ip', name: table }) + removalOf({ family: 'ip6', name: table }),
+  );
 }
 
 const lines = (commands: readonly string[]): string => `${commands.join('\n')}\n`;
@@ -131,7 +146,8 @@ function* partsOf(
   for (const [key, rules] of changes) {
     part.push([key, rules]);
     for (const { cluster, local, externalIPs, loadBalancerIPs } of rules?.ports ?? []) {
-      targets += 1 + (cluster.length + local.length) * (2 + externalIPs.length + loadBalancerIPs.length);
+      targets +=
+        1 + (cluster.length + local.length) * (2 + externalIPs.length + loadBalancerIPs.length);
     }
     targets++;
     if (targets < TARGETS_PER_TRANSACTION) continue;

@@ -122,7 +122,9 @@ describe.skipIf(missing !== undefined)(
       nft(
         'delete table ip coxswain; add table ip coxswain; add map ip coxswain service-ips { type ipv4_addr : verdict; }',
       );
-      nft('add chain ip coxswain nat-prerouting { type filter hook input priority 5; policy drop; }');
+      nft(
+        'add chain ip coxswain nat-prerouting { type filter hook input priority 5; policy drop; }',
+      );
       await backendIn(lab).sync(web(['10.0.0.1 here']));
       expect(await serverAt(80)).toBe('pod1');
       expect(nft('list', 'ruleset')).not.toContain('policy drop');

@@ -4,7 +4,14 @@ import { createHash } from 'node:crypto';
 import type { IpFamily } from '#machinery/net/ip.ts';
 import type { Destination, PortRules, ServiceRules } from '../model.ts';
 import { assignSlots } from './slots.ts';
-import { type Container, type EndpointMap, markRule, REJECT_CHAIN, type TableSettings, wordsOf } from './table.ts';
+import {
+  type Container,
+  type EndpointMap,
+  markRule,
+  REJECT_CHAIN,
+  type TableSettings,
+  wordsOf,
+} from './table.ts';
 
 export interface NftObjects {
   /** The container and the key, as elementId makes it → the value; '' in sets. */
@@ -22,7 +29,14 @@ export interface NftObjects {
 export const elementId = (container: Container, key: string): string => `${container}\t${key}`;
 
 /** Chains and sets whose name begins with one of these belong to services. */
-export const SERVICE_PREFIXES = ['pick-', 'external-', 'affinity-', 'endpoint-', 'clients-', 'firewall-lb-'];
+export const SERVICE_PREFIXES = [
+  'pick-',
+  'external-',
+  'affinity-',
+  'endpoint-',
+  'clients-',
+  'firewall-lb-',
+];
 
 type Policy = 'cluster' | 'local';
 
@@ -64,13 +78,19 @@ class Objects implements NftObjects {
       if (local) this.#add('hairpin-connections', `${ip} . ${ip} . ${protocol} . ${at}`, '');
     }
     const policies = new Map<Policy, readonly string[]>();
-    for (const policy of ['cluster', 'local'] as const) policies.set(policy, this.#slotsOf(rules, policy));
+    for (const policy of ['cluster', 'local'] as const)
+      policies.set(policy, this.#slotsOf(rules, policy));
     if (rules.affinitySeconds > 0) this.#addAffinity(rules, policies);
     if (internal === 'reject' || internal === 'drop') {
       this.#add('no-endpoint-services', vip(clusterIP), verdictOf(internal));
     } else {
       this.#add('service-ips', vip(clusterIP), `goto ${this.#pick(rules, internal, false)}`);
-      this.#addEndpoints(rules, internal, `endpoints-${internal}-${protocol}`, `${clusterIP} . ${port}`);
+      this.#addEndpoints(
+        rules,
+        internal,
+        `endpoints-${internal}-${protocol}`,
+        `${clusterIP} . ${port}`,
+      );
     }
     const addresses = [...rules.loadBalancerIPs, ...rules.externalIPs];
     if (external !== 'reject') {
@@ -82,15 +102,25 @@ class Objects implements NftObjects {
           this.#addEndpoints(rules, policy, `endpoints-${policy}-${protocol}`, `${ip} . ${port}`);
       }
       if (nodePort !== 0) {
-        this.#add('service-nodeports', `${protocol} . ${nodePort}`, `goto ${this.#externalChain(rules, true)}`);
+        this.#add(
+          'service-nodeports',
+          `${protocol} . ${nodePort}`,
+          `goto ${this.#externalChain(rules, true)}`,
+        );
         for (const policy of used) {
-          this.#addEndpoints(rules, policy, `nodeport-endpoints-${policy}-${protocol}`, String(nodePort));
+          this.#addEndpoints(
+            rules,
+            policy,
+            `nodeport-endpoints-${policy}-${protocol}`,
+            String(nodePort),
+          );
         }
       }
     }
     if (external === 'reject' || external === 'drop') {
       for (const ip of addresses) this.#add('no-endpoint-services', vip(ip), verdictOf(external));
-      if (nodePort !== 0) this.#add('no-endpoint-nodeports', `${protocol} . ${nodePort}`, verdictOf(external));
+      if (nodePort !== 0)
+        this.#add('no-endpoint-nodeports', `${protocol} . ${nodePort}`, verdictOf(external));
     }
     if (rules.sourceRanges.length > 0 && rules.loadBalancerIPs.length > 0) {
       const chain = `firewall-lb-${nameOf(rules.id)}`;
@@ -138,7 +168,9 @@ class Objects implements NftObjects {
     const cluster = this.#pick(rules, 'cluster', isNodePort);
     const mark = markRule(this.#settings);
     const hasAffinity = rules.affinitySeconds > 0;
-    const suffix = hasAffinity ? nameOf(rules.id) : `${rules.protocol}-${isNodePort ? 'nodeport' : 'address'}`;
+    const suffix = hasAffinity
+      ? nameOf(rules.id)
+      : `${rules.protocol}-${isNodePort ? 'nodeport' : 'address'}`;
     if (!rules.externalLocal) {
       const chain = `external-cluster-${hasAffinity ? '' : `${rules.cluster.length}-`}${suffix}`;
       (hasAffinity ? this.chains : this.shared).set(chain, [mark, `goto ${cluster}`]);
@@ -146,7 +178,9 @@ class Objects implements NftObjects {
     }
     const counts = hasAffinity ? '' : `${rules.cluster.length}-${rules.local.length}-`;
     const chain = `external-local-${counts}${suffix}`;
-    const pods = this.#settings.clusterCidrs.filter((cidr) => cidr.includes(':') === (this.#ip === 'ip6'));
+    const pods = this.#settings.clusterCidrs.filter(
+      (cidr) => cidr.includes(':') === (this.#ip === 'ip6'),
+    );
     (hasAffinity ? this.chains : this.shared).set(chain, [
       ...(pods.length > 0 ? [`${this.#ip} saddr { ${pods.join(', ')} } goto ${cluster}`] : []),
       `fib saddr type local ${mark} goto ${cluster}`,
@@ -159,7 +193,8 @@ class Objects implements NftObjects {
   #addAffinity(rules: PortRules, policies: ReadonlyMap<Policy, readonly string[]>): void {
     const { protocol } = rules;
     // A set cannot change its timeout, so another timeout is another set.
-    const nameFor = (target: string): string => nameOf(`${rules.id} ${target} ${rules.affinitySeconds}`);
+    const nameFor = (target: string): string =>
+      nameOf(`${rules.id} ${target} ${rules.affinitySeconds}`);
     for (const target of new Set([...policies.values()].flat())) {
       const [ip, port] = target.split(' . ') as [string, string];
       this.affinitySets.set(`clients-${nameFor(target)}`, rules.affinitySeconds);
@@ -172,7 +207,10 @@ class Objects implements NftObjects {
       if (targets.length === 0) continue;
       const jumps = targets.map((target, slot) => `${slot} : goto endpoint-${nameFor(target)}`);
       this.chains.set(`affinity-${policy}-${nameOf(rules.id)}`, [
-        ...targets.map((target) => `${this.#ip} saddr @clients-${nameFor(target)} goto endpoint-${nameFor(target)}`),
+        ...targets.map(
+          (target) =>
+            `${this.#ip} saddr @clients-${nameFor(target)} goto endpoint-${nameFor(target)}`,
+        ),
         `numgen random mod ${targets.length} vmap { ${jumps.join(', ')} }`,
       ]);
     }

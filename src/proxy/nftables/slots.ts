@@ -2,11 +2,16 @@
 // keeps its number when others come and go, so that a change of one endpoint changes one or two elements.
 
 /** Returns the targets in the order of their numbers: like `previous`, without those that are gone and with the new ones. */
-export function assignSlots(previous: readonly string[], targets: readonly string[]): readonly string[] {
+export function assignSlots(
+  previous: readonly string[],
+  targets: readonly string[],
+): readonly string[] {
   const wanted = new Set(targets);
   const present = new Set(previous);
   const added = [...wanted].filter((target) => !present.has(target));
-  const slots: (string | undefined)[] = previous.map((target) => (wanted.has(target) ? target : added.shift()));
+  const slots: (string | undefined)[] = previous.map((target) =>
+    wanted.has(target) ? target : added.shift(),
+  );
   slots.push(...added);
   // The last ones move to where nothing is left.
   for (let hole = slots.indexOf(undefined); hole !== -1; hole = slots.indexOf(undefined, hole)) {

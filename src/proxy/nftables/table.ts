@@ -42,7 +42,8 @@ export type EndpointMap = `${'' | 'nodeport-'}endpoints-${(typeof POLICIES)[numb
 
 const ENDPOINT_MAPS: readonly EndpointMap[] = POLICIES.flatMap((policy) =>
   PROTOCOLS.flatMap(
-    (protocol) => [`endpoints-${policy}-${protocol}`, `nodeport-endpoints-${policy}-${protocol}`] as const,
+    (protocol) =>
+      [`endpoints-${policy}-${protocol}`, `nodeport-endpoints-${policy}-${protocol}`] as const,
   ),
 );
 
@@ -91,7 +92,8 @@ export const wordsOf = (family: IpFamily): FamilyWords =>
     ? { family: 'ip', type: 'ipv4_addr', loopback: '127.0.0.0/8' }
     : { family: 'ip6', type: 'ipv6_addr', loopback: '::1' };
 
-export const markRule = ({ masqueradeBit }: TableSettings): string => `meta mark set mark or ${hex(masqueradeBit)}`;
+export const markRule = ({ masqueradeBit }: TableSettings): string =>
+  `meta mark set mark or ${hex(masqueradeBit)}`;
 
 const hex = (bit: number): string => `0x${(2 ** bit).toString(16).padStart(8, '0')}`;
 
@@ -100,7 +102,11 @@ export function containersOf(family: IpFamily): ReadonlyMap<Container, Container
   const { family: ip, type } = wordsOf(family);
   const typed = (kind: 'set' | 'map', key: string): ContainerType => {
     const value = kind === 'map' ? 'verdict' : '';
-    return { kind, declaration: `{ type ${key}${kind === 'map' ? ' : verdict' : ''}; }`, listed: `${key} : ${value}` };
+    return {
+      kind,
+      declaration: `{ type ${key}${kind === 'map' ? ' : verdict' : ''}; }`,
+      listed: `${key} : ${value}`,
+    };
   };
   const frontend = typed('map', `${type} . inet_proto . inet_service`);
   const nodePort = typed('map', 'inet_proto . inet_service');
@@ -138,7 +144,10 @@ const PLAIN_CHAINS = [
 ];
 
 /** Chains that are always in the table. */
-export const FIXED_CHAINS: ReadonlySet<string> = new Set([...BASE_CHAINS.map(([name]) => name), ...PLAIN_CHAINS]);
+export const FIXED_CHAINS: ReadonlySet<string> = new Set([
+  ...BASE_CHAINS.map(([name]) => name),
+  ...PLAIN_CHAINS,
+]);
 
 /**
  * Returns the commands that make the fixed part what it has to be, whatever is in those chains. Elements of maps stay. Base chains that
@@ -161,13 +170,17 @@ export function tableCommands(family: IpFamily, settings: TableSettings): string
   return commands;
 }
 
-function rulesOf(family: IpFamily, settings: TableSettings): Readonly<Record<string, readonly string[]>> {
+function rulesOf(
+  family: IpFamily,
+  settings: TableSettings,
+): Readonly<Record<string, readonly string[]>> {
   const { family: ip, loopback } = wordsOf(family);
   const ofFamily = (texts: readonly string[]): string[] =>
     texts.filter((text) => text.includes(':') === (ip === 'ip6'));
   const serviceCidrs = ofFamily(settings.serviceCidrs);
   const clusterCidrs = ofFamily(settings.clusterCidrs);
-  const nodePortIPs = settings.nodePortIPs === undefined ? undefined : ofFamily(settings.nodePortIPs);
+  const nodePortIPs =
+    settings.nodePortIPs === undefined ? undefined : ofFamily(settings.nodePortIPs);
   const mark = hex(settings.masqueradeBit);
   const destination = `${ip} daddr . meta l4proto . th dport`;
   // An empty set cannot be written: without addresses there are no node ports.
@@ -179,25 +192,40 @@ function rulesOf(family: IpFamily, settings: TableSettings): Readonly<Record<str
         : [`${ip} daddr { ${nodePortIPs.join(', ')} }`];
   const fromOutside =
     clusterCidrs.length > 0
-      ? [`${ip} daddr @cluster-ips ${ip} saddr != { ${clusterCidrs.join(', ')} } ${markRule(settings)}`]
+      ? [
+          `${ip} daddr @cluster-ips ${ip} saddr != { ${clusterCidrs.join(', ')} } ${markRule(settings)}`,
+        ]
       : [];
   return {
     'filter-prerouting-pre-dnat': ['ct state new jump firewall-check'],
     'filter-output-pre-dnat': ['ct state new jump firewall-check'],
-    'filter-input': ['ct state new jump nodeport-endpoints-check', 'ct state new jump service-endpoints-check'],
-    'filter-forward': ['ct state new jump service-endpoints-check', 'ct state new jump cluster-ips-check'],
-    'filter-output': ['ct state new jump service-endpoints-check', 'ct state new jump cluster-ips-check'],
+    'filter-input': [
+      'ct state new jump nodeport-endpoints-check',
+      'ct state new jump service-endpoints-check',
+    ],
+    'filter-forward': [
+      'ct state new jump service-endpoints-check',
+      'ct state new jump cluster-ips-check',
+    ],
+    'filter-output': [
+      'ct state new jump service-endpoints-check',
+      'ct state new jump cluster-ips-check',
+    ],
     'nat-prerouting': ['jump services'],
     'nat-output': ['jump services'],
     'nat-postrouting': ['jump masquerading'],
     services: [
-      ...(settings.masqueradeAll ? [`${ip} daddr @cluster-ips ${markRule(settings)}`] : fromOutside),
+      ...(settings.masqueradeAll
+        ? [`${ip} daddr @cluster-ips ${markRule(settings)}`]
+        : fromOutside),
       `${destination} vmap @service-ips`,
       ...atNode.map((match) => `${match} meta l4proto . th dport vmap @service-nodeports`),
     ],
     'firewall-check': [`${destination} vmap @firewall-ips`],
     'service-endpoints-check': [`${destination} vmap @no-endpoint-services`],
-    'nodeport-endpoints-check': atNode.map((match) => `${match} meta l4proto . th dport vmap @no-endpoint-nodeports`),
+    'nodeport-endpoints-check': atNode.map(
+      (match) => `${match} meta l4proto . th dport vmap @no-endpoint-nodeports`,
+    ),
     'cluster-ips-check': [
       `${ip} daddr @cluster-ips reject`,
       ...(serviceCidrs.length > 0 ? [`${ip} daddr { ${serviceCidrs.join(', ')} } drop`] : []),

@@ -19,12 +19,14 @@ export function labIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
   for (const program of ['ip', 'nft']) {
-    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined) return `needs the program ${program}`;
+    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined)
+      return `needs the program ${program}`;
   }
   const name = `coxlab-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
   const hasTables =
-    isMade && spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
+    isMade &&
+    spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
   return hasTables ? undefined : 'needs network namespaces with nftables';
 }
@@ -43,7 +45,9 @@ export class Lab {
       PLACES.map(async (place) => {
         const agent = new Agent(lab.inside(place));
         lab.#agents.set(place, agent);
-        await Promise.all(ADDRESSES[place].map(([name, host]) => agent.serve(name, host, LAB_PORT)));
+        await Promise.all(
+          ADDRESSES[place].map(([name, host]) => agent.serve(name, host, LAB_PORT)),
+        );
       }),
     );
     return lab;
@@ -66,9 +70,11 @@ export class Lab {
   /** One shell for all of it: a program for each step would take longer than the tests. */
   #build(): void {
     const at = (place: Place): string => `${this.#prefix}-${place}`;
-    const inside = (place: Place, commands: string): string => `ip netns exec ${at(place)} sh -e -c '${commands}'`;
+    const inside = (place: Place, commands: string): string =>
+      `ip netns exec ${at(place)} sh -e -c '${commands}'`;
     const lines: string[] = [];
-    for (const place of PLACES) lines.push(`ip netns add ${at(place)}`, `ip -n ${at(place)} link set lo up`);
+    for (const place of PLACES)
+      lines.push(`ip netns add ${at(place)}`, `ip -n ${at(place)} link set lo up`);
     // ICMP errors are what tests look at, and redirects would use up their rate.
     const settings = [
       'ipv4/ip_forward=1',
@@ -80,12 +86,16 @@ export class Lab {
     lines.push(
       inside(
         'node',
-        settings.map((setting) => `echo ${setting.replace(/(.*)=(.*)/, '$2 > /proc/sys/net/$1')}`).join('; '),
+        settings
+          .map((setting) => `echo ${setting.replace(/(.*)=(.*)/, '$2 > /proc/sys/net/$1')}`)
+          .join('; '),
       ),
     );
     for (const [index, place] of (['client', 'pod1', 'pod2', 'other'] as const).entries()) {
       const [v4, v6] =
-        place === 'client' ? ['192.168.0.1', 'fd00:0:0:1::1'] : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
+        place === 'client'
+          ? ['192.168.0.1', 'fd00:0:0:1::1']
+          : [`10.255.0.${index}`, `fd00:0:0:f::${index}`];
       const [here, node] = [`ip -n ${at(place)}`, `ip -n ${at('node')}`];
       lines.push(
         `ip link add eth0 netns ${at(place)} type veth peer name to-${place} netns ${at('node')}`,
@@ -141,5 +151,6 @@ const ADDRESSES: Readonly<Record<Place, readonly (readonly [name: string, host: 
 
 function run([program = '', ...args]: readonly string[]): void {
   const { status, stderr, error } = spawnSync(program, args, { env: ENV, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${[program, ...args].join(' ')} failed: ${error?.message ?? stderr}`);
+  if (status !== 0)
+    throw new Error(`${[program, ...args].join(' ')} failed: ${error?.message ?? stderr}`);
 }

@@ -35,14 +35,20 @@ export class LoopbackAddresses implements Addresses {
     }
     for (const ip of wanted) {
       if (present.has(ip)) continue;
-      if (await this.#ip(['address', 'replace', `${ip}/${lengthOf(ip)}`, 'dev', 'lo'])) present.add(ip);
+      if (await this.#ip(['address', 'replace', `${ip}/${lengthOf(ip)}`, 'dev', 'lo']))
+        present.add(ip);
     }
   }
 
   async #list(): Promise<Set<string>> {
     const ranges = this.#config.serviceCidrs().flatMap((text) => parseCidr(text) ?? []);
-    const { stdout } = await execute([...(this.#config.prefix ?? []), 'ip', '-o', 'address', 'show', 'dev', 'lo'], '');
-    const addresses = [...stdout.matchAll(/ inet6? ([0-9a-f.:]+)\/(?:32|128) /g)].map(([, ip = '']) => ip);
+    const { stdout } = await execute(
+      [...(this.#config.prefix ?? []), 'ip', '-o', 'address', 'show', 'dev', 'lo'],
+      '',
+    );
+    const addresses = [...stdout.matchAll(/ inet6? ([0-9a-f.:]+)\/(?:32|128) /g)].map(
+      ([, ip = '']) => ip,
+    );
     return new Set(
       addresses.filter((text) => {
         const address = parseIp(text);
@@ -54,7 +60,10 @@ export class LoopbackAddresses implements Addresses {
   async #ip(args: readonly string[]): Promise<boolean> {
     const { code, stderr } = await execute([...(this.#config.prefix ?? []), 'ip', ...args], '');
     if (code !== 0)
-      this.#config.logger.warn('proxy: ip address failed', { args: args.join(' '), stderr: stderr.trim() });
+      this.#config.logger.warn('proxy: ip address failed', {
+        args: args.join(' '),
+        stderr: stderr.trim(),
+      });
     return code === 0;
   }
 }

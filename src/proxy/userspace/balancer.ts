@@ -67,7 +67,9 @@ export class Balancer {
   #kept(route: Route, client: string): string | undefined {
     if (route.affinitySeconds === 0) return undefined;
     const session = this.#sessions.get(route.id)?.get(client);
-    return session !== undefined && session.expiresMs > this.#config.clock.monotonic() ? session.target : undefined;
+    return session !== undefined && session.expiresMs > this.#config.clock.monotonic()
+      ? session.target
+      : undefined;
   }
 
   #allows(route: Route, client: string): boolean {

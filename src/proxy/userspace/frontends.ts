@@ -29,8 +29,11 @@ export interface FrontendSettings {
   readonly isOwn: (ip: string) => boolean;
 }
 
-export const frontendId = ({ ip, port, protocol }: Pick<Frontend, 'ip' | 'port' | 'protocol'>): string =>
-  `${protocol} ${ip} ${port}`;
+export const frontendId = ({
+  ip,
+  port,
+  protocol,
+}: Pick<Frontend, 'ip' | 'port' | 'protocol'>): string => `${protocol} ${ip} ${port}`;
 
 /** Returns the frontends of a service. One that would lead nowhere is left out: connections to it are refused. */
 export function frontendsOf(rules: ServiceRules, settings: FrontendSettings): Frontend[] {
@@ -50,7 +53,8 @@ function frontendsOfPort(rules: PortRules, { nodePortIPs, isOwn }: FrontendSetti
     ownTargets,
     sourceRanges,
   });
-  const internalTargets = internal === 'local' ? rules.local : internal === 'cluster' ? rules.cluster : [];
+  const internalTargets =
+    internal === 'local' ? rules.local : internal === 'cluster' ? rules.cluster : [];
   const outside = external === 'reject' ? [] : externalLocal ? rules.local : rules.cluster;
   const inside = external === 'reject' ? [] : rules.cluster;
   const at = (ip: string, kind: Frontend['kind'], on: number, to: Route): Frontend => ({
@@ -60,14 +64,19 @@ function frontendsOfPort(rules: PortRules, { nodePortIPs, isOwn }: FrontendSetti
     kind,
     route: to,
   });
-  const nodeIPs = nodePort === 0 ? [] : nodePortIPs.filter((ip) => ip.includes(':') === (family === 'IPv6'));
+  const nodeIPs =
+    nodePort === 0 ? [] : nodePortIPs.filter((ip) => ip.includes(':') === (family === 'IPv6'));
   const all = [
     at(clusterIP, 'cluster', port, route(internalTargets, internalTargets)),
     ...nodeIPs.map((ip) => at(ip, 'node port', nodePort, route(outside, inside))),
-    ...rules.externalIPs.filter(isOwn).map((ip) => at(ip, 'external', port, route(outside, inside))),
+    ...rules.externalIPs
+      .filter(isOwn)
+      .map((ip) => at(ip, 'external', port, route(outside, inside))),
     ...rules.loadBalancerIPs
       .filter(isOwn)
       .map((ip) => at(ip, 'external', port, route(outside, inside, rules.sourceRanges))),
   ];
-  return all.filter(({ route: { targets, ownTargets } }) => targets.length > 0 || ownTargets.length > 0);
+  return all.filter(
+    ({ route: { targets, ownTargets } }) => targets.length > 0 || ownTargets.length > 0,
+  );
 }

@@ -13,17 +13,25 @@ const CONNECT_TIMEOUT_MS = 5000;
 const MAX_TRIES = 3;
 
 /** Rejects if it cannot listen there. */
-export async function listenTcp(ip: string, port: number, route: Route, balancer: Balancer): Promise<Listener> {
+export async function listenTcp(
+  ip: string,
+  port: number,
+  route: Route,
+  balancer: Balancer,
+): Promise<Listener> {
   let current = route;
   const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) => {
-    const source = plainAddress(client.remoteAddress ?? '');
-    sockets.add(client);
-    client.on('close', () => sockets.delete(client));
-    client.on('error', () => client.destroy());
-    const targets = balancer.targetsFor(current, source).slice(0, MAX_TRIES);
-    forward(client, targets, (target) => balancer.connected(current, source, target));
-  });
+  const server = createServer(
+    { allowHalfOpen: true, pauseOnConnect: true, noDelay: true },
+    (client) => {
+      const source = plainAddress(client.remoteAddress ?? '');
+      sockets.add(client);
+      client.on('close', () => sockets.delete(client));
+      client.on('error', () => client.destroy());
+      const targets = balancer.targetsFor(current, source).slice(0, MAX_TRIES);
+      forward(client, targets, (target) => balancer.connected(current, source, target));
+    },
+  );
   server.maxConnections = MAX_CONNECTIONS;
   await listening(server, ip, port);
   return {
@@ -50,12 +58,21 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-function forward(client: Socket, [target, ...others]: readonly Target[], onConnect: (target: Target) => void): void {
+function forward(
+  client: Socket,
+  [target, ...others]: readonly Target[],
+  onConnect: (target: Target) => void,
+): void {
   if (target === undefined || client.destroyed) {
     client.resetAndDestroy();
     return;
   }
-  const server = connect({ host: target.ip, port: target.port, allowHalfOpen: true, noDelay: true });
+  const server = connect({
+    host: target.ip,
+    port: target.port,
+    allowHalfOpen: true,
+    noDelay: true,
+  });
   server.setTimeout(CONNECT_TIMEOUT_MS, () => server.destroy(new Error('no answer')));
   let isConnected = false;
   server.on('error', () => {

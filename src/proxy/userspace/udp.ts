@@ -90,7 +90,9 @@ export async function listenUdp(
 }
 
 const isTarget = ({ targets, ownTargets }: Route, { ip, port }: Target): boolean =>
-  [targets, ownTargets].some((list) => list.some((target) => target.ip === ip && target.port === port));
+  [targets, ownTargets].some((list) =>
+    list.some((target) => target.ip === ip && target.port === port),
+  );
 
 /** A datagram that cannot be sent is lost, as datagrams may be. */
 function ignoreError(): void {

@@ -78,11 +78,15 @@ export class UserspaceBackend implements Backend {
     const settings = { nodePortIPs: this.#nodePortIPs, isOwn: (ip: string) => this.#own.has(ip) };
     for (const [key, rules] of changes) {
       const isExternal =
-        rules?.ports.some((port) => port.loadBalancerIPs.length > 0 || port.externalIPs.length > 0) === true;
+        rules?.ports.some(
+          (port) => port.loadBalancerIPs.length > 0 || port.externalIPs.length > 0,
+        ) === true;
       if (isExternal) this.#external.set(key, rules);
       else this.#external.delete(key);
       const frontends =
-        rules === undefined ? [] : frontendsOf(rules, settings).filter((frontend) => this.#isServable(frontend));
+        rules === undefined
+          ? []
+          : frontendsOf(rules, settings).filter((frontend) => this.#isServable(frontend));
       if (frontends.length === 0) this.#frontends.delete(key);
       else this.#frontends.set(key, frontends);
     }
@@ -98,7 +102,9 @@ export class UserspaceBackend implements Backend {
       this.#config.logger.debug('proxy: closed', { address: frontend.ip, port: frontend.port });
     }
     await Promise.all(closing);
-    const clusterIPs = [...wanted.values()].filter(({ kind }) => kind === 'cluster').map(({ ip }) => ip);
+    const clusterIPs = [...wanted.values()]
+      .filter(({ kind }) => kind === 'cluster')
+      .map(({ ip }) => ip);
     await this.#config.addresses?.keep(new Set(clusterIPs));
     for (const [id, frontend] of wanted) {
       const present = this.#open.get(id);
@@ -111,7 +117,9 @@ export class UserspaceBackend implements Backend {
   /** An address of a load balancer comes to the machine after the service has it. */
   #lookForAddresses(): void {
     this.#look ??=
-      this.#external.size === 0 ? undefined : this.#config.clock.setInterval(LOOK_MS, () => this.#addressesChanged());
+      this.#external.size === 0
+        ? undefined
+        : this.#config.clock.setInterval(LOOK_MS, () => this.#addressesChanged());
     if (this.#external.size > 0) return;
     this.#look?.cancel();
     this.#look = undefined;
@@ -123,7 +131,10 @@ export class UserspaceBackend implements Backend {
     this.#own = own;
     // A failure is logged there, and repaired by the next update.
     void this.sync({ complete: false, changes: new Map(this.#external) }).catch((err: unknown) =>
-      this.#config.logger.warn('proxy: addresses of the machine have changed, but not all could be served', { err }),
+      this.#config.logger.warn(
+        'proxy: addresses of the machine have changed, but not all could be served',
+        { err },
+      ),
     );
   }
 
@@ -137,7 +148,8 @@ export class UserspaceBackend implements Backend {
   }
 
   #isServable({ kind, protocol }: Frontend): boolean {
-    if (protocol === 'sctp') return this.#report('sctp', 'SCTP is not available: it needs nftables');
+    if (protocol === 'sctp')
+      return this.#report('sctp', 'SCTP is not available: it needs nftables');
     if (kind === 'cluster' && this.#config.addresses === undefined) {
       return this.#report(
         'cluster IPs',

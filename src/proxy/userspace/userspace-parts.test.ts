@@ -34,7 +34,9 @@ test('affinity lasts from the last connection on', async () => {
   const kept = target('10.0.0.2');
   balancer.connected(to, '1.1.1.1', kept);
   const isKept = (): boolean =>
-    Array.from({ length: 20 }, () => balancer.targetsFor(to, '1.1.1.1')[0]?.ip).every((ip) => ip === kept.ip);
+    Array.from({ length: 20 }, () => balancer.targetsFor(to, '1.1.1.1')[0]?.ip).every(
+      (ip) => ip === kept.ip,
+    );
   await clock.advance('9s');
   expect(isKept()).toBe(true);
   balancer.connected(to, '1.1.1.1', kept);
@@ -48,9 +50,11 @@ test('source ranges', () => {
   const balancer = balancerOf(new VirtualClock());
   const to = { ...route([target('10.0.0.1')]), sourceRanges: ['192.168.0.0/24'] };
   expect(
-    [balancer.targetsFor(to, '192.168.0.7'), balancer.targetsFor(to, '192.168.1.7'), balancer.targetsFor(to, 'x')].map(
-      (list) => list.length,
-    ),
+    [
+      balancer.targetsFor(to, '192.168.0.7'),
+      balancer.targetsFor(to, '192.168.1.7'),
+      balancer.targetsFor(to, 'x'),
+    ].map((list) => list.length),
   ).toEqual([1, 0, 0]);
 });
 
@@ -124,7 +128,11 @@ test('what is not available is logged once', async () => {
     { name: 'a', port: 8080, protocol: 'TCP' as const },
     { name: 'b', port: 8080, protocol: 'SCTP' as const },
   ];
-  const rules = decideService(service({ ports }), [slice(['10.0.0.1'], { ports: endpointPorts })], NODE);
+  const rules = decideService(
+    service({ ports }),
+    [slice(['10.0.0.1'], { ports: endpointPorts })],
+    NODE,
+  );
   await backend.sync({ complete: true, changes: new Map([['default/web', rules]]) });
   await backend.sync({ complete: false, changes: new Map([['default/web', rules]]) });
   expect(lines.filter((line) => line.includes('cluster IPs are not available'))).toHaveLength(1);

@@ -14,10 +14,15 @@ const block = 64 + (process.pid % 64);
 /** '10.0.1.2' → '127.B.1.2' with another B for each range of the suite. */
 function inLoopback(ip: string): string {
   const [a = '', , c = '', d = ''] = ip.split('.');
-  const offsets: Readonly<Record<string, number>> = { '10': ip.startsWith('10.96') ? 1 : 0, '192': 2, '203': 3 };
+  const offsets: Readonly<Record<string, number>> = {
+    '10': ip.startsWith('10.96') ? 1 : 0,
+    '192': 2,
+    '203': 3,
+  };
   return `127.${block}.${10 * (offsets[a] ?? 0) + Number(c === '113' ? 3 : c) + 20}.${d}`;
 }
-const targets = (list: readonly Target[]): Target[] => list.map((target) => ({ ...target, ip: inLoopback(target.ip) }));
+const targets = (list: readonly Target[]): Target[] =>
+  list.map((target) => ({ ...target, ip: inLoopback(target.ip) }));
 const inLoopbackRules = (rules: PortRules): PortRules => ({
   ...rules,
   clusterIP: inLoopback(rules.clusterIP),
@@ -26,7 +31,10 @@ const inLoopbackRules = (rules: PortRules): PortRules => ({
   cluster: targets(rules.cluster),
   local: targets(rules.local),
 });
-const translated = (rules: ServiceRules): ServiceRules => ({ ...rules, ports: rules.ports.map(inLoopbackRules) });
+const translated = (rules: ServiceRules): ServiceRules => ({
+  ...rules,
+  ports: rules.ports.map(inLoopbackRules),
+});
 
 class InLoopback implements Backend {
   readonly name = 'userspace';
@@ -64,8 +72,15 @@ proxyConformance({
   },
   async start() {
     const agent = new Agent();
-    const endpoints = { '10.0.0.1': 'pod1', '10.0.0.2': 'pod2', '10.0.1.1': 'other1', '10.0.1.2': 'other2' };
-    await Promise.all(Object.entries(endpoints).map(([ip, name]) => agent.serve(name, inLoopback(ip), LAB_PORT)));
+    const endpoints = {
+      '10.0.0.1': 'pod1',
+      '10.0.0.2': 'pod2',
+      '10.0.1.1': 'other1',
+      '10.0.1.2': 'other2',
+    };
+    await Promise.all(
+      Object.entries(endpoints).map(([ip, name]) => agent.serve(name, inLoopback(ip), LAB_PORT)),
+    );
     return {
       backend: () => new InLoopback(),
       connect: (origin, request) =>

@@ -19,11 +19,10 @@ type Request<S extends ServiceName, M extends keyof Services[S]> = Services[S][M
 ]
   ? Input<R>
   : never;
-type ResponseName<S extends ServiceName, M extends keyof Services[S]> = Services[S][M] extends readonly [
-  unknown,
-  infer R extends MessageName,
-  ...unknown[],
-]
+type ResponseName<
+  S extends ServiceName,
+  M extends keyof Services[S],
+> = Services[S][M] extends readonly [unknown, infer R extends MessageName, ...unknown[]]
   ? R
   : never;
 
@@ -71,20 +70,32 @@ export class CriConnection {
     request: Request<S, M>,
     options: CallOptions = {},
   ): Promise<Message<ResponseName<S, M>>> {
-    const response = (services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1];
+    const response = (
+      services[service][name] as unknown as readonly [string, ResponseName<S, M>]
+    )[1];
     return this.#unary(methodOf(service, name), request, new Metadata(), options).then((message) =>
       complete(response, message as Input<ResponseName<S, M>>),
     );
   }
 
   /** One call of a method that is not CRI's, on the same socket; `namespace` is containerd's. */
-  callOf(method: CriMethod, request: object, namespace: string, options: CallOptions = {}): Promise<object> {
+  callOf(
+    method: CriMethod,
+    request: object,
+    namespace: string,
+    options: CallOptions = {},
+  ): Promise<object> {
     const metadata = new Metadata();
     metadata.set('containerd-namespace', namespace);
     return this.#unary(method, request, metadata, options);
   }
 
-  #unary(method: CriMethod, request: object, metadata: Metadata, options: CallOptions): Promise<object> {
+  #unary(
+    method: CriMethod,
+    request: object,
+    metadata: Metadata,
+    options: CallOptions,
+  ): Promise<object> {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     // Many calls may be under way with one signal: that is no leak.
@@ -115,14 +126,20 @@ export class CriConnection {
     request: Request<S, M>,
     signal: AbortSignal,
   ): AsyncGenerator<Message<ResponseName<S, M>>, void> {
-    const response = (services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1];
+    const response = (
+      services[service][name] as unknown as readonly [string, ResponseName<S, M>]
+    )[1];
     for await (const message of this.streamOf(methodOf(service, name), request, signal)) {
       yield complete(response, message as Input<ResponseName<S, M>>);
     }
   }
 
   /** The same for a method that is not CRI's, on the same socket. */
-  async *streamOf(method: CriMethod, request: object, signal: AbortSignal): AsyncGenerator<object, void> {
+  async *streamOf(
+    method: CriMethod,
+    request: object,
+    signal: AbortSignal,
+  ): AsyncGenerator<object, void> {
     if (signal.aborted) return;
     const call: ClientReadableStream<object> = this.#client.makeServerStreamRequest(
       method.path,

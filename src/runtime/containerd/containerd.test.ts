@@ -8,7 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { loadPackageDefinition, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { sendUnaryData, ServerUnaryCall, ServerWritableStream, ServiceClientConstructor } from '@grpc/grpc-js';
+import type {
+  sendUnaryData,
+  ServerUnaryCall,
+  ServerWritableStream,
+  ServiceClientConstructor,
+} from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CriError } from '#cri/index.ts';
@@ -31,16 +36,23 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0).toReversed()) cleanup();
 });
 
-type Unary = (call: ServerUnaryCall<Record<string, unknown>, unknown>, answer: sendUnaryData<unknown>) => void;
+type Unary = (
+  call: ServerUnaryCall<Record<string, unknown>, unknown>,
+  answer: sendUnaryData<unknown>,
+) => void;
 type Streaming = (call: ServerWritableStream<Record<string, unknown>, unknown>) => void;
 
 interface Services {
-  runtime: { v1: { RuntimeService: ServiceClientConstructor; ImageService: ServiceClientConstructor } };
+  runtime: {
+    v1: { RuntimeService: ServiceClientConstructor; ImageService: ServiceClientConstructor };
+  };
 }
 
 /** A CRI server with these methods; all others are unimplemented. */
 async function serve(methods: Record<string, Unary | Streaming>): Promise<Runtime> {
-  const loaded = loadPackageDefinition(fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true }));
+  const loaded = loadPackageDefinition(
+    fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true }),
+  );
   const { RuntimeService, ImageService } = (loaded as unknown as Services).runtime.v1;
   const server = new Server();
   server.addService(RuntimeService.service, methods);
@@ -48,7 +60,9 @@ async function serve(methods: Record<string, Unary | Streaming>): Promise<Runtim
   const dir = mkdtempSync(join(tmpdir(), 'cri-'));
   const endpoint = `unix://${join(dir, 'cri.sock')}`;
   await new Promise<void>((resolve, reject) =>
-    server.bindAsync(endpoint, ServerCredentials.createInsecure(), (err) => (err ? reject(err) : resolve())),
+    server.bindAsync(endpoint, ServerCredentials.createInsecure(), (err) =>
+      err ? reject(err) : resolve(),
+    ),
   );
   const runtime = createContainerdRuntime({ endpoint });
   cleanups.push(
@@ -71,7 +85,13 @@ describe('calls', () => {
         answer(null, { status: { id: call.request['containerId'], state: 'CONTAINER_RUNNING' } }),
     });
     const { status: container } = await runtime.containerStatus('abc');
-    expect(container).toMatchObject({ id: 'abc', state: 'CONTAINER_RUNNING', exitCode: 0, labels: {}, mounts: [] });
+    expect(container).toMatchObject({
+      id: 'abc',
+      state: 'CONTAINER_RUNNING',
+      exitCode: 0,
+      labels: {},
+      mounts: [],
+    });
     expect(container && 'metadata' in container).toBe(false);
   });
 
@@ -112,43 +132,64 @@ describe('calls', () => {
         abort.abort(new Error('changed my mind'));
       },
     });
-    await expect(runtime.listContainers({}, { signal: abort.signal })).rejects.toThrow('changed my mind');
+    await expect(runtime.listContainers({}, { signal: abort.signal })).rejects.toThrow(
+      'changed my mind',
+    );
     await heard;
-    await expect(runtime.listContainers({}, { signal: abort.signal })).rejects.toThrow('changed my mind');
+    await expect(runtime.listContainers({}, { signal: abort.signal })).rejects.toThrow(
+      'changed my mind',
+    );
   });
 
   test('a call that takes too long is given up', async () => {
     const { runtime } = await serve({ Version: () => undefined });
-    await expect(runtime.version({ timeoutMs: 50 })).rejects.toMatchObject({ reason: 'DeadlineExceeded' });
+    await expect(runtime.version({ timeoutMs: 50 })).rejects.toMatchObject({
+      reason: 'DeadlineExceeded',
+    });
   });
 
   test('a runtime that is not there is unavailable', async () => {
     const { runtime, close } = createContainerdRuntime({ endpoint: '/no/such/socket' });
-    await expect(runtime.version({ timeoutMs: 2000 })).rejects.toMatchObject({ reason: 'Unavailable' });
+    await expect(runtime.version({ timeoutMs: 2000 })).rejects.toMatchObject({
+      reason: 'Unavailable',
+    });
     await close();
   });
 });
 
 test.each([
   [status.NOT_FOUND, 'gone', 'NotFound'],
-  [status.UNKNOWN, 'failed to reserve sandbox name "a": name "a" is reserved for "b"', 'AlreadyExists'],
+  [
+    status.UNKNOWN,
+    'failed to reserve sandbox name "a": name "a" is reserved for "b"',
+    'AlreadyExists',
+  ],
   [status.UNKNOWN, 'container "a" is in CONTAINER_EXITED state', 'FailedPrecondition'],
   [status.UNKNOWN, 'write /x: no space left on device', 'ResourceExhausted'],
   [status.UNIMPLEMENTED, 'unknown method', 'Unimplemented'],
   [status.UNKNOWN, 'something else', 'Internal'],
 ])('error %i %j is %s', (code, details, reason) => {
-  expect(fromGrpc(Object.assign(new Error(details), { code, details }))).toMatchObject({ reason, message: details });
+  expect(fromGrpc(Object.assign(new Error(details), { code, details }))).toMatchObject({
+    reason,
+    message: details,
+  });
 });
 
 test.each([
   [status.NOT_FOUND, 'docker.io/library/x:latest: not found', 'ImageNotFound'],
-  [status.UNKNOWN, 'failed to do request: dial tcp: lookup registry: no such host', 'RegistryUnavailable'],
+  [
+    status.UNKNOWN,
+    'failed to do request: dial tcp: lookup registry: no such host',
+    'RegistryUnavailable',
+  ],
   [status.UNKNOWN, 'SignatureValidationFailed: no', 'SignatureValidationFailed'],
   [status.INVALID_ARGUMENT, 'invalid reference format', 'InvalidImageName'],
   [status.UNKNOWN, 'pull access denied', 'ImagePull'],
   [status.UNAVAILABLE, 'the runtime is away', 'Unavailable'],
 ])('pull error %i %j is %s', (code, details, reason) => {
-  expect(fromPullError(Object.assign(new Error(details), { code, details }))).toMatchObject({ reason });
+  expect(fromPullError(Object.assign(new Error(details), { code, details }))).toMatchObject({
+    reason,
+  });
 });
 
 test('exec goes to the URL that the runtime answers', async () => {
@@ -181,7 +222,11 @@ test('exec goes to the URL that the runtime answers', async () => {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end('through');
   const [result, out, err] = await Promise.all([
-    runtime.exec('c', { command: ['cat'], stdin: true, stdout: true, stderr: true }, { stdin, stdout, stderr }),
+    runtime.exec(
+      'c',
+      { command: ['cat'], stdin: true, stdout: true, stderr: true },
+      { stdin, stdout, stderr },
+    ),
     stdout.toArray(),
     stderr.toArray(),
   ]);
@@ -197,7 +242,11 @@ describe('events', () => {
   test("come from CRI's own stream, where there is no containerd", async () => {
     const { runtime } = await serve({
       GetContainerEvents: (call: ServerWritableStream<Record<string, unknown>, unknown>) => {
-        call.write({ containerId: 'c', containerEventType: 'CONTAINER_STOPPED_EVENT', createdAt: 5 });
+        call.write({
+          containerId: 'c',
+          containerEventType: 'CONTAINER_STOPPED_EVENT',
+          createdAt: 5,
+        });
       },
     });
     const stop = new AbortController();
@@ -206,7 +255,9 @@ describe('events', () => {
       seen.push(event);
       stop.abort();
     }
-    expect(seen).toMatchObject([{ containerId: 'c', containerEventType: 'CONTAINER_STOPPED_EVENT', createdAt: 5 }]);
+    expect(seen).toMatchObject([
+      { containerId: 'c', containerEventType: 'CONTAINER_STOPPED_EVENT', createdAt: 5 },
+    ]);
   });
 
   test('are found by looking, where there are none', async () => {
@@ -214,7 +265,9 @@ describe('events', () => {
     const { runtime } = await serve({
       ListPodSandbox: (_, answer) => answer(null, { items: [{ id: 'p', state: 'SANDBOX_READY' }] }),
       ListContainers: (_, answer) =>
-        answer(null, { containers: state === 'gone' ? [] : [{ id: 'c', podSandboxId: 'p', state }] }),
+        answer(null, {
+          containers: state === 'gone' ? [] : [{ id: 'c', podSandboxId: 'p', state }],
+        }),
       PodSandboxStatus: (_, answer) => answer(null, { status: { id: 'p' } }),
     });
     const clock = new VirtualClock();
@@ -237,7 +290,11 @@ describe('events', () => {
     };
     await looked('CONTAINER_EXITED', 2);
     await looked('gone', 3);
-    expect(seen).toEqual(['c CONTAINER_STARTED_EVENT p', 'c CONTAINER_STOPPED_EVENT p', 'c CONTAINER_DELETED_EVENT p']);
+    expect(seen).toEqual([
+      'c CONTAINER_STARTED_EVENT p',
+      'c CONTAINER_STOPPED_EVENT p',
+      'c CONTAINER_DELETED_EVENT p',
+    ]);
     stop.abort();
     await reading;
   });
@@ -262,7 +319,11 @@ test('the configuration of a private containerd', () => {
 
 describe('image archives', () => {
   test('are the same for the same files', () => {
-    const config = { names: ['a:1'], files: [{ path: 'f', content: Buffer.from('x') }], architecture: 'amd64' };
+    const config = {
+      names: ['a:1'],
+      files: [{ path: 'f', content: Buffer.from('x') }],
+      architecture: 'amd64',
+    };
     expect(imageArchive(config).equals(imageArchive(config))).toBe(true);
   });
 

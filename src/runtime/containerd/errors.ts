@@ -23,8 +23,14 @@ const reasons: Readonly<Partial<Record<status, CriErrorReason>>> = {
 const words: readonly (readonly [RegExp, CriErrorReason])[] = [
   [/is reserved for/, 'AlreadyExists'],
   [/context deadline exceeded|timed? ?out/i, 'DeadlineExceeded'],
-  [/is in CONTAINER_\w+ state|is not running|container is (?:not )?in \w+ state|must be in/i, 'FailedPrecondition'],
-  [/no space left on device|cannot allocate memory|resource temporarily unavailable/i, 'ResourceExhausted'],
+  [
+    /is in CONTAINER_\w+ state|is not running|container is (?:not )?in \w+ state|must be in/i,
+    'FailedPrecondition',
+  ],
+  [
+    /no space left on device|cannot allocate memory|resource temporarily unavailable/i,
+    'ResourceExhausted',
+  ],
   [/\bnot found\b/, 'NotFound'],
 ];
 
@@ -37,7 +43,8 @@ export function fromGrpc(err: unknown): CriError {
   if (err instanceof CriError) return err;
   if (!isServiceError(err)) return new CriError('Internal', errorMessage(err), { cause: err });
   const message = err.details || err.message;
-  const named = reasons[err.code] ?? words.find(([pattern]) => pattern.test(message))?.[1] ?? 'Internal';
+  const named =
+    reasons[err.code] ?? words.find(([pattern]) => pattern.test(message))?.[1] ?? 'Internal';
   return new CriError(named, message, { cause: err });
 }
 
@@ -57,7 +64,11 @@ export function fromPullError(err: unknown): CriError {
     return new CriError('InvalidImageName', message, { cause: err });
   }
   if (error.reason === 'NotFound') return new CriError('ImageNotFound', message, { cause: err });
-  if (error.reason === 'Unavailable' || error.reason === 'DeadlineExceeded' || error.reason === 'Unimplemented')
+  if (
+    error.reason === 'Unavailable' ||
+    error.reason === 'DeadlineExceeded' ||
+    error.reason === 'Unimplemented'
+  )
     return error;
   return new CriError('ImagePull', message, { cause: err });
 }

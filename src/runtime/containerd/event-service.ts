@@ -59,7 +59,10 @@ const definition = fromJSON(
 const prefix = 'containerd.services.events.v1.';
 const subscribe = (definition[`${prefix}Events`] as unknown as { Subscribe: CriMethod }).Subscribe;
 
-function decode(message: 'ContainerId' | 'TaskExit', bytes: Buffer): { containerId: string; id?: string } {
+function decode(
+  message: 'ContainerId' | 'TaskExit',
+  bytes: Buffer,
+): { containerId: string; id?: string } {
   const type = definition[prefix + message] as unknown as MessageTypeDefinition<
     object,
     { containerId: string; id?: string }
@@ -85,12 +88,17 @@ export async function* nativeEvents(
   connection: Pick<CriConnection, 'streamOf'>,
   signal: AbortSignal,
 ): AsyncGenerator<NativeEvent, void> {
-  const filters = Object.keys(topics).map((topic) => `namespace==${CRI_NAMESPACE},topic=="${topic}"`);
+  const filters = Object.keys(topics).map(
+    (topic) => `namespace==${CRI_NAMESPACE},topic=="${topic}"`,
+  );
   for await (const envelope of connection.streamOf(subscribe, { filters }, signal)) {
     const { topic, event } = envelope as { topic: string; event: { value: Buffer } | null };
     const type = topics[topic];
     if (type === undefined || event === null) continue;
-    const { containerId, id } = decode(type === 'CONTAINER_STOPPED_EVENT' ? 'TaskExit' : 'ContainerId', event.value);
+    const { containerId, id } = decode(
+      type === 'CONTAINER_STOPPED_EVENT' ? 'TaskExit' : 'ContainerId',
+      event.value,
+    );
     if (id === undefined || id === containerId) yield { containerId, type };
   }
 }

@@ -44,12 +44,21 @@ interface Seen {
 }
 
 /** Reads one container or sandbox from CRI, or without an id all of them, by id. */
-async function look(runtime: EventSourceConfig['runtime'], id?: string): Promise<Map<string, Seen>> {
+async function look(
+  runtime: EventSourceConfig['runtime'],
+  id?: string,
+): Promise<Map<string, Seen>> {
   const filter = id === undefined ? undefined : { id };
-  const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(filter), runtime.listContainers(filter)]);
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandbox(filter),
+    runtime.listContainers(filter),
+  ]);
   const seen = new Map<string, Seen>();
   for (const { id: podSandboxId, state } of sandboxes) {
-    seen.set(podSandboxId, { podSandboxId, stage: state === 'SANDBOX_READY' ? 'started' : 'stopped' });
+    seen.set(podSandboxId, {
+      podSandboxId,
+      stage: state === 'SANDBOX_READY' ? 'started' : 'stopped',
+    });
   }
   for (const container of containers) {
     const stage =
@@ -77,7 +86,13 @@ async function toEvent(
     if (!isCriError(err, 'NotFound')) throw err;
   }
   const createdAt = toNanoseconds(config.clock.now());
-  return { containerId, containerEventType: typeOf[stage], createdAt, podSandboxStatus, containersStatuses: [] };
+  return {
+    containerId,
+    containerEventType: typeOf[stage],
+    createdAt,
+    podSandboxStatus,
+    containersStatuses: [],
+  };
 }
 
 /** Returns the changes between two lists, one for each stage that was passed. */
@@ -88,9 +103,11 @@ function* differences(
   for (const [id, { podSandboxId, stage }] of now) {
     const last = before.get(id)?.stage;
     const from = last === undefined ? 0 : order.indexOf(last) + 1;
-    for (const passed of order.slice(from, order.indexOf(stage) + 1)) yield [id, { podSandboxId, stage: passed }];
+    for (const passed of order.slice(from, order.indexOf(stage) + 1))
+      yield [id, { podSandboxId, stage: passed }];
   }
-  for (const [id, { podSandboxId }] of before) if (!now.has(id)) yield [id, { podSandboxId, stage: 'deleted' }];
+  for (const [id, { podSandboxId }] of before)
+    if (!now.has(id)) yield [id, { podSandboxId, stage: 'deleted' }];
 }
 
 /** Delays between looks at everything. */
@@ -163,11 +180,15 @@ class NativeSource {
   }
 
   #enqueue(containerId: string, work: () => Promise<void>): void {
-    const next = (this.#queues.get(containerId) ?? Promise.resolve()).then(work).catch((err: unknown) => {
-      if (!this.#over.signal.aborted) this.#fail(err);
-    });
+    const next = (this.#queues.get(containerId) ?? Promise.resolve())
+      .then(work)
+      .catch((err: unknown) => {
+        if (!this.#over.signal.aborted) this.#fail(err);
+      });
     this.#queues.set(containerId, next);
-    void next.then(() => this.#queues.get(containerId) === next && this.#queues.delete(containerId));
+    void next.then(
+      () => this.#queues.get(containerId) === next && this.#queues.delete(containerId),
+    );
   }
 
   /** Waits until CRI knows that the container has come this far, and tells it. */
@@ -179,7 +200,9 @@ class NativeSource {
       podSandboxId = seen?.podSandboxId ?? podSandboxId;
       if (stage === 'deleted') return seen === undefined;
       // Deleted already: there is nothing to wait for any more.
-      return seen === undefined ? stage !== 'created' : order.indexOf(seen.stage) >= order.indexOf(stage);
+      return seen === undefined
+        ? stage !== 'created'
+        : order.indexOf(seen.stage) >= order.indexOf(stage);
     };
     try {
       await wait.pollImmediately(
@@ -196,7 +219,8 @@ class NativeSource {
     const { podSandboxId, stage } = seen;
     const last = this.#published.get(containerId)?.stage;
     // Ids are not reused: an unknown container that is deleted was published as deleted before, or was never visible.
-    if (last === undefined ? stage === 'deleted' : order.indexOf(last) >= order.indexOf(stage)) return;
+    if (last === undefined ? stage === 'deleted' : order.indexOf(last) >= order.indexOf(stage))
+      return;
     if (stage === 'deleted') this.#published.delete(containerId);
     else this.#published.set(containerId, seen);
     this.#events.publish(await toEvent(this.#config, containerId, podSandboxId, stage));
@@ -204,7 +228,10 @@ class NativeSource {
 }
 
 /** Looks once a second, and tells what has become different. */
-async function* fromPolling(config: EventSourceConfig, signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+async function* fromPolling(
+  config: EventSourceConfig,
+  signal: AbortSignal,
+): AsyncGenerator<ContainerEvent, void> {
   let before = await look(config.runtime);
   while (!signal.aborted) {
     try {

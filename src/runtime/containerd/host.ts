@@ -69,13 +69,22 @@ export function canLowerOomScore(): boolean {
 export async function overlayfsWorks(dir: string): Promise<boolean> {
   await mkdir(dir, { recursive: true });
   const trial = await mkdtemp(join(dir, 'overlay-trial-'));
-  const [lower, upper, work, merged] = ['lower', 'upper', 'work', 'merged'].map((name) => join(trial, name));
+  const [lower, upper, work, merged] = ['lower', 'upper', 'work', 'merged'].map((name) =>
+    join(trial, name),
+  );
   const env = { PATH: systemPath() };
   try {
     for (const path of [lower!, upper!, work!, merged!]) await mkdir(path);
     await run(
       'mount',
-      ['-t', 'overlay', 'overlay', '-o', `lowerdir=${lower},upperdir=${upper},workdir=${work}`, merged!],
+      [
+        '-t',
+        'overlay',
+        'overlay',
+        '-o',
+        `lowerdir=${lower},upperdir=${upper},workdir=${work}`,
+        merged!,
+      ],
       {
         env,
       },
@@ -93,7 +102,9 @@ export async function overlayfsWorks(dir: string): Promise<boolean> {
 export function mountsBelow(dir: string): string[] {
   // Octal escapes stand for blanks and the like.
   const unescape = (path: string): string =>
-    path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+    path.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    );
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => unescape(line.split(' ')[1] ?? ''))
@@ -103,5 +114,6 @@ export function mountsBelow(dir: string): string[] {
 
 /** Unmounts everything at or below `dir`. */
 export async function unmountBelow(dir: string): Promise<void> {
-  for (const path of mountsBelow(dir)) await run('umount', ['-l', path], { env: { PATH: systemPath() } });
+  for (const path of mountsBelow(dir))
+    await run('umount', ['-l', path], { env: { PATH: systemPath() } });
 }

@@ -53,7 +53,10 @@ export function tar(files: readonly ImageFile[]): Buffer {
   const blocks: Buffer[] = [];
   for (const { path, content, link, mode } of files) {
     if (content !== undefined) {
-      blocks.push(tarHeader(path, content.length, mode ?? 0o755, typeFlags.file, ''), Buffer.from(content));
+      blocks.push(
+        tarHeader(path, content.length, mode ?? 0o755, typeFlags.file, ''),
+        Buffer.from(content),
+      );
       blocks.push(Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK));
     } else if (link !== undefined) {
       blocks.push(tarHeader(path, 0, mode ?? 0o777, typeFlags[link.kind], link.target));
@@ -77,7 +80,10 @@ export function goArchitecture(arch: string = process.arch): string {
 export function imageArchive(config: ImageArchiveConfig): Buffer {
   const layer = tar(config.files);
   const blobs = new Map<string, Buffer>();
-  const blob = (data: Buffer, mediaType: string): { mediaType: string; digest: string; size: number } => {
+  const blob = (
+    data: Buffer,
+    mediaType: string,
+  ): { mediaType: string; digest: string; size: number } => {
     const digest = sha256(data);
     blobs.set(digest, data);
     return { mediaType, digest: `sha256:${digest}`, size: data.length };
@@ -114,14 +120,21 @@ export function imageArchive(config: ImageArchiveConfig): Buffer {
       path: 'index.json',
       content: json({
         schemaVersion: 2,
-        manifests: config.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } })),
+        manifests: config.names.map((name) => ({
+          ...manifest,
+          annotations: { 'io.containerd.image.name': name },
+        })),
       }),
       mode: 0o644,
     },
     {
       path: 'manifest.json',
       content: json([
-        { Config: blobPath(imageConfig.digest), RepoTags: config.names, Layers: [blobPath(layerDescriptor.digest)] },
+        {
+          Config: blobPath(imageConfig.digest),
+          RepoTags: config.names,
+          Layers: [blobPath(layerDescriptor.digest)],
+        },
       ]),
       mode: 0o644,
     },

@@ -33,7 +33,11 @@ export class ImageMounts {
   }
 
   /** The config with host directories in place of images, where the runtime does not mount them itself. Rejects with a CriError. */
-  async prepare(sandboxId: string, config: ContainerConfig, options?: CallOptions): Promise<ContainerConfig> {
+  async prepare(
+    sandboxId: string,
+    config: ContainerConfig,
+    options?: CallOptions,
+  ): Promise<ContainerConfig> {
     const mounts = config.mounts ?? [];
     if (!mounts.some(({ image }) => image !== undefined)) return config;
     const { mountsImages, snapshotter } = await (this.#runtime ??= this.#ask(options));
@@ -46,7 +50,11 @@ export class ImageMounts {
         const root = await this.#inTurn(sandboxId, () =>
           this.#mount(sandboxId, image.image ?? '', snapshotter, options),
         );
-        prepared.push({ ...rest, hostPath: await inside(root, imageSubPath ?? ''), readonly: true });
+        prepared.push({
+          ...rest,
+          hostPath: await inside(root, imageSubPath ?? ''),
+          readonly: true,
+        });
       }
     }
     return { ...config, mounts: prepared };
@@ -67,7 +75,10 @@ export class ImageMounts {
       for (const path of mountsBelow(pod)) await command('umount', path);
       for (const hash of hashes) {
         try {
-          await removeSnapshot(this.#config.connection, { snapshotter, key: keyOf(sandboxId, hash) });
+          await removeSnapshot(this.#config.connection, {
+            snapshotter,
+            key: keyOf(sandboxId, hash),
+          });
         } catch (err) {
           if (!isCriError(err, 'NotFound')) throw err;
         }
@@ -77,11 +88,22 @@ export class ImageMounts {
     });
   }
 
-  async #mount(sandboxId: string, image: string, snapshotter: string, options?: CallOptions): Promise<string> {
+  async #mount(
+    sandboxId: string,
+    image: string,
+    snapshotter: string,
+    options?: CallOptions,
+  ): Promise<string> {
     const { connection, dir } = this.#config;
-    const { info } = await connection.call('ImageService', 'ImageStatus', { image: { image }, verbose: true }, options);
+    const { info } = await connection.call(
+      'ImageService',
+      'ImageStatus',
+      { image: { image }, verbose: true },
+      options,
+    );
     const { chainID } = JSON.parse(info['info'] ?? '{}') as { readonly chainID?: string };
-    if (chainID === undefined) throw new CriError('ImageNotFound', `image ${JSON.stringify(image)} is not present`);
+    if (chainID === undefined)
+      throw new CriError('ImageNotFound', `image ${JSON.stringify(image)} is not present`);
     const hash = createHash('sha256').update(chainID).digest('hex').slice(0, 16);
     const target = join(dir, sandboxId, hash);
     await mkdir(target, { recursive: true, mode: 0o711 });
@@ -95,7 +117,14 @@ export class ImageMounts {
     for (const { type, source, options: flags } of mounts) {
       const readOnly = [...new Set([...flags.filter((flag) => flag !== 'rw'), 'ro'])].join(',');
       // A bind is asked for by its option; with a type mount(8) would look for a file system of that name.
-      await command('mount', ...(type === 'bind' ? [] : ['-t', type]), '-o', readOnly, source, target);
+      await command(
+        'mount',
+        ...(type === 'bind' ? [] : ['-t', type]),
+        '-o',
+        readOnly,
+        source,
+        target,
+      );
     }
     return target;
   }
@@ -109,8 +138,14 @@ export class ImageMounts {
         { version: 'v1' },
         options,
       );
-      if (runtimeName !== 'containerd' || mountsImages(runtimeVersion)) return { mountsImages: true, snapshotter: '' };
-      const { info } = await connection.call('RuntimeService', 'Status', { verbose: true }, options);
+      if (runtimeName !== 'containerd' || mountsImages(runtimeVersion))
+        return { mountsImages: true, snapshotter: '' };
+      const { info } = await connection.call(
+        'RuntimeService',
+        'Status',
+        { verbose: true },
+        options,
+      );
       const { containerd } = JSON.parse(info['config'] ?? '{}') as {
         readonly containerd?: { readonly snapshotter?: string };
       };
@@ -146,12 +181,19 @@ export async function inside(root: string, subPath: string): Promise<string> {
   let path = root;
   for (const part of subPath.split('/').filter((each) => each !== '' && each !== '.')) {
     if (part === '..')
-      throw new CriError('InvalidArgument', `image sub path ${JSON.stringify(subPath)} leads out of the image`);
+      throw new CriError(
+        'InvalidArgument',
+        `image sub path ${JSON.stringify(subPath)} leads out of the image`,
+      );
     path = join(path, part);
     const stats = await lstat(path).catch((err: unknown) => {
-      throw new CriError('NotFound', `image sub path ${JSON.stringify(subPath)} does not exist in the image`, {
-        cause: err,
-      });
+      throw new CriError(
+        'NotFound',
+        `image sub path ${JSON.stringify(subPath)} does not exist in the image`,
+        {
+          cause: err,
+        },
+      );
     });
     if (stats.isSymbolicLink()) {
       throw new CriError(
@@ -168,6 +210,10 @@ async function command(program: string, ...args: readonly string[]): Promise<voi
     await run(program, args, { env: { PATH: systemPath() } });
   } catch (err) {
     const { stderr = '' } = err as { readonly stderr?: string };
-    throw new CriError('Internal', `${program} ${args.join(' ')}: ${stderr.trim() || String(err)}`, { cause: err });
+    throw new CriError(
+      'Internal',
+      `${program} ${args.join(' ')}: ${stderr.trim() || String(err)}`,
+      { cause: err },
+    );
   }
 }

@@ -35,8 +35,16 @@ export class ContainerdImages implements ImageService {
     return (await this.#connection.call('ImageService', 'ListImages', {}, options)).images;
   }
 
-  imageStatus(image: ImageSpec, options: CallOptions & { verbose?: boolean } = {}): Promise<ImageStatusResponse> {
-    return this.#connection.call('ImageService', 'ImageStatus', { image, verbose: options.verbose ?? false }, options);
+  imageStatus(
+    image: ImageSpec,
+    options: CallOptions & { verbose?: boolean } = {},
+  ): Promise<ImageStatusResponse> {
+    return this.#connection.call(
+      'ImageService',
+      'ImageStatus',
+      { image, verbose: options.verbose ?? false },
+      options,
+    );
   }
 
   async pullImage(
@@ -47,8 +55,14 @@ export class ContainerdImages implements ImageService {
   ): Promise<string> {
     const limits = { timeoutMs: PULL_TIMEOUT_MS, ...options };
     try {
-      return (await this.#connection.call('ImageService', 'PullImage', { image, auth, sandboxConfig }, limits))
-        .imageRef;
+      return (
+        await this.#connection.call(
+          'ImageService',
+          'PullImage',
+          { image, auth, sandboxConfig },
+          limits,
+        )
+      ).imageRef;
     } catch (err) {
       options?.signal?.throwIfAborted();
       throw fromPullError(err);

@@ -80,7 +80,8 @@ export function pathsIn(dir: string): Paths {
   return {
     root: join(dir, 'root'),
     state: join(dir, 'state'),
-    socket: near.length <= MAX_SOCKET_PATH ? near : join(tmpdir(), `coxswain-${hash}`, 'containerd.sock'),
+    socket:
+      near.length <= MAX_SOCKET_PATH ? near : join(tmpdir(), `coxswain-${hash}`, 'containerd.sock'),
     configFile: join(dir, 'config.toml'),
     processFile: join(dir, 'containerd.json'),
     logFile: join(dir, 'containerd.log'),
@@ -157,10 +158,15 @@ class Containerd implements LaunchedContainerd {
       archive,
     ];
     try {
-      await run(findProgram('ctr') ?? 'ctr', args, { env: { PATH: systemPath() }, maxBuffer: 16 * 1024 * 1024 });
+      await run(findProgram('ctr') ?? 'ctr', args, {
+        env: { PATH: systemPath() },
+        maxBuffer: 16 * 1024 * 1024,
+      });
     } catch (err) {
       const { stderr = '' } = err as { stderr?: string };
-      throw new CriError('Internal', `cannot import ${archive}: ${stderr.trim() || String(err)}`, { cause: err });
+      throw new CriError('Internal', `cannot import ${archive}: ${stderr.trim() || String(err)}`, {
+        cause: err,
+      });
     }
   }
 
@@ -207,12 +213,18 @@ class Containerd implements LaunchedContainerd {
   async #watch(): Promise<never> {
     const { signal } = this.#stopping;
     try {
-      await wait.pollUntil({ clock: this.#clock, intervalMs: 1000, signal }, () => !isAlive(this.#process));
+      await wait.pollUntil(
+        { clock: this.#clock, intervalMs: 1000, signal },
+        () => !isAlive(this.#process),
+      );
     } catch (err) {
       if (!signal.aborted) throw err;
       return new Promise<never>(() => undefined);
     }
-    throw new CriError('Unavailable', `containerd (pid ${this.pid}) has ended: see ${this.logFile}`);
+    throw new CriError(
+      'Unavailable',
+      `containerd (pid ${this.pid}) has ended: see ${this.logFile}`,
+    );
   }
 }
 
@@ -233,7 +245,9 @@ async function unready(runtime: Runtime, cniConfDir: string): Promise<string | u
   try {
     await runtime.runtime.version({ timeoutMs: 2000 });
     const { status } = await runtime.runtime.status({ timeoutMs: 5000 });
-    const hasNetwork = (await readdir(cniConfDir).catch(() => [])).some((name) => CNI_CONFIG.test(name));
+    const hasNetwork = (await readdir(cniConfDir).catch(() => [])).some((name) =>
+      CNI_CONFIG.test(name),
+    );
     const bad = status?.conditions.find(
       (condition) => !condition.status && (hasNetwork || condition.type !== 'NetworkReady'),
     );
@@ -273,7 +287,10 @@ async function start(config: LaunchContainerdConfig, paths: Paths): Promise<Proc
     child.unref();
     const identity = identify(child.pid!);
     if (identity === undefined)
-      throw new CriError('Unavailable', `containerd ended at once: ${await complaints(paths.logFile)}`);
+      throw new CriError(
+        'Unavailable',
+        `containerd ended at once: ${await complaints(paths.logFile)}`,
+      );
     await writeAtomically(paths.processFile, JSON.stringify(identity));
     config.logger.debug('started containerd', { pid: identity.pid, config: paths.configFile });
     return identity;
@@ -297,13 +314,20 @@ async function findRunning(
     const problem = await unready(runtime, config.cniConfDir);
     await runtime.close();
     if (problem === undefined) return identity;
-    config.logger.warn('running containerd is not healthy, restarting', { pid: identity.pid, problem });
+    config.logger.warn('running containerd is not healthy, restarting', {
+      pid: identity.pid,
+      problem,
+    });
   }
   await stopProcess(identity, clock);
   return undefined;
 }
 
-async function ensurePauseImage(containerd: LaunchedContainerd, runtime: Runtime, clock: Clock): Promise<void> {
+async function ensurePauseImage(
+  containerd: LaunchedContainerd,
+  runtime: Runtime,
+  clock: Clock,
+): Promise<void> {
   if ((await runtime.images.imageStatus({ image: pauseImage })).image !== undefined) return;
   const archive = pauseImageArchive();
   if (archive === undefined) return;
@@ -324,7 +348,9 @@ async function ensurePauseImage(containerd: LaunchedContainerd, runtime: Runtime
  * Starts the containerd of `config.dir`, or finds it running, and waits until it is ready for pods. Rejects with a CriError
  * (Unavailable) that quotes its log if it does not come up.
  */
-export async function launchContainerd(config: LaunchContainerdConfig): Promise<LaunchedContainerd> {
+export async function launchContainerd(
+  config: LaunchContainerdConfig,
+): Promise<LaunchedContainerd> {
   const clock = config.clock ?? systemClock;
   const paths = pathsIn(config.dir);
   await mkdir(paths.root, { recursive: true, mode: 0o711 });
@@ -360,7 +386,9 @@ export async function launchContainerd(config: LaunchContainerdConfig): Promise<
       async () => {
         if (!isAlive(identity))
           throw new CriError('Unavailable', `containerd ended: ${await complaints(paths.logFile)}`);
-        problem = existsSync(paths.socket) ? await unready(runtime, config.cniConfDir) : 'it does not listen yet';
+        problem = existsSync(paths.socket)
+          ? await unready(runtime, config.cniConfDir)
+          : 'it does not listen yet';
         return problem === undefined;
       },
     );
@@ -369,7 +397,8 @@ export async function launchContainerd(config: LaunchContainerdConfig): Promise<
   } catch (err) {
     await containerd.stop();
     if (!(err instanceof wait.WaitTimeoutError)) throw err;
-    const message = `containerd is not ready: ${problem}\n${await complaints(paths.logFile)}`.trim();
+    const message =
+      `containerd is not ready: ${problem}\n${await complaints(paths.logFile)}`.trim();
     throw new CriError('Unavailable', message, { cause: err });
   } finally {
     await runtime.close();

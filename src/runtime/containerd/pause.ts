@@ -18,7 +18,12 @@ interface Machine {
 }
 
 function words(...values: number[]): number[] {
-  return values.flatMap((value) => [value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24]);
+  return values.flatMap((value) => [
+    value & 0xff,
+    (value >>> 8) & 0xff,
+    (value >>> 16) & 0xff,
+    value >>> 24,
+  ]);
 }
 
 /** By node's name of the architecture. */
@@ -88,7 +93,9 @@ export function pauseProgram(arch: string = process.arch): Buffer | undefined {
   elf.writeBigUInt64LE(BigInt(size), 104);
   elf.writeBigUInt64LE(0x1000n, 112);
   Buffer.from(machine.code).copy(elf, HEADERS);
-  sigaction.forEach((value, i) => elf.writeBigUInt64LE(value, HEADERS + machine.code.length + 8 * i));
+  sigaction.forEach((value, i) =>
+    elf.writeBigUInt64LE(value, HEADERS + machine.code.length + 8 * i),
+  );
   return elf;
 }
 

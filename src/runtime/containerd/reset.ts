@@ -14,20 +14,32 @@ const CONTAINER_ID = /^[0-9a-f]{64}$/;
  * Returns the processes of the containerd in `dir`: itself, its shims, what descends from them, and whatever is in a control group or
  * on a root file system of one of its containers (a killed shim's containers have no parent of ours any more).
  */
-export function containerdProcesses(dir: string): { readonly all: readonly number[]; readonly shims: number } {
+export function containerdProcesses(dir: string): {
+  readonly all: readonly number[];
+  readonly shims: number;
+} {
   const { configFile, socket } = pathsIn(dir);
   const ids = containerIds(dir);
   const processes = hostProcesses();
-  const containerds = processes.filter(({ args }) => args[1] === '--config' && args[2] === configFile);
+  const containerds = processes.filter(
+    ({ args }) => args[1] === '--config' && args[2] === configFile,
+  );
   const shims = processes.filter(
-    ({ args }) => args[0]?.includes('containerd-shim') === true && args[args.indexOf('-address') + 1] === socket,
+    ({ args }) =>
+      args[0]?.includes('containerd-shim') === true &&
+      args[args.indexOf('-address') + 1] === socket,
   );
   const own = new Set([...containerds, ...shims].map(({ pid }) => pid));
   const contained = descendantsOf(own, processes);
   const others = processes.filter(
-    (one) => !own.has(one.pid) && (inControlGroup(one.info('cgroup'), ids) || hasRootBelow(one.info('mountinfo'), dir)),
+    (one) =>
+      !own.has(one.pid) &&
+      (inControlGroup(one.info('cgroup'), ids) || hasRootBelow(one.info('mountinfo'), dir)),
   );
-  return { all: [...new Set([...own, ...[...contained, ...others].map(({ pid }) => pid)])], shims: shims.length };
+  return {
+    all: [...new Set([...own, ...[...contained, ...others].map(({ pid }) => pid)])],
+    shims: shims.length,
+  };
 }
 
 function inControlGroup(cgroups: string, ids: ReadonlySet<string>): boolean {
@@ -46,7 +58,10 @@ function containerIds(dir: string): ReadonlySet<string> {
   const cri = 'io.containerd.grpc.v1.cri';
   const dirs = [
     join(state, 'io.containerd.runtime.v2.task', 'k8s.io'),
-    ...[root, state].flatMap((base) => [join(base, cri, 'sandboxes'), join(base, cri, 'containers')]),
+    ...[root, state].flatMap((base) => [
+      join(base, cri, 'sandboxes'),
+      join(base, cri, 'containers'),
+    ]),
   ];
   return new Set(dirs.flatMap(entries).filter((name) => CONTAINER_ID.test(name)));
 }
@@ -66,11 +81,15 @@ export function containerdRemains(dir: string): ContainerdRemains {
   // The names are looked for in the bytes of containerd's database, which may be damaged. Names of pods of the past are found, too: each
   // is used once only.
   const database = contents(join(root, 'io.containerd.metadata.v1.bolt', 'meta.db'));
-  for (const [, name] of database.matchAll(NETWORK_NAMESPACE)) networkNamespaces.add(name as string);
+  for (const [, name] of database.matchAll(NETWORK_NAMESPACE))
+    networkNamespaces.add(name as string);
   const tasks = join(state, 'io.containerd.runtime.v2.task', 'k8s.io');
   const sockets = entries(tasks).flatMap((id) =>
     ['address', 'bootstrap.json'].flatMap(
-      (file) => /unix:\/\/(\/run\/containerd\/s\/[0-9a-f]{64})/.exec(contents(join(tasks, id, file)))?.[1] ?? [],
+      (file) =>
+        /unix:\/\/(\/run\/containerd\/s\/[0-9a-f]{64})/.exec(
+          contents(join(tasks, id, file)),
+        )?.[1] ?? [],
     ),
   );
   return {
@@ -106,7 +125,10 @@ function removeEmptyTree(path: string): void {
     rmdirSync(path);
   } catch (err) {
     // Gone by itself, or the kernel is still busy with its last process: an empty group costs nothing.
-    if (!['ENOENT', 'EBUSY', 'ENOTEMPTY', 'EROFS'].includes((err as NodeJS.ErrnoException).code ?? '')) throw err;
+    if (
+      !['ENOENT', 'EBUSY', 'ENOTEMPTY', 'EROFS'].includes((err as NodeJS.ErrnoException).code ?? '')
+    )
+      throw err;
   }
 }
 
@@ -131,7 +153,8 @@ function missingAs<T>(otherwise: T, read: () => T): T {
   try {
     return read();
   } catch (err) {
-    if (['ENOENT', 'ENOTDIR', 'ENODEV'].includes((err as NodeJS.ErrnoException).code ?? '')) return otherwise;
+    if (['ENOENT', 'ENOTDIR', 'ENODEV'].includes((err as NodeJS.ErrnoException).code ?? ''))
+      return otherwise;
     throw err;
   }
 }

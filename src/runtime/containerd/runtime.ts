@@ -58,25 +58,44 @@ export class ContainerdRuntime implements RuntimeService {
   }
 
   status(options: CallOptions & { verbose?: boolean } = {}): Promise<StatusResponse> {
-    return this.#connection.call('RuntimeService', 'Status', { verbose: options.verbose ?? false }, options);
+    return this.#connection.call(
+      'RuntimeService',
+      'Status',
+      { verbose: options.verbose ?? false },
+      options,
+    );
   }
 
   async updateRuntimeConfig(runtimeConfig: RuntimeConfig, options?: CallOptions): Promise<void> {
-    await this.#connection.call('RuntimeService', 'UpdateRuntimeConfig', { runtimeConfig }, options);
+    await this.#connection.call(
+      'RuntimeService',
+      'UpdateRuntimeConfig',
+      { runtimeConfig },
+      options,
+    );
   }
 
-  async runPodSandbox(config: PodSandboxConfig, runtimeHandler = '', options?: CallOptions): Promise<string> {
+  async runPodSandbox(
+    config: PodSandboxConfig,
+    runtimeHandler = '',
+    options?: CallOptions,
+  ): Promise<string> {
     const request = { config, runtimeHandler };
     const limits = { timeoutMs: RUN_SANDBOX_TIMEOUT_MS, ...options };
-    return (await this.#connection.call('RuntimeService', 'RunPodSandbox', request, limits)).podSandboxId;
+    return (await this.#connection.call('RuntimeService', 'RunPodSandbox', request, limits))
+      .podSandboxId;
   }
 
   stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {
-    return unlessGone(this.#connection.call('RuntimeService', 'StopPodSandbox', { podSandboxId }, options));
+    return unlessGone(
+      this.#connection.call('RuntimeService', 'StopPodSandbox', { podSandboxId }, options),
+    );
   }
 
   async removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {
-    await unlessGone(this.#connection.call('RuntimeService', 'RemovePodSandbox', { podSandboxId }, options));
+    await unlessGone(
+      this.#connection.call('RuntimeService', 'RemovePodSandbox', { podSandboxId }, options),
+    );
     await this.#imageMounts.release(podSandboxId);
   }
 
@@ -88,8 +107,12 @@ export class ContainerdRuntime implements RuntimeService {
     return this.#connection.call('RuntimeService', 'PodSandboxStatus', request, options);
   }
 
-  async listPodSandbox(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]> {
-    return (await this.#connection.call('RuntimeService', 'ListPodSandbox', { filter }, options)).items;
+  async listPodSandbox(
+    filter?: PodSandboxFilter,
+    options?: CallOptions,
+  ): Promise<readonly PodSandbox[]> {
+    return (await this.#connection.call('RuntimeService', 'ListPodSandbox', { filter }, options))
+      .items;
   }
 
   async createContainer(
@@ -100,7 +123,8 @@ export class ContainerdRuntime implements RuntimeService {
   ): Promise<string> {
     const prepared = await this.#imageMounts.prepare(podSandboxId, config, options);
     const request = { podSandboxId, config: prepared, sandboxConfig };
-    return (await this.#connection.call('RuntimeService', 'CreateContainer', request, options)).containerId;
+    return (await this.#connection.call('RuntimeService', 'CreateContainer', request, options))
+      .containerId;
   }
 
   async startContainer(containerId: string, options?: CallOptions): Promise<void> {
@@ -110,15 +134,23 @@ export class ContainerdRuntime implements RuntimeService {
   stopContainer(containerId: string, graceMs: number, options?: CallOptions): Promise<void> {
     const timeout = Math.ceil(Math.max(graceMs, 0) / 1000);
     const limits = { timeoutMs: timeout * 1000 + SLACK_MS, ...options };
-    return unlessGone(this.#connection.call('RuntimeService', 'StopContainer', { containerId, timeout }, limits));
+    return unlessGone(
+      this.#connection.call('RuntimeService', 'StopContainer', { containerId, timeout }, limits),
+    );
   }
 
   removeContainer(containerId: string, options?: CallOptions): Promise<void> {
-    return unlessGone(this.#connection.call('RuntimeService', 'RemoveContainer', { containerId }, options));
+    return unlessGone(
+      this.#connection.call('RuntimeService', 'RemoveContainer', { containerId }, options),
+    );
   }
 
-  async listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]> {
-    return (await this.#connection.call('RuntimeService', 'ListContainers', { filter }, options)).containers;
+  async listContainers(
+    filter?: ContainerFilter,
+    options?: CallOptions,
+  ): Promise<readonly Container[]> {
+    return (await this.#connection.call('RuntimeService', 'ListContainers', { filter }, options))
+      .containers;
   }
 
   containerStatus(
@@ -134,21 +166,35 @@ export class ContainerdRuntime implements RuntimeService {
     linux: LinuxContainerResources,
     options?: CallOptions,
   ): Promise<void> {
-    await this.#connection.call('RuntimeService', 'UpdateContainerResources', { containerId, linux }, options);
+    await this.#connection.call(
+      'RuntimeService',
+      'UpdateContainerResources',
+      { containerId, linux },
+      options,
+    );
   }
 
   async reopenContainerLog(containerId: string, options?: CallOptions): Promise<void> {
     await this.#connection.call('RuntimeService', 'ReopenContainerLog', { containerId }, options);
   }
 
-  async execSync(containerId: string, command: readonly string[], options: CallOptions = {}): Promise<ExecSyncResult> {
+  async execSync(
+    containerId: string,
+    command: readonly string[],
+    options: CallOptions = {},
+  ): Promise<ExecSyncResult> {
     const { signal, timeoutMs } = options;
     // The runtime kills the command after its own timeout, which is in seconds; 0 is none.
     const timeout = timeoutMs === undefined ? 0 : Math.max(1, Math.ceil(timeoutMs / 1000));
     // Without one it takes as long as it takes: a day is for ever.
     const limits = { signal, timeoutMs: timeout === 0 ? 86_400_000 : timeout * 1000 + SLACK_MS };
     const request = { containerId, cmd: command, timeout };
-    const { stdout, stderr, exitCode } = await this.#connection.call('RuntimeService', 'ExecSync', request, limits);
+    const { stdout, stderr, exitCode } = await this.#connection.call(
+      'RuntimeService',
+      'ExecSync',
+      request,
+      limits,
+    );
     return { stdout, stderr, exitCode };
   }
 
@@ -168,21 +214,36 @@ export class ContainerdRuntime implements RuntimeService {
     return this.#stream(url, wanted, streams, signal);
   }
 
-  async attach(containerId: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
+  async attach(
+    containerId: string,
+    request: AttachRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const wanted = wantedStreams(request);
-    const { url } = await this.#connection.call('RuntimeService', 'Attach', { containerId, ...wanted }, { signal });
+    const { url } = await this.#connection.call(
+      'RuntimeService',
+      'Attach',
+      { containerId, ...wanted },
+      { signal },
+    );
     await this.#stream(url, wanted, streams, signal);
   }
 
-  async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
+  async portForward(
+    podSandboxId: string,
+    port: number,
+    stream: Duplex,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const { url } = await this.#connection.call(
       'RuntimeService',
       'PortForward',
       { podSandboxId, port: [port] },
       { signal },
     );
-    const client = await portForwardOverSpdy({ url, clock: this.#clock, signal }).catch((err: unknown) =>
-      fail(err, signal),
+    const client = await portForwardOverSpdy({ url, clock: this.#clock, signal }).catch(
+      (err: unknown) => fail(err, signal),
     );
     try {
       await client.forward(port, stream);
@@ -194,17 +255,32 @@ export class ContainerdRuntime implements RuntimeService {
   }
 
   async containerStats(containerId: string, options?: CallOptions): Promise<ContainerStats> {
-    const { stats } = await this.#connection.call('RuntimeService', 'ContainerStats', { containerId }, options);
+    const { stats } = await this.#connection.call(
+      'RuntimeService',
+      'ContainerStats',
+      { containerId },
+      options,
+    );
     if (stats === undefined) throw new CriError('NotFound', `no stats of container ${containerId}`);
     return stats;
   }
 
-  async listContainerStats(filter?: ContainerStatsFilter, options?: CallOptions): Promise<readonly ContainerStats[]> {
-    return (await this.#connection.call('RuntimeService', 'ListContainerStats', { filter }, options)).stats;
+  async listContainerStats(
+    filter?: ContainerStatsFilter,
+    options?: CallOptions,
+  ): Promise<readonly ContainerStats[]> {
+    return (
+      await this.#connection.call('RuntimeService', 'ListContainerStats', { filter }, options)
+    ).stats;
   }
 
   async podSandboxStats(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStats> {
-    const { stats } = await this.#connection.call('RuntimeService', 'PodSandboxStats', { podSandboxId }, options);
+    const { stats } = await this.#connection.call(
+      'RuntimeService',
+      'PodSandboxStats',
+      { podSandboxId },
+      options,
+    );
     if (stats === undefined) throw new CriError('NotFound', `no stats of sandbox ${podSandboxId}`);
     return stats;
   }
@@ -213,14 +289,24 @@ export class ContainerdRuntime implements RuntimeService {
     filter?: PodSandboxStatsFilter,
     options?: CallOptions,
   ): Promise<readonly PodSandboxStats[]> {
-    return (await this.#connection.call('RuntimeService', 'ListPodSandboxStats', { filter }, options)).stats;
+    return (
+      await this.#connection.call('RuntimeService', 'ListPodSandboxStats', { filter }, options)
+    ).stats;
   }
 
   containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
-    return containerEvents({ connection: this.#connection, runtime: this, clock: this.#clock }, signal);
+    return containerEvents(
+      { connection: this.#connection, runtime: this, clock: this.#clock },
+      signal,
+    );
   }
 
-  async #stream(url: string, wanted: WantedStreams, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+  async #stream(
+    url: string,
+    wanted: WantedStreams,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<ExecResult> {
     // The server waits for every announced stream, so a missing one is replaced by an empty one.
     const connected = {
       tty: wanted.tty,
@@ -245,7 +331,12 @@ interface WantedStreams {
 }
 
 /** A runtime refuses an exec without any stream; its output is then thrown away instead. */
-function wantedStreams({ tty = false, stdin = false, stdout = false, stderr = false }: AttachRequest): WantedStreams {
+function wantedStreams({
+  tty = false,
+  stdin = false,
+  stdout = false,
+  stderr = false,
+}: AttachRequest): WantedStreams {
   const wanted = { tty, stdin, stdout, stderr: stderr && !tty };
   return wanted.stdin || wanted.stdout || wanted.stderr ? wanted : { ...wanted, stdout: true };
 }

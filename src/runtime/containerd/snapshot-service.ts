@@ -85,11 +85,16 @@ export async function viewSnapshot(
 ): Promise<readonly SnapshotMount[]> {
   // Without a root of its own the next garbage collection would take it.
   const labels = { 'containerd.io/gc.root': 'true' };
-  return mountsOf(await connection.callOf(methods.View, { ...snapshot, parent, labels }, CRI_NAMESPACE));
+  return mountsOf(
+    await connection.callOf(methods.View, { ...snapshot, parent, labels }, CRI_NAMESPACE),
+  );
 }
 
 /** How a snapshot that is there is mounted. */
-export async function snapshotMounts(connection: Connection, snapshot: Snapshot): Promise<readonly SnapshotMount[]> {
+export async function snapshotMounts(
+  connection: Connection,
+  snapshot: Snapshot,
+): Promise<readonly SnapshotMount[]> {
   return mountsOf(await connection.callOf(methods.Mounts, snapshot, CRI_NAMESPACE));
 }
 

@@ -64,7 +64,17 @@ export class ProcessContainer {
   readonly #exitListeners = new Set<() => void>();
   readonly #outputListeners = new Set<(stream: LogStream, chunk: Buffer) => void>();
 
-  constructor({ clock, logger, tools, path, state, record, env, cwd, onExit }: ProcessContainerConfig) {
+  constructor({
+    clock,
+    logger,
+    tools,
+    path,
+    state,
+    record,
+    env,
+    cwd,
+    onExit,
+  }: ProcessContainerConfig) {
     this.#clock = clock;
     this.#logger = logger;
     this.#tools = tools;
@@ -135,9 +145,14 @@ export class ProcessContainer {
       this.#supervisor = identify(pid) ?? { pid, startTime: 'ended' };
     } catch (err) {
       this.#closeOutput();
-      Object.assign(this.record, this.#end({ exitCode: 128, reason: 'StartError', message: String(err) }));
+      Object.assign(
+        this.record,
+        this.#end({ exitCode: 128, reason: 'StartError', message: String(err) }),
+      );
       this.#saveOutcome();
-      throw new CriError('Internal', `cannot start container ${this.record.id}: ${String(err)}`, { cause: err });
+      throw new CriError('Internal', `cannot start container ${this.record.id}: ${String(err)}`, {
+        cause: err,
+      });
     } finally {
       this.#starting = false;
     }
@@ -177,7 +192,10 @@ export class ProcessContainer {
   /** Sends the stop signal, and kills after the grace period. Resolves when it has exited. */
   async stop(graceMs: number): Promise<void> {
     if (this.record.state === 'CONTAINER_CREATED' && !this.#starting) {
-      Object.assign(this.record, this.#end({ exitCode: EXIT_SIGKILL, reason: exitReason(EXIT_SIGKILL), message: '' }));
+      Object.assign(
+        this.record,
+        this.#end({ exitCode: EXIT_SIGKILL, reason: exitReason(EXIT_SIGKILL), message: '' }),
+      );
       this.#saveOutcome();
       this.#onExit(this);
       return;
@@ -270,7 +288,10 @@ export class ProcessContainer {
     this.onExit(() => timer.cancel());
   }
 
-  #end(how: { exitCode: number; reason: string; message: string }, at = this.#clock.now()): Partial<ContainerRecord> {
+  #end(
+    how: { exitCode: number; reason: string; message: string },
+    at = this.#clock.now(),
+  ): Partial<ContainerRecord> {
     return { ...how, state: 'CONTAINER_EXITED', finishedAt: toNanoseconds(at) };
   }
 
@@ -292,7 +313,8 @@ export class ProcessContainer {
           ? killed
           : { ...UNKNOWN_EXIT, message: 'the process was gone before its exit code was known' };
     // A file's time is the system's; on another clock it would be out of place.
-    const at = exit === undefined ? this.#clock.now() : Math.min(Math.round(exit.at), this.#clock.now());
+    const at =
+      exit === undefined ? this.#clock.now() : Math.min(Math.round(exit.at), this.#clock.now());
     Object.assign(this.record, this.#end(how, Math.max(at, this.record.startedAt / 1e6)));
     this.#saveOutcome();
     for (const listener of this.#exitListeners) listener();

@@ -72,10 +72,16 @@ export async function execProcess(
   }
   const found = findExecutable(program, env['PATH'] ?? '', cwd);
   if (found === undefined)
-    throw new CriError('NotFound', `this host has no executable ${JSON.stringify(program)} on its PATH`);
+    throw new CriError(
+      'NotFound',
+      `this host has no executable ${JSON.stringify(program)} on its PATH`,
+    );
   const deviceFile = join(dir, `tty-${id}`);
   const command = inContainer([found, ...args]);
-  const [file, ...rest] = (request.tty ? onPty(command, deviceFile) : command) as [string, ...string[]];
+  const [file, ...rest] = (request.tty ? onPty(command, deviceFile) : command) as [
+    string,
+    ...string[],
+  ];
   // With a terminal, the end of script's own input would be typed into it: it stays open.
   const hasInput = request.stdin === true || request.tty === true;
   const child = spawn(file, rest, {
@@ -121,12 +127,16 @@ export async function execProcess(
     if (request.stdin && streams.stdin && child.stdin) streams.stdin.pipe(child.stdin);
     if (request.tty && streams.resize) {
       const hasDevice = (): Promise<void> =>
-        wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: 5000, signal: sizesDone.signal }, () =>
-          existsSync(deviceFile),
+        wait.pollImmediately(
+          { clock, intervalMs: 10, timeoutMs: 5000, signal: sizesDone.signal },
+          () => existsSync(deviceFile),
         );
       void followSizes(deviceFile, streams.resize, hasDevice).catch(() => undefined);
     }
-    const copied = Promise.all([copyOut(child.stdout!, streams.stdout), copyOut(child.stderr!, streams.stderr)]);
+    const copied = Promise.all([
+      copyOut(child.stdout!, streams.stdout),
+      copyOut(child.stderr!, streams.stderr),
+    ]);
     const exitCode = await Promise.race([exited, unkillable]);
     const late = new AbortController();
     await Promise.race([copied, clock.sleep(DRAIN_MS, late.signal).catch(() => undefined)]);

@@ -4,7 +4,15 @@
 // A log that cannot be written (no space, not a file) never stops the container nor the runtime: output is dropped and counted
 // until writing works again.
 
-import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { formatLogEntry } from '#cri/index.ts';
 import type { LogStream } from '#cri/index.ts';
@@ -71,7 +79,8 @@ export class LogWriter {
   end(stream: LogStream): void {
     const rest = this.#pending.get(stream);
     this.#pending.delete(stream);
-    if (rest !== undefined && rest.length > 0) this.#append([formatLogEntry(this.#clock.now(), stream, true, rest)]);
+    if (rest !== undefined && rest.length > 0)
+      this.#append([formatLogEntry(this.#clock.now(), stream, true, rest)]);
   }
 
   /** Opens the path again: the file was moved away. Throws if that is not possible; the file that was open then stays. */
@@ -93,7 +102,10 @@ export class LogWriter {
     for (const stream of this.#pending.keys()) this.end(stream);
     this.#closeFile();
     if (this.#dropped > 0)
-      this.#logger.warn('container log closed, output was lost', { path: this.#path, bytes: this.#dropped });
+      this.#logger.warn('container log closed, output was lost', {
+        path: this.#path,
+        bytes: this.#dropped,
+      });
   }
 
   #closeFile(): void {
@@ -121,7 +133,10 @@ export class LogWriter {
     try {
       while (written < data.length) written += writeSync(this.#file, data, written);
       if (this.#dropped > 0)
-        this.#logger.warn('container log is written again', { path: this.#path, droppedBytes: this.#dropped });
+        this.#logger.warn('container log is written again', {
+          path: this.#path,
+          droppedBytes: this.#dropped,
+        });
       this.#dropped = 0;
     } catch (err) {
       this.#failed(err);

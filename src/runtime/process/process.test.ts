@@ -73,7 +73,8 @@ describe('the process runtime', () => {
     runtime = make();
   });
   afterEach(async () => {
-    for (const { id } of await runtime.runtime.listPodSandbox()) await runtime.runtime.removePodSandbox(id);
+    for (const { id } of await runtime.runtime.listPodSandbox())
+      await runtime.runtime.removePodSandbox(id);
     for (const each of open.splice(0)) await each.close();
     rmSync(stateDir, { recursive: true, force: true });
   });
@@ -83,7 +84,10 @@ describe('the process runtime', () => {
     logDirectory: join(stateDir, 'logs'),
     ...config,
   });
-  async function create(config: ContainerConfig, pod: PodSandboxConfig = sandbox()): Promise<string> {
+  async function create(
+    config: ContainerConfig,
+    pod: PodSandboxConfig = sandbox(),
+  ): Promise<string> {
     const id = await runtime.runtime.runPodSandbox(pod);
     return runtime.runtime.createContainer(
       id,
@@ -96,7 +100,8 @@ describe('the process runtime', () => {
     await runtime.runtime.startContainer(id);
     return id;
   }
-  const status = async (id: string): Promise<ContainerStatus> => (await runtime.runtime.containerStatus(id)).status!;
+  const status = async (id: string): Promise<ContainerStatus> =>
+    (await runtime.runtime.containerStatus(id)).status!;
   const exited = async (id: string): Promise<ContainerStatus> => {
     await waitFor(async () => (await status(id)).state === 'CONTAINER_EXITED');
     return status(id);
@@ -108,14 +113,26 @@ describe('the process runtime', () => {
   const alive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
   test.each<[string, ContainerConfig, RegExp]>([
-    ['no command', {}, /image "app" has no default command here; set the container's command or args/],
-    ['a program that is not there', { command: ['/no/such/program'] }, /no executable "\/no\/such\/program"/],
+    [
+      'no command',
+      {},
+      /image "app" has no default command here; set the container's command or args/,
+    ],
+    [
+      'a program that is not there',
+      { command: ['/no/such/program'] },
+      /no executable "\/no\/such\/program"/,
+    ],
     [
       'a working directory that is not there',
       { command: ['true'], workingDir: '/no/such/dir' },
       /working directory "\/no\/such\/dir"/,
     ],
-    ['a user by name', { command: ['true'], linux: { securityContext: { runAsUsername: 'app' } } }, /user "app"/],
+    [
+      'a user by name',
+      { command: ['true'], linux: { securityContext: { runAsUsername: 'app' } } },
+      /user "app"/,
+    ],
   ])('refuses %s', async (_, config, message) => {
     await expect(create(config)).rejects.toThrow(message);
     expect(await runtime.runtime.listContainers()).toEqual([]);
@@ -123,11 +140,15 @@ describe('the process runtime', () => {
 
   test('refuses to map a port to another one, and sysctls', async () => {
     const mapped = sandbox({ portMappings: [{ containerPort: 80, hostPort: 8080 }] });
-    await expect(runtime.runtime.runPodSandbox(mapped)).rejects.toThrow(/host port 8080 to container port 80/);
+    await expect(runtime.runtime.runPodSandbox(mapped)).rejects.toThrow(
+      /host port 8080 to container port 80/,
+    );
     await expect(
       runtime.runtime.runPodSandbox(sandbox({ linux: { sysctls: { 'net.core.somaxconn': '1' } } })),
     ).rejects.toThrow(/sysctls/);
-    await runtime.runtime.runPodSandbox(sandbox({ portMappings: [{ containerPort: 80, hostPort: 80 }] }));
+    await runtime.runtime.runPodSandbox(
+      sandbox({ portMappings: [{ containerPort: 80, hostPort: 80 }] }),
+    );
   });
 
   test('a container gets its own environment, not that of the runtime', async () => {
@@ -155,7 +176,9 @@ describe('the process runtime', () => {
   });
 
   test('stopping kills the whole tree', async () => {
-    const id = await start('sh -c "trap \'\' TERM; sleep 3600 & echo \\$!; wait; wait; wait" & wait');
+    const id = await start(
+      'sh -c "trap \'\' TERM; sleep 3600 & echo \\$!; wait; wait; wait" & wait',
+    );
     await waitFor(() => log() !== '');
     const pid = Number(/F (\d+)/.exec(log())?.[1]);
     expect(alive(pid)).toBe(true);
@@ -164,7 +187,9 @@ describe('the process runtime', () => {
   });
 
   test('the stop signal is that of the container', async () => {
-    const id = await start('trap "exit 21" USR1; echo ready; while :; do sleep 0.05; done', { stopSignal: 'SIGUSR1' });
+    const id = await start('trap "exit 21" USR1; echo ready; while :; do sleep 0.05; done', {
+      stopSignal: 'SIGUSR1',
+    });
     await waitFor(() => log().includes('ready'));
     await runtime.runtime.stopContainer(id, 10_000);
     expect((await status(id)).exitCode).toBe(21);
@@ -197,12 +222,20 @@ describe('the process runtime', () => {
     await waitFor(() => log().includes('started'));
     // What is on disk is as it was before the start.
     const file = join(stateDir, 'containers', id, 'record.json');
-    const stored = JSON.parse(readFileSync(file, 'utf8')) as { record: Record<string, unknown>; supervisor?: unknown };
+    const stored = JSON.parse(readFileSync(file, 'utf8')) as {
+      record: Record<string, unknown>;
+      supervisor?: unknown;
+    };
     await runtime.close();
-    writeFileSync(file, JSON.stringify({ record: { ...stored.record, state: 'CONTAINER_CREATED', startedAt: 0 } }));
+    writeFileSync(
+      file,
+      JSON.stringify({ record: { ...stored.record, state: 'CONTAINER_CREATED', startedAt: 0 } }),
+    );
     runtime = make();
     expect((await status(id)).state).toBe('CONTAINER_RUNNING');
-    await expect(runtime.runtime.startContainer(id)).rejects.toMatchObject({ reason: 'FailedPrecondition' });
+    await expect(runtime.runtime.startContainer(id)).rejects.toMatchObject({
+      reason: 'FailedPrecondition',
+    });
     await runtime.runtime.stopContainer(id, 0);
     expect((await status(id)).exitCode).toBe(137);
     expect(log().match(/started/g)).toHaveLength(1);
@@ -215,7 +248,10 @@ describe('the process runtime', () => {
     const stored = JSON.parse(readFileSync(file, 'utf8')) as { record: Record<string, unknown> };
     await runtime.close();
     const supervisor = { pid: process.pid, startTime: 'another boot:1' };
-    writeFileSync(file, JSON.stringify({ record: { ...stored.record, state: 'CONTAINER_RUNNING' }, supervisor }));
+    writeFileSync(
+      file,
+      JSON.stringify({ record: { ...stored.record, state: 'CONTAINER_RUNNING' }, supervisor }),
+    );
     rmSync(join(stateDir, 'containers', id, 'exit'), { force: true });
     runtime = make();
     expect(await exited(id)).toMatchObject({ exitCode: 255, reason: 'Unknown' });
@@ -247,6 +283,8 @@ describe('the process runtime', () => {
     await runtime.runtime.portForward(pod, port, stream);
     expect(received).toBe('hello');
     server.close();
-    await expect(runtime.runtime.portForward(pod, port, stream)).rejects.toMatchObject({ reason: 'Unavailable' });
+    await expect(runtime.runtime.portForward(pod, port, stream)).rejects.toMatchObject({
+      reason: 'Unavailable',
+    });
   });
 });

@@ -14,7 +14,9 @@ let available: boolean | undefined;
 export function hasPty(): boolean {
   if (available === undefined) {
     try {
-      available = execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux');
+      available = execFileSync('script', ['--version'], { encoding: 'utf8' }).includes(
+        'util-linux',
+      );
       execFileSync('stty', ['--version'], { stdio: 'ignore' });
     } catch {
       available = false;
@@ -58,7 +60,9 @@ export async function followSizes(
       return;
     }
     if (!/^\/dev\/[\w/]+$/.test(device)) return;
-    await run('stty', ['-F', device, 'cols', String(width), 'rows', String(height)]).catch(() => undefined);
+    await run('stty', ['-F', device, 'cols', String(width), 'rows', String(height)]).catch(
+      () => undefined,
+    );
   }
 }
 

@@ -19,17 +19,22 @@ export function checkSandbox(config: PodSandboxConfig): void {
       );
     }
   }
-  if (Object.keys(config.linux?.sysctls ?? {}).length > 0) refuse('a pod cannot have sysctls of its own');
+  if (Object.keys(config.linux?.sysctls ?? {}).length > 0)
+    refuse('a pod cannot have sysctls of its own');
 }
 
 function runAsOf(config: ContainerConfig): RunAs | undefined {
   const context = config.linux?.securityContext;
   const [myUid, myGid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const uid = context?.runAsUser?.value ?? myUid;
-  const gid = context?.runAsGroup?.value ?? (context?.runAsUser === undefined ? myGid : uid === myUid ? myGid : 0);
+  const gid =
+    context?.runAsGroup?.value ??
+    (context?.runAsUser === undefined ? myGid : uid === myUid ? myGid : 0);
   const groups = context?.supplementalGroups ?? [];
   if (context?.runAsUsername)
-    refuse(`it does not know the image's user ${JSON.stringify(context.runAsUsername)}; use runAsUser`);
+    refuse(
+      `it does not know the image's user ${JSON.stringify(context.runAsUsername)}; use runAsUser`,
+    );
   const mine = new Set([myGid, ...(process.getgroups?.() ?? [])]);
   if (uid === myUid && gid === myGid && groups.every((group) => mine.has(group))) return undefined;
   if (myUid !== 0)
@@ -49,7 +54,12 @@ function isExecutable(file: string): boolean {
 }
 
 /** The program that a container runs, found on the host. Throws a CriError that names what is missing. */
-export function checkContainer(config: ContainerConfig, path: string, cwd: string, tools: Tools): Program {
+export function checkContainer(
+  config: ContainerConfig,
+  path: string,
+  cwd: string,
+  tools: Tools,
+): Program {
   // Without a command, the arguments are one: base images have no entry point.
   const [program = '', ...args] = [...(config.command ?? []), ...(config.args ?? [])];
   if (program === '') {
@@ -61,7 +71,8 @@ export function checkContainer(config: ContainerConfig, path: string, cwd: strin
     refuse(`working directory ${JSON.stringify(config.workingDir)} is not on this host`);
   if ((config.devices ?? []).some(({ hostPath, containerPath }) => hostPath !== containerPath))
     refuse('it cannot give devices other names');
-  if ((config.mounts ?? []).some(({ image }) => image !== undefined)) refuse('it has no images to mount as volumes');
+  if ((config.mounts ?? []).some(({ image }) => image !== undefined))
+    refuse('it has no images to mount as volumes');
   const found = findExecutable(program, path, config.workingDir || cwd);
   if (found === undefined) {
     throw new CriError(

@@ -18,7 +18,11 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** Starts a shell that sleeps, in a group of its own. */
 async function sleeper(env: Record<string, string>, ...args: string[]) {
-  const child = spawn('/bin/sh', ['-c', 'sleep 1000 & wait', 'sh', ...args], { detached: true, stdio: 'ignore', env });
+  const child = spawn('/bin/sh', ['-c', 'sleep 1000 & wait', 'sh', ...args], {
+    detached: true,
+    stdio: 'ignore',
+    env,
+  });
   await once(child, 'spawn');
   return { pid: child.pid as number, ended: once(child, 'exit') };
 }
@@ -50,7 +54,8 @@ test.skipIf(!existsSync('/proc/self/stat'))(
 );
 
 test('the process group that a record names is killed; damaged records, reused and senseless pids are not followed', async () => {
-  const record = (id: string, text: string): void => writeFileSync(join(dir, 'containers', id, 'record.json'), text);
+  const record = (id: string, text: string): void =>
+    writeFileSync(join(dir, 'containers', id, 'record.json'), text);
   const { pid, ended } = await sleeper({});
   record('one', JSON.stringify({ supervisor: identify(pid) }));
   record('two', JSON.stringify({ supervisor: { ...identify(process.pid), startTime: 'another' } }));

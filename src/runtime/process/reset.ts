@@ -26,7 +26,9 @@ export function containerProcesses(stateDir: string): readonly number[] {
   const variables = new Set(ids.map((id) => `${ID_VARIABLE}=${id}`));
   const outputs = new Set(ids.flatMap((id) => [join(dir, id, 'stdout'), join(dir, id, 'stderr')]));
   const all = ids.length === 0 ? [] : hostProcesses();
-  const supervisors = new Set(all.filter(({ args }) => args.some((arg) => dirs.has(arg))).map(({ pid }) => pid));
+  const supervisors = new Set(
+    all.filter(({ args }) => args.some((arg) => dirs.has(arg))).map(({ pid }) => pid),
+  );
   return all
     .filter(
       (one) =>
@@ -44,7 +46,8 @@ export function containerProcesses(stateDir: string): readonly number[] {
  */
 export async function killContainers(stateDir: string, clock: Clock): Promise<number> {
   const killed = await killAll(() => containerProcesses(stateDir), clock);
-  for (const supervisor of recordedSupervisors(stateDir)) signalProcess(supervisor, 'SIGKILL', true);
+  for (const supervisor of recordedSupervisors(stateDir))
+    signalProcess(supervisor, 'SIGKILL', true);
   return killed;
 }
 
@@ -64,7 +67,8 @@ function supervisorIn(path: string): ProcessIdentity | undefined {
     // Missing or damaged: its processes are found by what they are, if at all.
     return undefined;
   }
-  const { pid, startTime } = (record as { supervisor?: Partial<ProcessIdentity> } | null)?.supervisor ?? {};
+  const { pid, startTime } =
+    (record as { supervisor?: Partial<ProcessIdentity> } | null)?.supervisor ?? {};
   const isPid = typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 1;
   return isPid && typeof startTime === 'string' ? { pid, startTime } : undefined;
 }
@@ -73,7 +77,9 @@ const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 /** The ids of containers, those included whose damaged records the runtime has set aside. */
 function containerIds(stateDir: string): readonly string[] {
-  const aside = namesIn(join(stateDir, 'damaged')).flatMap((name) => /^(.+?)\.json(?:\.\d+)?$/.exec(name)?.[1] ?? []);
+  const aside = namesIn(join(stateDir, 'damaged')).flatMap(
+    (name) => /^(.+?)\.json(?:\.\d+)?$/.exec(name)?.[1] ?? [],
+  );
   return [...new Set([...namesIn(join(stateDir, 'containers')), ...aside])];
 }
 

@@ -94,7 +94,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     return Promise.resolve(
       complete('StatusResponse', {
         status: {
-          conditions: [{ type: 'RuntimeReady', status: true }, { type: 'NetworkReady', status: true }, NO_ISOLATION],
+          conditions: [
+            { type: 'RuntimeReady', status: true },
+            { type: 'NetworkReady', status: true },
+            NO_ISOLATION,
+          ],
         },
         runtimeHandlers: [{ name: '' }],
       }),
@@ -108,7 +112,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
     if (runtimeHandler !== '')
-      throw new CriError('InvalidArgument', `no runtime handler ${JSON.stringify(runtimeHandler)} is configured`);
+      throw new CriError(
+        'InvalidArgument',
+        `no runtime handler ${JSON.stringify(runtimeHandler)} is configured`,
+      );
     checkSandbox(config);
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const sandbox = this.#pods.addSandbox(
@@ -153,7 +160,9 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
       this.#pods.removeContainer(record.id);
       this.#state.removeContainer(record.id);
       if (err instanceof CriError) throw err;
-      throw new CriError('Internal', `cannot create the container's directory: ${String(err)}`, { cause: err });
+      throw new CriError('Internal', `cannot create the container's directory: ${String(err)}`, {
+        cause: err,
+      });
     }
     this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
     return record.id;
@@ -175,7 +184,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     this.#pods.runningContainer(containerId).reopenLog();
   }
 
-  async execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult> {
+  async execSync(
+    containerId: string,
+    command: readonly string[],
+    options?: CallOptions,
+  ): Promise<ExecSyncResult> {
     return await this.collectOutput(options, (streams, signals) =>
       this.exec(
         containerId,
@@ -196,7 +209,9 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     const { runAs } = this.#check(container);
     // With the container everything in it ends.
     const ended = new AbortController();
-    const forget = container.onExit(() => ended.abort(new CriError('NotFound', `container ${containerId} has exited`)));
+    const forget = container.onExit(() =>
+      ended.abort(new CriError('NotFound', `container ${containerId} has exited`)),
+    );
     const until = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
     try {
       const config = {
@@ -218,7 +233,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     }
   }
 
-  async attach(containerId: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
+  async attach(
+    containerId: string,
+    request: AttachRequest,
+    streams: ExecStreams,
+    signal?: AbortSignal,
+  ): Promise<void> {
     const container = this.#pods.runningContainer(containerId);
     signal?.throwIfAborted();
     const { stdin } = container;
@@ -237,14 +257,23 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     }
   }
 
-  async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
+  async portForward(
+    podSandboxId: string,
+    port: number,
+    stream: Duplex,
+    signal?: AbortSignal,
+  ): Promise<void> {
     this.#pods.readySandbox(podSandboxId);
     // A port-forward reaches what listens on loopback, as it does in a pod with a network of its own.
     const socket = connect({ port, host: '127.0.0.1', ...(signal && { signal }) });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', (err) =>
-        reject(new CriError('Unavailable', `cannot connect to port ${port}: ${err.message}`, { cause: err })),
+        reject(
+          new CriError('Unavailable', `cannot connect to port ${port}: ${err.message}`, {
+            cause: err,
+          }),
+        ),
       );
     });
     // Either side may end first; a side that breaks off takes the other with it.
@@ -305,7 +334,10 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
             ? this.#startedMeanwhile(stored)
             : undefined;
       if (started === undefined) continue;
-      this.#logger.debug('container taken over', { container: record.id, pid: started.supervisor?.pid });
+      this.#logger.debug('container taken over', {
+        container: record.id,
+        pid: started.supervisor?.pid,
+      });
       container.adopt(started.supervisor);
     }
   }
@@ -322,7 +354,9 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   /** A container that is not known to run may have been started in the last moment of the former runtime. */
-  #startedMeanwhile({ record }: StoredContainer): { supervisor: ProcessIdentity | undefined } | undefined {
+  #startedMeanwhile({
+    record,
+  }: StoredContainer): { supervisor: ProcessIdentity | undefined } | undefined {
     const noted = readPids(this.#state.containerDir(record.id))?.supervisor;
     const found = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${record.id}`) : undefined;
     if (found !== undefined) return { supervisor: identify(found) };
@@ -332,7 +366,11 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   #containerOf(record: ContainerRecord, sandbox: SandboxRecord): ProcessContainer {
     const root = join(this.#state.containerDir(record.id), 'root');
     const decoder = new TextDecoder();
-    const env: Record<string, string> = { PATH: this.#path, HOSTNAME: sandbox.config.hostname ?? '', HOME: root };
+    const env: Record<string, string> = {
+      PATH: this.#path,
+      HOSTNAME: sandbox.config.hostname ?? '',
+      HOME: root,
+    };
     for (const { key, value } of record.config.envs ?? [])
       if (key) env[key] = value === undefined ? '' : decoder.decode(value);
     return new ProcessContainer({
@@ -365,11 +403,18 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
   }
 
   #usage(): Map<number, Usage> {
-    if (!hasStats()) throw new CriError('Unimplemented', 'the process runtime has stats only where there is /proc');
+    if (!hasStats())
+      throw new CriError(
+        'Unimplemented',
+        'the process runtime has stats only where there is /proc',
+      );
     return usageByGroup();
   }
 
-  #stats({ record, processGroup, running }: ProcessContainer, byGroup: ReadonlyMap<number, Usage>): ContainerStats {
+  #stats(
+    { record, processGroup, running }: ProcessContainer,
+    byGroup: ReadonlyMap<number, Usage>,
+  ): ContainerStats {
     const usage = running && processGroup !== undefined ? byGroup.get(processGroup) : undefined;
     return complete('ContainerStats', {
       attributes: attributesOf(record),
@@ -402,7 +447,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
     const timestamp = this.#pods.now();
     const resident = { value: usages.reduce((sum, usage) => sum + usage.residentBytes, 0) };
     return {
-      cpu: { timestamp, usageCoreNanoSeconds: { value: usages.reduce((sum, usage) => sum + usage.cpuNanoseconds, 0) } },
+      cpu: {
+        timestamp,
+        usageCoreNanoSeconds: {
+          value: usages.reduce((sum, usage) => sum + usage.cpuNanoseconds, 0),
+        },
+      },
       memory: { timestamp, workingSetBytes: resident, usageBytes: resident, rssBytes: resident },
     };
   }

@@ -26,7 +26,12 @@ export interface StoredContainer {
 
 /** Environment values are bytes, which JSON does not have. */
 function replacer(_key: string, value: unknown): unknown {
-  if (value !== null && typeof value === 'object' && (value as { type?: unknown }).type === 'Buffer') return value;
+  if (
+    value !== null &&
+    typeof value === 'object' &&
+    (value as { type?: unknown }).type === 'Buffer'
+  )
+    return value;
   return value instanceof Uint8Array ? { type: 'Buffer', data: [...value] } : value;
 }
 
@@ -49,7 +54,8 @@ function readJson<T>(path: string, check: (value: T) => boolean): T | undefined 
     throw err;
   }
   const value = JSON.parse(text, reviver) as T;
-  if (value === null || typeof value !== 'object' || !check(value)) throw new Error('it is not a record');
+  if (value === null || typeof value !== 'object' || !check(value))
+    throw new Error('it is not a record');
   return value;
 }
 
@@ -78,7 +84,9 @@ export class ProcessState {
       .filter((name) => name.endsWith('.json'))
       .map((name) => {
         const isRecord = (record: SandboxRecord): boolean =>
-          `${record.id}.json` === name && typeof record.config === 'object' && typeof record.state === 'string';
+          `${record.id}.json` === name &&
+          typeof record.config === 'object' &&
+          typeof record.state === 'string';
         return this.#read(join(this.#sandboxes, name), name, isRecord);
       })
       .filter((record) => record !== undefined);
@@ -93,8 +101,14 @@ export class ProcessState {
     const lost: string[] = [];
     for (const id of readdirSync(this.#containers)) {
       const isRecord = ({ record }: StoredContainer): boolean =>
-        record?.id === id && typeof record.config === 'object' && typeof record.podSandboxId === 'string';
-      const container = this.#read(join(this.containerDir(id), 'record.json'), `${id}.json`, isRecord);
+        record?.id === id &&
+        typeof record.config === 'object' &&
+        typeof record.podSandboxId === 'string';
+      const container = this.#read(
+        join(this.containerDir(id), 'record.json'),
+        `${id}.json`,
+        isRecord,
+      );
       if (container === undefined) lost.push(id);
       else stored.push(container);
     }
@@ -106,7 +120,8 @@ export class ProcessState {
       return readJson(path, check);
     } catch (err) {
       let aside = join(this.#damaged, name);
-      for (let count = 1; existsSync(aside); count++) aside = join(this.#damaged, `${name}.${count}`);
+      for (let count = 1; existsSync(aside); count++)
+        aside = join(this.#damaged, `${name}.${count}`);
       this.#logger.error('damaged record set aside', { path, aside, err });
       mkdirSync(this.#damaged, { recursive: true, mode: 0o700 });
       renameSync(path, aside);
@@ -145,8 +160,12 @@ export function readExit(containerDir: string): { exitCode: number; at: number }
 }
 
 /** The pids of a supervisor and of its program. */
-export function readPids(containerDir: string): { supervisor: number; program: number } | undefined {
-  const [supervisor, program] = (readNote(join(containerDir, 'pids'))?.text ?? '').split('\n').map(Number);
+export function readPids(
+  containerDir: string,
+): { supervisor: number; program: number } | undefined {
+  const [supervisor, program] = (readNote(join(containerDir, 'pids'))?.text ?? '')
+    .split('\n')
+    .map(Number);
   return supervisor && program ? { supervisor, program } : undefined;
 }
 

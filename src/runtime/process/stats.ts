@@ -34,7 +34,11 @@ export function usageByGroup(): Map<number, Usage> {
     const pid = Number(name);
     const stat = Number.isInteger(pid) ? readStat(pid) : undefined;
     if (stat === undefined) continue;
-    const group = usage.get(stat.processGroup) ?? { processes: 0, cpuNanoseconds: 0, residentBytes: 0 };
+    const group = usage.get(stat.processGroup) ?? {
+      processes: 0,
+      cpuNanoseconds: 0,
+      residentBytes: 0,
+    };
     group.processes++;
     group.cpuNanoseconds += stat.cpuTicks * TICK_NANOSECONDS;
     group.residentBytes += residentBytes(pid);

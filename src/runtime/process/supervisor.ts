@@ -64,7 +64,11 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 const environmentFile = (dir: string): string => join(dir, 'env');
 
 /** Writes the file that APPLY_ENVIRONMENT reads. It belongs to the user who is to read it. */
-function writeEnvironment(dir: string, env: Readonly<Record<string, string>>, owner: number | undefined): void {
+function writeEnvironment(
+  dir: string,
+  env: Readonly<Record<string, string>>,
+  owner: number | undefined,
+): void {
   const words = Object.entries(env)
     // No program can be given such a variable.
     .filter(([name]) => name !== '' && !name.includes('='))
@@ -97,7 +101,10 @@ export interface LaunchConfig {
  * Makes the container's directory: its FIFOs, and links to its mounts below `root`. Returns the mounts that are not visible,
  * because something else is at their place. Rejects with InvalidArgument for a mount that cannot be made.
  */
-export async function prepareContainerDir(dir: string, config: ContainerConfig): Promise<readonly string[]> {
+export async function prepareContainerDir(
+  dir: string,
+  config: ContainerConfig,
+): Promise<readonly string[]> {
   const root = join(dir, 'root');
   mkdirSync(root, { recursive: true, mode: 0o755 });
   const hidden: string[] = [];
@@ -107,7 +114,8 @@ export async function prepareContainerDir(dir: string, config: ContainerConfig):
     if (!containerPath || !hostPath) continue;
     // As in a container's own root directory, '/..' is '/'.
     const path = posix.join('/', containerPath).replace(/\/+$/, '');
-    if (path === '') throw new CriError('InvalidArgument', 'the process runtime cannot mount a volume at /');
+    if (path === '')
+      throw new CriError('InvalidArgument', 'the process runtime cannot mount a volume at /');
     mounts.set(path, hostPath);
   }
   for (const path of [...mounts.keys()].toSorted((a, b) => depth(a) - depth(b))) {
@@ -123,7 +131,11 @@ const depth = (path: string): number => path.split('/').length;
  * Makes the link of a mount, inside the root directory or inside the volume of the mount around it. Links that are in a volume
  * are not followed: a container has made them. Resolves with false if something else is at its place.
  */
-async function linkMount(root: string, mounts: ReadonlyMap<string, string>, path: string): Promise<boolean> {
+async function linkMount(
+  root: string,
+  mounts: ReadonlyMap<string, string>,
+  path: string,
+): Promise<boolean> {
   const names = path.slice(1).split('/');
   const name = names.pop()!;
   let outer = '';
@@ -139,9 +151,13 @@ async function linkMount(root: string, mounts: ReadonlyMap<string, string>, path
     // A volume's own path is the kubelet's, or the node's, and may be a link.
     place = outer === '' ? await openRoot(root) : await openRoot(`${mounts.get(outer)!}/.`);
   } catch (err) {
-    throw new CriError('InvalidArgument', `cannot mount a volume at ${path}: ${(err as Error).message}`, {
-      cause: err,
-    });
+    throw new CriError(
+      'InvalidArgument',
+      `cannot mount a volume at ${path}: ${(err as Error).message}`,
+      {
+        cause: err,
+      },
+    );
   }
   try {
     for (const directory of below) {
@@ -158,9 +174,13 @@ async function linkMount(root: string, mounts: ReadonlyMap<string, string>, path
       return (await readlink(link).catch(() => undefined)) === target;
     }
   } catch (err) {
-    throw new CriError('InvalidArgument', `cannot mount a volume at ${path}: ${(err as Error).message}`, {
-      cause: err,
-    });
+    throw new CriError(
+      'InvalidArgument',
+      `cannot mount a volume at ${path}: ${(err as Error).message}`,
+      {
+        cause: err,
+      },
+    );
   } finally {
     await place.handle.close();
   }
@@ -175,14 +195,23 @@ export function withUserAndEnvironment(
   // env(1) takes a word with '=' for a variable.
   const wanted = command[0].includes('=') ? [SHELL, '-c', 'exec "$0" "$@"', ...command] : command;
   const program = [SHELL, '-c', APPLY_ENVIRONMENT, 'sh', tools.env, ...wanted];
-  return [SHELL, '-c', OPEN_ENVIRONMENT, 'sh', environmentFile(dir), ...switchUser(runAs, tools), ...program];
+  return [
+    SHELL,
+    '-c',
+    OPEN_ENVIRONMENT,
+    'sh',
+    environmentFile(dir),
+    ...switchUser(runAs, tools),
+    ...program,
+  ];
 }
 
 function switchUser(runAs: Program['runAs'], { setpriv }: Tools): readonly string[] {
   if (runAs === undefined) return [];
   if (setpriv === undefined)
     throw new CriError('FailedPrecondition', 'this host has no setpriv, which changes the user');
-  const groups = runAs.groups.length > 0 ? [`--groups=${runAs.groups.join(',')}`] : ['--clear-groups'];
+  const groups =
+    runAs.groups.length > 0 ? [`--groups=${runAs.groups.join(',')}`] : ['--clear-groups'];
   return [setpriv, `--reuid=${runAs.uid}`, `--regid=${runAs.gid}`, ...groups, '--'];
 }
 
@@ -193,12 +222,16 @@ export async function launch(config: LaunchConfig): Promise<SupervisedProcess> {
     openUntrustedSync(join(dir, name), constants.O_RDWR, { type: 'named pipe' }),
   );
   try {
-    const child = spawn(SHELL, ['-c', SCRIPT, 'sh', dir, ...withUserAndEnvironment(program, tools, dir)], {
-      detached: true,
-      stdio: [stdin ? 'pipe' : 'ignore', ...outputs],
-      env: { ...trustedEnvironment(path), [ID_VARIABLE]: id },
-      cwd,
-    });
+    const child = spawn(
+      SHELL,
+      ['-c', SCRIPT, 'sh', dir, ...withUserAndEnvironment(program, tools, dir)],
+      {
+        detached: true,
+        stdio: [stdin ? 'pipe' : 'ignore', ...outputs],
+        env: { ...trustedEnvironment(path), [ID_VARIABLE]: id },
+        cwd,
+      },
+    );
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);

@@ -46,7 +46,8 @@ class Reader {
 
   text(name: string): string | undefined {
     const key = annotationPrefix + name;
-    const own = this.#container === undefined ? undefined : this.#annotations[`${key}.${this.#container}`];
+    const own =
+      this.#container === undefined ? undefined : this.#annotations[`${key}.${this.#container}`];
     return own ?? this.#annotations[key];
   }
 
@@ -114,7 +115,10 @@ export function containerSimulation(
  * `image-pull-error` and `image-pull-duration`: see ImageSimulation. `annotations` are the image spec's, into which a kubelet
  * copies the pod's; where they say nothing, `name` (canonical) may say that there is no such image.
  */
-export function imageSimulation(name: string, annotations: Annotations | undefined): ImageSimulation {
+export function imageSimulation(
+  name: string,
+  annotations: Annotations | undefined,
+): ImageSimulation {
   const read = new Reader(annotations);
   return {
     pullError: read.text('image-pull-error') ?? missingImageError(name),

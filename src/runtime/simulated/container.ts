@@ -93,13 +93,17 @@ export class SimulatedContainer {
     }
     this.#starting = true;
     try {
-      if (this.simulation.startDelayMs > 0) await this.#clock.sleep(this.simulation.startDelayMs, signal);
+      if (this.simulation.startDelayMs > 0)
+        await this.#clock.sleep(this.simulation.startDelayMs, signal);
     } finally {
       this.#starting = false;
     }
     // Removed or stopped while it was starting.
     if (this.record.state !== 'CONTAINER_CREATED') {
-      throw new CriError('FailedPrecondition', `container ${this.record.id} was stopped while it started`);
+      throw new CriError(
+        'FailedPrecondition',
+        `container ${this.record.id} was stopped while it started`,
+      );
     }
     if (this.simulation.startError !== undefined) {
       this.#exit(128, 'StartError', this.simulation.startError);
@@ -113,15 +117,18 @@ export class SimulatedContainer {
   /** Goes on with a container that ran when its record was read: its program is where it would be had it never been left. */
   resume(): void {
     if (!this.running) return;
-    this.#replay = new Replay(Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt)));
+    this.#replay = new Replay(
+      Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt)),
+    );
     this.#run();
   }
 
   #run(): void {
     const { runDurationMs, exitCode } = this.simulation;
     if (runDurationMs !== undefined) {
-      this.#timer = this.#clock.setTimer(Math.max(0, runDurationMs - (this.#replay?.remainingMs ?? 0)), () =>
-        this.#exit(exitCode ?? 0),
+      this.#timer = this.#clock.setTimer(
+        Math.max(0, runDurationMs - (this.#replay?.remainingMs ?? 0)),
+        () => this.#exit(exitCode ?? 0),
       );
     } else if (exitCode !== undefined) {
       this.#timer = this.#clock.setTimer(0, () => this.#exit(exitCode));
@@ -140,7 +147,8 @@ export class SimulatedContainer {
     const output = (stream: LogStream): Output => ({
       write: (bytes) => {
         // Output from before the container was taken over is in the log.
-        if (!program.signal.aborted && replay?.active !== true) this.#write(stream, Buffer.from(bytes));
+        if (!program.signal.aborted && replay?.active !== true)
+          this.#write(stream, Buffer.from(bytes));
         return Promise.resolve();
       },
     });
@@ -170,7 +178,11 @@ export class SimulatedContainer {
 
   /** The container's files. Each exec sees what the first process wrote. */
   get files(): FileSystem {
-    this.#files ??= new FileSystem({ now: () => this.#clock.now(), hostname: this.#hostname, mounts: this.#mounts() });
+    this.#files ??= new FileSystem({
+      now: () => this.#clock.now(),
+      hostname: this.#hostname,
+      mounts: this.#mounts(),
+    });
     return this.#files;
   }
 
@@ -278,7 +290,8 @@ export class SimulatedContainer {
         entries.push(formatLogEntry(now, shown, false, bytes.subarray(begin, end)));
         begin = end + 1;
       }
-      if (begin < bytes.length) entries.push(formatLogEntry(now, shown, true, bytes.subarray(begin)));
+      if (begin < bytes.length)
+        entries.push(formatLogEntry(now, shown, true, bytes.subarray(begin)));
       appendFileSync(logPath, Buffer.concat(entries));
     }
     for (const listener of this.#watchers?.output ?? []) listener(shown, bytes);

@@ -11,8 +11,11 @@ import { Input, type Output } from './shell/io.ts';
 function outputTo(stream: Writable | undefined, terminal: boolean, signal: AbortSignal): Output {
   return {
     write: async (bytes) => {
-      if (stream === undefined || stream.destroyed || stream.writableEnded || bytes.length === 0) return;
-      const text = terminal ? Buffer.from(Buffer.from(bytes).toString().replaceAll(/\r?\n/g, '\r\n')) : bytes;
+      if (stream === undefined || stream.destroyed || stream.writableEnded || bytes.length === 0)
+        return;
+      const text = terminal
+        ? Buffer.from(Buffer.from(bytes).toString().replaceAll(/\r?\n/g, '\r\n'))
+        : bytes;
       if (!stream.write(text))
         await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
     },
@@ -35,7 +38,9 @@ export function inputFrom(stream: Readable | undefined, signal: AbortSignal): In
     else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   return new Input(async () => {
-    const next = (await Promise.race([chunks.next(), aborted])) as IteratorResult<Uint8Array> | undefined;
+    const next = (await Promise.race([chunks.next(), aborted])) as
+      | IteratorResult<Uint8Array>
+      | undefined;
     return next === undefined || next.done === true ? undefined : next.value;
   });
 }

@@ -23,7 +23,10 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function open(rewriteBytes?: number): { journal: SimulationJournal; runtimeOf: (node: string) => Runtime } {
+function open(rewriteBytes?: number): {
+  journal: SimulationJournal;
+  runtimeOf: (node: string) => Runtime;
+} {
   const journal = new SimulationJournal({
     path,
     logger: silentLogger,
@@ -32,14 +35,27 @@ function open(rewriteBytes?: number): { journal: SimulationJournal; runtimeOf: (
   const random = new SeededRandom(`life ${++lives}`);
   return {
     journal,
-    runtimeOf: (node) => createSimulatedRuntime({ clock, random, podCidr: '10.1.0.0/24', journal: journal.node(node) }),
+    runtimeOf: (node) =>
+      createSimulatedRuntime({
+        clock,
+        random,
+        podCidr: '10.1.0.0/24',
+        journal: journal.node(node),
+      }),
   };
 }
 
 const sandboxOf = (name: string) =>
-  complete('PodSandboxConfig', { metadata: { name, namespace: 'n', uid: name, attempt: 0 }, logDirectory: dir });
+  complete('PodSandboxConfig', {
+    metadata: { name, namespace: 'n', uid: name, attempt: 0 },
+    logDirectory: dir,
+  });
 
-async function run({ runtime }: Runtime, name: string, config: Input<'ContainerConfig'> = {}): Promise<string> {
+async function run(
+  { runtime }: Runtime,
+  name: string,
+  config: Input<'ContainerConfig'> = {},
+): Promise<string> {
   const sandbox = sandboxOf(name);
   const id = await runtime.runPodSandbox(sandbox);
   const whole = complete('ContainerConfig', {
@@ -66,9 +82,15 @@ describe('the journal of simulated containers', () => {
   test('lets them survive, each on its node, with all that can be seen of them', async () => {
     const before = open();
     const [one, two] = [before.runtimeOf('one'), before.runtimeOf('two')];
-    await run(one, 'a', { envs: [{ key: 'KEY', value: Buffer.from('väl\u0000ue') }], command: ['env'] });
+    await run(one, 'a', {
+      envs: [{ key: 'KEY', value: Buffer.from('väl\u0000ue') }],
+      command: ['env'],
+    });
     const resized = await run(one, 'b');
-    await one.runtime.updateContainerResources(resized, complete('LinuxContainerResources', { cpuShares: 7 }));
+    await one.runtime.updateContainerResources(
+      resized,
+      complete('LinuxContainerResources', { cpuShares: 7 }),
+    );
     await one.runtime.stopContainer(await run(one, 'c'), 1000);
     await run(two, 'd');
     await clock.advance(1000);
@@ -87,7 +109,9 @@ describe('the journal of simulated containers', () => {
       // Their addresses are taken.
       const addresses = new Set((await addressesOf(runtimes[0])).filter((ip) => ip !== ''));
       const id = await runtimes[0].runtime.runPodSandbox(sandboxOf(`new-${life}`));
-      expect(addresses).not.toContain((await runtimes[0].runtime.podSandboxStatus(id)).status?.network?.ip);
+      expect(addresses).not.toContain(
+        (await runtimes[0].runtime.podSandboxStatus(id)).status?.network?.ip,
+      );
       await runtimes[0].runtime.removePodSandbox(id);
       await Promise.all(runtimes.map((runtime) => runtime.close()));
       after.journal.close();
@@ -151,7 +175,8 @@ describe('the journal of simulated containers', () => {
       const complete = whole.subarray(0, cut).toString().split('\n').length - 1;
       const after = open();
       const { runtime, close } = after.runtimeOf('one');
-      const found = (await runtime.listPodSandbox()).length + (await runtime.listContainers()).length;
+      const found =
+        (await runtime.listPodSandbox()).length + (await runtime.listContainers()).length;
       expect(found).toBeLessThanOrEqual(complete);
       if (complete === lines) expect(found).toBe(6);
       const id = await runtime.runPodSandbox(sandboxOf('later'));
@@ -179,7 +204,9 @@ describe('the journal of simulated containers', () => {
     await node.close();
     used.journal.close();
     const after = open();
-    expect((await after.runtimeOf('one').runtime.listContainers()).map(({ id }) => id)).toEqual([kept]);
+    expect((await after.runtimeOf('one').runtime.listContainers()).map(({ id }) => id)).toEqual([
+      kept,
+    ]);
     after.journal.close();
   });
 

@@ -4,7 +4,16 @@
 // of one turn of the event loop are written together. Nothing is synced: what a crash of the whole machine loses, the kubelet starts again.
 // One process at a time has the file open.
 
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { LinuxContainerResources } from '#cri/index.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -66,7 +75,9 @@ export class SimulationJournal {
     this.#config = config;
     const { path } = config;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const { lines, complete } = existsSync(path) ? this.#read(readFileSync(path)) : { lines: 0, complete: true };
+    const { lines, complete } = existsSync(path)
+      ? this.#read(readFileSync(path))
+      : { lines: 0, complete: true };
     this.#file = openSync(path, 'a', 0o600);
     let records = 0;
     for (const stored of this.#nodes.values()) records += stored.size;
@@ -78,7 +89,9 @@ export class SimulationJournal {
     const stored = this.#nodes.get(name) ?? new Map<string, Stored>();
     this.#nodes.set(name, stored);
     const of = <K extends Kind>(kind: K) =>
-      [...stored.values()].filter((each): each is Extract<Stored, { kind: K }> => each.kind === kind);
+      [...stored.values()].filter(
+        (each): each is Extract<Stored, { kind: K }> => each.kind === kind,
+      );
     return {
       sandboxes: of('sandbox').map(({ record }) => record),
       containers: of('container').map(({ record }) => record),
@@ -124,7 +137,10 @@ export class SimulationJournal {
       line = JSON.parse(text) as Line;
     } catch (err) {
       // A line that a crash has left half written, with others after it.
-      this.#config.logger.warn('a line of the simulated containers cannot be read', { path: this.#config.path, err });
+      this.#config.logger.warn('a line of the simulated containers cannot be read', {
+        path: this.#config.path,
+        err,
+      });
       return;
     }
     const [op, node] = line;
@@ -155,7 +171,8 @@ export class SimulationJournal {
     setImmediate(() => {
       this.#scheduled = false;
       this.#flush();
-      if (this.#appended > (this.#config.rewriteBytes ?? REWRITE_BYTES) + this.#rewritten) this.#rewrite();
+      if (this.#appended > (this.#config.rewriteBytes ?? REWRITE_BYTES) + this.#rewritten)
+        this.#rewrite();
     });
   }
 
@@ -206,7 +223,10 @@ export class SimulationJournal {
       write();
     } catch (err) {
       const { path, logger } = this.#config;
-      logger.error('simulated containers cannot be recorded, they will not survive a restart', { path, err });
+      logger.error('simulated containers cannot be recorded, they will not survive a restart', {
+        path,
+        err,
+      });
       if (this.#file !== undefined) closeSync(this.#file);
       this.#file = undefined;
       this.#pending = [];
@@ -224,10 +244,21 @@ type Change = Partial<Omit<ContainerRecord, 'state'>> & {
 function changeOf(record: SandboxRecord | ContainerRecord): Change {
   if (!('podSandboxId' in record)) return { state: record.state };
   const { state, startedAt, finishedAt, exitCode, reason, message, config } = record;
-  return { state, startedAt, finishedAt, exitCode, reason, message, resources: config.linux?.resources };
+  return {
+    state,
+    startedAt,
+    finishedAt,
+    exitCode,
+    reason,
+    message,
+    resources: config.linux?.resources,
+  };
 }
 
-function applyChange(record: SandboxRecord | ContainerRecord, { resources, ...fields }: Change): void {
+function applyChange(
+  record: SandboxRecord | ContainerRecord,
+  { resources, ...fields }: Change,
+): void {
   Object.assign(record, fields);
   if (resources === undefined || !('podSandboxId' in record)) return;
   const { config } = record;
@@ -249,7 +280,9 @@ function base64(value: Uint8Array | undefined): string | undefined {
 }
 
 function withBytes(record: ContainerRecord): ContainerRecord {
-  const encoded = record.config.envs as readonly { readonly key?: string; readonly value?: string }[] | undefined;
+  const encoded = record.config.envs as
+    | readonly { readonly key?: string; readonly value?: string }[]
+    | undefined;
   if (encoded === undefined) return record;
   const envs = encoded.map(({ key, value }) => ({
     key,

@@ -2,7 +2,8 @@
 // want to see a rollout fail (`kubectl set image deployment/web web=nginx:does-not-exist`): so no list of images is needed.
 
 /** The whole tag, or the last part of the repository's name. */
-const saysMissing = /^(?:404|missing|invalid|non-?existent|not-?found|does-?not-?exist|no-?such-[\w.-]+)$/i;
+const saysMissing =
+  /^(?:404|missing|invalid|non-?existent|not-?found|does-?not-?exist|no-?such-[\w.-]+)$/i;
 
 /**
  * What pulling an image of this canonical name fails with, in containerd's words; undefined where it succeeds. A registry under the
@@ -19,5 +20,7 @@ export function missingImageError(name: string): string | undefined {
     return `${resolving}: failed to do request: Head ${JSON.stringify(url)}: dial tcp: lookup ${host}: no such host`;
   }
   const baseName = repository.slice(repository.lastIndexOf('/') + 1);
-  return saysMissing.test(tag) || saysMissing.test(baseName) ? `${resolving}: ${name}: not found` : undefined;
+  return saysMissing.test(tag) || saysMissing.test(baseName)
+    ? `${resolving}: ${name}: not found`
+    : undefined;
 }

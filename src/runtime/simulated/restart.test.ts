@@ -19,16 +19,28 @@ afterEach(() => rm(directory, { recursive: true }));
 async function restarted(script: string, leaveMs: number, awayMs: number, moreMs: number) {
   const clock = new VirtualClock();
   const begin = (): { runtime: Runtime; journal: SimulationJournal } => {
-    const journal = new SimulationJournal({ path: join(directory, 'journal'), logger: silentLogger });
+    const journal = new SimulationJournal({
+      path: join(directory, 'journal'),
+      logger: silentLogger,
+    });
     return {
       journal,
-      runtime: createSimulatedRuntime({ clock, random: new SeededRandom('r'), journal: journal.node('n') }),
+      runtime: createSimulatedRuntime({
+        clock,
+        random: new SeededRandom('r'),
+        journal: journal.node('n'),
+      }),
     };
   };
   const first = begin();
   const config = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, logDirectory: directory };
   const pod = await first.runtime.runtime.runPodSandbox(config);
-  const container = { metadata: { name: 'c' }, image: { image: 'app' }, command: ['sh', '-c', script], logPath: 'log' };
+  const container = {
+    metadata: { name: 'c' },
+    image: { image: 'app' },
+    command: ['sh', '-c', script],
+    logPath: 'log',
+  };
   const id = await first.runtime.runtime.createContainer(pod, container, config);
   await first.runtime.runtime.startContainer(id);
   await clock.advance(leaveMs);
@@ -64,6 +76,11 @@ test('a program that would have ended meanwhile ends', async () => {
 });
 
 test('a loop with many turns behind it goes on', async () => {
-  const { lines, state } = await restarted('while true; do sleep 1; echo tick; done', 500, 3 * 24 * 3_600_000, 2500);
+  const { lines, state } = await restarted(
+    'while true; do sleep 1; echo tick; done',
+    500,
+    3 * 24 * 3_600_000,
+    2500,
+  );
   expect([lines, state]).toEqual([['tick', 'tick'], 'CONTAINER_RUNNING']);
 });

@@ -5,7 +5,13 @@ import type { Random } from '#machinery/random.ts';
 import { COMMANDS } from './shell/commands/index.ts';
 import type { FileSystem } from './shell/file-system.ts';
 import { BrokenPipe, type Streams } from './shell/io.ts';
-import { Kernel, ProgramExit, type Replay, RunsForever, type UnknownPolicy } from './shell/kernel.ts';
+import {
+  Kernel,
+  ProgramExit,
+  type Replay,
+  RunsForever,
+  type UnknownPolicy,
+} from './shell/kernel.ts';
 import { Shell } from './shell/shell.ts';
 
 /** An exit code, or that the process runs until it is stopped. */
@@ -53,7 +59,9 @@ export async function runProgram(
       return context.files();
     },
   });
-  const env = new Map(Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/root', ...context.env }));
+  const env = new Map(
+    Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/root', ...context.env }),
+  );
   const shell = new Shell({ kernel, env, directory: context.workingDir, ...streams });
   try {
     return await shell.command(command);

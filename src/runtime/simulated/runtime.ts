@@ -198,14 +198,21 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     return record.id;
   }
 
-  #makeContainer(sandbox: Sandbox<SimulatedContainer>, record: ContainerRecord): SimulatedContainer {
+  #makeContainer(
+    sandbox: Sandbox<SimulatedContainer>,
+    record: ContainerRecord,
+  ): SimulatedContainer {
     const { annotations, hostname } = sandbox.record.config;
     return new SimulatedContainer({
       clock: this.#clock,
       random: this.#random,
       mounts: () => this.#mounts(record.podSandboxId, record.config),
       record,
-      simulation: containerSimulation(annotations, record.config.metadata?.name ?? '', this.#stopDurationMs),
+      simulation: containerSimulation(
+        annotations,
+        record.config.metadata?.name ?? '',
+        this.#stopDurationMs,
+      ),
       hostname: hostname || 'localhost',
       defaultCommand: this.#entryPoints ? entryPoint(record.imageRef) : [],
       onExit: () => {
@@ -223,9 +230,15 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
   }
 
-  async updateContainerResources(containerId: string, resources: LinuxContainerResources): Promise<void> {
+  async updateContainerResources(
+    containerId: string,
+    resources: LinuxContainerResources,
+  ): Promise<void> {
     const { record } = this.#pods.container(containerId);
-    const linux = { ...record.config.linux, resources: { ...record.config.linux?.resources, ...resources } };
+    const linux = {
+      ...record.config.linux,
+      resources: { ...record.config.linux?.resources, ...resources },
+    };
     Object.assign(record, { config: { ...record.config, linux } });
     this.#journal?.changed(record);
   }
@@ -235,7 +248,11 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     this.#pods.runningContainer(containerId);
   }
 
-  async execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult> {
+  async execSync(
+    containerId: string,
+    command: readonly string[],
+    options?: CallOptions,
+  ): Promise<ExecSyncResult> {
     // A probe or hook whose program is not simulated succeeds: the pods of most charts have one.
     return await this.collectOutput(options, (streams, signals) =>
       this.#run(containerId, { command }, streams, 'succeed', signals),
@@ -248,7 +265,13 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     streams: ExecStreams,
     signal?: AbortSignal,
   ): Promise<ExecResult> {
-    return await this.#run(containerId, request, streams, 'fail', signal === undefined ? [] : [signal]);
+    return await this.#run(
+      containerId,
+      request,
+      streams,
+      'fail',
+      signal === undefined ? [] : [signal],
+    );
   }
 
   async #run(
@@ -262,16 +285,21 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     const { command, tty = false } = request;
     if (command.length === 0) throw new CriError('InvalidArgument', 'a command is needed');
     const ended = new AbortController();
-    const forget = container.onExit(() => ended.abort(new CriError('NotFound', `container ${containerId} has exited`)));
+    const forget = container.onExit(() =>
+      ended.abort(new CriError('NotFound', `container ${containerId} has exited`)),
+    );
     try {
       const until = AbortSignal.any([...signals, ended.signal]);
-      const exitCode = await execProgram(command, container.context(unknown), { ...streams, tty }, until).catch(
-        (err: unknown) => {
-          // The container's end takes every process in it along.
-          if (ended.signal.aborted && isCriError(err)) return 137;
-          throw err;
-        },
-      );
+      const exitCode = await execProgram(
+        command,
+        container.context(unknown),
+        { ...streams, tty },
+        until,
+      ).catch((err: unknown) => {
+        // The container's end takes every process in it along.
+        if (ended.signal.aborted && isCriError(err)) return 137;
+        throw err;
+      });
       return { exitCode: container.simulation.execExitCode ?? exitCode };
     } finally {
       forget();
@@ -330,7 +358,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 
   /** Volumes are directories in memory that all containers of a pod share. */
-  #mounts(podSandboxId: string, config: ContainerConfig): { path: string; directory: DirectoryNode }[] {
+  #mounts(
+    podSandboxId: string,
+    config: ContainerConfig,
+  ): { path: string; directory: DirectoryNode }[] {
     let volumes = this.#volumes.get(podSandboxId);
     if (volumes === undefined) {
       volumes = new Map();
@@ -370,7 +401,12 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
         usageNanoCores: { value: running ? Math.round(simulation.cpuCores * 1e9) : 0 },
       },
       memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
-      writableLayer: { timestamp, fsId: { mountpoint: '/' }, usedBytes: { value: 0 }, inodesUsed: { value: 0 } },
+      writableLayer: {
+        timestamp,
+        fsId: { mountpoint: '/' },
+        usedBytes: { value: 0 },
+        inodesUsed: { value: 0 },
+      },
     });
   }
 
@@ -392,7 +428,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
       linux: {
         cpu: {
           timestamp,
-          usageCoreNanoSeconds: sum((container) => this.#cpuTime(container.record, container.simulation.cpuCores)),
+          usageCoreNanoSeconds: sum((container) =>
+            this.#cpuTime(container.record, container.simulation.cpuCores),
+          ),
           usageNanoCores: sum(({ simulation }) => Math.round(simulation.cpuCores * 1e9)),
         },
         memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
@@ -405,7 +443,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
 
 /** Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and the log files of containers that write something. */
 export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
-  const images = new NamedImages({ clock: config.clock ?? systemClock, simulation: imageSimulation });
+  const images = new NamedImages({
+    clock: config.clock ?? systemClock,
+    simulation: imageSimulation,
+  });
   const runtime = new SimulatedRuntime(config, images);
   return {
     name: 'simulated',

@@ -15,7 +15,10 @@ criConformance(
       runtime,
       image: 'busybox',
       waitFor: (condition) => clock.runUntil(condition, '10m'),
-      stubborn: { command: ['sleep', '3600'], annotations: { 'simulation.coxswain.dev/stop-duration': '1h' } },
+      stubborn: {
+        command: ['sleep', '3600'],
+        annotations: { 'simulation.coxswain.dev/stop-duration': '1h' },
+      },
       images: {
         pullable: 'registry.example/team/app:v1',
         missing: { image: 'registry.example/team/app:does-not-exist' },
@@ -53,15 +56,24 @@ describe('simulation annotations', () => {
       linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } } },
     };
     const pod = await runtime.runPodSandbox(config);
-    const id = await runtime.createContainer(pod, { metadata: { name }, image: { image: 'app' } }, config);
+    const id = await runtime.createContainer(
+      pod,
+      { metadata: { name }, image: { image: 'app' } },
+      config,
+    );
     void runtime.startContainer(id).catch(() => undefined);
     await clock.settle();
     return id;
   }
   const status = async (
     id: string,
-  ): Promise<{ state: string; exitCode: number; message: string; startedAt: number; finishedAt: number }> =>
-    (await runtime.containerStatus(id)).status!;
+  ): Promise<{
+    state: string;
+    exitCode: number;
+    message: string;
+    startedAt: number;
+    finishedAt: number;
+  }> => (await runtime.containerStatus(id)).status!;
 
   test('run-duration and exit-code end a container, one by name before all', async () => {
     const annotations = {
@@ -102,7 +114,11 @@ describe('simulation annotations', () => {
   });
 
   test('a runtime that takes its time to stop does so unless the pod says otherwise, and not when it may not wait', async () => {
-    const slow = createSimulatedRuntime({ clock, random: new SeededRandom(2), stopDurationMs: 100 });
+    const slow = createSimulatedRuntime({
+      clock,
+      random: new SeededRandom(2),
+      stopDurationMs: 100,
+    });
     const started = async (annotations: Record<string, string> = {}): Promise<string> => {
       const sandboxConfig = complete('PodSandboxConfig', {
         metadata: { name: 'p', namespace: 'ns', uid: `u${Object.keys(annotations).length}` },
@@ -119,9 +135,18 @@ describe('simulation annotations', () => {
       return id;
     };
     const stateOf = async (id: string) => (await slow.runtime.containerStatus(id)).status?.state;
-    const [plain, quick] = [await started(), await started({ 'simulation.coxswain.dev/stop-duration': '0s' })];
-    const stopping = [slow.runtime.stopContainer(plain, 30_000), slow.runtime.stopContainer(quick, 30_000)];
-    expect([await stateOf(plain), await stateOf(quick)]).toEqual(['CONTAINER_RUNNING', 'CONTAINER_EXITED']);
+    const [plain, quick] = [
+      await started(),
+      await started({ 'simulation.coxswain.dev/stop-duration': '0s' }),
+    ];
+    const stopping = [
+      slow.runtime.stopContainer(plain, 30_000),
+      slow.runtime.stopContainer(quick, 30_000),
+    ];
+    expect([await stateOf(plain), await stateOf(quick)]).toEqual([
+      'CONTAINER_RUNNING',
+      'CONTAINER_EXITED',
+    ]);
     await slow.runtime.stopContainer(plain, 0);
     expect(await stateOf(plain)).toBe('CONTAINER_EXITED');
     await Promise.all(stopping);
@@ -131,9 +156,15 @@ describe('simulation annotations', () => {
   test('a base image ends at once only where its entry point counts, and has no input', async () => {
     const ran = async (entryPoints: boolean, stdin: boolean): Promise<string | undefined> => {
       const played = createSimulatedRuntime({ clock, random: new SeededRandom(3), entryPoints });
-      const sandboxConfig = complete('PodSandboxConfig', { metadata: { name: 'p', namespace: 'ns', uid: 'u' } });
+      const sandboxConfig = complete('PodSandboxConfig', {
+        metadata: { name: 'p', namespace: 'ns', uid: 'u' },
+      });
       const sandbox = await played.runtime.runPodSandbox(sandboxConfig);
-      const config = complete('ContainerConfig', { metadata: { name: 'c' }, image: { image: 'busybox:1.37' }, stdin });
+      const config = complete('ContainerConfig', {
+        metadata: { name: 'c' },
+        image: { image: 'busybox:1.37' },
+        stdin,
+      });
       const id = await played.runtime.createContainer(sandbox, config, sandboxConfig);
       await played.runtime.startContainer(id);
       await clock.advance('1s');
@@ -163,13 +194,18 @@ describe('simulation annotations', () => {
   });
 
   test('cpu and memory are what the container uses', async () => {
-    const id = await start({ 'simulation.coxswain.dev/cpu': '250m', 'simulation.coxswain.dev/memory': '64Mi' });
+    const id = await start({
+      'simulation.coxswain.dev/cpu': '250m',
+      'simulation.coxswain.dev/memory': '64Mi',
+    });
     await clock.advance('10s');
     const stats = await runtime.containerStats(id);
     expect(stats.cpu?.usageNanoCores?.value).toBe(250e6);
     expect(stats.cpu?.usageCoreNanoSeconds?.value).toBe(2.5e9 + 1000);
     expect(stats.memory?.workingSetBytes?.value).toBe(64 * 1024 * 1024);
-    await expect(start({ 'simulation.coxswain.dev/cpu': '-1' })).rejects.toThrow(/cpu.*not a quantity/);
+    await expect(start({ 'simulation.coxswain.dev/cpu': '-1' })).rejects.toThrow(
+      /cpu.*not a quantity/,
+    );
   });
 
   test('containers of a pod share their volumes, and an exec sees the files of the container', async () => {
@@ -197,7 +233,10 @@ describe('simulation annotations', () => {
   });
 
   test('image-pull-duration and image-pull-error', async () => {
-    const slow = { image: 'slow', annotations: { 'simulation.coxswain.dev/image-pull-duration': '30s' } };
+    const slow = {
+      image: 'slow',
+      annotations: { 'simulation.coxswain.dev/image-pull-duration': '30s' },
+    };
     expect((await images.imageStatus(slow)).image).toBeUndefined();
     const pulled = images.pullImage(slow);
     await clock.advance('30s');
@@ -212,7 +251,11 @@ describe('simulation annotations', () => {
 
   test.each([
     ['webserver:404', 'docker.io/library/webserver:404: not found', 'ImageNotFound'],
-    ['team/nonexistent@sha256:00', 'docker.io/team/nonexistent@sha256:00: not found', 'ImageNotFound'],
+    [
+      'team/nonexistent@sha256:00',
+      'docker.io/team/nonexistent@sha256:00: not found',
+      'ImageNotFound',
+    ],
     [
       'registry.invalid:5000/app:1',
       'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/1": dial tcp: lookup registry.invalid: no such host',
@@ -229,12 +272,15 @@ describe('simulation annotations', () => {
     await expect(images.pullImage({ image })).rejects.toThrow(message);
   });
 
-  test.each(['app:1.404', 'missing-pods/exporter:1', 'invalid.example/app', 'app:no-such', 'notfoundry'])(
-    'a name that only looks like one of those: %s',
-    async (image) => {
-      expect((await images.imageStatus({ image })).image).toBeDefined();
-    },
-  );
+  test.each([
+    'app:1.404',
+    'missing-pods/exporter:1',
+    'invalid.example/app',
+    'app:no-such',
+    'notfoundry',
+  ])('a name that only looks like one of those: %s', async (image) => {
+    expect((await images.imageStatus({ image })).image).toBeDefined();
+  });
 
   test('a value that cannot be read is an error', async () => {
     await expect(start({ 'simulation.coxswain.dev/exit-code': 'three' })).rejects.toThrow(
@@ -246,9 +292,13 @@ describe('simulation annotations', () => {
   });
 
   test('addresses run out, and come back', async () => {
-    const config = (n: number): object => ({ metadata: { name: 'p', namespace: 'n', uid: `ip${n}` } });
+    const config = (n: number): object => ({
+      metadata: { name: 'p', namespace: 'n', uid: `ip${n}` },
+    });
     const first = await runtime.runPodSandbox(config(1));
-    await expect(runtime.runPodSandbox(config(2))).rejects.toMatchObject({ reason: 'ResourceExhausted' });
+    await expect(runtime.runPodSandbox(config(2))).rejects.toMatchObject({
+      reason: 'ResourceExhausted',
+    });
     await runtime.stopPodSandbox(first);
     await runtime.runPodSandbox(config(2));
   });
@@ -263,7 +313,9 @@ test('the same seed makes the same run', async () => {
     });
     const ids = [];
     for (let i = 0; i < 3; i++)
-      ids.push(await runtime.runPodSandbox({ metadata: { name: 'p', namespace: 'n', uid: `u${i}` } }));
+      ids.push(
+        await runtime.runPodSandbox({ metadata: { name: 'p', namespace: 'n', uid: `u${i}` } }),
+      );
     return JSON.stringify(await Promise.all(ids.map((id) => runtime.podSandboxStatus(id))));
   };
   expect(await run()).toBe(await run());
@@ -276,9 +328,15 @@ test('a thousand pods are quick and small', async () => {
     const config = { metadata: { name: `p${i}`, namespace: 'n', uid: `u${i}` } };
     const pod = await runtime.runPodSandbox(config);
     await runtime.startContainer(
-      await runtime.createContainer(pod, { metadata: { name: 'c' }, image: { image: 'nginx' } }, config),
+      await runtime.createContainer(
+        pod,
+        { metadata: { name: 'c' }, image: { image: 'nginx' } },
+        config,
+      ),
     );
   }
-  expect(await runtime.listContainers({ state: { state: 'CONTAINER_RUNNING' } })).toHaveLength(1000);
+  expect(await runtime.listContainers({ state: { state: 'CONTAINER_RUNNING' } })).toHaveLength(
+    1000,
+  );
   await close();
 });

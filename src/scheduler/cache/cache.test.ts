@@ -11,7 +11,12 @@ import { Snapshot } from './snapshot.ts';
 function newCache(assumedPodTtlMs?: number) {
   const clock = new VirtualClock();
   const logger = new RecordingLogger();
-  return { clock, logger, cache: new SchedulerCache({ clock, logger, assumedPodTtlMs }), snapshot: new Snapshot() };
+  return {
+    clock,
+    logger,
+    cache: new SchedulerCache({ clock, logger, assumedPodTtlMs }),
+    snapshot: new Snapshot(),
+  };
 }
 
 function onNode(name: string, node: string, cpu = '1'): PodInfo {
@@ -43,7 +48,9 @@ describe('SchedulerCache', () => {
     const pod = (change: { readonly phase?: 'Running'; readonly app?: string }): PodInfo => {
       const labelSelector = { matchLabels: { app: change.app ?? 'a' } };
       const term = { topologyKey: 'zone', labelSelector };
-      const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+      const affinity = {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] },
+      };
       return makePodInfo('p', {
         spec: { nodeName: 'n', affinity },
         ...(change.phase && { status: { phase: change.phase } }),
@@ -214,12 +221,17 @@ describe('SchedulerCache, whatever happens', () => {
       fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
         const { cache, snapshot } = newCache();
         const nodes = new Set<string>();
-        const pods = new Map<string, { readonly info: PodInfo; readonly node: string; readonly assumed: boolean }>();
+        const pods = new Map<
+          string,
+          { readonly info: PodInfo; readonly node: string; readonly assumed: boolean }
+        >();
         for (const step of commands) {
           switch (step.do) {
             case 'putNode':
               nodes.add(step.node);
-              cache.putNode(makeNode(step.node, { labels: { 'topology.kubernetes.io/zone': step.zone } }));
+              cache.putNode(
+                makeNode(step.node, { labels: { 'topology.kubernetes.io/zone': step.zone } }),
+              );
               break;
             case 'removeNode':
               nodes.delete(step.node);
@@ -237,11 +249,18 @@ describe('SchedulerCache, whatever happens', () => {
               if (pods.get(step.pod)?.assumed) pods.delete(step.pod);
               break;
             case 'put': {
-              const made = makePod(step.pod, { requests: { cpu: step.cpu }, spec: { nodeName: step.node } });
-              const ports = step.port === undefined ? [] : [{ containerPort: step.port, hostPort: step.port }];
+              const made = makePod(step.pod, {
+                requests: { cpu: step.cpu },
+                spec: { nodeName: step.node },
+              });
+              const ports =
+                step.port === undefined ? [] : [{ containerPort: step.port, hostPort: step.port }];
               const [container] = made.spec.containers;
               if (container === undefined) throw new Error('a pod has a container');
-              const info = new PodInfo({ ...made, spec: { ...made.spec, containers: [{ ...container, ports }] } });
+              const info = new PodInfo({
+                ...made,
+                spec: { ...made.spec, containers: [{ ...container, ports }] },
+              });
               cache.putPod(info);
               pods.set(step.pod, { info, node: step.node, assumed: false });
               break;
@@ -257,16 +276,28 @@ describe('SchedulerCache, whatever happens', () => {
         cache.updateSnapshot(snapshot);
         expect(snapshot.nodes.map(({ name }) => name).sort()).toEqual([...nodes].sort());
         for (const info of snapshot.nodes) {
-          const here = [...pods.values()].filter((entry) => entry.node === info.name).map((entry) => entry.info);
-          expect(Array.from(info.pods, ({ key }) => key).sort()).toEqual(here.map(({ key }) => key).sort());
-          expect(info.requested.milliCpu).toBe(here.reduce((sum, { requests }) => sum + requests.milliCpu, 0));
-          expect(info.nonZeroMemory).toBe(here.reduce((sum, { nonZeroMemory }) => sum + nonZeroMemory, 0));
+          const here = [...pods.values()]
+            .filter((entry) => entry.node === info.name)
+            .map((entry) => entry.info);
+          expect(Array.from(info.pods, ({ key }) => key).sort()).toEqual(
+            here.map(({ key }) => key).sort(),
+          );
+          expect(info.requested.milliCpu).toBe(
+            here.reduce((sum, { requests }) => sum + requests.milliCpu, 0),
+          );
+          expect(info.nonZeroMemory).toBe(
+            here.reduce((sum, { nonZeroMemory }) => sum + nonZeroMemory, 0),
+          );
           const portsOf = (ports: readonly { readonly port: number }[]): number[] =>
             ports.map(({ port }) => port).sort((a, b) => a - b);
-          expect(portsOf(info.usedPorts)).toEqual(portsOf(here.flatMap(({ hostPorts }) => hostPorts)));
+          expect(portsOf(info.usedPorts)).toEqual(
+            portsOf(here.flatMap(({ hostPorts }) => hostPorts)),
+          );
         }
         expect(cache.podCount).toBe(pods.size);
-        expect(cache.assumedPodCount).toBe([...pods.values()].filter(({ assumed }) => assumed).length);
+        expect(cache.assumedPodCount).toBe(
+          [...pods.values()].filter(({ assumed }) => assumed).length,
+        );
       }),
     );
   });

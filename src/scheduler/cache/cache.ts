@@ -88,7 +88,9 @@ export class SchedulerCache {
   assumePod(info: PodInfo, node: string): void {
     const present = this.#pods.get(info.uid);
     if (present !== undefined)
-      throw new Error(`pod ${info.key} (${info.uid}) is in the cache already, on node ${present.node}`);
+      throw new Error(
+        `pod ${info.key} (${info.uid}) is in the cache already, on node ${present.node}`,
+      );
     this.#place({ info, node, assumed: true, expiresAt: undefined });
   }
 

@@ -63,7 +63,11 @@ export class NodeTree {
 /** Region and zone by the node's labels, the older names included. */
 function zoneOf(node: Node): string {
   const labels = node.metadata.labels ?? {};
-  const region = labels['topology.kubernetes.io/region'] ?? labels['failure-domain.beta.kubernetes.io/region'] ?? '';
-  const zone = labels['topology.kubernetes.io/zone'] ?? labels['failure-domain.beta.kubernetes.io/zone'] ?? '';
+  const region =
+    labels['topology.kubernetes.io/region'] ??
+    labels['failure-domain.beta.kubernetes.io/region'] ??
+    '';
+  const zone =
+    labels['topology.kubernetes.io/zone'] ?? labels['failure-domain.beta.kubernetes.io/zone'] ?? '';
   return `${region}\0${zone}`;
 }

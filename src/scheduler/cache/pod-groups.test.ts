@@ -92,7 +92,9 @@ describe('PodGroups', () => {
           const { structure } = groups.nodeChanges;
           groups.update();
           if (follow && counters.length < 12) {
-            const counter = new Told(SELECTIONS[counters.length % SELECTIONS.length] as PodSelection);
+            const counter = new Told(
+              SELECTIONS[counters.length % SELECTIONS.length] as PodSelection,
+            );
             counters.push(counter);
             groups.follow(counter);
             groups.forEachCount(counter, (position, by) => counter.changed(position, by));
@@ -103,7 +105,9 @@ describe('PodGroups', () => {
               groups.forEachCount(counter, (position, by) => counter.changed(position, by));
             }
             snapshot.nodes.forEach((info, position) => {
-              const wanted = info.pods.filter((other) => counter.selection.selects(other.pod)).length;
+              const wanted = info.pods.filter((other) =>
+                counter.selection.selects(other.pod),
+              ).length;
               expect(counter.counts.get(position) ?? 0).toBe(wanted);
             });
           }

@@ -54,7 +54,9 @@ export class PodGroups implements PodGroupIndex {
   follow(counter: PodCounter): void {
     const { selects, label } = counter.selection;
     const groups = new Set<Group>();
-    for (const group of label === undefined ? this.#groups.values() : (this.#groupsWith.get(textOf(label)) ?? [])) {
+    for (const group of label === undefined
+      ? this.#groups.values()
+      : (this.#groupsWith.get(textOf(label)) ?? [])) {
       if (!selects(group.pod)) continue;
       groups.add(group);
       group.counters.add(counter);
@@ -97,7 +99,8 @@ export class PodGroups implements PodGroupIndex {
     const before = this.#counted.get(after.name);
     if (before === after) return;
     this.#counted.set(after.name, after);
-    if (before !== undefined && before.node !== after.node) this.nodeChanges.add(position, this.#snapshot.nodes.length);
+    if (before !== undefined && before.node !== after.node)
+      this.nodeChanges.add(position, this.#snapshot.nodes.length);
     this.#count(position, after.name, before?.pods ?? NO_PODS, after.pods);
   }
 

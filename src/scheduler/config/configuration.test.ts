@@ -54,7 +54,9 @@ describe('readConfiguration', () => {
       profiles: [
         {
           schedulerName: 'a',
-          plugins: { score: { enabled: [{ name: 'Random', weight: 5 }], disabled: [{ name: '*' }] } },
+          plugins: {
+            score: { enabled: [{ name: 'Random', weight: 5 }], disabled: [{ name: '*' }] },
+          },
         },
         {
           schedulerName: 'b',
@@ -80,7 +82,9 @@ describe('readConfiguration', () => {
     });
     expect(configuration.profiles[1]).toMatchObject({
       percentageOfNodesToScore: 100,
-      pluginConfig: new Map([['NodeResourcesFit', { value: { x: 1 }, path: 'profiles[1].pluginConfig[0].args' }]]),
+      pluginConfig: new Map([
+        ['NodeResourcesFit', { value: { x: 1 }, path: 'profiles[1].pluginConfig[0].args' }],
+      ]),
     });
   });
 
@@ -92,7 +96,11 @@ describe('readConfiguration', () => {
       /apiVersion: Unsupported value: "kubescheduler.config.k8s.io\/v1beta3"/,
     ],
     ['no kind', { apiVersion: header.apiVersion }, /kind: Required value/],
-    ['an unknown field', { ...header, percentageOfNodes: 5 }, /percentageOfNodes: Forbidden: unknown field/],
+    [
+      'an unknown field',
+      { ...header, percentageOfNodes: 5 },
+      /percentageOfNodes: Forbidden: unknown field/,
+    ],
     [
       'a field without effect here',
       { ...header, parallelism: 16 },
@@ -118,7 +126,11 @@ describe('readConfiguration', () => {
       { ...header, profiles: [{ schedulerName: 'a' }, { schedulerName: 'a' }] },
       /profiles\[1\]\.schedulerName: Duplicate value: "a"/,
     ],
-    ['two profiles without names', { ...header, profiles: [{}, {}] }, /profiles\[0\]\.schedulerName: Required value/],
+    [
+      'two profiles without names',
+      { ...header, profiles: [{}, {}] },
+      /profiles\[0\]\.schedulerName: Required value/,
+    ],
     [
       'an unknown extension point',
       { ...header, profiles: [{ plugins: { prefilter: {} } }] },
@@ -126,7 +138,10 @@ describe('readConfiguration', () => {
     ],
     [
       'a weight for a filter',
-      { ...header, profiles: [{ plugins: { filter: { enabled: [{ name: 'NodeName', weight: 2 }] } } }] },
+      {
+        ...header,
+        profiles: [{ plugins: { filter: { enabled: [{ name: 'NodeName', weight: 2 }] } } }],
+      },
       /only scores have weights/,
     ],
     [
@@ -139,7 +154,11 @@ describe('readConfiguration', () => {
       { ...header, profiles: [{ pluginConfig: [{ name: 'A' }, { name: 'A' }] }] },
       /Duplicate value: "A"/,
     ],
-    ['a duration without unit', { ...header, leaderElection: { leaseDuration: '15' } }, /missing unit in duration/],
+    [
+      'a duration without unit',
+      { ...header, leaderElection: { leaseDuration: '15' } },
+      /missing unit in duration/,
+    ],
     [
       'no backoff',
       { ...header, podInitialBackoffSeconds: 0 },
@@ -173,7 +192,8 @@ describe('readConfiguration', () => {
 
 describe('extenders', () => {
   const url = 'http://127.0.0.1:1';
-  const extender = (fields: Record<string, unknown>) => () => read({ extenders: [{ urlPrefix: url, ...fields }] });
+  const extender = (fields: Record<string, unknown>) => () =>
+    read({ extenders: [{ urlPrefix: url, ...fields }] });
 
   it('have defaults, and those that may fail come last', () => {
     const { extenders } = read({
@@ -194,10 +214,20 @@ describe('extenders', () => {
   });
 
   it('take their resources out of what is counted here', () => {
-    const managedResources = [{ name: 'example.com/gpu', ignoredByScheduler: true }, { name: 'example.com/fpga' }];
-    const profiles = [{ pluginConfig: [{ name: 'NodeResourcesFit', args: { ignoredResources: ['x.com/y'] } }] }];
-    const [profile] = read({ extenders: [{ urlPrefix: url, managedResources }], profiles }).profiles;
-    expect(profile?.pluginConfig.get('NodeResourcesFit')?.value).toEqual({ ignoredResources: ['example.com/gpu'] });
+    const managedResources = [
+      { name: 'example.com/gpu', ignoredByScheduler: true },
+      { name: 'example.com/fpga' },
+    ];
+    const profiles = [
+      { pluginConfig: [{ name: 'NodeResourcesFit', args: { ignoredResources: ['x.com/y'] } }] },
+    ];
+    const [profile] = read({
+      extenders: [{ urlPrefix: url, managedResources }],
+      profiles,
+    }).profiles;
+    expect(profile?.pluginConfig.get('NodeResourcesFit')?.value).toEqual({
+      ignoredResources: ['example.com/gpu'],
+    });
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
@@ -231,7 +261,9 @@ describe('extenders', () => {
 
   it('refuses two that bind', () => {
     const binder = { urlPrefix: url, bindVerb: 'bind' };
-    expect(() => read({ extenders: [binder, binder] })).toThrow(/only one extender can implement bind/);
+    expect(() => read({ extenders: [binder, binder] })).toThrow(
+      /only one extender can implement bind/,
+    );
   });
 });
 
@@ -263,7 +295,9 @@ describe('resolveProfile', () => {
 
   it('has the default plugins, weights and order', () => {
     const plugins = resolve({});
-    expect(plugins.score.map(({ plugin, weight }) => `${plugin.name} ${weight}`)).toEqual(DEFAULT_SCORES);
+    expect(plugins.score.map(({ plugin, weight }) => `${plugin.name} ${weight}`)).toEqual(
+      DEFAULT_SCORES,
+    );
     expect(plugins.filter.map((plugin) => plugin.name)).toEqual([
       'NodeUnschedulable',
       'NodeName',
@@ -288,9 +322,16 @@ describe('resolveProfile', () => {
   });
 
   it('adds, replaces and removes', () => {
-    expect(scores({ score: { enabled: [{ name: 'X', weight: 4 }] } })).toEqual([...DEFAULT_SCORES, 'X 4']);
-    expect(scores({ score: { enabled: [{ name: 'X' }], disabled: [{ name: '*' }] } })).toEqual(['X 1']);
-    expect(scores({ score: { disabled: [{ name: 'ImageLocality' }] } })).toEqual(DEFAULT_SCORES.slice(0, -1));
+    expect(scores({ score: { enabled: [{ name: 'X', weight: 4 }] } })).toEqual([
+      ...DEFAULT_SCORES,
+      'X 4',
+    ]);
+    expect(scores({ score: { enabled: [{ name: 'X' }], disabled: [{ name: '*' }] } })).toEqual([
+      'X 1',
+    ]);
+    expect(scores({ score: { disabled: [{ name: 'ImageLocality' }] } })).toEqual(
+      DEFAULT_SCORES.slice(0, -1),
+    );
     // Named at the extension point, a default plugin comes first, with the weight given there.
     expect(scores({ score: { enabled: [{ name: 'NodeResourcesFit', weight: 7 }] } })).toEqual([
       'NodeResourcesFit 7',
@@ -323,14 +364,16 @@ describe('resolveProfile', () => {
       'ImageLocality 1',
       'Y 2',
     ]);
-    expect(scores({ multiPoint: { disabled: [{ name: 'TaintToleration' }, { name: 'NodeAffinity' }] } })).toEqual(
-      DEFAULT_SCORES.slice(2),
-    );
+    expect(
+      scores({ multiPoint: { disabled: [{ name: 'TaintToleration' }, { name: 'NodeAffinity' }] } }),
+    ).toEqual(DEFAULT_SCORES.slice(2));
   });
 
   it('hands arguments to plugins, and checks those of plugins that are not enabled', () => {
     const args = (name: string, value: unknown) => ({ pluginConfig: [{ name, args: value }] });
-    expect(() => resolve(args('NodeResourcesFit', { scoringStrategy: { type: 'MostAllocated' } }))).not.toThrow();
+    expect(() =>
+      resolve(args('NodeResourcesFit', { scoringStrategy: { type: 'MostAllocated' } })),
+    ).not.toThrow();
     expect(() => resolve(args('NodeResourcesFit', { scoringStrategy: { typo: 1 } }))).toThrow(
       /profiles\[0\]\.pluginConfig\[0\]\.args\.scoringStrategy\.typo: Forbidden: unknown field "typo"/,
     );

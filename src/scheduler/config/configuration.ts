@@ -102,17 +102,24 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
   const podMaxBackoffSeconds = max.integer(-MAX_SECONDS, MAX_SECONDS) ?? 10;
   if (podMaxBackoffSeconds < podInitialBackoffSeconds) {
     root.errors.push(
-      field.invalid(max.path, podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds'),
+      field.invalid(
+        max.path,
+        podMaxBackoffSeconds,
+        'must be greater than or equal to PodInitialBackoffSeconds',
+      ),
     );
   }
   const extenders = readExtenders(root.child('extenders'));
   const configuration: SchedulerConfiguration = {
     podInitialBackoffSeconds,
     podMaxBackoffSeconds,
-    percentageOfNodesToScore: root.child('percentageOfNodesToScore').integer(0, 100, PERCENTAGE) ?? 0,
+    percentageOfNodesToScore:
+      root.child('percentageOfNodesToScore').integer(0, 100, PERCENTAGE) ?? 0,
     leaderElection: readLeaderElection(root.child('leaderElection')),
     delayCacheUntilActive: root.child('delayCacheUntilActive').boolean() ?? false,
-    profiles: readProfiles(root.child('profiles')).map((profile) => withIgnoredResources(profile, extenders)),
+    profiles: readProfiles(root.child('profiles')).map((profile) =>
+      withIgnoredResources(profile, extenders),
+    ),
     extenders,
   };
   root.check('scheduler configuration');
@@ -129,11 +136,17 @@ function withIgnoredResources(
   );
   if (ignored.length === 0) return profile;
   const plugin = 'NodeResourcesFit';
-  const given = profile.pluginConfig.get(plugin) ?? { value: {}, path: `${profile.path}.pluginConfig` };
+  const given = profile.pluginConfig.get(plugin) ?? {
+    value: {},
+    path: `${profile.path}.pluginConfig`,
+  };
   // A value that is not an object is rejected by the plugin.
   if (given.value !== undefined && !isPlainObject(given.value)) return profile;
   const value = { ...given.value, ignoredResources: ignored.map(({ name }) => name) };
-  return { ...profile, pluginConfig: new Map([...profile.pluginConfig, [plugin, { ...given, value }]]) };
+  return {
+    ...profile,
+    pluginConfig: new Map([...profile.pluginConfig, [plugin, { ...given, value }]]),
+  };
 }
 
 function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
@@ -155,7 +168,8 @@ function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
     item.fields('schedulerName', 'percentageOfNodesToScore', 'plugins', 'pluginConfig');
     const name = item.child('schedulerName');
     // One profile may go without a name; of several, each needs its own.
-    const schedulerName = items.length === 1 ? (name.string() ?? DEFAULT_SCHEDULER_NAME) : name.requiredString();
+    const schedulerName =
+      items.length === 1 ? (name.string() ?? DEFAULT_SCHEDULER_NAME) : name.requiredString();
     if (seen.has(schedulerName)) item.errors.push(field.duplicate(name.path, schedulerName));
     seen.add(schedulerName);
     return {
@@ -186,7 +200,10 @@ function readPlugins(reader: ConfigReader): PluginSelection {
           if (weight.present && point !== 'score' && point !== 'multiPoint') {
             item.errors.push(field.forbidden(weight.path, 'only scores have weights'));
           }
-          return { name: item.child('name').requiredString(), weight: weight.integer(0, MAX_SECONDS) ?? 0 };
+          return {
+            name: item.child('name').requiredString(),
+            weight: weight.integer(0, MAX_SECONDS) ?? 0,
+          };
         }),
       disabled: set
         .child('disabled')
@@ -232,14 +249,17 @@ function readLeaderElection(reader: ConfigReader): LeaderElectionConfiguration {
   };
   if (election.leaseDurationMs <= election.renewDeadlineMs) {
     const { path, raw } = reader.child('leaseDuration');
-    reader.errors.push(field.invalid(path, raw, 'LeaseDuration must be greater than RenewDeadline'));
+    reader.errors.push(
+      field.invalid(path, raw, 'LeaseDuration must be greater than RenewDeadline'),
+    );
   }
   if (election.renewDeadlineMs <= election.retryPeriodMs) {
     const { path, raw } = reader.child('renewDeadline');
     reader.errors.push(field.invalid(path, raw, 'RenewDeadline must be greater than RetryPeriod'));
   }
   for (const name of ['resourceNamespace', 'resourceName'] as const) {
-    if (election[name] === '') reader.errors.push(field.required(reader.child(name).path, `${name} is required`));
+    if (election[name] === '')
+      reader.errors.push(field.required(reader.child(name).path, `${name} is required`));
   }
   return election;
 }

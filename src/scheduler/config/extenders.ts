@@ -35,7 +35,10 @@ export interface ExtenderConfiguration {
   /** It knows the nodes: names are enough for it. */
   readonly nodeCacheCapable: boolean;
   /** Only pods that ask for one of these are its business; empty: all are. */
-  readonly managedResources: readonly { readonly name: string; readonly ignoredByScheduler: boolean }[];
+  readonly managedResources: readonly {
+    readonly name: string;
+    readonly ignoredByScheduler: boolean;
+  }[];
   readonly ignorable: boolean;
 }
 
@@ -48,7 +51,10 @@ export function readExtenders(reader: ConfigReader): readonly ExtenderConfigurat
     const found = `found ${binders} extenders implementing bind`;
     reader.errors.push(field.invalid(reader.path, found, 'only one extender can implement bind'));
   }
-  return [...extenders.filter(({ ignorable }) => !ignorable), ...extenders.filter(({ ignorable }) => ignorable)];
+  return [
+    ...extenders.filter(({ ignorable }) => !ignorable),
+    ...extenders.filter(({ ignorable }) => ignorable),
+  ];
 }
 
 function readExtender(reader: ConfigReader, seen: Set<string>): ExtenderConfiguration {
@@ -70,7 +76,11 @@ function readExtender(reader: ConfigReader, seen: Set<string>): ExtenderConfigur
   const urlPrefix = reader.child('urlPrefix').requiredString();
   if (urlPrefix !== '' && !/^https?:\/\//.test(urlPrefix)) {
     reader.errors.push(
-      field.invalid(reader.child('urlPrefix').path, urlPrefix, 'must be a URL of the scheme http or https'),
+      field.invalid(
+        reader.child('urlPrefix').path,
+        urlPrefix,
+        'must be a URL of the scheme http or https',
+      ),
     );
   } else if (urlPrefix !== '' && !URL.canParse(urlPrefix)) {
     reader.errors.push(field.invalid(reader.child('urlPrefix').path, urlPrefix, 'must be a URL'));
@@ -78,7 +88,13 @@ function readExtender(reader: ConfigReader, seen: Set<string>): ExtenderConfigur
   const prioritizeVerb = text('prioritizeVerb');
   const weight = reader.child('weight').integer(-MAX_WEIGHT, MAX_WEIGHT) ?? 0;
   if (prioritizeVerb !== '' && weight <= 0) {
-    reader.errors.push(field.invalid(reader.child('weight').path, weight, 'must have a positive weight applied to it'));
+    reader.errors.push(
+      field.invalid(
+        reader.child('weight').path,
+        weight,
+        'must have a positive weight applied to it',
+      ),
+    );
   }
   return {
     urlPrefix,
@@ -100,19 +116,28 @@ function readExtender(reader: ConfigReader, seen: Set<string>): ExtenderConfigur
 }
 
 function readTls(reader: ConfigReader): ExtenderTls {
-  const names = ['serverName', 'certFile', 'keyFile', 'caFile', 'certData', 'keyData', 'caData'] as const;
+  const names = [
+    'serverName',
+    'certFile',
+    'keyFile',
+    'caFile',
+    'certData',
+    'keyData',
+    'caData',
+  ] as const;
   reader.fields('insecure', ...names);
-  const texts = Object.fromEntries(names.map((name) => [name, reader.child(name).string() ?? ''])) as Record<
-    (typeof names)[number],
-    string
-  >;
+  const texts = Object.fromEntries(
+    names.map((name) => [name, reader.child(name).string() ?? '']),
+  ) as Record<(typeof names)[number], string>;
   const insecure = reader.child('insecure').boolean() ?? false;
   if (insecure && (texts.caFile !== '' || texts.caData !== '')) {
     const why = 'specifying a root certificates file with the insecure flag is not allowed';
     reader.errors.push(field.invalid(reader.child('insecure').path, true, why));
   }
   if (((texts.certFile || texts.certData) === '') !== ((texts.keyFile || texts.keyData) === '')) {
-    reader.errors.push(field.invalid(reader.path, '<omitted>', 'a certificate and its key must be given together'));
+    reader.errors.push(
+      field.invalid(reader.path, '<omitted>', 'a certificate and its key must be given together'),
+    );
   }
   return { insecure, ...texts };
 }
@@ -129,7 +154,8 @@ function readManagedResource(
   if (name !== '' && problems.length === 0 && !isExtendedResourceName(name)) {
     reader.errors.push(field.invalid(path, name, 'is an invalid extended resource name'));
   }
-  if (seen.has(name)) reader.errors.push(field.invalid(path, name, 'duplicate extender managed resource name'));
+  if (seen.has(name))
+    reader.errors.push(field.invalid(path, name, 'duplicate extender managed resource name'));
   seen.add(name);
   return { name, ignoredByScheduler: reader.child('ignoredByScheduler').boolean() ?? false };
 }

@@ -42,13 +42,17 @@ export class ConfigReader {
       return this;
     }
     for (const name of Object.keys(this.#value)) {
-      if (!known.includes(name)) this.errors.push(field.forbidden(this.child(name).path, `unknown field "${name}"`));
+      if (!known.includes(name))
+        this.errors.push(field.forbidden(this.child(name).path, `unknown field "${name}"`));
     }
     return this;
   }
 
   child(name: string): ConfigReader {
-    const value = isPlainObject(this.#value) && Object.hasOwn(this.#value, name) ? this.#value[name] : undefined;
+    const value =
+      isPlainObject(this.#value) && Object.hasOwn(this.#value, name)
+        ? this.#value[name]
+        : undefined;
     return new ConfigReader(value, this.path.child(name), this.errors);
   }
 
@@ -58,7 +62,9 @@ export class ConfigReader {
       this.errors.push(field.typeInvalid(this.path, this.#value, 'must be a list'));
       return [];
     }
-    return this.#value.map((item: unknown, index) => new ConfigReader(item, this.path.index(index), this.errors));
+    return this.#value.map(
+      (item: unknown, index) => new ConfigReader(item, this.path.index(index), this.errors),
+    );
   }
 
   string(): string | undefined {
@@ -89,7 +95,11 @@ export class ConfigReader {
   }
 
   /** `why`: what to say of a number that is not from `min` to `max`. */
-  integer(min: number, max: number, why = `not in valid range [${min}, ${max}]`): number | undefined {
+  integer(
+    min: number,
+    max: number,
+    why = `not in valid range [${min}, ${max}]`,
+  ): number | undefined {
     if (this.#value === undefined) return undefined;
     if (typeof this.#value !== 'number' || !Number.isInteger(this.#value)) {
       this.errors.push(field.typeInvalid(this.path, this.#value, 'must be an integer'));

@@ -61,7 +61,9 @@ function make(...extenders: readonly Readonly<Record<string, unknown>>[]): Exten
     extenders: extenders.map((extender) => ({ urlPrefix: `${url}/`, ...extender })),
   });
   return new Extenders({
-    extenders: configuration.extenders.map((extender) => httpExtender(extender, postOver(extender, systemClock))),
+    extenders: configuration.extenders.map((extender) =>
+      httpExtender(extender, postOver(extender, systemClock)),
+    ),
     logger,
     signal: new AbortController().signal,
   });
@@ -84,9 +86,18 @@ describe('Extenders filter', () => {
     const extenders = make({ filterVerb: 'first' }, { filterVerb: 'second' });
     const statuses = new NodeToStatus();
     expect(names(await extenders.filter(pod, nodes, statuses))).toEqual(['c']);
-    expect([statuses.get('b')?.code, statuses.get('b')?.message]).toEqual(['Unschedulable', 'busy']);
-    expect([statuses.get('a')?.code, statuses.get('a')?.message]).toEqual(['UnschedulableAndUnresolvable', 'broken']);
-    expect(asked[0]?.body).toMatchObject({ Pod: { kind: 'Pod', metadata: { name: 'p' } }, NodeNames: null });
+    expect([statuses.get('b')?.code, statuses.get('b')?.message]).toEqual([
+      'Unschedulable',
+      'busy',
+    ]);
+    expect([statuses.get('a')?.code, statuses.get('a')?.message]).toEqual([
+      'UnschedulableAndUnresolvable',
+      'broken',
+    ]);
+    expect(asked[0]?.body).toMatchObject({
+      Pod: { kind: 'Pod', metadata: { name: 'p' } },
+      NodeNames: null,
+    });
     expect(asked[1]).toMatchObject({
       verb: 'second',
       body: { Nodes: { items: [{ metadata: { name: 'a' } }, { kind: 'Node' }] } },
@@ -106,11 +117,19 @@ describe('Extenders filter', () => {
 
   it('only for pods that ask for what they manage', async () => {
     answers['filter'] = () => ({ NodeNames: [] });
-    const gpus = { filterVerb: 'filter', nodeCacheCapable: true, managedResources: [{ name: 'example.com/gpu' }] };
+    const gpus = {
+      filterVerb: 'filter',
+      nodeCacheCapable: true,
+      managedResources: [{ name: 'example.com/gpu' }],
+    };
     const extenders = make(gpus);
-    expect(await extenders.filter(makePodInfo('q', { requests: { cpu: '1' } }), nodes, new NodeToStatus())).toEqual(
-      nodes,
-    );
+    expect(
+      await extenders.filter(
+        makePodInfo('q', { requests: { cpu: '1' } }),
+        nodes,
+        new NodeToStatus(),
+      ),
+    ).toEqual(nodes);
     expect(await extenders.filter(pod, nodes, new NodeToStatus())).toEqual([]);
     expect(asked).toHaveLength(1);
   });
@@ -124,7 +143,9 @@ describe('Extenders filter', () => {
     // Those that answer may take their time on a busy machine.
     const extender = { filterVerb: 'filter', httpTimeout: answer() === undefined ? '50ms' : '30s' };
     await expect(make(extender).filter(pod, nodes, new NodeToStatus())).rejects.toThrow(message);
-    expect(await make({ ...extender, ignorable: true }).filter(pod, nodes, new NodeToStatus())).toEqual(nodes);
+    expect(
+      await make({ ...extender, ignorable: true }).filter(pod, nodes, new NodeToStatus()),
+    ).toEqual(nodes);
   });
 });
 
@@ -136,11 +157,10 @@ describe('Extenders', () => {
     ];
     answers['fails'] = () => 500;
     const scores = [100, 200, 300];
-    await make({ prioritizeVerb: 'prioritize', weight: 2 }, { prioritizeVerb: 'fails', weight: 9 }).addScores(
-      pod,
-      nodes,
-      scores,
-    );
+    await make(
+      { prioritizeVerb: 'prioritize', weight: 2 },
+      { prioritizeVerb: 'fails', weight: 9 },
+    ).addScores(pod, nodes, scores);
     expect(scores).toEqual([160, 200, 500]);
   });
 
@@ -148,7 +168,12 @@ describe('Extenders', () => {
     answers['bind'] = () => ({});
     const extenders = make({ bindVerb: 'bind' });
     expect(await extenders.bind(pod.pod, 'b')).toBe(true);
-    expect(asked[0]?.body).toEqual({ PodName: 'p', PodNamespace: 'default', PodUID: 'uid-p', Node: 'b' });
+    expect(asked[0]?.body).toEqual({
+      PodName: 'p',
+      PodNamespace: 'default',
+      PodUID: 'uid-p',
+      Node: 'b',
+    });
     answers['bind'] = () => ({ Error: 'taken' });
     await expect(extenders.bind(pod.pod, 'b')).rejects.toThrow('taken');
     expect(await make({ bindVerb: 'bind', ignorable: true }).bind(pod.pod, 'b')).toBe(false);
@@ -162,19 +187,30 @@ describe('Extenders', () => {
       ['a', { pods: [one], violations: 0 }],
       ['b', { pods: [one, two], violations: 1 }],
     ]);
-    answers['preempt'] = () => ({ NodeNameToMetaVictims: { b: { Pods: [{ UID: 'uid-two' }], NumPDBViolations: 1 } } });
+    answers['preempt'] = () => ({
+      NodeNameToMetaVictims: { b: { Pods: [{ UID: 'uid-two' }], NumPDBViolations: 1 } },
+    });
     const extenders = make({ preemptVerb: 'preempt', nodeCacheCapable: true });
-    expect(await extenders.preempt(pod, candidates, podsOn)).toEqual(new Map([['b', { pods: [two], violations: 1 }]]));
+    expect(await extenders.preempt(pod, candidates, podsOn)).toEqual(
+      new Map([['b', { pods: [two], violations: 1 }]]),
+    );
     expect(asked[0]?.body).toMatchObject({
-      NodeNameToMetaVictims: { b: { Pods: [{ UID: 'uid-one' }, { UID: 'uid-two' }], NumPDBViolations: 1 } },
+      NodeNameToMetaVictims: {
+        b: { Pods: [{ UID: 'uid-one' }, { UID: 'uid-two' }], NumPDBViolations: 1 },
+      },
     });
     answers['preempt'] = () => ({ NodeNameToMetaVictims: { a: { Pods: [{ UID: 'nobody' }] } } });
-    await expect(extenders.preempt(pod, candidates, podsOn)).rejects.toThrow(/the pod is not found on that node/);
+    await expect(extenders.preempt(pod, candidates, podsOn)).rejects.toThrow(
+      /the pod is not found on that node/,
+    );
     answers['preempt'] = () => ({ NodeNameToMetaVictims: { a: { Pods: [] } } });
     await expect(extenders.preempt(pod, candidates, podsOn)).rejects.toThrow(
       /expected at least one victim pod on node "a"/,
     );
-    expect((await make({ preemptVerb: 'preempt', ignorable: true }).preempt(pod, candidates, podsOn)).size).toBe(0);
+    expect(
+      (await make({ preemptVerb: 'preempt', ignorable: true }).preempt(pod, candidates, podsOn))
+        .size,
+    ).toBe(0);
     expect(make({ filterVerb: 'filter' }).preempts(pod)).toBe(false);
   });
 });
@@ -194,7 +230,12 @@ describe('SchedulingAlgorithm with extenders', () => {
     });
     const algorithm = new SchedulingAlgorithm({ snapshot, random: new SeededRandom(1) });
     const status = nominatedNodeName === undefined ? {} : { nominatedNodeName };
-    return algorithm.scheduleExtended(framework, new CycleState(), makePodInfo('p', { status }), extenders);
+    return algorithm.scheduleExtended(
+      framework,
+      new CycleState(),
+      makePodInfo('p', { status }),
+      extenders,
+    );
   }
 
   it('takes the node that they score best among those that they leave', async () => {
@@ -203,8 +244,18 @@ describe('SchedulingAlgorithm with extenders', () => {
       { Host: 'b', Score: 10 },
       { Host: 'c', Score: 10 },
     ];
-    const extenders = make({ filterVerb: 'filter', prioritizeVerb: 'prioritize', weight: 1, nodeCacheCapable: true });
-    expect(await decide(extenders)).toEqual({ kind: 'node', node: 'b', evaluatedNodes: 3, feasibleNodes: 2 });
+    const extenders = make({
+      filterVerb: 'filter',
+      prioritizeVerb: 'prioritize',
+      weight: 1,
+      nodeCacheCapable: true,
+    });
+    expect(await decide(extenders)).toEqual({
+      kind: 'node',
+      node: 'b',
+      evaluatedNodes: 3,
+      feasibleNodes: 2,
+    });
   });
 
   it('says what they say if they leave none, and has every event bring the pod back', async () => {
@@ -212,14 +263,20 @@ describe('SchedulingAlgorithm with extenders', () => {
     const result = await decide(make({ filterVerb: 'filter', nodeCacheCapable: true }));
     if (result.kind !== 'unfit') throw new Error(result.kind);
     expect(result.diagnosis.unschedulablePlugins).toEqual(new Set([EXTENDERS]));
-    expect(['a', 'b', 'c'].map((node) => result.diagnosis.statuses.get(node)?.message)).toEqual(['no', 'no', 'never']);
+    expect(['a', 'b', 'c'].map((node) => result.diagnosis.statuses.get(node)?.message)).toEqual([
+      'no',
+      'no',
+      'never',
+    ]);
   });
 
   it('asks them about the nominated node first', async () => {
     answers['filter'] = ({ NodeNames }) => ({ NodeNames });
     const extenders = make({ filterVerb: 'filter', nodeCacheCapable: true });
     expect(await decide(extenders, 'c')).toMatchObject({ node: 'c', evaluatedNodes: 1 });
-    answers['filter'] = ({ NodeNames }) => ({ NodeNames: NodeNames?.filter((name) => name === 'a') });
+    answers['filter'] = ({ NodeNames }) => ({
+      NodeNames: NodeNames?.filter((name) => name === 'a'),
+    });
     expect(await decide(extenders, 'c')).toMatchObject({ node: 'a', evaluatedNodes: 3 });
   });
 });

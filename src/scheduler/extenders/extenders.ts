@@ -34,7 +34,9 @@ export class Extenders implements PreemptionExtenders {
 
   constructor(config: ExtendersConfig) {
     this.#config = config;
-    this.narrow = config.extenders.some(({ filter, prioritize }) => filter !== undefined || prioritize !== undefined);
+    this.narrow = config.extenders.some(
+      ({ filter, prioritize }) => filter !== undefined || prioritize !== undefined,
+    );
   }
 
   get none(): boolean {
@@ -42,7 +44,11 @@ export class Extenders implements PreemptionExtenders {
   }
 
   /** The nodes that all of them leave; why not the others, in `statuses`. */
-  async filter(pod: PodInfo, nodes: readonly NodeInfo[], statuses: NodeToStatus): Promise<readonly NodeInfo[]> {
+  async filter(
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    statuses: NodeToStatus,
+  ): Promise<readonly NodeInfo[]> {
     let left = nodes;
     for (const extender of this.#interested(pod.pod)) {
       if (left.length === 0) break;
@@ -70,14 +76,20 @@ export class Extenders implements PreemptionExtenders {
       try {
         return { weight, byNode: await prioritize?.(pod.pod, objects, signal) };
       } catch (err) {
-        logger.warn('an extender could not be asked for scores', { extender: name, pod: pod.key, err });
+        logger.warn('an extender could not be asked for scores', {
+          extender: name,
+          pod: pod.key,
+          err,
+        });
         return { weight, byNode: undefined };
       }
     });
     for (const { weight, byNode } of await Promise.all(all)) {
       if (byNode === undefined) continue;
       nodes.forEach(({ name }, i) => {
-        scores[i] = (scores[i] as number) + (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
+        scores[i] =
+          (scores[i] as number) +
+          (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
       });
     }
   }
@@ -136,12 +148,20 @@ export class Extenders implements PreemptionExtenders {
   }
 
   /** Undefined if it failed and may. */
-  async #orIgnore<T>({ name, ignorable }: Extender, what: string, call: () => Promise<T>): Promise<T | undefined> {
+  async #orIgnore<T>(
+    { name, ignorable }: Extender,
+    what: string,
+    call: () => Promise<T>,
+  ): Promise<T | undefined> {
     try {
       return await call();
     } catch (err) {
       if (!ignorable) throw err;
-      this.#config.logger.warn('an extender failed; scheduling goes on without it', { extender: name, what, err });
+      this.#config.logger.warn('an extender failed; scheduling goes on without it', {
+        extender: name,
+        what,
+        err,
+      });
       return undefined;
     }
   }
@@ -150,7 +170,8 @@ export class Extenders implements PreemptionExtenders {
 /** Undefined if the extender does not say why. */
 function refusal(node: string, { failed, unresolvable }: FilterAnswer): Status | undefined {
   const hopeless = Object.hasOwn(unresolvable, node) ? unresolvable[node] : undefined;
-  if (hopeless !== undefined) return new Status('UnschedulableAndUnresolvable', [hopeless], EXTENDERS);
+  if (hopeless !== undefined)
+    return new Status('UnschedulableAndUnresolvable', [hopeless], EXTENDERS);
   const why = Object.hasOwn(failed, node) ? failed[node] : undefined;
   return why === undefined ? undefined : new Status('Unschedulable', [why], EXTENDERS);
 }

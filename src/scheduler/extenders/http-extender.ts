@@ -3,19 +3,29 @@
 import type { ExtenderConfiguration } from '../config/extenders.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
-import { type Extender, ExtenderError, type ExtenderVictims, type FilterAnswer } from '../framework/extender.ts';
+import {
+  type Extender,
+  ExtenderError,
+  type ExtenderVictims,
+  type FilterAnswer,
+} from '../framework/extender.ts';
 
 /** Posts JSON to the URL and answers what comes back, read. Throws ExtenderError. */
 export type Post = (url: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
 
 export function httpExtender(configuration: ExtenderConfiguration, post: Post): Extender {
-  const { urlPrefix, filterVerb, prioritizeVerb, preemptVerb, bindVerb, nodeCacheCapable } = configuration;
+  const { urlPrefix, filterVerb, prioritizeVerb, preemptVerb, bindVerb, nodeCacheCapable } =
+    configuration;
   const managed = new Set(configuration.managedResources.map(({ name }) => name));
   const send = (verb: string, body: unknown, signal: AbortSignal): Promise<unknown> =>
     post(`${urlPrefix.replace(/\/+$/, '')}/${verb}`, body, signal);
   const about = (pod: Pod, nodes: readonly Node[]): unknown =>
     nodeCacheCapable
-      ? { Pod: asSent(pod, 'Pod'), Nodes: null, NodeNames: nodes.map(({ metadata }) => metadata.name) }
+      ? {
+          Pod: asSent(pod, 'Pod'),
+          Nodes: null,
+          NodeNames: nodes.map(({ metadata }) => metadata.name),
+        }
       : {
           Pod: asSent(pod, 'Pod'),
           Nodes: { metadata: {}, items: nodes.map((node) => asSent(node, 'Node')) },
@@ -48,7 +58,12 @@ export function httpExtender(configuration: ExtenderConfiguration, post: Post): 
     }),
     ...(bindVerb !== '' && {
       bind: async ({ metadata }: Pod, node: string, signal: AbortSignal) => {
-        const body = { PodName: metadata.name, PodNamespace: metadata.namespace, PodUID: metadata.uid, Node: node };
+        const body = {
+          PodName: metadata.name,
+          PodNamespace: metadata.namespace,
+          PodUID: metadata.uid,
+          Node: node,
+        };
         failIfTold(await send(bindVerb, body, signal));
       },
     }),
@@ -61,8 +76,9 @@ function asSent<T extends Pod | Node>(object: T, kind: string): T {
 }
 
 function asksFor({ spec }: Pod, resources: ReadonlySet<string>): boolean {
-  return [...spec.containers, ...(spec.initContainers ?? [])].some(({ resources: { requests, limits } }) =>
-    Object.keys({ ...requests, ...limits }).some((name) => resources.has(name)),
+  return [...spec.containers, ...(spec.initContainers ?? [])].some(
+    ({ resources: { requests, limits } }) =>
+      Object.keys({ ...requests, ...limits }).some((name) => resources.has(name)),
   );
 }
 
@@ -115,7 +131,9 @@ function readScores(answer: unknown, extender: string): ReadonlyMap<string, numb
   for (const one of (answer ?? []) as readonly unknown[]) {
     const [host, score] = [get(one, 'Host'), get(one, 'Score') ?? 0];
     if (typeof host !== 'string' || !Number.isInteger(score)) {
-      throw new ExtenderError(`extender "${extender}" answers a score that cannot be read: ${JSON.stringify(one)}`);
+      throw new ExtenderError(
+        `extender "${extender}" answers a score that cannot be read: ${JSON.stringify(one)}`,
+      );
     }
     scores.set(host, (scores.get(host) ?? 0) + (score as number));
   }
@@ -128,9 +146,12 @@ function readVictims(
   extender: string,
 ): ReadonlyMap<string, ExtenderVictims> {
   const victims = new Map<string, ExtenderVictims>();
-  for (const [node, of] of Object.entries((get(answer, 'NodeNameToMetaVictims') ?? {}) as Record<string, unknown>)) {
+  for (const [node, of] of Object.entries(
+    (get(answer, 'NodeNameToMetaVictims') ?? {}) as Record<string, unknown>,
+  )) {
     const present = podsOn(node);
-    if (present === undefined) throw new ExtenderError(`nodeinfo not found for node name "${node}"`);
+    if (present === undefined)
+      throw new ExtenderError(`nodeinfo not found for node name "${node}"`);
     const byUid = new Map(Array.from(present, (pod) => [pod.uid, pod]));
     const named = get(of, 'Pods');
     const pods = (Array.isArray(named) ? named : []).map((one: unknown) => {

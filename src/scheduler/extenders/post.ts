@@ -13,7 +13,10 @@ import type { Post } from './http-extender.ts';
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** Reads the files that the configuration names now; throws if one cannot be read. */
-export function postOver({ urlPrefix, tls, enableHttps, timeoutMs }: ExtenderConfiguration, clock: Clock): Post {
+export function postOver(
+  { urlPrefix, tls, enableHttps, timeoutMs }: ExtenderConfiguration,
+  clock: Clock,
+): Post {
   const secure = new URL(urlPrefix).protocol === 'https:';
   const agent = secure
     ? new https.Agent({ keepAlive: true, ...tlsOptions(tls, enableHttps) })
@@ -24,7 +27,13 @@ export function postOver({ urlPrefix, tls, enableHttps, timeoutMs }: ExtenderCon
       timeout.abort(new ExtenderError(`Post "${url}": context deadline exceeded`)),
     );
     try {
-      const text = await exchange(url, JSON.stringify(body), secure, agent, AbortSignal.any([signal, timeout.signal]));
+      const text = await exchange(
+        url,
+        JSON.stringify(body),
+        secure,
+        agent,
+        AbortSignal.any([signal, timeout.signal]),
+      );
       return JSON.parse(text) as unknown;
     } catch (err) {
       if (timeout.signal.aborted) throw timeout.signal.reason as ExtenderError;
@@ -52,25 +61,42 @@ function tlsOptions(tls: ExtenderTls, enableHttps: boolean): https.AgentOptions 
   };
 }
 
-function exchange(url: string, body: string, secure: boolean, agent: http.Agent, signal: AbortSignal): Promise<string> {
+function exchange(
+  url: string,
+  body: string,
+  secure: boolean,
+  agent: http.Agent,
+  signal: AbortSignal,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const request = (secure ? https : http).request(url, { method: 'POST', agent, headers, signal }, (response) => {
-      const { statusCode = 0 } = response;
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_ANSWER_BYTES) request.destroy(new ExtenderError(`the answer of ${url} is too long`));
-        else chunks.push(chunk);
-      });
-      response.on('error', reject);
-      response.on('end', () => {
-        const verb = url.slice(url.lastIndexOf('/') + 1);
-        if (statusCode === 200) resolve(Buffer.concat(chunks).toString());
-        else reject(new ExtenderError(`failed ${verb} with extender at URL ${url}, code ${statusCode}`));
-      });
-    });
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    };
+    const request = (secure ? https : http).request(
+      url,
+      { method: 'POST', agent, headers, signal },
+      (response) => {
+        const { statusCode = 0 } = response;
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > MAX_ANSWER_BYTES)
+            request.destroy(new ExtenderError(`the answer of ${url} is too long`));
+          else chunks.push(chunk);
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          const verb = url.slice(url.lastIndexOf('/') + 1);
+          if (statusCode === 200) resolve(Buffer.concat(chunks).toString());
+          else
+            reject(
+              new ExtenderError(`failed ${verb} with extender at URL ${url}, code ${statusCode}`),
+            );
+        });
+      },
+    );
     request.on('error', reject);
     request.end(body);
   });

@@ -3,7 +3,11 @@ import { makePod, type PodOptions } from '../testing/objects.ts';
 import { affinityTermsOf } from './affinity-terms.ts';
 
 const pod = (options: PodOptions = {}, app = 'a') => {
-  const term = { topologyKey: 'zone', labelSelector: { matchLabels: { app } }, matchLabelKeys: ['version'] };
+  const term = {
+    topologyKey: 'zone',
+    labelSelector: { matchLabels: { app } },
+    matchLabelKeys: ['version'],
+  };
   const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
   return makePod('p', { ...options, spec: { affinity } });
 };

@@ -51,7 +51,10 @@ const NO_TERMS: AffinityTerms = {
 
 /** Whether the pod says anything about other pods. */
 export function hasAffinityTerms({ spec: { affinity } }: Pod): boolean {
-  return affinity !== undefined && (affinity.podAffinity !== undefined || affinity.podAntiAffinity !== undefined);
+  return (
+    affinity !== undefined &&
+    (affinity.podAffinity !== undefined || affinity.podAntiAffinity !== undefined)
+  );
 }
 
 /** By pod, which is immutable. */
@@ -82,7 +85,8 @@ function saysTheSame({ metadata, spec }: Pod, other: Pod): boolean {
 
 function readTerms(pod: Pod): AffinityTerms {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
-  const plain = (terms: readonly Immutable<PodAffinityTerm>[] = []) => terms.map((term) => readTerm(pod, term));
+  const plain = (terms: readonly Immutable<PodAffinityTerm>[] = []) =>
+    terms.map((term) => readTerm(pod, term));
   const weighted = (terms: readonly Immutable<WeightedPodAffinityTerm>[] = []) =>
     terms.map(({ weight, podAffinityTerm }) => ({ weight, term: readTerm(pod, podAffinityTerm) }));
   try {
@@ -90,7 +94,9 @@ function readTerms(pod: Pod): AffinityTerms {
       requiredAffinity: plain(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
       requiredAntiAffinity: plain(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
       preferredAffinity: weighted(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
-      preferredAntiAffinity: weighted(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution),
+      preferredAntiAffinity: weighted(
+        podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution,
+      ),
       error: undefined,
     };
   } catch (err) {
@@ -105,7 +111,11 @@ function readTerm(pod: Pod, term: Immutable<PodAffinityTerm>): AffinityTerm {
   const own = named.length === 0 && byLabels === undefined;
   const namespaces = new Set(own ? [pod.metadata.namespace ?? ''] : named);
   const namespaceSelector = byLabels === undefined ? undefined : labelSelectorAsSelector(byLabels);
-  const selector = withLabelKeys(labelSelectorAsSelector(term.labelSelector), term, pod.metadata.labels ?? {});
+  const selector = withLabelKeys(
+    labelSelectorAsSelector(term.labelSelector),
+    term,
+    pod.metadata.labels ?? {},
+  );
   const identity = JSON.stringify([
     topologyKey,
     selectorIdentity(selector),
@@ -119,13 +129,20 @@ function readTerm(pod: Pod, term: Immutable<PodAffinityTerm>): AffinityTerm {
  * The selector narrowed by matchLabelKeys and mismatchLabelKeys: to the values that the pod itself has. An API server may have
  * written that into the pod's selector when the pod was created; what it wrote stands, whatever labels the pod has had since.
  */
-function withLabelKeys(selector: Selector, term: Immutable<PodAffinityTerm>, labels: Labels): Selector {
+function withLabelKeys(
+  selector: Selector,
+  term: Immutable<PodAffinityTerm>,
+  labels: Labels,
+): Selector {
   if (selector.requirements() === undefined) return selector;
   const written = (key: string, operator: string): boolean =>
     (term.labelSelector?.matchExpressions ?? []).some(
       (expression) => expression.key === key && expression.operator === operator,
     );
-  const narrow = (keys: readonly string[] | undefined, operator: 'In' | 'NotIn'): LabelSelector => ({
+  const narrow = (
+    keys: readonly string[] | undefined,
+    operator: 'In' | 'NotIn',
+  ): LabelSelector => ({
     matchExpressions: (keys ?? [])
       .filter((key) => Object.hasOwn(labels, key) && !written(key, operator))
       .map((key) => ({ key, operator, values: [labels[key] as string] })),
@@ -142,7 +159,9 @@ export function selectorIdentity(selector: Selector): string | null {
 }
 
 /** A label that a pod must have to be selected, if there is one. */
-export function demandedLabel(selector: Selector): readonly [key: string, value: string] | undefined {
+export function demandedLabel(
+  selector: Selector,
+): readonly [key: string, value: string] | undefined {
   for (const { key } of selector.requirements() ?? []) {
     const value = selector.requiresExactMatch(key);
     if (value !== undefined) return [key, value];
@@ -163,6 +182,10 @@ export function termMatches(term: AffinityTerm, pod: Pod, labelsOf: NamespaceLab
 }
 
 /** Whether the pod is meant by every one of the terms. Without terms, none is. */
-export function allTermsMatch(terms: readonly AffinityTerm[], pod: Pod, labelsOf: NamespaceLabels): boolean {
+export function allTermsMatch(
+  terms: readonly AffinityTerm[],
+  pod: Pod,
+  labelsOf: NamespaceLabels,
+): boolean {
   return terms.length > 0 && terms.every((term) => termMatches(term, pod, labelsOf));
 }

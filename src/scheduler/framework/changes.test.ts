@@ -11,7 +11,9 @@ describe('nodeUpdateEvent', () => {
       ...condition,
       lastHeartbeatTime: '2026-01-01T00:05:00Z',
     }));
-    expect(nodeUpdateEvent(node, { ...node, status: { ...node.status, conditions } })).toBeUndefined();
+    expect(
+      nodeUpdateEvent(node, { ...node, status: { ...node.status, conditions } }),
+    ).toBeUndefined();
   });
 
   it.each([
@@ -23,7 +25,12 @@ describe('nodeUpdateEvent', () => {
     ['taints', makeNode('n', { labels: { a: '1' } }), ActionType.UpdateNodeTaint],
     [
       'several things',
-      makeNode('n', { labels: { a: '1' }, allocatable: { cpu: '8' }, ready: false, annotations: { x: 'y' } }),
+      makeNode('n', {
+        labels: { a: '1' },
+        allocatable: { cpu: '8' },
+        ready: false,
+        annotations: { x: 'y' },
+      }),
       ActionType.UpdateNodeTaint |
         ActionType.UpdateNodeAllocatable |
         ActionType.UpdateNodeCondition |
@@ -43,8 +50,18 @@ describe('nodeUpdateEvent', () => {
 describe('podUpdateEvent', () => {
   it.each([
     ['labels', {}, { labels: { a: 'b' } }, ActionType.UpdatePodLabel],
-    ['a smaller request', { requests: { cpu: '2' } }, { requests: { cpu: '1' } }, ActionType.UpdatePodScaleDown],
-    ['a greater request', { requests: { cpu: '1' } }, { requests: { cpu: '2' } }, ActionType.UpdateOther],
+    [
+      'a smaller request',
+      { requests: { cpu: '2' } },
+      { requests: { cpu: '1' } },
+      ActionType.UpdatePodScaleDown,
+    ],
+    [
+      'a greater request',
+      { requests: { cpu: '1' } },
+      { requests: { cpu: '2' } },
+      ActionType.UpdateOther,
+    ],
     [
       'the last gate',
       { spec: { schedulingGates: [{ name: 'g' }] } },
@@ -57,7 +74,12 @@ describe('podUpdateEvent', () => {
       { spec: { schedulingGates: [{ name: 'g' }] } },
       ActionType.UpdateOther,
     ],
-    ['tolerations', {}, { spec: { tolerations: [{ operator: 'Exists' as const }] } }, ActionType.UpdatePodToleration],
+    [
+      'tolerations',
+      {},
+      { spec: { tolerations: [{ operator: 'Exists' as const }] } },
+      ActionType.UpdatePodToleration,
+    ],
     ['anything else', {}, { spec: { activeDeadlineSeconds: 5 } }, ActionType.UpdateOther],
     ['a deletion that has begun', {}, { deleting: true }, ActionType.UpdateOther],
   ])('names %s', (_what, before, after, action) => {
@@ -75,7 +97,10 @@ describe('podUpdateEvent', () => {
 
   it('finds nothing in a status', () => {
     expect(
-      podUpdateEvent(makePodInfo('p'), makePodInfo('p', { status: { message: 'x' }, resourceVersion: '2' })),
+      podUpdateEvent(
+        makePodInfo('p'),
+        makePodInfo('p', { status: { message: 'x' }, resourceVersion: '2' }),
+      ),
     ).toBeUndefined();
   });
 });

@@ -10,12 +10,16 @@ import type { PodInfo } from './pod-info.ts';
 /** Returns the change of a node as one event; undefined if scheduling reads none of the changed fields. */
 export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undefined {
   let action = 0;
-  if (!semanticEqual(before.status.allocatable, after.status.allocatable)) action |= ActionType.UpdateNodeAllocatable;
-  if (!semanticEqual(before.metadata.labels, after.metadata.labels)) action |= ActionType.UpdateNodeLabel;
+  if (!semanticEqual(before.status.allocatable, after.status.allocatable))
+    action |= ActionType.UpdateNodeAllocatable;
+  if (!semanticEqual(before.metadata.labels, after.metadata.labels))
+    action |= ActionType.UpdateNodeLabel;
   // Being unschedulable acts as a taint that all pods have to tolerate.
   const uncordoned = before.spec.unschedulable === true && after.spec.unschedulable !== true;
-  if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints)) action |= ActionType.UpdateNodeTaint;
-  if (!sameConditions(before.status.conditions, after.status.conditions)) action |= ActionType.UpdateNodeCondition;
+  if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints))
+    action |= ActionType.UpdateNodeTaint;
+  if (!sameConditions(before.status.conditions, after.status.conditions))
+    action |= ActionType.UpdateNodeCondition;
   if (!semanticEqual(before.metadata.annotations, after.metadata.annotations))
     action |= ActionType.UpdateNodeAnnotation;
   if (!semanticEqual(before.status.declaredFeatures, after.status.declaredFeatures)) {
@@ -57,13 +61,20 @@ export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
  */
 export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent | undefined {
   let action = 0;
-  if (!semanticEqual(before.pod.metadata.labels, after.pod.metadata.labels)) action |= ActionType.UpdatePodLabel;
+  if (!semanticEqual(before.pod.metadata.labels, after.pod.metadata.labels))
+    action |= ActionType.UpdatePodLabel;
   if (asksForLess(before, after)) action |= ActionType.UpdatePodScaleDown;
-  if ((before.pod.spec.schedulingGates?.length ?? 0) > 0 && (after.pod.spec.schedulingGates?.length ?? 0) === 0) {
+  if (
+    (before.pod.spec.schedulingGates?.length ?? 0) > 0 &&
+    (after.pod.spec.schedulingGates?.length ?? 0) === 0
+  ) {
     action |= ActionType.UpdatePodSchedulingGatesEliminated;
   }
-  if (!semanticEqual(before.pod.spec.tolerations, after.pod.spec.tolerations)) action |= ActionType.UpdatePodToleration;
-  if (!semanticEqual(before.pod.status.resourceClaimStatuses, after.pod.status.resourceClaimStatuses)) {
+  if (!semanticEqual(before.pod.spec.tolerations, after.pod.spec.tolerations))
+    action |= ActionType.UpdatePodToleration;
+  if (
+    !semanticEqual(before.pod.status.resourceClaimStatuses, after.pod.status.resourceClaimStatuses)
+  ) {
     action |= ActionType.UpdatePodGeneratedResourceClaim;
   }
   if (action === 0 && sameIntention(before.pod, after.pod)) return undefined;
@@ -83,7 +94,11 @@ function sameIntention(before: Pod, after: Pod): boolean {
 function asksForLess(before: PodInfo, after: PodInfo): boolean {
   const [old, now] = [before.requests, after.requests];
   if (old === now) return false;
-  if (now.milliCpu < old.milliCpu || now.memory < old.memory || now.ephemeralStorage < old.ephemeralStorage)
+  if (
+    now.milliCpu < old.milliCpu ||
+    now.memory < old.memory ||
+    now.ephemeralStorage < old.ephemeralStorage
+  )
     return true;
   for (const [name, amount] of old.scalars ?? []) if (now.scalar(name) < amount) return true;
   return false;
@@ -94,5 +109,8 @@ type Conditions = readonly Immutable<NodeCondition>[] | undefined;
 /** Status by type, whatever the times of the last heartbeat and transition. */
 function sameConditions(before: Conditions, after: Conditions): boolean {
   const [old, now] = [before ?? [], after ?? []];
-  return old.length === now.length && old.every((a) => now.some((b) => b.type === a.type && b.status === a.status));
+  return (
+    old.length === now.length &&
+    old.every((a) => now.some((b) => b.type === a.type && b.status === a.status))
+  );
 }

@@ -44,7 +44,8 @@ export class CycleState {
 
   clone(): CycleState {
     const values = new Map<StateKey<unknown>, unknown>();
-    for (const [key, value] of this.#values) values.set(key, key.clone === undefined ? value : key.clone(value));
+    for (const [key, value] of this.#values)
+      values.set(key, key.clone === undefined ? value : key.clone(value));
     const copy = new CycleState(values);
     copy.timed = this.timed;
     return copy;

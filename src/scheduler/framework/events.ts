@@ -62,7 +62,11 @@ export function clusterEvent(resource: EventResource, action: number, label: str
 export const nodeAdd = clusterEvent('Node', ActionType.Add, 'NodeAdd');
 export const nodeDelete = clusterEvent('Node', ActionType.Delete, 'NodeDelete');
 export const assignedPodAdd = clusterEvent('AssignedPod', ActionType.Add, 'AssignedPodAdd');
-export const assignedPodDelete = clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete');
+export const assignedPodDelete = clusterEvent(
+  'AssignedPod',
+  ActionType.Delete,
+  'AssignedPodDelete',
+);
 /** Moves pods whatever refused them. */
 export const unschedulableTimeout = clusterEvent('*', ALL_ACTIONS, 'UnschedulableTimeout');
 export const forceActivate = clusterEvent('*', ALL_ACTIONS, 'ForceActivate');
@@ -78,7 +82,8 @@ export function matchesEvent(registered: ClusterEvent, event: ClusterEvent): boo
   return (
     registered.resource === event.resource ||
     registered.resource === '*' ||
-    (registered.resource === 'Pod' && (event.resource === 'AssignedPod' || event.resource === 'UnscheduledPod'))
+    (registered.resource === 'Pod' &&
+      (event.resource === 'AssignedPod' || event.resource === 'UnscheduledPod'))
   );
 }
 

@@ -49,9 +49,17 @@ export interface Extender {
   readonly ignorable: boolean;
   /** Whether it has a say about this pod. */
   isInterested(pod: Pod): boolean;
-  readonly filter?: (pod: Pod, nodes: readonly Node[], signal: AbortSignal) => Promise<FilterAnswer>;
+  readonly filter?: (
+    pod: Pod,
+    nodes: readonly Node[],
+    signal: AbortSignal,
+  ) => Promise<FilterAnswer>;
   /** Scores by node, to be multiplied by `weight` and added to those of the plugins: from 0 to 10. */
-  readonly prioritize?: (pod: Pod, nodes: readonly Node[], signal: AbortSignal) => Promise<ReadonlyMap<string, number>>;
+  readonly prioritize?: (
+    pod: Pod,
+    nodes: readonly Node[],
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, number>>;
   readonly weight: number;
   /** Leaves candidates out, or changes their victims. `podsOn`: the pods on a node, to find those that it names. */
   readonly preempt?: (

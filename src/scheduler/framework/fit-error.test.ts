@@ -47,7 +47,9 @@ describe('fitErrorMessage', () => {
   it('counts nodes that were not looked at', () => {
     const found = diagnosis(4, [cpu]);
     found.statuses.setAbsent(
-      new Status('UnschedulableAndUnresolvable', ["node(s) didn't satisfy plugin(s) [NodeAffinity]"]),
+      new Status('UnschedulableAndUnresolvable', [
+        "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+      ]),
     );
     expect(fitErrorMessage(found)).toBe(
       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't satisfy plugin(s) [NodeAffinity].",
@@ -56,12 +58,15 @@ describe('fitErrorMessage', () => {
 
   it('says once what PreFilter says of all nodes', () => {
     const found = diagnosis(3, [], { preFilterMessage: 'pod affinity terms conflict' });
-    found.statuses.setAbsent(new Status('UnschedulableAndUnresolvable', ['pod affinity terms conflict']));
+    found.statuses.setAbsent(
+      new Status('UnschedulableAndUnresolvable', ['pod affinity terms conflict']),
+    );
     expect(fitErrorMessage(found)).toBe('0/3 nodes are available: pod affinity terms conflict.');
   });
 
   it('ends with what PostFilter says', () => {
-    const postFilterMessage = 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
+    const postFilterMessage =
+      'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
     expect(fitErrorMessage(diagnosis(1, [cpu], { postFilterMessage }))).toBe(
       '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
     );

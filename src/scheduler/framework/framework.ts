@@ -104,7 +104,8 @@ export class Framework {
     template: (state, pod) => this.#wholeTemplate(state, pod),
     addPod: (state, pod, added, node) => this.runAddPod(state, pod, added, node),
     removePod: (state, pod, removed, node) => this.runRemovePod(state, pod, removed, node),
-    filter: (state, pod, node) => this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
+    filter: (state, pod, node) =>
+      this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
   };
   /** The plugins that do not skip, of `plugins` and of #timedPlugins. */
   readonly #active: Active;
@@ -130,7 +131,8 @@ export class Framework {
     this.#nominator = config.nominator;
     this.#waitingPods = config.waitingPods;
     this.#metrics = config.metrics;
-    this.#timedPlugins = config.metrics === undefined ? config.plugins : timedPlugins(config.plugins, config.metrics);
+    this.#timedPlugins =
+      config.metrics === undefined ? config.plugins : timedPlugins(config.plugins, config.metrics);
     this.#active = new Active(this.plugins);
     this.#timedActive = new Active(this.#timedPlugins);
   }
@@ -154,7 +156,11 @@ export class Framework {
     this.#metrics?.pointRan(point, code, this.profileName, start);
   }
 
-  #wasAsked(point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score', plugin: string, times: number): void {
+  #wasAsked(
+    point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score',
+    plugin: string,
+    times: number,
+  ): void {
     if (this.#metrics === undefined) return;
     const counters = this.#asked[point];
     let counter = counters.get(plugin);
@@ -179,8 +185,15 @@ export class Framework {
   eventRegistrations(): ReadonlyMap<string, readonly ClusterEventWithHint[]> {
     const { preEnqueue, preFilter, filter, reserve, permit } = this.plugins;
     const registrations = new Map<string, readonly ClusterEventWithHint[]>();
-    for (const plugin of [...preEnqueue, ...preFilter, ...filter, ...reserve, ...permit] satisfies Plugin[]) {
-      if (!registrations.has(plugin.name)) registrations.set(plugin.name, plugin.eventsToRegister?.() ?? EVERY_EVENT);
+    for (const plugin of [
+      ...preEnqueue,
+      ...preFilter,
+      ...filter,
+      ...reserve,
+      ...permit,
+    ] satisfies Plugin[]) {
+      if (!registrations.has(plugin.name))
+        registrations.set(plugin.name, plugin.eventsToRegister?.() ?? EVERY_EVENT);
     }
     return registrations;
   }
@@ -201,18 +214,27 @@ export class Framework {
     let refusal: Status | undefined;
     for (const plugin of plugins.preFilter) {
       const answer = plugin.preFilter(state, pod, nodes);
-      if (!(answer instanceof Status && answer.code === 'Skip')) this.#wasAsked('PreFilter', plugin.name, 1);
+      if (!(answer instanceof Status && answer.code === 'Skip'))
+        this.#wasAsked('PreFilter', plugin.name, 1);
       if (answer === undefined) continue;
       if (answer instanceof Status) {
         if (answer.code === 'Skip') {
           skipped.push(plugin.name);
         } else if (!answer.rejected) {
-          return { status: asError(answer, plugin, 'PreFilter'), nodeNames: undefined, narrowedBy: NONE };
+          return {
+            status: asError(answer, plugin, 'PreFilter'),
+            nodeNames: undefined,
+            narrowedBy: NONE,
+          };
         } else {
           refusal ??= answer.withPlugin(plugin.name);
           // Nothing that another plugin says can be worse.
           if (answer.code === 'UnschedulableAndUnresolvable') {
-            return { status: answer.withPlugin(plugin.name), nodeNames: undefined, narrowedBy: NONE };
+            return {
+              status: answer.withPlugin(plugin.name),
+              nodeNames: undefined,
+              narrowedBy: NONE,
+            };
           }
         }
         continue;
@@ -220,7 +242,10 @@ export class Framework {
       if (answer.nodeNames === undefined) continue;
       narrowedBy ??= new Set();
       narrowedBy.add(plugin.name);
-      nodeNames = nodeNames === undefined ? new Set(answer.nodeNames) : intersection(nodeNames, answer.nodeNames);
+      nodeNames =
+        nodeNames === undefined
+          ? new Set(answer.nodeNames)
+          : intersection(nodeNames, answer.nodeNames);
       if (nodeNames.size === 0) {
         const names = [...narrowedBy].sort();
         const reason =
@@ -276,7 +301,8 @@ export class Framework {
     const answers = count === 0 ? undefined : this.#filterMemo.of(template, layoutOf(snapshot));
     const anyNominated = !this.#nominator.isEmpty();
     const nominatedNode = anyNominated ? this.#nominator.nominatedNode(pod.uid) : undefined;
-    const nominatedPosition = nominatedNode === undefined ? -1 : (snapshot.positionOf(nominatedNode) ?? -1);
+    const nominatedPosition =
+      nominatedNode === undefined ? -1 : (snapshot.positionOf(nominatedNode) ?? -1);
     if (answers === undefined)
       return { filters, remembered: [], answers, asked: filters, anyNominated, nominatedPosition };
     return {
@@ -302,7 +328,13 @@ export class Framework {
   }
 
   /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
-  runNodeFilter(filter: NodeFilter, state: CycleState, pod: PodInfo, node: NodeInfo, position: number): Answer {
+  runNodeFilter(
+    filter: NodeFilter,
+    state: CycleState,
+    pod: PodInfo,
+    node: NodeInfo,
+    position: number,
+  ): Answer {
     const { answers, asked } = filter;
     // The pod's own nomination does not count against it.
     if (answers === undefined || position === filter.nominatedPosition) {
@@ -318,7 +350,8 @@ export class Framework {
     }
     if (answer !== undefined || asked.length === 0) return answer;
     // Plugins without remembered answers have to run with the nominated pods added to the node.
-    const hasNominatedPods = filter.anyNominated && this.#nominator.nominatedPodsForNode(node.name).length > 0;
+    const hasNominatedPods =
+      filter.anyNominated && this.#nominator.nominatedPodsForNode(node.name).length > 0;
     return hasNominatedPods
       ? this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position)
       : this.runFilters(asked, state, pod, node, position);
@@ -337,7 +370,9 @@ export class Framework {
   ): Answer {
     const nominated = this.#nominator.nominatedPodsForNode(node.name);
     const ahead =
-      nominated.length === 0 ? nominated : nominated.filter((p) => p.priority >= pod.priority && p.uid !== pod.uid);
+      nominated.length === 0
+        ? nominated
+        : nominated.filter((p) => p.priority >= pod.priority && p.uid !== pod.uid);
     if (ahead.length > 0) {
       const stateWith = state.clone();
       const nodeWith = node.clone();
@@ -453,10 +488,15 @@ export class Framework {
   ): number[] | Status {
     const totals = this.#totals;
     totals.length = nodes.length;
-    const { all, remembered, others } = state.read(ACTIVE_SCORES) ?? this.#activeOf(state).scores.of([]);
+    const { all, remembered, others } =
+      state.read(ACTIVE_SCORES) ?? this.#activeOf(state).scores.of([]);
     for (const { plugin } of all) this.#wasAsked('Score', plugin.name, nodes.length);
-    const template = positions === undefined || layout === undefined ? undefined : templateOf(remembered, pod);
-    const answers = template === undefined || layout === undefined ? undefined : this.#scoreMemo.of(template, layout);
+    const template =
+      positions === undefined || layout === undefined ? undefined : templateOf(remembered, pod);
+    const answers =
+      template === undefined || layout === undefined
+        ? undefined
+        : this.#scoreMemo.of(template, layout);
     if (positions === undefined || answers === undefined) {
       totals.fill(0);
       return this.#addScores(all, state, pod, nodes, totals) ?? totals;
@@ -483,7 +523,8 @@ export class Framework {
     const scores = this.#scores;
     for (const { plugin, weight } of plugins) {
       scores.length = nodes.length;
-      for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
+      for (let i = 0; i < nodes.length; i++)
+        scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
       if (plugin.normalizeScore !== undefined) {
         const answer = plugin.normalizeScore(state, pod, scores, nodes);
         if (answer !== undefined) return asError(answer, plugin, 'NormalizeScore');
@@ -509,7 +550,9 @@ export class Framework {
     for (const plugin of this.#pluginsOf(state).reserve) {
       const answer = plugin.reserve(state, pod, node);
       if (answer !== undefined)
-        return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Reserve');
+        return answer.rejected
+          ? answer.withPlugin(plugin.name)
+          : asError(answer, plugin, 'Reserve');
     }
     return undefined;
   }
@@ -517,7 +560,8 @@ export class Framework {
   /** In the reverse order of reserve. */
   runUnreserve(state: CycleState, pod: PodInfo, node: string): void {
     const start = this.now();
-    for (const plugin of this.#pluginsOf(state).reserve.toReversed()) plugin.unreserve(state, pod, node);
+    for (const plugin of this.#pluginsOf(state).reserve.toReversed())
+      plugin.unreserve(state, pod, node);
     this.pointRan('Unreserve', 'Success', start);
   }
 
@@ -536,7 +580,10 @@ export class Framework {
       if (status === undefined) continue;
       if (status.code === 'Wait') {
         timeouts ??= new Map();
-        timeouts.set(plugin.name, Math.min(timeoutMs ?? MAX_PERMIT_TIMEOUT_MS, MAX_PERMIT_TIMEOUT_MS));
+        timeouts.set(
+          plugin.name,
+          Math.min(timeoutMs ?? MAX_PERMIT_TIMEOUT_MS, MAX_PERMIT_TIMEOUT_MS),
+        );
       } else {
         return status.rejected ? status.withPlugin(plugin.name) : asError(status, plugin, 'Permit');
       }
@@ -583,7 +630,9 @@ export class Framework {
     for (const plugin of plugins) {
       const answer = await plugin.preBind(state, pod, node, signal);
       if (answer === undefined) continue;
-      outcome = answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'PreBind');
+      outcome = answer.rejected
+        ? answer.withPlugin(plugin.name)
+        : asError(answer, plugin, 'PreBind');
       break;
     }
     this.pointRan('PreBind', codeOf(outcome), start);
@@ -591,7 +640,12 @@ export class Framework {
   }
 
   /** The first plugin that does not skip binds. What it throws becomes an Error status with that as its cause. */
-  async runBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
+  async runBind(
+    state: CycleState,
+    pod: PodInfo,
+    node: string,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     const start = this.now();
     const answer = await this.#bind(state, pod, node, signal);
     this.pointRan('Bind', codeOf(answer), start);
@@ -627,7 +681,11 @@ class Active {
       const all = score.filter(({ plugin }) => !skipped.has(plugin.name));
       const mayRemember = ({ plugin }: WeightedScorePlugin): boolean =>
         plugin.normalizeScore === undefined && plugin.scoreTemplate !== undefined;
-      return { all, remembered: all.filter(mayRemember), others: all.filter((plugin) => !mayRemember(plugin)) };
+      return {
+        all,
+        remembered: all.filter(mayRemember),
+        others: all.filter((plugin) => !mayRemember(plugin)),
+      };
     });
   }
 }
@@ -672,7 +730,9 @@ function invalidScore({ name }: ScorePlugin, score: number): Status {
   );
 }
 
-export const EVERY_EVENT: readonly ClusterEventWithHint[] = [{ event: clusterEvent('*', ALL_ACTIONS, 'every event') }];
+export const EVERY_EVENT: readonly ClusterEventWithHint[] = [
+  { event: clusterEvent('*', ALL_ACTIONS, 'every event') },
+];
 
 function intersection(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
   const both = new Set<string>();
@@ -683,7 +743,9 @@ function intersection(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<strin
 async function bound(plugin: Plugin, bind: () => Promise<Answer>): Promise<Answer> {
   try {
     const answer = await bind();
-    return answer === undefined || answer.code === 'Skip' ? answer : asError(answer, plugin, 'Bind');
+    return answer === undefined || answer.code === 'Skip'
+      ? answer
+      : asError(answer, plugin, 'Bind');
   } catch (err) {
     return asError(Status.error(err), plugin, 'Bind');
   }
@@ -692,6 +754,8 @@ async function bound(plugin: Plugin, bind: () => Promise<Answer>): Promise<Answe
 /** An answer that is neither success nor a refusal, with the words of where it came from. */
 function asError(status: Status, plugin: Plugin, point: string): Status {
   const what =
-    point === 'Filter' ? `running "${plugin.name}" filter plugin` : `running ${point} plugin "${plugin.name}"`;
+    point === 'Filter'
+      ? `running "${plugin.name}" filter plugin`
+      : `running ${point} plugin "${plugin.name}"`;
   return new Status('Error', [`${what}: ${status.message}`], plugin.name, status.cause);
 }

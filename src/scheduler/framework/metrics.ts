@@ -13,7 +13,11 @@ export interface FrameworkMetrics {
   /** Records that one plugin has run. */
   pluginRan(plugin: string, point: string, status: Code, start: number): void;
   /** Returns the counter of the plugin's evaluations. */
-  evaluations(plugin: string, point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score', profile: string): Counter;
+  evaluations(
+    plugin: string,
+    point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score',
+    profile: string,
+  ): Counter;
   /** Records a preemption attempt. `victims`: undefined if preemption would not help. */
   preempted(victims: number | undefined): void;
   permitWaited(result: Code, start: number): void;

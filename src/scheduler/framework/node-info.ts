@@ -64,7 +64,9 @@ export class NodeInfo {
     this.allocatable = Resource.of(node.status.allocatable);
     this.images = images;
     const taints = node.spec.taints ?? NO_TAINTS;
-    this.hardTaints = taints.filter((taint) => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute');
+    this.hardTaints = taints.filter(
+      (taint) => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute',
+    );
     this.softTaints = taints.filter((taint) => taint.effect === 'PreferNoSchedule');
   }
 
@@ -93,9 +95,12 @@ export class NodeInfo {
     this.requested.subtract(pod.requests);
     this.nonZeroMilliCpu -= pod.nonZeroMilliCpu;
     this.nonZeroMemory -= pod.nonZeroMemory;
-    if (pod.hostPorts.length > 0) this.usedPorts = Array.from(this.pods, (other) => other.hostPorts).flat();
-    if (pod.hasAffinity) this.podsWithAffinity = this.podsWithAffinity.filter((other) => other.uid !== uid);
-    if (pod.hasVolumes) this.podsWithVolumes = this.podsWithVolumes.filter((other) => other.uid !== uid);
+    if (pod.hostPorts.length > 0)
+      this.usedPorts = Array.from(this.pods, (other) => other.hostPorts).flat();
+    if (pod.hasAffinity)
+      this.podsWithAffinity = this.podsWithAffinity.filter((other) => other.uid !== uid);
+    if (pod.hasVolumes)
+      this.podsWithVolumes = this.podsWithVolumes.filter((other) => other.uid !== uid);
     return pod;
   }
 

@@ -49,7 +49,12 @@ const template: fc.Arbitrary<PodOptions> = fc.record({
       nodeSelector: fc.constantFrom<Record<string, string>>({ rack: 'r1' }, { rack: 'r2' }),
       tolerations: fc.constant<PodSpec['tolerations']>([{ key: 'k', operator: 'Exists' }]),
       containers: fc.constant<PodSpec['containers']>([
-        { name: 'c', image: 'image:1', resources: {}, ports: [{ containerPort: 80, hostPort: 80, protocol: 'TCP' }] },
+        {
+          name: 'c',
+          image: 'image:1',
+          resources: {},
+          ports: [{ containerPort: 80, hostPort: 80, protocol: 'TCP' }],
+        },
       ]),
       affinity: fc.constant<PodSpec['affinity']>({
         podAntiAffinity: {
@@ -64,13 +69,23 @@ const template: fc.Arbitrary<PodOptions> = fc.record({
 });
 
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant('schedule' as const), template: fc.nat({ max: 3 }) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ kind: fc.constant('schedule' as const), template: fc.nat({ max: 3 }) }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('remove' as const), pod: fc.nat() }) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('put' as const), node: fc.nat({ max: 5 }), options: nodeOptions }),
+    arbitrary: fc.record({
+      kind: fc.constant('put' as const),
+      node: fc.nat({ max: 5 }),
+      options: nodeOptions,
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('drop' as const), node: fc.nat({ max: 5 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('drop' as const), node: fc.nat({ max: 5 }) }),
+  },
 );
 
 test('a scheduler that remembers decides as one that has forgotten everything', () => {
@@ -84,7 +99,11 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
     const cache = new SchedulerCache({ clock, logger: new RecordingLogger() });
     NODES.forEach((name) => cache.putNode(makeNode(name)));
     const snapshot = new Snapshot();
-    const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined };
+    const nominator = {
+      nominatedPodsForNode: () => [],
+      isEmpty: () => true,
+      nominatedNode: () => undefined,
+    };
     const makeFramework = (): Framework =>
       new Framework({
         profileName: 'default-scheduler',
@@ -98,7 +117,9 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
         waitingPods: new WaitingPods(),
       });
     const kept = makeFramework();
-    const [one, other] = [1, 2].map(() => new SchedulingAlgorithm({ snapshot, random: new SeededRandom(7) }));
+    const [one, other] = [1, 2].map(
+      () => new SchedulingAlgorithm({ snapshot, random: new SeededRandom(7) }),
+    );
     const placed: string[] = [];
     for (const [i, what] of steps.entries()) {
       if (what.kind === 'put') cache.putNode(makeNode(NODES[what.node]!, what.options));

@@ -49,9 +49,14 @@ test('says the same of nodes that are known from other pods as of those that wer
   };
   const position = fc.nat({ max: size - 1 });
   const kinds = fc.oneof(fc.constant([1, 2]), fc.constant([0, 1, 2, 3]));
-  const all = kinds.chain((of) => fc.array(fc.constantFrom(...of), { minLength: size, maxLength: size }));
-  fc.assert(fc.property(all, position, fc.nat({ max: size }), fc.oneof(fc.constant(-1), position), check), {
-    numRuns: 300,
-  });
+  const all = kinds.chain((of) =>
+    fc.array(fc.constantFrom(...of), { minLength: size, maxLength: size }),
+  );
+  fc.assert(
+    fc.property(all, position, fc.nat({ max: size }), fc.oneof(fc.constant(-1), position), check),
+    {
+      numRuns: 300,
+    },
+  );
   expect(everywhere).toBeGreaterThan(0);
 });

@@ -62,7 +62,9 @@ export class NodeToStatus {
 
   /** The status of a node that did not pass. Undefined if it was neither looked at nor ruled out. */
   get(name: string): Status | undefined {
-    this.#byName ??= new Map(this.#nodes.map((node, i) => [node.name, this.#statuses[i] as Status]));
+    this.#byName ??= new Map(
+      this.#nodes.map((node, i) => [node.name, this.#statuses[i] as Status]),
+    );
     return this.#byName.get(name) ?? this.#knownOf(name) ?? this.#absent;
   }
 
@@ -100,7 +102,9 @@ export class NodeToStatus {
       if (this.#statuses[i]?.code !== code) continue;
       const known = this.#positions[i] as number;
       const position =
-        known === UNKNOWN ? snapshot.positionOf((this.#nodes[i] as { readonly name: string }).name) : known;
+        known === UNKNOWN
+          ? snapshot.positionOf((this.#nodes[i] as { readonly name: string }).name)
+          : known;
       if (position !== undefined) positions[found++] = position;
     }
     return found;

@@ -18,7 +18,10 @@ test('counts the nodes that have it, whatever comes, changes and goes', () => {
   let most = 0;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const cache = new SchedulerCache({ clock: new VirtualClock(), logger: new RecordingLogger() });
+      const cache = new SchedulerCache({
+        clock: new VirtualClock(),
+        logger: new RecordingLogger(),
+      });
       const snapshot = new Snapshot();
       const soft = new NodesWith(snapshot, ({ softTaints }) => softTaints.length > 0);
       const having = new Set<number>();

@@ -56,7 +56,11 @@ export interface PreFilterResult {
 
 export interface PreFilterPlugin extends Plugin {
   /** Refuses the pod whatever the node, narrows the nodes, or computes what Filter needs. Status Skip: leave out this plugin's Filter. */
-  preFilter(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): PreFilterResult | Status | undefined;
+  preFilter(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+  ): PreFilterResult | Status | undefined;
   /** Update what `preFilter` noted in `state`, as if a pod were on (or not on) a node. Absent: it depends on no other pod. */
   addPod?(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer;
   removePod?(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer;
@@ -119,7 +123,12 @@ export interface ScorePlugin extends Plugin {
   /** As filterTemplate, for `score`. Of no use together with normalizeScore. */
   scoreTemplate?(pod: PodInfo): string | undefined;
   /** Brings the scores, in the order of `nodes`, to integers from MIN_NODE_SCORE to MAX_NODE_SCORE, in place. */
-  normalizeScore?(state: CycleState, pod: PodInfo, scores: number[], nodes: readonly NodeInfo[]): Answer;
+  normalizeScore?(
+    state: CycleState,
+    pod: PodInfo,
+    scores: number[],
+    nodes: readonly NodeInfo[],
+  ): Answer;
 }
 
 export interface ReservePlugin extends Plugin {
@@ -131,7 +140,11 @@ export interface ReservePlugin extends Plugin {
 
 export interface PermitPlugin extends Plugin {
   /** Status Wait: hold the binding back until every plugin that said so allows it, at most `timeoutMs` (and 15 minutes). */
-  permit(state: CycleState, pod: PodInfo, nodeName: string): { readonly status: Answer; readonly timeoutMs?: number };
+  permit(
+    state: CycleState,
+    pod: PodInfo,
+    nodeName: string,
+  ): { readonly status: Answer; readonly timeoutMs?: number };
 }
 
 export interface PreBindPlugin extends Plugin {
@@ -196,7 +209,12 @@ export interface WeightedScorePlugin {
   readonly weight: number;
 }
 
-export function implementsPoint<P extends ExtensionPoint>(plugin: Plugin, point: P): plugin is PluginAt[P] {
+export function implementsPoint<P extends ExtensionPoint>(
+  plugin: Plugin,
+  point: P,
+): plugin is PluginAt[P] {
   const method: string = EXTENSION_POINTS[point];
-  return method in plugin && typeof (plugin as unknown as Record<string, unknown>)[method] === 'function';
+  return (
+    method in plugin && typeof (plugin as unknown as Record<string, unknown>)[method] === 'function'
+  );
 }

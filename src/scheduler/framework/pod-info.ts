@@ -51,7 +51,9 @@ export class PodInfo {
     this.claims = claimsOf(pod);
     this.disks = disksOf(pod);
     this.hasVolumes =
-      this.claims.length > 0 || this.disks.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
+      this.claims.length > 0 ||
+      this.disks.length > 0 ||
+      (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
   /** Pods of the same group are the same for every selector: same namespace, same labels, and both or neither being deleted. */
@@ -79,11 +81,16 @@ function hostPortsOf(pod: Pod): readonly HostPort[] {
     for (const port of container.ports ?? []) {
       if (port.hostPort === undefined || port.hostPort <= 0) continue;
       ports ??= [];
-      ports.push({ ip: port.hostIP || '0.0.0.0', protocol: port.protocol || 'TCP', port: port.hostPort });
+      ports.push({
+        ip: port.hostIP || '0.0.0.0',
+        protocol: port.protocol || 'TCP',
+        port: port.hostPort,
+      });
     }
   };
   pod.spec.containers.forEach(collect);
-  for (const container of pod.spec.initContainers ?? []) if (container.restartPolicy === 'Always') collect(container);
+  for (const container of pod.spec.initContainers ?? [])
+    if (container.restartPolicy === 'Always') collect(container);
   return ports ?? NONE;
 }
 

@@ -21,7 +21,8 @@ export class PodList implements Iterable<PodInfo> {
   }
 
   at(index: number): PodInfo {
-    if (index < 0 || index >= this.#length) throw new RangeError(`there is no pod ${index} of ${this.#length}`);
+    if (index < 0 || index >= this.#length)
+      throw new RangeError(`there is no pod ${index} of ${this.#length}`);
     return this.#items[index] as PodInfo;
   }
 

@@ -9,21 +9,39 @@ import { DEFAULT_MEMORY, DEFAULT_MILLI_CPU, podRequests } from './pod-requests.t
 
 const MIB = 1024 * 1024;
 
-function container(name: string, requests?: Record<string, string>, more: Partial<Container> = {}): Container {
+function container(
+  name: string,
+  requests?: Record<string, string>,
+  more: Partial<Container> = {},
+): Container {
   return { name, resources: requests === undefined ? {} : { requests }, ...more };
 }
 
 function requestsOf(spec: Partial<Pod['spec']>, status: Partial<Pod['status']> = {}) {
   const pod = makePod('p');
-  return podRequests({ ...pod, spec: { ...pod.spec, ...spec }, status: { ...pod.status, ...status } });
+  return podRequests({
+    ...pod,
+    spec: { ...pod.spec, ...spec },
+    status: { ...pod.status, ...status },
+  });
 }
 
 describe('podRequests', () => {
   it('adds containers up', () => {
     const { requests } = requestsOf({
       containers: [
-        container('a', { cpu: '100m', memory: '1Gi', 'ephemeral-storage': '1Gi', 'example.com/gpu': '1' }),
-        container('b', { cpu: '2', memory: '512Mi', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '2' }),
+        container('a', {
+          cpu: '100m',
+          memory: '1Gi',
+          'ephemeral-storage': '1Gi',
+          'example.com/gpu': '1',
+        }),
+        container('b', {
+          cpu: '2',
+          memory: '512Mi',
+          'hugepages-2Mi': '4Mi',
+          'example.com/gpu': '2',
+        }),
       ],
     });
     expect(requests.milliCpu).toBe(2100);
@@ -40,7 +58,10 @@ describe('podRequests', () => {
   it('takes the most of containers and of any init container', () => {
     const { requests } = requestsOf({
       containers: [container('a', { cpu: '1', memory: '1Gi' })],
-      initContainers: [container('i', { cpu: '500m', memory: '3Gi' }), container('j', { cpu: '2', memory: '1Gi' })],
+      initContainers: [
+        container('i', { cpu: '500m', memory: '3Gi' }),
+        container('j', { cpu: '2', memory: '1Gi' }),
+      ],
     });
     expect([requests.milliCpu, requests.memory]).toEqual([2000, 3 * 1024 * MIB]);
   });
@@ -82,10 +103,17 @@ describe('podRequests', () => {
 
   it('counts a default for each container that asks for nothing, in scoring only', () => {
     const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
-      containers: [container('a'), container('b', { cpu: '1' }), container('c', { cpu: '0', memory: '0' })],
+      containers: [
+        container('a'),
+        container('b', { cpu: '1' }),
+        container('c', { cpu: '0', memory: '0' }),
+      ],
     });
     expect([requests.milliCpu, requests.memory]).toEqual([1000, 0]);
-    expect([nonZeroMilliCpu, nonZeroMemory]).toEqual([1000 + DEFAULT_MILLI_CPU, 2 * DEFAULT_MEMORY]);
+    expect([nonZeroMilliCpu, nonZeroMemory]).toEqual([
+      1000 + DEFAULT_MILLI_CPU,
+      2 * DEFAULT_MEMORY,
+    ]);
   });
 
   it('counts the most of what is wanted, allocated and held while a resize is under way', () => {
@@ -105,7 +133,9 @@ describe('podRequests', () => {
       ],
     });
     const spec = { containers: [container('a', { cpu: '1', memory: '1Gi' })] };
-    expect(requestsOf(spec, status({ cpu: '2' }, { cpu: '3', memory: '512Mi' })).requests.milliCpu).toBe(3000);
+    expect(
+      requestsOf(spec, status({ cpu: '2' }, { cpu: '3', memory: '512Mi' })).requests.milliCpu,
+    ).toBe(3000);
     const infeasible = {
       ...status({ cpu: '500m' }, { cpu: '500m' }),
       conditions: [
@@ -122,13 +152,19 @@ describe('podRequests', () => {
   });
 
   it('leaves out what is not counted', () => {
-    expect(requestsOf({ containers: [container('a', { storage: '1Gi' })] }).requests.scalars).toBeUndefined();
+    expect(
+      requestsOf({ containers: [container('a', { storage: '1Gi' })] }).requests.scalars,
+    ).toBeUndefined();
   });
 });
 
 describe('podRequests, for any pod', () => {
-  const cpu = fc.integer({ min: 0, max: 8000 }).map((milli) => newMilliQuantity(milli, 'DecimalSI').toString());
-  const memory = fc.integer({ min: 0, max: 2 ** 40 }).map((bytes) => newQuantity(bytes, 'BinarySI').toString());
+  const cpu = fc
+    .integer({ min: 0, max: 8000 })
+    .map((milli) => newMilliQuantity(milli, 'DecimalSI').toString());
+  const memory = fc
+    .integer({ min: 0, max: 2 ** 40 })
+    .map((bytes) => newQuantity(bytes, 'BinarySI').toString());
   const list = fc.record({ cpu, memory }, { requiredKeys: [] });
   const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
     fc.option(arbitrary, { nil: undefined });

@@ -7,7 +7,13 @@
 import type { Container, ContainerStatus } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Pod } from './objects.ts';
-import { isScalarResourceName, milliValueOf, Resource, type ResourceList, valueOf } from './resource.ts';
+import {
+  isScalarResourceName,
+  milliValueOf,
+  Resource,
+  type ResourceList,
+  valueOf,
+} from './resource.ts';
 
 /** Counted in scoring for a container that asks for nothing, so that such pods do not all land on one node. */
 export const DEFAULT_MILLI_CPU = 100;
@@ -47,7 +53,8 @@ export function podRequests(pod: Pod): PodRequests {
 export function podLimits(pod: Pod): ReadonlyMap<string, number> {
   const { overhead, resources } = pod.spec;
   const limits = sumOf(pod, (container) => container.resources.limits, undefined);
-  for (const [name, amount] of amountsIn(resources?.limits)) if (isPodLevelResource(name)) limits.set(name, amount);
+  for (const [name, amount] of amountsIn(resources?.limits))
+    if (isPodLevelResource(name)) limits.set(name, amount);
   for (const [name, amount] of amountsIn(overhead)) {
     const limit = limits.get(name) ?? 0;
     if (limit > 0) limits.set(name, limit + amount);
@@ -83,7 +90,8 @@ function aggregate(pod: Pod, defaults: Amounts | undefined, withStatus: boolean)
   }
   const granted: Asked = (container, status) =>
     status?.allocatedResources ?? (unwanted ? undefined : container.resources.requests);
-  const held: Asked = (container, status) => status?.resources?.requests ?? granted(container, status);
+  const held: Asked = (container, status) =>
+    status?.resources?.requests ?? granted(container, status);
   atLeast(most, sumOf(pod, granted, defaults));
   atLeast(most, sumOf(pod, held, defaults));
   return most;
@@ -123,8 +131,10 @@ function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
 function statusCounts(pod: Pod): boolean {
   const { status } = pod;
   const says = (list: readonly SomeStatus[] | undefined): boolean =>
-    list?.some(({ resources, allocatedResources }) => resources !== undefined || allocatedResources !== undefined) ??
-    false;
+    list?.some(
+      ({ resources, allocatedResources }) =>
+        resources !== undefined || allocatedResources !== undefined,
+    ) ?? false;
   return (
     status.resources !== undefined ||
     status.allocatedResources !== undefined ||
@@ -143,7 +153,9 @@ function statusesByName(pod: Pod): ReadonlyMap<string, SomeStatus> {
 }
 
 function isResizeInfeasible(pod: Pod): boolean {
-  return pod.status.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible';
+  return (
+    pod.status.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible'
+  );
 }
 
 /** Requests of the pod as a whole, for the resources that can be given so. */

@@ -29,7 +29,8 @@ export function claimsOf(pod: Pod): readonly ClaimUse[] {
 function claimOf({ metadata }: Pod, volume: Immutable<Volume>): ClaimUse | undefined {
   if (volume.persistentVolumeClaim !== undefined)
     return { name: volume.persistentVolumeClaim.claimName, ephemeral: false };
-  if (volume.ephemeral !== undefined) return { name: `${metadata.name}-${volume.name}`, ephemeral: true };
+  if (volume.ephemeral !== undefined)
+    return { name: `${metadata.name}-${volume.name}`, ephemeral: true };
   return undefined;
 }
 

@@ -104,7 +104,9 @@ export class Resource {
 
 /** Resources that are counted by name: extended ones, huge pages, attachable volumes. */
 export function isScalarResourceName(name: string): boolean {
-  return name.includes('/') || name.startsWith('hugepages-') || name.startsWith('attachable-volumes-');
+  return (
+    name.includes('/') || name.startsWith('hugepages-') || name.startsWith('attachable-volumes-')
+  );
 }
 
 /** Resources from outside Kubernetes, such as example.com/gpu. */
@@ -129,7 +131,11 @@ export function valueOf(quantity: string): number {
   return remembered(values, quantity, (text) => parseQuantity(text).value());
 }
 
-function remembered(memory: Map<string, number>, text: string, read: (text: string) => number): number {
+function remembered(
+  memory: Map<string, number>,
+  text: string,
+  read: (text: string) => number,
+): number {
   const known = memory.get(text);
   if (known !== undefined) return known;
   const amount = read(text);

@@ -34,7 +34,8 @@ export class SnapshotChanges {
   /** Calls back with what has changed since there were `count` changes, a position maybe twice. False: that is too long ago. */
   since(count: number, changed: (position: number) => void): boolean {
     if (count < this.#dropped) return false;
-    for (let i = count - this.#dropped; i < this.#positions.length; i++) changed(this.#positions[i] as number);
+    for (let i = count - this.#dropped; i < this.#positions.length; i++)
+      changed(this.#positions[i] as number);
     return true;
   }
 }

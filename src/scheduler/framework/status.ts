@@ -7,7 +7,14 @@ import { errorMessage } from '#machinery/error-message.ts';
  * Permit. Skip: from PreFilter or PreScore, leave out this plugin's Filter or Score for this pod; from Bind, not mine.
  * Pending: the pod waits for something that the plugin has asked for; its event requeues without backoff.
  */
-export type Code = 'Success' | 'Error' | 'Unschedulable' | 'UnschedulableAndUnresolvable' | 'Wait' | 'Skip' | 'Pending';
+export type Code =
+  | 'Success'
+  | 'Error'
+  | 'Unschedulable'
+  | 'UnschedulableAndUnresolvable'
+  | 'Wait'
+  | 'Skip'
+  | 'Pending';
 
 /**
  * Immutable, so plugins make those that never vary once and answer the same object for thousands of nodes. Success has no
@@ -21,7 +28,12 @@ export class Status {
   /** For Error: what was caught. Its message is the first reason. */
   readonly cause: unknown;
 
-  constructor(code: Exclude<Code, 'Success'>, reasons: readonly string[], plugin?: string, cause?: unknown) {
+  constructor(
+    code: Exclude<Code, 'Success'>,
+    reasons: readonly string[],
+    plugin?: string,
+    cause?: unknown,
+  ) {
     this.code = code;
     this.reasons = reasons;
     this.plugin = plugin;
@@ -39,7 +51,11 @@ export class Status {
 
   /** The pod was refused (as opposed to: something broke, or has to wait). */
   get rejected(): boolean {
-    return this.code === 'Unschedulable' || this.code === 'UnschedulableAndUnresolvable' || this.code === 'Pending';
+    return (
+      this.code === 'Unschedulable' ||
+      this.code === 'UnschedulableAndUnresolvable' ||
+      this.code === 'Pending'
+    );
   }
 
   withPlugin(plugin: string): Status {

@@ -56,7 +56,10 @@ export function timedPlugins(
 }
 
 /** With members of its own, as those of any plugin: what stands between is felt where hundreds of nodes are asked about. */
-function timedPlugin<P extends Plugin>(plugin: P, metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>): P {
+function timedPlugin<P extends Plugin>(
+  plugin: P,
+  metrics: Pick<FrameworkMetrics, 'now' | 'pluginRan'>,
+): P {
   const timed = {};
   for (const key of membersOf(plugin)) {
     const value: unknown = Reflect.get(plugin, key);
@@ -66,16 +69,26 @@ function timedPlugin<P extends Plugin>(plugin: P, metrics: Pick<FrameworkMetrics
       Reflect.set(
         timed,
         key,
-        point === undefined ? bound : timedMethod(bound, plugin.name, point, MANY_TIMES.has(key), metrics),
+        point === undefined
+          ? bound
+          : timedMethod(bound, plugin.name, point, MANY_TIMES.has(key), metrics),
       );
-    } else Object.defineProperty(timed, key, { get: () => Reflect.get(plugin, key) as unknown, enumerable: true });
+    } else
+      Object.defineProperty(timed, key, {
+        get: () => Reflect.get(plugin, key) as unknown,
+        enumerable: true,
+      });
   }
   return timed as P;
 }
 
 function membersOf(plugin: Plugin): ReadonlySet<string> {
   const names = new Set<string>();
-  for (let at: object | null = plugin; at !== null && at !== Object.prototype; at = Reflect.getPrototypeOf(at)) {
+  for (
+    let at: object | null = plugin;
+    at !== null && at !== Object.prototype;
+    at = Reflect.getPrototypeOf(at)
+  ) {
     for (const name of Object.getOwnPropertyNames(at)) if (name !== 'constructor') names.add(name);
   }
   return names;
@@ -109,7 +122,10 @@ function timedMethod(
 /** Some extension points answer a status, some an object with one in it, others what is no status at all. */
 function codeIn(answer: unknown): Code {
   const status: unknown =
-    typeof answer === 'object' && answer !== null && 'status' in answer && !(answer instanceof Status)
+    typeof answer === 'object' &&
+    answer !== null &&
+    'status' in answer &&
+    !(answer instanceof Status)
       ? answer.status
       : answer;
   return status instanceof Status ? status.code : 'Success';

@@ -14,7 +14,10 @@ import {
 
 describe('the text of', () => {
   it('counters and gauges has a line for each combination of labels', () => {
-    const family = new Family({ name: 'things_total', help: 'Things.', labels: ['kind', 'of'] }, () => new Counter());
+    const family = new Family(
+      { name: 'things_total', help: 'Things.', labels: ['kind', 'of'] },
+      () => new Counter(),
+    );
     family.with('a', 'x').value += 2;
     family.with('a', 'quote " and \\ and\nline').value++;
     family.with('a', 'x').value++;
@@ -73,19 +76,35 @@ describe('the metrics of a scheduler', () => {
     const before = read(running.metricsText());
     const profile = 'profile="default-scheduler"';
     expect(before.get(`scheduler_schedule_attempts_total{result="scheduled",${profile}}`)).toBe(2);
-    expect(before.get(`scheduler_schedule_attempts_total{result="unschedulable",${profile}}`)).toBeGreaterThanOrEqual(
-      1,
-    );
-    expect(before.get(`scheduler_scheduling_attempt_duration_seconds_count{result="scheduled",${profile}}`)).toBe(2);
+    expect(
+      before.get(`scheduler_schedule_attempts_total{result="unschedulable",${profile}}`),
+    ).toBeGreaterThanOrEqual(1);
+    expect(
+      before.get(
+        `scheduler_scheduling_attempt_duration_seconds_count{result="scheduled",${profile}}`,
+      ),
+    ).toBe(2);
     expect(before.get('scheduler_pending_pods{queue="active"}')).toBe(0);
     expect(before.get('scheduler_pending_pods{queue="unschedulable"}')).toBe(1);
     expect(before.get('scheduler_pending_pods{queue="gated"}')).toBe(1);
-    expect(before.get('scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"}')).toBe(1);
-    expect(before.get('scheduler_unschedulable_pods{plugin="SchedulingGates",profile="default-scheduler"}')).toBe(1);
-    expect(before.get('scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"}')).toBe(3);
+    expect(
+      before.get(
+        'scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"}',
+      ),
+    ).toBe(1);
+    expect(
+      before.get(
+        'scheduler_unschedulable_pods{plugin="SchedulingGates",profile="default-scheduler"}',
+      ),
+    ).toBe(1);
+    expect(before.get('scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"}')).toBe(
+      3,
+    );
     expect(before.get('scheduler_queue_incoming_pods_total{queue="gated",event="PodAdd"}')).toBe(1);
     expect(
-      before.get('scheduler_queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"}'),
+      before.get(
+        'scheduler_queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"}',
+      ),
     ).toBeGreaterThanOrEqual(1);
     expect(before.get('scheduler_cache_size{type="nodes"}')).toBe(1);
     expect(before.get('scheduler_cache_size{type="pods"}')).toBe(2);
@@ -119,11 +138,18 @@ describe('the metrics of a scheduler', () => {
     expect(before.get('scheduler_event_handling_duration_seconds_count{event="NodeAdd"}')).toBe(1);
     // There is one node to ask about, and with one that fits nobody is asked for scores.
     const attempted = ['scheduled', 'unschedulable'].reduce(
-      (sum, result) => sum + (before.get(`scheduler_schedule_attempts_total{result="${result}",${profile}}`) ?? 0),
+      (sum, result) =>
+        sum + (before.get(`scheduler_schedule_attempts_total{result="${result}",${profile}}`) ?? 0),
       0,
     );
-    const asked = (values: ReadonlyMap<string, number>, plugin: string, point: string): number | undefined =>
-      values.get(`scheduler_plugin_evaluation_total{plugin="${plugin}",extension_point="${point}",${profile}}`);
+    const asked = (
+      values: ReadonlyMap<string, number>,
+      plugin: string,
+      point: string,
+    ): number | undefined =>
+      values.get(
+        `scheduler_plugin_evaluation_total{plugin="${plugin}",extension_point="${point}",${profile}}`,
+      );
     expect(asked(before, 'NodeResourcesFit', 'Filter')).toBe(attempted);
     // It comes later: about a node without room it is not asked.
     expect(asked(before, 'PodTopologySpread', 'Filter') ?? 0).toBeLessThan(attempted);
@@ -131,13 +157,19 @@ describe('the metrics of a scheduler', () => {
     // It has nothing to say of pods without affinity.
     expect(asked(before, 'NodeAffinity', 'PreFilter')).toBeUndefined();
 
-    await cluster.addPod('important', { cpu: '1' }, { priorityClassName: 'system-cluster-critical' });
+    await cluster.addPod(
+      'important',
+      { cpu: '1' },
+      { priorityClassName: 'system-cluster-critical' },
+    );
     await cluster.clock.advance('5s');
     const after = read(running.metricsText());
     expect(after.get('scheduler_preemption_victims_count')).toBe(1);
     expect(after.get('scheduler_preemption_victims_sum')).toBe(1);
     expect(after.get('scheduler_preemption_goroutines_execution_total{result="success"}')).toBe(1);
-    expect(after.get('scheduler_preemption_goroutines_duration_seconds_count{result="success"}')).toBe(1);
+    expect(
+      after.get('scheduler_preemption_goroutines_duration_seconds_count{result="success"}'),
+    ).toBe(1);
     expect(after.get('scheduler_pod_scheduled_after_flush_total')).toBe(0);
     const attempts = 'scheduler_preemption_attempts_total';
     expect(after.get(attempts)).toBeGreaterThan(before.get(attempts) ?? Number.NaN);
@@ -147,7 +179,11 @@ describe('the metrics of a scheduler', () => {
     await cluster.clock.advance('1s');
     const hint = 'plugin="NodeResourcesFit",event="NodeAdd",hint="QueueSkip"';
     const terms = [{ matchExpressions: [{ key: 'slow', operator: 'DoesNotExist' as const }] }];
-    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
+    const affinity = {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
+      },
+    };
     await cluster.addPod('tiny', { cpu: '10m' }, { affinity });
     await cluster.untilBound('tiny');
     const last = read(running.metricsText());
@@ -158,8 +194,10 @@ describe('the metrics of a scheduler', () => {
     expect(hinted).toBeGreaterThanOrEqual(1);
     await cluster.stop();
     // Nobody schedules any more: what waits is somebody else's.
-    expect([...read(running.metricsText()).keys()].filter((key) => key.startsWith('scheduler_pending_pods'))).toEqual(
-      [],
-    );
+    expect(
+      [...read(running.metricsText()).keys()].filter((key) =>
+        key.startsWith('scheduler_pending_pods'),
+      ),
+    ).toEqual([]);
   });
 });

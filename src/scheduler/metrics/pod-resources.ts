@@ -15,18 +15,26 @@ export function podResourcesText(pods: Iterable<Pod>): string {
   for (const pod of pods) {
     const { phase } = pod.status;
     if ((pod.spec.nodeName ?? '') !== '' && (phase === 'Succeeded' || phase === 'Failed')) continue;
-    for (const [resource, amount] of amountsOf(podRequests(pod).requests)) add(requests, pod, resource, amount);
+    for (const [resource, amount] of amountsOf(podRequests(pod).requests))
+      add(requests, pod, resource, amount);
     for (const [resource, amount] of podLimits(pod)) add(limits, pod, resource, amount);
   }
   const text = (name: string, help: string, samples: readonly Sample[]): string =>
-    samples.length === 0 ? '' : gaugeText({ name, help: `[STABLE] ${help}`, labels: LABELS }, samples);
+    samples.length === 0
+      ? ''
+      : gaugeText({ name, help: `[STABLE] ${help}`, labels: LABELS }, samples);
   return (
     text('kube_pod_resource_limit', 'What pods may use at most.', limits) +
     text('kube_pod_resource_request', 'What pods request.', requests)
   );
 }
 
-function* amountsOf({ milliCpu, memory, ephemeralStorage, scalars }: Resource): Iterable<readonly [string, number]> {
+function* amountsOf({
+  milliCpu,
+  memory,
+  ephemeralStorage,
+  scalars,
+}: Resource): Iterable<readonly [string, number]> {
   yield ['cpu', milliCpu];
   yield ['memory', memory];
   yield ['ephemeral-storage', ephemeralStorage];
@@ -53,7 +61,10 @@ function add(samples: Sample[], { metadata, spec }: Pod, resource: string, amoun
 
 function unitOf(resource: string): string {
   if (resource === 'cpu') return 'cores';
-  if (['memory', 'storage', 'ephemeral-storage'].includes(resource) || resource.startsWith('hugepages-'))
+  if (
+    ['memory', 'storage', 'ephemeral-storage'].includes(resource) ||
+    resource.startsWith('hugepages-')
+  )
     return 'bytes';
   return resource.startsWith('attachable-volumes-') ? 'integer' : '';
 }

@@ -28,7 +28,11 @@ export interface Gauges {
   /** By event. */
   readonly inFlightEvents: Readonly<Record<string, number>>;
   /** Waiting pods by the plugin that refused them. */
-  readonly unschedulable: Iterable<{ readonly plugin: string; readonly profile: string; readonly count: number }>;
+  readonly unschedulable: Iterable<{
+    readonly plugin: string;
+    readonly profile: string;
+    readonly count: number;
+  }>;
 }
 
 /** One cycle of so many has its plugins timed one by one. */
@@ -43,7 +47,8 @@ const histograms = (
   help: string,
   buckets: readonly number[],
   ...labels: readonly string[]
-): Family<Histogram> => new Family({ name: `scheduler_${name}`, help, labels }, () => new Histogram(buckets));
+): Family<Histogram> =>
+  new Family({ name: `scheduler_${name}`, help, labels }, () => new Histogram(buckets));
 
 const CYCLE_BUCKETS = exponentialBuckets(0.001, 2, 15);
 const POINT_BUCKETS = exponentialBuckets(0.0001, 2, 12);
@@ -93,7 +98,12 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     'extension_point',
     'profile',
   );
-  readonly #incoming = counters('queue_incoming_pods_total', 'Pods that came into a queue, by why.', 'queue', 'event');
+  readonly #incoming = counters(
+    'queue_incoming_pods_total',
+    'Pods that came into a queue, by why.',
+    'queue',
+    'event',
+  );
   readonly #podAttempts = histograms(
     'pod_scheduling_attempts',
     'How many attempts it took to schedule a pod.',
@@ -193,7 +203,11 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   }
 
   /** Returns the counter of calls of a plugin. Remembered results count, too. */
-  evaluations(plugin: string, point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score', profile: string): Counter {
+  evaluations(
+    plugin: string,
+    point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score',
+    profile: string,
+  ): Counter {
     return this.#evaluations.with(plugin, point, profile);
   }
 
@@ -201,7 +215,12 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
     this.#plugins.with(plugin, point, status).observe(this.#since(start));
   }
 
-  hintAnswered(plugin: string, event: string, hint: 'Queue' | 'QueueSkip' | 'Error', start: number): void {
+  hintAnswered(
+    plugin: string,
+    event: string,
+    hint: 'Queue' | 'QueueSkip' | 'Error',
+    start: number,
+  ): void {
     this.#hints.with(plugin, event, hint).observe(this.#since(start));
   }
 
@@ -237,9 +256,14 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   text(): string {
     const gauges = this.#gauges?.();
     return [
-      ...[this.#attempts, this.#evaluations, this.#incoming, this.#flushed, this.#preemptions, this.#evictions].map(
-        counterText,
-      ),
+      ...[
+        this.#attempts,
+        this.#evaluations,
+        this.#incoming,
+        this.#flushed,
+        this.#preemptions,
+        this.#evictions,
+      ].map(counterText),
       ...[
         this.#attemptDuration,
         this.#algorithm,
@@ -259,8 +283,19 @@ export class SchedulerMetrics implements FrameworkMetrics, PluginMetrics {
   }
 }
 
-function gaugeTexts({ pendingPods, cacheSize, bindings, inFlightEvents, unschedulable }: Gauges): readonly string[] {
-  const gauge = (name: string, help: string, label: string | readonly string[], samples: readonly Sample[]): string => {
+function gaugeTexts({
+  pendingPods,
+  cacheSize,
+  bindings,
+  inFlightEvents,
+  unschedulable,
+}: Gauges): readonly string[] {
+  const gauge = (
+    name: string,
+    help: string,
+    label: string | readonly string[],
+    samples: readonly Sample[],
+  ): string => {
     const description: Description = {
       name: `scheduler_${name}`,
       help,
@@ -277,8 +312,15 @@ function gaugeTexts({ pendingPods, cacheSize, bindings, inFlightEvents, unschedu
       'queue',
       byName(pendingPods),
     ),
-    gauge('cache_size', 'Nodes and pods that the scheduler keeps in mind.', 'type', byName(cacheSize)),
-    gauge('goroutines', 'What goes on beside the scheduling cycles.', 'operation', [[['binding'], bindings]]),
+    gauge(
+      'cache_size',
+      'Nodes and pods that the scheduler keeps in mind.',
+      'type',
+      byName(cacheSize),
+    ),
+    gauge('goroutines', 'What goes on beside the scheduling cycles.', 'operation', [
+      [['binding'], bindings],
+    ]),
     gauge(
       'inflight_events',
       'Changes that are kept for the pods that are being tried.',

@@ -14,7 +14,11 @@ export function readArgs<T>(
   fields: readonly string[],
   read: (args: ConfigReader) => T,
 ): T {
-  const reader = new ConfigReader(args.value, field.path(args.path)).fields('apiVersion', 'kind', ...fields);
+  const reader = new ConfigReader(args.value, field.path(args.path)).fields(
+    'apiVersion',
+    'kind',
+    ...fields,
+  );
   reader.child('kind').oneOf(`${plugin}Args`);
   reader.child('apiVersion').oneOf('kubescheduler.config.k8s.io/v1');
   const result = read(reader);

@@ -49,7 +49,9 @@ export class AssumeCache<T extends KubeObject> {
   /** Returns objects of an index of the informer. An assumed object is found under its former values. */
   byIndex(index: string, value: string): T[] {
     const objects = this.#informer.lister.byIndex(index, value);
-    return this.#assumed.size === 0 ? objects : objects.map((object) => this.#assumed.get(objectKey(object)) ?? object);
+    return this.#assumed.size === 0
+      ? objects
+      : objects.map((object) => this.#assumed.get(objectKey(object)) ?? object);
   }
 
   /** False if the object is another version by now than the one that was changed: it has to be decided anew. */

@@ -20,7 +20,10 @@ export const defaultBinder: PluginRegistration = {
           metadata: { name, namespace, uid },
           target: { kind: 'Node', name: node },
         };
-        await client.resource(pods).namespace(namespace).subresource(name, 'binding', binding, { signal });
+        await client
+          .resource(pods)
+          .namespace(namespace)
+          .subresource(name, 'binding', binding, { signal });
         return undefined;
       },
     } satisfies BindPlugin;

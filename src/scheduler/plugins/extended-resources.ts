@@ -1,7 +1,10 @@
 // Extended resources that device classes provide: a pod asks for `example.com/gpu: 1` as ever, and where no node's kubelet offers
 // such a thing, it gets a device of the class that says it is one.
 
-import { deviceClasses, type DeviceClass as ApiDeviceClass } from '#api/groups/resource/v1/index.ts';
+import {
+  deviceClasses,
+  type DeviceClass as ApiDeviceClass,
+} from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Handle } from '../framework/handle.ts';
 import { isExtendedResourceName } from '../framework/resource.ts';
@@ -24,7 +27,11 @@ export class ExtendedResources {
       this.#version++;
       this.#byResource = undefined;
     };
-    const registration = informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    const registration = informer.addEventHandler({
+      onAdd: changed,
+      onUpdate: changed,
+      onDelete: changed,
+    });
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
 
@@ -35,7 +42,8 @@ export class ExtendedResources {
 
   /** The class whose devices are this resource. Of several that say so, the latest; of those, the first by name. */
   classFor(resource: string): DeviceClass | undefined {
-    if (resource.startsWith(BY_CLASS_NAME)) return this.#lister.get('', resource.slice(BY_CLASS_NAME.length));
+    if (resource.startsWith(BY_CLASS_NAME))
+      return this.#lister.get('', resource.slice(BY_CLASS_NAME.length));
     if (!isExtendedResourceName(resource)) return undefined;
     this.#byResource ??= this.#read();
     return this.#byResource.get(resource);
@@ -54,10 +62,17 @@ export class ExtendedResources {
 }
 
 function goesBefore({ metadata: a }: DeviceClass, { metadata: b }: DeviceClass): boolean {
-  return a.creationTimestamp === b.creationTimestamp ? a.name < b.name : a.creationTimestamp > b.creationTimestamp;
+  return a.creationTimestamp === b.creationTimestamp
+    ? a.name < b.name
+    : a.creationTimestamp > b.creationTimestamp;
 }
 
 /** Whether the class provides one of these resources. */
-export function providesAny({ metadata, spec }: DeviceClass, resources: readonly string[]): boolean {
-  return resources.some((name) => name === spec.extendedResourceName || name === BY_CLASS_NAME + metadata.name);
+export function providesAny(
+  { metadata, spec }: DeviceClass,
+  resources: readonly string[],
+): boolean {
+  return resources.some(
+    (name) => name === spec.extendedResourceName || name === BY_CLASS_NAME + metadata.name,
+  );
 }

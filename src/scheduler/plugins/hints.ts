@@ -26,6 +26,9 @@ export function nodesOf(objects: EventObjects): {
   return { before: objects.before as Node | undefined, after: objects.after as Node | undefined };
 }
 
-export function podsOf(objects: EventObjects): { readonly before: Pod | undefined; readonly after: Pod | undefined } {
+export function podsOf(objects: EventObjects): {
+  readonly before: Pod | undefined;
+  readonly after: Pod | undefined;
+} {
   return { before: objects.before as Pod | undefined, after: objects.after as Pod | undefined };
 }

@@ -41,7 +41,8 @@ export const imageLocality: PluginRegistration = {
         state.write(IMAGES, images);
         return undefined;
       },
-      score: (state, { pod }, node) => imageScore(node, state.read(IMAGES) ?? imagesOf(pod), snapshot.nodes.length),
+      score: (state, { pod }, node) =>
+        imageScore(node, state.read(IMAGES) ?? imagesOf(pod), snapshot.nodes.length),
     } satisfies PreScorePlugin & ScorePlugin;
   },
 };
@@ -54,7 +55,9 @@ export function imageScore(node: NodeInfo, images: readonly string[], nodeCount:
   }
   const most = MAX_BYTES * images.length;
   const within = Math.min(Math.max(bytes, MIN_BYTES), most);
-  return most <= MIN_BYTES ? 0 : Math.trunc((MAX_NODE_SCORE * (within - MIN_BYTES)) / (most - MIN_BYTES));
+  return most <= MIN_BYTES
+    ? 0
+    : Math.trunc((MAX_NODE_SCORE * (within - MIN_BYTES)) / (most - MIN_BYTES));
 }
 
 function imagesOf(pod: Pod): readonly string[] {

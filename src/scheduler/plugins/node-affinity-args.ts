@@ -16,7 +16,8 @@ export function readNodeAffinity(reader: ConfigReader): NodeAffinity {
   reader.fields(required, preferred);
   const affinity: NodeAffinity = {};
   if (reader.child(required).present) affinity[required] = readSelector(reader.child(required));
-  if (reader.child(preferred).present) affinity[preferred] = reader.child(preferred).items().map(readPreferred);
+  if (reader.child(preferred).present)
+    affinity[preferred] = reader.child(preferred).items().map(readPreferred);
   return affinity;
 }
 
@@ -31,8 +32,12 @@ function readSelector(reader: ConfigReader): NodeSelector {
 
 function readPreferred(reader: ConfigReader): PreferredSchedulingTerm {
   reader.fields('weight', 'preference');
-  if (!reader.child('weight').present) reader.errors.push(field.required(reader.child('weight').path));
-  return { weight: reader.child('weight').integer(1, 100) ?? 0, preference: readTerm(reader.child('preference')) };
+  if (!reader.child('weight').present)
+    reader.errors.push(field.required(reader.child('weight').path));
+  return {
+    weight: reader.child('weight').integer(1, 100) ?? 0,
+    preference: readTerm(reader.child('preference')),
+  };
 }
 
 function readTerm(reader: ConfigReader): NodeSelectorTerm {
@@ -58,7 +63,8 @@ function readRequirement(reader: ConfigReader): NodeSelectorRequirement {
   reader.fields('key', 'operator', 'values');
   const key = reader.child('key').requiredString();
   reader.child('operator').requiredString();
-  const operator = reader.child('operator').oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt') ?? 'Exists';
+  const operator =
+    reader.child('operator').oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt') ?? 'Exists';
   const values = reader
     .child('values')
     .items()
@@ -67,9 +73,16 @@ function readRequirement(reader: ConfigReader): NodeSelectorRequirement {
   if ((operator === 'In' || operator === 'NotIn') && values.length === 0) {
     reader.errors.push(field.required(at, "must be specified when `operator` is 'In' or 'NotIn'"));
   } else if ((operator === 'Exists' || operator === 'DoesNotExist') && values.length > 0) {
-    reader.errors.push(field.forbidden(at, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-  } else if ((operator === 'Gt' || operator === 'Lt') && (values.length !== 1 || !/^[+-]?\d+$/.test(values[0] ?? ''))) {
-    reader.errors.push(field.invalid(at, values, "must be one integer when `operator` is 'Lt' or 'Gt'"));
+    reader.errors.push(
+      field.forbidden(at, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+    );
+  } else if (
+    (operator === 'Gt' || operator === 'Lt') &&
+    (values.length !== 1 || !/^[+-]?\d+$/.test(values[0] ?? ''))
+  ) {
+    reader.errors.push(
+      field.invalid(at, values, "must be one integer when `operator` is 'Lt' or 'Gt'"),
+    );
   }
   return values.length > 0 ? { key, operator, values } : { key, operator };
 }

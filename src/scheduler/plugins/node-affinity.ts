@@ -7,7 +7,12 @@ import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { Node, Pod } from '../framework/objects.ts';
-import type { FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin } from '../framework/plugin.ts';
+import type {
+  FilterPlugin,
+  PreFilterPlugin,
+  PreScorePlugin,
+  ScorePlugin,
+} from '../framework/plugin.ts';
 import { Status } from '../framework/status.ts';
 import { readArgs } from './args.ts';
 import { nodeNowSuits } from './hints.ts';
@@ -33,7 +38,11 @@ const ADDED_MISMATCH = new Status(
   ["node(s) didn't match scheduler-enforced node affinity"],
   NAME,
 );
-const CONTRADICTION = new Status('UnschedulableAndUnresolvable', ['pod affinity terms conflict'], NAME);
+const CONTRADICTION = new Status(
+  'UnschedulableAndUnresolvable',
+  ['pod affinity terms conflict'],
+  NAME,
+);
 const SKIP = new Status('Skip', [], NAME);
 
 const REQUIRED: StateKey<NodeMatcher> = stateKey(`${NAME}/required`);
@@ -42,12 +51,18 @@ const PREFERRED: StateKey<readonly WeightedMatcher[]> = stateKey(`${NAME}/prefer
 export const nodeAffinity: PluginRegistration = {
   name: NAME,
   create(args) {
-    const added: Immutable<NodeAffinity> = readArgs(NAME, args, ['addedAffinity'], (reader: ConfigReader) =>
-      readNodeAffinity(reader.child('addedAffinity')),
+    const added: Immutable<NodeAffinity> = readArgs(
+      NAME,
+      args,
+      ['addedAffinity'],
+      (reader: ConfigReader) => readNodeAffinity(reader.child('addedAffinity')),
     );
     const addedSelector = added.requiredDuringSchedulingIgnoredDuringExecution;
-    const addedRequired = addedSelector === undefined ? undefined : compileNodeSelector(addedSelector);
-    const addedPreferred = compilePreferred(added.preferredDuringSchedulingIgnoredDuringExecution ?? []);
+    const addedRequired =
+      addedSelector === undefined ? undefined : compileNodeSelector(addedSelector);
+    const addedPreferred = compilePreferred(
+      added.preferredDuringSchedulingIgnoredDuringExecution ?? [],
+    );
     const suits = (pod: Pod, node: Node): boolean => {
       if (addedRequired !== undefined && !addedRequired(node)) return false;
       const required = requiredBy(pod);
@@ -60,9 +75,12 @@ export const nodeAffinity: PluginRegistration = {
         const required = requiredBy(pod);
         if (required === undefined) return addedRequired === undefined ? SKIP : undefined;
         state.write(REQUIRED, required);
-        const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+        const selector =
+          pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
         const nodeNames =
-          selector === undefined || selector.nodeSelectorTerms.length === 0 ? undefined : nodeNamesOf(selector);
+          selector === undefined || selector.nodeSelectorTerms.length === 0
+            ? undefined
+            : nodeNamesOf(selector);
         if (nodeNames === undefined) return undefined;
         return nodeNames.size === 0 ? CONTRADICTION : { nodeNames };
       },
@@ -80,8 +98,10 @@ export const nodeAffinity: PluginRegistration = {
               spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
             ]),
       preScore(state, { pod }) {
-        const terms = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
-        const preferred = terms === undefined ? addedPreferred : [...addedPreferred, ...compilePreferred(terms)];
+        const terms =
+          pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
+        const preferred =
+          terms === undefined ? addedPreferred : [...addedPreferred, ...compilePreferred(terms)];
         if (preferred.length === 0) return SKIP;
         state.write(PREFERRED, preferred);
         return undefined;
@@ -90,7 +110,8 @@ export const nodeAffinity: PluginRegistration = {
       score(state, _pod, { node }) {
         let score = 0;
         if (node !== undefined)
-          for (const { weight, matches } of state.read(PREFERRED) ?? []) if (matches(node)) score += weight;
+          for (const { weight, matches } of state.read(PREFERRED) ?? [])
+            if (matches(node)) score += weight;
         return score;
       },
       normalizeScore(_state, _pod, scores) {
@@ -98,7 +119,10 @@ export const nodeAffinity: PluginRegistration = {
         return undefined;
       },
       eventsToRegister: () => [
-        { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node'), hint: nodeNowSuits(suits) },
+        {
+          event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node'),
+          hint: nodeNowSuits(suits),
+        },
       ],
     } satisfies PreFilterPlugin & FilterPlugin & PreScorePlugin & ScorePlugin;
   },

@@ -11,7 +11,11 @@ import { concernsPod, nodeNowSuits, podsOf } from './hints.ts';
 
 const NAME = 'NodeDeclaredFeatures';
 const SKIP = new Status('Skip', [], NAME);
-const MISSING = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match Pod's required features"], NAME);
+const MISSING = new Status(
+  'UnschedulableAndUnresolvable',
+  ["node(s) didn't match Pod's required features"],
+  NAME,
+);
 
 const REQUIRED: StateKey<readonly string[]> = stateKey('NodeDeclaredFeatures/required');
 
@@ -21,7 +25,8 @@ const FEATURES: Readonly<Record<string, (spec: Pod['spec']) => boolean>> = {
     [...initContainers, ...containers].some(({ restartPolicyRules }) =>
       restartPolicyRules?.some(({ action }) => action === 'RestartAllContainers'),
     ),
-  UserNamespacesHostNetworkSupport: ({ hostNetwork, hostUsers }) => hostNetwork === true && hostUsers === false,
+  UserNamespacesHostNetworkSupport: ({ hostNetwork, hostUsers }) =>
+    hostNetwork === true && hostUsers === false,
 };
 
 function requiredFeatures({ spec }: Pod): readonly string[] {
@@ -52,11 +57,17 @@ export const nodeDeclaredFeatures: PluginRegistration = {
         return undefined;
       },
       filter: (state, { pod }, { node }) =>
-        node === undefined || declares(node, state.read(REQUIRED) ?? requiredFeatures(pod)) ? undefined : MISSING,
+        node === undefined || declares(node, state.read(REQUIRED) ?? requiredFeatures(pod))
+          ? undefined
+          : MISSING,
       filterTemplate: ({ pod }) => requiredFeatures(pod).join(),
       eventsToRegister: () => [
         {
-          event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeDeclaredFeature, 'Node'),
+          event: clusterEvent(
+            'Node',
+            ActionType.Add | ActionType.UpdateNodeDeclaredFeature,
+            'Node',
+          ),
           hint: nodeNowSuits((pod, node) => declares(node, requiredFeatures(pod))),
         },
         { event: clusterEvent('UnscheduledPod', UPDATE, 'PodUpdate'), hint: needsOthersNow },

@@ -21,7 +21,8 @@ export const nodeName: PluginRegistration = {
     return {
       name: nodeName.name,
       preFilter: (_state, { pod }) => (pod.spec.nodeName ? undefined : SKIP),
-      filter: (_state, { pod }, node) => (!pod.spec.nodeName || pod.spec.nodeName === node.name ? undefined : MISMATCH),
+      filter: (_state, { pod }, node) =>
+        !pod.spec.nodeName || pod.spec.nodeName === node.name ? undefined : MISMATCH,
       eventsToRegister: () => [
         {
           event: clusterEvent('Node', ActionType.Add, 'NodeAdd'),

@@ -18,7 +18,9 @@ const SKIP = new Status('Skip', [], 'NodePorts');
 /** The pod that went had a port that this one wants. */
 const freedPort: QueueingHint = (pod, objects) => {
   const gone = podsOf(objects).before;
-  return gone !== undefined && hostPortsConflict(new PodInfo(pod).hostPorts, new PodInfo(gone).hostPorts);
+  return (
+    gone !== undefined && hostPortsConflict(new PodInfo(pod).hostPorts, new PodInfo(gone).hostPorts)
+  );
 };
 
 export const nodePorts: PluginRegistration = {
@@ -31,7 +33,10 @@ export const nodePorts: PluginRegistration = {
       filter: (_state, pod, node) => (node.hasPortConflict(pod.hostPorts) ? CONFLICT : undefined),
       filterTemplate: ({ hostPorts }) => (hostPorts.length === 0 ? '' : JSON.stringify(hostPorts)),
       eventsToRegister: () => [
-        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: freedPort },
+        {
+          event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'),
+          hint: freedPort,
+        },
         { event: clusterEvent('Node', ActionType.Add, 'NodeAdd') },
       ],
     } satisfies PreFilterPlugin & FilterPlugin;

@@ -22,11 +22,14 @@ export const nodeResourcesBalancedAllocation: PluginRegistration = {
   name: NAME,
   create(args) {
     // Weights have no meaning here; 1 is what Kubernetes' own default says.
-    const resources = readArgs(NAME, args, ['resources'], (reader) => readResources(reader.child('resources'), 1));
+    const resources = readArgs(NAME, args, ['resources'], (reader) =>
+      readResources(reader.child('resources'), 1),
+    );
     return {
       name: NAME,
       // A pod that requests nothing changes no share: it would always go where the balance is best.
-      preScore: (_state, pod) => (resources.every(({ name }) => pod.requests.get(name) === 0) ? SKIP : undefined),
+      preScore: (_state, pod) =>
+        resources.every(({ name }) => pod.requests.get(name) === 0) ? SKIP : undefined,
       score: (_state, pod, node) => balance(pod, node, resources),
       scoreTemplate,
     } satisfies PreScorePlugin & ScorePlugin;
@@ -39,14 +42,17 @@ function balance(pod: PodInfo, node: NodeInfo, resources: readonly WeightedResou
   const shares: number[] = [];
   for (const { name } of resources) {
     allocationOf(name, pod, node, false, allocation);
-    if (allocation.allocatable !== 0) shares.push(Math.min(allocation.requested / allocation.allocatable, 1));
+    if (allocation.allocatable !== 0)
+      shares.push(Math.min(allocation.requested / allocation.allocatable, 1));
   }
   let deviation = 0;
   if (shares.length === 2) {
     deviation = Math.abs(((shares[0] as number) - (shares[1] as number)) / 2);
   } else if (shares.length > 2) {
     const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-    deviation = Math.sqrt(shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length);
+    deviation = Math.sqrt(
+      shares.reduce((sum, share) => sum + (share - mean) ** 2, 0) / shares.length,
+    );
   }
   return Math.trunc((1 - deviation) * MAX_NODE_SCORE);
 }

@@ -57,12 +57,18 @@ export const nodeResourcesFit: PluginRegistration = {
       scoreTemplate,
       eventsToRegister: () => [
         { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete') },
-        { event: clusterEvent('Pod', ActionType.UpdatePodScaleDown, 'PodScaleDown'), hint: scaledDown },
+        {
+          event: clusterEvent('Pod', ActionType.UpdatePodScaleDown, 'PodScaleDown'),
+          hint: scaledDown,
+        },
         {
           event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeAllocatable, 'Node'),
           hint: offersMore(ignored, byDevices),
         },
-        { event: clusterEvent('DeviceClass', ActionType.Add | UPDATE, 'DeviceClass'), hint: providesMore },
+        {
+          event: clusterEvent('DeviceClass', ActionType.Add | UPDATE, 'DeviceClass'),
+          hint: providesMore,
+        },
       ],
     } satisfies FilterPlugin & ScorePlugin;
   },
@@ -86,8 +92,15 @@ const REASONS: readonly (readonly [number, string])[] = [
 const statuses: readonly Status[] = Array.from({ length: 32 }, (_, bits) => statusFor(bits, []));
 
 function statusFor(bits: number, more: readonly string[]): Status {
-  const reasons = [...REASONS.filter(([bit]) => (bits & bit) !== 0).map(([, reason]) => reason), ...more];
-  return new Status((bits & HOPELESS) !== 0 ? 'UnschedulableAndUnresolvable' : 'Unschedulable', reasons, NAME);
+  const reasons = [
+    ...REASONS.filter(([bit]) => (bits & bit) !== 0).map(([, reason]) => reason),
+    ...more,
+  ];
+  return new Status(
+    (bits & HOPELESS) !== 0 ? 'UnschedulableAndUnresolvable' : 'Unschedulable',
+    reasons,
+    NAME,
+  );
 }
 
 /** Undefined if the pod fits. */
@@ -140,12 +153,18 @@ const scaledDown: QueueingHint = (pod, objects) => {
 };
 
 /** The node could hold the pod if it were empty, and could not before or has more now of what the pod asks for. */
-function offersMore(ignored: (resource: string) => boolean, byDevices: (resource: string) => boolean): QueueingHint {
+function offersMore(
+  ignored: (resource: string) => boolean,
+  byDevices: (resource: string) => boolean,
+): QueueingHint {
   return (pod, objects) => {
     const { before, after } = nodesOf(objects);
     if (after === undefined || !fitsEmpty(pod, after, ignored, byDevices)) return false;
     if (before === undefined) return true;
-    const [old, now] = [Resource.of(before.status.allocatable), Resource.of(after.status.allocatable)];
+    const [old, now] = [
+      Resource.of(before.status.allocatable),
+      Resource.of(after.status.allocatable),
+    ];
     return now.pods > old.pods || namesAsked(pod).some((name) => now.get(name) > old.get(name));
   };
 }
@@ -188,34 +207,44 @@ function readFitArgs(reader: ConfigReader): FitArgs {
       .map((item) => {
         const group = readResourceName(item);
         if (group.includes('/'))
-          item.errors.push(field.invalid(item.path, group, "resource group name can't contain '/'"));
+          item.errors.push(
+            field.invalid(item.path, group, "resource group name can't contain '/'"),
+          );
         return group;
       }),
   );
   const ignored = (name: string): boolean =>
-    isExtendedResourceName(name) && (resources.has(name) || groups.has(name.slice(0, name.indexOf('/'))));
+    isExtendedResourceName(name) &&
+    (resources.has(name) || groups.has(name.slice(0, name.indexOf('/'))));
   return { ignored, score: readScoringStrategy(reader.child('scoringStrategy')) };
 }
 
 function readResourceName(reader: ConfigReader): string {
   const name = reader.requiredString();
-  if (name !== '') for (const why of isQualifiedName(name)) reader.errors.push(field.invalid(reader.path, name, why));
+  if (name !== '')
+    for (const why of isQualifiedName(name))
+      reader.errors.push(field.invalid(reader.path, name, why));
   return name;
 }
 
 function readScoringStrategy(reader: ConfigReader): FitArgs['score'] {
   reader.fields('type', 'resources', 'requestedToCapacityRatio');
   const type =
-    reader.child('type').oneOf('LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio') ?? 'LeastAllocated';
+    reader.child('type').oneOf('LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio') ??
+    'LeastAllocated';
   const resources = readResources(reader.child('resources'), 100);
   const ratio = reader.child('requestedToCapacityRatio');
   if (type === 'RequestedToCapacityRatio') {
     if (ratio.present) return byRatio(resources, readShape(ratio));
-    reader.errors.push(field.required(ratio.path, 'must be specified when type is RequestedToCapacityRatio'));
+    reader.errors.push(
+      field.required(ratio.path, 'must be specified when type is RequestedToCapacityRatio'),
+    );
     return () => 0;
   }
   if (ratio.present) {
-    reader.errors.push(field.forbidden(ratio.path, 'must be nil when type is not RequestedToCapacityRatio'));
+    reader.errors.push(
+      field.forbidden(ratio.path, 'must be nil when type is not RequestedToCapacityRatio'),
+    );
   }
   return byShare(resources, type === 'MostAllocated' ? mostAllocated : leastAllocated);
 }
@@ -264,12 +293,17 @@ function readShape(reader: ConfigReader): Scorer {
     const utilization = item.child('utilization').integer(0, 100) ?? 0;
     if (utilization <= last) {
       item.errors.push(
-        field.invalid(item.child('utilization').path, utilization, 'values must be sorted in increasing order'),
+        field.invalid(
+          item.child('utilization').path,
+          utilization,
+          'values must be sorted in increasing order',
+        ),
       );
     }
     last = utilization;
     return { utilization, score: (item.child('score').integer(0, 10) ?? 0) * 10 };
   });
-  if (points.length === 0) reader.errors.push(field.required(shape.path, 'at least one point must be specified'));
+  if (points.length === 0)
+    reader.errors.push(field.required(shape.path, 'at least one point must be specified'));
   return requestedToCapacityRatio(points);
 }

@@ -44,7 +44,11 @@ function compileTerm(term: Immutable<NodeSelectorTerm>): NodeMatcher {
   };
 }
 
-function compileRequirement({ key, operator, values }: Immutable<NodeSelectorRequirement>): Requirement {
+function compileRequirement({
+  key,
+  operator,
+  values,
+}: Immutable<NodeSelectorRequirement>): Requirement {
   return new Requirement(key, OPERATORS[operator], values ?? []);
 }
 
@@ -74,7 +78,9 @@ export interface WeightedMatcher {
   readonly matches: NodeMatcher;
 }
 
-export function compilePreferred(terms: readonly Immutable<PreferredSchedulingTerm>[]): readonly WeightedMatcher[] {
+export function compilePreferred(
+  terms: readonly Immutable<PreferredSchedulingTerm>[],
+): readonly WeightedMatcher[] {
   return terms
     .filter((term) => term.weight !== 0 && !isEmptyTerm(term.preference))
     .map((term) => ({ weight: term.weight, matches: compileTerm(term.preference) }));

@@ -10,7 +10,11 @@ import { noArgs } from './args.ts';
 import { concernsPod, nodeNowSuits } from './hints.ts';
 import { tolerated, tolerationsText } from './tolerations.ts';
 
-const UNSCHEDULABLE = new Status('UnschedulableAndUnresolvable', ['node(s) were unschedulable'], 'NodeUnschedulable');
+const UNSCHEDULABLE = new Status(
+  'UnschedulableAndUnresolvable',
+  ['node(s) were unschedulable'],
+  'NodeUnschedulable',
+);
 /** The taint that spec.unschedulable stands for. */
 const TAINT: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
@@ -24,14 +28,18 @@ export const nodeUnschedulable: PluginRegistration = {
     noArgs(nodeUnschedulable.name, args);
     return {
       name: nodeUnschedulable.name,
-      filter: (_state, { pod }, { node }) => (node === undefined || welcome(pod, node) ? undefined : UNSCHEDULABLE),
+      filter: (_state, { pod }, { node }) =>
+        node === undefined || welcome(pod, node) ? undefined : UNSCHEDULABLE,
       filterTemplate: ({ pod }) => tolerationsText(pod),
       eventsToRegister: () => [
         {
           event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'),
           hint: nodeNowSuits(welcome),
         },
-        { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'), hint: concernsPod },
+        {
+          event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'),
+          hint: concernsPod,
+        },
       ],
     } satisfies FilterPlugin;
   },

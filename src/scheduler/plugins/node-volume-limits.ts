@@ -1,7 +1,11 @@
 // NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how many.
 
 import { CsiMigrationError } from '#api/groups/core/v1/csi-migration/index.ts';
-import { persistentVolumeClaims, persistentVolumes, type Volume } from '#api/groups/core/v1/index.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Volume,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import {
   type CSINode,
@@ -29,7 +33,12 @@ import {
   notOwnedBy,
   type PersistentVolumeClaim,
 } from './volumes/claims.ts';
-import { type Attachable, attachableOf, attachableOfInline, driverOf } from './volumes/migration.ts';
+import {
+  type Attachable,
+  attachableOf,
+  attachableOfInline,
+  driverOf,
+} from './volumes/migration.ts';
 import { type RoomOnNodes, VolumeRoom } from './volumes/room.ts';
 
 const NAME = 'NodeVolumeLimits';
@@ -63,9 +72,13 @@ export const nodeVolumeLimits: PluginRegistration = {
     );
     const registrations = [
       nodes.addEventHandler(forEach(({ metadata: { name } }) => room.forget(name))),
-      informers.informerFor(volumeAttachments).addEventHandler(forEach(({ spec }) => room.forget(spec.nodeName))),
+      informers
+        .informerFor(volumeAttachments)
+        .addEventHandler(forEach(({ spec }) => room.forget(spec.nodeName))),
     ];
-    ended.addEventListener('abort', () => registrations.forEach((registration) => registration.remove()));
+    ended.addEventListener('abort', () =>
+      registrations.forEach((registration) => registration.remove()),
+    );
 
     return {
       name: NAME,
@@ -75,7 +88,9 @@ export const nodeVolumeLimits: PluginRegistration = {
         if (!(wanted instanceof Status) && wanted.size === 0) return SKIP;
         state.write(
           WANTED,
-          wanted instanceof Status ? wanted : { volumes: wanted, room: room.of(new Set(wanted.values())) },
+          wanted instanceof Status
+            ? wanted
+            : { volumes: wanted, room: room.of(new Set(wanted.values())) },
         );
         return undefined;
       },
@@ -86,7 +101,8 @@ export const nodeVolumeLimits: PluginRegistration = {
         if (wanted.volumes.size <= wanted.room.least(node, position)) return undefined;
         const limits = limitsFor(node);
         const counts = new Map<string, number>();
-        const add = (driver: string): void => void counts.set(driver, (counts.get(driver) ?? 0) + 1);
+        const add = (driver: string): void =>
+          void counts.set(driver, (counts.get(driver) ?? 0) + 1);
         const attached = find.attachedTo(node);
         for (const driver of attached.values()) add(driver);
         const more = new Set<string>();
@@ -106,7 +122,10 @@ export const nodeVolumeLimits: PluginRegistration = {
         // Without a CSINode there is no limit.
         { event: clusterEvent('CSINode', ActionType.Add | ActionType.Delete, 'CSINode') },
         { event: clusterEvent('CSINode', UPDATE, 'CSINodeUpdate'), hint: raisedLimit },
-        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: hadVolumes },
+        {
+          event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'),
+          hint: hadVolumes,
+        },
         {
           event: clusterEvent('PersistentVolumeClaim', ActionType.Add, 'PersistentVolumeClaimAdd'),
           hint: concernsClaimOf(),
@@ -145,7 +164,11 @@ class VolumeFinder {
   }
 
   /** Returns the volumes that the pod needs attached, or why it cannot be scheduled. */
-  wantedBy(pod: Pod, uses: readonly ClaimUse[], disks: readonly Immutable<Volume>[]): Volumes | Status {
+  wantedBy(
+    pod: Pod,
+    uses: readonly ClaimUse[],
+    disks: readonly Immutable<Volume>[],
+  ): Volumes | Status {
     const volumes = new Map<string, string>();
     const { namespace = '' } = pod.metadata;
     for (const { name, ephemeral } of uses) {
@@ -164,7 +187,11 @@ class VolumeFinder {
         count(attachableOfInline(disk, namespace), volumes);
       } catch (err) {
         if (!(err instanceof CsiMigrationError)) throw err;
-        return new Status('Error', [`converting volume(${disk.name}) from inline to csi: ${err.message}`], NAME);
+        return new Status(
+          'Error',
+          [`converting volume(${disk.name}) from inline to csi: ${err.message}`],
+          NAME,
+        );
       }
     }
     return volumes;
@@ -190,7 +217,9 @@ class VolumeFinder {
     for (const { spec } of this.#attachments.byIndex(BY_NODE, name)) {
       const { persistentVolumeName } = spec.source;
       const csi =
-        persistentVolumeName === undefined ? undefined : this.#volumes.get('', persistentVolumeName)?.spec.csi;
+        persistentVolumeName === undefined
+          ? undefined
+          : this.#volumes.get('', persistentVolumeName)?.spec.csi;
       if (csi !== undefined) count({ driver: csi.driver, handle: csi.volumeHandle }, volumes);
     }
     return volumes;
@@ -208,12 +237,14 @@ class VolumeFinder {
     const provisioner = this.#classes.get('', classOfClaim(claim))?.provisioner;
     const driver = provisioner ? driverOf(provisioner) : undefined;
     // No handle has a NUL in it.
-    if (driver !== undefined) volumes.set(`${driver}/\0${metadata.namespace}/${metadata.name}`, driver);
+    if (driver !== undefined)
+      volumes.set(`${driver}/\0${metadata.namespace}/${metadata.name}`, driver);
   }
 }
 
 function count(attachable: Attachable | undefined, volumes: Map<string, string>): void {
-  if (attachable !== undefined) volumes.set(`${attachable.driver}/${attachable.handle}`, attachable.driver);
+  if (attachable !== undefined)
+    volumes.set(`${attachable.driver}/${attachable.handle}`, attachable.driver);
 }
 
 /** A volume that no driver understands is not attached. */
@@ -258,7 +289,10 @@ function limitsOf(node: Immutable<CSINode> | undefined): Limits {
 }
 
 const raisedLimit: QueueingHint = (_pod, { before, after }) => {
-  const [old, now] = [limitsOf(before as Immutable<CSINode>), limitsOf(after as Immutable<CSINode>)];
+  const [old, now] = [
+    limitsOf(before as Immutable<CSINode>),
+    limitsOf(after as Immutable<CSINode>),
+  ];
   for (const [driver, limit] of old) if ((now.get(driver) ?? Infinity) > limit) return true;
   return false;
 };

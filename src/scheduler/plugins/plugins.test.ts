@@ -18,11 +18,18 @@ import type {
 import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { makeHandle, snapshotOf } from '../testing/handle.ts';
-import { makeNode, makeNodeInfo, makePod, makePodInfo, type NodeOptions } from '../testing/objects.ts';
+import {
+  makeNode,
+  makeNodeInfo,
+  makePod,
+  makePodInfo,
+  type NodeOptions,
+} from '../testing/objects.ts';
 import { normalizedName } from './image-locality.ts';
 import { inTreeRegistry } from './registry.ts';
 
-type AnyPlugin = Plugin & Partial<PreEnqueuePlugin & PreFilterPlugin & FilterPlugin & PreScorePlugin & ScorePlugin>;
+type AnyPlugin = Plugin &
+  Partial<PreEnqueuePlugin & PreFilterPlugin & FilterPlugin & PreScorePlugin & ScorePlugin>;
 
 function make(name: string, args?: unknown, handle: Partial<Handle> = {}): AnyPlugin {
   const registration = inTreeRegistry.get(name) as PluginRegistration;
@@ -42,7 +49,11 @@ function filtered(plugin: AnyPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): 
 }
 
 /** PreScore, Score and NormalizeScore; 'skip' if PreScore says so. */
-function scored(plugin: AnyPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): readonly number[] | 'skip' {
+function scored(
+  plugin: AnyPlugin,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): readonly number[] | 'skip' {
   const state = new CycleState();
   if (plugin.preScore?.(state, pod, nodes)?.code === 'Skip') return 'skip';
   const scores = nodes.map((node) => plugin.score?.(state, pod, node) ?? Number.NaN);
@@ -59,11 +70,17 @@ function wakes(
 ): boolean {
   if (event === undefined) return false;
   return (plugin.eventsToRegister?.() ?? []).some(
-    (registration) => matchesEvent(registration.event, event) && (registration.hint?.(pod.pod, objects) ?? true),
+    (registration) =>
+      matchesEvent(registration.event, event) && (registration.hint?.(pod.pod, objects) ?? true),
   );
 }
 
-function nodeUpdated(plugin: Plugin, pod: PodInfo, before: NodeOptions, after: NodeOptions): boolean {
+function nodeUpdated(
+  plugin: Plugin,
+  pod: PodInfo,
+  before: NodeOptions,
+  after: NodeOptions,
+): boolean {
   const nodes = { before: makeNode('n', before), after: makeNode('n', after) };
   return wakes(plugin, pod, nodeUpdateEvent(nodes.before, nodes.after), nodes);
 }
@@ -71,7 +88,13 @@ function nodeUpdated(plugin: Plugin, pod: PodInfo, before: NodeOptions, after: N
 describe('NodeResourcesFit', () => {
   const plugin = make('NodeResourcesFit');
   const small: NodeOptions = {
-    allocatable: { cpu: '2', memory: '4Gi', 'ephemeral-storage': '10Gi', pods: '3', 'example.com/gpu': '1' },
+    allocatable: {
+      cpu: '2',
+      memory: '4Gi',
+      'ephemeral-storage': '10Gi',
+      pods: '3',
+      'example.com/gpu': '1',
+    },
   };
   const busy = makePodInfo('busy', { requests: { cpu: '1500m', memory: '3Gi' } });
 
@@ -79,8 +102,16 @@ describe('NodeResourcesFit', () => {
     ['what fits exactly', { cpu: '500m', memory: '1Gi' }, 'ok'],
     ['what asks for nothing', undefined, 'ok'],
     ['too much cpu', { cpu: '501m' }, 'Unschedulable: Insufficient cpu'],
-    ['too much of several', { cpu: '1', memory: '2Gi' }, 'Unschedulable: Insufficient cpu, Insufficient memory'],
-    ['more than there is at all', { memory: '5Gi' }, 'UnschedulableAndUnresolvable: Insufficient memory'],
+    [
+      'too much of several',
+      { cpu: '1', memory: '2Gi' },
+      'Unschedulable: Insufficient cpu, Insufficient memory',
+    ],
+    [
+      'more than there is at all',
+      { memory: '5Gi' },
+      'UnschedulableAndUnresolvable: Insufficient memory',
+    ],
     [
       'too much storage',
       { 'ephemeral-storage': '11Gi' },
@@ -98,7 +129,9 @@ describe('NodeResourcesFit', () => {
     ],
     ['none of an unknown one', { 'example.com/tpu': '0' }, 'ok'],
   ])('judges %s', (_what, requests, expected) => {
-    expect(filtered(plugin, makePodInfo('p', { requests }), [makeNodeInfo('n', small, [busy])])).toEqual([expected]);
+    expect(
+      filtered(plugin, makePodInfo('p', { requests }), [makeNodeInfo('n', small, [busy])]),
+    ).toEqual([expected]);
   });
 
   it('counts pods', () => {
@@ -109,7 +142,9 @@ describe('NodeResourcesFit', () => {
   });
 
   it('ignores resources that others look after', () => {
-    const pod = makePodInfo('p', { requests: { 'example.com/tpu': '1', 'other.org/x': '1', 'third.net/y': '1' } });
+    const pod = makePodInfo('p', {
+      requests: { 'example.com/tpu': '1', 'other.org/x': '1', 'third.net/y': '1' },
+    });
     const ignoring = make('NodeResourcesFit', {
       ignoredResources: ['example.com/tpu'],
       ignoredResourceGroups: ['other.org'],
@@ -125,7 +160,9 @@ describe('NodeResourcesFit', () => {
       makeNodeInfo('half', {}, [makePodInfo('x', { requests: { cpu: '2', memory: '16Gi' } })]),
     ];
     // (4000-1000)/4000 and (32-8)/32, both 75; (4000-3000)/4000 and (32-24)/32, both 25
-    expect(scored(plugin, makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }), nodes)).toEqual([75, 25]);
+    expect(
+      scored(plugin, makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }), nodes),
+    ).toEqual([75, 25]);
   });
 
   it('counts 100m and 200MB for what asks for nothing', () => {
@@ -147,7 +184,9 @@ describe('NodeResourcesFit', () => {
       makeNodeInfo('empty'),
       makeNodeInfo('half', {}, [makePodInfo('x', { requests: { cpu: '2', memory: '16Gi' } })]),
     ];
-    expect(scored(most, makePodInfo('p', { requests: { cpu: '1', memory: '0' } }), nodes)).toEqual([18, 68]);
+    expect(scored(most, makePodInfo('p', { requests: { cpu: '1', memory: '0' } }), nodes)).toEqual([
+      18, 68,
+    ]);
   });
 
   it('follows a curve with RequestedToCapacityRatio', () => {
@@ -164,30 +203,47 @@ describe('NodeResourcesFit', () => {
       },
     });
     const node = makeNodeInfo('n');
-    const scores = ['1', '2', '3', '4'].map((cpu) => scored(ratio, makePodInfo('p', { requests: { cpu } }), [node]));
+    const scores = ['1', '2', '3', '4'].map((cpu) =>
+      scored(ratio, makePodInfo('p', { requests: { cpu } }), [node]),
+    );
     expect(scores).toEqual([[50], [100], [75], [50]]);
   });
 
   it('scores extended resources only for pods that ask for them', () => {
     const gpu = make('NodeResourcesFit', {
-      scoringStrategy: { type: 'LeastAllocated', resources: [{ name: 'example.com/gpu', weight: 1 }] },
+      scoringStrategy: {
+        type: 'LeastAllocated',
+        resources: [{ name: 'example.com/gpu', weight: 1 }],
+      },
     });
-    const node = makeNodeInfo('n', { allocatable: { cpu: '1', 'example.com/gpu': '4', pods: '10' } });
+    const node = makeNodeInfo('n', {
+      allocatable: { cpu: '1', 'example.com/gpu': '4', pods: '10' },
+    });
     expect(scored(gpu, makePodInfo('p'), [node])).toEqual([0]);
-    expect(scored(gpu, makePodInfo('p', { requests: { 'example.com/gpu': '1' } }), [node])).toEqual([75]);
+    expect(scored(gpu, makePodInfo('p', { requests: { 'example.com/gpu': '1' } }), [node])).toEqual(
+      [75],
+    );
   });
 
   it('is woken by what may give room', () => {
     const pod = makePodInfo('p', { requests: { cpu: '3' } });
-    expect(wakes(plugin, pod, assignedPodDelete, { before: makePod('x', { spec: { nodeName: 'n' } }) })).toBe(true);
-    expect(wakes(plugin, pod, assignedPodAdd, { after: makePod('x', { spec: { nodeName: 'n' } }) })).toBe(false);
+    expect(
+      wakes(plugin, pod, assignedPodDelete, { before: makePod('x', { spec: { nodeName: 'n' } }) }),
+    ).toBe(true);
+    expect(
+      wakes(plugin, pod, assignedPodAdd, { after: makePod('x', { spec: { nodeName: 'n' } }) }),
+    ).toBe(false);
     expect(wakes(plugin, pod, nodeAdd, { after: makeNode('big') })).toBe(true);
     expect(wakes(plugin, pod, nodeAdd, { after: makeNode('small', small) })).toBe(false);
-    const with_ = (cpu: string, memory: string): NodeOptions => ({ allocatable: { cpu, memory, pods: '10' } });
+    const with_ = (cpu: string, memory: string): NodeOptions => ({
+      allocatable: { cpu, memory, pods: '10' },
+    });
     expect(nodeUpdated(plugin, pod, with_('2', '1Gi'), with_('4', '1Gi'))).toBe(true);
     expect(nodeUpdated(plugin, pod, with_('4', '1Gi'), with_('4', '2Gi'))).toBe(false);
     expect(nodeUpdated(plugin, pod, with_('1', '1Gi'), with_('2', '1Gi'))).toBe(false);
-    expect(nodeUpdated(plugin, pod, with_('4', '1Gi'), { ...with_('4', '1Gi'), labels: { a: 'b' } })).toBe(false);
+    expect(
+      nodeUpdated(plugin, pod, with_('4', '1Gi'), { ...with_('4', '1Gi'), labels: { a: 'b' } }),
+    ).toBe(false);
   });
 
   it('is woken by a pod that gives up what it asks for', () => {
@@ -209,7 +265,11 @@ describe('NodeResourcesFit', () => {
       { ignoreResources: [] },
       /args\.ignoreResources: Forbidden: unknown field "ignoreResources"/,
     ],
-    ['an unknown strategy', { scoringStrategy: { type: 'Best' } }, /scoringStrategy\.type: Unsupported value: "Best"/],
+    [
+      'an unknown strategy',
+      { scoringStrategy: { type: 'Best' } },
+      /scoringStrategy\.type: Unsupported value: "Best"/,
+    ],
     [
       'a weight out of range',
       { scoringStrategy: { resources: [{ name: 'cpu', weight: 101 }] } },
@@ -227,10 +287,19 @@ describe('NodeResourcesFit', () => {
     ],
     [
       'an empty shape',
-      { scoringStrategy: { type: 'RequestedToCapacityRatio', requestedToCapacityRatio: { shape: [] } } },
+      {
+        scoringStrategy: {
+          type: 'RequestedToCapacityRatio',
+          requestedToCapacityRatio: { shape: [] },
+        },
+      },
       /at least one point/,
     ],
-    ['a name that is none', { ignoredResources: ['a b'] }, /ignoredResources\[0\]: Invalid value: "a b"/],
+    [
+      'a name that is none',
+      { ignoredResources: ['a b'] },
+      /ignoredResources\[0\]: Invalid value: "a b"/,
+    ],
     [
       'an unsorted shape',
       {
@@ -285,7 +354,9 @@ describe('NodeResourcesFit, for any pods', () => {
             (key) => wanted[key] === 0 || sum(key) <= node[key],
           );
           const expected = fitting && running.length + 1 <= pods;
-          expect(filtered(plugin, makePodInfo('p', { requests: list(wanted) }), [info])[0] === 'ok').toBe(expected);
+          expect(
+            filtered(plugin, makePodInfo('p', { requests: list(wanted) }), [info])[0] === 'ok',
+          ).toBe(expected);
         },
       ),
     );
@@ -301,7 +372,9 @@ describe('NodeResourcesBalancedAllocation', () => {
       makeNodeInfo('uneven', {}, [makePodInfo('x', { requests: { cpu: '3' } })]),
     ];
     // even: 50% and 50%; uneven: 100% and 25%
-    expect(scored(plugin, makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }), nodes)).toEqual([100, 62]);
+    expect(
+      scored(plugin, makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }), nodes),
+    ).toEqual([100, 62]);
   });
 
   it('says nothing about pods that ask for nothing', () => {
@@ -316,7 +389,8 @@ describe('TaintToleration', () => {
     effect,
     ...(value !== undefined && { value }),
   });
-  const pod = (...tolerations: Toleration[]): PodInfo => makePodInfo('p', { spec: { tolerations } });
+  const pod = (...tolerations: Toleration[]): PodInfo =>
+    makePodInfo('p', { spec: { tolerations } });
   const REFUSED = 'UnschedulableAndUnresolvable: node(s) had untolerated taint(s)';
 
   it.each([
@@ -329,18 +403,33 @@ describe('TaintToleration', () => {
       pod({ key: 'k', operator: 'Equal', value: 'v', effect: 'NoSchedule' }),
       'ok',
     ],
-    ['Equal without saying so', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', value: 'v' }), 'ok'],
+    [
+      'Equal without saying so',
+      [taint('k', 'NoSchedule', 'v')],
+      pod({ key: 'k', value: 'v' }),
+      'ok',
+    ],
     ['another value', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', value: 'w' }), REFUSED],
     ['another effect', [taint('k', 'NoSchedule')], pod({ key: 'k', effect: 'NoExecute' }), REFUSED],
     ['Exists', [taint('k', 'NoSchedule', 'v')], pod({ key: 'k', operator: 'Exists' }), 'ok'],
-    ['Exists for everything', [taint('k', 'NoSchedule'), taint('l', 'NoExecute')], pod({ operator: 'Exists' }), 'ok'],
+    [
+      'Exists for everything',
+      [taint('k', 'NoSchedule'), taint('l', 'NoExecute')],
+      pod({ operator: 'Exists' }),
+      'ok',
+    ],
     [
       'one of two',
       [taint('k', 'NoSchedule'), taint('l', 'NoSchedule')],
       pod({ key: 'k', operator: 'Exists' }),
       REFUSED,
     ],
-    ['no value and no value', [taint('k', 'NoSchedule')], pod({ key: 'k', operator: 'Equal' }), 'ok'],
+    [
+      'no value and no value',
+      [taint('k', 'NoSchedule')],
+      pod({ key: 'k', operator: 'Equal' }),
+      'ok',
+    ],
   ])('judges %s', (_what, taints, info, expected) => {
     expect(filtered(plugin, info, [makeNodeInfo('n', { taints })])).toEqual([expected]);
   });
@@ -349,13 +438,17 @@ describe('TaintToleration', () => {
     const soft = (...keys: string[]): NodeInfo =>
       makeNodeInfo('n', { taints: keys.map((key) => taint(key, 'PreferNoSchedule')) });
     const scoredAmong = (info: PodInfo, nodes: readonly NodeInfo[]) =>
-      scored(make('TaintToleration', undefined, { snapshot: snapshotOf([...nodes, soft('z')]) }), info, nodes);
-    expect(scoredAmong(pod({ key: 'a', operator: 'Exists' }), [soft(), soft('a', 'b'), soft('b', 'c')])).toEqual([
-      100, 50, 0,
-    ]);
-    expect(scoredAmong(pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')])).toEqual([
-      100, 0,
-    ]);
+      scored(
+        make('TaintToleration', undefined, { snapshot: snapshotOf([...nodes, soft('z')]) }),
+        info,
+        nodes,
+      );
+    expect(
+      scoredAmong(pod({ key: 'a', operator: 'Exists' }), [soft(), soft('a', 'b'), soft('b', 'c')]),
+    ).toEqual([100, 50, 0]);
+    expect(
+      scoredAmong(pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')]),
+    ).toEqual([100, 0]);
     // Others have them, but none of these.
     expect(scoredAmong(pod(), [soft(), makeNodeInfo('m')])).toBe('skip');
     expect(scored(plugin, pod(), [soft()])).toBe('skip');
@@ -368,9 +461,14 @@ describe('TaintToleration', () => {
     expect(nodeUpdated(plugin, pod(), tainted, { taints: [taint('l', 'NoSchedule')] })).toBe(false);
     expect(wakes(plugin, pod(), nodeAdd, { after: makeNode('n') })).toBe(true);
     const [before, after] = [pod(), pod({ operator: 'Exists' })];
-    expect(wakes(plugin, after, podUpdateEvent(before, after), { before: before.pod, after: after.pod })).toBe(true);
     expect(
-      wakes(plugin, makePodInfo('other'), podUpdateEvent(before, after), { before: before.pod, after: after.pod }),
+      wakes(plugin, after, podUpdateEvent(before, after), { before: before.pod, after: after.pod }),
+    ).toBe(true);
+    expect(
+      wakes(plugin, makePodInfo('other'), podUpdateEvent(before, after), {
+        before: before.pod,
+        after: after.pod,
+      }),
     ).toBe(false);
   });
 });
@@ -381,7 +479,11 @@ describe('NodeAffinity', () => {
   const node = makeNodeInfo('n1', { labels: { zone: 'a', size: '10', ssd: '' } });
   const requiring = (...nodeSelectorTerms: NodeSelectorTerm[]): PodInfo =>
     makePodInfo('p', {
-      spec: { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } },
+      spec: {
+        affinity: {
+          nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+        },
+      },
     });
   const expression = (
     key: string,
@@ -402,16 +504,22 @@ describe('NodeAffinity', () => {
     ['Gt, the same', expression('size', 'Gt', '10'), REFUSED],
     ['Lt', expression('size', 'Lt', '11'), 'ok'],
     ['Gt, no number', expression('zone', 'Gt', '1'), REFUSED],
-    ['a field', { matchFields: [{ key: 'metadata.name', operator: 'NotIn' as const, values: ['n2'] }] }, 'ok'],
+    [
+      'a field',
+      { matchFields: [{ key: 'metadata.name', operator: 'NotIn' as const, values: ['n2'] }] },
+      'ok',
+    ],
     ['nothing at all', {}, REFUSED],
   ])('judges %s', (_what, term, expected) => {
     expect(filtered(plugin, requiring(term), [node])).toEqual([expected]);
   });
 
   it('needs one of the terms, and all of a term', () => {
-    expect(filtered(plugin, requiring(expression('zone', 'In', 'b'), expression('ssd', 'Exists')), [node])).toEqual([
-      'ok',
-    ]);
+    expect(
+      filtered(plugin, requiring(expression('zone', 'In', 'b'), expression('ssd', 'Exists')), [
+        node,
+      ]),
+    ).toEqual(['ok']);
     const both = {
       matchExpressions: [
         ...(expression('ssd', 'Exists').matchExpressions ?? []),
@@ -422,7 +530,8 @@ describe('NodeAffinity', () => {
   });
 
   it('needs every label of nodeSelector, beside the affinity', () => {
-    const selecting = (nodeSelector: Record<string, string>): PodInfo => makePodInfo('p', { spec: { nodeSelector } });
+    const selecting = (nodeSelector: Record<string, string>): PodInfo =>
+      makePodInfo('p', { spec: { nodeSelector } });
     expect(filtered(plugin, selecting({ zone: 'a', ssd: '' }), [node])).toEqual(['ok']);
     expect(filtered(plugin, selecting({ zone: 'a', ssd: 'x' }), [node])).toEqual([REFUSED]);
     expect(filtered(plugin, selecting({ constructor: 'x' }), [node])).toEqual([REFUSED]);
@@ -433,9 +542,13 @@ describe('NodeAffinity', () => {
       matchFields: [{ key: 'metadata.name', operator: 'In', values }],
     });
     const preFilter = (pod: PodInfo) => plugin.preFilter?.(new CycleState(), pod, []);
-    expect(preFilter(requiring(named('n1'), named('n2', 'n3')))).toEqual({ nodeNames: new Set(['n1', 'n2', 'n3']) });
+    expect(preFilter(requiring(named('n1'), named('n2', 'n3')))).toEqual({
+      nodeNames: new Set(['n1', 'n2', 'n3']),
+    });
     expect(preFilter(requiring(named('n1'), expression('a', 'Exists')))).toBeUndefined();
-    const contradiction = { matchFields: [...(named('n1').matchFields ?? []), ...(named('n2').matchFields ?? [])] };
+    const contradiction = {
+      matchFields: [...(named('n1').matchFields ?? []), ...(named('n2').matchFields ?? [])],
+    };
     expect(preFilter(requiring(contradiction))).toMatchObject({
       code: 'UnschedulableAndUnresolvable',
       reasons: ['pod affinity terms conflict'],
@@ -466,7 +579,9 @@ describe('NodeAffinity', () => {
     const added = make('NodeAffinity', {
       addedAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['b'] }] }],
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'zone', operator: 'In', values: ['b'] }] },
+          ],
         },
       },
     });
@@ -474,7 +589,9 @@ describe('NodeAffinity', () => {
       "UnschedulableAndUnresolvable: node(s) didn't match scheduler-enforced node affinity",
     ]);
     expect(() =>
-      make('NodeAffinity', { addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } }),
+      make('NodeAffinity', {
+        addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} },
+      }),
     ).toThrow(/at least one node selector term/);
     const wrong = {
       nodeSelectorTerms: [
@@ -487,22 +604,33 @@ describe('NodeAffinity', () => {
       ],
     };
     expect(() =>
-      make('NodeAffinity', { addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: wrong } }),
+      make('NodeAffinity', {
+        addedAffinity: { requiredDuringSchedulingIgnoredDuringExecution: wrong },
+      }),
     ).toThrow(/values: Required.*operator: Unsupported value: "Like"/);
   });
 
   it('is woken by labels that suit', () => {
     const pod = requiring(expression('zone', 'In', 'a'));
     expect(nodeUpdated(plugin, pod, {}, { labels: { zone: 'a' } })).toBe(true);
-    expect(nodeUpdated(plugin, pod, { labels: { zone: 'a' } }, { labels: { zone: 'a', x: 'y' } })).toBe(false);
-    expect(wakes(plugin, pod, nodeAdd, { after: makeNode('n', { labels: { zone: 'b' } }) })).toBe(false);
+    expect(
+      nodeUpdated(plugin, pod, { labels: { zone: 'a' } }, { labels: { zone: 'a', x: 'y' } }),
+    ).toBe(false);
+    expect(wakes(plugin, pod, nodeAdd, { after: makeNode('n', { labels: { zone: 'b' } }) })).toBe(
+      false,
+    );
   });
 });
 
 describe('NodePorts', () => {
   const plugin = make('NodePorts');
   const REFUSED = "Unschedulable: node(s) didn't have free ports for the requested pod ports";
-  const withPort = (name: string, hostPort: number, hostIP?: string, protocol: 'TCP' | 'UDP' = 'TCP'): PodInfo =>
+  const withPort = (
+    name: string,
+    hostPort: number,
+    hostIP?: string,
+    protocol: 'TCP' | 'UDP' = 'TCP',
+  ): PodInfo =>
     makePodInfo(name, {
       spec: {
         nodeName: 'n',
@@ -510,7 +638,14 @@ describe('NodePorts', () => {
           {
             name: 'c',
             resources: {},
-            ports: [{ containerPort: hostPort, hostPort, protocol, ...(hostIP !== undefined && { hostIP }) }],
+            ports: [
+              {
+                containerPort: hostPort,
+                hostPort,
+                protocol,
+                ...(hostIP !== undefined && { hostIP }),
+              },
+            ],
           },
         ],
       },
@@ -533,8 +668,12 @@ describe('NodePorts', () => {
   });
 
   it('is woken by a pod that gives its port back', () => {
-    expect(wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 80).pod })).toBe(true);
-    expect(wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 81).pod })).toBe(false);
+    expect(
+      wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 80).pod }),
+    ).toBe(true);
+    expect(
+      wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 81).pod }),
+    ).toBe(false);
   });
 });
 
@@ -543,12 +682,21 @@ describe('NodeDeclaredFeatures', () => {
   const RESTART = 'RestartAllContainersOnContainerExits';
   const HOST_USERS = 'UserNamespacesHostNetworkSupport';
   const MISSING = "UnschedulableAndUnresolvable: node(s) didn't match Pod's required features";
-  const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In' as const, values: [1] } }];
+  const rules = [
+    { action: 'RestartAllContainers', exitCodes: { operator: 'In' as const, values: [1] } },
+  ];
   const container = { name: 'c', image: 'image:1', resources: {} };
-  const restarting = makePodInfo('p', { spec: { containers: [{ ...container, restartPolicyRules: rules }] } });
-  const inHostNetwork = (hostUsers: boolean) => makePodInfo('p', { spec: { hostNetwork: true, hostUsers } });
+  const restarting = makePodInfo('p', {
+    spec: { containers: [{ ...container, restartPolicyRules: rules }] },
+  });
+  const inHostNetwork = (hostUsers: boolean) =>
+    makePodInfo('p', { spec: { hostNetwork: true, hostUsers } });
   const both = makePodInfo('p', {
-    spec: { hostNetwork: true, hostUsers: false, initContainers: [{ ...container, restartPolicyRules: rules }] },
+    spec: {
+      hostNetwork: true,
+      hostUsers: false,
+      initContainers: [{ ...container, restartPolicyRules: rules }],
+    },
   });
   const nodes = [[], [RESTART], [HOST_USERS], [HOST_USERS, RESTART]].map((declaredFeatures) =>
     makeNodeInfo('n', { declaredFeatures }),
@@ -557,7 +705,11 @@ describe('NodeDeclaredFeatures', () => {
   it.each([
     ['anything', makePodInfo('p'), ['ok', 'ok', 'ok', 'ok']],
     ['to restart all containers', restarting, [MISSING, 'ok', MISSING, 'ok']],
-    ['users of its own in the network of the node', inHostNetwork(false), [MISSING, MISSING, 'ok', 'ok']],
+    [
+      'users of its own in the network of the node',
+      inHostNetwork(false),
+      [MISSING, MISSING, 'ok', 'ok'],
+    ],
     ["the node's users there", inHostNetwork(true), ['ok', 'ok', 'ok', 'ok']],
     ['both', both, [MISSING, MISSING, MISSING, 'ok']],
   ])('lets a pod that needs %s go where that is', (_what, pod, expected) => {
@@ -570,7 +722,12 @@ describe('NodeDeclaredFeatures', () => {
 
   it('is woken by a node that declares what was missing', () => {
     expect(
-      nodeUpdated(plugin, both, { declaredFeatures: [RESTART] }, { declaredFeatures: [HOST_USERS, RESTART] }),
+      nodeUpdated(
+        plugin,
+        both,
+        { declaredFeatures: [RESTART] },
+        { declaredFeatures: [HOST_USERS, RESTART] },
+      ),
     ).toBe(true);
     expect(nodeUpdated(plugin, both, {}, { declaredFeatures: [RESTART] })).toBe(false);
     expect(nodeUpdated(plugin, both, {}, { labels: { rack: 'r' } })).toBe(false);
@@ -601,10 +758,9 @@ describe('NodeUnschedulable and NodeName', () => {
 
   it('puts a pod that names its node there', () => {
     const nodes = [makeNodeInfo('n'), makeNodeInfo('m')];
-    expect(filtered(make('NodeName'), makePodInfo('p', { spec: { nodeName: 'm' } }), nodes)).toEqual([
-      "UnschedulableAndUnresolvable: node(s) didn't match the requested node name",
-      'ok',
-    ]);
+    expect(
+      filtered(make('NodeName'), makePodInfo('p', { spec: { nodeName: 'm' } }), nodes),
+    ).toEqual(["UnschedulableAndUnresolvable: node(s) didn't match the requested node name", 'ok']);
     expect(filtered(make('NodeName'), makePodInfo('p'), nodes)).toEqual(['ok', 'ok']);
   });
 });
@@ -618,7 +774,9 @@ describe('ImageLocality', () => {
       makeNodeInfo('has', { images: [image('image:1', 511.5)] }),
       makeNodeInfo('other', { images: [image('image:2', 900)] }),
     ];
-    const plugin = make('ImageLocality', undefined, { snapshot: snapshotOf([nodes[0] as NodeInfo]) });
+    const plugin = make('ImageLocality', undefined, {
+      snapshot: snapshotOf([nodes[0] as NodeInfo]),
+    });
     // (511.5 - 23) / (1000 - 23) of 100
     expect(scored(plugin, makePodInfo('p'), nodes)).toEqual([50, 0]);
     const spread = make('ImageLocality', undefined, { snapshot: snapshotOf(nodes) });

@@ -9,6 +9,9 @@ export const random: PluginRegistration = {
   name: 'Random',
   create(args, handle) {
     noArgs(random.name, args);
-    return { name: random.name, score: () => handle.random.int(MAX_NODE_SCORE + 1) } satisfies ScorePlugin;
+    return {
+      name: random.name,
+      score: () => handle.random.int(MAX_NODE_SCORE + 1),
+    } satisfies ScorePlugin;
   },
 };

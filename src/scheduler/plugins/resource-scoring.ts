@@ -30,7 +30,13 @@ export interface Allocation {
  * Writes the allocation of one resource into `into`. `nonZero`: CPU and memory with the defaults for containers that request
  * nothing.
  */
-export function allocationOf(resource: string, pod: PodInfo, node: NodeInfo, nonZero: boolean, into: Allocation): void {
+export function allocationOf(
+  resource: string,
+  pod: PodInfo,
+  node: NodeInfo,
+  nonZero: boolean,
+  into: Allocation,
+): void {
   switch (resource) {
     case 'cpu':
       into.allocatable = node.allocatable.milliCpu;
@@ -40,7 +46,9 @@ export function allocationOf(resource: string, pod: PodInfo, node: NodeInfo, non
       return;
     case 'memory':
       into.allocatable = node.allocatable.memory;
-      into.requested = nonZero ? node.nonZeroMemory + pod.nonZeroMemory : node.requested.memory + pod.requests.memory;
+      into.requested = nonZero
+        ? node.nonZeroMemory + pod.nonZeroMemory
+        : node.requested.memory + pod.requests.memory;
       return;
     case 'ephemeral-storage':
       into.allocatable = node.allocatable.ephemeralStorage;
@@ -64,7 +72,9 @@ export type Scorer = (requested: number, allocatable: number) => number;
 
 /** More left is better: pods spread. */
 export const leastAllocated: Scorer = (requested, allocatable) =>
-  requested > allocatable ? 0 : Math.trunc(((allocatable - requested) * MAX_NODE_SCORE) / allocatable);
+  requested > allocatable
+    ? 0
+    : Math.trunc(((allocatable - requested) * MAX_NODE_SCORE) / allocatable);
 
 /** Less left is better: pods fill nodes up. */
 export const mostAllocated: Scorer = (requested, allocatable) =>
@@ -97,7 +107,10 @@ export function requestedToCapacityRatio(shape: readonly ShapePoint[]): Scorer {
 }
 
 /** Reads `resources` of plugin arguments. */
-export function readResources(reader: ConfigReader, maxWeight: 1 | 100): readonly WeightedResource[] {
+export function readResources(
+  reader: ConfigReader,
+  maxWeight: 1 | 100,
+): readonly WeightedResource[] {
   if (!reader.present) return CPU_AND_MEMORY;
   const seen = new Set<string>();
   return reader.items().map((item) => {
@@ -105,7 +118,8 @@ export function readResources(reader: ConfigReader, maxWeight: 1 | 100): readonl
     const name = item.child('name').requiredString();
     if (seen.has(name)) item.errors.push(field.duplicate(item.child('name').path, name));
     seen.add(name);
-    const why = maxWeight === 1 ? 'must be 1' : `resource weight of ${name} not in valid range (0, 100]`;
+    const why =
+      maxWeight === 1 ? 'must be 1' : `resource weight of ${name} not in valid range (0, 100]`;
     // 0 stands for the default, too.
     return { name, weight: item.child('weight').integer(0, maxWeight, why) || 1 };
   });

@@ -28,7 +28,8 @@ export const roundRobin: PluginRegistration = {
         state.write(TURN, names.find((name) => name > last) ?? names[0] ?? '');
         return undefined;
       },
-      score: (state, _pod, { name }) => (name === state.read(TURN) ? MAX_NODE_SCORE : MIN_NODE_SCORE),
+      score: (state, _pod, { name }) =>
+        name === state.read(TURN) ? MAX_NODE_SCORE : MIN_NODE_SCORE,
       reserve(_state, _pod, nodeName) {
         last = nodeName;
         return undefined;

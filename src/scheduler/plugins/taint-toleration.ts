@@ -15,11 +15,16 @@ import { concernsPod, nodeNowSuits } from './hints.ts';
 import { normalizeByGreatest } from './normalize.ts';
 import { allTolerated, tolerated, tolerationsText } from './tolerations.ts';
 
-const UNTOLERATED = new Status('UnschedulableAndUnresolvable', ['node(s) had untolerated taint(s)'], 'TaintToleration');
+const UNTOLERATED = new Status(
+  'UnschedulableAndUnresolvable',
+  ['node(s) had untolerated taint(s)'],
+  'TaintToleration',
+);
 const SKIP = new Status('Skip', [], 'TaintToleration');
 
 /** The pod's tolerations that cover PreferNoSchedule. */
-const SOFT_TOLERATIONS: StateKey<readonly Immutable<Toleration>[]> = stateKey('TaintToleration/soft');
+const SOFT_TOLERATIONS: StateKey<readonly Immutable<Toleration>[]> =
+  stateKey('TaintToleration/soft');
 
 function tolerates(pod: Pod, node: Node): boolean {
   const hard = (node.spec.taints ?? []).filter(
@@ -36,11 +41,14 @@ export const taintToleration: PluginRegistration = {
     return {
       name: taintToleration.name,
       filter: (_state, { pod }, node) =>
-        node.hardTaints.length === 0 || allTolerated(node.hardTaints, pod.spec.tolerations) ? undefined : UNTOLERATED,
+        node.hardTaints.length === 0 || allTolerated(node.hardTaints, pod.spec.tolerations)
+          ? undefined
+          : UNTOLERATED,
       filterTemplate: ({ pod }) => tolerationsText(pod),
       preScore(state, { pod }, nodes) {
         // Without such taints all nodes score the same.
-        if (withSoftTaints.count === 0 || nodes.every(({ softTaints }) => softTaints.length === 0)) return SKIP;
+        if (withSoftTaints.count === 0 || nodes.every(({ softTaints }) => softTaints.length === 0))
+          return SKIP;
         const soft = (pod.spec.tolerations ?? []).filter(
           (toleration) => !toleration.effect || toleration.effect === 'PreferNoSchedule',
         );
@@ -51,7 +59,10 @@ export const taintToleration: PluginRegistration = {
       score(state, _pod, node) {
         if (node.softTaints.length === 0) return 0;
         const tolerations = state.read(SOFT_TOLERATIONS);
-        return node.softTaints.reduce((count, taint) => (tolerated(taint, tolerations) ? count : count + 1), 0);
+        return node.softTaints.reduce(
+          (count, taint) => (tolerated(taint, tolerations) ? count : count + 1),
+          0,
+        );
       },
       normalizeScore(_state, _pod, scores) {
         normalizeByGreatest(scores, true);
@@ -62,7 +73,10 @@ export const taintToleration: PluginRegistration = {
           event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'),
           hint: nodeNowSuits(tolerates),
         },
-        { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'), hint: concernsPod },
+        {
+          event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'),
+          hint: concernsPod,
+        },
       ],
     } satisfies FilterPlugin & PreScorePlugin & ScorePlugin;
   },

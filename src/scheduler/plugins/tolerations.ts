@@ -18,7 +18,9 @@ export function toleratesTaint(
       return true;
     case 'Equal':
       // A toleration without key and with operator Equal is refused by the API; it covers nothing.
-      return (toleration.key ?? '') === taint.key && (toleration.value ?? '') === (taint.value ?? '');
+      return (
+        (toleration.key ?? '') === taint.key && (toleration.value ?? '') === (taint.value ?? '')
+      );
     default:
       return false;
   }
@@ -28,10 +30,15 @@ export function tolerated(
   taint: Pick<Immutable<Taint>, 'key' | 'value' | 'effect'>,
   tolerations: Tolerations,
 ): boolean {
-  return tolerations !== undefined && tolerations.some((toleration) => toleratesTaint(toleration, taint));
+  return (
+    tolerations !== undefined && tolerations.some((toleration) => toleratesTaint(toleration, taint))
+  );
 }
 
-export function allTolerated(taints: readonly Immutable<Taint>[], tolerations: Tolerations): boolean {
+export function allTolerated(
+  taints: readonly Immutable<Taint>[],
+  tolerations: Tolerations,
+): boolean {
   for (const taint of taints) if (!tolerated(taint, tolerations)) return false;
   return true;
 }

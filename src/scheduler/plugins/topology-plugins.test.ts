@@ -1,7 +1,11 @@
 // InterPodAffinity and PodTopologySpread: arguments, what wakes a pod that they refused, and keys of labels.
 
 import { describe, expect, it } from 'vitest';
-import type { Affinity, PodAffinityTerm, TopologySpreadConstraint } from '#api/groups/core/v1/index.ts';
+import type {
+  Affinity,
+  PodAffinityTerm,
+  TopologySpreadConstraint,
+} from '#api/groups/core/v1/index.ts';
 import { affinityTermsOf, termMatches } from '../framework/affinity-terms.ts';
 import { nodeUpdateEvent, podUpdateEvent } from '../framework/changes.ts';
 import {
@@ -31,10 +35,16 @@ function make(name: string, args?: unknown): Plugin {
   return plugin;
 }
 
-function wakes(plugin: Plugin, pod: Pod, event: ClusterEvent | undefined, objects: EventObjects): boolean {
+function wakes(
+  plugin: Plugin,
+  pod: Pod,
+  event: ClusterEvent | undefined,
+  objects: EventObjects,
+): boolean {
   if (event === undefined) return false;
   return (plugin.eventsToRegister?.() ?? []).some(
-    (registration) => matchesEvent(registration.event, event) && (registration.hint?.(pod, objects) ?? true),
+    (registration) =>
+      matchesEvent(registration.event, event) && (registration.hint?.(pod, objects) ?? true),
   );
 }
 
@@ -55,13 +65,20 @@ const term = (app: string, more: Partial<PodAffinityTerm> = {}): PodAffinityTerm
   labelSelector: { matchLabels: { app } },
   ...more,
 });
-const affinity = (...terms: PodAffinityTerm[]): Affinity => ({ podAffinity: { [required]: terms } });
-const antiAffinity = (...terms: PodAffinityTerm[]): Affinity => ({ podAntiAffinity: { [required]: terms } });
+const affinity = (...terms: PodAffinityTerm[]): Affinity => ({
+  podAffinity: { [required]: terms },
+});
+const antiAffinity = (...terms: PodAffinityTerm[]): Affinity => ({
+  podAntiAffinity: { [required]: terms },
+});
 
 describe('InterPodAffinity is woken by', () => {
   const plugin = make('InterPodAffinity');
   const near = makePod('p', { labels: { app: 'a' }, spec: { affinity: affinity(term('db')) } });
-  const apart = makePod('p', { labels: { app: 'a' }, spec: { affinity: antiAffinity(term('db')) } });
+  const apart = makePod('p', {
+    labels: { app: 'a' },
+    spec: { affinity: antiAffinity(term('db')) },
+  });
 
   it('a pod that it has to be near', () => {
     expect(wakes(plugin, near, assignedPodAdd, { after: placed({ app: 'db' }) })).toBe(true);
@@ -74,8 +91,12 @@ describe('InterPodAffinity is woken by', () => {
   it('the end of the only pod of its own kind, as it may begin anew then', () => {
     const own = makePod('p', { labels: { app: 'a' }, spec: { affinity: affinity(term('a')) } });
     expect(wakes(plugin, own, assignedPodDelete, { before: placed({ app: 'a' }) })).toBe(true);
-    expect(wakes(plugin, own, clusterEvent('Node', ActionType.Delete, ''), { before: makeNode('n') })).toBe(true);
-    expect(wakes(plugin, near, clusterEvent('Node', ActionType.Delete, ''), { before: makeNode('n') })).toBe(false);
+    expect(
+      wakes(plugin, own, clusterEvent('Node', ActionType.Delete, ''), { before: makeNode('n') }),
+    ).toBe(true);
+    expect(
+      wakes(plugin, near, clusterEvent('Node', ActionType.Delete, ''), { before: makeNode('n') }),
+    ).toBe(false);
   });
 
   it('the end of a pod that it must not be near, or that wants it away', () => {
@@ -83,13 +104,19 @@ describe('InterPodAffinity is woken by', () => {
     expect(wakes(plugin, apart, assignedPodDelete, { before: placed({ app: 'web' }) })).toBe(false);
     expect(updated(plugin, apart, placed({ app: 'db' }), placed({ app: 'web' }))).toBe(true);
     const hostile = placed({ app: 'web' }, { affinity: antiAffinity(term('a')) });
-    expect(wakes(plugin, makePod('p', { labels: { app: 'a' } }), assignedPodDelete, { before: hostile })).toBe(true);
-    expect(wakes(plugin, makePod('p', { labels: { app: 'b' } }), assignedPodDelete, { before: hostile })).toBe(false);
+    expect(
+      wakes(plugin, makePod('p', { labels: { app: 'a' } }), assignedPodDelete, { before: hostile }),
+    ).toBe(true);
+    expect(
+      wakes(plugin, makePod('p', { labels: { app: 'b' } }), assignedPodDelete, { before: hostile }),
+    ).toBe(false);
   });
 
   it('nodes with the topology that its affinity needs', () => {
     expect(wakes(plugin, near, nodeAdd, { after: makeNode('n') })).toBe(false);
-    expect(wakes(plugin, near, nodeAdd, { after: makeNode('n', { labels: { [ZONE]: 'z' } }) })).toBe(true);
+    expect(
+      wakes(plugin, near, nodeAdd, { after: makeNode('n', { labels: { [ZONE]: 'z' } }) }),
+    ).toBe(true);
     expect(wakes(plugin, apart, nodeAdd, { after: makeNode('n') })).toBe(true);
     const nodes = { before: makeNode('n'), after: makeNode('n', { labels: { [ZONE]: 'z' } }) };
     expect(wakes(plugin, near, nodeUpdateEvent(nodes.before, nodes.after), nodes)).toBe(true);
@@ -97,13 +124,25 @@ describe('InterPodAffinity is woken by', () => {
 
   it('labels of namespaces, if it selects by them or lives there', () => {
     const event = clusterEvent('Namespace', UPDATE, 'NamespaceUpdate');
-    const namespace = (name: string, labels: Record<string, string>) => ({ metadata: { name, labels } });
-    const change = (name: string) => ({ before: namespace(name, {}), after: namespace(name, { a: 'b' }) });
-    const selecting = makePod('p', { spec: { affinity: affinity(term('db', { namespaceSelector: {} })) } });
+    const namespace = (name: string, labels: Record<string, string>) => ({
+      metadata: { name, labels },
+    });
+    const change = (name: string) => ({
+      before: namespace(name, {}),
+      after: namespace(name, { a: 'b' }),
+    });
+    const selecting = makePod('p', {
+      spec: { affinity: affinity(term('db', { namespaceSelector: {} })) },
+    });
     expect(wakes(plugin, selecting, event, change('far'))).toBe(true);
     expect(wakes(plugin, near, event, change('far'))).toBe(false);
     expect(wakes(plugin, near, event, change('default'))).toBe(true);
-    expect(wakes(plugin, selecting, event, { before: namespace('far', {}), after: namespace('far', {}) })).toBe(false);
+    expect(
+      wakes(plugin, selecting, event, {
+        before: namespace('far', {}),
+        after: namespace('far', {}),
+      }),
+    ).toBe(false);
   });
 });
 
@@ -112,13 +151,21 @@ describe('label keys of affinity terms', () => {
   const withKeys = (labels: Record<string, string>, more: Partial<PodAffinityTerm>): Pod =>
     makePod('p', { labels, spec: { affinity: affinity(term('a', more)) } });
   const means = (pod: Pod, labels: Record<string, string>): boolean =>
-    affinityTermsOf(pod).requiredAffinity.every((read) => termMatches(read, makePod('o', { labels }), none));
+    affinityTermsOf(pod).requiredAffinity.every((read) =>
+      termMatches(read, makePod('o', { labels }), none),
+    );
 
   it('narrow to, or leave out, the values that the pod has', () => {
     const same = withKeys({ app: 'a', version: '1' }, { matchLabelKeys: ['version', 'missing'] });
-    expect([means(same, { app: 'a', version: '1' }), means(same, { app: 'a', version: '2' })]).toEqual([true, false]);
+    expect([
+      means(same, { app: 'a', version: '1' }),
+      means(same, { app: 'a', version: '2' }),
+    ]).toEqual([true, false]);
     const other = withKeys({ app: 'a', version: '1' }, { mismatchLabelKeys: ['version'] });
-    expect([means(other, { app: 'a', version: '1' }), means(other, { app: 'a', version: '2' })]).toEqual([false, true]);
+    expect([
+      means(other, { app: 'a', version: '1' }),
+      means(other, { app: 'a', version: '2' }),
+    ]).toEqual([false, true]);
   });
 
   it('are not applied again if the pod was created with them applied', () => {
@@ -127,8 +174,14 @@ describe('label keys of affinity terms', () => {
       matchExpressions: [{ key: 'version', operator: 'In', values: ['1'] }],
     };
     // Its label has changed since.
-    const pod = withKeys({ app: 'a', version: '2' }, { matchLabelKeys: ['version'], labelSelector });
-    expect([means(pod, { app: 'a', version: '1' }), means(pod, { app: 'a', version: '2' })]).toEqual([true, false]);
+    const pod = withKeys(
+      { app: 'a', version: '2' },
+      { matchLabelKeys: ['version'], labelSelector },
+    );
+    expect([
+      means(pod, { app: 'a', version: '1' }),
+      means(pod, { app: 'a', version: '2' }),
+    ]).toEqual([true, false]);
   });
 });
 
@@ -140,7 +193,10 @@ describe('PodTopologySpread is woken by', () => {
     whenUnsatisfiable: 'DoNotSchedule',
     labelSelector: { matchLabels: { app: 'a' } },
   };
-  const pod = makePod('p', { labels: { app: 'a' }, spec: { topologySpreadConstraints: [constraint] } });
+  const pod = makePod('p', {
+    labels: { app: 'a' },
+    spec: { topologySpreadConstraints: [constraint] },
+  });
 
   it('pods that count, when they come, go, change or begin to end', () => {
     for (const [event, key] of [
@@ -152,21 +208,28 @@ describe('PodTopologySpread is woken by', () => {
     }
     expect(updated(plugin, pod, placed({ app: 'a' }), placed({ app: 'b' }))).toBe(true);
     expect(updated(plugin, pod, placed({ app: 'b' }), placed({ app: 'c' }))).toBe(false);
-    expect(updated(plugin, pod, placed({ app: 'a' }), placed({ app: 'a' }, { deleting: true }))).toBe(true);
+    expect(
+      updated(plugin, pod, placed({ app: 'a' }), placed({ app: 'a' }, { deleting: true })),
+    ).toBe(true);
   });
 
   it('nodes that are in its topologies', () => {
     const inZone = (zone: string) => makeNode('n', { labels: { [ZONE]: zone } });
     expect(wakes(plugin, pod, nodeAdd, { after: makeNode('n') })).toBe(false);
     expect(wakes(plugin, pod, nodeAdd, { after: inZone('z') })).toBe(true);
-    expect(wakes(plugin, pod, clusterEvent('Node', ActionType.Delete, ''), { before: inZone('z') })).toBe(true);
+    expect(
+      wakes(plugin, pod, clusterEvent('Node', ActionType.Delete, ''), { before: inZone('z') }),
+    ).toBe(true);
     const nodes = { before: inZone('y'), after: inZone('z') };
     expect(wakes(plugin, pod, nodeUpdateEvent(nodes.before, nodes.after), nodes)).toBe(true);
   });
 });
 
 describe('arguments', () => {
-  const list = (constraint: Record<string, unknown>) => ({ defaultingType: 'List', defaultConstraints: [constraint] });
+  const list = (constraint: Record<string, unknown>) => ({
+    defaultingType: 'List',
+    defaultConstraints: [constraint],
+  });
   const good = { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway' };
 
   it.each([
@@ -176,7 +239,11 @@ describe('arguments', () => {
       /args\.hardPodAffinityWeight: Invalid value: 101: not in valid range \[0, 100\]/,
     ],
     ['InterPodAffinity', { hardPodAffinity: 1 }, /unknown field "hardPodAffinity"/],
-    ['PodTopologySpread', { defaultingType: 'Some' }, /args\.defaultingType: Unsupported value: "Some"/],
+    [
+      'PodTopologySpread',
+      { defaultingType: 'Some' },
+      /args\.defaultingType: Unsupported value: "Some"/,
+    ],
     [
       'PodTopologySpread',
       { defaultConstraints: [good] },
@@ -198,7 +265,11 @@ describe('arguments', () => {
       list({ ...good, labelSelector: {} }),
       /labelSelector: Forbidden: constraint must not define a selector/,
     ],
-    ['PodTopologySpread', list({ ...good, minDomains: 2 }), /minDomains: .*whenUnsatisfiable=DoNotSchedule/],
+    [
+      'PodTopologySpread',
+      list({ ...good, minDomains: 2 }),
+      /minDomains: .*whenUnsatisfiable=DoNotSchedule/,
+    ],
     ['PodTopologySpread', { ...list(good), defaultConstraints: [good, good] }, /Duplicate value/],
     [
       'DefaultPreemption',
@@ -215,7 +286,10 @@ describe('arguments', () => {
       expect(make(plugin).name).toBe(plugin);
     expect(make('PodTopologySpread', list(good)).name).toBe('PodTopologySpread');
     expect(
-      make('InterPodAffinity', { hardPodAffinityWeight: 0, ignorePreferredTermsOfExistingPods: true }).name,
+      make('InterPodAffinity', {
+        hardPodAffinityWeight: 0,
+        ignorePreferredTermsOfExistingPods: true,
+      }).name,
     ).toBeDefined();
   });
 });

@@ -9,7 +9,12 @@ import { CycleState } from '../framework/cycle-state.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Node, Pod } from '../framework/objects.ts';
-import type { FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin } from '../framework/plugin.ts';
+import type {
+  FilterPlugin,
+  PreFilterPlugin,
+  PreScorePlugin,
+  ScorePlugin,
+} from '../framework/plugin.ts';
 import { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { startTestCluster, type TestCluster } from '../testing/cluster.ts';
@@ -38,7 +43,12 @@ type FullPlugin = PreFilterPlugin & FilterPlugin & PreScorePlugin & ScorePlugin;
 
 const RUNS = 300;
 
-function verdicts(plugin: FullPlugin, state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): readonly string[] {
+function verdicts(
+  plugin: FullPlugin,
+  state: CycleState,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): readonly string[] {
   return nodes.map((node) => plugin.filter(state, pod, node)?.message ?? 'ok');
 }
 
@@ -65,7 +75,9 @@ describe('plugins that look at other pods', () => {
     cluster = await startTestCluster();
     const colors = { red: { color: 'warm' }, green: { color: 'cold' }, blue: {} };
     for (const name of NAMESPACES) {
-      await cluster.client.resource(namespaces).create({ metadata: { name, labels: colors[name] } });
+      await cluster.client
+        .resource(namespaces)
+        .create({ metadata: { name, labels: colors[name] } });
     }
     const random = new SeededRandom('informers');
     informers = new SharedInformerFactory({
@@ -92,16 +104,23 @@ describe('plugins that look at other pods', () => {
     return {
       nodes: nodes.map(({ node }) => node as Node),
       podsOn: (name) => byName.get(name) ?? [],
-      namespaceLabels: (name) => informers.informerFor(namespaces).lister.get('', name)?.metadata.labels ?? {},
+      namespaceLabels: (name) =>
+        informers.informerFor(namespaces).lister.get('', name)?.metadata.labels ?? {},
     };
   }
 
   /** The plugin agrees with the reference on a cluster, after each step, and with pods added and removed on trial. */
-  function agrees(registration: PluginRegistration, spec: fc.Arbitrary<Partial<PodSpec>>, reference: Reference): void {
+  function agrees(
+    registration: PluginRegistration,
+    spec: fc.Arbitrary<Partial<PodSpec>>,
+    reference: Reference,
+  ): void {
     const worlds = fc.record({
       nodes: fc.array(randomNode, { minLength: 1, maxLength: 6 }),
       steps: randomSteps(spec),
-      start: fc.array(fc.record({ pod: randomPod(fc.constant({})), node: fc.nat({ max: 20 }) }), { maxLength: 24 }),
+      start: fc.array(fc.record({ pod: randomPod(fc.constant({})), node: fc.nat({ max: 20 }) }), {
+        maxLength: 24,
+      }),
       first: randomPod(spec),
       like: fc.oneof(
         twist.map((more) => ({ spec: more })),
@@ -114,12 +133,21 @@ describe('plugins that look at other pods', () => {
     const property = fc.property(worlds, ({ nodes, start, steps, first, like, tried, at }) => {
       const random = new RandomCluster(nodes);
       const handle: Partial<Handle> = { snapshot: random.snapshot, informers };
-      const plugin = registration.create({ value: undefined, path: 'args' }, makeHandle(handle)) as FullPlugin;
+      const plugin = registration.create(
+        { value: undefined, path: 'args' },
+        makeHandle(handle),
+      ) as FullPlugin;
       for (const { pod, node } of start) random.apply({ kind: 'addPod', pod, node });
       random.refresh();
       // The second differs only in what the plugin must not take for the same.
-      const second = { ...first, ...like, spec: { ...first.spec, ...('spec' in like && like.spec) } };
-      const pods = [first, second].map((pod) => new PodInfo(random.make({ ...pod, deleting: false })));
+      const second = {
+        ...first,
+        ...like,
+        spec: { ...first.spec, ...('spec' in like && like.spec) },
+      };
+      const pods = [first, second].map(
+        (pod) => new PodInfo(random.make({ ...pod, deleting: false })),
+      );
       const check = (): void => {
         const infos = random.snapshot.nodes;
         const world = worldOf(infos);
@@ -194,7 +222,8 @@ describe('plugins that look at other pods', () => {
     const words = {
       ok: 'ok',
       skewed: "node(s) didn't match pod topology spread constraints",
-      'missing label': "node(s) didn't match pod topology spread constraints (missing required label)",
+      'missing label':
+        "node(s) didn't match pod topology spread constraints (missing required label)",
     };
     const soft = (pod: Pod): boolean =>
       (pod.spec.topologySpreadConstraints ?? []).some(
@@ -202,7 +231,8 @@ describe('plugins that look at other pods', () => {
       );
     agrees(podTopologySpread, spreadSpec, {
       verdict: (pod, node, world) => words[spreadVerdict(pod, node, world)],
-      scores: (pod, nodes, world) => (soft(pod) ? spreadScores(pod, nodes, world) : nodes.map(() => 0)),
+      scores: (pod, nodes, world) =>
+        soft(pod) ? spreadScores(pod, nodes, world) : nodes.map(() => 0),
     });
   });
 });

@@ -20,7 +20,9 @@ const SKIP = new Status('Skip', [], NAME);
 const DISK_CONFLICT = new Status('Unschedulable', ['node(s) had no available disk'], NAME);
 const CLAIM_CONFLICT = new Status(
   'Unschedulable',
-  ['node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod'],
+  [
+    'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
+  ],
   NAME,
 );
 
@@ -49,8 +51,14 @@ export const volumeRestrictions: PluginRegistration = {
       }
       return names;
     };
-    const count = (state: SinglePodClaims | undefined, pod: PodInfo, other: PodInfo, change: number): void => {
-      if (state !== undefined && uses(other, pod.pod.metadata.namespace, state.names)) state.uses += change;
+    const count = (
+      state: SinglePodClaims | undefined,
+      pod: PodInfo,
+      other: PodInfo,
+      change: number,
+    ): void => {
+      if (state !== undefined && uses(other, pod.pod.metadata.namespace, state.names))
+        state.uses += change;
     };
 
     return {
@@ -59,7 +67,11 @@ export const volumeRestrictions: PluginRegistration = {
         if (!pod.hasVolumes) return SKIP;
         const names = singlePodClaims(pod);
         if (typeof names === 'string') {
-          return new Status('UnschedulableAndUnresolvable', [notFoundMessage('persistentvolumeclaim', names)], NAME);
+          return new Status(
+            'UnschedulableAndUnresolvable',
+            [notFoundMessage('persistentvolumeclaim', names)],
+            NAME,
+          );
         }
         const { namespace } = pod.pod.metadata;
         let used = 0;
@@ -86,7 +98,10 @@ export const volumeRestrictions: PluginRegistration = {
       /** Whether a pod without volumes fits depends on nothing. */
       filterTemplate: (pod) => (pod.hasVolumes ? undefined : ''),
       eventsToRegister: () => [
-        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: freedVolume },
+        {
+          event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'),
+          hint: freedVolume,
+        },
         { event: clusterEvent('Node', ActionType.Add, 'NodeAdd') },
         {
           event: clusterEvent('PersistentVolumeClaim', ActionType.Add, 'PersistentVolumeClaimAdd'),
@@ -99,7 +114,8 @@ export const volumeRestrictions: PluginRegistration = {
 
 function uses(pod: PodInfo, namespace: string | undefined, names: ReadonlySet<string>): boolean {
   return (
-    pod.pod.metadata.namespace === namespace && pod.claims.some(({ name, ephemeral }) => !ephemeral && names.has(name))
+    pod.pod.metadata.namespace === namespace &&
+    pod.claims.some(({ name, ephemeral }) => !ephemeral && names.has(name))
   );
 }
 
@@ -126,15 +142,34 @@ function disksConflict(a: Pod, b: Pod): boolean {
 
 /** The same disk, and not both only read it (where it can be read in several places at all). */
 function sameDisk(a: Immutable<Volume>, b: Immutable<Volume>): boolean {
-  const bothRead = (x?: { readonly readOnly?: boolean }, y?: { readonly readOnly?: boolean }): boolean =>
-    x?.readOnly === true && y?.readOnly === true;
+  const bothRead = (
+    x?: { readonly readOnly?: boolean },
+    y?: { readonly readOnly?: boolean },
+  ): boolean => x?.readOnly === true && y?.readOnly === true;
   const [gceA, gceB] = [a.gcePersistentDisk, b.gcePersistentDisk];
-  if (gceA !== undefined && gceB !== undefined && gceA.pdName === gceB.pdName && !bothRead(gceA, gceB)) return true;
+  if (
+    gceA !== undefined &&
+    gceB !== undefined &&
+    gceA.pdName === gceB.pdName &&
+    !bothRead(gceA, gceB)
+  )
+    return true;
   const [awsA, awsB] = [a.awsElasticBlockStore, b.awsElasticBlockStore];
   if (awsA !== undefined && awsB !== undefined && awsA.volumeID === awsB.volumeID) return true;
-  if (a.iscsi !== undefined && b.iscsi !== undefined && a.iscsi.iqn === b.iscsi.iqn && !bothRead(a.iscsi, b.iscsi))
+  if (
+    a.iscsi !== undefined &&
+    b.iscsi !== undefined &&
+    a.iscsi.iqn === b.iscsi.iqn &&
+    !bothRead(a.iscsi, b.iscsi)
+  )
     return true;
   const [rbdA, rbdB] = [a.rbd, b.rbd];
-  if (rbdA === undefined || rbdB === undefined || rbdA.pool !== rbdB.pool || rbdA.image !== rbdB.image) return false;
+  if (
+    rbdA === undefined ||
+    rbdB === undefined ||
+    rbdA.pool !== rbdB.pool ||
+    rbdA.image !== rbdB.image
+  )
+    return false;
   return rbdA.monitors.some((monitor) => rbdB.monitors.includes(monitor)) && !bothRead(rbdA, rbdB);
 }

@@ -22,7 +22,11 @@ import {
 
 const NAME = 'VolumeZone';
 const SKIP = new Status('Skip', [], NAME);
-const CONFLICT = new Status('UnschedulableAndUnresolvable', ['node(s) had no available volume zone'], NAME);
+const CONFLICT = new Status(
+  'UnschedulableAndUnresolvable',
+  ['node(s) had no available volume zone'],
+  NAME,
+);
 
 /** Former names of labels, and what they are called now. */
 const RENAMED: Readonly<Record<string, string>> = {
@@ -67,7 +71,8 @@ export const volumeZone: PluginRegistration = {
         const storageClass = classes.get('', className);
         if (storageClass === undefined) return notFoundMessage('storageclass', className);
         const { volumeBindingMode } = storageClass;
-        if (volumeBindingMode === undefined) return `VolumeBindingMode not set for StorageClass ${quote(className)}`;
+        if (volumeBindingMode === undefined)
+          return `VolumeBindingMode not set for StorageClass ${quote(className)}`;
         if (volumeBindingMode !== 'WaitForFirstConsumer') return 'PersistentVolume had no name';
       }
       return topologies;
@@ -78,20 +83,27 @@ export const volumeZone: PluginRegistration = {
       preFilter(state, pod) {
         if (pod.claims.length === 0) return SKIP;
         const topologies = topologiesOf(pod);
-        if (typeof topologies === 'string') return new Status('UnschedulableAndUnresolvable', [topologies], NAME);
+        if (typeof topologies === 'string')
+          return new Status('UnschedulableAndUnresolvable', [topologies], NAME);
         if (topologies.length === 0) return SKIP;
         state.write(TOPOLOGIES, topologies);
         return undefined;
       },
       filter(state, _pod, { node }) {
-        return node === undefined || isWithin(node, state.read(TOPOLOGIES) ?? []) ? undefined : CONFLICT;
+        return node === undefined || isWithin(node, state.read(TOPOLOGIES) ?? [])
+          ? undefined
+          : CONFLICT;
       },
       filterTemplate: (pod) => (pod.claims.length === 0 ? '' : undefined),
       eventsToRegister: () => [
         { event: clusterEvent('StorageClass', ActionType.Add, 'StorageClassAdd'), hint: bindsLate },
         { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') },
         {
-          event: clusterEvent('PersistentVolumeClaim', ActionType.Add | UPDATE, 'PersistentVolumeClaim'),
+          event: clusterEvent(
+            'PersistentVolumeClaim',
+            ActionType.Add | UPDATE,
+            'PersistentVolumeClaim',
+          ),
           hint: concernsClaimOf((use) => !use.ephemeral),
         },
         {
@@ -110,7 +122,10 @@ const bindsLate: QueueingHint = (_pod, { after }) =>
 /** The volume is new, or its labels say something else now. */
 const elsewhere: QueueingHint = (_pod, { before, after }) =>
   before === undefined ||
-  !semanticEqual(topologiesOfVolume(before as PersistentVolume), topologiesOfVolume(after as PersistentVolume));
+  !semanticEqual(
+    topologiesOfVolume(before as PersistentVolume),
+    topologiesOfVolume(after as PersistentVolume),
+  );
 
 /** Nodes without any such label are not in zones at all: all volumes suit them. */
 function isWithin(node: Node, topologies: readonly Topology[]): boolean {

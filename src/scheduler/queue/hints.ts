@@ -12,7 +12,10 @@ import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import type { QueuedPod } from './queued-pod.ts';
 
 /** Profile name → plugin name → what it registered for. */
-export type EventRegistrations = ReadonlyMap<string, ReadonlyMap<string, readonly ClusterEventWithHint[]>>;
+export type EventRegistrations = ReadonlyMap<
+  string,
+  ReadonlyMap<string, readonly ClusterEventWithHint[]>
+>;
 
 /** `skip`: leave the pod where it is. `afterBackoff`: queue it when its backoff is over. `immediately`: queue it now. */
 export type Requeue = 'skip' | 'afterBackoff' | 'immediately';
@@ -38,7 +41,8 @@ export class QueueingHints {
       const names = new Set<string>();
       for (const byPlugin of this.#registrations.values()) {
         for (const [plugin, registered] of byPlugin) {
-          if (registered.some((registration) => matchesEvent(registration.event, event))) names.add(plugin);
+          if (registered.some((registration) => matchesEvent(registration.event, event)))
+            names.add(plugin);
         }
       }
       plugins = [...names];
@@ -54,10 +58,14 @@ export class QueueingHints {
     if (isWildcard(event)) {
       // With a pod, it is meant for that pod alone.
       const target = objects.after as { readonly metadata?: { readonly uid?: string } } | undefined;
-      return target === undefined || target.metadata?.uid === pod.info.uid ? 'afterBackoff' : 'skip';
+      return target === undefined || target.metadata?.uid === pod.info.uid
+        ? 'afterBackoff'
+        : 'skip';
     }
-    for (const plugin of pod.pendingPlugins) if (this.#helps(plugin, pod, event, objects)) return 'immediately';
-    for (const plugin of pod.unschedulablePlugins) if (this.#helps(plugin, pod, event, objects)) return 'afterBackoff';
+    for (const plugin of pod.pendingPlugins)
+      if (this.#helps(plugin, pod, event, objects)) return 'immediately';
+    for (const plugin of pod.unschedulablePlugins)
+      if (this.#helps(plugin, pod, event, objects)) return 'afterBackoff';
     return 'skip';
   }
 

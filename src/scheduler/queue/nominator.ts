@@ -33,7 +33,10 @@ export class Nominator implements PodNominator {
    * not show yet stays.
    */
   update(before: PodInfo, after: PodInfo): void {
-    const [old, now] = [before.pod.status.nominatedNodeName ?? '', after.pod.status.nominatedNodeName ?? ''];
+    const [old, now] = [
+      before.pod.status.nominatedNodeName ?? '',
+      after.pod.status.nominatedNodeName ?? '',
+    ];
     this.nominate(after, old === now ? (this.#nodeOf.get(before.uid) ?? now) : now);
   }
 

@@ -18,7 +18,10 @@ import { makePod, makePodInfo, type PodOptions } from '../testing/objects.ts';
 import { backoffMs, type QueuedPod } from './queued-pod.ts';
 import { SchedulingQueue, type SchedulingQueueConfig } from './scheduling-queue.ts';
 
-const gates = schedulingGates.create({ value: undefined, path: 'args' }, makeHandle()) as PreEnqueuePlugin;
+const gates = schedulingGates.create(
+  { value: undefined, path: 'args' },
+  makeHandle(),
+) as PreEnqueuePlugin;
 
 /** Fit is helped by nodes with the label `fits`, and by pods that go; Port by pods that go. */
 const registrations: Readonly<Record<string, readonly ClusterEventWithHint[]>> = {
@@ -88,7 +91,12 @@ describe('SchedulingQueue', () => {
     await clock.advance(10);
     add('important', { spec: { priority: 10 } });
     add('young');
-    expect([1, 2, 3, 4].map(() => name(queue.tryPop()))).toEqual(['important', 'old', 'old2', 'young']);
+    expect([1, 2, 3, 4].map(() => name(queue.tryPop()))).toEqual([
+      'important',
+      'old',
+      'old2',
+      'young',
+    ]);
     expect(queue.tryPop()).toBeUndefined();
   });
 
@@ -346,8 +354,13 @@ describe('SchedulingQueue', () => {
   });
 
   it('holds a pod back that PreEnqueue fails on', () => {
-    const failing: PreEnqueuePlugin = { name: 'Failing', preEnqueue: () => Status.error(new Error('boom')) };
-    const { queue, add, logger } = newQueue({ preEnqueue: new Map([['default-scheduler', [failing]]]) });
+    const failing: PreEnqueuePlugin = {
+      name: 'Failing',
+      preEnqueue: () => Status.error(new Error('boom')),
+    };
+    const { queue, add, logger } = newQueue({
+      preEnqueue: new Map([['default-scheduler', [failing]]]),
+    });
     add('p');
     expect(queue.counts()).toMatchObject({ active: 0, gated: 1 });
     expect(logger.problems).toHaveLength(1);
@@ -363,9 +376,14 @@ describe('backoffMs', () => {
     // Errors in a row count instead, if there are any.
     [5, 1, 1000],
     [1, 1000, 10_000],
-  ])('after %i refusals and %i errors: %i ms', (unschedulableCount, consecutiveErrors, expected) => {
-    expect(backoffMs({ unschedulableCount, consecutiveErrors }, { initialMs: 1000, maxMs: 10_000 })).toBe(expected);
-  });
+  ])(
+    'after %i refusals and %i errors: %i ms',
+    (unschedulableCount, consecutiveErrors, expected) => {
+      expect(
+        backoffMs({ unschedulableCount, consecutiveErrors }, { initialMs: 1000, maxMs: 10_000 }),
+      ).toBe(expected);
+    },
+  );
 });
 
 describe('SchedulingQueue with many unschedulable pods', () => {

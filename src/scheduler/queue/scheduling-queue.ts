@@ -92,13 +92,23 @@ export class SchedulingQueue implements PodNominator {
     this.#clock = config.clock;
     this.#logger = config.logger;
     this.#preEnqueue = config.preEnqueue ?? new Map();
-    this.#hints = new QueueingHints(config.registrations ?? new Map(), config.logger, config.metrics);
-    this.#backoff = { initialMs: config.initialBackoffMs ?? 1000, maxMs: config.maxBackoffMs ?? 10_000 };
+    this.#hints = new QueueingHints(
+      config.registrations ?? new Map(),
+      config.logger,
+      config.metrics,
+    );
+    this.#backoff = {
+      initialMs: config.initialBackoffMs ?? 1000,
+      maxMs: config.maxBackoffMs ?? 10_000,
+    };
     this.#maxUnschedulableMs = config.maxUnschedulableMs ?? 5 * 60_000;
     this.#popFromBackoff = config.popFromBackoff ?? true;
     this.#metrics = config.metrics;
     this.#nominator = config.nominator ?? new Nominator();
-    this.#active = new KeyedHeap<string, QueuedPod>({ keyOf: (pod) => pod.info.uid, less: config.less });
+    this.#active = new KeyedHeap<string, QueuedPod>({
+      keyOf: (pod) => pod.info.uid,
+      less: config.less,
+    });
   }
 
   /** Looks after backoffs and timeouts until the signal aborts. */
@@ -176,9 +186,12 @@ export class SchedulingQueue implements PodNominator {
       if (pod === undefined) return undefined;
       this.#moveTo(pod, 'out');
       if (!this.#inFlight.add(pod.info.uid)) {
-        this.#logger.error('a pod was queued while it was being scheduled; the second entry is dropped', {
-          pod: pod.info.key,
-        });
+        this.#logger.error(
+          'a pod was queued while it was being scheduled; the second entry is dropped',
+          {
+            pod: pod.info.key,
+          },
+        );
         continue;
       }
       pod.attempts++;
@@ -202,7 +215,10 @@ export class SchedulingQueue implements PodNominator {
     this.#inFlight.done(info.uid);
     const present = this.#pods.get(info.uid);
     if (present !== undefined) {
-      this.#logger.error('scheduling queue: pod is already queued', { pod: info.key, place: present.place });
+      this.#logger.error('scheduling queue: pod is already queued', {
+        pod: info.key,
+        place: present.place,
+      });
       return;
     }
     pod.info = info;
@@ -268,7 +284,9 @@ export class SchedulingQueue implements PodNominator {
   }
 
   /** How many pods are where, for metrics and tests. */
-  counts(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated' | 'inFlight' | 'inFlightEvents', number>> {
+  counts(): Readonly<
+    Record<'active' | 'backoff' | 'unschedulable' | 'gated' | 'inFlight' | 'inFlightEvents', number>
+  > {
     return {
       active: this.#active.size,
       backoff: this.#backoffQ.size + this.#errorBackoffQ.size,
@@ -305,8 +323,10 @@ export class SchedulingQueue implements PodNominator {
   /** `event`: why, for metrics; so below. */
   #requeue(pod: QueuedPod, strategy: Requeue, event: string): void {
     if (strategy === 'skip') return;
-    if (strategy === 'immediately' || pod.backoffUntilMs <= this.#clock.monotonic()) this.#moveToActive(pod, event);
-    else if (this.#passesPreEnqueue(pod, event)) this.#moveTo(pod, wasBroken(pod) ? 'errorBackoff' : 'backoff', event);
+    if (strategy === 'immediately' || pod.backoffUntilMs <= this.#clock.monotonic())
+      this.#moveToActive(pod, event);
+    else if (this.#passesPreEnqueue(pod, event))
+      this.#moveTo(pod, wasBroken(pod) ? 'errorBackoff' : 'backoff', event);
   }
 
   #moveToActive(pod: QueuedPod, event: string): void {
@@ -363,7 +383,8 @@ export class SchedulingQueue implements PodNominator {
         break;
     }
     pod.place = place;
-    if (place !== 'out') this.#metrics?.podQueued(place === 'errorBackoff' ? 'backoff' : place, event);
+    if (place !== 'out')
+      this.#metrics?.podQueued(place === 'errorBackoff' ? 'backoff' : place, event);
     switch (place) {
       case 'active':
         this.#active.put(pod);
@@ -421,7 +442,11 @@ export class SchedulingQueue implements PodNominator {
   #flushBackoff(): void {
     const now = this.#clock.monotonic();
     for (const queue of [this.#backoffQ, this.#errorBackoffQ]) {
-      for (let pod = queue.peek(); pod !== undefined && pod.backoffUntilMs <= now; pod = queue.peek()) {
+      for (
+        let pod = queue.peek();
+        pod !== undefined && pod.backoffUntilMs <= now;
+        pod = queue.peek()
+      ) {
         this.#moveToActive(pod, 'BackoffComplete');
       }
     }
@@ -432,7 +457,11 @@ export class SchedulingQueue implements PodNominator {
     const pods = [...this.#unschedulable.values()].filter((pod) => pod.timestampMs < tooLong);
     for (const pod of pods) {
       pod.wasFlushed = true;
-      this.#requeue(pod, this.#hints.worthRequeuing(pod, unschedulableTimeout, {}), unschedulableTimeout.label);
+      this.#requeue(
+        pod,
+        this.#hints.worthRequeuing(pod, unschedulableTimeout, {}),
+        unschedulableTimeout.label,
+      );
     }
   }
 }
@@ -442,5 +471,8 @@ function wasBroken(pod: QueuedPod): boolean {
 }
 
 function backoffHeap(): KeyedHeap<string, QueuedPod> {
-  return new KeyedHeap({ keyOf: (pod) => pod.info.uid, less: (a, b) => a.backoffUntilMs < b.backoffUntilMs });
+  return new KeyedHeap({
+    keyOf: (pod) => pod.info.uid,
+    less: (a, b) => a.backoffUntilMs < b.backoffUntilMs,
+  });
 }

@@ -1,6 +1,14 @@
 // An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler fail.
 
-import { type Event, events, nodes, type Pod, pods, type PodSpec, serviceAccounts } from '#api/groups/core/v1/index.ts';
+import {
+  type Event,
+  events,
+  nodes,
+  type Pod,
+  pods,
+  type PodSpec,
+  serviceAccounts,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { Client } from '#client/client.ts';
@@ -19,7 +27,9 @@ import { makeNode, type NodeOptions } from './objects.ts';
 export type Fault = (request: TransportRequest, send: () => Promise<unknown>) => Promise<unknown>;
 
 /** What becomes of a watch of the scheduler: the stream itself, or one that is slower or ends sooner. */
-export type WatchFault = (stream: WatchStream<WatchEvent<unknown>>) => WatchStream<WatchEvent<unknown>>;
+export type WatchFault = (
+  stream: WatchStream<WatchEvent<unknown>>,
+) => WatchStream<WatchEvent<unknown>>;
 
 export interface RunningScheduler {
   readonly logger: RecordingLogger;
@@ -49,7 +59,10 @@ export async function startTestCluster() {
     fault?: Fault,
     watchFault?: WatchFault,
   ): RunningScheduler {
-    const own = server.clientOf({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
+    const own = server.clientOf({
+      name: 'system:kube-scheduler',
+      groups: ['system:authenticated'],
+    });
     const logger = new RecordingLogger();
     const requests: string[] = [];
     let current = fault;
@@ -63,14 +76,18 @@ export async function startTestCluster() {
           if (dead) throw gone();
           return own.transport.request<T>(request);
         };
-        const answer = await (current === undefined ? send() : (current(request, send) as Promise<T>));
+        const answer = await (current === undefined
+          ? send()
+          : (current(request, send) as Promise<T>));
         if (dead) throw gone();
         return answer;
       },
       watch: async <T>(request: TransportRequest) => {
         if (dead) throw gone();
         const stream = await own.transport.watch<T>(request);
-        return watchFault === undefined ? stream : (watchFault(stream) as WatchStream<WatchEvent<T>>);
+        return watchFault === undefined
+          ? stream
+          : (watchFault(stream) as WatchStream<WatchEvent<T>>);
       },
       text: (request) => own.transport.text(request),
       stream: (request) => own.transport.stream(request),
@@ -85,7 +102,14 @@ export async function startTestCluster() {
       logger,
       detectMutations: true,
     });
-    const scheduler = new Scheduler({ client: schedulerClient, informers, clock, random, logger, ...config });
+    const scheduler = new Scheduler({
+      client: schedulerClient,
+      informers,
+      clock,
+      random,
+      logger,
+      ...config,
+    });
     const stopping = new AbortController();
     const run = scheduler.run(stopping.signal);
     const handle: RunningScheduler = {
@@ -118,7 +142,9 @@ export async function startTestCluster() {
     async addNode(name: string, options: NodeOptions = {}): Promise<void> {
       const { metadata, spec, status } = makeNode(name, options);
       const { labels, annotations } = metadata;
-      const created = await client.resource(nodes).create({ metadata: { name, labels, annotations }, spec });
+      const created = await client
+        .resource(nodes)
+        .create({ metadata: { name, labels, annotations }, spec });
       await client.resource(nodes).updateStatus({ ...created, status });
     },
 
@@ -128,7 +154,9 @@ export async function startTestCluster() {
       spec: Partial<PodSpec> = {},
       labels?: Readonly<Record<string, string>>,
     ): Promise<Immutable<Pod>> {
-      const containers = [{ name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests } }];
+      const containers = [
+        { name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests } },
+      ];
       return await inDefault.create({
         metadata: { name, ...(labels !== undefined && { labels }) },
         spec: { containers, ...spec },
@@ -143,7 +171,9 @@ export async function startTestCluster() {
     async untilBound(...names: readonly string[]): Promise<void> {
       await clock.runUntil(async () => {
         const { items } = await inDefault.list();
-        return names.every((name) => items.some((pod) => pod.metadata.name === name && pod.spec.nodeName));
+        return names.every((name) =>
+          items.some((pod) => pod.metadata.name === name && pod.spec.nodeName),
+        );
       }, '10m');
     },
 

@@ -10,7 +10,11 @@ import type {
   ResourceSlice as ApiResourceSlice,
   ResourceSliceSpec,
 } from '#api/groups/resource/v1/index.ts';
-import type { DeviceClass, ResourceClaim, ResourceSlice } from '../plugins/dynamic-resources/objects.ts';
+import type {
+  DeviceClass,
+  ResourceClaim,
+  ResourceSlice,
+} from '../plugins/dynamic-resources/objects.ts';
 
 export const DRIVER = 'gpu.example.com';
 
@@ -89,5 +93,7 @@ export function makeResourceClaim(
 
 /** A pod's spec that uses these claims. */
 export function using(...claims: string[]) {
-  return { resourceClaims: claims.map((resourceClaimName, i) => ({ name: `c${i}`, resourceClaimName })) };
+  return {
+    resourceClaims: claims.map((resourceClaimName, i) => ({ name: `c${i}`, resourceClaimName })),
+  };
 }

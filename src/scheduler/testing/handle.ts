@@ -44,7 +44,9 @@ export class RecordingLogger implements Logger {
 
   /** The messages of errors and warnings. */
   get problems(): readonly string[] {
-    return this.lines.filter(({ level }) => level === 'error' || level === 'warn').map(({ message }) => message);
+    return this.lines
+      .filter(({ level }) => level === 'error' || level === 'warn')
+      .map(({ message }) => message);
   }
 }
 
@@ -81,7 +83,11 @@ export function makeHandle(overrides: Partial<Handle> = {}): Handle {
     random,
     logger,
     snapshot: snapshotOf([]),
-    nominator: { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined },
+    nominator: {
+      nominatedPodsForNode: () => [],
+      isEmpty: () => true,
+      nominatedNode: () => undefined,
+    },
     recorderOf: () => undefined,
     waitingPods: new WaitingPods(),
     extenders: new Extenders({ extenders: [], logger, signal: new AbortController().signal }),

@@ -46,10 +46,14 @@ export class TestInformers {
   /** The object exists so, with a new resource version. Answers it as informers have it. */
   put<T extends KubeObject>(type: ResourceType<T>, object: Immutable<T>): Immutable<T> {
     const { objects, watches } = this.#kind(type);
-    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#revision) } };
+    const stored = {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(++this.#revision) },
+    };
     const present = objects.has(objectKey(stored));
     objects.set(objectKey(stored), stored);
-    for (const watch of watches) watch.push({ type: present ? 'MODIFIED' : 'ADDED', object: stored });
+    for (const watch of watches)
+      watch.push({ type: present ? 'MODIFIED' : 'ADDED', object: stored });
     return stored;
   }
 
@@ -95,7 +99,9 @@ export class TestInformers {
           items: [...objects.values()] as never[],
         }),
       watch: () => {
-        const queue = new WatchQueue<WatchEvent<KubeObject>>({ onStop: () => watches.delete(queue) });
+        const queue = new WatchQueue<WatchEvent<KubeObject>>({
+          onStop: () => watches.delete(queue),
+        });
         watches.add(queue);
         return Promise.resolve(queue as never);
       },

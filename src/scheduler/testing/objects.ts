@@ -1,6 +1,12 @@
 // Pods and nodes for tests, in the normalized form in which informers hand objects out.
 
-import type { Node as CoreNode, Pod as CorePod, PodSpec, PodStatus, Taint } from '#api/groups/core/v1/index.ts';
+import type {
+  Node as CoreNode,
+  Pod as CorePod,
+  PodSpec,
+  PodStatus,
+  Taint,
+} from '#api/groups/core/v1/index.ts';
 import { NodeInfo } from '../framework/node-info.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { PodInfo } from '../framework/pod-info.ts';
@@ -36,7 +42,11 @@ export function makePod(name: string, options: PodOptions = {}): Pod {
     spec: {
       schedulerName: 'default-scheduler',
       containers: [
-        { name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests: { ...requests } } },
+        {
+          name: 'c',
+          image: 'image:1',
+          resources: requests === undefined ? {} : { requests: { ...requests } },
+        },
       ],
       ...spec,
     },
@@ -82,7 +92,9 @@ export function makeNode(name: string, options: NodeOptions = {}): Node {
     status: {
       capacity: { ...allocatable },
       allocatable,
-      ...(options.declaredFeatures !== undefined && { declaredFeatures: [...options.declaredFeatures] }),
+      ...(options.declaredFeatures !== undefined && {
+        declaredFeatures: [...options.declaredFeatures],
+      }),
       conditions: [
         {
           type: 'Ready',
@@ -113,14 +125,20 @@ export function makeNode(name: string, options: NodeOptions = {}): Node {
 }
 
 /** A node with pods on it, outside any cache. */
-export function makeNodeInfo(name: string, options: NodeOptions = {}, pods: readonly PodInfo[] = []): NodeInfo {
+export function makeNodeInfo(
+  name: string,
+  options: NodeOptions = {},
+  pods: readonly PodInfo[] = [],
+): NodeInfo {
   const info = new NodeInfo(name);
   const node = makeNode(name, options);
   info.setNode(
     node,
     new Map(
       (node.status.images ?? []).flatMap((image) =>
-        (image.names ?? []).map((image_) => [image_, { sizeBytes: image.sizeBytes ?? 0, nodes: 1 }] as const),
+        (image.names ?? []).map(
+          (image_) => [image_, { sizeBytes: image.sizeBytes ?? 0, nodes: 1 }] as const,
+        ),
       ),
     ),
   );

@@ -39,11 +39,18 @@ export interface RandomPod {
 export type Step =
   | { readonly kind: 'addPod'; readonly pod: RandomPod; readonly node: number }
   | { readonly kind: 'removePod'; readonly pod: number }
-  | { readonly kind: 'changePod'; readonly pod: number; readonly labels: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'changePod';
+      readonly pod: number;
+      readonly labels: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'putNode'; readonly node: number; readonly as: RandomNode }
   | { readonly kind: 'removeNode'; readonly node: number };
 
-const labels = fc.record({ app: fc.constantFrom('a', 'b'), tier: fc.constantFrom('x', 'y') }, { requiredKeys: [] });
+const labels = fc.record(
+  { app: fc.constantFrom('a', 'b'), tier: fc.constantFrom('x', 'y') },
+  { requiredKeys: [] },
+);
 const topologyKey = fc.constantFrom(ZONE, HOST, 'rack');
 
 const expression = fc.oneof(
@@ -92,13 +99,20 @@ const weighted: fc.Arbitrary<WeightedPodAffinityTerm> = fc.record({
 
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
-const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbitrary, { maxLength: 2 });
+const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+  fc.array(arbitrary, { maxLength: 2 });
 
 export const affinitySpec: fc.Arbitrary<Partial<PodSpec>> = fc
   .record(
     {
-      podAffinity: fc.record({ [required]: some(term), [preferred]: some(weighted) }, { requiredKeys: [] }),
-      podAntiAffinity: fc.record({ [required]: some(term), [preferred]: some(weighted) }, { requiredKeys: [] }),
+      podAffinity: fc.record(
+        { [required]: some(term), [preferred]: some(weighted) },
+        { requiredKeys: [] },
+      ),
+      podAntiAffinity: fc.record(
+        { [required]: some(term), [preferred]: some(weighted) },
+        { requiredKeys: [] },
+      ),
     },
     { requiredKeys: [] },
   )
@@ -132,7 +146,12 @@ export const spreadSpec: fc.Arbitrary<Partial<PodSpec>> = fc.record(
 /** What makes another pod of one: the same constraints, other nodes that suit it. */
 export const twist: fc.Arbitrary<Partial<PodSpec>> = fc.record(
   {
-    nodeSelector: fc.constantFrom<Record<string, string>>({}, { rack: 'r1' }, { rack: 'r2' }, { [ZONE]: 'z1' }),
+    nodeSelector: fc.constantFrom<Record<string, string>>(
+      {},
+      { rack: 'r1' },
+      { rack: 'r2' },
+      { [ZONE]: 'z1' },
+    ),
     tolerations: fc.constantFrom([], [{ key: 'k', operator: 'Exists' as const }]),
   },
   { requiredKeys: [] },
@@ -140,7 +159,10 @@ export const twist: fc.Arbitrary<Partial<PodSpec>> = fc.record(
 
 export const randomNode: fc.Arbitrary<RandomNode> = fc.record({
   labels: fc
-    .record({ [ZONE]: fc.constantFrom('z1', 'z2', 'z3'), rack: fc.constantFrom('r1', 'r2') }, { requiredKeys: [] })
+    .record(
+      { [ZONE]: fc.constantFrom('z1', 'z2', 'z3'), rack: fc.constantFrom('r1', 'r2') },
+      { requiredKeys: [] },
+    )
     .map((made) => made as Record<string, string>),
   taints: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
@@ -154,7 +176,10 @@ export function randomPod(spec: fc.Arbitrary<Partial<PodSpec>>): fc.Arbitrary<Ra
     namespace: fc.constantFrom<string>('red', 'red', 'red', ...NAMESPACES),
     labels: labels.map((made) => made as Record<string, string>),
     spec: fc.oneof(fc.constant({}), spec),
-    deleting: fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+    deleting: fc.oneof(
+      { weight: 7, arbitrary: fc.constant(false) },
+      { weight: 1, arbitrary: fc.constant(true) },
+    ),
   });
 }
 
@@ -162,7 +187,14 @@ export function randomSteps(spec: fc.Arbitrary<Partial<PodSpec>>): fc.Arbitrary<
   const index = fc.nat({ max: 20 });
   return fc.array(
     fc.oneof(
-      { weight: 6, arbitrary: fc.record({ kind: fc.constant('addPod' as const), pod: randomPod(spec), node: index }) },
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          kind: fc.constant('addPod' as const),
+          pod: randomPod(spec),
+          node: index,
+        }),
+      },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('removePod' as const), pod: index }) },
       {
         weight: 1,
@@ -172,8 +204,18 @@ export function randomSteps(spec: fc.Arbitrary<Partial<PodSpec>>): fc.Arbitrary<
           labels: labels.map((made) => made as Record<string, string>),
         }),
       },
-      { weight: 2, arbitrary: fc.record({ kind: fc.constant('putNode' as const), node: index, as: randomNode }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('removeNode' as const), node: index }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constant('putNode' as const),
+          node: index,
+          as: randomNode,
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('removeNode' as const), node: index }),
+      },
     ),
     { minLength: 1, maxLength: 14 },
   );
@@ -184,7 +226,10 @@ const NODE_NAMES = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5'] as const;
 /** A cache and its snapshot, to which steps happen. */
 export class RandomCluster {
   readonly snapshot = new Snapshot();
-  readonly #cache = new SchedulerCache({ clock: new VirtualClock(), logger: new RecordingLogger() });
+  readonly #cache = new SchedulerCache({
+    clock: new VirtualClock(),
+    logger: new RecordingLogger(),
+  });
   /** On nodes, in no particular order. */
   #pods: Pod[] = [];
   #made = 0;
@@ -230,11 +275,21 @@ export class RandomCluster {
     this.#cache.updateSnapshot(this.snapshot);
   }
 
-  make({ namespace, labels: podLabels, spec, deleting }: RandomPod, more: Partial<PodSpec> = {}): Pod {
-    return makePod(`p${this.#made++}`, { namespace, labels: podLabels, deleting, spec: { ...spec, ...more } });
+  make(
+    { namespace, labels: podLabels, spec, deleting }: RandomPod,
+    more: Partial<PodSpec> = {},
+  ): Pod {
+    return makePod(`p${this.#made++}`, {
+      namespace,
+      labels: podLabels,
+      deleting,
+      spec: { ...spec, ...more },
+    });
   }
 
   #putNode(index: number, { labels: nodeLabels, taints }: RandomNode): void {
-    this.#cache.putNode(makeNode(NODE_NAMES[index % NODE_NAMES.length] as string, { labels: nodeLabels, taints }));
+    this.#cache.putNode(
+      makeNode(NODE_NAMES[index % NODE_NAMES.length] as string, { labels: nodeLabels, taints }),
+    );
   }
 }

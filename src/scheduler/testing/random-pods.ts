@@ -27,7 +27,11 @@ const taint: fc.Arbitrary<Taint> = fc
     {
       key: fc.constantFrom('k', 'l'),
       value: fc.constantFrom('v', 'w'),
-      effect: fc.constantFrom('NoSchedule' as const, 'PreferNoSchedule' as const, 'NoExecute' as const),
+      effect: fc.constantFrom(
+        'NoSchedule' as const,
+        'PreferNoSchedule' as const,
+        'NoExecute' as const,
+      ),
     },
     { requiredKeys: ['key', 'effect'] },
   )
@@ -35,14 +39,24 @@ const taint: fc.Arbitrary<Taint> = fc
 
 const toleration: fc.Arbitrary<Toleration> = fc
   .oneof(
-    fc.record({ operator: fc.constant('Exists'), key: fc.constantFrom('k', 'l', 'node.kubernetes.io/unschedulable') }),
+    fc.record({
+      operator: fc.constant('Exists'),
+      key: fc.constantFrom('k', 'l', 'node.kubernetes.io/unschedulable'),
+    }),
     fc.record({ operator: fc.constant('Exists') }),
-    fc.record({ key: fc.constantFrom('k', 'l'), operator: fc.constant('Equal'), value: fc.constantFrom('v', 'w') }),
+    fc.record({
+      key: fc.constantFrom('k', 'l'),
+      operator: fc.constant('Equal'),
+      value: fc.constantFrom('v', 'w'),
+    }),
     fc.record({ key: fc.constantFrom('k', 'l') }),
   )
   .chain((made) =>
     fc
-      .record({ effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute') }, { requiredKeys: [] })
+      .record(
+        { effect: fc.constantFrom('NoSchedule', 'PreferNoSchedule', 'NoExecute') },
+        { requiredKeys: [] },
+      )
       .map((effect) => ({
         ...made,
         ...effect,
@@ -55,7 +69,10 @@ const requirement: fc.Arbitrary<NodeSelectorRequirement> = fc
     fc.record({
       key: fc.constantFrom('rack', ZONE, 'size'),
       operator: fc.constantFrom('In' as const, 'NotIn' as const),
-      values: fc.uniqueArray(fc.constantFrom('r1', 'z1', 'z2', '10', '20'), { minLength: 1, maxLength: 3 }),
+      values: fc.uniqueArray(fc.constantFrom('r1', 'z1', 'z2', '10', '20'), {
+        minLength: 1,
+        maxLength: 3,
+      }),
     }),
     fc.record({
       key: fc.constantFrom('rack', ZONE, 'size'),
@@ -74,7 +91,10 @@ const byName: fc.Arbitrary<NodeSelectorRequirement> = fc.record({
   values: fc.uniqueArray(fc.constantFrom('n0', 'n1', 'n2'), { minLength: 1, maxLength: 1 }),
 });
 const nodeTerm: fc.Arbitrary<NodeSelectorTerm> = fc.record(
-  { matchExpressions: fc.array(requirement, { maxLength: 2 }), matchFields: fc.array(byName, { maxLength: 1 }) },
+  {
+    matchExpressions: fc.array(requirement, { maxLength: 2 }),
+    matchFields: fc.array(byName, { maxLength: 1 }),
+  },
   { requiredKeys: [] },
 );
 const preferredTerm: fc.Arbitrary<PreferredSchedulingTerm> = fc.record({
@@ -85,7 +105,10 @@ const preferredTerm: fc.Arbitrary<PreferredSchedulingTerm> = fc.record({
 /** More often preferred than required. */
 export const nodeAffinity: fc.Arbitrary<NodeAffinity> = fc
   .record({
-    required: sometimes<readonly NodeSelectorTerm[]>(fc.array(nodeTerm, { minLength: 1, maxLength: 2 }), []),
+    required: sometimes<readonly NodeSelectorTerm[]>(
+      fc.array(nodeTerm, { minLength: 1, maxLength: 2 }),
+      [],
+    ),
     preferred: fc.array(preferredTerm, { maxLength: 2 }),
   })
   .map(({ required, preferred }) => ({
@@ -104,7 +127,9 @@ const requests: fc.Arbitrary<Record<string, string>> = fc
   })
   .map(
     (made) =>
-      Object.fromEntries(Object.entries(made).filter(([, amount]) => amount !== undefined)) as Record<string, string>,
+      Object.fromEntries(
+        Object.entries(made).filter(([, amount]) => amount !== undefined),
+      ) as Record<string, string>,
   );
 
 const container = (name: string): fc.Arbitrary<Container> =>
@@ -167,7 +192,11 @@ const spec: fc.Arbitrary<Partial<PodSpec>> = fc
       6,
     ),
     tolerations: sometimes<Toleration[]>(fc.array(toleration, { maxLength: 2 }), [], 2),
-    overhead: sometimes<Record<string, string> | undefined>(fc.constant({ cpu: '50m', memory: '64Mi' }), undefined, 6),
+    overhead: sometimes<Record<string, string> | undefined>(
+      fc.constant({ cpu: '50m', memory: '64Mi' }),
+      undefined,
+      6,
+    ),
     priority: fc.constantFrom(0, 0, 5, 10),
   })
   .map(
@@ -190,7 +219,10 @@ const spec: fc.Arbitrary<Partial<PodSpec>> = fc
       ...(nodeSelector !== undefined && { nodeSelector }),
       ...(overhead !== undefined && { overhead }),
       ...((byNode !== undefined || podAffinity.affinity !== undefined) && {
-        affinity: { ...podAffinity.affinity, ...(byNode !== undefined && { nodeAffinity: byNode }) },
+        affinity: {
+          ...podAffinity.affinity,
+          ...(byNode !== undefined && { nodeAffinity: byNode }),
+        },
       }),
     }),
   );
@@ -262,7 +294,9 @@ export const competingPod: fc.Arbitrary<AnyPod> = fc
             name: 'c',
             image: 'app',
             resources: { requests: { cpu } },
-            ...(hostPort !== undefined && { ports: [{ containerPort: 80, hostPort, protocol: 'TCP' }] }),
+            ...(hostPort !== undefined && {
+              ports: [{ containerPort: 80, hostPort, protocol: 'TCP' }],
+            }),
           },
         ]),
       priority: fc.constantFrom(-5, 0, 0, 0, 5, 20),
@@ -271,5 +305,9 @@ export const competingPod: fc.Arbitrary<AnyPod> = fc
   .map(({ started, ...made }) => ({ ...made, ...(started !== undefined && { started }) }));
 
 export const smallNode: fc.Arbitrary<NodeOptions> = fc
-  .record({ cpu: fc.constantFrom('2', '3', '4'), memory: fc.constant('8Gi'), pods: fc.constantFrom('2', '4', '10') })
+  .record({
+    cpu: fc.constantFrom('2', '3', '4'),
+    memory: fc.constant('8Gi'),
+    pods: fc.constantFrom('2', '4', '10'),
+  })
   .map((allocatable) => ({ allocatable }));

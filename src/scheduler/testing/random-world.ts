@@ -32,8 +32,17 @@ export const SERVICES: NonNullable<ReferenceWorld['services']> = [
 export type Step =
   | { readonly kind: 'addPod'; readonly pod: AnyPod; readonly node: number }
   | { readonly kind: 'removePod' | 'startPod' | 'deletePod'; readonly pod: number }
-  | { readonly kind: 'labelPod'; readonly pod: number; readonly labels: Readonly<Record<string, string>> }
-  | { readonly kind: 'resizePod'; readonly pod: number; readonly cpu: string; readonly granted: boolean }
+  | {
+      readonly kind: 'labelPod';
+      readonly pod: number;
+      readonly labels: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly kind: 'resizePod';
+      readonly pod: number;
+      readonly cpu: string;
+      readonly granted: boolean;
+    }
   | { readonly kind: 'putNode'; readonly node: number; readonly as: NodeOptions }
   | { readonly kind: 'heartbeat' | 'removeNode' | 'cordon'; readonly node: number }
   | { readonly kind: 'nominate'; readonly pod: AnyPod; readonly node: number }
@@ -41,17 +50,32 @@ export type Step =
   | { readonly kind: 'takeBack'; readonly pod: number; readonly gone: boolean };
 
 export const index = fc.nat({ max: 20 });
-export const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOptions>): fc.Arbitrary<Step> =>
+export const stepsOf = (
+  pod: fc.Arbitrary<AnyPod>,
+  node: fc.Arbitrary<NodeOptions>,
+): fc.Arbitrary<Step> =>
   fc.oneof(
     { weight: 6, arbitrary: fc.record({ kind: fc.constant('addPod' as const), pod, node: index }) },
     {
       weight: 3,
       arbitrary: fc.record({
-        kind: fc.constantFrom('removePod' as const, 'startPod' as const, 'startPod' as const, 'deletePod' as const),
+        kind: fc.constantFrom(
+          'removePod' as const,
+          'startPod' as const,
+          'startPod' as const,
+          'deletePod' as const,
+        ),
         pod: index,
       }),
     },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('labelPod' as const), pod: index, labels: anyLabels }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('labelPod' as const),
+        pod: index,
+        labels: anyLabels,
+      }),
+    },
     {
       weight: 1,
       arbitrary: fc.record({
@@ -61,7 +85,10 @@ export const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOption
         granted: fc.boolean(),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('putNode' as const), node: index, as: node }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('putNode' as const), node: index, as: node }),
+    },
     {
       weight: 2,
       arbitrary: fc.record({
@@ -69,9 +96,22 @@ export const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOption
         node: index,
       }),
     },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('nominate' as const), pod, node: index }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('land' as const), pod: index, node: index }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('takeBack' as const), pod: index, gone: fc.boolean() }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('nominate' as const), pod, node: index }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant('land' as const), pod: index, node: index }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('takeBack' as const),
+        pod: index,
+        gone: fc.boolean(),
+      }),
+    },
   );
 
 /** The scheduler's parts and, apart from them, what is true. */
@@ -89,7 +129,13 @@ export class World {
     const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
     this.#cache = new SchedulerCache({ clock, logger });
     const nominator = new Nominator((node) => this.snapshot.nominationsChanged(node));
-    this.queue = new SchedulingQueue({ clock, logger, less: (a, b) => a.sequence < b.sequence, nominator, ...queue });
+    this.queue = new SchedulingQueue({
+      clock,
+      logger,
+      less: (a, b) => a.sequence < b.sequence,
+      nominator,
+      ...queue,
+    });
     this.#informed = new EventHandlers({
       cache: this.#cache,
       queue: this.queue,
@@ -131,7 +177,10 @@ export class World {
         }));
         break;
       case 'labelPod':
-        this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: one.labels } }));
+        this.#change(one.pod, (pod) => ({
+          ...pod,
+          metadata: { ...pod.metadata, labels: one.labels },
+        }));
         break;
       case 'resizePod':
         this.#change(one.pod, (pod) => resized(pod, one.cpu, one.granted));
@@ -143,7 +192,8 @@ export class World {
       case 'cordon': {
         const node = this.nodes.get(nameOf(one.node));
         if (node === undefined) break;
-        if (one.kind === 'cordon') this.#putNode({ ...node, spec: { ...node.spec, unschedulable: true } });
+        if (one.kind === 'cordon')
+          this.#putNode({ ...node, spec: { ...node.spec, unschedulable: true } });
         else this.#putNode({ ...node, status: { ...node.status, conditions: [] } });
         break;
       }
@@ -155,7 +205,10 @@ export class World {
       }
       case 'nominate': {
         const made = this.make(one.pod);
-        const pod: Pod = { ...made, status: { ...made.status, nominatedNodeName: nameOf(one.node) } };
+        const pod: Pod = {
+          ...made,
+          status: { ...made.status, nominatedNodeName: nameOf(one.node) },
+        };
         this.#nominated.push(pod);
         this.#informed.podAdded(pod);
         break;
@@ -251,7 +304,15 @@ function resized(pod: Pod, cpu: string, granted: boolean): Pod {
   if (first === undefined) return pod;
   const { requests } = first.resources;
   const containers = [{ ...first, resources: { requests: { ...requests, cpu } } }, ...others];
-  const status = { name: first.name, state: {}, lastState: {}, ready: true, restartCount: 0, image: '', imageID: '' };
+  const status = {
+    name: first.name,
+    state: {},
+    lastState: {},
+    ready: true,
+    restartCount: 0,
+    image: '',
+    imageID: '',
+  };
   const held = granted ? { ...requests, cpu } : { ...requests };
   return {
     ...pod,

@@ -1,7 +1,12 @@
 // What Kubernetes' documentation says about a pod and one node (taints, node affinity, host ports, resources, images), written down
 // as plainly as possible. The plugins have to agree with it. Nothing is shared with them.
 
-import type { NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, Taint } from '#api/groups/core/v1/index.ts';
+import type {
+  NodeAffinity,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  Taint,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Node, Pod } from '../framework/objects.ts';
@@ -10,11 +15,13 @@ import { requested, resourcesOf, unitsOf } from './reference-requests.ts';
 type Added = Immutable<NodeAffinity> | undefined;
 
 function tolerates(pod: Pod, taint: Immutable<Taint>): boolean {
-  return (pod.spec.tolerations ?? []).some(({ key = '', operator = 'Equal', value = '', effect = '' }) => {
-    if (effect !== '' && effect !== taint.effect) return false;
-    if (key === '' && operator === 'Exists') return true;
-    return key === taint.key && (operator === 'Exists' || value === (taint.value ?? ''));
-  });
+  return (pod.spec.tolerations ?? []).some(
+    ({ key = '', operator = 'Equal', value = '', effect = '' }) => {
+      if (effect !== '' && effect !== taint.effect) return false;
+      if (key === '' && operator === 'Exists') return true;
+      return key === taint.key && (operator === 'Exists' || value === (taint.value ?? ''));
+    },
+  );
 }
 
 /** Of those that keep pods away. */
@@ -45,7 +52,10 @@ function holds(
   }
 }
 
-function termHolds({ matchExpressions = [], matchFields = [] }: Immutable<NodeSelectorTerm>, node: Node): boolean {
+function termHolds(
+  { matchExpressions = [], matchFields = [] }: Immutable<NodeSelectorTerm>,
+  node: Node,
+): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   const labels = node.metadata.labels ?? {};
   return (
@@ -57,7 +67,8 @@ function termHolds({ matchExpressions = [], matchFields = [] }: Immutable<NodeSe
 /** By node selector and required node affinity. */
 export function wantsNode(pod: Pod, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
-  if (!Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)) return false;
+  if (!Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value))
+    return false;
   return meets(pod.spec.affinity?.nodeAffinity, node);
 }
 
@@ -73,7 +84,9 @@ interface Port {
 }
 
 function hostPorts(pod: Pod): readonly Port[] {
-  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = (pod.spec.initContainers ?? []).filter(
+    ({ restartPolicy }) => restartPolicy === 'Always',
+  );
   return [...pod.spec.containers, ...sidecars].flatMap(({ ports = [] }) =>
     ports.flatMap(({ hostIP = '0.0.0.0', hostPort = 0, protocol = 'TCP' }) =>
       hostPort === 0 ? [] : [{ ip: hostIP, port: hostPort, protocol }],
@@ -101,10 +114,20 @@ export interface Refusal {
   readonly hopeless: boolean;
 }
 
-export const refused = (reason: string, hopeless: boolean): Refusal => ({ reasons: [reason], hopeless });
+export const refused = (reason: string, hopeless: boolean): Refusal => ({
+  reasons: [reason],
+  hopeless,
+});
 
-function shortage(pod: Pod, node: Node, there: readonly Pod[], ignored: readonly string[]): Refusal | undefined {
-  const names = ['cpu', 'memory', 'ephemeral-storage', ...resourcesOf(pod)].filter((name) => !ignored.includes(name));
+function shortage(
+  pod: Pod,
+  node: Node,
+  there: readonly Pod[],
+  ignored: readonly string[],
+): Refusal | undefined {
+  const names = ['cpu', 'memory', 'ephemeral-storage', ...resourcesOf(pod)].filter(
+    (name) => !ignored.includes(name),
+  );
   const short = [...new Set(names)].filter((name) => {
     const wanted = requested(pod, name);
     return wanted > 0 && sum(there, name) + wanted > allocatable(node, name);
@@ -123,12 +146,17 @@ export function nodeRefusal(
   { added, ignored = [] }: { readonly added?: Added; readonly ignored?: readonly string[] } = {},
 ): Refusal | undefined {
   const cordon: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
-  if (node.spec.unschedulable === true && !tolerates(pod, cordon)) return refused('node(s) were unschedulable', true);
+  if (node.spec.unschedulable === true && !tolerates(pod, cordon))
+    return refused('node(s) were unschedulable', true);
   if (!toleratesAll(pod, node)) return refused('node(s) had untolerated taint(s)', true);
-  if (!meets(added, node)) return refused("node(s) didn't match scheduler-enforced node affinity", true);
-  if (!wantsNode(pod, node)) return refused("node(s) didn't match Pod's node affinity/selector", true);
+  if (!meets(added, node))
+    return refused("node(s) didn't match scheduler-enforced node affinity", true);
+  if (!wantsNode(pod, node))
+    return refused("node(s) didn't match Pod's node affinity/selector", true);
   const wanted = hostPorts(pod);
-  if (there.some((other) => hostPorts(other).some((port) => wanted.some((own) => clash(own, port))))) {
+  if (
+    there.some((other) => hostPorts(other).some((port) => wanted.some((own) => clash(own, port))))
+  ) {
     return refused("node(s) didn't have free ports for the requested pod ports", false);
   }
   return shortage(pod, node, there, ignored);
@@ -142,11 +170,12 @@ function inProportion(raw: readonly number[]): number[] {
 
 /** All 0 if no node has taints of that kind, so that there is nothing to compare. */
 export function taintScores(pod: Pod, nodes: readonly Node[]): number[] {
-  const soft = (node: Node) => (node.spec.taints ?? []).filter(({ effect }) => effect === 'PreferNoSchedule');
+  const soft = (node: Node) =>
+    (node.spec.taints ?? []).filter(({ effect }) => effect === 'PreferNoSchedule');
   if (nodes.every((node) => soft(node).length === 0)) return nodes.map(() => 0);
-  return inProportion(nodes.map((node) => soft(node).filter((taint) => !tolerates(pod, taint)).length)).map(
-    (share) => 100 - share,
-  );
+  return inProportion(
+    nodes.map((node) => soft(node).filter((taint) => !tolerates(pod, taint)).length),
+  ).map((share) => 100 - share);
 }
 
 export function nodeAffinityScores(pod: Pod, nodes: readonly Node[], added: Added): number[] {
@@ -155,7 +184,10 @@ export function nodeAffinityScores(pod: Pod, nodes: readonly Node[], added: Adde
   );
   return inProportion(
     nodes.map((node) =>
-      preferred.reduce((total, { weight, preference }) => total + (termHolds(preference, node) ? weight : 0), 0),
+      preferred.reduce(
+        (total, { weight, preference }) => total + (termHolds(preference, node) ? weight : 0),
+        0,
+      ),
     ),
   );
 }
@@ -177,7 +209,8 @@ export function fitScore(
   for (const { name, weight } of resources) {
     const usual = name === 'cpu' || name === 'memory';
     const has = allocatable(node, name);
-    if (has === 0 || (!usual && name !== 'ephemeral-storage' && requested(pod, name) === 0)) continue;
+    if (has === 0 || (!usual && name !== 'ephemeral-storage' && requested(pod, name) === 0))
+      continue;
     const used = sum([...there, pod], name, usual);
     let score: number;
     if (type === 'LeastAllocated') score = used > has ? 0 : Math.trunc(((has - used) * 100) / has);
@@ -188,7 +221,9 @@ export function fitScore(
     weights += weight;
   }
   if (weights === 0) return 0;
-  return type === 'RequestedToCapacityRatio' ? Math.round(total / weights) : Math.trunc(total / weights);
+  return type === 'RequestedToCapacityRatio'
+    ? Math.round(total / weights)
+    : Math.trunc(total / weights);
 }
 
 /** Straight lines between the points; scores of the points are from 0 to 10. */
@@ -203,17 +238,26 @@ function onCurve(utilization: number, shape: NonNullable<Strategy['shape']>): nu
 }
 
 /** 100 less the standard deviation, in percent, of the shares that would be used. 0 for a pod that asks for none of it. */
-export function balanceScore(pod: Pod, node: Node, there: readonly Pod[], resources: readonly string[]): number {
+export function balanceScore(
+  pod: Pod,
+  node: Node,
+  there: readonly Pod[],
+  resources: readonly string[],
+): number {
   if (resources.every((name) => requested(pod, name) === 0)) return 0;
   const shares = resources.flatMap((name) => {
     const has = allocatable(node, name);
-    const counts = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || requested(pod, name) > 0;
+    const counts =
+      ['cpu', 'memory', 'ephemeral-storage'].includes(name) || requested(pod, name) > 0;
     return has === 0 || !counts ? [] : [Math.min(sum([...there, pod], name) / has, 1)];
   });
   if (shares.length < 2) return 100;
-  if (shares.length === 2) return Math.trunc((1 - Math.abs(((shares[0] ?? 0) - (shares[1] ?? 0)) / 2)) * 100);
+  if (shares.length === 2)
+    return Math.trunc((1 - Math.abs(((shares[0] ?? 0) - (shares[1] ?? 0)) / 2)) * 100);
   const mean = shares.reduce((a, b) => a + b, 0) / shares.length;
-  return Math.trunc((1 - Math.sqrt(shares.reduce((a, b) => a + (b - mean) ** 2, 0) / shares.length)) * 100);
+  return Math.trunc(
+    (1 - Math.sqrt(shares.reduce((a, b) => a + (b - mean) ** 2, 0) / shares.length)) * 100,
+  );
 }
 
 const MIB = 1024 * 1024;
@@ -229,8 +273,11 @@ export function imageScore(pod: Pod, node: Node, all: readonly Node[]): number {
   let bytes = 0;
   for (const image of images) {
     const size = has(node, image)?.sizeBytes;
-    if (size !== undefined) bytes += Math.trunc(size * (all.filter((other) => has(other, image)).length / all.length));
+    if (size !== undefined)
+      bytes += Math.trunc(size * (all.filter((other) => has(other, image)).length / all.length));
   }
   const [least, greatest] = [23 * MIB, 1000 * MIB * images.length];
-  return Math.trunc((100 * (Math.min(Math.max(bytes, least), greatest) - least)) / (greatest - least));
+  return Math.trunc(
+    (100 * (Math.min(Math.max(bytes, least), greatest) - least)) / (greatest - least),
+  );
 }

@@ -1,9 +1,17 @@
 // What a pod asks of a node by the documentation's rules, written down as plainly as possible, in exact quantities.
 
 import type { Pod } from '../framework/objects.ts';
-import { newMilliQuantity, newQuantity, parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
+import {
+  newMilliQuantity,
+  newQuantity,
+  parseQuantity,
+  type Quantity,
+} from '#machinery/text/quantity.ts';
 
-type Asking = { readonly name: string; readonly resources: { readonly requests?: Readonly<Record<string, string>> } };
+type Asking = {
+  readonly name: string;
+  readonly resources: { readonly requests?: Readonly<Record<string, string>> };
+};
 type Amounts = Readonly<Record<string, string>> | undefined;
 
 const ZERO = newQuantity(0, 'DecimalSI');
@@ -13,14 +21,19 @@ export const ASSUMED: Readonly<Record<string, Quantity>> = {
   memory: newQuantity(200 * 1024 * 1024, 'BinarySI'),
 };
 
-const most = (...all: readonly Quantity[]): Quantity => all.reduce((a, b) => (a.cmp(b) >= 0 ? a : b), ZERO);
+const most = (...all: readonly Quantity[]): Quantity =>
+  all.reduce((a, b) => (a.cmp(b) >= 0 ? a : b), ZERO);
 
 /** The most that runs at one time, step by step through the pod's life. */
 function sumOf(pod: Pod, of: (container: Asking) => Quantity): Quantity {
   const inits = pod.spec.initContainers ?? [];
   const sidecarsUpTo = (end: number): Quantity =>
-    inits.slice(0, end).reduce((sum, c) => (c.restartPolicy === 'Always' ? sum.add(of(c)) : sum), ZERO);
-  const steps = inits.map((c, i) => (c.restartPolicy === 'Always' ? ZERO : sidecarsUpTo(i).add(of(c))));
+    inits
+      .slice(0, end)
+      .reduce((sum, c) => (c.restartPolicy === 'Always' ? sum.add(of(c)) : sum), ZERO);
+  const steps = inits.map((c, i) =>
+    c.restartPolicy === 'Always' ? ZERO : sidecarsUpTo(i).add(of(c)),
+  );
   return most(
     ...steps,
     pod.spec.containers.reduce((sum, c) => sum.add(of(c)), sidecarsUpTo(inits.length)),
@@ -39,7 +52,8 @@ export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO
   const asked = pod.spec.resources?.requests;
   const reported = resources !== undefined || allocatedResources !== undefined;
   // If anything is asked for the pod as a whole, so is what its status has as a whole.
-  const asWhole = asked?.[resource] !== undefined || (Object.keys(asked ?? {}).length > 0 && reported);
+  const asWhole =
+    asked?.[resource] !== undefined || (Object.keys(asked ?? {}).length > 0 && reported);
   if (asWhole) {
     const wish = infeasible && reported ? ZERO : amount(asked);
     return most(wish, amount(resources?.requests), amount(allocatedResources)).add(overhead);

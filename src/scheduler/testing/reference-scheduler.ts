@@ -80,7 +80,10 @@ export function refusal(
     (other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid,
   );
   if (ahead.length === 0) return now;
-  return refusalNow(pod, node, withPods(world, node, [], ahead), args, affinityConcerns(pod, world)) ?? now;
+  return (
+    refusalNow(pod, node, withPods(world, node, [], ahead), args, affinityConcerns(pod, world)) ??
+    now
+  );
 }
 
 function withPods(
@@ -111,8 +114,12 @@ export function scoresByPlugin(
     NodeAffinity: nodeAffinityScores(pod, nodes, args.added),
     NodeResourcesFit: nodes.map((node) => fitScore(pod, node, on(node), args.strategy)),
     PodTopologySpread: spreadScores(pod, nodes, world),
-    InterPodAffinity: noAffinity ? nodes.map(() => 0) : affinityScores(pod, nodes, world, args.hardPodAffinityWeight),
-    NodeResourcesBalancedAllocation: nodes.map((node) => balanceScore(pod, node, on(node), args.balanced)),
+    InterPodAffinity: noAffinity
+      ? nodes.map(() => 0)
+      : affinityScores(pod, nodes, world, args.hardPodAffinityWeight),
+    NodeResourcesBalancedAllocation: nodes.map((node) =>
+      balanceScore(pod, node, on(node), args.balanced),
+    ),
     ImageLocality: nodes.map((node) => imageScore(pod, node, world.nodes)),
   };
 }
@@ -151,17 +158,25 @@ export function preemptions(
       .filter((other) => priorityOf(other) < priorityOf(pod))
       .sort(byImportance);
     if (lower.length === 0) continue;
-    if (lower.some((other, i) => i > 0 && byImportance(lower[i - 1] as Pod, other) === 0)) return undefined;
+    if (lower.some((other, i) => i > 0 && byImportance(lower[i - 1] as Pod, other) === 0))
+      return undefined;
     const without = (victims: readonly Pod[]): boolean =>
       refusal(pod, node, withPods(world, node, victims, []), nominated, args) === undefined;
     if (!without(lower)) continue;
     const protectedOnes = overdrawing(lower, world);
     let victims: readonly Pod[] = lower;
-    for (const other of [...protectedOnes, ...lower.filter((one) => !protectedOnes.includes(one))]) {
+    for (const other of [
+      ...protectedOnes,
+      ...lower.filter((one) => !protectedOnes.includes(one)),
+    ]) {
       const fewer = victims.filter((victim) => victim !== other);
       if (without(fewer)) victims = fewer;
     }
-    found.push({ node: name, victims, violating: victims.filter((victim) => protectedOnes.includes(victim)) });
+    found.push({
+      node: name,
+      victims,
+      violating: victims.filter((victim) => protectedOnes.includes(victim)),
+    });
   }
   return found;
 }
@@ -190,7 +205,9 @@ function price({ victims, violating }: Preemption): readonly (number | string)[]
     .map(({ status }) => status.startTime ?? '~');
   const earliest = starts.sort()[0] ?? '~';
   // Times are compared the other way round: those who have not run for long are the ones to go.
-  const inverted = [...earliest].map((char) => String.fromCharCode(200 - char.charCodeAt(0))).join('');
+  const inverted = [...earliest]
+    .map((char) => String.fromCharCode(200 - char.charCodeAt(0)))
+    .join('');
   return [
     violating.length,
     highest,

@@ -2,7 +2,11 @@
 // pod is compared with every node and every other pod. The plugins have to agree with it. Nothing is shared with them.
 
 import type { LabelSelector } from '#api/machinery/meta/v1/index.ts';
-import type { PodAffinityTerm, TopologySpreadConstraint, WeightedPodAffinityTerm } from '#api/groups/core/v1/index.ts';
+import type {
+  PodAffinityTerm,
+  TopologySpreadConstraint,
+  WeightedPodAffinityTerm,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import { toleratesAll, wantsNode } from './reference-nodes.ts';
@@ -19,13 +23,18 @@ export interface ReferenceWorld {
   /** What Services select. Default: there are none. */
   readonly services?: readonly { readonly namespace: string; readonly selector: Labels }[];
   /** Disruption budgets: how many of the pods selected may go. Default: there are none. */
-  readonly budgets?: readonly { readonly namespace: string; readonly selector: Labels; readonly allowed: number }[];
+  readonly budgets?: readonly {
+    readonly namespace: string;
+    readonly selector: Labels;
+    readonly allowed: number;
+  }[];
 }
 
 /** No selector selects nothing, an empty one everything. */
 function selects(selector: Immutable<LabelSelector> | undefined, labels: Labels = {}): boolean {
   if (selector === undefined) return false;
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) if (labels[key] !== value) return false;
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
+    if (labels[key] !== value) return false;
   return (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
     const value = labels[key];
     switch (operator) {
@@ -48,12 +57,17 @@ function means(owner: Pod, term: Term, other: Pod, world: ReferenceWorld): boole
   const inNamespace =
     namespaces.length === 0 && namespaceSelector === undefined
       ? namespace === owner.metadata.namespace
-      : namespaces.includes(namespace) || selects(namespaceSelector, world.namespaceLabels(namespace));
+      : namespaces.includes(namespace) ||
+        selects(namespaceSelector, world.namespaceLabels(namespace));
   if (!inNamespace || !selects(term.labelSelector, other.metadata.labels)) return false;
   const [own, theirs] = [owner.metadata.labels ?? {}, other.metadata.labels ?? {}];
   return (
-    (term.matchLabelKeys ?? []).every((key) => own[key] === undefined || theirs[key] === own[key]) &&
-    (term.mismatchLabelKeys ?? []).every((key) => own[key] === undefined || theirs[key] !== own[key])
+    (term.matchLabelKeys ?? []).every(
+      (key) => own[key] === undefined || theirs[key] === own[key],
+    ) &&
+    (term.mismatchLabelKeys ?? []).every(
+      (key) => own[key] === undefined || theirs[key] !== own[key],
+    )
   );
 }
 
@@ -76,10 +90,13 @@ const preferredTerms = (
 
 /** Whether there is any rule that has to do with the pod: its own, or that of a pod which it must not come near. */
 export function affinityConcerns(pod: Pod, world: ReferenceWorld): boolean {
-  if (requiredTerms(pod, 'podAffinity').length + requiredTerms(pod, 'podAntiAffinity').length > 0) return true;
+  if (requiredTerms(pod, 'podAffinity').length + requiredTerms(pod, 'podAntiAffinity').length > 0)
+    return true;
   return everyPod(world).some((other) =>
     requiredTerms(other.pod, 'podAntiAffinity').some(
-      (term) => other.node.metadata.labels?.[term.topologyKey] !== undefined && means(other.pod, term, pod, world),
+      (term) =>
+        other.node.metadata.labels?.[term.topologyKey] !== undefined &&
+        means(other.pod, term, pod, world),
     ),
   );
 }
@@ -95,55 +112,84 @@ export function affinityVerdict(
   const has = (key: string, of: Node): boolean => of.metadata.labels?.[key] !== undefined;
   if (wanted.some(({ topologyKey }) => !has(topologyKey, node))) return 'affinity';
   if (wanted.length > 0) {
-    const matching = others.filter((other) => wanted.every((term) => means(pod, term, other.pod, world)));
-    const met = wanted.every(({ topologyKey }) => matching.some((other) => sameDomain(node, other.node, topologyKey)));
-    const anywhere = matching.some((other) => wanted.some(({ topologyKey }) => has(topologyKey, other.node)));
+    const matching = others.filter((other) =>
+      wanted.every((term) => means(pod, term, other.pod, world)),
+    );
+    const met = wanted.every(({ topologyKey }) =>
+      matching.some((other) => sameDomain(node, other.node, topologyKey)),
+    );
+    const anywhere = matching.some((other) =>
+      wanted.some(({ topologyKey }) => has(topologyKey, other.node)),
+    );
     const itself = wanted.every((term) => means(pod, term, pod, world));
     if (!met && (anywhere || !itself)) return 'affinity';
   }
   for (const term of requiredTerms(pod, 'podAntiAffinity')) {
-    if (others.some((other) => sameDomain(node, other.node, term.topologyKey) && means(pod, term, other.pod, world))) {
+    if (
+      others.some(
+        (other) =>
+          sameDomain(node, other.node, term.topologyKey) && means(pod, term, other.pod, world),
+      )
+    ) {
       return 'anti-affinity';
     }
   }
   for (const other of others) {
     for (const term of requiredTerms(other.pod, 'podAntiAffinity')) {
-      if (sameDomain(node, other.node, term.topologyKey) && means(other.pod, term, pod, world)) return 'existing';
+      if (sameDomain(node, other.node, term.topologyKey) && means(other.pod, term, pod, world))
+        return 'existing';
     }
   }
   return 'ok';
 }
 
 /** The scores of the nodes, 0…100. */
-export function affinityScores(pod: Pod, nodes: readonly Node[], world: ReferenceWorld, hardWeight: number): number[] {
+export function affinityScores(
+  pod: Pod,
+  nodes: readonly Node[],
+  world: ReferenceWorld,
+  hardWeight: number,
+): number[] {
   const raw = nodes.map((node) => {
     let score = 0;
     for (const other of everyPod(world)) {
       const count = (owner: Pod, term: Term, weight: number, meant: Pod): void => {
-        if (sameDomain(node, other.node, term.topologyKey) && means(owner, term, meant, world)) score += weight;
+        if (sameDomain(node, other.node, term.topologyKey) && means(owner, term, meant, world))
+          score += weight;
       };
       for (const { weight, podAffinityTerm: term } of preferredTerms(pod, 'podAffinity'))
         count(pod, term, weight, other.pod);
       for (const { weight, podAffinityTerm: term } of preferredTerms(pod, 'podAntiAffinity'))
         count(pod, term, -weight, other.pod);
-      for (const term of requiredTerms(other.pod, 'podAffinity')) count(other.pod, term, hardWeight, pod);
+      for (const term of requiredTerms(other.pod, 'podAffinity'))
+        count(other.pod, term, hardWeight, pod);
       for (const { weight, podAffinityTerm: term } of preferredTerms(other.pod, 'podAffinity'))
         count(other.pod, term, weight, pod);
-      for (const { weight, podAffinityTerm: term } of preferredTerms(other.pod, 'podAntiAffinity')) {
+      for (const { weight, podAffinityTerm: term } of preferredTerms(
+        other.pod,
+        'podAntiAffinity',
+      )) {
         count(other.pod, term, -weight, pod);
       }
     }
     return score;
   });
   const [least, most] = [Math.min(...raw), Math.max(...raw)];
-  return raw.map((score) => (most === least ? 0 : Math.trunc(100 * ((score - least) / (most - least)))));
+  return raw.map((score) =>
+    most === least ? 0 : Math.trunc(100 * ((score - least) / (most - least))),
+  );
 }
 
 function spreads(pod: Pod, constraint: Spread, other: Pod): boolean {
-  if (other.metadata.namespace !== pod.metadata.namespace || !selects(constraint.labelSelector, other.metadata.labels))
+  if (
+    other.metadata.namespace !== pod.metadata.namespace ||
+    !selects(constraint.labelSelector, other.metadata.labels)
+  )
     return false;
   const [own, theirs] = [pod.metadata.labels ?? {}, other.metadata.labels ?? {}];
-  return (constraint.matchLabelKeys ?? []).every((key) => own[key] === undefined || theirs[key] === own[key]);
+  return (constraint.matchLabelKeys ?? []).every(
+    (key) => own[key] === undefined || theirs[key] === own[key],
+  );
 }
 
 function included(pod: Pod, constraint: Spread, together: readonly Spread[], node: Node): boolean {
@@ -155,15 +201,25 @@ function included(pod: Pod, constraint: Spread, together: readonly Spread[], nod
 
 const living = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined;
 
-export function spreadVerdict(pod: Pod, node: Node, world: ReferenceWorld): 'ok' | 'skewed' | 'missing label' {
-  const hard = (pod.spec.topologySpreadConstraints ?? []).filter((c) => c.whenUnsatisfiable === 'DoNotSchedule');
+export function spreadVerdict(
+  pod: Pod,
+  node: Node,
+  world: ReferenceWorld,
+): 'ok' | 'skewed' | 'missing label' {
+  const hard = (pod.spec.topologySpreadConstraints ?? []).filter(
+    (c) => c.whenUnsatisfiable === 'DoNotSchedule',
+  );
   for (const constraint of hard) {
     const { topologyKey, maxSkew, minDomains = 1 } = constraint;
     const domain = node.metadata.labels?.[topologyKey];
     if (domain === undefined) return 'missing label';
     const counts = new Map<string, number>();
-    for (const other of world.nodes.filter((candidate) => included(pod, constraint, hard, candidate))) {
-      const matching = world.podsOn(other.metadata.name).filter((p) => living(p) && spreads(pod, constraint, p)).length;
+    for (const other of world.nodes.filter((candidate) =>
+      included(pod, constraint, hard, candidate),
+    )) {
+      const matching = world
+        .podsOn(other.metadata.name)
+        .filter((p) => living(p) && spreads(pod, constraint, p)).length;
       const value = other.metadata.labels?.[topologyKey] ?? '';
       counts.set(value, (counts.get(value) ?? 0) + matching);
     }
@@ -218,14 +274,18 @@ export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceW
       const { topologyKey, maxSkew } = constraint;
       if (labelOf(node, topologyKey) === undefined) continue;
       const perHost = topologyKey === 'kubernetes.io/hostname';
-      const domains = perHost ? scored.length : new Set(scored.map((other) => labelOf(other, topologyKey))).size;
+      const domains = perHost
+        ? scored.length
+        : new Set(scored.map((other) => labelOf(other, topologyKey))).size;
       let count = 0;
       for (const other of world.nodes) {
         const here = perHost
           ? other === node
           : sameDomain(node, other, topologyKey) && included(pod, constraint, demanded, other);
         if (here)
-          count += world.podsOn(other.metadata.name).filter((p) => living(p) && spreads(pod, constraint, p)).length;
+          count += world
+            .podsOn(other.metadata.name)
+            .filter((p) => living(p) && spreads(pod, constraint, p)).length;
       }
       score += count * Math.log(domains + 2) + maxSkew - 1;
     }

@@ -16,7 +16,9 @@ export interface StaticInformers {
 }
 
 /** `objects`: by the collection's path, such as /api/v1/namespaces. What is not in it is empty. */
-export function staticInformers(objects: Readonly<Record<string, readonly unknown[]>>): StaticInformers {
+export function staticInformers(
+  objects: Readonly<Record<string, readonly unknown[]>>,
+): StaticInformers {
   const refuse = (): never => {
     throw new Error('only lists and watches are answered here');
   };

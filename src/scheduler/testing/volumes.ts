@@ -9,7 +9,11 @@ import type {
   Volume,
 } from '#api/groups/core/v1/index.ts';
 import type { StorageClass as StorageClassObject } from '#api/groups/storage/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../plugins/volumes/claims.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+} from '../plugins/volumes/claims.ts';
 
 const metadata = (name: string, namespace?: string) => ({
   name,
@@ -33,7 +37,10 @@ export function makeVolume(name: string, options: VolumeOptions = {}): Persisten
   const volume: CoreVolume = {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { ...metadata(name), ...(options.labels !== undefined && { labels: { ...options.labels } }) },
+    metadata: {
+      ...metadata(name),
+      ...(options.labels !== undefined && { labels: { ...options.labels } }),
+    },
     spec: {
       capacity: { storage: options.storage ?? '1Gi' },
       accessModes: ['ReadWriteOnce'],
@@ -50,7 +57,9 @@ export function makeVolume(name: string, options: VolumeOptions = {}): Persisten
 
 export function onHost(...values: string[]) {
   return {
-    nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values }] }],
+    nodeSelectorTerms: [
+      { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In' as const, values }] },
+    ],
   };
 }
 
@@ -75,10 +84,15 @@ export function makeClaim(name: string, options: ClaimOptions = {}): PersistentV
     metadata: {
       ...metadata(name, options.namespace ?? 'default'),
       ...((annotations !== undefined || volume !== undefined) && {
-        annotations: { ...(volume !== undefined && { 'pv.kubernetes.io/bind-completed': 'yes' }), ...annotations },
+        annotations: {
+          ...(volume !== undefined && { 'pv.kubernetes.io/bind-completed': 'yes' }),
+          ...annotations,
+        },
       }),
       ...(owner !== undefined && {
-        ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: owner, uid: `uid-${owner}`, controller: true }],
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Pod', name: owner, uid: `uid-${owner}`, controller: true },
+        ],
       }),
       ...(options.deleting === true && { deletionTimestamp: '2026-01-01T00:01:00Z' }),
     },
@@ -96,7 +110,11 @@ export function makeClaim(name: string, options: ClaimOptions = {}): PersistentV
 }
 
 /** Waits for the first consumer unless `more` says otherwise. */
-export function makeClass(name: string, provisioner: string, more: Partial<StorageClassObject> = {}): StorageClass {
+export function makeClass(
+  name: string,
+  provisioner: string,
+  more: Partial<StorageClassObject> = {},
+): StorageClass {
   const storageClass: StorageClassObject = {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -111,5 +129,10 @@ export function makeClass(name: string, provisioner: string, more: Partial<Stora
 
 /** Volumes of a pod that mount these claims. */
 export function mounting(...claims: string[]): { volumes: Volume[] } {
-  return { volumes: claims.map((claimName, i) => ({ name: `v${i}`, persistentVolumeClaim: { claimName } })) };
+  return {
+    volumes: claims.map((claimName, i) => ({
+      name: `v${i}`,
+      persistentVolumeClaim: { claimName },
+    })),
+  };
 }

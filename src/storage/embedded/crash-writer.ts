@@ -19,7 +19,9 @@ async function writeForEver(loop: number): Promise<never> {
     const key = `/crash/${loop}/${count % KEYS_PER_LOOP}`;
     const value = `${process.pid}-${count}`;
     const { kv, revision } = await storage.guaranteedUpdate(key, (current) =>
-      current !== undefined && count % 3 === 0 ? { action: 'delete' } : { action: 'put', value: Buffer.from(value) },
+      current !== undefined && count % 3 === 0
+        ? { action: 'delete' }
+        : { action: 'put', value: Buffer.from(value) },
     );
     writeSync(1, `${JSON.stringify([revision, key, kv === undefined ? null : value])}\n`);
   }

@@ -50,8 +50,16 @@ describe('embedded storage', () => {
     return directory;
   }
 
-  async function open(dataDir: string, config: Partial<EmbeddedStorageConfig> = {}): Promise<Storage> {
-    const storage = await openEmbeddedStorage({ clock: new VirtualClock(), logger: silentLogger, dataDir, ...config });
+  async function open(
+    dataDir: string,
+    config: Partial<EmbeddedStorageConfig> = {},
+  ): Promise<Storage> {
+    const storage = await openEmbeddedStorage({
+      clock: new VirtualClock(),
+      logger: silentLogger,
+      dataDir,
+      ...config,
+    });
     cleanups.push(() => storage.close());
     return storage;
   }
@@ -66,7 +74,9 @@ describe('embedded storage', () => {
   }
 
   async function put(storage: Storage, key: string, value: Uint8Array | string): Promise<Revision> {
-    return (await storage.guaranteedUpdate(key, () => ({ action: 'put', value: Buffer.from(value) }))).revision;
+    return (
+      await storage.guaranteedUpdate(key, () => ({ action: 'put', value: Buffer.from(value) }))
+    ).revision;
   }
 
   /** Opens the closed database as some other program would. What it reads may keep its lock until this process ends. */
@@ -117,26 +127,43 @@ describe('embedded storage', () => {
         expect(acknowledged.has(revision)).toBe(false);
         acknowledged.set(revision, { key, value });
       }
-      const storage = await openEmbeddedStorage({ clock: new VirtualClock(), logger: silentLogger, dataDir });
+      const storage = await openEmbeddedStorage({
+        clock: new VirtualClock(),
+        logger: silentLogger,
+        dataDir,
+      });
       const current = await storage.currentRevision();
       expect(current).toBeGreaterThanOrEqual(Math.max(...acknowledged.keys()));
       // What is on disk is what was told, plus what was never heard of: at most one write of each loop and round.
       const history: { revision: Revision; key: string; value: string | null }[] = [];
-      for await (const event of storage.watch('/crash/', { afterRevision: 1, progressIntervalMs: 60_000 })) {
+      for await (const event of storage.watch('/crash/', {
+        afterRevision: 1,
+        progressIntervalMs: 60_000,
+      })) {
         if (event.type === 'progress') break;
         if (event.type === 'put')
-          history.push({ revision: event.revision, key: event.kv.key, value: text(event.kv.value) });
+          history.push({
+            revision: event.revision,
+            key: event.kv.key,
+            value: text(event.kv.value),
+          });
         else history.push({ revision: event.revision, key: event.key, value: null });
       }
-      expect(history.map((event) => event.revision)).toEqual(Array.from({ length: current - 1 }, (_, i) => i + 2));
+      expect(history.map((event) => event.revision)).toEqual(
+        Array.from({ length: current - 1 }, (_, i) => i + 2),
+      );
       const found = history.filter((event) => acknowledged.has(event.revision));
       expect(found).toEqual(
-        [...acknowledged].sort(([a], [b]) => a - b).map(([revision, write]) => ({ revision, ...write })),
+        [...acknowledged]
+          .sort(([a], [b]) => a - b)
+          .map(([revision, write]) => ({ revision, ...write })),
       );
       expect(history.length - found.length).toBeLessThanOrEqual(16 * (round + 1));
       const last = new Map(history.map((event) => [event.key, event.value]));
       const { items } = await storage.list('/crash/');
-      const expected = [...last].filter(([, value]) => value !== null).sort(([a], [b]) => (a < b ? -1 : 1));
+      const expected = [...last]
+        .filter(([, value]) => value !== null)
+        .sort(([a], [b]) => (a < b ? -1 : 1));
       expect(items.map((kv) => [kv.key, text(kv.value)])).toEqual(expected);
       await storage.close();
       begin = current;
@@ -156,7 +183,8 @@ describe('embedded storage', () => {
         made.set(key, Math.max(revision, made.get(key) ?? 0));
       });
       const outcomes = await Promise.allSettled(batch);
-      for (const outcome of outcomes) if (outcome.status === 'rejected') full = outcome.reason as StorageError;
+      for (const outcome of outcomes)
+        if (outcome.status === 'rejected') full = outcome.reason as StorageError;
     }
     expect(full).toMatchObject({ name: 'StorageError', reason: 'NoSpace' });
     // What fails for eight together may still do for one.
@@ -211,31 +239,44 @@ describe('embedded storage', () => {
     expect(await storage.count('/a/')).toBe(4);
     await storage.close();
     await tamper(dataDir, (database) => {
-      const rows = database.prepare('SELECT revision FROM log ORDER BY revision').all() as { revision: number }[];
-      const needed = [...state.map(([, modRevision]) => Number(modRevision)), last + 1].sort((a, b) => a - b);
+      const rows = database.prepare('SELECT revision FROM log ORDER BY revision').all() as {
+        revision: number;
+      }[];
+      const needed = [...state.map(([, modRevision]) => Number(modRevision)), last + 1].sort(
+        (a, b) => a - b,
+      );
       expect(rows.map((row) => row.revision)).toEqual(needed);
     });
   });
 
-  it.each([100, 1000])('does not grow without end while %i writers update the same keys', async (writers) => {
-    const dataDir = await newDirectory();
-    const storage = await open(dataDir, { maxHistoryRevisions: 500 });
-    const value = Buffer.alloc(2000, 'x');
-    const sizes: number[] = [];
-    for (let round = 0; round < 8; round++) {
-      for (let i = 0; i < 2000 / writers; i++) {
-        await Promise.all(Array.from({ length: writers }, (_, writer) => put(storage, `/a/${writer % 100}`, value)));
+  it.each([100, 1000])(
+    'does not grow without end while %i writers update the same keys',
+    async (writers) => {
+      const dataDir = await newDirectory();
+      const storage = await open(dataDir, { maxHistoryRevisions: 500 });
+      const value = Buffer.alloc(2000, 'x');
+      const sizes: number[] = [];
+      for (let round = 0; round < 8; round++) {
+        for (let i = 0; i < 2000 / writers; i++) {
+          await Promise.all(
+            Array.from({ length: writers }, (_, writer) =>
+              put(storage, `/a/${writer % 100}`, value),
+            ),
+          );
+        }
+        const files = await Promise.all(
+          [DATABASE_FILE, `${DATABASE_FILE}-wal`].map(
+            async (name) => (await stat(join(dataDir, name))).size,
+          ),
+        );
+        sizes.push(files.reduce((sum, size) => sum + size, 0));
       }
-      const files = await Promise.all(
-        [DATABASE_FILE, `${DATABASE_FILE}-wal`].map(async (name) => (await stat(join(dataDir, name))).size),
-      );
-      sizes.push(files.reduce((sum, size) => sum + size, 0));
-    }
-    // Each round writes 4 MB. The first rounds fill the log up to where it begins anew.
-    expect(Math.max(...sizes.slice(4))).toBeLessThanOrEqual(1.2 * Math.max(...sizes.slice(0, 4)));
-    expect(sizes.at(-1)).toBeLessThan(24e6);
-    expect(await storage.count('/a/')).toBe(100);
-  });
+      // Each round writes 4 MB. The first rounds fill the log up to where it begins anew.
+      expect(Math.max(...sizes.slice(4))).toBeLessThanOrEqual(1.2 * Math.max(...sizes.slice(0, 4)));
+      expect(sizes.at(-1)).toBeLessThan(24e6);
+      expect(await storage.count('/a/')).toBe(100);
+    },
+  );
 
   it('gives the room of what was deleted back to the disk', async () => {
     const dataDir = await newDirectory();
@@ -254,7 +295,9 @@ describe('embedded storage', () => {
     const storage = await open(dataDir);
     const value = Buffer.alloc(300, 'x');
     for (let i = 0; i < 100; i++) {
-      await Promise.all(Array.from({ length: 1000 }, (_, j) => storage.create(`/a/${i}-${j}`, value)));
+      await Promise.all(
+        Array.from({ length: 1000 }, (_, j) => storage.create(`/a/${i}-${j}`, value)),
+      );
     }
     await storage.compact(await storage.currentRevision());
     await storage.close();
@@ -333,11 +376,14 @@ describe('embedded storage', () => {
     it('a damaged file', async () => {
       const dataDir = await filled();
       const file = await openFile(join(dataDir, DATABASE_FILE), 'r+');
-      for (let page = 2; page < 60; page++) await file.write(Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
+      for (let page = 2; page < 60; page++)
+        await file.write(Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
       await file.close();
       const error = await refusal(open(dataDir));
       expect(error.reason).toBe('Corrupt');
-      expect(error.message).toMatch(/is damaged .*: restore a snapshot .*, or move the directory away/);
+      expect(error.message).toMatch(
+        /is damaged .*: restore a snapshot .*, or move the directory away/,
+      );
     });
 
     it.each([
@@ -357,7 +403,10 @@ describe('embedded storage', () => {
 
     it('a file that is no database', async () => {
       const dataDir = await newDirectory();
-      await writeFile(join(dataDir, DATABASE_FILE), 'not a database, but long enough to be looked at'.repeat(100));
+      await writeFile(
+        join(dataDir, DATABASE_FILE),
+        'not a database, but long enough to be looked at'.repeat(100),
+      );
       const error = await refusal(open(dataDir));
       expect(error.reason).toBe('Corrupt');
       expect(await readFile(join(dataDir, DATABASE_FILE), 'utf8')).toContain('not a database');
@@ -380,12 +429,15 @@ describe('embedded storage', () => {
       expect(error.message).toContain('newer version');
     });
 
-    it.skipIf(process.getuid?.() === 0)('one without access (not as root, who has access to everything)', async () => {
-      const dataDir = await newDirectory();
-      await chmod(dataDir, 0o500);
-      expect(await refusal(open(dataDir))).toMatchObject({ reason: 'Unavailable' });
-      await chmod(dataDir, 0o700);
-    });
+    it.skipIf(process.getuid?.() === 0)(
+      'one without access (not as root, who has access to everything)',
+      async () => {
+        const dataDir = await newDirectory();
+        await chmod(dataDir, 0o500);
+        expect(await refusal(open(dataDir))).toMatchObject({ reason: 'Unavailable' });
+        await chmod(dataDir, 0o700);
+      },
+    );
 
     it('one that is a file', async () => {
       const path = join(await newDirectory(), 'file');
@@ -407,7 +459,9 @@ type Line = [revision: Revision, key: string, value: string | null];
 async function writeUntilKilled(dataDir: string, count: number): Promise<Line[]> {
   const program = fileURLToPath(new URL('./crash-writer.ts', import.meta.url));
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  const child = spawn(process.execPath, ['--import', loader, program, dataDir], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--import', loader, program, dataDir], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += String(chunk)));
   const closed = once(child, 'close');

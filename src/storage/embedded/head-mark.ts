@@ -26,7 +26,9 @@ export class HeadMark {
   }
 
   static open(dataDir: string): HeadMark {
-    return new HeadMark(openSync(join(dataDir, HEAD_MARK_FILE), constants.O_RDWR | constants.O_CREAT, 0o600));
+    return new HeadMark(
+      openSync(join(dataDir, HEAD_MARK_FILE), constants.O_RDWR | constants.O_CREAT, 0o600),
+    );
   }
 
   /** The revision marked; undefined if there is no mark, or only a part of one. */

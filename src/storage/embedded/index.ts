@@ -33,7 +33,10 @@ export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promis
 /** As openEmbeddedStorage, for what takes snapshots itself. */
 export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise<MvccEngine> {
   const { dataDir, maxBytes, logger, clock } = config;
-  const source = workerSource(new URL('./storage-worker.js', import.meta.url), new URL('./worker.ts', import.meta.url));
+  const source = workerSource(
+    new URL('./storage-worker.js', import.meta.url),
+    new URL('./worker.ts', import.meta.url),
+  );
   const workerData: WorkerConfig = { dataDir, maxBytes };
   const worker = new Worker(source.url, {
     workerData,
@@ -58,7 +61,10 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
       const log = new WorkerLog(worker, sink);
       if (obsolete.length > 0) {
         log.compact(store.compactedRevision, obsolete).catch((err: unknown) => {
-          logger.warn('history could not be deleted, it stays until the next start', { dataDir, err });
+          logger.warn('history could not be deleted, it stays until the next start', {
+            dataDir,
+            err,
+          });
         });
       }
       return log;

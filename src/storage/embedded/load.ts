@@ -27,7 +27,9 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
     let rows = new Rows(1);
     let refusal: StorageError | undefined;
     const cannotOpen = (problem: string, cause?: unknown): StorageError =>
-      new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${problem}`, { cause });
+      new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${problem}`, {
+        cause,
+      });
     const onMessage = (message: LoadMessage): void => {
       if (refusal !== undefined) return;
       switch (message.type) {
@@ -55,7 +57,8 @@ export function load(worker: Worker, dataDir: string): Promise<Loaded> {
     const onError = (error: unknown): void => {
       refusal ??= cannotOpen(errorMessage(error), error);
     };
-    const onExit = (code: number): void => reject(refusal ?? cannotOpen(`its thread ended with code ${code}`));
+    const onExit = (code: number): void =>
+      reject(refusal ?? cannotOpen(`its thread ended with code ${code}`));
     worker.on('message', onMessage).on('error', onError).on('exit', onExit);
   });
 }
@@ -80,6 +83,10 @@ class Rows {
   }
 
   loaded(): Loaded {
-    return { store: this.#store, expirations: [...this.#expirations.values()], obsolete: this.#obsolete };
+    return {
+      store: this.#store,
+      expirations: [...this.#expirations.values()],
+      obsolete: this.#obsolete,
+    };
   }
 }

@@ -122,8 +122,13 @@ export class LogDatabase {
         '(SELECT record FROM log WHERE revision BETWEEN ? AND ? ORDER BY revision)',
     );
     this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?');
-    const meta = (name: string): number => readNumber(database, `SELECT value FROM meta WHERE name = '${name}'`);
-    this.#kept = { upTo: meta('compacted_revision'), rows: meta('kept_rows'), sum: meta('kept_sum') };
+    const meta = (name: string): number =>
+      readNumber(database, `SELECT value FROM meta WHERE name = '${name}'`);
+    this.#kept = {
+      upTo: meta('compacted_revision'),
+      rows: meta('kept_rows'),
+      sum: meta('kept_sum'),
+    };
     this.compactedRevision = this.#kept.upTo;
     this.#head = HeadMark.open(dataDir);
   }
@@ -152,7 +157,11 @@ export class LogDatabase {
    * Fills an empty database with the newest records of keys, in order of revision and sealed, as the state at `revision`: no
    * revision before it can be read. Only what is finished is kept.
    */
-  restore(): { add(revision: Revision, record: Uint8Array): void; finish(revision: Revision): void; abandon(): void } {
+  restore(): {
+    add(revision: Revision, record: Uint8Array): void;
+    finish(revision: Revision): void;
+    abandon(): void;
+  } {
     this.#database.exec('BEGIN IMMEDIATE');
     let rows = 0;
     let sum = 0;
@@ -168,7 +177,9 @@ export class LogDatabase {
         this.#setMeta.run(sum, 'kept_sum');
         this.#database.exec('COMMIT');
         // The lock goes with the write-ahead log and the next access, without waiting for the thread to end (see close).
-        this.#database.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM meta');
+        this.#database.exec(
+          'PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM meta',
+        );
       },
       abandon: () => this.#database.exec('ROLLBACK'),
     };
@@ -192,7 +203,10 @@ export class LogDatabase {
         }
         for (let begin = 0, end = 0; begin < rows.length; begin = end) {
           let bytes = 0;
-          while (end < rows.length && (end === begin || bytes + (rows[end] as RowSize).bytes <= LOAD_PIECE_BYTES)) {
+          while (
+            end < rows.length &&
+            (end === begin || bytes + (rows[end] as RowSize).bytes <= LOAD_PIECE_BYTES)
+          ) {
             bytes += (rows[end] as RowSize).bytes;
             end++;
           }
@@ -213,7 +227,8 @@ export class LogDatabase {
     let before = Math.max(last, this.compactedRevision);
     for (const { revision } of rows) {
       if (revision <= this.compactedRevision) continue;
-      if (revision !== before + 1) throw corrupt(this.#dataDir, `revision ${before + 1} is missing`);
+      if (revision !== before + 1)
+        throw corrupt(this.#dataDir, `revision ${before + 1} is missing`);
       before = revision;
     }
   }
@@ -239,9 +254,15 @@ export class LogDatabase {
 
   /** The records of these rows, which are all that there are between the first and the last of them. */
   #readPiece(rows: readonly RowSize[], bytes: number): Uint8Array<ArrayBuffer> {
-    const records = this.#concatenation((rows[0] as RowSize).revision, (rows.at(-1) as RowSize).revision);
+    const records = this.#concatenation(
+      (rows[0] as RowSize).revision,
+      (rows.at(-1) as RowSize).revision,
+    );
     if (records.length !== bytes)
-      throw corrupt(this.#dataDir, `${rows.length} rows have ${records.length} bytes, not ${bytes}`);
+      throw corrupt(
+        this.#dataDir,
+        `${rows.length} rows have ${records.length} bytes, not ${bytes}`,
+      );
     let at = 0;
     for (const { revision, bytes: size } of rows) {
       if (!isIntact(records.subarray(at, at + size), revision)) {
@@ -304,7 +325,10 @@ export class LogDatabase {
 
   /** Throws what a commit would throw now. */
   probe(): void {
-    this.#transaction(() => this.#database.exec(`INSERT INTO probe VALUES (zeroblob(${PROBE_BYTES}))`), PROBE_BYTES);
+    this.#transaction(
+      () => this.#database.exec(`INSERT INTO probe VALUES (zeroblob(${PROBE_BYTES}))`),
+      PROBE_BYTES,
+    );
     this.#transaction(() => this.#database.exec('DELETE FROM probe'), PROBE_BYTES);
   }
 
@@ -376,7 +400,9 @@ function createPrivately(path: string, dataDir: string): void {
 
 function openTables(database: Database, dataDir: string, maxBytes: number | undefined): Database {
   // The lock is taken by the first access and held until the database is closed. It also spares the shared-memory file.
-  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
+  database.exec(
+    `PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`,
+  );
   const tables = readNumber(database, 'SELECT count(*) FROM sqlite_schema');
   const applicationId = readNumber(database, 'PRAGMA application_id');
   const version = readNumber(database, 'PRAGMA user_version');
@@ -394,13 +420,17 @@ function openTables(database: Database, dataDir: string, maxBytes: number | unde
     );
   }
   if (tables > 0 && version < 1) throw corrupt(dataDir, `it says that its format is ${version}`);
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0`);
+  database.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0`,
+  );
   if (maxBytes !== undefined)
     database.exec(`PRAGMA max_page_count = ${Math.max(16, Math.floor(maxBytes / PAGE_BYTES))}`);
   database.exec('BEGIN EXCLUSIVE');
   if (tables === 0) {
     database.exec(SCHEMA);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
+    database.exec(
+      `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`,
+    );
   } else if (version < FORMAT_VERSION) {
     database.exec(`${COUNT_KEPT}; PRAGMA user_version = ${FORMAT_VERSION}`);
   }
@@ -423,7 +453,8 @@ function sumOfRange(first: Revision, last: Revision): number {
 /** The one number that the query answers. */
 function readNumber(database: Database, sql: string): number {
   const row: unknown = database.prepare(sql).get();
-  const value: unknown = typeof row === 'object' && row !== null ? Object.values(row)[0] : undefined;
+  const value: unknown =
+    typeof row === 'object' && row !== null ? Object.values(row)[0] : undefined;
   if (typeof value !== 'number')
     throw new StorageError('Corrupt', `the store's database is damaged: ${sql} has no answer`);
   return value;
@@ -451,12 +482,20 @@ function openError(error: unknown, dataDir: string): StorageError {
         },
       );
     case 'NoSpace':
-      return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
+      return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, {
+        cause: error,
+      });
     default:
       if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
-        return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
+        return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, {
+          cause: error,
+        });
       }
-      return new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${message}`, { cause: error });
+      return new StorageError(
+        'Unavailable',
+        `the store in ${dataDir} cannot be opened: ${message}`,
+        { cause: error },
+      );
   }
 }
 

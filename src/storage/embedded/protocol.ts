@@ -14,7 +14,11 @@ export type Request =
   /** Commit these records in one transaction. */
   | { readonly type: 'commit'; readonly records: Uint8Array }
   /** Delete the rows of these revisions, and remember the compaction revision, in one transaction. */
-  | { readonly type: 'compact'; readonly compactedRevision: Revision; readonly obsolete: Float64Array }
+  | {
+      readonly type: 'compact';
+      readonly compactedRevision: Revision;
+      readonly obsolete: Float64Array;
+    }
   /** Commit something harmless. */
   | { readonly type: 'probe' }
   /** Close the database and end. */

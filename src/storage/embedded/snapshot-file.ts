@@ -86,7 +86,8 @@ export async function readSnapshot(
     new StorageError('Corrupt', `the snapshot ${name} cannot be used: ${problem}`);
   const reader = new Reader(file, size - HASH_BYTES);
   const start = await reader.take(MAGIC.length + 4);
-  if (!start?.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged('it is not a snapshot of this program');
+  if (!start?.subarray(0, MAGIC.length).equals(MAGIC))
+    throw damaged('it is not a snapshot of this program');
   const headerBytes = start.readUInt32LE(MAGIC.length);
   const text = headerBytes <= MAX_HEADER_BYTES ? await reader.take(headerBytes) : undefined;
   const header = text === undefined ? undefined : parseHeader(text.toString('utf8'));
@@ -99,8 +100,16 @@ export async function readSnapshot(
   let last = 0;
   for (let key = 0; key < header.keys; key++) {
     const record = await reader.takeRecord();
-    const revision = record === undefined ? 0 : new DataView(record.buffer, record.byteOffset).getFloat64(12, true);
-    if (record === undefined || !isIntact(record, revision) || revision <= last || revision > header.revision) {
+    const revision =
+      record === undefined
+        ? 0
+        : new DataView(record.buffer, record.byteOffset).getFloat64(12, true);
+    if (
+      record === undefined ||
+      !isIntact(record, revision) ||
+      revision <= last ||
+      revision > header.revision
+    ) {
       throw damaged(`record ${key + 1} of ${header.keys} is damaged`);
     }
     last = revision;
@@ -117,10 +126,14 @@ export async function readSnapshot(
 function parseHeader(text: string): SnapshotHeader | undefined {
   try {
     const header = JSON.parse(text) as Record<string, unknown>;
-    const [revision, keys, recordBytes, createdAt] = ['revision', 'keys', 'recordBytes', 'createdAt'].map(
-      (name) => header[name],
-    );
-    for (const value of [revision, keys, recordBytes, createdAt]) if (!Number.isSafeInteger(value)) return undefined;
+    const [revision, keys, recordBytes, createdAt] = [
+      'revision',
+      'keys',
+      'recordBytes',
+      'createdAt',
+    ].map((name) => header[name]);
+    for (const value of [revision, keys, recordBytes, createdAt])
+      if (!Number.isSafeInteger(value)) return undefined;
     return { revision, keys, recordBytes, createdAt } as SnapshotHeader;
   } catch {
     return undefined;
@@ -165,7 +178,9 @@ class Reader {
   async #fill(bytes: number): Promise<boolean> {
     if (bytes > this.left) return false;
     while (this.#buffer.length < bytes) {
-      const piece = Buffer.alloc(Math.min(Math.max(PIECE_BYTES, bytes), this.#end - this.#position));
+      const piece = Buffer.alloc(
+        Math.min(Math.max(PIECE_BYTES, bytes), this.#end - this.#position),
+      );
       const { bytesRead } = await this.#file.read(piece, 0, piece.length, this.#position);
       if (bytesRead === 0) return false;
       this.#position += bytesRead;

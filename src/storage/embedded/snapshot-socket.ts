@@ -31,9 +31,12 @@ export function serveSnapshots(config: {
   const { dataDir, logger, encode } = config;
   const path = socketPath(dataDir);
   if (path === undefined) {
-    logger.warn('snapshots can be taken only while the store is not in use: the path of its directory is too long', {
-      dataDir,
-    });
+    logger.warn(
+      'snapshots can be taken only while the store is not in use: the path of its directory is too long',
+      {
+        dataDir,
+      },
+    );
     return () => {};
   }
   // The process that made it is gone: the store has one owner, which is this process.
@@ -43,7 +46,9 @@ export function serveSnapshots(config: {
       logger.warn('a snapshot was not read to its end', { err });
     });
   });
-  server.on('error', (err) => logger.warn('snapshots cannot be taken while the store is in use', { dataDir, err }));
+  server.on('error', (err) =>
+    logger.warn('snapshots cannot be taken while the store is in use', { dataDir, err }),
+  );
   // The directory is closed to other users. The mode is for directories with other permissions.
   server.listen(path, () => chmodSync(path, 0o600));
   // It does not keep a process running.

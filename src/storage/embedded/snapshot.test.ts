@@ -42,7 +42,10 @@ describe('snapshots', () => {
     storage = await openEmbeddedStorage({ ...config, dataDir: join(dir, 'store') });
     for (let i = 0; i < 30; i++) await storage.create(`/a/${i}`, bytes(`value ${i}`));
     for (let i = 0; i < 30; i += 3)
-      await storage.guaranteedUpdate(`/a/${i}`, () => ({ action: 'put', value: bytes(`new ${i}`) }));
+      await storage.guaranteedUpdate(`/a/${i}`, () => ({
+        action: 'put',
+        value: bytes(`new ${i}`),
+      }));
     for (let i = 0; i < 30; i += 7) await storage.delete(`/a/${i}`);
     await storage.create('/a/short', bytes('x'), { ttlMs: 60_000 });
     return storage;
@@ -71,10 +74,14 @@ describe('snapshots', () => {
     try {
       expect(await restored.currentRevision()).toBe(status.revision);
       expect(await state(restored)).toEqual(expected);
-      const [first, second] = (await restored.list('/b/')).items.map((kv) => Number(Buffer.from(kv.value).toString()));
+      const [first, second] = (await restored.list('/b/')).items.map((kv) =>
+        Number(Buffer.from(kv.value).toString()),
+      );
       if (first !== undefined) expect([first, first - 1]).toContain(second ?? first - 1);
       // Nothing from before can be read, everything after can.
-      expect((await refused(restored.list('/a/', { revision: status.revision - 1 }))).reason).toBe('Expired');
+      expect((await refused(restored.list('/a/', { revision: status.revision - 1 }))).reason).toBe(
+        'Expired',
+      );
       expect((await restored.create('/a/new', bytes('1'))).modRevision).toBe(status.revision + 1);
       await restored.compact(status.revision + 1);
       await clock.advance(61_000);
@@ -118,13 +125,17 @@ describe('snapshots', () => {
       await writeFile(damaged, whole.subarray(0, at));
       expect(await refused(snapshotStatus(damaged))).toMatchObject({ reason: 'Corrupt' });
     }
-    const error = await refused(restoreSnapshot({ file: damaged, dataDir: join(dir, 'restored'), bumpRevision: 0 }));
+    const error = await refused(
+      restoreSnapshot({ file: damaged, dataDir: join(dir, 'restored'), bumpRevision: 0 }),
+    );
     expect(error.message).toContain(damaged);
     expect((await readdir(dir)).sort()).toEqual(['damaged.snap', 'file.snap', 'store']);
   });
 
   it('say that there is no store', async () => {
-    const error = await refused(saveSnapshot({ ...config, dataDir: join(dir, 'none'), file: join(dir, 'x') }));
+    const error = await refused(
+      saveSnapshot({ ...config, dataDir: join(dir, 'none'), file: join(dir, 'x') }),
+    );
     expect(error.message).toContain('there is no store in');
     expect(await readdir(dir)).toEqual([]);
   });

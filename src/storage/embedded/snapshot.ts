@@ -21,7 +21,10 @@ export type { SnapshotStatus } from './snapshot-file.ts';
  * errors of the file system.
  */
 export async function saveSnapshot(
-  config: Pick<EngineOptions, 'clock' | 'logger'> & { readonly dataDir: string; readonly file: string },
+  config: Pick<EngineOptions, 'clock' | 'logger'> & {
+    readonly dataDir: string;
+    readonly file: string;
+  },
 ): Promise<SnapshotStatus> {
   const { clock, dataDir, file } = config;
   if (!existsSync(join(dataDir, DATABASE_FILE)))
@@ -29,12 +32,15 @@ export async function saveSnapshot(
   const part = `${file}.part`;
   try {
     const served = await fetchSnapshot(dataDir);
-    const write = (bytes: Readable): Promise<void> => pipeline(bytes, createWriteStream(part, { mode: 0o600 }));
+    const write = (bytes: Readable): Promise<void> =>
+      pipeline(bytes, createWriteStream(part, { mode: 0o600 }));
     if (served !== undefined) await write(served);
     else {
       const engine = await openEmbeddedEngine(config);
       try {
-        await write(Readable.from(encodeSnapshot(engine.snapshot(), clock.now()), { objectMode: false }));
+        await write(
+          Readable.from(encodeSnapshot(engine.snapshot(), clock.now()), { objectMode: false }),
+        );
       } finally {
         await engine.close();
       }

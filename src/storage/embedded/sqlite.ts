@@ -13,7 +13,9 @@ interface Sqlite {
 export async function loadSqlite(): Promise<Sqlite> {
   // Not a literal: bundlers and older type definitions do not know this module.
   const builtin: string = 'node:sqlite';
-  const module: unknown = isBuiltin(builtin) ? await import(builtin) : await import('@photostructure/sqlite');
+  const module: unknown = isBuiltin(builtin)
+    ? await import(builtin)
+    : await import('@photostructure/sqlite');
   return module as Sqlite;
 }
 
@@ -44,7 +46,9 @@ const CODE_OF_MESSAGE: ReadonlyMap<string, number> = new Map([
  * What an error that SQLite threw means; undefined if it did not come from SQLite. `ReadOnly`: the file must not be written, or
  * says so itself, where it is damaged.
  */
-export function sqliteFailure(error: unknown): StorageErrorReason | 'Busy' | 'ReadOnly' | undefined {
+export function sqliteFailure(
+  error: unknown,
+): StorageErrorReason | 'Busy' | 'ReadOnly' | undefined {
   if (!(error instanceof Error)) return undefined;
   switch (primaryCode(error)) {
     case undefined:
@@ -69,5 +73,7 @@ export function sqliteFailure(error: unknown): StorageErrorReason | 'Busy' | 'Re
 function primaryCode(error: Error): number | undefined {
   // The low byte of an extended result code is the primary one.
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
-  return 'code' in error && error.code === 'ERR_SQLITE_ERROR' ? (CODE_OF_MESSAGE.get(error.message) ?? 0) : undefined;
+  return 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+    ? (CODE_OF_MESSAGE.get(error.message) ?? 0)
+    : undefined;
 }

@@ -67,7 +67,12 @@ function setup() {
     for (let i = 0; i < count; i++) {
       revision++;
       const key = `/a/${revision}`;
-      const kv = { key, value: new Uint8Array(bytes), createRevision: revision, modRevision: revision };
+      const kv = {
+        key,
+        value: new Uint8Array(bytes),
+        createRevision: revision,
+        modRevision: revision,
+      };
       log.append({ key, revision, kv, expiresAt: undefined });
     }
   };
@@ -143,7 +148,11 @@ describe('WorkerLog', () => {
     append();
     worker.answer();
     fail(worker);
-    expect(sink.received.map((received) => received.split(' ').length)).toEqual([25, 47, last.split(' ').length]);
+    expect(sink.received.map((received) => received.split(' ').length)).toEqual([
+      25,
+      47,
+      last.split(' ').length,
+    ]);
     expect(sink.received.at(-1)).toBe(last);
     await turn();
     expect(sink.received).toHaveLength(3);
@@ -186,7 +195,10 @@ describe('WorkerLog', () => {
     fail(worker);
     expect(sink.received).toEqual(['failed (Unavailable) 2 3 4']);
     expect(await Promise.all(waiting)).toEqual(['Unavailable', 'Unavailable']);
-    expect(await Promise.all([log.probe(), log.compact(2, [1])].map(reason))).toEqual(['Unavailable', 'Unavailable']);
+    expect(await Promise.all([log.probe(), log.compact(2, [1])].map(reason))).toEqual([
+      'Unavailable',
+      'Unavailable',
+    ]);
     expect(() => append()).toThrow('after the failure');
     await turn();
     expect(worker.asked).toEqual(['commit 2 3', 'close']);
@@ -255,11 +267,14 @@ describe('WorkerLog', () => {
     worker.answer();
     const compacting = (): string[] => worker.asked.filter((text) => text.startsWith('compact'));
     // In the order of the calls.
-    expect(compacting()).toEqual(['compact to 700: 256 rows from 1000', 'compact to 900: 800 rows from 1256']);
-    const request = worker.requests.filter(({ type }) => type === 'compact')[1];
-    expect(request?.type === 'compact' && [...request.obsolete.slice(243, 245), request.obsolete[799]]).toEqual([
-      1499, 2000, 3055,
+    expect(compacting()).toEqual([
+      'compact to 700: 256 rows from 1000',
+      'compact to 900: 800 rows from 1256',
     ]);
+    const request = worker.requests.filter(({ type }) => type === 'compact')[1];
+    expect(
+      request?.type === 'compact' && [...request.obsolete.slice(243, 245), request.obsolete[799]],
+    ).toEqual([1499, 2000, 3055]);
     await turn();
     while (worker.asked.at(-1)?.startsWith('commit') === true) worker.answer();
     worker.answer();
@@ -281,7 +296,9 @@ describe('WorkerLog', () => {
     expect(await later).toBe('done');
     expect(worker.asked.slice(2)).toEqual(['compact to 900: 47 rows from 1256']);
     const request = worker.requests[2];
-    expect(request?.type === 'compact' && request.obsolete.slice(-3)).toEqual(Float64Array.of(5, 6, 7));
+    expect(request?.type === 'compact' && request.obsolete.slice(-3)).toEqual(
+      Float64Array.of(5, 6, 7),
+    );
   });
 
   it('tells how a probe went', async () => {

@@ -49,7 +49,10 @@ interface Probe {
 type InFlight<W> =
   | { readonly type: 'commit'; readonly writes: readonly W[] }
   /** As many rows of each, in their order. */
-  | { readonly type: 'compact'; readonly parts: readonly { readonly compaction: Compaction; readonly rows: number }[] }
+  | {
+      readonly type: 'compact';
+      readonly parts: readonly { readonly compaction: Compaction; readonly rows: number }[];
+    }
   | { readonly type: 'probe'; readonly probe: Probe }
   | { readonly type: 'close' };
 
@@ -80,7 +83,9 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#worker = worker;
     this.#sink = sink;
     worker.on('message', (response: Response) => this.#answered(response));
-    worker.on('messageerror', (error) => this.#fail('an answer of the storage thread could not be read', error));
+    worker.on('messageerror', (error) =>
+      this.#fail('an answer of the storage thread could not be read', error),
+    );
     worker.on('error', (error) => this.#fail('the storage thread failed', error));
     this.#exited = new Promise((resolve) => {
       worker.on('exit', () => {
@@ -91,7 +96,8 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   }
 
   append(write: W): void {
-    if (this.#failure !== undefined) throw new Error('worker log: a write was appended after the failure was told');
+    if (this.#failure !== undefined)
+      throw new Error('worker log: a write was appended after the failure was told');
     this.#queue.push(write);
     this.#schedule();
   }
@@ -177,14 +183,19 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     let compactedRevision = 0;
     for (const compaction of this.#compactions) {
       if (rows.length === most) break;
-      const part = compaction.obsolete.slice(compaction.deleted, compaction.deleted + most - rows.length);
+      const part = compaction.obsolete.slice(
+        compaction.deleted,
+        compaction.deleted + most - rows.length,
+      );
       rows.push(...part);
       parts.push({ compaction, rows: part.length });
       compactedRevision = Math.max(compactedRevision, compaction.compactedRevision);
     }
     const obsolete = Float64Array.from(rows);
     this.#compactedLast = true;
-    this.#send({ type: 'compact', parts }, { type: 'compact', compactedRevision, obsolete }, [obsolete.buffer]);
+    this.#send({ type: 'compact', parts }, { type: 'compact', compactedRevision, obsolete }, [
+      obsolete.buffer,
+    ]);
   }
 
   #send(inFlight: InFlight<W>, request: Request, transfer: ArrayBuffer[] = []): void {
@@ -247,7 +258,10 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     if (writes.length > 0) this.#sink.committed(writes);
   }
 
-  #compacted({ parts }: Extract<InFlight<W>, { readonly type: 'compact' }>, full: StorageError | undefined): void {
+  #compacted(
+    { parts }: Extract<InFlight<W>, { readonly type: 'compact' }>,
+    full: StorageError | undefined,
+  ): void {
     if (full !== undefined) {
       for (const waiting of this.#compactions.splice(0)) {
         this.#leftOver = [...this.#leftOver, ...waiting.obsolete.slice(waiting.deleted)];
@@ -272,7 +286,10 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#inFlight = undefined;
     const writes = this.#queue.splice(0);
     this.#tellAll();
-    this.#sink.failed(inFlight?.type === 'commit' ? [...inFlight.writes, ...writes] : writes, this.#failure);
+    this.#sink.failed(
+      inFlight?.type === 'commit' ? [...inFlight.writes, ...writes] : writes,
+      this.#failure,
+    );
     if (inFlight?.type === 'probe') inFlight.probe.reject(this.#failure);
     for (const probe of this.#probes.splice(0)) probe.reject(this.#failure);
     for (const compaction of this.#compactions.splice(0)) compaction.reject(this.#failure);

@@ -45,19 +45,29 @@ type Fields = Readonly<Record<string, unknown>>;
 /** `text`: such as 'secrets', 'deployments.apps', '*.apps', '*.' (all of the core group), '*.*'. */
 function parseGroupResource(text: string): GroupResource {
   const dot = text.indexOf('.');
-  return dot < 0 ? { group: '', resource: text } : { group: text.slice(dot + 1), resource: text.slice(0, dot) };
+  return dot < 0
+    ? { group: '', resource: text }
+    : { group: text.slice(dot + 1), resource: text.slice(0, dot) };
 }
 
 /** Reads the file's content, parsed from YAML or JSON. Throws FieldErrorsError with everything that is wrong with it. */
 export function readEncryptionConfiguration(content: unknown): EncryptionConfiguration {
   const errors: FieldErrorList = [];
-  const root = fieldsOf(content, new field.FieldPath(''), ['apiVersion', 'kind', 'resources'], errors);
+  const root = fieldsOf(
+    content,
+    new field.FieldPath(''),
+    ['apiVersion', 'kind', 'resources'],
+    errors,
+  );
   if (root === undefined) throw new field.FieldErrorsError(errors);
   const kind = String(root['kind'] ?? '');
   const version = VERSIONS[kind];
-  if (version === undefined) errors.push(field.notSupported(field.path('kind'), kind, ['EncryptionConfiguration']));
+  if (version === undefined)
+    errors.push(field.notSupported(field.path('kind'), kind, ['EncryptionConfiguration']));
   else if (root['apiVersion'] !== version)
-    errors.push(field.notSupported(field.path('apiVersion'), String(root['apiVersion'] ?? ''), [version]));
+    errors.push(
+      field.notSupported(field.path('apiVersion'), String(root['apiVersion'] ?? ''), [version]),
+    );
   const path = field.path('resources');
   const configurations: ResourceConfiguration[] = [];
   const list = listOf(root['resources'], path, errors);
@@ -77,7 +87,8 @@ export function readEncryptionConfiguration(content: unknown): EncryptionConfigu
 
 function readResources(value: unknown, path: FieldPath, errors: FieldErrorList): GroupResource[] {
   const names = listOf(value, path, errors);
-  if (names?.length === 0) errors.push(field.required(path, `at least one ${path.toString()} is required`));
+  if (names?.length === 0)
+    errors.push(field.required(path, `at least one ${path.toString()} is required`));
   const texts = (names ?? []).map(String);
   const resources = texts.map(parseGroupResource);
   if (new Set(texts).size < texts.length)
@@ -104,33 +115,50 @@ function overlap(one: GroupResource, other: GroupResource): boolean {
 function resourceProblem(text: string): string | undefined {
   const { group, resource } = parseGroupResource(text);
   if (text !== text.toLowerCase()) return 'resource name should not contain capital letters';
-  if (text === '*') return "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources";
-  if (NOT_RESOURCES.includes(text)) return 'resources which do not have REST API/s cannot be encrypted';
+  if (text === '*')
+    return "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources";
+  if (NOT_RESOURCES.includes(text))
+    return 'resources which do not have REST API/s cannot be encrypted';
   if (group === 'events.k8s.io')
     return "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead in the config file";
-  if (group === 'extensions') return "'extensions' group has been removed and cannot be used for encryption";
-  if (group === '*' && resource !== '*') return 'encrypting the same resource across groups is not supported';
+  if (group === 'extensions')
+    return "'extensions' group has been removed and cannot be used for encryption";
+  if (group === '*' && resource !== '*')
+    return 'encrypting the same resource across groups is not supported';
   return undefined;
 }
 
-function readProviders(value: unknown, path: FieldPath, errors: FieldErrorList): ProviderConfiguration[] {
+function readProviders(
+  value: unknown,
+  path: FieldPath,
+  errors: FieldErrorList,
+): ProviderConfiguration[] {
   const list = listOf(value, path, errors);
-  if (list?.length === 0) errors.push(field.required(path, `at least one ${path.toString()} is required`));
+  if (list?.length === 0)
+    errors.push(field.required(path, `at least one ${path.toString()} is required`));
   return (list ?? []).flatMap((item, i) => readProvider(item, path.index(i), errors));
 }
 
-function readProvider(value: unknown, path: FieldPath, errors: FieldErrorList): ProviderConfiguration[] {
+function readProvider(
+  value: unknown,
+  path: FieldPath,
+  errors: FieldErrorList,
+): ProviderConfiguration[] {
   const fields = fieldsOf(value, path, PROVIDERS, errors);
   if (fields === undefined) return [];
-  const types = Object.keys(fields).filter((name) => PROVIDERS.includes(name) && fields[name] !== null);
+  const types = Object.keys(fields).filter(
+    (name) => PROVIDERS.includes(name) && fields[name] !== null,
+  );
   const [type] = types;
   if (type === undefined) {
-    const detail = 'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity';
+    const detail =
+      'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity';
     errors.push(field.invalid(path, field.omitValue, detail));
     return [];
   }
   if (types.length > 1) {
-    const detail = 'more than one provider specified in a single element, should split into different list elements';
+    const detail =
+      'more than one provider specified in a single element, should split into different list elements';
     errors.push(field.invalid(path, field.omitValue, detail));
     return [];
   }
@@ -139,7 +167,9 @@ function readProvider(value: unknown, path: FieldPath, errors: FieldErrorList): 
     case 'aescbc':
       return [{ type, keys: readKeys(fields[type], AES_KEY_BYTES, path.child(type), errors) }];
     case 'secretbox':
-      return [{ type, keys: readKeys(fields[type], SECRETBOX_KEY_BYTES, path.child(type), errors) }];
+      return [
+        { type, keys: readKeys(fields[type], SECRETBOX_KEY_BYTES, path.child(type), errors) },
+      ];
     case 'identity':
       fieldsOf(fields[type], path.child(type), [], errors);
       return [{ type }];
@@ -167,12 +197,18 @@ function readKeys(
 }
 
 /** `lengths`: of the secret, in bytes. */
-function readKey(value: unknown, lengths: readonly number[], path: FieldPath, errors: FieldErrorList): EncryptionKey[] {
+function readKey(
+  value: unknown,
+  lengths: readonly number[],
+  path: FieldPath,
+  errors: FieldErrorList,
+): EncryptionKey[] {
   const fields = fieldsOf(value, path, ['name', 'secret'], errors);
   if (fields === undefined) return [];
   const name = String(fields['name'] ?? '');
   const text = String(fields['secret'] ?? '');
-  if (name === '') errors.push(field.required(path.child('name'), 'name is a mandatory field for a key'));
+  if (name === '')
+    errors.push(field.required(path.child('name'), 'name is a mandatory field for a key'));
   const at = path.child('secret');
   if (text === '') {
     errors.push(field.required(at, 'secret is a mandatory field for a key'));
@@ -192,7 +228,11 @@ function readKey(value: unknown, lengths: readonly number[], path: FieldPath, er
 }
 
 /** Absent and null are an empty list. */
-function listOf(value: unknown, path: FieldPath, errors: FieldErrorList): readonly unknown[] | undefined {
+function listOf(
+  value: unknown,
+  path: FieldPath,
+  errors: FieldErrorList,
+): readonly unknown[] | undefined {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value;
   errors.push(field.typeInvalid(path, field.omitValue, 'must be a list'));

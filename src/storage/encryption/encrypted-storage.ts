@@ -43,8 +43,10 @@ export class EncryptedStorage implements Storage {
     this.#storage = config.storage;
     this.#transformerFor = config.transformerFor;
     const { storage } = config;
-    if (storage.sizeBytes !== undefined) this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
-    if (storage.requestProgress !== undefined) this.requestProgress = () => storage.requestProgress?.();
+    if (storage.sizeBytes !== undefined)
+      this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
+    if (storage.requestProgress !== undefined)
+      this.requestProgress = () => storage.requestProgress?.();
   }
 
   async get(key: string, options?: GetOptions): Promise<KeyValue | undefined> {
@@ -57,7 +59,11 @@ export class EncryptedStorage implements Storage {
     return { ...result, items: result.items.map((kv) => this.#open(kv)) };
   }
 
-  async create(key: string, value: Uint8Array, options?: { readonly ttlMs?: number }): Promise<KeyValue> {
+  async create(
+    key: string,
+    value: Uint8Array,
+    options?: { readonly ttlMs?: number },
+  ): Promise<KeyValue> {
     return this.#written(await this.#storage.create(key, this.#seal(key, value), options), value);
   }
 
@@ -79,11 +85,14 @@ export class EncryptedStorage implements Storage {
             ? { action: 'put', value: current.value }
             : decided;
         written = decision.action === 'put' ? decision.value : undefined;
-        return decision.action === 'put' ? { ...decision, value: this.#seal(key, decision.value) } : decision;
+        return decision.action === 'put'
+          ? { ...decision, value: this.#seal(key, decision.value) }
+          : decision;
       },
       options,
     );
-    const previous = result.previous && (result.previous === guess ? guess : this.#open(result.previous));
+    const previous =
+      result.previous && (result.previous === guess ? guess : this.#open(result.previous));
     if (result.kv === undefined) return { ...result, ...(previous && { previous }) };
     if (written !== undefined)
       return { ...result, kv: this.#written(result.kv, written), ...(previous && { previous }) };
@@ -117,7 +126,10 @@ export class EncryptedStorage implements Storage {
   }
 
   addIndex({ prefix, valueOf }: IndexDefinition): StorageIndex {
-    const index = this.#storage.addIndex({ prefix, valueOf: (stored) => valueOf(this.#open(stored)) });
+    const index = this.#storage.addIndex({
+      prefix,
+      valueOf: (stored) => valueOf(this.#open(stored)),
+    });
     return {
       list: async (value, options) => {
         const result = await index.list(value, options);

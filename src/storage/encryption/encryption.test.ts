@@ -7,7 +7,8 @@ import type { KeyValue, Storage } from '../interface.ts';
 import { createMemoryStorage } from '../memory/index.ts';
 import { encryptedStorage, readEncryptionConfiguration } from './index.ts';
 
-const secretOf = (letter: string, bytes: number): string => Buffer.from(letter.repeat(bytes)).toString('base64');
+const secretOf = (letter: string, bytes: number): string =>
+  Buffer.from(letter.repeat(bytes)).toString('base64');
 const one = { name: 'one', secret: secretOf('1', 32) };
 const two = { name: 'two', secret: secretOf('2', 16) };
 const gcm = (...keys: object[]): object => ({ aesgcm: { keys } });
@@ -29,10 +30,16 @@ function resourceOf(key: string): { group: string; resource: string } | undefine
 
 function encrypted(storage: Storage, content: unknown): Storage {
   const configuration = readEncryptionConfiguration(content);
-  return encryptedStorage({ storage, configuration, resourceOf, random: new SeededRandom('nonces') });
+  return encryptedStorage({
+    storage,
+    configuration,
+    resourceOf,
+    random: new SeededRandom('nonces'),
+  });
 }
 
-const memory = (): Storage => createMemoryStorage({ clock: new VirtualClock(), logger: silentLogger });
+const memory = (): Storage =>
+  createMemoryStorage({ clock: new VirtualClock(), logger: silentLogger });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (kv: KeyValue | undefined): string => Buffer.from(kv?.value ?? []).toString('latin1');
 const key = '/registry/secrets/default/a';
@@ -72,17 +79,23 @@ describe('encryption at rest', () => {
   it('reads what another implementation of the format wrote', async () => {
     const below = memory();
     // AES-256-CBC of 'hidden' with the key '1' × 32 and an initialization vector of zeros, by openssl enc.
-    const sealed = Buffer.concat([Buffer.alloc(16), Buffer.from('4ff188388cb7346a938158f9bd38594f', 'hex')]);
+    const sealed = Buffer.concat([
+      Buffer.alloc(16),
+      Buffer.from('4ff188388cb7346a938158f9bd38594f', 'hex'),
+    ]);
     await below.create(key, Buffer.concat([bytes('k8s:enc:aescbc:v1:one:'), sealed]));
     expect(text(await encrypted(below, file([cbc(one)])).get(key))).toBe('hidden');
     // Sealed by golang.org/x/crypto/nacl/secretbox, with a nonce of zeros.
-    const boxed = Buffer.concat([Buffer.alloc(24), Buffer.from('b0b026742b96e116d01b051210a074f349abeb3b1037', 'hex')]);
+    const boxed = Buffer.concat([
+      Buffer.alloc(24),
+      Buffer.from('b0b026742b96e116d01b051210a074f349abeb3b1037', 'hex'),
+    ]);
     const other = '/registry/secrets/default/b';
     await below.create(other, Buffer.concat([bytes('k8s:enc:secretbox:v1:one:'), boxed]));
     expect(text(await encrypted(below, file([box(one)])).get(other))).toBe('hidden');
-    await expect(encrypted(below, file([box({ ...one, secret: secretOf('x', 32) })])).get(other)).rejects.toThrow(
-      /authentication failed/,
-    );
+    await expect(
+      encrypted(below, file([box({ ...one, secret: secretOf('x', 32) })])).get(other),
+    ).rejects.toThrow(/authentication failed/);
   });
 
   it('leaves other resources alone', async () => {
@@ -122,8 +135,18 @@ describe('encryption at rest', () => {
 
   it.each([
     ['a key that is not configured', gcm(one), gcm(two), 'no matching prefix found'],
-    ['another key of that name', gcm(one), gcm({ ...two, name: 'one' }), 'cipher: message authentication failed'],
-    ['no encryption any more', gcm(one), identity, 'identity transformer tried to read encrypted data'],
+    [
+      'another key of that name',
+      gcm(one),
+      gcm({ ...two, name: 'one' }),
+      'cipher: message authentication failed',
+    ],
+    [
+      'no encryption any more',
+      gcm(one),
+      identity,
+      'identity transformer tried to read encrypted data',
+    ],
   ])('cannot be read with %s, and says so', async (_, writer, reader, problem) => {
     const below = memory();
     await encrypted(below, file([writer])).create(key, bytes('value'));
@@ -142,7 +165,9 @@ describe('encryption at rest', () => {
     await storage.create(key, bytes('value'));
     const stored = (await below.get(key))?.value ?? new Uint8Array();
     await below.create('/registry/secrets/default/b', stored);
-    await expect(storage.get('/registry/secrets/default/b')).rejects.toMatchObject({ reason: 'Corrupt' });
+    await expect(storage.get('/registry/secrets/default/b')).rejects.toMatchObject({
+      reason: 'Corrupt',
+    });
     for (let i = 'k8s:enc:aesgcm:v1:one:'.length; i < stored.length; i++) {
       const changed = Uint8Array.from(stored);
       changed[i] = (changed[i] ?? 0) ^ 1;
@@ -166,7 +191,11 @@ describe('an EncryptionConfiguration is refused', () => {
       broken({ apiVersion: 'v9' }),
       'apiVersion: Unsupported value: "v9": supported values: "apiserver.config.k8s.io/v1"',
     ],
-    ['no resources', broken({ resources: [] }), 'resources: Required value: at least one resources is required'],
+    [
+      'no resources',
+      broken({ resources: [] }),
+      'resources: Required value: at least one resources is required',
+    ],
     ['an unknown field', broken({ extra: 1 }), 'extra: Forbidden: unknown field'],
     [
       'no names',
@@ -188,7 +217,11 @@ describe('an EncryptionConfiguration is refused', () => {
       file([{ ...gcm(one), ...identity }]),
       'more than one provider specified in a single element, should split into different list elements',
     ],
-    ['no keys', file([gcm()]), 'resources[0].providers[0].aesgcm.keys: Required value: at least one keys is required'],
+    [
+      'no keys',
+      file([gcm()]),
+      'resources[0].providers[0].aesgcm.keys: Required value: at least one keys is required',
+    ],
     [
       'a key without a name',
       file([gcm({ secret: one.secret })]),
@@ -224,15 +257,31 @@ describe('an EncryptionConfiguration is refused', () => {
       file([identity], ['*']),
       "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources",
     ],
-    ['capital letters', file([identity], ['Secrets']), 'resource name should not contain capital letters'],
+    [
+      'capital letters',
+      file([identity], ['Secrets']),
+      'resource name should not contain capital letters',
+    ],
     [
       'the same twice',
       file([identity], ['secrets', 'secrets']),
       'the same resource cannot be specified multiple times',
     ],
-    ['what covers another', file([identity], ['*.', 'secrets']), 'using overlapping resources such as'],
-    ['a group for all', file([identity], ['pods.*']), 'encrypting the same resource across groups is not supported'],
-    ['events.k8s.io', file([identity], ['events.events.k8s.io']), "Use 'events' instead in the config file"],
+    [
+      'what covers another',
+      file([identity], ['*.', 'secrets']),
+      'using overlapping resources such as',
+    ],
+    [
+      'a group for all',
+      file([identity], ['pods.*']),
+      'encrypting the same resource across groups is not supported',
+    ],
+    [
+      'events.k8s.io',
+      file([identity], ['events.events.k8s.io']),
+      "Use 'events' instead in the config file",
+    ],
   ])('with %s', (_, content, message) => {
     expect(() => readEncryptionConfiguration(content)).toThrow(message);
   });

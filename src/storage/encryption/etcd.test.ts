@@ -100,7 +100,8 @@ if (!hasEtcd()) {
         return storage;
       };
       try {
-        for (const key of KEYS) await (await server(identity)).create(key, bytes(`value of ${key}`));
+        for (const key of KEYS)
+          await (await server(identity)).create(key, bytes(`value of ${key}`));
         // As Kubernetes has it be done: first every server can read with the new key, then they write with it, then all is
         // written again, then the old key goes.
         const steps: [first: object[], second: object[], writesWith: string][] = [
@@ -120,16 +121,22 @@ if (!hasEtcd()) {
             expect(text(await stored.get(key)).startsWith(mark)).toBe(true);
             expect(text(await stored.get(key))).not.toContain('value of');
           }
-          expect((await behind.list('/secrets/')).items.map(text)).toEqual(KEYS.map((key) => `value of ${key}`));
+          expect((await behind.list('/secrets/')).items.map(text)).toEqual(
+            KEYS.map((key) => `value of ${key}`),
+          );
           const received: StorageEvent[] = [];
           for await (const event of watch) if (received.push(event) === KEYS.length) break;
-          expect(received.map((event) => event.type === 'put' && [text(event.kv), text(event.previous)])).toEqual(
-            KEYS.map((key) => [`value of ${key}`, `value of ${key}`]),
-          );
+          expect(
+            received.map((event) => event.type === 'put' && [text(event.kv), text(event.previous)]),
+          ).toEqual(KEYS.map((key) => [`value of ${key}`, `value of ${key}`]));
         }
         const last = await server(gcm(two));
-        expect((await last.list('/secrets/')).items.map(text)).toEqual(KEYS.map((key) => `value of ${key}`));
-        await expect((await server(gcm(one))).get(KEYS[0] as string)).rejects.toMatchObject({ reason: 'Corrupt' });
+        expect((await last.list('/secrets/')).items.map(text)).toEqual(
+          KEYS.map((key) => `value of ${key}`),
+        );
+        await expect((await server(gcm(one))).get(KEYS[0] as string)).rejects.toMatchObject({
+          reason: 'Corrupt',
+        });
       } finally {
         for (const storage of opened) await storage.close();
       }
@@ -137,13 +144,18 @@ if (!hasEtcd()) {
 
     it('an update that two servers make with different keys is made by both, one after the other', async () => {
       const prefix = newPrefix();
-      const [a, b] = [await encrypted(prefix, [gcm(one, two)]), await encrypted(prefix, [gcm(two, one)])];
+      const [a, b] = [
+        await encrypted(prefix, [gcm(one, two)]),
+        await encrypted(prefix, [gcm(two, one)]),
+      ];
       const more = (current: KeyValue | undefined) => ({
         action: 'put' as const,
         value: bytes(String(Number(text(current)) + 1)),
       });
       try {
-        await Promise.all([a, b, a, b, a, b].map((each) => each.guaranteedUpdate('/secrets/ns/n', more)));
+        await Promise.all(
+          [a, b, a, b, a, b].map((each) => each.guaranteedUpdate('/secrets/ns/n', more)),
+        );
         expect(text(await a.get('/secrets/ns/n'))).toBe('6');
         expect(text(await b.get('/secrets/ns/n'))).toBe('6');
       } finally {

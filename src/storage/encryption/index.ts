@@ -6,7 +6,11 @@ import type { EncryptionConfiguration, GroupResource } from './config.ts';
 import { EncryptedStorage } from './encrypted-storage.ts';
 import { Transformer } from './transformer.ts';
 
-export { type EncryptionConfiguration, type GroupResource, readEncryptionConfiguration } from './config.ts';
+export {
+  type EncryptionConfiguration,
+  type GroupResource,
+  readEncryptionConfiguration,
+} from './config.ts';
 
 export interface EncryptionConfig {
   readonly storage: Storage;
@@ -17,7 +21,12 @@ export interface EncryptionConfig {
 }
 
 /** The storage, with its values encrypted as the configuration says. */
-export function encryptedStorage({ storage, configuration, resourceOf, random }: EncryptionConfig): Storage {
+export function encryptedStorage({
+  storage,
+  configuration,
+  resourceOf,
+  random,
+}: EncryptionConfig): Storage {
   const plain = new Transformer([{ type: 'identity' }], random);
   const transformers = configuration.map(({ resources, providers }) => ({
     resources,
@@ -28,7 +37,9 @@ export function encryptedStorage({ storage, configuration, resourceOf, random }:
     transformerFor(key) {
       const resource = resourceOf(key);
       if (resource === undefined) return plain;
-      const chosen = transformers.find(({ resources }) => resources.some((each) => covers(each, resource)));
+      const chosen = transformers.find(({ resources }) =>
+        resources.some((each) => covers(each, resource)),
+      );
       return chosen?.transformer ?? plain;
     },
   });

@@ -44,7 +44,9 @@ export class Transformer {
   seal(value: Uint8Array, context: string): Uint8Array {
     const cipher = this.#ciphers[0];
     if (cipher === undefined) throw new Error('encryption: there is no provider');
-    return cipher.prefix.length === 0 ? value : inOwnMemory([cipher.prefix, cipher.seal(value, context)]);
+    return cipher.prefix.length === 0
+      ? value
+      : inOwnMemory([cipher.prefix, cipher.seal(value, context)]);
   }
 
   /** Throws if nothing that is configured can read it. */
@@ -81,7 +83,8 @@ export const identity: Cipher = {
   prefix: Buffer.alloc(0),
   seal: (value) => value,
   open(data) {
-    if (startsWith(data, Buffer.from(MARK))) throw new Error('identity transformer tried to read encrypted data');
+    if (startsWith(data, Buffer.from(MARK)))
+      throw new Error('identity transformer tried to read encrypted data');
     return data;
   },
 };
@@ -96,9 +99,12 @@ function aesGcm({ name, secret }: EncryptionKey, random: Random): Cipher {
       return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()]);
     },
     open(data, context) {
-      if (data.length < NONCE_BYTES + TAG_BYTES) throw new Error('the stored data was shorter than the required size');
+      if (data.length < NONCE_BYTES + TAG_BYTES)
+        throw new Error('the stored data was shorter than the required size');
       const end = data.length - TAG_BYTES;
-      const decipher = createDecipheriv(algorithm, secret, data.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+      const decipher = createDecipheriv(algorithm, secret, data.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
         .setAAD(Buffer.from(context))
         .setAuthTag(data.subarray(end));
       const value = decipher.update(data.subarray(NONCE_BYTES, end));
@@ -121,8 +127,10 @@ function aesCbc({ name, secret }: EncryptionKey, random: Random): Cipher {
       return Buffer.concat([vector, cipher.update(value), cipher.final()]);
     },
     open(data) {
-      if (data.length < 2 * BLOCK_BYTES) throw new Error('the stored data was shorter than the required size');
-      if (data.length % BLOCK_BYTES !== 0) throw new Error('the stored data is not a multiple of the block size');
+      if (data.length < 2 * BLOCK_BYTES)
+        throw new Error('the stored data was shorter than the required size');
+      if (data.length % BLOCK_BYTES !== 0)
+        throw new Error('the stored data is not a multiple of the block size');
       const decipher = createDecipheriv(algorithm, secret, data.subarray(0, BLOCK_BYTES));
       try {
         return inOwnMemory([decipher.update(data.subarray(BLOCK_BYTES)), decipher.final()]);
@@ -143,7 +151,10 @@ function secretbox({ name, secret }: EncryptionKey, random: Random): Cipher {
     open(data) {
       if (data.length < SECRETBOX_NONCE_BYTES + TAG_BYTES)
         throw new Error('the stored data was shorter than the required size');
-      const [nonce, box] = [data.subarray(0, SECRETBOX_NONCE_BYTES), data.subarray(SECRETBOX_NONCE_BYTES)];
+      const [nonce, box] = [
+        data.subarray(0, SECRETBOX_NONCE_BYTES),
+        data.subarray(SECRETBOX_NONCE_BYTES),
+      ];
       try {
         return xsalsa20poly1305(secret, nonce).decrypt(box);
       } catch (cause) {

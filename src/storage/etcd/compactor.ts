@@ -33,7 +33,9 @@ export class Compactor {
       if (this.#running) return;
       this.#running = true;
       void this.tick()
-        .catch((error: unknown) => config.logger.warn('etcd could not be compacted', { cause: detailsOf(error) }))
+        .catch((error: unknown) =>
+          config.logger.warn('etcd could not be compacted', { cause: detailsOf(error) }),
+        )
         .finally(() => {
           this.#running = false;
         });

@@ -53,7 +53,9 @@ export function parseEndpoint(text: string): Endpoint {
   const [, scheme = 'http', address, port = '2379'] =
     /^(?:(https?):\/\/)?([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
   if (address === undefined) {
-    throw new TypeError(`${JSON.stringify(text)} is no endpoint of etcd: it should look like https://10.0.0.1:2379`);
+    throw new TypeError(
+      `${JSON.stringify(text)} is no endpoint of etcd: it should look like https://10.0.0.1:2379`,
+    );
   }
   return { address: `${address}:${port}`, secure: scheme.toLowerCase() === 'https' };
 }
@@ -73,14 +75,18 @@ export class EtcdConnection {
     this.#logger = config.logger;
     this.#attemptTimeoutMs = config.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS;
     this.#timeoutMs = config.timeoutMs ?? TIMEOUT_MS;
-    if (config.endpoints.length === 0) throw new TypeError('etcd: there must be at least one endpoint');
+    if (config.endpoints.length === 0)
+      throw new TypeError('etcd: there must be at least one endpoint');
     const { ca, cert, key } = config.tls ?? {};
-    const bytes = (pem: string | undefined): Buffer | null => (pem === undefined ? null : Buffer.from(pem));
+    const bytes = (pem: string | undefined): Buffer | null =>
+      pem === undefined ? null : Buffer.from(pem);
     this.#members = config.endpoints.map(parseEndpoint).map(({ address, secure }) => ({
       address,
       client: new Client(
         address,
-        secure ? credentials.createSsl(bytes(ca), bytes(key), bytes(cert)) : credentials.createInsecure(),
+        secure
+          ? credentials.createSsl(bytes(ca), bytes(key), bytes(cert))
+          : credentials.createInsecure(),
         {
           'grpc.max_receive_message_length': -1,
           'grpc.max_send_message_length': MAX_SEND_BYTES,
@@ -117,7 +123,12 @@ export class EtcdConnection {
         return await this.send(name, request, Math.min(this.#attemptTimeoutMs, left));
       } catch (error) {
         const kind = failureKind(error);
-        if (this.#closed || (kind !== 'unknown' && kind !== 'busy') || this.#clock.monotonic() >= deadline) throw error;
+        if (
+          this.#closed ||
+          (kind !== 'unknown' && kind !== 'busy') ||
+          this.#clock.monotonic() >= deadline
+        )
+          throw error;
       }
       // Every member is asked at once; who has asked them all waits a moment.
       if (attempt % this.#members.length === 0) await this.#clock.sleep(RETRY_PAUSE_MS);
@@ -155,7 +166,10 @@ export class EtcdConnection {
   }
 
   /** A stream of watches on one member. It ends with an error when the member has no leader. `failed` is to be called then. */
-  watch(): { readonly call: ClientDuplexStream<object, WatchResponse>; readonly failed: (error: unknown) => void } {
+  watch(): {
+    readonly call: ClientDuplexStream<object, WatchResponse>;
+    readonly failed: (error: unknown) => void;
+  } {
     if (this.#closed) throw closedError();
     const method: EtcdMethod = methodNamed('Watch.Watch');
     const active = this.#active;
@@ -169,7 +183,10 @@ export class EtcdConnection {
       metadata,
       {},
     );
-    return { call: call as ClientDuplexStream<object, WatchResponse>, failed: (error) => this.#leave(active, error) };
+    return {
+      call: call as ClientDuplexStream<object, WatchResponse>,
+      failed: (error) => this.#leave(active, error),
+    };
   }
 
   close(): void {

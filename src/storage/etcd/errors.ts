@@ -60,5 +60,8 @@ export function detailsOf(error: unknown): string {
 export function storageErrorOf(error: unknown, key?: string): StorageError {
   if (error instanceof StorageError) return error;
   const reason = failureKind(error) === 'no-space' ? 'NoSpace' : 'Unavailable';
-  return new StorageError(reason, `etcd: ${detailsOf(error)}`, { cause: error, ...(key !== undefined && { key }) });
+  return new StorageError(reason, `etcd: ${detailsOf(error)}`, {
+    cause: error,
+    ...(key !== undefined && { key }),
+  });
 }

@@ -124,7 +124,12 @@ class EtcdStorage implements Storage {
       slotKey: (number) => this.#keys.own(`${process}/${number}`),
     });
     if (config.compactionIntervalMs !== 0) {
-      this.#compactor = new Compactor({ connection, clock, logger, intervalMs: config.compactionIntervalMs });
+      this.#compactor = new Compactor({
+        connection,
+        clock,
+        logger,
+        intervalMs: config.compactionIntervalMs,
+      });
     }
   }
 
@@ -140,7 +145,8 @@ class EtcdStorage implements Storage {
         return await this.#listAll(prefix, options);
       } catch (error) {
         // The revision of the first page was compacted before the last page was read. The caller did not ask for a revision, so the list begins again.
-        const lost = error instanceof StorageError && error.reason === 'Expired' && !options.revision;
+        const lost =
+          error instanceof StorageError && error.reason === 'Expired' && !options.revision;
         if (!lost || attempt === RELIST_ATTEMPTS) throw error;
       }
     }
@@ -149,7 +155,8 @@ class EtcdStorage implements Storage {
   /** Without an index of its own: in front of it there is a watch cache. */
   addIndex(definition: IndexDefinition): StorageIndex {
     return {
-      list: (value, options) => listByScan((prefix, page) => this.list(prefix, page), definition, value, options),
+      list: (value, options) =>
+        listByScan((prefix, page) => this.list(prefix, page), definition, value, options),
       close: () => undefined,
     };
   }
@@ -164,7 +171,11 @@ class EtcdStorage implements Storage {
     return (await this.#range({ key: this.#progressKey, countOnly: true })).header.revision;
   }
 
-  async create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+  async create(
+    key: string,
+    value: Uint8Array,
+    options: { readonly ttlMs?: number } = {},
+  ): Promise<KeyValue> {
     assertKey(key);
     const outcome = await this.#write(key, 0, value, options.ttlMs);
     if (!outcome.written) throw new StorageError('KeyExists', `${key} exists already`, { key });
@@ -178,7 +189,8 @@ class EtcdStorage implements Storage {
   ): Promise<UpdateResult> {
     assertKey(key);
     this.#checkOpen();
-    let seen: Seen | undefined = options.guess === undefined ? undefined : { kv: options.guess, revision: undefined };
+    let seen: Seen | undefined =
+      options.guess === undefined ? undefined : { kv: options.guess, revision: undefined };
     const first = await this.#tryUpdate(key, update, seen);
     if ('result' in first) return first.result;
     const end = await this.#turns.take(key);
@@ -232,7 +244,12 @@ class EtcdStorage implements Storage {
     if (!written.written) return { seen: { kv: written.current, revision: written.revision } };
     const { revision } = written;
     if (value === undefined) return { result: { previous: current, revision } };
-    const kv = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
+    const kv = {
+      key,
+      value,
+      createRevision: current?.createRevision ?? revision,
+      modRevision: revision,
+    };
     return { result: { kv, previous: current, revision } };
   }
 
@@ -244,12 +261,17 @@ class EtcdStorage implements Storage {
     const { expectedRevision } = options;
     let { kv: current } = await this.#read(key);
     for (;;) {
-      if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
+      if (current === undefined)
+        throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
       if (expectedRevision !== undefined && current.modRevision !== expectedRevision) {
-        throw new StorageError('Conflict', `${key} has revision ${current.modRevision}, not ${expectedRevision}`, {
-          key,
-          current,
-        });
+        throw new StorageError(
+          'Conflict',
+          `${key} has revision ${current.modRevision}, not ${expectedRevision}`,
+          {
+            key,
+            current,
+          },
+        );
       }
       const outcome = await this.#write(key, current.modRevision, undefined, undefined);
       if (outcome.written) return { previous: current, revision: outcome.revision };
@@ -285,7 +307,8 @@ class EtcdStorage implements Storage {
 
   async compact(revision: Revision): Promise<void> {
     this.#checkOpen();
-    if (!Number.isSafeInteger(revision)) throw new TypeError(`storage: ${revision} is not a revision`);
+    if (!Number.isSafeInteger(revision))
+      throw new TypeError(`storage: ${revision} is not a revision`);
     try {
       await this.#connection.read('KV.Compact', { revision });
       this.#sawCompaction(revision);
@@ -315,12 +338,19 @@ class EtcdStorage implements Storage {
     this.#checkOpen();
     try {
       const [, { errors }] = await Promise.all([
-        this.#connection.read('KV.Range', { key: this.#progressKey, countOnly: true }, HEALTH_TIMEOUT_MS),
+        this.#connection.read(
+          'KV.Range',
+          { key: this.#progressKey, countOnly: true },
+          HEALTH_TIMEOUT_MS,
+        ),
         this.#connection.read('Maintenance.Status', {}, HEALTH_TIMEOUT_MS),
       ]);
       const alarm = errors.find((each) => /alarm|NOSPACE|CORRUPT/i.test(each));
       if (alarm !== undefined)
-        throw new StorageError(alarm.includes('NOSPACE') ? 'NoSpace' : 'Unavailable', `etcd: ${alarm}`);
+        throw new StorageError(
+          alarm.includes('NOSPACE') ? 'NoSpace' : 'Unavailable',
+          `etcd: ${alarm}`,
+        );
     } catch (error) {
       throw storageErrorOf(error);
     }
@@ -346,12 +376,21 @@ class EtcdStorage implements Storage {
     ttlMs: number | undefined,
   ): Promise<
     | { readonly written: true; readonly revision: Revision }
-    | { readonly written: false; readonly current: KeyValue | undefined; readonly revision: Revision }
+    | {
+        readonly written: false;
+        readonly current: KeyValue | undefined;
+        readonly revision: Revision;
+      }
   > {
     this.#checkOpen();
     if (ttlMs !== undefined && !(ttlMs > 0))
       throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
-    const outcome = await this.#writer.write({ key: this.#keys.encode(key), expectedRevision, value, ttlMs });
+    const outcome = await this.#writer.write({
+      key: this.#keys.encode(key),
+      expectedRevision,
+      value,
+      ttlMs,
+    });
     this.#saw(outcome.revision);
     return outcome.written ? outcome : { ...outcome, current: this.#decoded(outcome.current) };
   }
@@ -360,7 +399,10 @@ class EtcdStorage implements Storage {
     key: string,
     revision?: Revision,
   ): Promise<{ readonly kv: KeyValue | undefined; readonly revision: Revision }> {
-    const response = await this.#range({ key: this.#keys.encode(key), ...(revision && { revision }) });
+    const response = await this.#range({
+      key: this.#keys.encode(key),
+      ...(revision && { revision }),
+    });
     return { kv: this.#decoded(response.kvs[0]), revision: response.header.revision };
   }
 
@@ -390,7 +432,8 @@ class EtcdStorage implements Storage {
   async #range(request: RangeRequest): Promise<RangeResponse> {
     this.#checkOpen();
     const { revision = 0 } = request;
-    if (!Number.isSafeInteger(revision) || revision < 0) throw new TypeError(`storage: ${revision} is not a revision`);
+    if (!Number.isSafeInteger(revision) || revision < 0)
+      throw new TypeError(`storage: ${revision} is not a revision`);
     try {
       const response = await this.#connection.read('KV.Range', request);
       this.#saw(response.header.revision);

@@ -30,7 +30,8 @@ export class KeySpace {
   }
 
   encode(key: string): Uint8Array {
-    if (!key.startsWith(`${this.#logical}/`)) throw new TypeError(`storage: ${key} is outside of ${this.#logical}/`);
+    if (!key.startsWith(`${this.#logical}/`))
+      throw new TypeError(`storage: ${key} is outside of ${this.#logical}/`);
     return encoder.encode(this.#physical + key.slice(this.#logical.length));
   }
 

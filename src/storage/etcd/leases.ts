@@ -40,9 +40,17 @@ export class LeasePool {
   async leaseFor(ttlMs: number): Promise<number> {
     const now = this.#config.clock.monotonic();
     let bucket = this.#buckets.get(ttlMs);
-    if (bucket === undefined || now >= bucket.until || bucket.keys >= (this.#config.maxKeys ?? MAX_KEYS)) {
+    if (
+      bucket === undefined ||
+      now >= bucket.until ||
+      bucket.keys >= (this.#config.maxKeys ?? MAX_KEYS)
+    ) {
       const sharedMs = Math.min(this.#config.sharedMs ?? SHARED_MS, ttlMs / 20);
-      const created: Bucket = { id: this.#grant(Math.ceil((ttlMs + sharedMs) / 1000)), until: now + sharedMs, keys: 0 };
+      const created: Bucket = {
+        id: this.#grant(Math.ceil((ttlMs + sharedMs) / 1000)),
+        until: now + sharedMs,
+        keys: 0,
+      };
       bucket = created;
       this.#buckets.set(ttlMs, created);
       created.id.catch(() => {
@@ -56,7 +64,11 @@ export class LeasePool {
   /** For a lease that etcd does not know any more: it is not given out again. */
   async forget(ttlMs: number, id: number): Promise<void> {
     const bucket = this.#buckets.get(ttlMs);
-    if (bucket !== undefined && (await bucket.id.catch(() => id)) === id && this.#buckets.get(ttlMs) === bucket) {
+    if (
+      bucket !== undefined &&
+      (await bucket.id.catch(() => id)) === id &&
+      this.#buckets.get(ttlMs) === bucket
+    ) {
       this.#buckets.delete(ttlMs);
     }
   }

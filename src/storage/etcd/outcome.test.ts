@@ -22,7 +22,8 @@ import { LossyProxy } from './testing/lossy-proxy.ts';
 import { hasProgressRequests } from './version.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const text = (value: Uint8Array | undefined): string | undefined => value && new TextDecoder().decode(value);
+const text = (value: Uint8Array | undefined): string | undefined =>
+  value && new TextDecoder().decode(value);
 
 describe('endpoints', () => {
   it.each([
@@ -34,9 +35,12 @@ describe('endpoints', () => {
     expect(parseEndpoint(endpoint)).toEqual({ address, secure });
   });
 
-  it.each(['', 'ftp://etcd:1', 'https://', 'etcd:port', 'http://a/b', 'a b'])('not %j', (endpoint) => {
-    expect(() => parseEndpoint(endpoint)).toThrow(TypeError);
-  });
+  it.each(['', 'ftp://etcd:1', 'https://', 'etcd:port', 'http://a/b', 'a b'])(
+    'not %j',
+    (endpoint) => {
+      expect(() => parseEndpoint(endpoint)).toThrow(TypeError);
+    },
+  );
 });
 
 describe('versions whose progress can be trusted', () => {
@@ -130,7 +134,11 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
   it('says so when it cannot find out, and is not healthy', async () => {
     const lonely = await startEtcd();
     opened.push({ close: () => lonely.stop() });
-    const storage = await open({ endpoints: [lonely.endpoint], attemptTimeoutMs: 400, timeoutMs: 3000 });
+    const storage = await open({
+      endpoints: [lonely.endpoint],
+      attemptTimeoutMs: 400,
+      timeoutMs: 3000,
+    });
     await storage.health();
     const held = await storage.create('/p/a', bytes('1'));
     await lonely.pause();
@@ -164,7 +172,10 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const storage = await open({ prefix, endpoints: [proxy.endpoint] });
     const write = async (count: number): Promise<number> => {
       for (let i = 0; i < count; i++) {
-        await direct.guaranteedUpdate(`/p/${i % 7}`, () => ({ action: 'put', value: bytes(String(i)) }));
+        await direct.guaranteedUpdate(`/p/${i % 7}`, () => ({
+          action: 'put',
+          value: bytes(String(i)),
+        }));
       }
       return await direct.currentRevision();
     };
@@ -201,7 +212,8 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const begin = await storage.currentRevision();
     const value = new Uint8Array(1_000_000).fill(7);
     const revisions: number[] = [];
-    for (let i = 0; i < 4; i++) revisions.push((await storage.create(`/p/${i}`, value)).modRevision);
+    for (let i = 0; i < 4; i++)
+      revisions.push((await storage.create(`/p/${i}`, value)).modRevision);
     const stream = storage.watch('/p/', { afterRevision: begin });
     const received: number[] = [];
     for await (const event of stream) {
@@ -212,9 +224,18 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
   });
 
   it('shares leases among keys that live equally long', async () => {
-    const connection = new EtcdConnection({ clock: systemClock, logger: silentLogger, endpoints: [etcd.endpoint] });
+    const connection = new EtcdConnection({
+      clock: systemClock,
+      logger: silentLogger,
+      endpoints: [etcd.endpoint],
+    });
     opened.push(connection);
-    const pool = new LeasePool({ connection, clock: systemClock, random: systemRandom, maxKeys: 3 });
+    const pool = new LeasePool({
+      connection,
+      clock: systemClock,
+      random: systemRandom,
+      maxKeys: 3,
+    });
     const leases = await Promise.all(Array.from({ length: 7 }, () => pool.leaseFor(3_600_000)));
     expect(new Set(leases).size).toBe(3);
     expect(await pool.leaseFor(60_000)).not.toBe(leases[6]);
@@ -241,7 +262,9 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(rounds.every((count) => count <= 1)).toBe(true);
     expect(rounds.some((count) => count === 1)).toBe(true);
     await storage.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('2') }));
-    await expect(storage.list('/p/', { revision: old - 1 })).rejects.toMatchObject({ reason: 'Expired' });
+    await expect(storage.list('/p/', { revision: old - 1 })).rejects.toMatchObject({
+      reason: 'Expired',
+    });
   });
 
   it('says what can still be read though etcd is too slow to tell', async () => {
@@ -249,7 +272,8 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     // Nothing is answered before the time for it is over.
     const clock: Clock = {
       ...systemClock,
-      setTimer: (delayMs, callback) => systemClock.setTimer(slow && delayMs <= 2000 ? 0 : delayMs, callback),
+      setTimer: (delayMs, callback) =>
+        systemClock.setTimer(slow && delayMs <= 2000 ? 0 : delayMs, callback),
     };
     const [storage, other] = await Promise.all([open({ clock }), open()]);
     const { modRevision: first } = await storage.create('/p/a', bytes('1'));
@@ -269,25 +293,43 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     });
     slow = false;
     const tries = Array.from({ length: 20 }, () => storage.list('/p/', { revision: second }));
-    for (const tried of tries) await expect(tried).rejects.toMatchObject({ reason: 'Expired', revision: third });
+    for (const tried of tries)
+      await expect(tried).rejects.toMatchObject({ reason: 'Expired', revision: third });
   });
 
   it('keeps objects where tools look for them', async () => {
     const storage = await open({ prefix: '/custom', logicalPrefix: '/registry' });
     await storage.create('/registry/pods/default/web', bytes('{}'));
     const raw = await open({ prefix: '', logicalPrefix: '' });
-    expect((await raw.list('/custom/')).items.map(({ key }) => key)).toEqual(['/custom/pods/default/web']);
-    expect((await storage.list('/registry/')).items.map(({ key }) => key)).toEqual(['/registry/pods/default/web']);
+    expect((await raw.list('/custom/')).items.map(({ key }) => key)).toEqual([
+      '/custom/pods/default/web',
+    ]);
+    expect((await storage.list('/registry/')).items.map(({ key }) => key)).toEqual([
+      '/registry/pods/default/web',
+    ]);
   });
 
   it('speaks TLS, with a certificate of its own', async ({ skip }) => {
     const dir = mkdtempSync(join(tmpdir(), 'coxswain-etcd-tls-'));
     opened.push({ close: () => rmSync(dir, { recursive: true, force: true }) });
     const file = (name: string): string => join(dir, name);
-    const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'ignore', cwd: dir });
+    const openssl = (...args: string[]): void =>
+      void execFileSync('openssl', args, { stdio: 'ignore', cwd: dir });
     try {
       const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-      openssl('req', '-x509', ...ec, '-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=ca', '-days', '1');
+      openssl(
+        'req',
+        '-x509',
+        ...ec,
+        '-keyout',
+        'ca.key',
+        '-out',
+        'ca.crt',
+        '-subj',
+        '/CN=ca',
+        '-days',
+        '1',
+      );
       openssl(
         'req',
         ...ec,
@@ -308,14 +350,18 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     } catch {
       return skip('there is no openssl here: apt-get install openssl');
     }
-    const secure = await startEtcd({ tls: { cert: file('one.crt'), key: file('one.key'), clientCa: file('ca.crt') } });
+    const secure = await startEtcd({
+      tls: { cert: file('one.crt'), key: file('one.key'), clientCa: file('ca.crt') },
+    });
     opened.push({ close: () => secure.stop() });
     const read = (name: string): string => readFileSync(file(name), 'utf8');
     const tls = { ca: read('ca.crt'), cert: read('one.crt'), key: read('one.key') };
     const storage = await open({ endpoints: [secure.endpoint], tls });
     await storage.create('/p/a', bytes('1'));
     expect(await storage.count('/p/')).toBe(1);
-    await expect(open({ endpoints: [secure.endpoint], tls: { ca: tls.ca }, timeoutMs: 300 })).rejects.toMatchObject({
+    await expect(
+      open({ endpoints: [secure.endpoint], tls: { ca: tls.ca }, timeoutMs: 300 }),
+    ).rejects.toMatchObject({
       reason: 'Unavailable',
     });
   });

@@ -10,7 +10,9 @@ function message(fields: Readonly<Record<string, FieldSpec>>): object {
   const oneofs: Record<string, { oneof: string[] }> = {};
   const described: Record<string, object> = {};
   for (const [name, [id, type, oneof]] of Object.entries(fields)) {
-    described[name] = type.endsWith('[]') ? { id, type: type.slice(0, -2), rule: 'repeated' } : { id, type };
+    described[name] = type.endsWith('[]')
+      ? { id, type: type.slice(0, -2), rule: 'repeated' }
+      : { id, type };
     if (oneof !== undefined) (oneofs[oneof] ??= { oneof: [] }).oneof.push(name);
   }
   return { fields: described, oneofs };
@@ -29,7 +31,10 @@ function service(methods: Readonly<Record<string, MethodSpec>>): object {
   return { methods: described };
 }
 
-function mapValues<V>(record: Readonly<Record<string, V>>, fn: (value: V) => object): Record<string, object> {
+function mapValues<V>(
+  record: Readonly<Record<string, V>>,
+  fn: (value: V) => object,
+): Record<string, object> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, fn(value)]));
 }
 

@@ -39,7 +39,11 @@ export const PACKAGES: Readonly<
         revision: [4, 'int64'],
         countOnly: [9, 'bool'],
       },
-      RangeResponse: { header: [1, 'ResponseHeader'], kvs: [2, 'mvccpb.KeyValue[]'], count: [4, 'int64'] },
+      RangeResponse: {
+        header: [1, 'ResponseHeader'],
+        kvs: [2, 'mvccpb.KeyValue[]'],
+        count: [4, 'int64'],
+      },
       PutRequest: { key: [1, 'bytes'], value: [2, 'bytes'], lease: [3, 'int64'] },
       PutResponse: { header: [1, 'ResponseHeader'] },
       DeleteRangeRequest: { key: [1, 'bytes'] },
@@ -62,8 +66,16 @@ export const PACKAGES: Readonly<
         version: [4, 'int64', 'union'],
         modRevision: [6, 'int64', 'union'],
       },
-      TxnRequest: { compare: [1, 'Compare[]'], success: [2, 'RequestOp[]'], failure: [3, 'RequestOp[]'] },
-      TxnResponse: { header: [1, 'ResponseHeader'], succeeded: [2, 'bool'], responses: [3, 'ResponseOp[]'] },
+      TxnRequest: {
+        compare: [1, 'Compare[]'],
+        success: [2, 'RequestOp[]'],
+        failure: [3, 'RequestOp[]'],
+      },
+      TxnResponse: {
+        header: [1, 'ResponseHeader'],
+        succeeded: [2, 'bool'],
+        responses: [3, 'ResponseOp[]'],
+      },
       CompactionRequest: { revision: [1, 'int64'], physical: [2, 'bool'] },
       CompactionResponse: { header: [1, 'ResponseHeader'] },
       WatchRequest: {
@@ -152,7 +164,13 @@ export interface Compare {
 
 export type RequestOp =
   | { readonly range: RangeRequest }
-  | { readonly put: { readonly key: Uint8Array; readonly value: Uint8Array; readonly lease?: number } }
+  | {
+      readonly put: {
+        readonly key: Uint8Array;
+        readonly value: Uint8Array;
+        readonly lease?: number;
+      };
+    }
   | { readonly deleteRange: { readonly key: Uint8Array } };
 
 export interface TxnRequest {

@@ -7,6 +7,8 @@ const PROGRESS_SINCE_PATCH: Readonly<Record<number, number>> = { 4: 31, 5: 13 };
 export function hasProgressRequests(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(/[.+-]/).map(Number);
   return (
-    major > 3 || (major === 3 && (minor >= 6 || patch >= (PROGRESS_SINCE_PATCH[minor] ?? Number.POSITIVE_INFINITY)))
+    major > 3 ||
+    (major === 3 &&
+      (minor >= 6 || patch >= (PROGRESS_SINCE_PATCH[minor] ?? Number.POSITIVE_INFINITY)))
   );
 }

@@ -65,7 +65,12 @@ export class Watcher {
     const { progressIntervalMs, clock } = config;
     if (progressIntervalMs !== undefined) {
       // A consumer that has events to read is not idle, and must not drown in progress.
-      this.#timers.add(clock.setInterval(progressIntervalMs, () => this.queue.length === 0 && this.#askForProgress()));
+      this.#timers.add(
+        clock.setInterval(
+          progressIntervalMs,
+          () => this.queue.length === 0 && this.#askForProgress(),
+        ),
+      );
     }
   }
 
@@ -87,7 +92,8 @@ export class Watcher {
     const { call, failed } = opened;
     this.#call = call;
     this.#parts = [];
-    const range = progressIntervalMs === undefined || progressRequests ? keys.rangeOf(prefix) : keys.everything;
+    const range =
+      progressIntervalMs === undefined || progressRequests ? keys.rangeOf(prefix) : keys.everything;
     call.on('data', (response: WatchResponse) => {
       if (this.#call === call) this.#receive(response);
     });
@@ -96,7 +102,10 @@ export class Watcher {
       this.#call = undefined;
       call.cancel();
       failed(error);
-      this.#config.logger.debug('etcd: watch failed, reopening', { prefix, cause: detailsOf(error) });
+      this.#config.logger.debug('etcd: watch failed, reopening', {
+        prefix,
+        cause: detailsOf(error),
+      });
       this.#later(this.#pauseMs, () => this.#open());
       this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_RECONNECT_MS);
     };
@@ -141,7 +150,10 @@ export class Watcher {
     for (const [index, event] of events.entries()) {
       if (this.queue.ended) return;
       const next = events[index + 1];
-      this.#tell(event, next !== undefined && next.kv.modRevision === event.kv.modRevision && this.#concerns(next));
+      this.#tell(
+        event,
+        next !== undefined && next.kv.modRevision === event.kv.modRevision && this.#concerns(next),
+      );
     }
     const last = events.at(-1);
     if (last === undefined) return;
@@ -163,19 +175,29 @@ export class Watcher {
     const created = event.type === 0 && event.kv.createRevision === revision;
     const previous = event.prevKv === null ? undefined : keys.keyValue(event.prevKv);
     if (!created && previous === undefined) {
-      this.fail(new StorageError('Expired', `the value before revision ${revision} has been compacted`, { revision }));
+      this.fail(
+        new StorageError('Expired', `the value before revision ${revision} has been compacted`, {
+          revision,
+        }),
+      );
       return;
     }
     const past = revision <= (this.#begun ?? 0);
     if (past) this.#pastEvents++;
     else if (this.queue.length >= this.#config.bufferEvents + this.#pastEvents) {
       const waiting = `${this.queue.length} events were waiting for it`;
-      this.fail(new StorageError('SlowWatcher', `the watch of ${prefix} did not keep up: ${waiting}`));
+      this.fail(
+        new StorageError('SlowWatcher', `the watch of ${prefix} did not keep up: ${waiting}`),
+      );
       return;
     }
     if (event.type === 0) {
       const kv = keys.keyValue(event.kv);
-      this.queue.push(previous === undefined ? { type: 'put', revision, kv } : { type: 'put', revision, kv, previous });
+      this.queue.push(
+        previous === undefined
+          ? { type: 'put', revision, kv }
+          : { type: 'put', revision, kv, previous },
+      );
     } else if (previous !== undefined) {
       const key = keys.decode(event.kv.key);
       this.queue.push({ type: 'delete', revision, key, previous, ...(more && { more }) });
@@ -212,7 +234,8 @@ export class Watcher {
       return;
     }
     call.write({ progress: {} });
-    if (!this.#toldProgress) this.#later(ASK_AGAIN_MS, () => !this.#toldProgress && this.#askForProgress());
+    if (!this.#toldProgress)
+      this.#later(ASK_AGAIN_MS, () => !this.#toldProgress && this.#askForProgress());
   }
 
   #canceled(response: WatchResponse): void {
@@ -225,7 +248,11 @@ export class Watcher {
     // A member that has no leader, for example. Refusals for good (no permission) end the watch.
     if (/permission|invalid|token/i.test(cancelReason))
       this.fail(new StorageError('Unavailable', `etcd: ${cancelReason}`));
-    else this.#call?.emit('error', new Error(cancelReason === '' ? 'the member canceled the watch' : cancelReason));
+    else
+      this.#call?.emit(
+        'error',
+        new Error(cancelReason === '' ? 'the member canceled the watch' : cancelReason),
+      );
   }
 
   #later(delayMs: number, action: () => void): void {

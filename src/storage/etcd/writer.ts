@@ -30,7 +30,11 @@ export interface Write {
 export type WriteOutcome =
   | { readonly written: true; readonly revision: number }
   /** Another write was first; `current` is the present state of the key. */
-  | { readonly written: false; readonly current: EtcdKeyValue | undefined; readonly revision: number };
+  | {
+      readonly written: false;
+      readonly current: EtcdKeyValue | undefined;
+      readonly revision: number;
+    };
 
 export interface WriterConfig {
   readonly connection: EtcdConnection;
@@ -95,7 +99,10 @@ export class Writer {
       }
       let response: TxnResponse;
       try {
-        response = await connection.send('KV.Txn', transaction(slot, write, mark, slotLease, ttlLease));
+        response = await connection.send(
+          'KV.Txn',
+          transaction(slot, write, mark, slotLease, ttlLease),
+        );
       } catch (error) {
         const kind = failureKind(error);
         if (error instanceof StorageError) throw error;
@@ -107,7 +114,8 @@ export class Writer {
         }
         if (kind === 'no-lease' && attempt < BUSY_ATTEMPTS) {
           await leases.forget(SLOT_TTL_MS, slotLease);
-          if (write.ttlMs !== undefined && ttlLease !== undefined) await leases.forget(write.ttlMs, ttlLease);
+          if (write.ttlMs !== undefined && ttlLease !== undefined)
+            await leases.forget(write.ttlMs, ttlLease);
           continue;
         }
         if (kind === 'busy' && attempt < BUSY_ATTEMPTS) {
@@ -130,7 +138,10 @@ export class Writer {
         continue;
       }
       if ((current?.modRevision ?? 0) === write.expectedRevision) {
-        throw new StorageError('Unavailable', 'etcd: a transaction was refused although its conditions hold');
+        throw new StorageError(
+          'Unavailable',
+          'etcd: a transaction was refused although its conditions hold',
+        );
       }
       this.#free.push(slot);
       return { written: false, current, revision };
@@ -177,10 +188,18 @@ export class Writer {
   }
 }
 
-function transaction(slot: Slot, write: Write, mark: string, slotLease: number, lease: number | undefined): TxnRequest {
+function transaction(
+  slot: Slot,
+  write: Write,
+  mark: string,
+  slotLease: number,
+  lease: number | undefined,
+): TxnRequest {
   const { key, value, expectedRevision } = write;
   const change: RequestOp =
-    value === undefined ? { deleteRange: { key } } : { put: { key, value, ...(lease !== undefined && { lease }) } };
+    value === undefined
+      ? { deleteRange: { key } }
+      : { put: { key, value, ...(lease !== undefined && { lease }) } };
   return {
     compare: [
       { result: 0, target: 2, key, modRevision: expectedRevision },

@@ -9,7 +9,9 @@ interface Item {
 }
 
 function check(tree: CountedTree<Item>, model: Map<string, Item>, probes: readonly string[]): void {
-  const sorted = [...model.values()].sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
+  const sorted = [...model.values()].sort((a, b) =>
+    Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)),
+  );
   expect(tree.size).toBe(sorted.length);
   const all: Item[] = [];
   tree.scan('', '\u{10ffff}', (item) => all.push(item) > 0);
@@ -21,7 +23,9 @@ function check(tree: CountedTree<Item>, model: Map<string, Item>, probes: readon
     const end = `${probe}~`;
     const seen: string[] = [];
     tree.scan(probe, end, (item) => seen.push(item.key) < 5);
-    const inRange = sorted.filter((item) => compareKeys(item.key, probe) >= 0 && compareKeys(item.key, end) < 0);
+    const inRange = sorted.filter(
+      (item) => compareKeys(item.key, probe) >= 0 && compareKeys(item.key, end) < 0,
+    );
     expect(seen).toEqual(inRange.slice(0, 5).map((item) => item.key));
   }
 }
@@ -62,7 +66,10 @@ describe('CountedTree', () => {
       fc.nat({ max: 400 }).map((n) => `/p/${n}`),
       fc.constantFrom('/p/\uff5e', '/p/\u{1f600}', '/p/\ue000', '/p/é'),
     );
-    const step = fc.record({ kind: fc.constantFrom('insert', 'insert', 'insert', 'delete', 'flip'), key });
+    const step = fc.record({
+      kind: fc.constantFrom('insert', 'insert', 'insert', 'delete', 'flip'),
+      key,
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 1500, size: 'max' }), (steps) => {
         const tree = new CountedTree<Item>((item) => item.counts);

@@ -56,7 +56,11 @@ export class CountedTree<T extends Keyed> {
   insert(item: T): void {
     const right = this.#insert(this.#root, item, lessFor(item.key), this.#counts(item) ? 1 : 0);
     if (right !== undefined)
-      this.#root = newBranch([this.#root, right.node], ['', right.bound], this.#root.counted + right.node.counted);
+      this.#root = newBranch(
+        [this.#root, right.node],
+        ['', right.bound],
+        this.#root.counted + right.node.counted,
+      );
     this.#byKey.set(item.key, item);
   }
 
@@ -65,7 +69,8 @@ export class CountedTree<T extends Keyed> {
     const item = this.get(key);
     if (item === undefined) return false;
     this.#delete(this.#root, key, lessFor(key), this.#counts(item) ? 1 : 0);
-    while (!this.#root.leaf && this.#root.children.length <= 1) this.#root = this.#root.children[0] ?? newLeaf([], 0);
+    while (!this.#root.leaf && this.#root.children.length <= 1)
+      this.#root = this.#root.children[0] ?? newLeaf([], 0);
     this.#byKey.delete(key);
     return true;
   }
@@ -99,7 +104,8 @@ export class CountedTree<T extends Keyed> {
   /** Visits the items with a key >= `from` and < `to`, in order, until `visit` answers false. */
   scan(from: string, to: string, visit: (item: T) => boolean): void {
     const less = lessFor(from);
-    if (less(from, to)) scanNode(this.#root, { key: from, less }, { key: to, less: lessFor(to) }, visit);
+    if (less(from, to))
+      scanNode(this.#root, { key: from, less }, { key: to, less: lessFor(to) }, visit);
   }
 
   /** Visits the items with a key >= `from`, in order, until `visit` answers false. */
@@ -107,7 +113,12 @@ export class CountedTree<T extends Keyed> {
     scanNode(this.#root, { key: from, less: lessFor(from) }, undefined, visit);
   }
 
-  #insert(node: Node<T>, item: T, less: KeyLess, counted: number): { node: Node<T>; bound: string } | undefined {
+  #insert(
+    node: Node<T>,
+    item: T,
+    less: KeyLess,
+    counted: number,
+  ): { node: Node<T>; bound: string } | undefined {
     node.counted += counted;
     if (node.leaf) {
       node.items.splice(lowerBound(node.items, item.key, less), 0, item);
@@ -236,7 +247,8 @@ function scanNode<T extends Keyed>(
   const last = to === undefined ? node.children.length - 1 : childIndex(node, to.key, to.less);
   for (let i = first; i <= last; i++) {
     const child = node.children[i] as Node<T>;
-    if (!scanNode(child, i === first ? from : undefined, i === last ? to : undefined, visit)) return false;
+    if (!scanNode(child, i === first ? from : undefined, i === last ? to : undefined, visit))
+      return false;
   }
   return true;
 }

@@ -8,7 +8,20 @@ test('has the prefixes that keys have, and no others', () => {
   const directories = new Directories();
   const keys = new Set<string>();
   const parts = ['a', 'b', 'ä', '', 'a/'];
-  const paths = ['/', '/a/', '/b/', '/a/a/', '/a/b/', '/ä/', '/a/ä/', '//', '/a//', '/a/b/a/', '/b/b/b/', 'a/'];
+  const paths = [
+    '/',
+    '/a/',
+    '/b/',
+    '/a/a/',
+    '/a/b/',
+    '/ä/',
+    '/a/ä/',
+    '//',
+    '/a//',
+    '/a/b/a/',
+    '/b/b/b/',
+    'a/',
+  ];
   for (let step = 0; step < 2000; step++) {
     const key = `${random.int(8) === 0 ? '' : '/'}${Array.from({ length: 1 + random.int(4) }, () => parts[random.int(parts.length)]).join('/')}`;
     if (keys.has(key)) {

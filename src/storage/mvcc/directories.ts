@@ -24,7 +24,8 @@ export class Directories {
   add(key: string): void {
     const last = this.#last;
     const length = key.lastIndexOf('/') + 1;
-    if (last !== undefined && length === last.path.length && key.startsWith(last.path)) last.members++;
+    if (last !== undefined && length === last.path.length && key.startsWith(last.path))
+      last.members++;
     else this.#last = length === 0 ? undefined : this.#enter(key.slice(0, length));
   }
 

@@ -67,7 +67,10 @@ async function outcome(promise: Promise<unknown>): Promise<unknown> {
     () => 'done',
     (error: unknown) => (error instanceof StorageError ? error.reason : error),
   );
-  return await Promise.race([settled, new Promise((resolve) => setImmediate(() => resolve('waiting')))]);
+  return await Promise.race([
+    settled,
+    new Promise((resolve) => setImmediate(() => resolve('waiting'))),
+  ]);
 }
 
 describe('pending writes', () => {
@@ -95,7 +98,10 @@ describe('pending writes', () => {
   it('are built upon by later writes of the same key, without waiting', async () => {
     const { engine, log } = setup();
     const append = (what: string) =>
-      engine.guaranteedUpdate('/p/a', (current) => ({ action: 'put', value: bytes(`${text(current) ?? ''}${what}`) }));
+      engine.guaranteedUpdate('/p/a', (current) => ({
+        action: 'put',
+        value: bytes(`${text(current) ?? ''}${what}`),
+      }));
     const writes = ['a', 'b', 'c'].map(append);
     expect(await outcome(Promise.all(writes))).toBe('waiting');
     expect(log.waiting.map((write) => [write.revision, text(write.kv)])).toEqual([
@@ -120,7 +126,8 @@ describe('pending writes', () => {
     const refused = engine.guaranteedUpdate('/p/a', (current) => {
       throw new Error(`refused ${text(current)}`);
     });
-    for (const each of [created, again, conflict, kept, refused]) expect(await outcome(each)).toBe('waiting');
+    for (const each of [created, again, conflict, kept, refused])
+      expect(await outcome(each)).toBe('waiting');
     log.commit();
     expect(await outcome(created)).toBe('done');
     expect(await outcome(again)).toBe('KeyExists');
@@ -144,11 +151,15 @@ describe('a commit without space', () => {
     log.commit();
     await first;
     const created = engine.create('/p/a', bytes('1'));
-    const updated = engine.guaranteedUpdate('/p/kept', () => ({ action: 'put', value: bytes('2') }));
+    const updated = engine.guaranteedUpdate('/p/kept', () => ({
+      action: 'put',
+      value: bytes('2'),
+    }));
     const again = engine.create('/p/a', bytes('2'));
     const missing = engine.delete('/p/a', { expectedRevision: 99 });
     const kept = engine.guaranteedUpdate('/p/kept', () => ({ action: 'keep' }));
-    for (const each of [created, updated, again, missing, kept]) expect(await outcome(each)).toBe('waiting');
+    for (const each of [created, updated, again, missing, kept])
+      expect(await outcome(each)).toBe('waiting');
     const full = new StorageError('NoSpace', 'no space');
     log.full = full;
     log.sink.rolledBack(log.waiting.splice(0), full);
@@ -283,8 +294,15 @@ describe('history', () => {
 describe('watchers', () => {
   it('cost a write nothing if their prefix is not the key’s, and leave nothing behind', async () => {
     const clock = new VirtualClock();
-    const engine = new MvccEngine({ clock, logger: recordingLogger(), store: new MvccStore(), watchBufferEvents: 1 });
-    const others = Array.from({ length: 100 }, (_, i) => engine.watch(`/other/${i}/`, { progressIntervalMs: 60_000 }));
+    const engine = new MvccEngine({
+      clock,
+      logger: recordingLogger(),
+      store: new MvccStore(),
+      watchBufferEvents: 1,
+    });
+    const others = Array.from({ length: 100 }, (_, i) =>
+      engine.watch(`/other/${i}/`, { progressIntervalMs: 60_000 }),
+    );
     for (let i = 0; i < 10; i++) await engine.create(`/p/${i}`, bytes('1'));
     // None of them was cut off, since none got any event.
     for (const stream of others) {

@@ -128,7 +128,8 @@ export class MvccEngine implements Storage {
       clock,
       store,
       historyMs: config.historyMs ?? DEFAULT_HISTORY_LIMITS.historyMs,
-      compactionIntervalMs: config.compactionIntervalMs ?? DEFAULT_HISTORY_LIMITS.compactionIntervalMs,
+      compactionIntervalMs:
+        config.compactionIntervalMs ?? DEFAULT_HISTORY_LIMITS.compactionIntervalMs,
       maxHistoryRevisions: config.maxHistoryRevisions ?? DEFAULT_HISTORY_LIMITS.maxHistoryRevisions,
       maxHistoryBytes: config.maxHistoryBytes ?? DEFAULT_HISTORY_LIMITS.maxHistoryBytes,
       compact: (revision) => this.#compactAutomatically(revision),
@@ -185,7 +186,11 @@ export class MvccEngine implements Storage {
     const revision = options.revision || this.#store.revision;
     if (revision < index.start)
       return listByScan((prefix, page) => this.list(prefix, page), definition, value, options);
-    return this.#store.listIndexed(index, value, { ...options, within: options.within ?? definition.prefix, revision });
+    return this.#store.listIndexed(index, value, {
+      ...options,
+      within: options.within ?? definition.prefix,
+      revision,
+    });
   }
 
   async count(prefix: string): Promise<number> {
@@ -199,13 +204,18 @@ export class MvccEngine implements Storage {
     return this.#store.revision;
   }
 
-  create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+  create(
+    key: string,
+    value: Uint8Array,
+    options: { readonly ttlMs?: number } = {},
+  ): Promise<KeyValue> {
     try {
       assertKey(key);
       this.#checkWritable();
       const pending = this.#pending.get(key);
       const current = this.#head(key, pending);
-      if (current === undefined) return Promise.resolve(this.#put(key, value, undefined, pending, options.ttlMs));
+      if (current === undefined)
+        return Promise.resolve(this.#put(key, value, undefined, pending, options.ttlMs));
       return this.#isCommitted(pending).then((exists) => {
         if (exists) throw new StorageError('KeyExists', `${key} exists already`, { key });
         return this.create(key, value, options);
@@ -250,7 +260,8 @@ export class MvccEngine implements Storage {
       if (decision.action === 'delete' && current !== undefined) {
         return { previous: current, revision: await this.#remove(key, pending) };
       }
-      if (await this.#isCommitted(pending)) return { kv: current, previous: current, revision: this.#store.revision };
+      if (await this.#isCommitted(pending))
+        return { kv: current, previous: current, revision: this.#store.revision };
     }
   }
 
@@ -264,15 +275,23 @@ export class MvccEngine implements Storage {
       const pending = this.#pending.get(key);
       const current = this.#head(key, pending);
       const { expectedRevision } = options;
-      if (current !== undefined && (expectedRevision === undefined || current.modRevision === expectedRevision)) {
+      if (
+        current !== undefined &&
+        (expectedRevision === undefined || current.modRevision === expectedRevision)
+      ) {
         return { previous: current, revision: await this.#remove(key, pending) };
       }
       if (!(await this.#isCommitted(pending))) continue;
-      if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
-      throw new StorageError('Conflict', `${key} has revision ${current.modRevision}, not ${expectedRevision}`, {
-        key,
-        current,
-      });
+      if (current === undefined)
+        throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
+      throw new StorageError(
+        'Conflict',
+        `${key} has revision ${current.modRevision}, not ${expectedRevision}`,
+        {
+          key,
+          current,
+        },
+      );
     }
   }
 
@@ -296,7 +315,8 @@ export class MvccEngine implements Storage {
 
   async compact(revision: Revision): Promise<void> {
     this.#checkWritable();
-    if (!Number.isSafeInteger(revision)) throw new TypeError(`storage: ${revision} is not a revision`);
+    if (!Number.isSafeInteger(revision))
+      throw new TypeError(`storage: ${revision} is not a revision`);
     const obsolete = this.#store.compact(revision);
     await this.#log?.compact(this.#store.compactedRevision, obsolete);
   }
@@ -380,7 +400,12 @@ export class MvccEngine implements Storage {
     if (ttlMs !== undefined && !(ttlMs > 0))
       throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const revision = this.#headRevision + 1;
-    const kv: KeyValue = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
+    const kv: KeyValue = {
+      key,
+      value,
+      createRevision: current?.createRevision ?? revision,
+      modRevision: revision,
+    };
     const expiresAt = ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs);
     return this.#write(key, kv, pending, expiresAt) as Awaitable<KeyValue>;
   }
@@ -406,7 +431,16 @@ export class MvccEngine implements Storage {
       return kv;
     }
     const { promise, resolve, reject } = withResolvers<KeyValue | undefined>();
-    const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject, isLast: true };
+    const write: EngineWrite = {
+      key,
+      revision,
+      kv,
+      expiresAt,
+      done: promise,
+      resolve,
+      reject,
+      isLast: true,
+    };
     if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
     if (pending === undefined) this.#pending.add(key, write);
     else {
@@ -455,19 +489,28 @@ export class MvccEngine implements Storage {
     const obsolete = this.#store.compact(revision);
     this.#log?.compact(revision, obsolete).catch((error: unknown) => {
       if (this.#closing === undefined)
-        this.#logger.warn('history could not be deleted, it stays until the next compaction', { err: error });
+        this.#logger.warn('history could not be deleted, it stays until the next compaction', {
+          err: error,
+        });
     });
   }
 
   #deleteExpired(due: readonly Expiration[]): void {
     for (const expiration of due) {
-      this.delete(expiration.key, { expectedRevision: expiration.modRevision }).catch((error: unknown) => {
-        const reason = error instanceof StorageError ? error.reason : undefined;
-        // Another write was first: the key is gone, or has a new value with an expiration of its own.
-        if (reason === 'KeyNotFound' || reason === 'Conflict' || reason === 'Closed') return;
-        if (reason === 'NoSpace') this.#expiry.set({ ...expiration, deadline: this.#clock.now() + EXPIRY_RETRY_MS });
-        else this.#logger.warn('an expired key could not be deleted', { key: expiration.key, err: error });
-      });
+      this.delete(expiration.key, { expectedRevision: expiration.modRevision }).catch(
+        (error: unknown) => {
+          const reason = error instanceof StorageError ? error.reason : undefined;
+          // Another write was first: the key is gone, or has a new value with an expiration of its own.
+          if (reason === 'KeyNotFound' || reason === 'Conflict' || reason === 'Closed') return;
+          if (reason === 'NoSpace')
+            this.#expiry.set({ ...expiration, deadline: this.#clock.now() + EXPIRY_RETRY_MS });
+          else
+            this.#logger.warn('an expired key could not be deleted', {
+              key: expiration.key,
+              err: error,
+            });
+        },
+      );
     }
   }
 }

@@ -68,7 +68,12 @@ export class Expiry {
 
   #arm(): void {
     const next = this.#heap.peek();
-    if (!this.#started || next === undefined || (this.#timer !== undefined && this.#wakeAt <= next.deadline)) return;
+    if (
+      !this.#started ||
+      next === undefined ||
+      (this.#timer !== undefined && this.#wakeAt <= next.deadline)
+    )
+      return;
     this.#timer?.cancel();
     const now = this.#config.clock.now();
     const delayMs = Math.min(Math.max(next.deadline - now, 0), MAX_TIMER_MS);
@@ -82,7 +87,11 @@ export class Expiry {
   #fire(): void {
     const now = this.#config.clock.now();
     const due: Expiration[] = [];
-    for (let next = this.#heap.peek(); next !== undefined && next.deadline <= now; next = this.#heap.peek()) {
+    for (
+      let next = this.#heap.peek();
+      next !== undefined && next.deadline <= now;
+      next = this.#heap.peek()
+    ) {
       this.#heap.pop();
       due.push(next);
     }

@@ -47,11 +47,16 @@ export class HistoryKeeper {
   written(): void {
     if (this.#stopped) return;
     const { store, maxHistoryRevisions, maxHistoryBytes } = this.#config;
-    if (store.historyLength > maxHistoryRevisions * SLACK || store.historyBytes > maxHistoryBytes * SLACK) {
+    if (
+      store.historyLength > maxHistoryRevisions * SLACK ||
+      store.historyBytes > maxHistoryBytes * SLACK
+    ) {
       this.#compact(store.revisionKeeping(maxHistoryRevisions, maxHistoryBytes));
     }
     if (this.#timer === undefined && store.historyLength > 0) {
-      this.#timer = this.#config.clock.setInterval(this.#config.compactionIntervalMs, () => this.#tick());
+      this.#timer = this.#config.clock.setInterval(this.#config.compactionIntervalMs, () =>
+        this.#tick(),
+      );
     }
   }
 

@@ -51,7 +51,8 @@ class Member {
     const { earlier } = this;
     if (earlier === undefined) return false;
     for (let i = 0; i < earlier.length; i += 2) {
-      if (revision >= (earlier[i] as Revision) && revision < (earlier[i + 1] as Revision)) return true;
+      if (revision >= (earlier[i] as Revision) && revision < (earlier[i + 1] as Revision))
+        return true;
     }
     return false;
   }
@@ -112,12 +113,18 @@ export class KeyIndex {
   }
 
   /** The keys that have the value, in order of key, and whether there are more than `limit`. */
-  keys(value: string, query: KeyQuery): { readonly keys: readonly string[]; readonly more: boolean } {
+  keys(
+    value: string,
+    query: KeyQuery,
+  ): { readonly keys: readonly string[]; readonly more: boolean } {
     const limit = query.limit || Number.POSITIVE_INFINITY;
     const keys = this.#keysOf(value, query, limit + 1);
     const unreadable = this.#keysOf(UNREADABLE, query, limit + 1);
-    const all = unreadable.length === 0 ? keys : [...new Set([...keys, ...unreadable])].sort(compareKeys);
-    return all.length > limit ? { keys: all.slice(0, limit), more: true } : { keys: all, more: false };
+    const all =
+      unreadable.length === 0 ? keys : [...new Set([...keys, ...unreadable])].sort(compareKeys);
+    return all.length > limit
+      ? { keys: all.slice(0, limit), more: true }
+      : { keys: all, more: false };
   }
 
   /** Nothing before the revision is asked for any more. */
@@ -152,7 +159,8 @@ export class KeyIndex {
   /** Adds the next keys. Returns the last of them; undefined: those were all, and the index is built. */
   #addSlice(after: string | undefined): string | undefined {
     const items = this.#config.scan(after, SLICE);
-    for (const kv of items) if (!this.#values.has(kv.key)) this.#begin(kv.key, this.#valueOf(kv), kv.modRevision);
+    for (const kv of items)
+      if (!this.#values.has(kv.key)) this.#begin(kv.key, this.#valueOf(kv), kv.modRevision);
     if (items.length === SLICE) return items.at(-1)?.key;
     // Keys that were deleted before their slice was read are not in the index, so its past is complete only from now on.
     this.#start = this.#config.revision();
@@ -171,7 +179,8 @@ export class KeyIndex {
   #begin(key: string, value: string | typeof UNREADABLE, revision: Revision): void {
     this.#values.set(key, value);
     let members = this.#byValue.get(value);
-    if (members === undefined) this.#byValue.set(value, (members = new CountedTree<Member>(() => false)));
+    if (members === undefined)
+      this.#byValue.set(value, (members = new CountedTree<Member>(() => false)));
     const member = members.get(key);
     if (member === undefined) {
       members.insert(new Member(key, revision));
@@ -184,7 +193,8 @@ export class KeyIndex {
 
   #end(key: string, value: string | typeof UNREADABLE, revision: Revision): void {
     const member = this.#byValue.get(value)?.get(key);
-    if (member === undefined) throw new Error(`index: ${key} has a value without being among its keys`);
+    if (member === undefined)
+      throw new Error(`index: ${key} has a value without being among its keys`);
     member.to = revision;
     this.#ended.push({ value, key, to: revision });
   }
@@ -192,9 +202,11 @@ export class KeyIndex {
   #forget({ value, key, to }: Ended): void {
     const members = this.#byValue.get(value);
     const member = members?.get(key);
-    if (members === undefined || member === undefined) throw new Error(`index: ${key} was forgotten before`);
+    if (members === undefined || member === undefined)
+      throw new Error(`index: ${key} was forgotten before`);
     if (member.earlier !== undefined) {
-      if (member.earlier[1] !== to) throw new Error(`index: times of ${key} are forgotten out of order`);
+      if (member.earlier[1] !== to)
+        throw new Error(`index: times of ${key} are forgotten out of order`);
       member.earlier = member.earlier.length === 2 ? undefined : member.earlier.slice(2);
       return;
     }
@@ -210,7 +222,8 @@ export class KeyIndex {
     const after = startAfter === undefined ? within : successor(startAfter);
     const from = lessFor(within)(after, within) ? within : after;
     members.scan(from, endOfPrefix(within), (member) => {
-      const has = revision === undefined ? member.to === Number.POSITIVE_INFINITY : member.had(revision);
+      const has =
+        revision === undefined ? member.to === Number.POSITIVE_INFINITY : member.had(revision);
       if (has) keys.push(member.key);
       return keys.length < limit;
     });

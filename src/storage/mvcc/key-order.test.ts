@@ -8,7 +8,9 @@ describe('the order of keys', () => {
   it('is that of their UTF-8 bytes', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
-        expect(Math.sign(compareKeys(a, b))).toBe(Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b))));
+        expect(Math.sign(compareKeys(a, b))).toBe(
+          Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b))),
+        );
       }),
       {
         numRuns: 2000,

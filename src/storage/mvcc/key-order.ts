@@ -40,7 +40,8 @@ export function assertKey(key: string): void {
 }
 
 export function assertPrefix(prefix: string): void {
-  if (!prefix.endsWith('/')) throw new TypeError(`storage: a prefix must end in '/', not ${JSON.stringify(prefix)}`);
+  if (!prefix.endsWith('/'))
+    throw new TypeError(`storage: a prefix must end in '/', not ${JSON.stringify(prefix)}`);
 }
 
 function lessByUnit(a: string, b: string): boolean {

@@ -179,7 +179,11 @@ export class MvccStore {
   }
 
   /** Returns the keys with the value in the index, which is built and reaches back to the revision. */
-  listIndexed(index: KeyIndex, value: string, query: KeyQuery & { readonly revision: Revision }): IndexListResult {
+  listIndexed(
+    index: KeyIndex,
+    value: string,
+    query: KeyQuery & { readonly revision: Revision },
+  ): IndexListResult {
     const { revision } = query;
     this.#checkReadable(revision);
     const latest = revision === this.#revision;
@@ -189,7 +193,9 @@ export class MvccStore {
       const entry = this.#tree.get(key);
       const kv = latest ? entry?.latest : entry?.at(revision);
       if (kv === undefined)
-        throw new Error(`mvcc: an index has ${key} at revision ${revision}, where it does not exist`);
+        throw new Error(
+          `mvcc: an index has ${key} at revision ${revision}, where it does not exist`,
+        );
       items.push(kv);
     }
     return { items, revision, more };
@@ -225,7 +231,10 @@ export class MvccStore {
         entry.latest = kv;
         if (previous === undefined) this.#tree.recount(key, 1);
       }
-      event = previous === undefined ? { type: 'put', revision, kv } : { type: 'put', revision, kv, previous };
+      event =
+        previous === undefined
+          ? { type: 'put', revision, kv }
+          : { type: 'put', revision, kv, previous };
     }
     for (const index of this.#indexes) index.apply(key, kv, revision);
     this.#revision = revision;
@@ -310,7 +319,8 @@ export class MvccStore {
     let drop = 0;
     while (
       drop < past.length &&
-      (past[drop + 1] ?? entry.latest ?? { modRevision: Number.POSITIVE_INFINITY }).modRevision <= revision
+      (past[drop + 1] ?? entry.latest ?? { modRevision: Number.POSITIVE_INFINITY }).modRevision <=
+        revision
     )
       drop++;
     // A deletion is not worth remembering once everything before it is forgotten.
@@ -339,7 +349,8 @@ export class MvccStore {
       for (let i = revision - this.#compacted; i < this.#log.length; i++) {
         const event = this.#log[i] as ChangeEvent;
         const change = event.type === 'delete' ? 1 : event.previous === undefined ? -1 : 0;
-        if (change !== 0 && keyOf(event).startsWith(prefix) && !less(keyOf(event), from)) count += change;
+        if (change !== 0 && keyOf(event).startsWith(prefix) && !less(keyOf(event), from))
+          count += change;
       }
       return count;
     }
@@ -351,7 +362,8 @@ export class MvccStore {
   }
 
   #checkReadable(revision: Revision): void {
-    if (!Number.isSafeInteger(revision) || revision < 1) throw new TypeError(`storage: ${revision} is not a revision`);
+    if (!Number.isSafeInteger(revision) || revision < 1)
+      throw new TypeError(`storage: ${revision} is not a revision`);
     if (revision > this.#revision) throw this.#future(revision);
     if (revision < this.#compacted) throw this.#expired(revision);
   }

@@ -57,7 +57,11 @@ export class WatchHub {
       },
       onStop: () => this.#remove(prefix, watcher),
     });
-    const watcher: Watcher = { queue, afterRevision: options.afterRevision, progressTimer: undefined };
+    const watcher: Watcher = {
+      queue,
+      afterRevision: options.afterRevision,
+      progressTimer: undefined,
+    };
     const watchers = this.#byPrefix.get(prefix);
     if (watchers === undefined) this.#byPrefix.set(prefix, new Set([watcher]));
     else watchers.add(watcher);
@@ -83,7 +87,8 @@ export class WatchHub {
     for (let slash = key.indexOf('/'); slash >= 0; slash = key.indexOf('/', slash + 1)) {
       const watchers = this.#byPrefix.get(key.slice(0, slash + 1));
       if (watchers === undefined) continue;
-      for (const watcher of watchers) if (event.revision > watcher.afterRevision) watcher.queue.push(event);
+      for (const watcher of watchers)
+        if (event.revision > watcher.afterRevision) watcher.queue.push(event);
     }
   }
 

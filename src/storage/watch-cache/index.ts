@@ -96,7 +96,8 @@ class WatchCache implements Storage {
     this.#config = config;
     this.#storage = config.storage;
     const { storage } = config;
-    if (storage.sizeBytes !== undefined) this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
+    if (storage.sizeBytes !== undefined)
+      this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
     this.#prefix = config.prefix ?? '/';
     this.#hub = new WatchHub({
       clock: config.clock,
@@ -119,14 +120,18 @@ class WatchCache implements Storage {
       bytes: this.#config.maxEventBytes ?? MAX_EVENT_BYTES,
     });
     this.#latest = Math.max(this.#latest, revision);
-    this.#watch = this.#storage.watch(this.#prefix, { afterRevision: revision, progressIntervalMs: PROGRESS_MS });
+    this.#watch = this.#storage.watch(this.#prefix, {
+      afterRevision: revision,
+      progressIntervalMs: PROGRESS_MS,
+    });
     void this.#follow(this.#watch, this.#state);
   }
 
   async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
     assertKey(key);
     this.#checkOpen();
-    const state = options.revision || !key.startsWith(this.#prefix) ? undefined : await this.#current();
+    const state =
+      options.revision || !key.startsWith(this.#prefix) ? undefined : await this.#current();
     return state === undefined ? await this.#storage.get(key, options) : state.get(key);
   }
 
@@ -137,7 +142,12 @@ class WatchCache implements Storage {
       const state = await this.#current();
       // A page of what has just been listed is the rule, and nothing has changed under it.
       const at = options.revision || state?.revision;
-      if (state !== undefined && at !== undefined && at <= state.revision && unchanged(state, at, prefix)) {
+      if (
+        state !== undefined &&
+        at !== undefined &&
+        at <= state.revision &&
+        unchanged(state, at, prefix)
+      ) {
         return { ...state.list(prefix, options), revision: at };
       }
     }
@@ -150,7 +160,10 @@ class WatchCache implements Storage {
     return {
       list: async (value, options = {}) => {
         this.#checkOpen();
-        return (await this.#listIndexed(definition, value, options)) ?? (await index.list(value, options));
+        return (
+          (await this.#listIndexed(definition, value, options)) ??
+          (await index.list(value, options))
+        );
       },
       close: () => {
         index.close();
@@ -181,7 +194,9 @@ class WatchCache implements Storage {
         // Written since: the store remembers what it was.
         const past = await this.#storage.get(key, { revision });
         if (past === undefined)
-          throw new Error(`watch cache: an index has ${key} at revision ${revision}, where it does not exist`);
+          throw new Error(
+            `watch cache: an index has ${key} at revision ${revision}, where it does not exist`,
+          );
         return past;
       }),
     );
@@ -195,7 +210,11 @@ class WatchCache implements Storage {
     return state === undefined ? await this.#storage.count(prefix) : state.count(prefix);
   }
 
-  async create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+  async create(
+    key: string,
+    value: Uint8Array,
+    options: { readonly ttlMs?: number } = {},
+  ): Promise<KeyValue> {
     const kv = await this.#storage.create(key, value, options);
     this.#saw(kv.modRevision);
     return kv;
@@ -326,7 +345,9 @@ class WatchCache implements Storage {
     this.#config.logger.warn('watch cache: watch ended, listing again', { err: failure });
     this.#abandon();
     // There may be a gap: watchers have to resume from the last revision that they received.
-    this.#hub.failAll(new StorageError('Unavailable', 'the watch on the store ended, and is begun again'));
+    this.#hub.failAll(
+      new StorageError('Unavailable', 'the watch on the store ended, and is begun again'),
+    );
     await this.#refill();
   }
 
@@ -349,7 +370,8 @@ class WatchCache implements Storage {
 
   #wake(state: CacheState): void {
     if (this.#waiters.size === 0) return;
-    for (const waiter of this.#waiters) if (waiter.revision <= state.revision) waiter.resolve(state);
+    for (const waiter of this.#waiters)
+      if (waiter.revision <= state.revision) waiter.resolve(state);
   }
 }
 

@@ -33,8 +33,10 @@ it('an object is in the store and in the cache once, and a watcher is small', as
   const clock = new VirtualClock();
   const before = await used();
   const storage = createMemoryStorage({ clock, logger: silentLogger });
-  const key = (i: number): string => `/registry/pods/namespace-${i % 100}/pod-${String(i).padStart(6, '0')}`;
-  for (let i = 0; i < OBJECTS; i++) await storage.create(key(i), new Uint8Array(VALUE_BYTES).fill(i % 256));
+  const key = (i: number): string =>
+    `/registry/pods/namespace-${i % 100}/pod-${String(i).padStart(6, '0')}`;
+  for (let i = 0; i < OBJECTS; i++)
+    await storage.create(key(i), new Uint8Array(VALUE_BYTES).fill(i % 256));
   await storage.compact(await storage.currentRevision());
   const stored = await used();
   expect((stored - before) / OBJECTS).toBeLessThan(VALUE_BYTES + OBJECT_OVERHEAD_BYTES);
@@ -48,7 +50,10 @@ it('an object is in the store and in the cache once, and a watcher is small', as
   // What is remembered of the past is bounded, however much is written.
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < OBJECTS; i++) {
-      await cache.guaranteedUpdate(key(i), () => ({ action: 'put', value: new Uint8Array(VALUE_BYTES) }));
+      await cache.guaranteedUpdate(key(i), () => ({
+        action: 'put',
+        value: new Uint8Array(VALUE_BYTES),
+      }));
     }
     await storage.compact(await storage.currentRevision());
   }
@@ -57,7 +62,9 @@ it('an object is in the store and in the cache once, and a watcher is small', as
   expect(cache.sizes.events).toBeLessThanOrEqual(10_000);
   expect(updated - cached).toBeLessThan(10_000 * (VALUE_BYTES + OBJECT_OVERHEAD_BYTES));
 
-  const watches = Array.from({ length: WATCHERS }, (_, i) => cache.watch(`/registry/pods/namespace-${i % 100}/`));
+  const watches = Array.from({ length: WATCHERS }, (_, i) =>
+    cache.watch(`/registry/pods/namespace-${i % 100}/`),
+  );
   expect(((await used()) - updated) / WATCHERS).toBeLessThan(WATCHER_BYTES);
   for (const watch of watches) watch.stop();
   await cache.close();

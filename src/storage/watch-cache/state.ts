@@ -64,7 +64,10 @@ export class CacheState {
     return this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(prefix);
   }
 
-  list(prefix: string, options: ListOptions): { readonly items: readonly KeyValue[]; readonly remaining: number } {
+  list(
+    prefix: string,
+    options: ListOptions,
+  ): { readonly items: readonly KeyValue[]; readonly remaining: number } {
     const limit = options.limit || Number.POSITIVE_INFINITY;
     const after = options.startAfter === undefined ? prefix : successor(options.startAfter);
     const from = lessFor(prefix)(after, prefix) ? prefix : after;
@@ -79,7 +82,8 @@ export class CacheState {
     if (!more || last === undefined) return { items, remaining: 0 };
     return {
       items,
-      remaining: this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(successor(last.key)),
+      remaining:
+        this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(successor(last.key)),
     };
   }
 
@@ -108,7 +112,8 @@ export class CacheState {
     const key = keyOf(incoming);
     const entry = this.#tree.get(key);
     // The cache's own copy, so that a value is in memory once however many events have it.
-    const previous = entry?.kv.modRevision === incoming.previous?.modRevision ? entry?.kv : incoming.previous;
+    const previous =
+      entry?.kv.modRevision === incoming.previous?.modRevision ? entry?.kv : incoming.previous;
     let event: ChangeEvent;
     if (incoming.type === 'delete') {
       this.#tree.delete(key);
@@ -165,7 +170,8 @@ export class CacheState {
     for (;;) {
       const next = this.#events[this.#first];
       const tooMany =
-        this.remembered > this.#limits.events || (this.#bytes > this.#limits.bytes && this.remembered > 1);
+        this.remembered > this.#limits.events ||
+        (this.#bytes > this.#limits.bytes && this.remembered > 1);
       if (next === undefined || (next.revision > upTo && !tooMany)) break;
       const oldest = this.#events[this.#first] as ChangeEvent;
       this.#first++;

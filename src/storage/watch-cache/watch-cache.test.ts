@@ -62,7 +62,10 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
     etcd = await startEtcd();
   });
   afterAll(() => etcd.stop());
-  const openOn = async (prefix: string, options: { readonly watchBufferEvents?: number } = {}): Promise<Storage> => {
+  const openOn = async (
+    prefix: string,
+    options: { readonly watchBufferEvents?: number } = {},
+  ): Promise<Storage> => {
     const storage = await openEtcdStorage({
       clock: systemClock,
       random: systemRandom,
@@ -95,7 +98,10 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
   it('never shows one server what is older than what another has written', async () => {
     const [one, other] = [await openOn('/two'), await openOn('/two')] as const;
     for (let i = 0; i < 100; i++) {
-      const { revision } = await one.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes(String(i)) }));
+      const { revision } = await one.guaranteedUpdate('/p/a', () => ({
+        action: 'put',
+        value: bytes(String(i)),
+      }));
       const [kv, list] = await Promise.all([other.get('/p/a'), other.list('/p/')]);
       expect(kv?.modRevision).toBe(revision);
       expect(list.items[0]?.modRevision).toBe(revision);
@@ -107,7 +113,11 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
 
 describe('watch cache', () => {
   /** A store whose watch tells only what the test passes on. */
-  const held = async (): Promise<{ storage: Storage; watches: WatchQueue<StorageEvent>[]; revision: number }> => {
+  const held = async (): Promise<{
+    storage: Storage;
+    watches: WatchQueue<StorageEvent>[];
+    revision: number;
+  }> => {
     const clock = new VirtualClock();
     const storage = createMemoryStorage({ clock, logger });
     const { modRevision: revision } = await storage.create('/p/a', bytes('1'));
@@ -131,7 +141,12 @@ describe('watch cache', () => {
       },
     };
     return {
-      storage: await openWatchCache({ clock: systemClock, logger, storage: slow, maxWaitMs: 60_000 }),
+      storage: await openWatchCache({
+        clock: systemClock,
+        logger,
+        storage: slow,
+        maxWaitMs: 60_000,
+      }),
       watches,
       revision,
     };
@@ -152,7 +167,13 @@ describe('watch cache', () => {
     expect(await reading).toEqual(created);
     const { revision: gone } = await storage.delete('/p/b');
     const counting = storage.count('/p/');
-    watches[0]?.push({ type: 'delete', revision: gone, key: '/p/b', previous: created, more: true });
+    watches[0]?.push({
+      type: 'delete',
+      revision: gone,
+      key: '/p/b',
+      previous: created,
+      more: true,
+    });
     watches[0]?.push({ type: 'progress', revision: gone });
     expect(await counting).toBe(1);
     await storage.close();
@@ -162,7 +183,9 @@ describe('watch cache', () => {
     const { storage, watches } = await held();
     const stream = storage.watch('/p/');
     watches[0]?.fail(new Error('broken'));
-    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'Unavailable' });
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      reason: 'Unavailable',
+    });
     expect(await storage.count('/p/')).toBe(1);
     expect(watches).toHaveLength(2);
     await storage.close();
@@ -195,7 +218,10 @@ describe('watch cache', () => {
     const storage = await openWatchCache({ clock, logger, storage: breakable, maxEvents: 50 });
     const write = async (count: number): Promise<number> => {
       for (let i = 0; i < count; i++) {
-        await storage.guaranteedUpdate(`/p/${i % 7}`, () => ({ action: 'put', value: bytes(String(i)) }));
+        await storage.guaranteedUpdate(`/p/${i % 7}`, () => ({
+          action: 'put',
+          value: bytes(String(i)),
+        }));
       }
       return await storage.currentRevision();
     };
@@ -208,7 +234,9 @@ describe('watch cache', () => {
       const received: number[] = [];
       for (;;) {
         try {
-          for await (const event of storage.watch('/p/', { afterRevision: received.at(-1) ?? afterRevision })) {
+          for await (const event of storage.watch('/p/', {
+            afterRevision: received.at(-1) ?? afterRevision,
+          })) {
             received.push(event.revision);
             if (event.revision === last) return received;
           }

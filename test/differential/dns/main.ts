@@ -44,7 +44,9 @@ const outside = await nodeSockets.listenUdp({ address: '127.0.0.1', port: 0 }, (
       { name: question.name, type: 'CNAME', ttl: 20, data: 'www.example.test' },
       { name: 'www.example.test', type: 'A', ttl: 20, data: '192.0.2.80' },
     ],
-    'empty.example.test TXT': [{ name: question.name, type: 'TXT', ttl: 20, data: ['hello', 'world'] }],
+    'empty.example.test TXT': [
+      { name: question.name, type: 'TXT', ttl: 20, data: ['hello', 'world'] },
+    ],
   };
   const answers = records[`${name} ${question.type}`] ?? [];
   const exists = /^(www|alias|empty)\.example\.test$/.test(name);
@@ -68,7 +70,10 @@ const outside = await nodeSockets.listenUdp({ address: '127.0.0.1', port: 0 }, (
             },
           },
         ];
-  outside.send(encode({ type: 'response', id: query.id, flags, questions: [question], answers, authorities }), from);
+  outside.send(
+    encode({ type: 'response', id: query.id, flags, questions: [question], answers, authorities }),
+    from,
+  );
 });
 
 const PORT = 5391;
@@ -95,7 +100,9 @@ writeFileSync(
 }
 `,
 );
-const reference = spawn(coredns, ['-conf', join(dir, 'Corefile')], { stdio: ['ignore', 'ignore', 'inherit'] });
+const reference = spawn(coredns, ['-conf', join(dir, 'Corefile')], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
 const ours = new DnsServer({
   client: cluster.client,
   sockets: { ...nodeSockets, readResolvConf: async () => '' },
@@ -141,7 +148,12 @@ function flagsOf(question: Question): Buffer {
 async function ask(port: number, question: Question): Promise<string> {
   const ask = question.tcp === true ? nodeSockets.askTcp : nodeSockets.askUdp;
   try {
-    const answer = await ask({ address: '127.0.0.1', port }, flagsOf(question), () => true, AbortSignal.timeout(4000));
+    const answer = await ask(
+      { address: '127.0.0.1', port },
+      flagsOf(question),
+      () => true,
+      AbortSignal.timeout(4000),
+    );
     return textOf(decode(answer));
   } catch (err) {
     return `no answer: ${(err as Error).message}`;
@@ -190,7 +202,10 @@ const EXPECTED: readonly {
     reason:
       'CoreDNS denies that a name exists (TXT), which clients may take for all names below it; here the name has no such record',
     covers: ({ type }, ours, theirs) =>
-      type === 'TXT' && ours.startsWith('NOERROR aa') && !ours.includes('answers') && theirs.startsWith('NXDOMAIN'),
+      type === 'TXT' &&
+      ours.startsWith('NOERROR aa') &&
+      !ours.includes('answers') &&
+      theirs.startsWith('NXDOMAIN'),
   },
   {
     reason: 'the same for any type at ns.dns',
@@ -205,7 +220,10 @@ const EXPECTED: readonly {
     reason: 'CoreDNS finds its own service by its address, which is not that of a pod here',
     covers: ({ type }) => type === 'NS',
   },
-  { reason: 'the cache shortens the TTL of the version', covers: ({ name }) => name === 'dns-version.cluster.local' },
+  {
+    reason: 'the cache shortens the TTL of the version',
+    covers: ({ name }) => name === 'dns-version.cluster.local',
+  },
   {
     reason: 'the cache lowers the TTL of each record to that of the alias',
     covers: ({ name, type }, ours, theirs) =>
@@ -217,11 +235,13 @@ const EXPECTED: readonly {
   },
   {
     reason: 'CoreDNS marks what its cache has as authoritative, and does not preserve its case',
-    covers: (_question, ours, theirs) => ours.toLowerCase() === theirs.replace(' aa rd ra', ' rd ra').toLowerCase(),
+    covers: (_question, ours, theirs) =>
+      ours.toLowerCase() === theirs.replace(' aa rd ra', ' rd ra').toLowerCase(),
   },
   {
     reason: 'the cache of CoreDNS does not preserve the case of a name',
-    covers: ({ name }, ours, theirs) => name !== name.toLowerCase() && ours.toLowerCase() === theirs.toLowerCase(),
+    covers: ({ name }, ours, theirs) =>
+      name !== name.toLowerCase() && ours.toLowerCase() === theirs.toLowerCase(),
   },
   {
     reason: 'no answer by UDP is larger than 1232 bytes here, whatever the client takes',
@@ -243,7 +263,8 @@ for (const question of QUESTIONS) {
   differences++;
   process.stdout.write(`--- ${JSON.stringify(question)}\nours:\n${a}\nCoreDNS:\n${b}\n`);
 }
-for (const [reason, count] of expected) process.stdout.write(`expected, ${count} times: ${reason}\n`);
+for (const [reason, count] of expected)
+  process.stdout.write(`expected, ${count} times: ${reason}\n`);
 process.stdout.write(`${QUESTIONS.length} questions, ${differences} differences\n`);
 reference.kill();
 await ours.stop();

@@ -152,7 +152,21 @@ const OUTSIDE = [
   'cluster.local.example.test',
 ];
 
-const TYPES = ['A', 'AAAA', 'SRV', 'PTR', 'TXT', 'CNAME', 'MX', 'NS', 'SOA', 'HINFO', 'CAA', 'NAPTR', 'UNKNOWN_65'];
+const TYPES = [
+  'A',
+  'AAAA',
+  'SRV',
+  'PTR',
+  'TXT',
+  'CNAME',
+  'MX',
+  'NS',
+  'SOA',
+  'HINFO',
+  'CAA',
+  'NAPTR',
+  'UNKNOWN_65',
+];
 
 export const QUESTIONS: readonly Question[] = [
   ...IN_CLUSTER.flatMap((name) => TYPES.map((type) => ({ name, type }))),
@@ -170,7 +184,11 @@ export const QUESTIONS: readonly Question[] = [
     ['A', 'SRV', 'AAAA'].flatMap((type) => [
       { name: `${name}.${ZONE}`, type, tcp: true },
       { name: `${name}.${ZONE}`, type, udpSize: 1232, tcp: true },
-      ...[1, 256, 512, 600, 1000, 1232, 4096].map((udpSize) => ({ name: `${name}.${ZONE}`, type, udpSize })),
+      ...[1, 256, 512, 600, 1000, 1232, 4096].map((udpSize) => ({
+        name: `${name}.${ZONE}`,
+        type,
+        udpSize,
+      })),
       { name: `${name}.${ZONE}`, type, udpSize: 1232, dnssecOk: true },
     ]),
   ),

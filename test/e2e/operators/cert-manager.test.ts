@@ -28,19 +28,31 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
 
   const helm = async (...args: string[]): Promise<string> => {
     const env = { KUBECONFIG: cluster.kubeconfig, HOME: directory.path };
-    const { status, stdout, stderr } = await run(operatorPath('helm'), args, { env, timeoutMs: 120_000 });
+    const { status, stdout, stderr } = await run(operatorPath('helm'), args, {
+      env,
+      timeoutMs: 120_000,
+    });
     expect(status, stderr).toBe(0);
     return stdout;
   };
   const start = (part: string, ...flags: string[]): RunningProgram => {
-    const program = startProgram(operatorPath('certmanager'), [part, '--kubeconfig', cluster.kubeconfig, ...flags]);
+    const program = startProgram(operatorPath('certmanager'), [
+      part,
+      '--kubeconfig',
+      cluster.kubeconfig,
+      ...flags,
+    ]);
     programs.push(program);
     return program;
   };
   const manifest = (kind: string, name: string, spec: object): string =>
     stringify({ apiVersion: 'cert-manager.io/v1', kind, metadata: { name }, spec });
   const certificate = (name: string, issuer: string, spec: object): string =>
-    manifest('Certificate', name, { secretName: `${name}-tls`, issuerRef: { name: issuer, kind: 'Issuer' }, ...spec });
+    manifest('Certificate', name, {
+      secretName: `${name}-tls`,
+      issuerRef: { name: issuer, kind: 'Issuer' },
+      ...spec,
+    });
   const apply = (yaml: string): Promise<string> => kubectl.run('apply -f -', { input: yaml });
   const issued = async (name: string): Promise<X509Certificate> => {
     const encoded = await kubectl.run(`get secret ${name}-tls -o 'jsonpath={.data.tls\\.crt}'`);
@@ -48,7 +60,9 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
   };
 
   beforeAll(async () => {
-    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1'], { dataDir: join(directory.path, 'data') });
+    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1'], {
+      dataDir: join(directory.path, 'data'),
+    });
     kubectl = cluster.kubectl();
     const port = await freePort();
     const settings = [
@@ -76,15 +90,25 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
     try {
       await eventually('the webhooks have their CA', async () => {
         const path = 'jsonpath={.webhooks[*].clientConfig.caBundle}';
-        return (await kubectl.run(`get validatingwebhookconfiguration cert-manager-webhook -o ${path}`)) !== '';
+        return (
+          (await kubectl.run(
+            `get validatingwebhookconfiguration cert-manager-webhook -o ${path}`,
+          )) !== ''
+        );
       });
       await eventually(
         'issuers are accepted',
         async () =>
-          (await kubectl.try('apply -f -', { input: manifest('Issuer', 'self', { selfSigned: {} }) })).status === 0,
+          (
+            await kubectl.try('apply -f -', {
+              input: manifest('Issuer', 'self', { selfSigned: {} }),
+            })
+          ).status === 0,
       );
     } catch (error) {
-      throw new Error(programs.map((program) => program.output().slice(-3000)).join('\n----\n'), { cause: error });
+      throw new Error(programs.map((program) => program.output().slice(-3000)).join('\n----\n'), {
+        cause: error,
+      });
     }
   });
   afterAll(async () => {
@@ -95,16 +119,22 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
 
   test('issues a self-signed certificate into a secret', async () => {
     await kubectl.run('wait --for=condition=Ready issuer/self --timeout=60s');
-    await apply(certificate('site', 'self', { dnsNames: ['site.example.com'], commonName: 'site' }));
+    await apply(
+      certificate('site', 'self', { dnsNames: ['site.example.com'], commonName: 'site' }),
+    );
     await kubectl.run('wait --for=condition=Ready certificate/site --timeout=90s');
     expect((await issued('site')).subjectAltName).toBe('DNS:site.example.com');
-    expect(await kubectl.run('get certificates')).toMatch(/^NAME +READY +SECRET +AGE\nsite +True +site-tls +\S+\n$/);
-    expect(await kubectl.run('get certificaterequests -o jsonpath={.items[*].metadata.ownerReferences[0].kind}')).toBe(
-      'Certificate',
+    expect(await kubectl.run('get certificates')).toMatch(
+      /^NAME +READY +SECRET +AGE\nsite +True +site-tls +\S+\n$/,
     );
-    expect(await kubectl.run('get events --field-selector involvedObject.kind=Certificate')).toContain(
-      'The certificate has been successfully issued',
-    );
+    expect(
+      await kubectl.run(
+        'get certificaterequests -o jsonpath={.items[*].metadata.ownerReferences[0].kind}',
+      ),
+    ).toBe('Certificate');
+    expect(
+      await kubectl.run('get events --field-selector involvedObject.kind=Certificate'),
+    ).toContain('The certificate has been successfully issued');
   });
 
   test('a CA issues certificates that it vouches for', async () => {
@@ -119,8 +149,13 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
 
   test('renews when the certificate changes and when the secret is lost', async () => {
     const first = (await issued('site')).serialNumber;
-    await kubectl.run(`patch certificate site --type=merge -p '{"spec":{"dnsNames":["other.example.com"]}}'`);
-    await eventually('another name', async () => (await issued('site')).subjectAltName === 'DNS:other.example.com');
+    await kubectl.run(
+      `patch certificate site --type=merge -p '{"spec":{"dnsNames":["other.example.com"]}}'`,
+    );
+    await eventually(
+      'another name',
+      async () => (await issued('site')).subjectAltName === 'DNS:other.example.com',
+    );
     const second = (await issued('site')).serialNumber;
     expect(second).not.toBe(first);
     await kubectl.run('delete secret site-tls');
@@ -151,7 +186,10 @@ describe.skipIf(missing !== undefined)(named('cert-manager', missing), () => {
       async () => (await kubectl.run('get certificaterequests -o name')) === '',
     );
     await helm('uninstall', 'cert-manager', '-n', 'cert-manager', '--wait');
-    await eventually('its kinds are gone', async () => (await kubectl.run('get crd -o name')) === '');
+    await eventually(
+      'its kinds are gone',
+      async () => (await kubectl.run('get crd -o name')) === '',
+    );
     await kubectl.run('delete namespace cert-manager --timeout=90s', { timeoutMs: 100_000 });
     expect(await kubectl.run('get secret -o name')).toContain('secret/leaf-tls');
   });

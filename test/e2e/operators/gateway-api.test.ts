@@ -16,7 +16,9 @@ import {
 } from '../harness.ts';
 import { missingOperators, operatorPath } from './programs.ts';
 
-const missing = missingKubectl ?? missingOperators(['gateway-api', 'gateway-api-examples', 'gateway-api-invalid']);
+const missing =
+  missingKubectl ??
+  missingOperators(['gateway-api', 'gateway-api-examples', 'gateway-api-invalid']);
 const recorded = new URL('./gateway-api.json', import.meta.url);
 const recordFrom = process.env['RECORD_GATEWAY_API'];
 const CHANNELS = ['standard', 'experimental'] as const;
@@ -38,7 +40,9 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
       kubectl = new Kubectl(kubectls()[0]?.path ?? 'kubectl', recordFrom, directory.path);
       return;
     }
-    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1'], { dataDir: join(directory.path, 'data') });
+    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '1'], {
+      dataDir: join(directory.path, 'data'),
+    });
     kubectl = cluster.kubectl();
   });
   afterAll(async () => {
@@ -49,7 +53,9 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
   /** Returns what kubectl says of the files in a dry run, as a set of lines. */
   const answersOf = async (folder: string): Promise<readonly string[]> => {
     const options = '--dry-run=server --validate=strict -n default --recursive';
-    const { stdout, stderr } = await kubectl.try(`create ${options} -f ${folder}`, { timeoutMs: 120_000 });
+    const { stdout, stderr } = await kubectl.try(`create ${options} -f ${folder}`, {
+      timeoutMs: 120_000,
+    });
     return `${stdout}${stderr}`.replaceAll(folder, '').trim().split('\n').sort();
   };
 
@@ -59,10 +65,14 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
       const definitions = join(operatorPath('gateway-api'), channel);
       const files = manifests(definitions).filter((file) => file !== 'kustomization.yaml');
       for (const file of files) {
-        await kubectl.run(`apply --server-side -f ${join(definitions, file)}`, { timeoutMs: 120_000 });
+        await kubectl.run(`apply --server-side -f ${join(definitions, file)}`, {
+          timeoutMs: 120_000,
+        });
       }
       await kubectl.run('wait --for=condition=Established crd --all --timeout=60s');
-      expect(await kubectl.run('explain httproute.spec.rules.filters.type')).toMatch(/FIELD: type <(string|enum)>/);
+      expect(await kubectl.run('explain httproute.spec.rules.filters.type')).toMatch(
+        /FIELD: type <(string|enum)>/,
+      );
       await eventually('the kinds have discovery documents', async () =>
         (await kubectl.run('api-resources')).includes('referencegrants'),
       );
@@ -73,12 +83,17 @@ describe.skipIf(missing !== undefined)(named('the Gateway API', missing), () => 
       };
       const known = JSON.parse(readFileSync(recorded, 'utf8')) as Record<string, typeof found>;
       if (recordFrom !== undefined)
-        writeFileSync(recorded, `${JSON.stringify({ ...known, [channel]: found }, undefined, 1)}\n`);
+        writeFileSync(
+          recorded,
+          `${JSON.stringify({ ...known, [channel]: found }, undefined, 1)}\n`,
+        );
       else expect(found).toEqual(known[channel]);
       expect(found.invalid.filter((line) => line.includes('created'))).toEqual([]);
 
       // The policy forbids older definitions over newer ones, not their removal.
-      await kubectl.try(`delete validatingadmissionpolicybinding,validatingadmissionpolicy ${POLICY}`);
+      await kubectl.try(
+        `delete validatingadmissionpolicybinding,validatingadmissionpolicy ${POLICY}`,
+      );
       await kubectl.run('delete crd --all --timeout=90s', { timeoutMs: 100_000 });
       expect(await kubectl.run('get crd -o name')).toBe('');
     },

@@ -31,7 +31,11 @@ const NAMESPACE = 'kueue-system';
 const service = (name: string, port: number): object => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
-  metadata: { name: `${name}-local`, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': name } },
+  metadata: {
+    name: `${name}-local`,
+    namespace: NAMESPACE,
+    labels: { 'kubernetes.io/service-name': name },
+  },
   addressType: 'IPv4',
   endpoints: [{ addresses: [address], conditions: { ready: true } }],
   ports: [{ port, protocol: 'TCP', name: name.endsWith('visibility-server') ? 'https' : '' }],
@@ -46,7 +50,10 @@ const clusterQueue = (name: string, quota: string): object =>
   kueue('ClusterQueue', name, {
     namespaceSelector: {},
     resourceGroups: [
-      { coveredResources: ['cpu'], flavors: [{ name: 'default', resources: [{ name: 'cpu', nominalQuota: quota }] }] },
+      {
+        coveredResources: ['cpu'],
+        flavors: [{ name: 'default', resources: [{ name: 'cpu', nominalQuota: quota }] }],
+      },
     ],
   });
 const job = (name: string, cpu: string): object => ({
@@ -58,7 +65,12 @@ const job = (name: string, cpu: string): object => ({
       spec: {
         restartPolicy: 'Never',
         containers: [
-          { name: 'work', image: 'busybox', command: ['sleep', 'infinity'], resources: { requests: { cpu } } },
+          {
+            name: 'work',
+            image: 'busybox',
+            command: ['sleep', 'infinity'],
+            resources: { requests: { cpu } },
+          },
         ],
       },
     },
@@ -85,7 +97,9 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
   };
   /** Writes the secret's files where its pod would have them mounted. */
   const mountCertificates = async (): Promise<boolean> => {
-    const secret = JSON.parse(await kubectl.run(`get secret kueue-webhook-server-cert -n ${NAMESPACE} -o json`)) as {
+    const secret = JSON.parse(
+      await kubectl.run(`get secret kueue-webhook-server-cert -n ${NAMESPACE} -o json`),
+    ) as {
       data?: Record<string, string>;
     };
     for (const [file, content] of Object.entries(secret.data ?? {})) {
@@ -95,16 +109,23 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
   };
 
   beforeAll(async () => {
-    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '2'], { dataDir: join(directory.path, 'data') });
+    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '2'], {
+      dataDir: join(directory.path, 'data'),
+    });
     kubectl = cluster.kubectl();
     mkdirSync(certificates);
     const flags = ['-n', NAMESPACE, '--create-namespace', '--set', 'controllerManager.replicas=0'];
     await helm('install', 'kueue', operatorPath('kueue-chart'), ...flags);
     const [webhooks, visibility, health] = [await freePort(), await freePort(), await freePort()];
     for (const name of ['kueue-webhook-service', 'kueue-visibility-server']) {
-      await kubectl.run(`patch service ${name} -n ${NAMESPACE} --type=merge -p '{"spec":{"selector":null}}'`);
+      await kubectl.run(
+        `patch service ${name} -n ${NAMESPACE} --type=merge -p '{"spec":{"selector":null}}'`,
+      );
     }
-    await succeeds(service('kueue-webhook-service', webhooks), service('kueue-visibility-server', visibility));
+    await succeeds(
+      service('kueue-webhook-service', webhooks),
+      service('kueue-visibility-server', visibility),
+    );
     const config = join(directory.path, 'config.yaml');
     writeFileSync(
       config,
@@ -158,23 +179,31 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
     );
     await succeeds(job('second', '1'));
     await eventually('the second job waits', async () => {
-      return (await kubectl.run('get clusterqueue all -o jsonpath={.status.pendingWorkloads}')) === '1';
+      return (
+        (await kubectl.run('get clusterqueue all -o jsonpath={.status.pendingWorkloads}')) === '1'
+      );
     });
     expect(await kubectl.run('get job second -o jsonpath={.spec.suspend}')).toBe('true');
-    expect(await kubectl.run('get workloads')).toMatch(/^NAME +QUEUE +RESERVED IN +ADMITTED +FINISHED +AGE\n/);
+    expect(await kubectl.run('get workloads')).toMatch(
+      /^NAME +QUEUE +RESERVED IN +ADMITTED +FINISHED +AGE\n/,
+    );
   });
 
   test('its aggregated API shows what waits', async () => {
-    await kubectl.run('wait --for=condition=Available apiservice/v1beta2.visibility.kueue.x-k8s.io --timeout=60s');
+    await kubectl.run(
+      'wait --for=condition=Available apiservice/v1beta2.visibility.kueue.x-k8s.io --timeout=60s',
+    );
     const path = '/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/all/pendingworkloads';
-    const { items } = JSON.parse(await kubectl.run(`get --raw ${path}`)) as { items: { localQueueName: string }[] };
+    const { items } = JSON.parse(await kubectl.run(`get --raw ${path}`)) as {
+      items: { localQueueName: string }[];
+    };
     expect(items.map(({ localQueueName }) => localQueueName)).toEqual(['queue']);
   });
 
   test('its older version is converted, and wrong queues are rejected', async () => {
-    expect(await kubectl.run('get clusterqueues.v1beta1.kueue.x-k8s.io all -o jsonpath={.apiVersion}')).toBe(
-      'kueue.x-k8s.io/v1beta1',
-    );
+    expect(
+      await kubectl.run('get clusterqueues.v1beta1.kueue.x-k8s.io all -o jsonpath={.apiVersion}'),
+    ).toBe('kueue.x-k8s.io/v1beta1');
     const { status, stderr } = await apply(clusterQueue('wrong', '-1'));
     expect([status, stderr]).toEqual([1, expect.stringContaining('nominalQuota')]);
   });
@@ -186,7 +215,10 @@ describe.skipIf(missing !== undefined)(named('Kueue', missing), () => {
       async () => (await kubectl.run('get job second -o jsonpath={.status.active}')) === '1',
     );
     await kubectl.run('delete job second --timeout=60s');
-    await eventually('no workloads', async () => (await kubectl.run('get workloads -o name')) === '');
+    await eventually(
+      'no workloads',
+      async () => (await kubectl.run('get workloads -o name')) === '',
+    );
     for (const kind of ['localqueue', 'clusterqueue', 'resourceflavor'])
       await kubectl.run(`delete ${kind} --all --timeout=60s`);
     await helm('uninstall', 'kueue', '-n', NAMESPACE);

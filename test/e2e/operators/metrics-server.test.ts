@@ -29,7 +29,12 @@ const missing =
 const metadata = { name: 'metrics-server', namespace: 'kube-system' };
 
 const registration = (port: number): readonly object[] => [
-  { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 443, targetPort: port }] } },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata,
+    spec: { ports: [{ port: 443, targetPort: port }] },
+  },
   {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -65,7 +70,12 @@ const deployment = {
       metadata: { labels: { app: 'busy' }, annotations: { 'simulation.coxswain.dev/cpu': '200m' } },
       spec: {
         containers: [
-          { name: 'work', image: 'busybox', command: ['sleep', 'infinity'], resources: { requests: { cpu: '100m' } } },
+          {
+            name: 'work',
+            image: 'busybox',
+            command: ['sleep', 'infinity'],
+            resources: { requests: { cpu: '100m' } },
+          },
         ],
       },
     },
@@ -79,7 +89,9 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
   let program: RunningProgram | undefined;
 
   beforeAll(async () => {
-    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '2'], { dataDir: join(directory.path, 'data') });
+    cluster = await coxUp(['--runtime', 'simulated', '--nodes', '2'], {
+      dataDir: join(directory.path, 'data'),
+    });
     kubectl = cluster.kubectl();
     const port = await freePort();
     const kubeconfigs = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'];
@@ -93,10 +105,14 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
       '--metric-resolution=15s',
     ]);
     await listening(port, program);
-    const input = [...registration(port), deployment].map((object) => stringify(object)).join('---\n');
+    const input = [...registration(port), deployment]
+      .map((object) => stringify(object))
+      .join('---\n');
     const { status, stderr } = await kubectl.try('apply -f -', { input });
     expect(status, stderr).toBe(0);
-    await kubectl.run('wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=120s');
+    await kubectl.run(
+      'wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=120s',
+    );
   });
   afterAll(async () => {
     await program?.stop();
@@ -112,7 +128,10 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
     );
     await eventually(
       'the pod is measured',
-      async () => /^busy-\S+\s+20\dm|^busy-\S+\s+19\dm/.test((await kubectl.try('top pods --no-headers')).stdout),
+      async () =>
+        /^busy-\S+\s+20\dm|^busy-\S+\s+19\dm/.test(
+          (await kubectl.try('top pods --no-headers')).stdout,
+        ),
       90_000,
     );
   });
@@ -121,7 +140,8 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
     await kubectl.run('autoscale deployment busy --cpu-percent=100 --min=1 --max=4');
     await eventually(
       'the deployment has two pods at least',
-      async () => Number(await kubectl.run('get deployment busy -o jsonpath={.spec.replicas}')) >= 2,
+      async () =>
+        Number(await kubectl.run('get deployment busy -o jsonpath={.spec.replicas}')) >= 2,
       120_000,
     );
   });
@@ -130,6 +150,8 @@ describe.skipIf(missing !== undefined)(named('metrics-server', missing), () => {
     expect(await kubectl.run('api-resources --api-group=metrics.k8s.io -o name')).toBe(
       'nodes.metrics.k8s.io\npods.metrics.k8s.io\n',
     );
-    expect(await kubectl.run('explain pods --api-version=metrics.k8s.io/v1beta1')).toContain('KIND:       PodMetrics');
+    expect(await kubectl.run('explain pods --api-version=metrics.k8s.io/v1beta1')).toContain(
+      'KIND:       PodMetrics',
+    );
   });
 });

@@ -12,8 +12,15 @@ export interface RunningProgram {
 }
 
 /** Starts a program. It is not expected to end by itself; `alive` throws with its output once it has. */
-export function startProgram(path: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProgram {
-  const child = spawn(path, [...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+export function startProgram(
+  path: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): RunningProgram {
+  const child = spawn(path, [...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')));
@@ -48,7 +55,11 @@ export async function freePort(): Promise<number> {
 }
 
 /** Waits until something listens. Throws with the program's output if nothing does within a minute. */
-export async function listening(port: number, program: RunningProgram, host = '127.0.0.1'): Promise<void> {
+export async function listening(
+  port: number,
+  program: RunningProgram,
+  host = '127.0.0.1',
+): Promise<void> {
   const connects = (): Promise<boolean> =>
     new Promise((resolve) => {
       const socket = connect(port, host);

@@ -11,7 +11,8 @@ import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
 /** COXSWAIN_OPERATORS_CACHE moves it. */
-const cacheDir = process.env['COXSWAIN_OPERATORS_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'operators');
+const cacheDir =
+  process.env['COXSWAIN_OPERATORS_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'operators');
 
 /** The programs by name: packages of the module beside this file, or of a module with a version of its own. */
 const PROGRAMS = {
@@ -24,7 +25,10 @@ const PROGRAMS = {
 
 /** Folders of modules, by the name under which they are kept. */
 const FOLDERS = {
-  'cert-manager-chart': ['github.com/cert-manager/cert-manager@v1.21.2', 'deploy/charts/cert-manager'],
+  'cert-manager-chart': [
+    'github.com/cert-manager/cert-manager@v1.21.2',
+    'deploy/charts/cert-manager',
+  ],
   'kueue-chart': ['sigs.k8s.io/kueue@v0.17.0', 'charts/kueue'],
   'gateway-api': ['sigs.k8s.io/gateway-api@v1.6.3', 'config/crd'],
   'gateway-api-examples': ['sigs.k8s.io/gateway-api@v1.6.3', 'examples'],
@@ -40,7 +44,9 @@ export const operatorPath = (name: Program | Folder): string => join(cacheDir, n
 /** Returns why a test cannot run; undefined: everything that it needs is there. */
 export function missingOperators(names: readonly (Program | Folder)[]): string | undefined {
   const missing = names.filter((name) => !existsSync(operatorPath(name)));
-  return missing.length === 0 ? undefined : `not built: ${missing.join(', ')} (npm run operators, with Go 1.26)`;
+  return missing.length === 0
+    ? undefined
+    : `not built: ${missing.join(', ')} (npm run operators, with Go 1.26)`;
 }
 
 /** Builds and copies what is missing. Throws a UserError where Go is missing or something cannot be built. */

@@ -48,7 +48,11 @@ const rows = (file: string): string[][] =>
     .map((line) => line.split('\t'));
 
 const placesOf = (components: string): readonly Place[] => [
-  ...new Set(components.split(',').map((component): Place => (component === 'kubelet' ? 'kubelet' : 'control plane'))),
+  ...new Set(
+    components
+      .split(',')
+      .map((component): Place => (component === 'kubelet' ? 'kubelet' : 'control plane')),
+  ),
 ];
 
 const facts = rows('upstream.tsv').map(
@@ -57,15 +61,24 @@ const facts = rows('upstream.tsv').map(
   },
 );
 const absences = rows('absent.tsv').flatMap(([name = '', reason = '', components]) =>
-  (components === undefined ? PLACES : placesOf(components)).map((place) => ({ name, reason, place })),
+  (components === undefined ? PLACES : placesOf(components)).map((place) => ({
+    name,
+    reason,
+    place,
+  })),
 );
 const isAbsent = (metric: string, at: Place): boolean =>
   absences.some(({ name, place }) => name === metric && place === at);
 const published = facts.flatMap((fact) =>
-  fact.places.filter((place) => !isAbsent(fact.name, place)).map((place) => [place, fact.name, fact] as const),
+  fact.places
+    .filter((place) => !isAbsent(fact.name, place))
+    .map((place) => [place, fact.name, fact] as const),
 );
 
-const families: Readonly<Record<Place, Map<string, Published>>> = { 'control plane': new Map(), kubelet: new Map() };
+const families: Readonly<Record<Place, Map<string, Published>>> = {
+  'control plane': new Map(),
+  kubelet: new Map(),
+};
 /** Families whose heading came more than once in one text. */
 const headedTwice: string[] = [];
 
@@ -134,7 +147,14 @@ const POLICY = [
     metadata: { name: 'no-secrets' },
     spec: {
       matchConstraints: {
-        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+        resourceRules: [
+          {
+            apiGroups: [''],
+            apiVersions: ['v1'],
+            operations: ['CREATE'],
+            resources: ['configmaps'],
+          },
+        ],
       },
       validations: [{ expression: "object.metadata.name != 'refused'" }],
     },
@@ -185,13 +205,26 @@ async function clusterMetrics(): Promise<void> {
       { apiVersion: 'batch/v1', kind: 'CronJob', metadata, spec: cronJob },
     ]);
     await clock.advance('3m');
-    const refused = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'refused', namespace: 'default' } };
+    const refused = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'refused', namespace: 'default' },
+    };
     await expect(cluster.apply(refused)).rejects.toThrow('no-secrets');
     // Deprecated.
     await client.resource(endpoints).list();
     // In the order of the paths: health is checked before its results are read. /metrics/cadvisor has no metrics of Kubernetes' own.
-    for (const path of ['/healthz', '/metrics', '/metrics/probes', '/metrics/resource', '/metrics/slis']) {
-      read(await client.transport.text({ method: 'GET', path: `/api/v1/nodes/node-1/proxy${path}` }), 'kubelet');
+    for (const path of [
+      '/healthz',
+      '/metrics',
+      '/metrics/probes',
+      '/metrics/resource',
+      '/metrics/slis',
+    ]) {
+      read(
+        await client.transport.text({ method: 'GET', path: `/api/v1/nodes/node-1/proxy${path}` }),
+        'kubelet',
+      );
     }
     await cluster.stopNode('node-2');
     await clock.advance('15m');
@@ -213,7 +246,14 @@ const CALLED_IN_VAIN = [
         {
           name: 'in-vain.example.com',
           clientConfig: { url: 'https://127.0.0.1:1/' },
-          rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+          rules: [
+            {
+              apiGroups: [''],
+              apiVersions: ['v1'],
+              operations: ['CREATE'],
+              resources: ['configmaps'],
+            },
+          ],
           failurePolicy: 'Ignore',
           sideEffects: 'None',
           admissionReviewVersions: ['v1'],
@@ -233,7 +273,8 @@ async function serverMetrics(): Promise<void> {
   const storage = await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir });
   const t = await startTestServer({ clock: systemClock, storage });
   try {
-    for (const path of ['/api/v1/namespaces', '/api/v1/namespaces/default', '/readyz']) await send(t.server, { path });
+    for (const path of ['/api/v1/namespaces', '/api/v1/namespaces/default', '/readyz'])
+      await send(t.server, { path });
     for (const [path, body] of CALLED_IN_VAIN) {
       expect((await send(t.server, { method: 'POST', path, body })).code).toBe(201);
     }
@@ -259,15 +300,25 @@ describe('metrics of upstream', () => {
   test.each(published)('%s: %s', (place, name, fact) => {
     const family = families[place].get(name);
     if (family === undefined) throw new Error(`${name} is not published`);
-    expect([family.type, [...family.labels], family.stability]).toEqual([fact.type, [fact.labels], fact.stability]);
-    if (fact.buckets !== '') expect([...family.bounds]).toEqual(fact.buckets.split(' ').map(Number));
+    expect([family.type, [...family.labels], family.stability]).toEqual([
+      fact.type,
+      [fact.labels],
+      fact.stability,
+    ]);
+    if (fact.buckets !== '')
+      expect([...family.bounds]).toEqual(fact.buckets.split(' ').map(Number));
     expect(family.repeated).toEqual([]);
     expect(stabilityOf(name)).toBe(fact.stability);
   });
 
   test('those that are absent are absent, have a reason, and are upstream’s', () => {
     for (const { name, reason, place } of absences) {
-      expect([place, name, families[place].has(name), reason !== '']).toEqual([place, name, false, true]);
+      expect([place, name, families[place].has(name), reason !== '']).toEqual([
+        place,
+        name,
+        false,
+        true,
+      ]);
       expect(facts.map((fact) => fact.name)).toContain(name);
     }
   });
@@ -286,10 +337,18 @@ describe('metrics of upstream', () => {
 
 test('resources of pods: what they request and may use, without those that have ended', async () => {
   const clock = new VirtualClock();
-  const container = (requests: object, limits: object) => ({ name: 'c', image: 'i', resources: { requests, limits } });
+  const container = (requests: object, limits: object) => ({
+    name: 'c',
+    image: 'i',
+    resources: { requests, limits },
+  });
   const pod = (name: string, phase: string, containers: readonly object[]): Pod =>
     ({
-      metadata: { name, namespace: 'default', creationTimestamp: new Date(clock.now()).toISOString() },
+      metadata: {
+        name,
+        namespace: 'default',
+        creationTimestamp: new Date(clock.now()).toISOString(),
+      },
       spec: {
         nodeName: 'node-1',
         schedulerName: 'default-scheduler',
@@ -300,7 +359,10 @@ test('resources of pods: what they request and may use, without those that have 
       status: { phase },
     }) as unknown as Pod;
   const text = podResourcesText([
-    pod('a', 'Running', [container({ cpu: '250m' }, { memory: '1Mi' }), container({ cpu: '1' }, { memory: '1Mi' })]),
+    pod('a', 'Running', [
+      container({ cpu: '250m' }, { memory: '1Mi' }),
+      container({ cpu: '1' }, { memory: '1Mi' }),
+    ]),
     pod('done', 'Succeeded', [container({ cpu: '1' }, {})]),
   ]);
   const of = 'namespace="default",pod="a",node="node-1",scheduler="default-scheduler",priority="7"';

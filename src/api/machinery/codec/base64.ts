@@ -23,7 +23,8 @@ function decodeSlowly(text: string): string | number {
   const match = /^[A-Za-z0-9+/]*/.exec(digits)?.[0] ?? '';
   const padding = digits.slice(match.length);
   const wanted = (4 - (match.length % 4)) % 4;
-  if (wanted !== 3 && padding === '='.repeat(wanted)) return Buffer.from(digits, 'base64').toString('base64');
+  if (wanted !== 3 && padding === '='.repeat(wanted))
+    return Buffer.from(digits, 'base64').toString('base64');
   // Text that ends too early: where its last, incomplete group begins.
   if (padding === '') return text.length - (match.length % 4);
   return positionInOriginal(text, match.length);

@@ -51,7 +51,9 @@ const KINDS: Readonly<Record<string, string>> = {
 function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | undefined {
   const given = goKind(value);
   if (type.scalar === 'bytes')
-    return given === 'string' || given === 'slice' ? undefined : `cannot restore slice from ${given}`;
+    return given === 'string' || given === 'slice'
+      ? undefined
+      : `cannot restore slice from ${given}`;
   const wanted = KINDS[type.scalar];
   if (wanted === undefined || wanted === given) return undefined;
   const isNumber = wanted !== 'string' && wanted !== 'bool';
@@ -61,7 +63,9 @@ function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | 
       if (wanted === 'string') return `cannot convert int64 to ${goTypeName(type)}`;
       return isNumber ? undefined : `unrecognized type: ${wanted}`;
     case 'float64':
-      return isNumber ? `cannot convert float64 to ${goTypeName(type)}` : `unrecognized type: ${wanted}`;
+      return isNumber
+        ? `cannot convert float64 to ${goTypeName(type)}`
+        : `unrecognized type: ${wanted}`;
     default:
       return `unrecognized type: ${wanted}`;
   }
@@ -82,7 +86,10 @@ function goKind(value: unknown): string {
   }
 }
 
-function firstOf<T>(values: readonly T[], error: (value: T) => string | undefined): string | undefined {
+function firstOf<T>(
+  values: readonly T[],
+  error: (value: T) => string | undefined,
+): string | undefined {
   for (const value of values) {
     const found = error(value);
     if (found !== undefined) return found;

@@ -83,7 +83,8 @@ export class DecodeContext {
   /** The value is not of the Go type. */
   wrongType(value: unknown, goType: string): never {
     // A number that is one, but not of the right sort, is told in full.
-    const isNumberType = goType.startsWith('int') || goType.startsWith('uint') || goType.startsWith('float');
+    const isNumberType =
+      goType.startsWith('int') || goType.startsWith('uint') || goType.startsWith('float');
     const found = typeof value === 'number' && isNumberType ? `number ${value}` : jsonKind(value);
     let target = `Go value of type ${goType}`;
     const names: string[] = [];
@@ -101,8 +102,12 @@ export class DecodeContext {
 
   /** The value is read by its type's own decoder, which knows no field names. */
   wrongValue(value: unknown, goType: string): never {
-    const found = typeof value === 'number' && goType === 'int32' ? `number ${value}` : jsonKind(value);
-    throw new DecodeError(`json: cannot unmarshal ${found} into Go value of type ${goType}`, this.path());
+    const found =
+      typeof value === 'number' && goType === 'int32' ? `number ${value}` : jsonKind(value);
+    throw new DecodeError(
+      `json: cannot unmarshal ${found} into Go value of type ${goType}`,
+      this.path(),
+    );
   }
 
   /** The value's own decoder refused it, in its own words. */

@@ -35,7 +35,11 @@ describe('decodeObject', () => {
       metadata: null,
       spec: { containers: [null], nodeName: undefined, hostNetwork: null },
     });
-    expect(object).toEqual({ metadata: {}, spec: { containers: [{ name: '', resources: {} }] }, status: {} });
+    expect(object).toEqual({
+      metadata: {},
+      spec: { containers: [{ name: '', resources: {} }] },
+      status: {},
+    });
   });
 
   it('writes null for lists, times and pointers that are always written and not required', () => {
@@ -51,7 +55,10 @@ describe('decodeObject', () => {
       kind: '',
       name: '',
     });
-    expect(emptyObject(allSchemas.message('core/v1.ServicePort'))).toEqual({ port: 0, targetPort: 0 });
+    expect(emptyObject(allSchemas.message('core/v1.ServicePort'))).toEqual({
+      port: 0,
+      targetPort: 0,
+    });
   });
 
   it('reports unknown fields by their path, in the order met', () => {
@@ -90,7 +97,9 @@ describe('decodeObject', () => {
     expect(errorOf(replicaSet, { spec: [] })).toBe(
       'json: cannot unmarshal array into Go struct field ReplicaSet.spec of type v1.ReplicaSetSpec',
     );
-    expect(errorOf(replicaSet, [])).toBe('json: cannot unmarshal array into Go value of type v1.ReplicaSet');
+    expect(errorOf(replicaSet, [])).toBe(
+      'json: cannot unmarshal array into Go value of type v1.ReplicaSet',
+    );
     expect(errorOf(pod, { metadata: { labels: { a: 1 } } })).toBe(
       'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
     );
@@ -118,9 +127,9 @@ describe('decodeObject', () => {
     expect(errorOf(pod, { metadata: { creationTimestamp: 1 } })).toBe(
       'json: cannot unmarshal number into Go value of type string',
     );
-    expect(errorOf(allSchemas.message('core/v1.Service'), { spec: { ports: [{ targetPort: true }] } })).toBe(
-      'json: cannot unmarshal bool into Go value of type int32',
-    );
+    expect(
+      errorOf(allSchemas.message('core/v1.Service'), { spec: { ports: [{ targetPort: true }] } }),
+    ).toBe('json: cannot unmarshal bool into Go value of type int32');
     expect(errorOf(allSchemas.message('core/v1.Secret'), { data: { a: 'x' } })).toBe(
       'illegal base64 data at input byte 0',
     );
@@ -131,22 +140,31 @@ describe('decodeObject', () => {
 
   it('refuses integers that a number cannot hold', () => {
     expect(errorOf(pod, { metadata: { generation: 2 ** 53 } })).toContain('of type int64');
-    expect(decodeObject<{ metadata: object }>(pod, { metadata: { generation: 2 ** 53 - 1 } }).object.metadata).toEqual({
+    expect(
+      decodeObject<{ metadata: object }>(pod, { metadata: { generation: 2 ** 53 - 1 } }).object
+        .metadata,
+    ).toEqual({
       generation: 2 ** 53 - 1,
     });
   });
 
   it('takes at most 10,000 quantities', () => {
-    const hard = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, '1']));
-    expect(errorOf(allSchemas.message('core/v1.ResourceQuota'), { spec: { hard: hard(10_000) } })).toBe('no error');
-    expect(errorOf(allSchemas.message('core/v1.ResourceQuota'), { spec: { hard: hard(10_001) } })).toBe(
-      'limit is 10000 quantities',
-    );
+    const hard = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, '1']));
+    expect(
+      errorOf(allSchemas.message('core/v1.ResourceQuota'), { spec: { hard: hard(10_000) } }),
+    ).toBe('no error');
+    expect(
+      errorOf(allSchemas.message('core/v1.ResourceQuota'), { spec: { hard: hard(10_001) } }),
+    ).toBe('limit is 10000 quantities');
   });
 
   it('makes quantities, times and bytes canonical', () => {
     const { object } = decodeObject<{ spec: { overhead: object }; metadata: object }>(pod, {
-      metadata: { creationTimestamp: '2026-01-02T03:04:05.678+02:00', deletionTimestamp: '0001-01-01T00:00:00Z' },
+      metadata: {
+        creationTimestamp: '2026-01-02T03:04:05.678+02:00',
+        deletionTimestamp: '0001-01-01T00:00:00Z',
+      },
       spec: { overhead: { memory: '1024Ki', cpu: 0.5, storage: null } },
     });
     expect(object.spec.overhead).toEqual({ cpu: '500m', memory: '1Mi', storage: '0' });
@@ -160,7 +178,9 @@ describe('decodeObject', () => {
     });
     expect(lease.object['spec']).toEqual({ renewTime: '2026-01-02T03:04:05.123456Z' });
     expect(
-      errorOf(allSchemas.message('coordination/v1.Lease'), { spec: { renewTime: '2026-01-02T03:04:05Z' } }),
+      errorOf(allSchemas.message('coordination/v1.Lease'), {
+        spec: { renewTime: '2026-01-02T03:04:05Z' },
+      }),
     ).toContain('cannot parse "Z" as ".000000"');
     expect(errorOf(pod, { metadata: { creationTimestamp: '2025-02-29T00:00:00Z' } })).toBe(
       'parsing time "2025-02-29T00:00:00Z": day out of range',
@@ -174,7 +194,9 @@ describe('decodeObject', () => {
     );
     expect(JSON.stringify(object.metadata.labels)).toBe('{"__proto__":"x"}');
     expect(Object.getPrototypeOf(object.metadata.labels)).toBe(Object.prototype);
-    expect(decodeObject(pod, JSON.parse('{"__proto__":{"a":1}}')).unknownFields).toEqual(['__proto__']);
+    expect(decodeObject(pod, JSON.parse('{"__proto__":{"a":1}}')).unknownFields).toEqual([
+      '__proto__',
+    ]);
   });
 
   it('reads what is one thing or another by its JSON', () => {
@@ -203,10 +225,13 @@ describe('decodeObject', () => {
 
 // after_roundtrip: what a release that did not know every field made of the object.
 const golden = goldenObjects().filter(({ name }) => !name.endsWith('.after_roundtrip'));
-describe.skipIf(golden.length === 0)('golden objects (skipped where ../shared/golden is not at hand)', () => {
-  it.each(golden)('$name is written byte for byte', ({ message, json }) => {
-    const { object, unknownFields } = decodeObject(message, JSON.parse(json));
-    expect(unknownFields).toEqual([]);
-    expect(JSON.stringify(object, null, 2)).toBe(json);
-  });
-});
+describe.skipIf(golden.length === 0)(
+  'golden objects (skipped where ../shared/golden is not at hand)',
+  () => {
+    it.each(golden)('$name is written byte for byte', ({ message, json }) => {
+      const { object, unknownFields } = decodeObject(message, JSON.parse(json));
+      expect(unknownFields).toEqual([]);
+      expect(JSON.stringify(object, null, 2)).toBe(json);
+    });
+  },
+);

@@ -24,7 +24,10 @@ export interface Decoded<T = Record<string, unknown>> {
  * Decodes JSON (as JSON.parse gives it, or an object in memory: undefined is absent) as a type. The input is not changed.
  * Throws DecodeError at the first value of a wrong type, worded as Kubernetes words it.
  */
-export function decodeObject<T = Record<string, unknown>>(message: MessageDescriptor, json: unknown): Decoded<T> {
+export function decodeObject<T = Record<string, unknown>>(
+  message: MessageDescriptor,
+  json: unknown,
+): Decoded<T> {
   const context = new DecodeContext();
   const object = decoderOf(message).decode(json, context) as T;
   return { object, unknownFields: context.unknownFields };
@@ -120,14 +123,21 @@ class MessageDecoder {
       if (at < length && places[at] === always) object[field.key] = values[at++];
       else object[field.key] = field.fill?.();
     }
-    for (; at < length; at++) object[(fields[places[at] as number] as CompiledField).key] = values[at];
+    for (; at < length; at++)
+      object[(fields[places[at] as number] as CompiledField).key] = values[at];
     return object;
   }
 }
 
 function compileField(field: FieldDescriptor, struct: string): CompiledField {
   const decode = compileType(field.type, field.pointer, !field.pointer && field.omitEmpty);
-  return { key: field.name, name: field.name, struct, decode, fill: field.omitEmpty ? undefined : filler(field) };
+  return {
+    key: field.name,
+    name: field.name,
+    struct,
+    decode,
+    fill: field.omitEmpty ? undefined : filler(field),
+  };
 }
 
 function filler(field: FieldDescriptor): () => unknown {
@@ -165,7 +175,8 @@ function compileType(type: TypeRef, pointer: boolean, omitZero: boolean): Decode
     }
     case 'message': {
       const decoder = decoderOf(type.message);
-      return (value, context) => (value === null || value === undefined ? undefined : decoder.decode(value, context));
+      return (value, context) =>
+        value === null || value === undefined ? undefined : decoder.decode(value, context);
     }
     case 'list':
       return listDecoder(type);

@@ -4,9 +4,9 @@ import { findDuplicateFields } from './duplicate-fields.ts';
 describe('findDuplicateFields', () => {
   it('finds keys given twice, by path', () => {
     expect(findDuplicateFields('{"a":1,"b":{"c":1,"c":2},"a":3,"a":4}')).toEqual(['b.c', 'a']);
-    expect(findDuplicateFields('{"spec":{"containers":[{"name":"x"},{"name":"y","name":"z"}]}}')).toEqual([
-      'spec.containers[1].name',
-    ]);
+    expect(
+      findDuplicateFields('{"spec":{"containers":[{"name":"x"},{"name":"y","name":"z"}]}}'),
+    ).toEqual(['spec.containers[1].name']);
   });
 
   it('tells keys from values, and knows escapes', () => {

@@ -86,7 +86,8 @@ function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from);
   while (end !== -1) {
     let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH && end - 1 - backslashes >= from) backslashes++;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH && end - 1 - backslashes >= from)
+      backslashes++;
     if (backslashes % 2 === 0) return end;
     end = text.indexOf('"', end + 1);
   }

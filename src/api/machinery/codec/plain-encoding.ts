@@ -73,5 +73,7 @@ function memberLength(key: string, value: unknown): number {
 
 /** Of the value's JSON. */
 function textLength(value: unknown): number {
-  return typeof value === 'string' && isPlainText(value) ? value.length + '""'.length : stringifyJson(value).length;
+  return typeof value === 'string' && isPlainText(value)
+    ? value.length + '""'.length
+    : stringifyJson(value).length;
 }

@@ -1,6 +1,10 @@
 // One codec per scalar: how its JSON is checked and made canonical, and what its zero value is.
 
-import { DurationError, formatDurationNanoseconds, parseDurationNanoseconds } from '#machinery/text/duration.ts';
+import {
+  DurationError,
+  formatDurationNanoseconds,
+  parseDurationNanoseconds,
+} from '#machinery/text/duration.ts';
 import { canonicalizeQuantity, QuantityError } from '#machinery/text/quantity.ts';
 import type { Scalar, TypeRef } from '../descriptor.ts';
 import { decodeBase64 } from './base64.ts';
@@ -68,7 +72,8 @@ function integerCodec(goType: string, min: number, max: number): ScalarCodec {
     zero: 0,
     decode(value, context) {
       if (typeof value === 'number') {
-        if (Number.isSafeInteger(value) && value >= min && value <= max) return value === 0 ? 0 : value;
+        if (Number.isSafeInteger(value) && value >= min && value <= max)
+          return value === 0 ? 0 : value;
         return context.wrongType(value, goType);
       }
       return value === null || value === undefined ? undefined : context.wrongType(value, goType);
@@ -77,7 +82,10 @@ function integerCodec(goType: string, min: number, max: number): ScalarCodec {
 }
 
 /** A Go type that reads a JSON string itself: other JSON is refused without naming the field. */
-function textCodec(zero: unknown, normalize: (text: string, context: DecodeContext) => unknown): ScalarCodec {
+function textCodec(
+  zero: unknown,
+  normalize: (text: string, context: DecodeContext) => unknown,
+): ScalarCodec {
   return {
     zero,
     decode(value, context) {
@@ -109,7 +117,9 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
     zero: 0,
     decode(value, context) {
       if (typeof value === 'number' && Number.isFinite(value)) return value;
-      return value === null || value === undefined ? undefined : context.wrongType(value, 'float64');
+      return value === null || value === undefined
+        ? undefined
+        : context.wrongType(value, 'float64');
     },
   },
   bytes: {
@@ -118,7 +128,9 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
       if (value === null || value === undefined) return undefined;
       if (typeof value === 'string') {
         const decoded = decodeBase64(value);
-        return typeof decoded === 'string' ? decoded : context.invalid(`illegal base64 data at input byte ${decoded}`);
+        return typeof decoded === 'string'
+          ? decoded
+          : context.invalid(`illegal base64 data at input byte ${decoded}`);
       }
       // Go takes a list of small numbers for bytes, too.
       if (!Array.isArray(value)) return context.wrongType(value, '[]uint8');
@@ -137,7 +149,9 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
       if (value === null || value === undefined) return undefined;
       context.countQuantity();
       try {
-        return canonicalizeQuantity(typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+        return canonicalizeQuantity(
+          typeof value === 'string' || typeof value === 'number' ? String(value) : '',
+        );
       } catch (error) {
         if (error instanceof QuantityError) return context.invalid(error.message);
         throw error;
@@ -158,7 +172,12 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
     zero: 0,
     decode(value, context) {
       if (typeof value === 'string') return value;
-      if (typeof value === 'number' && Number.isInteger(value) && value >= -0x80000000 && value <= 0x7fffffff)
+      if (
+        typeof value === 'number' &&
+        Number.isInteger(value) &&
+        value >= -0x80000000 &&
+        value <= 0x7fffffff
+      )
         return value === 0 ? 0 : value;
       return value === null || value === undefined ? undefined : context.wrongValue(value, 'int32');
     },

@@ -30,12 +30,16 @@ describe('the stored form', () => {
     const value = encodeForStorage(object);
     expect(text(value.subarray(4))).not.toContain('"7"');
     const spliced = text(spliceResourceVersion(value, 123456789));
-    expect(spliced).toBe(JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '123456789' } }));
+    expect(spliced).toBe(
+      JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '123456789' } }),
+    );
     expect(decodeFromStorage(value, 42)).toEqual({
       ...object,
       metadata: { ...object.metadata, resourceVersion: '42' },
     });
-    expect(JSON.stringify(decodeFromStorage(value, 42))).toBe(text(spliceResourceVersion(value, 42)));
+    expect(JSON.stringify(decodeFromStorage(value, 42))).toBe(
+      text(spliceResourceVersion(value, 42)),
+    );
   });
 
   it.each([
@@ -62,7 +66,9 @@ describe('the stored form', () => {
     let at = 0;
     for (const value of values) at = spliceInto(target, at, value, 10);
     expect(at).toBe(length);
-    expect(target.toString()).toBe(values.map((value) => text(spliceResourceVersion(value, 10))).join(''));
+    expect(target.toString()).toBe(
+      values.map((value) => text(spliceResourceVersion(value, 10))).join(''),
+    );
   });
 
   it('refuses what has no metadata', () => {

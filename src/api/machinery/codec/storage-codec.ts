@@ -16,7 +16,8 @@ import { BIGINTS_FLAG, encodePlain, HEADER_BYTES } from './plain-encoding.ts';
  */
 export function encodeForStorage(object: object): Uint8Array {
   const { metadata } = object as { readonly metadata?: Members | null };
-  if (metadata === undefined || metadata === null) throw new Error('an object without metadata cannot be stored');
+  if (metadata === undefined || metadata === null)
+    throw new Error('an object without metadata cannot be stored');
   if (!hasLongTexts(object as Members)) return encodePlain(object as Members, metadata);
   const { value, at } = encodeLongTexts(object as Members, metadata, HEADER_BYTES);
   value.writeUInt32BE(at, 0);
@@ -27,7 +28,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Reports whether the bytes of the object's JSON in [from, expected.length) are those of `expected`. Its last bytes differ first. */
 export function hasBytes(value: Uint8Array, expected: Uint8Array, from: number): boolean {
-  for (let at = expected.length - 1; at >= from; at--) if (value[HEADER_BYTES + at] !== expected[at]) return false;
+  for (let at = expected.length - 1; at >= from; at--)
+    if (value[HEADER_BYTES + at] !== expected[at]) return false;
   return true;
 }
 
@@ -48,11 +50,18 @@ export function spliceResourceVersion(value: Uint8Array, revision: number): Uint
  * the first bytes are left out; there is at least its brace and "metadata" behind them. What is short is copied byte by byte, which costs
  * less than a view of it.
  */
-export function spliceInto(target: Buffer, at: number, value: Uint8Array, revision: number, skip = 0): number {
+export function spliceInto(
+  target: Buffer,
+  at: number,
+  value: Uint8Array,
+  revision: number,
+  skip = 0,
+): number {
   const split = HEADER_BYTES + offsetOf(value);
   let end = at;
   for (let from = HEADER_BYTES + skip; from < split; from++) target[end++] = value[from] as number;
-  for (let from = 0; from < insertionHead.length; from++) target[end++] = insertionHead[from] as number;
+  for (let from = 0; from < insertionHead.length; from++)
+    target[end++] = insertionHead[from] as number;
   const digits = digitsOf(revision);
   let rest = revision;
   for (let digit = digits - 1; digit >= 0; digit--) {
@@ -70,12 +79,20 @@ export function spliceInto(target: Buffer, at: number, value: Uint8Array, revisi
 const insertionHead = Buffer.from('"resourceVersion":"', 'latin1');
 
 /** The object with its resourceVersion. Trusts what is stored: it was normalized when it was written. */
-export function decodeFromStorage<T = Record<string, unknown>>(value: Uint8Array, revision: number): T {
+export function decodeFromStorage<T = Record<string, unknown>>(
+  value: Uint8Array,
+  revision: number,
+): T {
   const buffer = asBuffer(value);
   const split = HEADER_BYTES + offsetOf(value);
-  const json = buffer.toString('utf8', HEADER_BYTES, split) + insertion(revision) + buffer.toString('utf8', split);
+  const json =
+    buffer.toString('utf8', HEADER_BYTES, split) +
+    insertion(revision) +
+    buffer.toString('utf8', split);
   const hasBigints = ((value[0] as number) & BIGINTS_FLAG) !== 0;
-  return (hasBigints ? parseJson(json, { bigints: true, maxDepth: Infinity }) : JSON.parse(json)) as T;
+  return (
+    hasBigints ? parseJson(json, { bigints: true, maxDepth: Infinity }) : JSON.parse(json)
+  ) as T;
 }
 
 function digitsOf(revision: number): number {
@@ -90,9 +107,17 @@ function insertion(revision: number): string {
 
 function offsetOf(value: Uint8Array): number {
   const first = (value[0] as number) & ~BIGINTS_FLAG;
-  return ((first << 24) | ((value[1] as number) << 16) | ((value[2] as number) << 8) | (value[3] as number)) >>> 0;
+  return (
+    ((first << 24) |
+      ((value[1] as number) << 16) |
+      ((value[2] as number) << 8) |
+      (value[3] as number)) >>>
+    0
+  );
 }
 
 function asBuffer(value: Uint8Array): Buffer {
-  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return Buffer.isBuffer(value)
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

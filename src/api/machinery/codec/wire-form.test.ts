@@ -14,7 +14,12 @@ const formsOf = (key: string, json: unknown): { wire: unknown; stored: unknown }
 
 describe('optional lists and maps that are empty', () => {
   it.each([
-    ['of the object', 'core/v1.ConfigMap', { metadata: { labels: {}, finalizers: [] }, data: {} }, { metadata: {} }],
+    [
+      'of the object',
+      'core/v1.ConfigMap',
+      { metadata: { labels: {}, finalizers: [] }, data: {} },
+      { metadata: {} },
+    ],
     [
       'inside of messages, lists and maps',
       'core/v1.Pod',
@@ -24,7 +29,11 @@ describe('optional lists and maps that are empty', () => {
           tolerations: [],
         },
       },
-      { metadata: {}, spec: { containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }] }, status: {} },
+      {
+        metadata: {},
+        spec: { containers: [{ name: 'a', resources: { requests: { cpu: '1' } } }] },
+        status: {},
+      },
     ],
     [
       'in map values',
@@ -45,7 +54,8 @@ describe('optional lists and maps that are empty', () => {
   it('stay where the object is an empty message, which is a value', () => {
     const given = { metadata: {}, spec: { podSelector: {}, ingress: [{}] } };
     expect(
-      formsOf('networking/v1.NetworkPolicy', { ...given, spec: { ...given.spec, egress: [] } }).stored,
+      formsOf('networking/v1.NetworkPolicy', { ...given, spec: { ...given.spec, egress: [] } })
+        .stored,
     ).toStrictEqual(given);
   });
 });
@@ -67,7 +77,9 @@ it('an object that has nothing empty is returned itself; one that has is not cha
     spec: { containers: [{ name: 'a', args: ['b'] }] },
   });
   expect(storedForm(message, object)).toBe(object);
-  const { object: other } = decodeObject(message, { spec: { containers: [{ name: 'a', args: [] }] } });
+  const { object: other } = decodeObject(message, {
+    spec: { containers: [{ name: 'a', args: [] }] },
+  });
   const before = JSON.stringify(other);
   expect(storedForm(message, other)).not.toBe(other);
   expect(JSON.stringify(other)).toBe(before);
@@ -90,7 +102,10 @@ describe('every kind, filled at random and with everything else empty', () => {
 });
 
 /** A copy in which every list and map that is missing is empty. */
-function withEmpties(message: MessageDescriptor, object: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function withEmpties(
+  message: MessageDescriptor,
+  object: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const { name, type } of message.fields) {
     const value = object[name];

@@ -61,7 +61,9 @@ class Trimmer {
   }
 
   trim(object: JsonObject): JsonObject {
-    this.#fields ??= new Map(this.#message.fields.flatMap((field) => compileField(this.#form, field)));
+    this.#fields ??= new Map(
+      this.#message.fields.flatMap((field) => compileField(this.#form, field)),
+    );
     let copy: Record<string, unknown> | undefined;
     // An object has few of the fields that its type has.
     for (const name in object) {
@@ -112,11 +114,15 @@ function compileType(form: Form, type: TypeRef): Trim | undefined {
     }
     case 'list': {
       const item = compileType(form, type.items);
-      return item === undefined ? undefined : (value) => trimmedList(value as readonly unknown[], item);
+      return item === undefined
+        ? undefined
+        : (value) => trimmedList(value as readonly unknown[], item);
     }
     case 'map': {
       const element = compileType(form, type.values);
-      return element === undefined ? undefined : (value) => trimmedMap(value as JsonObject, element);
+      return element === undefined
+        ? undefined
+        : (value) => trimmedMap(value as JsonObject, element);
     }
   }
 }

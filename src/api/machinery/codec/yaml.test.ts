@@ -11,7 +11,9 @@ describe('parseYaml', () => {
     ['1.e3', 1000],
     ['-.5E+1', -5],
     ['1_0.5e1', 105],
-  ])('takes numbers with an exponent as kubectl does: %s', (text, expected) => expect(parseYaml(text)).toBe(expected));
+  ])('takes numbers with an exponent as kubectl does: %s', (text, expected) =>
+    expect(parseYaml(text)).toBe(expected),
+  );
 
   it.each<[text: string, expected: unknown]>([
     ['9223372036854775807', 9_223_372_036_854_775_807n],
@@ -33,7 +35,8 @@ describe('parseYaml', () => {
     expect(parseYaml(text)).toBe(typeof expected === 'bigint' ? Number(expected) : expected);
     const isRefused = typeof expected === 'bigint' || expected === 2 ** 63;
     const read = () => parseYaml(text, { largeIntegers: 'error' });
-    if (isRefused) expect(read).toThrow('is out of range: integers up to 9007199254740991 are kept exactly');
+    if (isRefused)
+      expect(read).toThrow('is out of range: integers up to 9007199254740991 are kept exactly');
     else expect(read()).toBe(expected);
   });
 
@@ -105,14 +108,20 @@ describe('parseYaml', () => {
     ['anchors', '&a ['.repeat(300_000), 1],
     ['sequences in a line', '- '.repeat(500_000), 1],
     ['keys that are maps', '? '.repeat(500_000), 1],
-    ['indentation', Array.from({ length: 2000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'), 501],
+    [
+      'indentation',
+      Array.from({ length: 2000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
+      501,
+    ],
   ])('is not nested too deeply: %s', (_, text, line) => {
     expect(() => parseYaml(text)).toThrow(`yaml: line ${line}: exceeded max depth of 500`);
   });
 
   it('may hold any text, and be as deep as objects are', () => {
     const script = `${' '.repeat(600)}${'['.repeat(600)}\n  x: ${'- '.repeat(600)}\n`;
-    expect(parseYaml(`data:\n  a: |2\n${script.replaceAll(/^/gm, '    ')}\n  b: "${'{'.repeat(600)}"`)).toMatchObject({
+    expect(
+      parseYaml(`data:\n  a: |2\n${script.replaceAll(/^/gm, '    ')}\n  b: "${'{'.repeat(600)}"`),
+    ).toMatchObject({
       data: { b: '{'.repeat(600) },
     });
     const wide = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]));
@@ -122,12 +131,17 @@ describe('parseYaml', () => {
   });
 
   it('refuses aliases that multiply', () => {
-    const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`);
+    const levels = Array.from(
+      { length: 9 },
+      (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`,
+    );
     expect(() => parseYaml(`l0: &l0 [x]\n${levels.join('\n')}`)).toThrow(/alias/i);
   });
 
   it('stops reading where there are too many values', () => {
-    const texts = ['a: b\n', '- a\n', '- *a\n', '- []\n', '? a\n'].map((line) => line.repeat(20_000));
+    const texts = ['a: b\n', '- a\n', '- *a\n', '- []\n', '? a\n'].map((line) =>
+      line.repeat(20_000),
+    );
     for (const text of texts) {
       const broken = `${text}\n]`;
       // The rest of the text is not examined.
@@ -145,7 +159,10 @@ describe('parseYaml', () => {
 
 describe('parseYamlDocuments', () => {
   it('leaves empty documents out', () => {
-    expect(parseYamlDocuments('---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n')).toEqual([{ a: 1 }, { b: 2 }]);
+    expect(parseYamlDocuments('---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n')).toEqual([
+      { a: 1 },
+      { b: 2 },
+    ]);
     expect(parseYamlDocuments('')).toEqual([]);
     expect(parseYamlDocuments('{"kind":"x"}')).toEqual([{ kind: 'x' }]);
   });

@@ -109,7 +109,11 @@ export function parseYamlDocuments(text: string, options: YamlOptions = {}): unk
   return values;
 }
 
-function* tokensOf(text: string, lines: LineCounter, maxValues: number): ReturnType<Parser['parse']> {
+function* tokensOf(
+  text: string,
+  lines: LineCounter,
+  maxValues: number,
+): ReturnType<Parser['parse']> {
   const parser = new Parser(lines.addNewLine);
   const limits = new TokenLimits(lines, maxValues);
   lines.addNewLine(0);
@@ -307,14 +311,17 @@ class Converter {
       for (const item of source.items) this.#merge(map, item, depth + 1);
     } else if (isMap(source)) {
       const merged = this.#value(source, depth + 1) as Record<string, unknown>;
-      for (const key of Object.keys(merged)) if (!Object.hasOwn(map, key)) setOwn(map, key, merged[key]);
+      for (const key of Object.keys(merged))
+        if (!Object.hasOwn(map, key)) setOwn(map, key, merged[key]);
     } else throw new YamlError('yaml: map merge requires map or sequence of maps as the value', 0);
   }
 
   #within<T>(alias: Alias, use: (target: Node) => T): T {
     const target = this.#anchors.get(alias.source);
-    if (target === undefined) throw new YamlError(`yaml: unknown anchor '${alias.source}' referenced`, 0);
-    if (this.#open.has(target)) throw new YamlError(`yaml: anchor '${alias.source}' value contains itself`, 0);
+    if (target === undefined)
+      throw new YamlError(`yaml: unknown anchor '${alias.source}' referenced`, 0);
+    if (this.#open.has(target))
+      throw new YamlError(`yaml: anchor '${alias.source}' value contains itself`, 0);
     this.#aliasDepth++;
     const value = use(target);
     this.#aliasDepth--;
@@ -352,12 +359,14 @@ class Converter {
     if (this.#aliasDepth === 0) return;
     this.#aliased++;
     const few = this.#aliased <= FEW_ALIASED || this.#values <= FEW_VALUES;
-    if (!few && this.#aliased / this.#values > allowedAliasRatio(this.#values)) throw excessiveAliasing();
+    if (!few && this.#aliased / this.#values > allowedAliasRatio(this.#values))
+      throw excessiveAliasing();
   }
 
   #aliasedText(text: string): void {
     this.#aliasedLength += text.length;
-    if (this.#aliasedLength > Math.max(MAX_ALIASED_TEXT, this.#textLength)) throw excessiveAliasing();
+    if (this.#aliasedLength > Math.max(MAX_ALIASED_TEXT, this.#textLength))
+      throw excessiveAliasing();
   }
 }
 
@@ -366,7 +375,8 @@ const MAX_INTEGER_LENGTH = 140;
 
 /** Returns the integer that a plain scalar is in YAML 1.1. Undefined: it is another number, or longer than those of 64 bits. */
 function integerOf(source: string): bigint | undefined {
-  const match = source.length > MAX_INTEGER_LENGTH ? null : INTEGER.exec(source.replaceAll('_', ''));
+  const match =
+    source.length > MAX_INTEGER_LENGTH ? null : INTEGER.exec(source.replaceAll('_', ''));
   if (match === null) return undefined;
   const [, sign, hex, octalDigits, binary, decimal = ''] = match;
   const prefixed = [
@@ -383,7 +393,8 @@ const INTEGER = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|([1-
 /** As long as a body may be. */
 const MAX_ALIASED_TEXT = 3 * 1024 * 1024;
 
-const excessiveAliasing = (): YamlError => new YamlError('yaml: document contains excessive aliasing', 0);
+const excessiveAliasing = (): YamlError =>
+  new YamlError('yaml: document contains excessive aliasing', 0);
 
 /** The share of values that aliases may stand for, as in upstream's parser (go-yaml, decode.go): less in large documents. */
 function allowedAliasRatio(values: number): number {

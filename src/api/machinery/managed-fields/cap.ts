@@ -25,14 +25,23 @@ export function capUpdaters(managers: Managers, max: number = MAX_UPDATERS): Man
       firstOfVersion.set(apiVersion, id);
       continue;
     }
-    const bucket = { manager: OLD_UPDATES_MANAGER, operation: 'Update', apiVersion, subresource: '' } as const;
+    const bucket = {
+      manager: OLD_UPDATES_MANAGER,
+      operation: 'Update',
+      apiVersion,
+      subresource: '',
+    } as const;
     const bucketId = managerId(bucket);
     const gathered = result.get(bucketId) ?? result.get(first);
     if (gathered === undefined) throw new Error(`there are no changes of ${first} to gather`);
     if (!result.has(bucketId)) result.delete(first);
     result.delete(id);
     // The time is that of the youngest change in it.
-    result.set(bucketId, { ...bucket, time: updater.time, fields: updater.fields.union(gathered.fields) });
+    result.set(bucketId, {
+      ...bucket,
+      time: updater.time,
+      fields: updater.fields.union(gathered.fields),
+    });
     count--;
   }
   return result;

@@ -8,7 +8,13 @@ import type { MergeType } from './merge-type.ts';
 import { atomicList, bool, keyed, map, number, set, setOf, string, struct } from './testing.ts';
 
 const nothing = FieldSet.empty;
-type Pair = readonly [before: string, after: string, removed: FieldSet, modified: FieldSet, added: FieldSet];
+type Pair = readonly [
+  before: string,
+  after: string,
+  removed: FieldSet,
+  modified: FieldSet,
+  added: FieldSet,
+];
 
 function check(type: MergeType, [before, after, removed, modified, added]: Pair): void {
   const texts = (sets: { removed: FieldSet; modified: FieldSet; added: FieldSet }): unknown => ({
@@ -109,7 +115,13 @@ describe('scalars and sets', () => {
       nothing,
       nothing,
     ],
-    ['{"setBool":[true]}', '{"setBool":[false]}', item('setBool', true), nothing, item('setBool', false)],
+    [
+      '{"setBool":[true]}',
+      '{"setBool":[false]}',
+      item('setBool', true),
+      nothing,
+      item('setBool', false),
+    ],
     [
       '{"setNumeric":[1,2,3.14159]}',
       '{"setNumeric":[1,2,3]}',

@@ -50,7 +50,11 @@ class Place {
   }
 
   /** `node`: what differs at the element, and below it. */
-  report(difference: keyof Comparison, element: PathElement, node: Pick<FieldNode, 'member' | 'children'>): void {
+  report(
+    difference: keyof Comparison,
+    element: PathElement,
+    node: Pick<FieldNode, 'member' | 'children'>,
+  ): void {
     const set = this.#setOf(difference);
     const known = set.node(element);
     if (known === undefined) set.put(element, node.member, node.children);
@@ -70,7 +74,8 @@ class Place {
   close(): void {
     for (const difference of DIFFERENCES) {
       const children = this[difference];
-      if (children !== undefined) this.#parent?.report(difference, this.#element, { member: false, children });
+      if (children !== undefined)
+        this.#parent?.report(difference, this.#element, { member: false, children });
     }
   }
 
@@ -120,7 +125,8 @@ function compareAs(
       const list = type.list as ListShape;
       const a = asList(before) ?? [];
       const b = asList(after) ?? [];
-      if (list.atomic || (a.length === 0 && b.length === 0)) return compareLeaves(place, element, before, after);
+      if (list.atomic || (a.length === 0 && b.length === 0))
+        return compareLeaves(place, element, before, after);
       const inside = place.within(element);
       compareItems(inside, list, a, b);
       return inside.close();
@@ -129,7 +135,8 @@ function compareAs(
       const map = type.map as MapShape;
       const a = asMap(before) ?? {};
       const b = asMap(after) ?? {};
-      if (map.atomic || (isEmptyMap(a) && isEmptyMap(b))) return compareLeaves(place, element, before, after);
+      if (map.atomic || (isEmptyMap(a) && isEmptyMap(b)))
+        return compareLeaves(place, element, before, after);
       if (element === '') return compareEntries(place, map, a, b, except);
       const inside = place.within(element);
       compareEntries(inside, map, a, b, except);
@@ -168,14 +175,22 @@ function compareEntries(
     compareEntry(name, before[name], isShared ? after[name] : undefined);
   }
   if (shared === names.length) return;
-  for (const name of names) if (!Object.hasOwn(before, name)) compareEntry(name, undefined, after[name]);
+  for (const name of names)
+    if (!Object.hasOwn(before, name)) compareEntry(name, undefined, after[name]);
 }
 
-function compareItems(place: Place, list: ListShape, before: readonly unknown[], after: readonly unknown[]): void {
+function compareItems(
+  place: Place,
+  list: ListShape,
+  before: readonly unknown[],
+  after: readonly unknown[],
+): void {
   const groupsBefore = groupItems(list, before);
   const groupsAfter = groupItems(list, after);
-  for (const [element, a] of groupsBefore) compareGroup(place, list, element, a, groupsAfter.get(element) ?? []);
-  for (const [element, b] of groupsAfter) if (!groupsBefore.has(element)) compareGroup(place, list, element, [], b);
+  for (const [element, a] of groupsBefore)
+    compareGroup(place, list, element, a, groupsAfter.get(element) ?? []);
+  for (const [element, b] of groupsAfter)
+    if (!groupsBefore.has(element)) compareGroup(place, list, element, [], b);
 }
 
 /** Items without distinct keys are compared as one atomic value. */
@@ -209,7 +224,11 @@ function everything(type: MergeType, value: unknown): FieldNode {
       if (list.atomic || items === undefined || items.length === 0) return MEMBER;
       const children = FieldSet.building();
       for (const [element, group] of groupItems(list, items)) {
-        children.put(element, true, group.length > 1 ? undefined : everything(list.items, group[0]).children);
+        children.put(
+          element,
+          true,
+          group.length > 1 ? undefined : everything(list.items, group[0]).children,
+        );
       }
       return { member: true, children };
     }
@@ -222,7 +241,11 @@ function everything(type: MergeType, value: unknown): FieldNode {
         const field = map.fields.get(name);
         const itemType = field?.type ?? map.values;
         if (itemType === undefined || entries[name] === undefined) continue;
-        children.put(field?.element ?? fieldElement(name), true, everything(itemType, entries[name]).children);
+        children.put(
+          field?.element ?? fieldElement(name),
+          true,
+          everything(itemType, entries[name]).children,
+        );
       }
       return { member: true, children };
     }

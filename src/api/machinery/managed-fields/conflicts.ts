@@ -30,7 +30,9 @@ export class ConflictsError extends Error {
   readonly conflicts: readonly Conflict[];
 
   constructor(owned: readonly OwnedFields[]) {
-    const sorted = owned.toSorted((a, b) => compareText(managerId(a.manager), managerId(b.manager)));
+    const sorted = owned.toSorted((a, b) =>
+      compareText(managerId(a.manager), managerId(b.manager)),
+    );
     const conflicts = firstConflicts(sorted);
     super(
       conflictMessage(
@@ -85,6 +87,9 @@ function conflictMessage(conflicts: readonly Conflict[], count: number): string 
 }
 
 function describeManager({ manager, operation, apiVersion, subresource }: Manager): string {
-  const name = subresource === '' ? quote(manager) : `${quote(manager)} with subresource ${quote(subresource)}`;
+  const name =
+    subresource === ''
+      ? quote(manager)
+      : `${quote(manager)} with subresource ${quote(subresource)}`;
   return operation === 'Update' ? `${name} using ${apiVersion}` : name;
 }

@@ -17,7 +17,9 @@ import { toFieldSet } from './to-field-set.ts';
 
 const FILLS = 10;
 const keys = allSchemas.resources().map(({ group, version, kind }) => {
-  const schema = allSchemas.schemas.find((candidate) => candidate.group === group && candidate.version === version);
+  const schema = allSchemas.schemas.find(
+    (candidate) => candidate.group === group && candidate.version === version,
+  );
   return `${schema?.key}.${kind}`;
 });
 
@@ -25,13 +27,17 @@ let sameShapes = 0;
 afterAll(() => expect(sameShapes).toBeGreaterThan(keys.length));
 
 function leavesOf(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap(leavesOf)
+    : [value];
 }
 
 function withOtherLeaves(value: unknown, other: (leaf: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withOtherLeaves(item, other));
   if (typeof value !== 'object' || value === null) return other(value);
-  return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, withOtherLeaves(inside, other)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inside]) => [name, withOtherLeaves(inside, other)]),
+  );
 }
 
 function otherLeaf(leaf: unknown, zero: boolean): unknown {
@@ -71,7 +77,9 @@ describe.each(keys)('%s', (key) => {
 
   test('objects of one shape differ in the same fields from one without content', () => {
     const empty = emptyObject(message);
-    expect(leavesOf(empty).filter((leaf) => !['', 0, false, null, '0', '0s'].includes(leaf as string))).toEqual([]);
+    expect(
+      leavesOf(empty).filter((leaf) => !['', 0, false, null, '0', '0s'].includes(leaf as string)),
+    ).toEqual([]);
     for (const object of objects) {
       const text = shapeText(type, object);
       const { added, modified } = compare(type, empty, object);
@@ -90,14 +98,17 @@ describe.each(keys)('%s', (key) => {
         expect(theirs.modified.equals(modified)).toBe(true);
       }
       sameShapes += alike;
-      for (const other of objects) expect(sameShape(type, object, other)).toBe(shapeText(type, other) === text);
+      for (const other of objects)
+        expect(sameShape(type, object, other)).toBe(shapeText(type, other) === text);
     }
   });
 
   test('sets survive FieldsV1', () => {
     for (const object of objects) {
       const fields = toFieldSet(type, object);
-      expect(setOfFields(JSON.parse(JSON.stringify(fieldsOfSet(fields)))).equals(fields)).toBe(true);
+      expect(setOfFields(JSON.parse(JSON.stringify(fieldsOfSet(fields)))).equals(fields)).toBe(
+        true,
+      );
       const { added } = compare(type, {}, object);
       // What is new as a whole has every field that it mentions, and the structs around them.
       expect(fields.difference(added).isEmpty).toBe(true);

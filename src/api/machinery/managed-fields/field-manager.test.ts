@@ -31,7 +31,10 @@ class Endpoint {
   constructor(key: string, options: { subresource?: string; reset?: FieldSet } = {}) {
     this.#message = allSchemas.message(key);
     this.manager = new FieldManager({
-      codec: new DescriptorCodec({ kind: this.#message.gvk as GroupVersionKind, message: this.#message }),
+      codec: new DescriptorCodec({
+        kind: this.#message.gvk as GroupVersionKind,
+        message: this.#message,
+      }),
       subresource: options.subresource ?? '',
       ...(options.reset !== undefined && { reset: options.reset }),
       now: () => Date.UTC(2026, 0, 1) + this.seconds * 1000,
@@ -84,7 +87,10 @@ spec:
 
 describe('update', () => {
   test('a new object belongs to who makes it', () => {
-    const endpoint = new Endpoint('apps/v1.Deployment').update('kubectl-create', deployment('a:1', 'replicas: 3'));
+    const endpoint = new Endpoint('apps/v1.Deployment').update(
+      'kubectl-create',
+      deployment('a:1', 'replicas: 3'),
+    );
     expect(endpoint.entries).toEqual([
       {
         manager: 'kubectl-create',
@@ -126,7 +132,10 @@ describe('update', () => {
     endpoint.update('b', configMap('{x: "2", w: "1", z: "1"}'));
     expect(endpoint.fieldsOf('a')).toEqual({ 'f:data': { '.': {}, 'f:w': {} } });
     expect(endpoint.fieldsOf('b')).toEqual({ 'f:data': { 'f:x': {}, 'f:z': {} } });
-    expect(endpoint.entries.map(({ time }) => time)).toEqual(['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']);
+    expect(endpoint.entries.map(({ time }) => time)).toEqual([
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T00:01:00Z',
+    ]);
     endpoint.update('c', configMap('{x: "3", w: "1"}'));
     expect(endpoint.fieldsOf('b')).toBeUndefined();
   });
@@ -162,13 +171,18 @@ describe('update', () => {
   test('subresources have entries of their own, and do not take entries from the client', () => {
     const main = new Endpoint('core/v1.Node', { reset: FieldSet.of(['f:status']) });
     main.update('kubelet', '{apiVersion: v1, kind: Node, metadata: {name: node, labels: {a: b}}}');
-    const status = new Endpoint('core/v1.Node', { subresource: 'status', reset: FieldSet.of(['f:spec']) });
+    const status = new Endpoint('core/v1.Node', {
+      subresource: 'status',
+      reset: FieldSet.of(['f:spec']),
+    });
     status.live = main.live;
     status.update(
       'kubelet',
       '{apiVersion: v1, kind: Node, metadata: {name: node, labels: {a: b}, managedFields: [{}]}, status: {phase: X}}',
     );
-    expect(status.entries.map(({ manager, subresource, fieldsV1 }) => [manager, subresource, fieldsV1])).toEqual([
+    expect(
+      status.entries.map(({ manager, subresource, fieldsV1 }) => [manager, subresource, fieldsV1]),
+    ).toEqual([
       ['kubelet', undefined, { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } }],
       ['kubelet', 'status', { 'f:status': { 'f:phase': {} } }],
     ]);
@@ -189,7 +203,9 @@ describe('update', () => {
   test('an empty list that the decoder dropped does, too', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const object = endpoint.decode(parseYaml(configMap('{x: "2"}')));
-    const updated = endpoint.manager.update(endpoint.live, object, 'b', { reset: true }) as TestObject;
+    const updated = endpoint.manager.update(endpoint.live, object, 'b', {
+      reset: true,
+    }) as TestObject;
     expect(updated.metadata.managedFields).toBeUndefined();
   });
 
@@ -197,8 +213,14 @@ describe('update', () => {
     ['no operation', '{manager: x, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {}}'],
     ['no version', '{manager: x, operation: Update, fieldsType: FieldsV1, fieldsV1: {}}'],
     ['no type', '{manager: x, operation: Update, apiVersion: v1, fieldsV1: {}}'],
-    ['an unknown type', '{manager: x, operation: Update, apiVersion: v1, fieldsType: FieldsV2, fieldsV1: {}}'],
-    ['no fields', '{manager: x, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f": {}}}'],
+    [
+      'an unknown type',
+      '{manager: x, operation: Update, apiVersion: v1, fieldsType: FieldsV2, fieldsV1: {}}',
+    ],
+    [
+      'no fields',
+      '{manager: x, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f": {}}}',
+    ],
   ])('entries with %s are not taken from the client', (_, entry) => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     const before = endpoint.entries;
@@ -211,7 +233,9 @@ describe('update', () => {
     const entry =
       '{manager: z, operation: Apply, apiVersion: v1, time: "2020-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:data": {"f:x": {}}}}';
     endpoint.update('b', configMap('{x: "1", w: "1"}', `, managedFields: [${entry}]`));
-    expect(endpoint.entries.map(({ manager, operation, time }) => [manager, operation, time])).toEqual([
+    expect(
+      endpoint.entries.map(({ manager, operation, time }) => [manager, operation, time]),
+    ).toEqual([
       ['z', 'Apply', '2020-01-01T00:00:00Z'],
       ['b', 'Update', '2026-01-01T00:00:00Z'],
     ]);
@@ -226,7 +250,9 @@ describe('update', () => {
   });
 
   test('a manager without a name', () => {
-    expect(new Endpoint('core/v1.ConfigMap').update('', configMap('{x: "1"}')).entries[0]?.manager).toBe('unknown');
+    expect(
+      new Endpoint('core/v1.ConfigMap').update('', configMap('{x: "1"}')).entries[0]?.manager,
+    ).toBe('unknown');
   });
 
   test('there are at most ten updaters; the oldest become one', () => {
@@ -250,7 +276,9 @@ describe('update', () => {
     ]);
     expect(endpoint.entries[0]).toMatchObject({
       time: '2026-01-01T00:00:04Z',
-      fieldsV1: { 'f:data': { '.': {}, 'f:k0': {}, 'f:k1': {}, 'f:k2': {}, 'f:k3': {}, 'f:k4': {} } },
+      fieldsV1: {
+        'f:data': { '.': {}, 'f:k0': {}, 'f:k1': {}, 'f:k2': {}, 'f:k3': {}, 'f:k4': {} },
+      },
     });
   });
 });
@@ -258,7 +286,9 @@ describe('update', () => {
 describe('apply', () => {
   test('the applier owns what it mentions, no more', () => {
     const endpoint = new Endpoint('apps/v1.Deployment').apply('me', deployment('a:1'));
-    expect(endpoint.entries).toMatchObject([{ manager: 'me', operation: 'Apply', apiVersion: 'apps/v1' }]);
+    expect(endpoint.entries).toMatchObject([
+      { manager: 'me', operation: 'Apply', apiVersion: 'apps/v1' },
+    ]);
     expect(endpoint.fieldsOf('me')).toEqual({
       'f:metadata': { 'f:labels': { 'f:app': {} } },
       'f:spec': {
@@ -271,7 +301,9 @@ describe('apply', () => {
                 '.': {},
                 'f:image': {},
                 'f:name': {},
-                'f:ports': { 'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {} } },
+                'f:ports': {
+                  'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {} },
+                },
               },
             },
           },
@@ -281,7 +313,10 @@ describe('apply', () => {
   });
 
   test('what is no longer applied goes, if nobody else owns it', () => {
-    const endpoint = new Endpoint('core/v1.ConfigMap').apply('a', configMap('{x: "1", w: "1", z: "1"}'));
+    const endpoint = new Endpoint('core/v1.ConfigMap').apply(
+      'a',
+      configMap('{x: "1", w: "1", z: "1"}'),
+    );
     endpoint.apply('b', configMap('{w: "1"}'));
     endpoint.apply('a', configMap('{x: "1"}'));
     expect(endpoint.live?.data).toEqual({ x: '1', w: '1' });
@@ -350,7 +385,9 @@ describe('apply', () => {
       'kubectl-client-side-apply',
       configMap('{x: "1", w: "1"}', annotations),
     );
-    expect(() => endpoint.apply('other', configMap('{x: "2"}'))).toThrow('Apply failed with 1 conflict');
+    expect(() => endpoint.apply('other', configMap('{x: "2"}'))).toThrow(
+      'Apply failed with 1 conflict',
+    );
     endpoint.apply('kubectl', configMap('{x: "2"}'));
     expect(endpoint.live?.data).toEqual({ x: '2', w: '1' });
     expect(endpoint.live?.metadata.annotations).toEqual({
@@ -368,12 +405,18 @@ describe('apply', () => {
       configMap('{x: "1"}', annotations),
     );
     endpoint.update('editor', configMap('{x: "5"}', annotations));
-    expect(() => endpoint.apply('kubectl', configMap('{x: "2"}'))).toThrow('conflict with "editor" using v1: .data.x');
+    expect(() => endpoint.apply('kubectl', configMap('{x: "2"}'))).toThrow(
+      'conflict with "editor" using v1: .data.x',
+    );
   });
 
   test.each([
     ['another kind', '{apiVersion: v1, kind: Secret}', 'invalid object type: /v1, Kind=Secret'],
-    ['another version', '{apiVersion: apps/v2, kind: ConfigMap}', 'invalid object type: apps/v2, Kind=ConfigMap'],
+    [
+      'another version',
+      '{apiVersion: apps/v2, kind: ConfigMap}',
+      'invalid object type: apps/v2, Kind=ConfigMap',
+    ],
     ['no kind', '{}', 'invalid object type: /, Kind='],
     ['no object', '[]', 'error decoding YAML: expected an object'],
     ['managedFields', configMap('{}', ', managedFields: []'), 'metadata.managedFields must be nil'],

@@ -16,7 +16,14 @@ import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
 import { fieldsLastApplied, UPGRADING_MANAGER, withLastApplied } from './last-applied.ts';
-import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId, noManagers } from './managers.ts';
+import {
+  decodeManagers,
+  encodeManagers,
+  isReset,
+  ManagedFieldsError,
+  managerId,
+  noManagers,
+} from './managers.ts';
 import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
@@ -104,7 +111,9 @@ export class FieldManager {
   /** By manager and shape: what those own who have made objects lately. */
   readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
   /** The last created object and its creator: the next one is often of the same template. */
-  #lastMade: { readonly name: string; readonly object: ManagedObject; readonly made: Made } | undefined;
+  #lastMade:
+    | { readonly name: string; readonly object: ManagedObject; readonly made: Made }
+    | undefined;
 
   constructor(config: FieldManagerConfig) {
     const { kind, mergeType: type } = config.codec;
@@ -165,7 +174,8 @@ export class FieldManager {
       ({ managers } = yield* this.#updated(live, object, before.managers, manager));
     } catch (error) {
       // As upstream: an object that cannot be converted loses its owners. It is written nevertheless.
-      if (this.#config.codec.isUntyped === true && isUnconvertible(error)) return withEntries(object, undefined);
+      if (this.#config.codec.isUntyped === true && isUnconvertible(error))
+        return withEntries(object, undefined);
       throw error;
     }
     if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
@@ -178,12 +188,22 @@ export class FieldManager {
    * itself if nothing changes. Throws StatusError: Conflict (409) if others own what it would change, BadRequest (400) if it
    * is no such configuration. Waits as `update` does.
    */
-  apply(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Awaitable<Json> {
+  apply(
+    live: ManagedObject | undefined,
+    config: unknown,
+    manager: string,
+    force: boolean,
+  ): Awaitable<Json> {
     return runWaitingSteps(this.applyInSteps(live, config, manager, force));
   }
 
   /** Does the same as `apply`, in steps: for large objects. */
-  *applyInSteps(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): WaitingSteps<Json> {
+  *applyInSteps(
+    live: ManagedObject | undefined,
+    config: unknown,
+    manager: string,
+    force: boolean,
+  ): WaitingSteps<Json> {
     const applied = this.#checkedConfig(config);
     yield;
     let managers: Managers;
@@ -195,7 +215,9 @@ export class FieldManager {
     }
     yield;
     if (live !== undefined && managers.size === 0) {
-      managers = capUpdaters((yield* this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY)).managers);
+      managers = capUpdaters(
+        (yield* this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY)).managers,
+      );
     }
     const base = unmanaged(live ?? this.#emptyObject());
     let result: Applied;
@@ -205,11 +227,19 @@ export class FieldManager {
       throw error instanceof TypedValueError ? apierrors.badRequest(error.message) : error;
     }
     yield;
-    const owners = this.#settled(managers, result, this.#manager(manager, 'Apply'), deepEqual(base, result.object));
+    const owners = this.#settled(
+      managers,
+      result,
+      this.#manager(manager, 'Apply'),
+      deepEqual(base, result.object),
+    );
     yield;
     let object = result.object as Json;
     if (manager === UPGRADING_MANAGER) object = withLastApplied(object, applied);
-    return withEntries(object as unknown as ManagedObject, yield* encodeManagers(owners)) as unknown as Json;
+    return withEntries(
+      object as unknown as ManagedObject,
+      yield* encodeManagers(owners),
+    ) as unknown as Json;
   }
 
   /** Returns the entries that count: those of the client, if it has changed them; otherwise the stored ones. */
@@ -228,7 +258,8 @@ export class FieldManager {
     };
     if (this.#config.subresource !== '') return ofLive();
     if (reset || isReset(entries)) return { managers: noManagers, isLive: false };
-    if (entries === undefined || entries === liveEntries || deepEqual(entries, liveEntries)) return ofLive();
+    if (entries === undefined || entries === liveEntries || deepEqual(entries, liveEntries))
+      return ofLive();
     try {
       return { managers: decodeManagers(entries), isLive: false };
     } catch (error) {
@@ -260,12 +291,16 @@ export class FieldManager {
     const owned = changed.difference(NEVER_OWNED);
     if (owned.isEmpty) return { managers };
     const previous = managers.get(id);
-    const fields = previous === undefined ? owned : previous.fields.union(owned).difference(NEVER_OWNED);
+    const fields =
+      previous === undefined ? owned : previous.fields.union(owned).difference(NEVER_OWNED);
     return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
   }
 
   /** Returns the entries of an object that `name` has just created. Objects of one shape share them for a second. */
-  *#entriesOfNew(object: ManagedObject, name: string): WaitingSteps<readonly ManagedFieldsEntry[] | undefined> {
+  *#entriesOfNew(
+    object: ManagedObject,
+    name: string,
+  ): WaitingSteps<readonly ManagedFieldsEntry[] | undefined> {
     const time = this.#time();
     const last = this.#madeLike(object, name, time);
     if (last !== undefined) return last.entries;
@@ -278,7 +313,9 @@ export class FieldManager {
   #madeLike(object: ManagedObject, name: string, time: string): Made | undefined {
     const last = this.#lastMade;
     const isLike =
-      last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object));
+      last?.made.time === time &&
+      last.name === name &&
+      sameShape(this.#type, last.object, unmanaged(object));
     return isLike ? last.made : undefined;
   }
 
@@ -295,13 +332,21 @@ export class FieldManager {
       yield;
     }
     const manager = { ...this.#manager(name, 'Update'), fields, time };
-    const entries = fields.isEmpty ? undefined : yield* encodeManagers(new Map([[managerId(manager), manager]]));
+    const entries = fields.isEmpty
+      ? undefined
+      : yield* encodeManagers(new Map([[managerId(manager), manager]]));
     const made = { fields, time, entries };
     if (isCached) this.#made.set(shape, made);
     return made;
   }
 
-  *#applied(live: object, config: Json, managers: Managers, name: string, force: boolean): WaitingSteps<Applied> {
+  *#applied(
+    live: object,
+    config: Json,
+    managers: Managers,
+    name: string,
+    force: boolean,
+  ): WaitingSteps<Applied> {
     const manager = this.#manager(name, 'Apply');
     const applier = { id: managerId(manager), manager };
     try {
@@ -311,7 +356,10 @@ export class FieldManager {
       yield;
       const conflicts = name === UPGRADING_MANAGER ? this.#withoutUpgrade(error, live) : error;
       if (conflicts !== undefined) throw conflicts.toStatus();
-      return yield* applyManagers(this.#merging, live, config, managers, { ...applier, force: true });
+      return yield* applyManagers(this.#merging, live, config, managers, {
+        ...applier,
+        force: true,
+      });
     }
   }
 
@@ -325,7 +373,12 @@ export class FieldManager {
   }
 
   /** The applier's entry as it is kept: its time is that of the last change of the object; none, if it has only come to own what was there. */
-  #settled(before: Managers, applied: Applied, applier: Manager, objectUnchanged: boolean): Managers {
+  #settled(
+    before: Managers,
+    applied: Applied,
+    applier: Manager,
+    objectUnchanged: boolean,
+  ): Managers {
     const id = managerId(applier);
     const managers = new Map(applied.managers);
     const entry = managers.get(id);
@@ -335,24 +388,34 @@ export class FieldManager {
       managers.delete(id);
       return managers;
     }
-    managers.set(id, { ...entry, fields, time: objectUnchanged ? before.get(id)?.time : this.#time() });
+    managers.set(id, {
+      ...entry,
+      fields,
+      time: objectUnchanged ? before.get(id)?.time : this.#time(),
+    });
     return managers;
   }
 
   #checkedConfig(config: unknown): Json {
-    if (!isPlainObject(config)) throw apierrors.badRequest('error decoding YAML: expected an object');
+    if (!isPlainObject(config))
+      throw apierrors.badRequest('error decoding YAML: expected an object');
     const { kind } = this.#config.codec;
     if (config['apiVersion'] !== this.#apiVersion || config['kind'] !== kind.kind) {
-      throw apierrors.badRequest(`invalid object type: ${describeKind(config['apiVersion'], config['kind'])}`);
+      throw apierrors.badRequest(
+        `invalid object type: ${describeKind(config['apiVersion'], config['kind'])}`,
+      );
     }
     const metadata = isPlainObject(config['metadata']) ? config['metadata'] : {};
-    if (Array.isArray(metadata['managedFields'])) throw apierrors.badRequest('metadata.managedFields must be nil');
+    if (Array.isArray(metadata['managedFields']))
+      throw apierrors.badRequest('metadata.managedFields must be nil');
     try {
       validateTyped(this.#type, config);
     } catch (error) {
       if (!(error instanceof TypedValueError)) throw error;
       const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
-      throw apierrors.badRequest(`failed to create typed patch object (${which}): ${error.message}`);
+      throw apierrors.badRequest(
+        `failed to create typed patch object (${which}): ${error.message}`,
+      );
     }
     return config;
   }
@@ -385,8 +448,13 @@ export class FieldManager {
 export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
   const entries = entriesOf(object);
   const liveEntries = entriesOf(live);
-  if (entries === undefined || liveEntries === undefined || entries.length !== liveEntries.length) return object;
-  if (entries === liveEntries || entries.every(({ time }, index) => time === liveEntries[index]?.time)) return object;
+  if (entries === undefined || liveEntries === undefined || entries.length !== liveEntries.length)
+    return object;
+  if (
+    entries === liveEntries ||
+    entries.every(({ time }, index) => time === liveEntries[index]?.time)
+  )
+    return object;
   const sameButTimes = entries.every((entry, index) =>
     deepEqual({ ...entry, time: '' }, { ...liveEntries[index], time: '' }),
   );
@@ -407,7 +475,10 @@ function unmanaged(object: ManagedObject): ManagedObject {
 }
 
 /** managedFields stay the last of the metadata, as in the schema. */
-function withEntries<T extends ManagedObject>(object: T, entries: readonly ManagedFieldsEntry[] | undefined): T {
+function withEntries<T extends ManagedObject>(
+  object: T,
+  entries: readonly ManagedFieldsEntry[] | undefined,
+): T {
   const known = entriesOf(object);
   if (known === entries) return object;
   if (known === undefined) {
@@ -419,7 +490,10 @@ function withEntries<T extends ManagedObject>(object: T, entries: readonly Manag
     return copy as T;
   }
   const { managedFields: _, ...metadata } = object.metadata as Metadata;
-  return { ...object, metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries } };
+  return {
+    ...object,
+    metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries },
+  };
 }
 
 /** A group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'. */

@@ -23,7 +23,11 @@ describe('path elements', () => {
     ['f:a.b/c', 'f:a.b/c', '.a.b/c'],
     ['f:__proto__', 'f:__proto__', '.__proto__'],
     ['k:{"name":"a"}', 'k:{"name":"a"}', '[name="a"]'],
-    ['k:{ "protocol": "TCP", "port": 80 }', 'k:{"port":80,"protocol":"TCP"}', '[port=80,protocol="TCP"]'],
+    [
+      'k:{ "protocol": "TCP", "port": 80 }',
+      'k:{"port":80,"protocol":"TCP"}',
+      '[port=80,protocol="TCP"]',
+    ],
     ['k:{"b":true,"a":null}', 'k:{"a":null,"b":true}', '[a=null,b=true]'],
     ['v:1', 'v:1', '[=1]'],
     ['v:1.5', 'v:1.5', '[=1.5]'],
@@ -35,10 +39,14 @@ describe('path elements', () => {
     const element = parsePathElement(text) as string;
     expect([element, describeElement(element)]).toEqual([canonical, described]);
   });
-  test.each(['', 'a', 'name', 'v:', 'v:{', 'k:1', 'k:{"a"}', 'i:x', 'i:1.5'])('%s is none', (text) => {
-    expect(() => parsePathElement(text)).toThrow(PathElementError);
-  });
-  test('those of a later version are left alone', () => expect(parsePathElement('x:anything')).toBeUndefined());
+  test.each(['', 'a', 'name', 'v:', 'v:{', 'k:1', 'k:{"a"}', 'i:x', 'i:1.5'])(
+    '%s is none',
+    (text) => {
+      expect(() => parsePathElement(text)).toThrow(PathElementError);
+    },
+  );
+  test('those of a later version are left alone', () =>
+    expect(parsePathElement('x:anything')).toBeUndefined());
   test('made from parts, they are the same text', () => {
     expect(keyElement([['name', 'a']])).toBe('k:{"name":"a"}');
     expect(
@@ -133,12 +141,16 @@ describe('a parent and its children', () => {
 describe('laws, on random sets', () => {
   function randomPath(random: Random): Path {
     const elements = ['f:a', 'f:b', 'f:c', 'k:{"name":"x"}', 'k:{"name":"z"}', 'v:1', 'v:"s"'];
-    return Array.from({ length: 1 + random.int(4) }, () => elements[random.int(elements.length)] as string);
+    return Array.from(
+      { length: 1 + random.int(4) },
+      () => elements[random.int(elements.length)] as string,
+    );
   }
   function randomSet(random: Random): FieldSet {
     return FieldSet.of(...Array.from({ length: random.int(12) }, () => randomPath(random)));
   }
-  const texts = (fields: FieldSet): Set<string> => new Set([...fields.paths()].map((path) => path.join('|')));
+  const texts = (fields: FieldSet): Set<string> =>
+    new Set([...fields.paths()].map((path) => path.join('|')));
   const same = (actual: FieldSet, expected: Set<string>): void => {
     expect([...texts(actual)].sort()).toEqual([...expected].sort());
     expect(actual.size).toBe(expected.size);
@@ -157,9 +169,16 @@ describe('laws, on random sets', () => {
     same(a.difference(b), new Set([...inA].filter((path) => !inB.has(path))));
     same(
       a.recursiveDifference(b),
-      new Set([...inA].filter((path) => ![...inB].some((other) => path === other || path.startsWith(`${other}|`)))),
+      new Set(
+        [...inA].filter(
+          (path) => ![...inB].some((other) => path === other || path.startsWith(`${other}|`)),
+        ),
+      ),
     );
-    same(a.leaves(), new Set([...inA].filter((path) => ![...inA].some((other) => other.startsWith(`${path}|`)))));
+    same(
+      a.leaves(),
+      new Set([...inA].filter((path) => ![...inA].some((other) => other.startsWith(`${path}|`)))),
+    );
     expect(a.union(b).equals(b.union(a))).toBe(true);
     expect(a.difference(b).union(a.intersection(b)).equals(a)).toBe(true);
     expect(setOfFields(JSON.parse(JSON.stringify(fieldsOfSet(a)))).equals(a)).toBe(true);

@@ -21,7 +21,11 @@ const LEAF: FieldNode = { member: true, children: undefined };
 function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
   const member = a.member || b.member;
   const children =
-    a.children === undefined ? b.children : b.children === undefined ? a.children : a.children.union(b.children);
+    a.children === undefined
+      ? b.children
+      : b.children === undefined
+        ? a.children
+        : a.children.union(b.children);
   return member === a.member && children === a.children ? a : { member, children };
 }
 
@@ -52,7 +56,8 @@ export class FieldSet {
     if (first === undefined) return;
     if (rest.length === 0) return this.insert(first);
     const existing = this.#nodes.get(first);
-    const children = existing?.children === undefined ? FieldSet.building() : existing.children.#copy();
+    const children =
+      existing?.children === undefined ? FieldSet.building() : existing.children.#copy();
     children.insertPath(rest);
     this.#nodes.set(first, { member: existing?.member ?? false, children });
   }
@@ -61,7 +66,8 @@ export class FieldSet {
   insert(element: PathElement): void {
     const existing = this.#nodes.get(element);
     if (existing === undefined) this.#nodes.set(element, LEAF);
-    else if (!existing.member) this.#nodes.set(element, { member: true, children: existing.children });
+    else if (!existing.member)
+      this.#nodes.set(element, { member: true, children: existing.children });
   }
 
   /** For who builds the set: what is at the element is replaced. A node that says nothing is left out. */
@@ -78,13 +84,17 @@ export class FieldSet {
   /** How many members it has. */
   get size(): number {
     let size = 0;
-    for (const { member, children } of this.#nodes.values()) size += (member ? 1 : 0) + (children?.size ?? 0);
+    for (const { member, children } of this.#nodes.values())
+      size += (member ? 1 : 0) + (children?.size ?? 0);
     return size;
   }
 
   /** In the order in which FieldsV1 is written. */
   entries(): (readonly [PathElement, FieldNode])[] {
-    return sortElements([...this.#nodes.keys()]).map((element) => [element, this.#nodes.get(element) as FieldNode]);
+    return sortElements([...this.#nodes.keys()]).map((element) => [
+      element,
+      this.#nodes.get(element) as FieldNode,
+    ]);
   }
 
   node(element: PathElement): FieldNode | undefined {
@@ -137,7 +147,9 @@ export class FieldSet {
       const b = large.#nodes.get(element);
       if (b === undefined) continue;
       const children =
-        a.children === undefined || b.children === undefined ? undefined : a.children.intersection(b.children);
+        a.children === undefined || b.children === undefined
+          ? undefined
+          : a.children.intersection(b.children);
       result.put(element, a.member && b.member, children);
     }
     return result;

@@ -42,7 +42,10 @@ export function setOfFields(fields: unknown, canonical = false): FieldSet {
   return set;
 }
 
-function readNode(fields: Readonly<Record<string, unknown>>): { member: boolean; children: FieldSet | undefined } {
+function readNode(fields: Readonly<Record<string, unknown>>): {
+  member: boolean;
+  children: FieldSet | undefined;
+} {
   let member = false;
   let children: FieldSet | undefined;
   for (const key in fields) {
@@ -53,7 +56,8 @@ function readNode(fields: Readonly<Record<string, unknown>>): { member: boolean;
     const element = parsePathElement(key);
     if (element === undefined) continue;
     const below = fields[key];
-    if (below !== null && !isPlainObject(below)) throw new PathElementError(`expected an object at ${key}`);
+    if (below !== null && !isPlainObject(below))
+      throw new PathElementError(`expected an object at ${key}`);
     const node = readNode(below ?? {});
     children ??= FieldSet.building();
     const twin = children.node(element);
@@ -93,7 +97,10 @@ function rememberedTwin(set: FieldSet): FieldSet {
 }
 
 /** Sets share most of what is below them with those that they were made of. */
-const written = { member: new WeakMap<FieldSet, FieldsV1>(), parent: new WeakMap<FieldSet, FieldsV1>() };
+const written = {
+  member: new WeakMap<FieldSet, FieldsV1>(),
+  parent: new WeakMap<FieldSet, FieldsV1>(),
+};
 
 function write(set: FieldSet, member: boolean): FieldsV1 {
   const known = written[member ? 'member' : 'parent'];

@@ -10,7 +10,13 @@ export type { ManagedFieldsEntry } from './managers.ts';
 export { merge } from './merge.ts';
 export { asList, asMap, deduced, mergeTypeOf } from './merge-type.ts';
 export type { MergeType } from './merge-type.ts';
-export { compareText, describePath, fieldElement, keyElement, valueElement } from './path-element.ts';
+export {
+  compareText,
+  describePath,
+  fieldElement,
+  keyElement,
+  valueElement,
+} from './path-element.ts';
 export { parentEntries, scaleEntries } from './scale.ts';
 export type { ScaledKind } from './scale.ts';
 export type { Versions } from './updater.ts';

@@ -43,9 +43,13 @@ export function withLastApplied(object: Json, applied: Json): Json {
   const annotations = annotationsOf(object);
   const existing = annotations[LAST_APPLIED_ANNOTATION];
   if (typeof existing !== 'string' || existing === '') return object;
-  const updated: Record<string, unknown> = { ...annotations, [LAST_APPLIED_ANNOTATION]: lastAppliedText(applied) };
+  const updated: Record<string, unknown> = {
+    ...annotations,
+    [LAST_APPLIED_ANNOTATION]: lastAppliedText(applied),
+  };
   const bytes = Object.entries(updated).reduce(
-    (sum, [key, value]) => sum + Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0),
+    (sum, [key, value]) =>
+      sum + Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0),
     0,
   );
   if (bytes > MAX_ANNOTATIONS_BYTES) delete updated[LAST_APPLIED_ANNOTATION];
@@ -54,7 +58,8 @@ export function withLastApplied(object: Json, applied: Json): Json {
 
 function lastAppliedText(applied: Json): string {
   const metadata = applied['metadata'];
-  if (!isPlainObject(metadata) || !isPlainObject(metadata['annotations'])) return `${sortedJson(applied)}\n`;
+  if (!isPlainObject(metadata) || !isPlainObject(metadata['annotations']))
+    return `${sortedJson(applied)}\n`;
   const { [LAST_APPLIED_ANNOTATION]: _, ...annotations } = metadata['annotations'];
   return `${sortedJson({ ...applied, metadata: { ...metadata, annotations } })}\n`;
 }

@@ -7,11 +7,16 @@ import { keyElement, valueElement } from './path-element.ts';
 import type { PathElement } from './path-element.ts';
 
 /** The item's place in paths, or what is wrong with it. */
-export function itemElement(list: ListShape, item: unknown): PathElement | { readonly problem: string } {
+export function itemElement(
+  list: ListShape,
+  item: unknown,
+): PathElement | { readonly problem: string } {
   if (list.keys.length === 0) return setItemElement(item);
-  if (item === null || item === undefined) return { problem: 'associative list with keys may not have a null element' };
+  if (item === null || item === undefined)
+    return { problem: 'associative list with keys may not have a null element' };
   const map = asMap(item);
-  if (map === undefined) return { problem: 'associative list with keys may not have non-map elements' };
+  if (map === undefined)
+    return { problem: 'associative list with keys may not have non-map elements' };
   const { keys } = list;
   if (keys.length === 1) {
     const key = keys[0] as string;
@@ -40,16 +45,21 @@ function omits(keys: readonly string[]): { problem: string } {
 }
 
 function setItemElement(item: unknown): PathElement | { problem: string } {
-  if (Array.isArray(item)) return { problem: 'not supported: associative list with lists as elements' };
+  if (Array.isArray(item))
+    return { problem: 'not supported: associative list with lists as elements' };
   if (item === null || item === undefined) {
     return { problem: "associative list without keys has an element that's an explicit null" };
   }
-  if (typeof item === 'object') return { problem: "associative list without keys has an element that's a map type" };
+  if (typeof item === 'object')
+    return { problem: "associative list without keys has an element that's a map type" };
   return valueElement(item);
 }
 
 /** Items by place, in order; those that have none are left out. A place may have several items. */
-export function groupItems(list: ListShape, items: readonly unknown[]): Map<PathElement, unknown[]> {
+export function groupItems(
+  list: ListShape,
+  items: readonly unknown[],
+): Map<PathElement, unknown[]> {
   const groups = new Map<PathElement, unknown[]>();
   for (const item of items) {
     const element = itemElement(list, item);

@@ -46,16 +46,27 @@ export class ManagedFieldsError extends Error {
 export const noManagers: Managers = new Map();
 
 /** Returns the identity of an entry's manager. An applier is the same in every version. */
-export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields' | 'time'>): string {
+export function managerId({
+  manager,
+  operation,
+  apiVersion,
+  subresource,
+}: Omit<Manager, 'fields' | 'time'>): string {
   return JSON.stringify([manager, operation, operation === 'Apply' ? '' : apiVersion, subresource]);
 }
 
 /** The JSON of managers that are as they were read or written before, and who they are of such JSON. */
 const encoded = new WeakMap<Manager, ManagedFieldsEntry>();
-const decoded = new WeakMap<ManagedFieldsEntry, { readonly id: string; readonly manager: Manager }>();
+const decoded = new WeakMap<
+  ManagedFieldsEntry,
+  { readonly id: string; readonly manager: Manager }
+>();
 
 /** `canonical`: they were written by `encodeManagers`. Throws ManagedFieldsError. */
-export function decodeManagers(entries: readonly ManagedFieldsEntry[] | undefined, canonical = false): Managers {
+export function decodeManagers(
+  entries: readonly ManagedFieldsEntry[] | undefined,
+  canonical = false,
+): Managers {
   if (entries === undefined || entries.length === 0) return noManagers;
   const managers = new Map<string, Manager>();
   for (const [index, entry] of entries.entries()) {
@@ -78,13 +89,24 @@ export function validateManagedFields(entries: readonly ManagedFieldsEntry[]): v
 }
 
 function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolean): Manager {
-  const { manager = '', operation, apiVersion = '', time, fieldsType = '', fieldsV1, subresource = '' } = entry;
+  const {
+    manager = '',
+    operation,
+    apiVersion = '',
+    time,
+    fieldsType = '',
+    fieldsV1,
+    subresource = '',
+  } = entry;
   if (operation !== 'Apply' && operation !== 'Update')
     throw new ManagedFieldsError('operation must be `Apply` or `Update`');
   if (apiVersion === '') throw new ManagedFieldsError('apiVersion must not be empty');
-  if (fieldsType === '') throw new ManagedFieldsError(`missing fieldsType in managed fields entry ${index}`);
+  if (fieldsType === '')
+    throw new ManagedFieldsError(`missing fieldsType in managed fields entry ${index}`);
   if (fieldsType !== 'FieldsV1') {
-    throw new ManagedFieldsError(`invalid fieldsType ${quote(fieldsType)} in managed fields entry ${index}`);
+    throw new ManagedFieldsError(
+      `invalid fieldsType ${quote(fieldsType)} in managed fields entry ${index}`,
+    );
   }
   try {
     const fields = setOfFields(fieldsV1, canonical);
@@ -96,7 +118,9 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolea
 }
 
 /** Undefined: there are none. Sorted: appliers first, each by time, then by name. */
-export function* encodeManagers(managers: Managers): Steps<readonly ManagedFieldsEntry[] | undefined> {
+export function* encodeManagers(
+  managers: Managers,
+): Steps<readonly ManagedFieldsEntry[] | undefined> {
   if (managers.size === 0) return undefined;
   const entries: ManagedFieldsEntry[] = [];
   for (const [id, manager] of [...managers].sort(([, a], [, b]) => compareManagers(a, b))) {
@@ -150,5 +174,8 @@ export function seconds({ time }: Manager): number {
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (entries === undefined || entries === null) return false;
   if (entries.length === 0) return true;
-  return entries.length === 1 && Object.values(entries[0] as object).every((value) => value === undefined);
+  return (
+    entries.length === 1 &&
+    Object.values(entries[0] as object).every((value) => value === undefined)
+  );
 }

@@ -95,7 +95,11 @@ export function mergeTypeOf(message: MessageDescriptor): MergeType {
   return cached(types, message, message.structType === 'atomic');
 }
 
-function cached(cache: WeakMap<MessageDescriptor, MergeType>, message: MessageDescriptor, atomic: boolean): MergeType {
+function cached(
+  cache: WeakMap<MessageDescriptor, MergeType>,
+  message: MessageDescriptor,
+  atomic: boolean,
+): MergeType {
   let type = cache.get(message);
   if (type === undefined) {
     type = { map: new StructShape(message, atomic) };
@@ -123,7 +127,11 @@ class StructShape implements MapShape {
 }
 
 function mergeField(field: FieldDescriptor): MergeField {
-  return { element: fieldElement(field.name), type: fieldType(field), keyDefault: keyDefaultOf(field) };
+  return {
+    element: fieldElement(field.name),
+    type: fieldType(field),
+    keyDefault: keyDefaultOf(field),
+  };
 }
 
 function fieldType(field: FieldDescriptor): MergeType {
@@ -132,7 +140,9 @@ function fieldType(field: FieldDescriptor): MergeType {
     case 'list':
       return { list: listShape(field, type.items) };
     case 'map':
-      return { map: { atomic: field.mapType === 'atomic', fields: NO_FIELDS, values: typeOf(type.values) } };
+      return {
+        map: { atomic: field.mapType === 'atomic', fields: NO_FIELDS, values: typeOf(type.values) },
+      };
     case 'message':
       if (field.mapType === undefined) return mergeTypeOf(type.message);
       return field.mapType === 'atomic'
@@ -155,7 +165,11 @@ function listShape(field: FieldDescriptor, itemType: TypeRef): ListShape {
       return { atomic: false, keys: field.listMapKeys ?? [], items };
     case undefined: {
       const merged = field.patchStrategy?.includes('merge') ?? false;
-      return { atomic: !merged, keys: field.patchMergeKey === undefined ? [] : [field.patchMergeKey], items };
+      return {
+        atomic: !merged,
+        keys: field.patchMergeKey === undefined ? [] : [field.patchMergeKey],
+        items,
+      };
     }
   }
 }

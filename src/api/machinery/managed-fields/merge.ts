@@ -58,7 +58,11 @@ interface Item {
  * The applied items come in the order in which they are applied; those that are only live stay, each behind the items that
  * stood before it.
  */
-function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly unknown[]): readonly unknown[] {
+function mergeItems(
+  list: ListShape,
+  live: readonly unknown[],
+  applied: readonly unknown[],
+): readonly unknown[] {
   const liveItems = itemsOf(list, live);
   const appliedItems = itemsOf(list, applied);
   const liveByElement = new Map<PathElement, unknown>();
@@ -68,7 +72,9 @@ function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly
   }
   const appliedByElement = new Map(appliedItems.map(({ element, value }) => [element, value]));
   // The elements of both, in applied order: a live item must wait until those before it have had their turn.
-  const shared = appliedItems.filter(({ element }) => liveByElement.has(element)).map(({ element }) => element);
+  const shared = appliedItems
+    .filter(({ element }) => liveByElement.has(element))
+    .map(({ element }) => element);
   let nextShared = shared.shift();
   const merged: unknown[] = [];
   const taken = new Set<PathElement>();
@@ -90,7 +96,11 @@ function mergeItems(list: ListShape, live: readonly unknown[], applied: readonly
         nextShared = shared.shift();
         continue;
       }
-      if (appliedByElement.has(liveItem.element) && nextShared !== undefined && nextShared !== liveItem.element) {
+      if (
+        appliedByElement.has(liveItem.element) &&
+        nextShared !== undefined &&
+        nextShared !== liveItem.element
+      ) {
         l++;
         continue;
       }

@@ -16,7 +16,9 @@ export function fieldElement(name: string): PathElement {
 }
 
 /** `fields`: names and values of the keys, in any order. */
-export function keyElement(fields: readonly (readonly [name: string, value: unknown])[]): PathElement {
+export function keyElement(
+  fields: readonly (readonly [name: string, value: unknown])[],
+): PathElement {
   const [first] = fields;
   if (fields.length === 1 && first !== undefined) return singleKey(first[0], first[1]);
   const sorted = fields.toSorted(([a], [b]) => compareText(a, b));
@@ -161,14 +163,20 @@ export function sortElements(elements: PathElement[]): PathElement[] {
     const kinds = (KIND_ORDER[a.element.charAt(0)] ?? 0) - (KIND_ORDER[b.element.charAt(0)] ?? 0);
     if (kinds !== 0) return kinds;
     return isKeyElement(a.element)
-      ? compareKeys(a.content as Readonly<Record<string, unknown>>, b.content as Readonly<Record<string, unknown>>)
+      ? compareKeys(
+          a.content as Readonly<Record<string, unknown>>,
+          b.content as Readonly<Record<string, unknown>>,
+        )
       : compareValues(a.content, b.content);
   });
   sortable.forEach(({ element }, index) => (elements[index] = element));
   return elements;
 }
 
-function compareKeys(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): number {
+function compareKeys(
+  a: Readonly<Record<string, unknown>>,
+  b: Readonly<Record<string, unknown>>,
+): number {
   const names = Object.keys(a);
   const others = Object.keys(b);
   for (let i = 0; i < names.length && i < others.length; i++) {
@@ -184,7 +192,8 @@ function compareKeys(a: Readonly<Record<string, unknown>>, b: Readonly<Record<st
 function compareValues(a: unknown, b: unknown): number {
   const kinds = valueOrder(a) - valueOrder(b);
   if (kinds !== 0) return kinds;
-  if (typeof a === 'number' || typeof a === 'bigint') return a < (b as number) ? -1 : a > (b as number) ? 1 : 0;
+  if (typeof a === 'number' || typeof a === 'bigint')
+    return a < (b as number) ? -1 : a > (b as number) ? 1 : 0;
   if (typeof a === 'string') return compareText(a, b as string);
   if (typeof a === 'boolean') return Number(a) - Number(b);
   return compareText(stableStringify(a), stableStringify(b));
@@ -248,5 +257,8 @@ function canonicalValue(value: unknown): string {
 }
 
 function escaped(json: string): string {
-  return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -25,7 +25,9 @@ export function removeItems(type: MergeType, value: unknown, items: FieldSet): u
         const element = itemElement(list, item);
         const node = typeof element === 'string' ? items.node(element) : undefined;
         if (node?.member === true) continue;
-        after.push(node?.children === undefined ? item : removeItems(list.items, item, node.children));
+        after.push(
+          node?.children === undefined ? item : removeItems(list.items, item, node.children),
+        );
       }
       return after.length === 0 ? null : after;
     }
@@ -43,7 +45,9 @@ export function removeItems(type: MergeType, value: unknown, items: FieldSet): u
         setOwn(
           after,
           name,
-          inside === undefined || itemType === undefined ? before[name] : removeItems(itemType, before[name], inside),
+          inside === undefined || itemType === undefined
+            ? before[name]
+            : removeItems(itemType, before[name], inside),
         );
       }
       return isEmptyMap(after) ? null : after;
@@ -65,7 +69,9 @@ export function extractItems(type: MergeType, value: unknown, items: FieldSet): 
         const element = itemElement(list, item);
         const node = typeof element === 'string' ? items.node(element) : undefined;
         if (node !== undefined)
-          after.push(node.children === undefined ? item : extractItems(list.items, item, node.children));
+          after.push(
+            node.children === undefined ? item : extractItems(list.items, item, node.children),
+          );
       }
       return after.length === 0 ? undefined : after;
     }
@@ -105,7 +111,11 @@ export function withNamedFields(type: MergeType | undefined, set: FieldSet): Fie
     const name = fieldNameOf(element);
     const field = name === undefined ? undefined : type?.map?.fields.get(name);
     const inside =
-      name === undefined ? (isKeyElement(element) ? type?.list?.items : undefined) : (field?.type ?? type?.map?.values);
+      name === undefined
+        ? isKeyElement(element)
+          ? type?.list?.items
+          : undefined
+        : (field?.type ?? type?.map?.values);
     result.put(
       element,
       member || (field !== undefined && children !== undefined),

@@ -34,77 +34,96 @@ describe('from the object to its Scale', () => {
     ],
     [
       'several, and who scaled before',
-      [entry('a', 'Apply', 'apps/v1', ['replicas']), entry('s', 'Update', 'apps/v1', ['replicas'], 'scale')],
+      [
+        entry('a', 'Apply', 'apps/v1', ['replicas']),
+        entry('s', 'Update', 'apps/v1', ['replicas'], 'scale'),
+      ],
       [
         entry('a', 'Apply', 'autoscaling/v1', ['replicas']),
         entry('s', 'Update', 'autoscaling/v1', ['replicas'], 'scale'),
       ],
     ],
-    ['who owns them in a version that is not known', [entry('a', 'Apply', 'apps/v10', ['replicas'])], undefined],
+    [
+      'who owns them in a version that is not known',
+      [entry('a', 'Apply', 'apps/v10', ['replicas'])],
+      undefined,
+    ],
   ])('%s', (_, parent, expected) => {
     expect(scaleEntries(parent, kind)).toEqual(expected);
   });
 });
 
 describe('from the Scale back to the object', () => {
-  test.each<[string, ManagedFieldsEntry[], ManagedFieldsEntry[], ManagedFieldsEntry[] | undefined]>([
+  test.each<[string, ManagedFieldsEntry[], ManagedFieldsEntry[], ManagedFieldsEntry[] | undefined]>(
     [
-      'nothing has changed',
-      [entry('a', 'Apply', 'apps/v1', ['replicas', 'selector'])],
-      [entry('a', 'Apply', 'autoscaling/v1', ['replicas'])],
-      [entry('a', 'Apply', 'apps/v1', ['replicas', 'selector'])],
-    ],
-    ...(['Apply', 'Update'] as const).flatMap((before) =>
-      (['Apply', 'Update'] as const).map(
-        (after): [string, ManagedFieldsEntry[], ManagedFieldsEntry[], ManagedFieldsEntry[]] => [
-          `an ${after} takes the replicas from an ${before}`,
-          [entry('test', before, 'apps/v1', ['replicas', 'selector'])],
-          [entry('scale', after, 'autoscaling/v1', ['replicas'], 'scale')],
-          [
-            entry('scale', after, 'apps/v1', ['replicas'], 'scale'),
-            entry('test', before, 'apps/v1', ['selector']),
-          ].sort((a, b) => (`${a.operation} ${a.manager}` < `${b.operation} ${b.manager}` ? -1 : 1)),
-        ],
+      [
+        'nothing has changed',
+        [entry('a', 'Apply', 'apps/v1', ['replicas', 'selector'])],
+        [entry('a', 'Apply', 'autoscaling/v1', ['replicas'])],
+        [entry('a', 'Apply', 'apps/v1', ['replicas', 'selector'])],
+      ],
+      ...(['Apply', 'Update'] as const).flatMap((before) =>
+        (['Apply', 'Update'] as const).map(
+          (after): [string, ManagedFieldsEntry[], ManagedFieldsEntry[], ManagedFieldsEntry[]] => [
+            `an ${after} takes the replicas from an ${before}`,
+            [entry('test', before, 'apps/v1', ['replicas', 'selector'])],
+            [entry('scale', after, 'autoscaling/v1', ['replicas'], 'scale')],
+            [
+              entry('scale', after, 'apps/v1', ['replicas'], 'scale'),
+              entry('test', before, 'apps/v1', ['selector']),
+            ].sort((a, b) =>
+              `${a.operation} ${a.manager}` < `${b.operation} ${b.manager}` ? -1 : 1,
+            ),
+          ],
+        ),
       ),
-    ),
-    [
-      'the same manager is another one when it scales',
-      [entry('test', 'Apply', 'apps/v1', ['replicas', 'selector'])],
-      [entry('test', 'Apply', 'autoscaling/v1', ['replicas'], 'scale')],
-      [entry('test', 'Apply', 'apps/v1', ['selector']), entry('test', 'Apply', 'apps/v1', ['replicas'], 'scale')],
-    ],
-    [
-      'shared, not taken',
-      [entry('test', 'Apply', 'apps/v1', ['replicas', 'selector'])],
       [
-        entry('test', 'Apply', 'autoscaling/v1', ['replicas']),
-        entry('test', 'Apply', 'autoscaling/v1', ['replicas'], 'scale'),
+        'the same manager is another one when it scales',
+        [entry('test', 'Apply', 'apps/v1', ['replicas', 'selector'])],
+        [entry('test', 'Apply', 'autoscaling/v1', ['replicas'], 'scale')],
+        [
+          entry('test', 'Apply', 'apps/v1', ['selector']),
+          entry('test', 'Apply', 'apps/v1', ['replicas'], 'scale'),
+        ],
       ],
       [
-        entry('test', 'Apply', 'apps/v1', ['replicas', 'selector']),
-        entry('test', 'Apply', 'apps/v1', ['replicas'], 'scale'),
+        'shared, not taken',
+        [entry('test', 'Apply', 'apps/v1', ['replicas', 'selector'])],
+        [
+          entry('test', 'Apply', 'autoscaling/v1', ['replicas']),
+          entry('test', 'Apply', 'autoscaling/v1', ['replicas'], 'scale'),
+        ],
+        [
+          entry('test', 'Apply', 'apps/v1', ['replicas', 'selector']),
+          entry('test', 'Apply', 'apps/v1', ['replicas'], 'scale'),
+        ],
+      ],
+      [
+        'who has nothing left goes',
+        [entry('test', 'Apply', 'apps/v1', ['replicas'])],
+        [entry('scale', 'Update', 'autoscaling/v1', ['replicas'], 'scale')],
+        [entry('scale', 'Update', 'apps/v1', ['replicas'], 'scale')],
+      ],
+      [
+        'who owns something else of the Scale owns nothing of the object',
+        [entry('test', 'Apply', 'apps/v1', ['selector'])],
+        [entry('scale', 'Update', 'autoscaling/v1', ['other'], 'scale')],
+        [entry('test', 'Apply', 'apps/v1', ['selector'])],
+      ],
+      [
+        'owners in a version that is not known go',
+        [entry('test', 'Apply', 'apps/v10', ['selector'])],
+        [entry('scale', 'Update', 'autoscaling/v1', ['replicas'], 'scale')],
+        [entry('scale', 'Update', 'apps/v1', ['replicas'], 'scale')],
+      ],
+      [
+        'nobody owns the replicas any more',
+        [entry('test', 'Apply', 'apps/v1', ['replicas'])],
+        [],
+        undefined,
       ],
     ],
-    [
-      'who has nothing left goes',
-      [entry('test', 'Apply', 'apps/v1', ['replicas'])],
-      [entry('scale', 'Update', 'autoscaling/v1', ['replicas'], 'scale')],
-      [entry('scale', 'Update', 'apps/v1', ['replicas'], 'scale')],
-    ],
-    [
-      'who owns something else of the Scale owns nothing of the object',
-      [entry('test', 'Apply', 'apps/v1', ['selector'])],
-      [entry('scale', 'Update', 'autoscaling/v1', ['other'], 'scale')],
-      [entry('test', 'Apply', 'apps/v1', ['selector'])],
-    ],
-    [
-      'owners in a version that is not known go',
-      [entry('test', 'Apply', 'apps/v10', ['selector'])],
-      [entry('scale', 'Update', 'autoscaling/v1', ['replicas'], 'scale')],
-      [entry('scale', 'Update', 'apps/v1', ['replicas'], 'scale')],
-    ],
-    ['nobody owns the replicas any more', [entry('test', 'Apply', 'apps/v1', ['replicas'])], [], undefined],
-  ])('%s', (_, parent, scale, expected) => {
+  )('%s', (_, parent, scale, expected) => {
     expect(parentEntries(parent, scale, kind)).toEqual(expected);
   });
   test('who keeps the replicas keeps the time', () => {

@@ -33,7 +33,11 @@ export function scaleEntries(parent: Entries, kind: ScaledKind): Entries {
   for (const [id, owner] of decodeManagers(parent, true)) {
     const replicas = paths.get(owner.apiVersion);
     if (replicas === undefined || !owner.fields.has(replicas)) continue;
-    managers.set(id, { ...owner, apiVersion: SCALE_API_VERSION, fields: FieldSet.of(SCALE_REPLICAS) });
+    managers.set(id, {
+      ...owner,
+      apiVersion: SCALE_API_VERSION,
+      fields: FieldSet.of(SCALE_REPLICAS),
+    });
   }
   return runSteps(encodeManagers(managers));
 }
@@ -42,7 +46,9 @@ export function scaleEntries(parent: Entries, kind: ScaledKind): Entries {
 export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind): Entries {
   const { apiVersion } = kind;
   const paths = pathsOf(kind);
-  const scalers = new Map([...decodeManagers(scale).values()].map((owner) => [whoOf(owner), owner]));
+  const scalers = new Map(
+    [...decodeManagers(scale).values()].map((owner) => [whoOf(owner), owner]),
+  );
   const managers = new Map<string, Manager>();
   for (const [id, owner] of decodeManagers(parent, true)) {
     if (!paths.has(owner.apiVersion)) continue;

@@ -6,7 +6,9 @@ import { mergeTypeOf } from './merge-type.ts';
 import { sameShape, shapeText } from './shape.ts';
 
 const type = mergeTypeOf(allSchemas.message('core/v1.ConfigMap'));
-const withLabels = (json: string): unknown => ({ metadata: { labels: JSON.parse(json) as unknown } });
+const withLabels = (json: string): unknown => ({
+  metadata: { labels: JSON.parse(json) as unknown },
+});
 
 test.each([
   ['{"a": "x", "b": "y"}', '{"a": "1", "b": "2"}', true],
@@ -23,5 +25,7 @@ test.each([
 });
 
 test('the order of names is no matter', () => {
-  expect(sameShape(type, withLabels('{"a": "x", "b": "y"}'), withLabels('{"b": "x", "a": "y"}'))).toBe(true);
+  expect(
+    sameShape(type, withLabels('{"a": "x", "b": "y"}'), withLabels('{"b": "x", "a": "y"}')),
+  ).toBe(true);
 });

@@ -21,7 +21,8 @@ export function shapeText(type: MergeType, value: unknown): string {
     for (const item of value as readonly unknown[]) {
       if (keys.length === 0) text += stringifyJson(item);
       else {
-        for (const key of keys) text += `${stringifyJson((item as Readonly<Record<string, unknown>> | null)?.[key])};`;
+        for (const key of keys)
+          text += `${stringifyJson((item as Readonly<Record<string, unknown>> | null)?.[key])};`;
         text += shapeText(items, item);
       }
       text += ',';
@@ -39,7 +40,8 @@ export function shapeText(type: MergeType, value: unknown): string {
     const field = map.fields.get(name);
     if (field !== undefined) text += `${name}:${shapeText(field.type, inside)},`;
     // A name may be any text: its length tells where it ends.
-    else if (map.values !== undefined) text += `${name.length}/${name}:${shapeText(map.values, inside)},`;
+    else if (map.values !== undefined)
+      text += `${name.length}/${name}:${shapeText(map.values, inside)},`;
     if (text.length > MAX_SHAPE) return text;
   }
   return `{${text}}`;
@@ -73,7 +75,11 @@ export function sameShape(type: MergeType, value: unknown, other: unknown): bool
   return more === 0;
 }
 
-function sameList({ list }: MergeType, value: readonly unknown[], other: readonly unknown[]): boolean {
+function sameList(
+  { list }: MergeType,
+  value: readonly unknown[],
+  other: readonly unknown[],
+): boolean {
   if (list === undefined || list.atomic) return sameAtom(value, other);
   if (value.length !== other.length) return false;
   const { keys, items } = list;
@@ -81,7 +87,9 @@ function sameList({ list }: MergeType, value: readonly unknown[], other: readonl
     const counterpart = other[index];
     if (keys.length === 0) return item === counterpart;
     if (!isObject(item) || !isObject(counterpart)) return false;
-    return keys.every((key) => item[key] === counterpart[key]) && sameShape(items, item, counterpart);
+    return (
+      keys.every((key) => item[key] === counterpart[key]) && sameShape(items, item, counterpart)
+    );
   });
 }
 

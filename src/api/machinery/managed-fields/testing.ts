@@ -26,7 +26,9 @@ export function struct(
 }
 
 /** A type that refers to itself. */
-export function recursive(fields: (self: MergeType) => Readonly<Record<string, MergeType>>): MergeType {
+export function recursive(
+  fields: (self: MergeType) => Readonly<Record<string, MergeType>>,
+): MergeType {
   let known: ReadonlyMap<string, MergeField> | undefined;
   const type: MergeType = {
     map: {
@@ -42,7 +44,10 @@ export function recursive(fields: (self: MergeType) => Readonly<Record<string, M
 
 function mergeFields(fields: Readonly<Record<string, MergeType>>): ReadonlyMap<string, MergeField> {
   return new Map(
-    Object.entries(fields).map(([name, type]) => [name, { element: fieldElement(name), type, keyDefault: undefined }]),
+    Object.entries(fields).map(([name, type]) => [
+      name,
+      { element: fieldElement(name), type, keyDefault: undefined },
+    ]),
   );
 }
 
@@ -66,9 +71,13 @@ export function keyed(
 ): MergeType {
   const { map: shape } = items as { map: MapShape };
   const fields = new Map(
-    [...shape.fields].map(([name, field]) => [name, { ...field, keyDefault: defaults[name] }] as const),
+    [...shape.fields].map(
+      ([name, field]) => [name, { ...field, keyDefault: defaults[name] }] as const,
+    ),
   );
-  return { list: { atomic: false, keys, items: { map: { ...shape, fields } } } satisfies ListShape };
+  return {
+    list: { atomic: false, keys, items: { map: { ...shape, fields } } } satisfies ListShape,
+  };
 }
 
 /** A step of a path: a field's name, the keys of an item, or `{ '=': value }` for the item of a set. */
@@ -109,7 +118,10 @@ export class History {
     const versions: Versions =
       'typeOf' in type
         ? type
-        : { typeOf: (version) => (version === 'v1' ? type : undefined), convert: (values) => values };
+        : {
+            typeOf: (version) => (version === 'v1' ? type : undefined),
+            convert: (values) => values,
+          };
     this.#merging = { versions, reset };
   }
 
@@ -140,7 +152,9 @@ export class History {
   update({ manager, object, version = 'v1' }: Write): this {
     const updated = parseYaml(object) ?? {};
     const merging = { ...this.#merging, apiVersion: version };
-    const { managers, changed } = atOnce(updateManagers(merging, this.object, updated, this.managers));
+    const { managers, changed } = atOnce(
+      updateManagers(merging, this.object, updated, this.managers),
+    );
     const owner = { manager, operation: 'Update', apiVersion: version, subresource: '' } as const;
     const id = managerId(owner);
     const result = new Map(managers);
@@ -161,6 +175,10 @@ export class History {
 }
 
 /** What `owners` answers, from sets. */
-export function expectedOwners(sets: Readonly<Record<`${Operation} ${string}`, FieldSet>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(sets).map(([owner, fields]) => [owner, fields.toString()]));
+export function expectedOwners(
+  sets: Readonly<Record<`${Operation} ${string}`, FieldSet>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(sets).map(([owner, fields]) => [owner, fields.toString()]),
+  );
 }

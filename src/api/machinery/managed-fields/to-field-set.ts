@@ -58,7 +58,11 @@ function ofEntries(map: MapShape, entries: Readonly<Record<string, unknown>>): F
     const { member, children } = visit(type, value);
     const object = asMap(value);
     const nothingInside = value === null || (object !== undefined && isEmptyMap(object));
-    set.put(field?.element ?? fieldElement(name), member || nothingInside || field === undefined, children);
+    set.put(
+      field?.element ?? fieldElement(name),
+      member || nothingInside || field === undefined,
+      children,
+    );
   }
   return set;
 }

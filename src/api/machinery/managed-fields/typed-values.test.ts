@@ -6,7 +6,18 @@ import { merge } from './merge.ts';
 import { deduced, untypedAtomic } from './merge-type.ts';
 import type { MergeType } from './merge-type.ts';
 import { extractItems, removeItems, withNamedFields } from './remove.ts';
-import { any, atomicList, bool, keyed, map, number, set, setOf, string, struct } from './testing.ts';
+import {
+  any,
+  atomicList,
+  bool,
+  keyed,
+  map,
+  number,
+  set,
+  setOf,
+  string,
+  struct,
+} from './testing.ts';
 import { toFieldSet } from './to-field-set.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
 
@@ -31,7 +42,10 @@ const c = { name: 'c' };
 
 describe('mentioned fields', () => {
   test.each<[string, FieldSet]>([
-    ['{"numeric":1,"string":"a","bool":true,"any":"1Gi"}', set(['numeric'], ['string'], ['bool'], ['any'])],
+    [
+      '{"numeric":1,"string":"a","bool":true,"any":"1Gi"}',
+      set(['numeric'], ['string'], ['bool'], ['any']),
+    ],
     ['{"numeric":null}', set(['numeric'])],
     [
       '{"atomicMap":{"a":"b"},"atomicStruct":{"x":1},"atomicList":["a"]}',
@@ -45,8 +59,14 @@ describe('mentioned fields', () => {
     ['{"set":["a","b"]}', set(['set', { '=': 'a' }], ['set', { '=': 'b' }])],
     ['{"set":[]}', FieldSet.empty],
     ['{"set":null}', set(['set'])],
-    ['{"list":[{"name":"a","value":1}]}', set(['list', a], ['list', a, 'name'], ['list', a, 'value'])],
-    ['{"list":[{"name":"a","tags":["x"]}]}', set(['list', a], ['list', a, 'name'], ['list', a, 'tags', { '=': 'x' }])],
+    [
+      '{"list":[{"name":"a","value":1}]}',
+      set(['list', a], ['list', a, 'name'], ['list', a, 'value']),
+    ],
+    [
+      '{"list":[{"name":"a","tags":["x"]}]}',
+      set(['list', a], ['list', a, 'name'], ['list', a, 'tags', { '=': 'x' }]),
+    ],
     ['{"list":[{"name":"a","value":1},{"name":"a","value":2}]}', set(['list', a])],
     ['{"struct":{"x":1,"deep":{"x":1}}}', set(['struct', 'x'], ['struct', 'deep', 'x'])],
     ['{"struct":{"deep":{}}}', set(['struct', 'deep'])],
@@ -71,8 +91,16 @@ describe('merge', () => {
     ['{"atomicStruct":{"x":1}}', '{"atomicStruct":{}}', '{"atomicStruct":{}}'],
     ['{"atomicList":["a","b"]}', '{"atomicList":["c"]}', '{"atomicList":["c"]}'],
     ['{"atomicList":["a","b"]}', '{"atomicList":null}', '{"atomicList":null}'],
-    ['{"struct":{"x":1,"deep":{"x":1}}}', '{"struct":{"deep":{"x":2}}}', '{"struct":{"x":1,"deep":{"x":2}}}'],
-    ['{"free":{"a":{"x":1},"l":[1]}}', '{"free":{"a":{"z":2},"l":[2]}}', '{"free":{"a":{"x":1,"z":2},"l":[2]}}'],
+    [
+      '{"struct":{"x":1,"deep":{"x":1}}}',
+      '{"struct":{"deep":{"x":2}}}',
+      '{"struct":{"x":1,"deep":{"x":2}}}',
+    ],
+    [
+      '{"free":{"a":{"x":1},"l":[1]}}',
+      '{"free":{"a":{"z":2},"l":[2]}}',
+      '{"free":{"a":{"x":1,"z":2},"l":[2]}}',
+    ],
     ['{"free":{"a":{"x":1}}}', '{"free":{"a":"scalar"}}', '{"free":{"a":"scalar"}}'],
     ['{"free":{"a":"scalar"}}', '{"free":{"a":{"x":1}}}', '{"free":{"a":{"x":1}}}'],
     ['{}', '{"list":[{"name":"a"}]}', '{"list":[{"name":"a"}]}'],
@@ -99,7 +127,9 @@ describe('merge', () => {
     ['a a b', 'a', 'a b'],
   ])('the set %s with %s', (live, applied, merged) => {
     const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');
-    expect(merge(type, { set: words(live) }, { set: words(applied) })).toEqual({ set: words(merged) });
+    expect(merge(type, { set: words(live) }, { set: words(applied) })).toEqual({
+      set: words(merged),
+    });
   });
 
   test('items are merged where they are the same', () => {
@@ -132,11 +162,21 @@ describe('removing and extracting', () => {
     ['an atomic list', set(['atomicList']), { ...value, atomicList: undefined }],
     ['an item of a set', set(['set', { '=': 'a' }]), { ...value, set: ['b'] }],
     ['an item', set(['list', a]), { ...value, list: [value.list[1]] }],
-    ['a field of an item', set(['list', b, 'value']), { ...value, list: [value.list[0], { name: 'b', tags: ['t'] }] }],
+    [
+      'a field of an item',
+      set(['list', b, 'value']),
+      { ...value, list: [value.list[0], { name: 'b', tags: ['t'] }] },
+    ],
     ['a container with all in it', set(['struct']), { ...value, struct: undefined }],
-    ['a field in a struct', set(['struct', 'deep', 'x']), { ...value, struct: { x: 1, deep: null } }],
+    [
+      'a field in a struct',
+      set(['struct', 'deep', 'x']),
+      { ...value, struct: { x: 1, deep: null } },
+    ],
   ])('without %s', (_, items, expected) => {
-    expect(JSON.parse(JSON.stringify(removeItems(type, value, items)))).toEqual(JSON.parse(JSON.stringify(expected)));
+    expect(JSON.parse(JSON.stringify(removeItems(type, value, items)))).toEqual(
+      JSON.parse(JSON.stringify(expected)),
+    );
   });
   test.each<[string, FieldSet, object | undefined]>([
     ['nothing', FieldSet.empty, undefined],
@@ -196,12 +236,27 @@ describe('values that do not fit', () => {
     [{ map: { a: 1 } }, '.map.a: expected string, got &value.valueUnstructured{Value:1}'],
     [{ list: { a: 1 } }, '.list: expected list, got &{map[a:1]}'],
     [{ set: ['a', 'a'] }, '.set: duplicate entries for key [="a"]'],
-    [{ set: [{}] }, `.set: element 0: associative list without keys has an element that's a map type`],
+    [
+      { set: [{}] },
+      `.set: element 0: associative list without keys has an element that's a map type`,
+    ],
     [{ set: [[]] }, '.set: element 0: not supported: associative list with lists as elements'],
-    [{ set: [null] }, `.set: element 0: associative list without keys has an element that's an explicit null`],
-    [{ list: [{ name: 'a', value: 'x' }] }, '.list[name="a"].value: expected numeric (int or float), got string'],
-    [{ atomicList: ['a', 1] }, '.atomicList[1]: expected string, got &value.valueUnstructured{Value:1}'],
-    [{ nothing: 1, bool: 1 }, 'errors:\n  .nothing: field not declared in schema\n  .bool: expected boolean, got &{1}'],
+    [
+      { set: [null] },
+      `.set: element 0: associative list without keys has an element that's an explicit null`,
+    ],
+    [
+      { list: [{ name: 'a', value: 'x' }] },
+      '.list[name="a"].value: expected numeric (int or float), got string',
+    ],
+    [
+      { atomicList: ['a', 1] },
+      '.atomicList[1]: expected string, got &value.valueUnstructured{Value:1}',
+    ],
+    [
+      { nothing: 1, bool: 1 },
+      'errors:\n  .nothing: field not declared in schema\n  .bool: expected boolean, got &{1}',
+    ],
     [[], 'expected map, got &{[]}'],
     [{ string: null, list: null, map: null, free: { anything: [{}, null, 'x'] } }, ''],
   ])('%j', (value, message) => expect(problems(value)).toBe(message));

@@ -11,7 +11,19 @@ import type { MergeType } from './merge-type.ts';
 import { describePath } from './path-element.ts';
 import { applyManagers, updateManagers } from './updater.ts';
 import type { Merging, Versions } from './updater.ts';
-import { any, atomicList, expectedOwners, History, keyed, map, number, set, setOf, string, struct } from './testing.ts';
+import {
+  any,
+  atomicList,
+  expectedOwners,
+  History,
+  keyed,
+  map,
+  number,
+  set,
+  setOf,
+  string,
+  struct,
+} from './testing.ts';
 import { deduced } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
@@ -34,7 +46,12 @@ const nested = struct({
   struct: struct({ name: string, value: number }),
 });
 
-type Step = readonly ['apply' | 'force' | 'update', manager: string, object: string, version?: string];
+type Step = readonly [
+  'apply' | 'force' | 'update',
+  manager: string,
+  object: string,
+  version?: string,
+];
 type Owners = Readonly<Record<`${Operation} ${string}`, FieldSet>>;
 
 function play(type: MergeType | Versions, steps: readonly Step[]): History {
@@ -58,9 +75,15 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-function check(type: MergeType | Versions, steps: readonly Step[], object: string | undefined, owners: Owners): void {
+function check(
+  type: MergeType | Versions,
+  steps: readonly Step[],
+  object: string | undefined,
+  owners: Owners,
+): void {
   const history = play(type, steps);
-  if (object !== undefined) expect(withoutNulls(history.object) ?? {}).toEqual(parseYaml(object) ?? {});
+  if (object !== undefined)
+    expect(withoutNulls(history.object) ?? {}).toEqual(parseYaml(object) ?? {});
   expect(history.owners()).toEqual(expectedOwners(owners));
 }
 
@@ -130,7 +153,11 @@ describe('one applier, nested types', () => {
       'mapOfLists: {a: [a, c]}',
       'mapOfLists: {a: [c, a]}',
       {
-        'Apply default': set(['mapOfLists', 'a'], ['mapOfLists', 'a', { '=': 'a' }], ['mapOfLists', 'a', { '=': 'c' }]),
+        'Apply default': set(
+          ['mapOfLists', 'a'],
+          ['mapOfLists', 'a', { '=': 'a' }],
+          ['mapOfLists', 'a', { '=': 'c' }],
+        ),
       },
     ],
     [
@@ -139,7 +166,11 @@ describe('one applier, nested types', () => {
       'mapOfLists: {b: [a, c]}',
       'mapOfLists: {b: [a, c]}',
       {
-        'Apply default': set(['mapOfLists', 'b'], ['mapOfLists', 'b', { '=': 'a' }], ['mapOfLists', 'b', { '=': 'c' }]),
+        'Apply default': set(
+          ['mapOfLists', 'b'],
+          ['mapOfLists', 'b', { '=': 'a' }],
+          ['mapOfLists', 'b', { '=': 'c' }],
+        ),
       },
     ],
     [
@@ -147,14 +178,18 @@ describe('one applier, nested types', () => {
       'mapOfMaps: {a: {b: "x", c: "y"}}',
       'mapOfMaps: {a: {a: "x", c: "z"}}',
       'mapOfMaps: {a: {a: "x", c: "z"}}',
-      { 'Apply default': set(['mapOfMaps', 'a'], ['mapOfMaps', 'a', 'a'], ['mapOfMaps', 'a', 'c']) },
+      {
+        'Apply default': set(['mapOfMaps', 'a'], ['mapOfMaps', 'a', 'a'], ['mapOfMaps', 'a', 'c']),
+      },
     ],
     [
       'another key, another map in it',
       'mapOfMaps: {a: {b: "x", c: "y"}}',
       'mapOfMaps: {b: {a: "x", c: "z"}}',
       'mapOfMaps: {b: {a: "x", c: "z"}}',
-      { 'Apply default': set(['mapOfMaps', 'b'], ['mapOfMaps', 'b', 'a'], ['mapOfMaps', 'b', 'c']) },
+      {
+        'Apply default': set(['mapOfMaps', 'b'], ['mapOfMaps', 'b', 'a'], ['mapOfMaps', 'b', 'c']),
+      },
     ],
     [
       'a key in the middle changes',
@@ -170,7 +205,13 @@ describe('one applier, nested types', () => {
       },
     ],
     ['a struct goes', 'struct: {name: a, value: 1}', '', '', {}],
-    ['a struct is left empty', 'struct: {name: a}', 'struct: null', '', { 'Apply default': set(['struct']) }],
+    [
+      'a struct is left empty',
+      'struct: {name: a}',
+      'struct: null',
+      '',
+      { 'Apply default': set(['struct']) },
+    ],
   ])('%s', (_, first, second, object, owners) => {
     // The order of a set that is merged is its own affair.
     const history = play(nested, [
@@ -178,7 +219,11 @@ describe('one applier, nested types', () => {
       ['apply', 'default', second],
     ]);
     const sorted = (value: unknown): unknown =>
-      JSON.parse(JSON.stringify(value, (__, item: unknown) => (Array.isArray(item) ? item.toSorted() : item)));
+      JSON.parse(
+        JSON.stringify(value, (__, item: unknown) =>
+          Array.isArray(item) ? item.toSorted() : item,
+        ),
+      );
     expect(sorted(withoutNulls(history.object) ?? {})).toEqual(sorted(parseYaml(object) ?? {}));
     expect(history.owners()).toEqual(expectedOwners(owners));
   });
@@ -194,7 +239,11 @@ describe('appliers and updaters of a struct', () => {
     ['what others set stays when the applier lets go of all', steps(''), 'struct: {value: 1}'],
     ['also when it leaves an empty struct', steps('struct: {}'), 'struct: {value: 1}'],
     ['also when it leaves a null', steps('struct: null'), 'struct: {value: 1}'],
-    ['and what they took over stays', steps('struct: null', '{name: b, value: 1}'), 'struct: {name: b, value: 1}'],
+    [
+      'and what they took over stays',
+      steps('struct: null', '{name: b, value: 1}'),
+      'struct: {name: b, value: 1}',
+    ],
   ])('%s', (_, history, object) => {
     expect(withoutNulls(play(nested, history).object)).toEqual(parseYaml(object));
   });
@@ -210,7 +259,10 @@ describe('many appliers', () => {
         ['apply', 'one', 'list: [{name: a}]'],
       ],
       'list: [{name: a}, {name: c}]',
-      { 'Apply one': set(['list', a], ['list', a, 'name']), 'Apply two': set(['list', c], ['list', c, 'name']) },
+      {
+        'Apply one': set(['list', a], ['list', a, 'name']),
+        'Apply two': set(['list', c], ['list', c, 'name']),
+      },
     );
   });
 
@@ -232,10 +284,15 @@ describe('many appliers', () => {
     expect(conflicts(nested, [first], ['apply', 'two', 'list: [{name: a, value: 1}]'])).toEqual([
       'one .list[name="a"].value',
     ]);
-    check(nested, [first, ['force', 'two', 'list: [{name: a, value: 1}]']], 'list: [{name: a, value: 1}]', {
-      'Apply one': set(['list', a], ['list', a, 'name']),
-      'Apply two': set(['list', a], ['list', a, 'name'], ['list', a, 'value']),
-    });
+    check(
+      nested,
+      [first, ['force', 'two', 'list: [{name: a, value: 1}]']],
+      'list: [{name: a, value: 1}]',
+      {
+        'Apply one': set(['list', a], ['list', a, 'name']),
+        'Apply two': set(['list', a], ['list', a, 'name'], ['list', a, 'value']),
+      },
+    );
   });
 
   test('what one lets go of the other keeps', () => {
@@ -265,7 +322,11 @@ describe('many appliers', () => {
       'listOfLists: [{name: a}, {name: b, value: [d]}]',
       {
         'Apply one': set(['listOfLists', a], ['listOfLists', a, 'name']),
-        'Apply two': set(['listOfLists', b], ['listOfLists', b, 'name'], ['listOfLists', b, 'value', { '=': 'd' }]),
+        'Apply two': set(
+          ['listOfLists', b],
+          ['listOfLists', b, 'name'],
+          ['listOfLists', b, 'value', { '=': 'd' }],
+        ),
       },
     );
   });
@@ -282,7 +343,11 @@ describe('many appliers', () => {
       'listOfLists: [{name: a}, {name: b, value: [d, e]}]',
       {
         'Apply one': set(['listOfLists', a], ['listOfLists', a, 'name']),
-        'Apply two': set(['listOfLists', b], ['listOfLists', b, 'name'], ['listOfLists', b, 'value', { '=': 'd' }]),
+        'Apply two': set(
+          ['listOfLists', b],
+          ['listOfLists', b, 'name'],
+          ['listOfLists', b, 'value', { '=': 'd' }],
+        ),
         'Update controller': set(['listOfLists', b, 'value', { '=': 'e' }]),
       },
     );
@@ -300,7 +365,11 @@ describe('many appliers', () => {
       'listOfLists: [{name: a, value: [b]}]',
       {
         'Apply one': set(['listOfLists', a], ['listOfLists', a, 'name']),
-        'Apply two': set(['listOfLists', a], ['listOfLists', a, 'name'], ['listOfLists', a, 'value', { '=': 'b' }]),
+        'Apply two': set(
+          ['listOfLists', a],
+          ['listOfLists', a, 'name'],
+          ['listOfLists', a, 'value', { '=': 'b' }],
+        ),
       },
     );
   });
@@ -323,7 +392,13 @@ describe('many appliers', () => {
 });
 
 describe('updates', () => {
-  const leaves = struct({ numeric: number, string, bool: any, atomic: atomicList(string), set: setOf(string) });
+  const leaves = struct({
+    numeric: number,
+    string,
+    bool: any,
+    atomic: atomicList(string),
+    set: setOf(string),
+  });
   test.each<[string, Step[], Owners]>([
     [
       'a new field is the updater’s',
@@ -363,7 +438,10 @@ describe('updates', () => {
         ['update', 'one', 'set: [a, b]'],
         ['update', 'two', 'set: [b, c]'],
       ],
-      { 'Update one': set(['set'], ['set', { '=': 'b' }]), 'Update two': set(['set', { '=': 'c' }]) },
+      {
+        'Update one': set(['set'], ['set', { '=': 'b' }]),
+        'Update two': set(['set', { '=': 'c' }]),
+      },
     ],
   ])('%s', (_, steps, owners) => check(leaves, steps, undefined, owners));
 });
@@ -422,7 +500,10 @@ describe('items that cannot be told apart', () => {
         ['apply', 'a', 'set: [5]'],
       ],
       'set: [1, 1, 3, 5]',
-      { 'Update u': set(['set'], ['set', one], ['set', { '=': 3 }]), 'Apply a': set(['set', { '=': 5 }]) },
+      {
+        'Update u': set(['set'], ['set', one], ['set', { '=': 3 }]),
+        'Apply a': set(['set', { '=': 5 }]),
+      },
     ],
     [
       'of a list, the item is owned, no field in it',
@@ -455,7 +536,10 @@ describe('items that cannot be told apart', () => {
         ['force', 'a', 'list: [{name: a, value1: 3}]'],
       ],
       'list: [{name: a, value1: 3}, {name: b, value1: 3}]',
-      { 'Update u': set(['list'], ...ofB), 'Apply a': set(['list', a], ['list', a, 'name'], ['list', a, 'value1']) },
+      {
+        'Update u': set(['list'], ...ofB),
+        'Apply a': set(['list', a], ['list', a, 'name'], ['list', a, 'value1']),
+      },
     ],
     [
       'another item applied leaves them',
@@ -464,7 +548,10 @@ describe('items that cannot be told apart', () => {
         ['force', 'a', 'list: [{name: b, value1: 4}]'],
       ],
       twice.replace('value1: 3', 'value1: 4'),
-      { 'Update u': set(['list'], ['list', a], ['list', b], ['list', b, 'name']), 'Apply a': set(...ofB) },
+      {
+        'Update u': set(['list'], ['list', a], ['list', b], ['list', b, 'name']),
+        'Apply a': set(...ofB),
+      },
     ],
     [
       'doubled by somebody else, they stay when the applier lets go',
@@ -479,16 +566,20 @@ describe('items that cannot be told apart', () => {
   ])('%s', (_, steps, object, owners) => check(type, steps, object, owners));
 
   test('conflicts with one of them', () => {
-    expect(conflicts(type, [['update', 'u', twice]], ['apply', 'a', 'list: [{name: a, value1: 2}]'])).toEqual([
-      'u .list[name="a"]',
-    ]);
-    expect(() => play(type, [['apply', 'a', twice]])).toThrow('.list: duplicate entries for key [name="a"]');
+    expect(
+      conflicts(type, [['update', 'u', twice]], ['apply', 'a', 'list: [{name: a, value1: 2}]']),
+    ).toEqual(['u .list[name="a"]']);
+    expect(() => play(type, [['apply', 'a', twice]])).toThrow(
+      '.list: duplicate entries for key [name="a"]',
+    );
   });
 });
 
 describe('keys with defaults', () => {
   const ports = struct({
-    ports: keyed(['port', 'protocol'], struct({ port: number, protocol: string, name: string }), { protocol: 'TCP' }),
+    ports: keyed(['port', 'protocol'], struct({ port: number, protocol: string, name: string }), {
+      protocol: 'TCP',
+    }),
   });
   const tcp = { port: 80, protocol: 'TCP' };
   const udp = { port: 80, protocol: 'UDP' };
@@ -531,8 +622,16 @@ describe('keys with defaults', () => {
       'ports: [{port: 80}, {port: 80, protocol: TCP}]',
       '.ports: duplicate entries for key [port=80,protocol="TCP"]',
     ],
-    ['null', 'ports: [null]', '.ports: element 0: associative list with keys may not have a null element'],
-    ['a scalar', 'ports: [a]', '.ports: element 0: associative list with keys may not have non-map elements'],
+    [
+      'null',
+      'ports: [null]',
+      '.ports: element 0: associative list with keys may not have a null element',
+    ],
+    [
+      'a scalar',
+      'ports: [a]',
+      '.ports: element 0: associative list with keys may not have non-map elements',
+    ],
   ])('%s', (_, object, message) => {
     expect(() => play(ports, [['apply', 'a', object]])).toThrow(message);
   });
@@ -550,7 +649,9 @@ describe('without a schema', () => {
       '{m: {x: 1, z: 1}, l: [{name: a}]}',
       { 'Apply a': set(['m'], ['m', 'x']), 'Apply b': set(['m'], ['m', 'z'], ['l']) },
     );
-    expect(conflicts(deduced, [['apply', 'a', 'l: [1, 2]']], ['apply', 'b', 'l: [1]'])).toEqual(['a .l']);
+    expect(conflicts(deduced, [['apply', 'a', 'l: [1, 2]']], ['apply', 'b', 'l: [1]'])).toEqual([
+      'a .l',
+    ]);
   });
 });
 
@@ -559,7 +660,11 @@ describe('versions', () => {
   const renamed = (version: string): MergeType =>
     struct({ struct: struct({ name: string, [`field_${version}`]: string }) });
   const known = ['v1', 'v2', 'v3'];
-  const convertedAtOnce = (values: readonly unknown[], from: string, to: string): readonly unknown[] =>
+  const convertedAtOnce = (
+    values: readonly unknown[],
+    from: string,
+    to: string,
+  ): readonly unknown[] =>
     JSON.parse(JSON.stringify(values).replaceAll(`field_${from}`, `field_${to}`)) as unknown[];
   const versions: Versions = {
     typeOf: (version) => (known.includes(version) ? renamed(version) : undefined),
@@ -586,9 +691,16 @@ describe('versions', () => {
         const history = new History(versions);
         history.apply({ manager: 'one', object: `struct: {name: a, field_${v1}: a}`, version: v1 });
         [history.object] = convertedAtOnce([history.object], v1, v2);
-        history.update({ manager: 'two', object: `struct: {name: a, field_${v2}: b}`, version: v2 });
+        history.update({
+          manager: 'two',
+          object: `struct: {name: a, field_${v2}: b}`,
+          version: v2,
+        });
         expect(history.owners()).toEqual(
-          expectedOwners({ 'Apply one': set(['struct', 'name']), 'Update two': set(['struct', `field_${v2}`]) }),
+          expectedOwners({
+            'Apply one': set(['struct', 'name']),
+            'Update two': set(['struct', `field_${v2}`]),
+          }),
         );
       });
     }
@@ -615,7 +727,11 @@ describe('versions', () => {
     const play = async (each: Versions): Promise<unknown> => {
       const one = owner('one', 'Apply', 'v1');
       const two = owner('two', 'Update', 'v2');
-      const merging = (apiVersion: string): Merging => ({ apiVersion, versions: each, reset: FieldSet.empty });
+      const merging = (apiVersion: string): Merging => ({
+        apiVersion,
+        versions: each,
+        reset: FieldSet.empty,
+      });
       const applier = { id: managerId(one), force: false };
       const config = { struct: { name: 'a', field_v1: 'a' } };
       const first = await runWaitingSteps(
@@ -627,10 +743,16 @@ describe('versions', () => {
         updateManagers(merging('v2'), live, changed, first.managers, managerId(two)),
       );
       const third = await runWaitingSteps(
-        applyManagers(merging('v3'), convertedAtOnce([changed], 'v2', 'v3')[0], { struct: {} }, second.managers, {
-          ...applier,
-          manager: one,
-        }),
+        applyManagers(
+          merging('v3'),
+          convertedAtOnce([changed], 'v2', 'v3')[0],
+          { struct: {} },
+          second.managers,
+          {
+            ...applier,
+            manager: one,
+          },
+        ),
       );
       return { second, third };
     };
@@ -650,7 +772,12 @@ describe('versions', () => {
       version: 'v1',
     });
     const merging: Merging = { apiVersion: 'v2', versions: failing, reset: FieldSet.empty };
-    const steps = updateManagers(merging, { struct: { name: 'a' } }, { struct: { name: 'b' } }, history.managers);
+    const steps = updateManagers(
+      merging,
+      { struct: { name: 'a' } },
+      { struct: { name: 'b' } },
+      history.managers,
+    );
     await expect(runWaitingSteps(steps)).rejects.toThrow('no route');
   });
 
@@ -660,7 +787,9 @@ describe('versions', () => {
       object: 'struct: {name: a, field_v1: a}',
       version: 'v1',
     });
-    const gone = new Map([...history.managers].map(([id, owner]) => [id, { ...owner, apiVersion: 'v0' }]));
+    const gone = new Map(
+      [...history.managers].map(([id, owner]) => [id, { ...owner, apiVersion: 'v0' }]),
+    );
     history.managers = gone;
     history.apply({ manager: 'one', object: 'struct: {name: a}', version: 'v1' });
     expect(history.object).toEqual({ struct: { name: 'a', field_v1: 'a' } });

@@ -64,7 +64,8 @@ export function* updateManagers(
   for (const [id, owner] of managers) {
     const seen = yield* comparisonIn(owner.apiVersion, comparisons, merging, live, updated);
     if (seen === undefined || versions.typeOf(owner.apiVersion) === undefined) continue;
-    const kept = id === updater ? owner.fields : owner.fields.difference(seen.modified).difference(seen.added);
+    const kept =
+      id === updater ? owner.fields : owner.fields.difference(seen.modified).difference(seen.added);
     const fields = kept.difference(seen.removed);
     if (!fields.isEmpty) remaining.set(id, fields === owner.fields ? owner : { ...owner, fields });
     yield;
@@ -111,7 +112,8 @@ export function* applyManagers(
     if (!contested.isEmpty) conflicts.push({ manager: owner, fields: contested });
     yield;
     const left = owner.fields.difference(contested).difference(seen.removed);
-    if (!left.isEmpty) remaining.set(id, left === owner.fields ? owner : { ...owner, fields: left });
+    if (!left.isEmpty)
+      remaining.set(id, left === owner.fields ? owner : { ...owner, fields: left });
   }
   yield;
   if (conflicts.length > 0 && !applier.force) throw new ConflictsError(conflicts);
@@ -136,7 +138,9 @@ function* comparisonIn(
   if (found !== undefined) return found;
   const type = versions.typeOf(apiVersion);
   if (type === undefined) return undefined;
-  const [liveThere, updatedThere] = yield* waitFor(versions.convert([live, updated], own, apiVersion));
+  const [liveThere, updatedThere] = yield* waitFor(
+    versions.convert([live, updated], own, apiVersion),
+  );
   const made = compare(type, liveThere, updatedThere, reset);
   known.set(apiVersion, made);
   return made;
@@ -159,7 +163,11 @@ function* prune(
   if (type === undefined) return merged;
   // All of it is applied again.
   if (last.apiVersion === own && last.fields.difference(applied).isEmpty) return merged;
-  function* inVersion(values: readonly unknown[], from: string, to: string): WaitingSteps<readonly unknown[]> {
+  function* inVersion(
+    values: readonly unknown[],
+    from: string,
+    to: string,
+  ): WaitingSteps<readonly unknown[]> {
     return from === to ? values : yield* waitFor(versions.convert(values, from, to));
   }
   function* namedFieldsOf(versionType: MergeType, value: unknown): Steps<FieldSet> {
@@ -201,7 +209,10 @@ function* prune(
 function fieldsByVersion(owners: Managers, first: string): Map<string, FieldSet> {
   const fields = new Map<string, FieldSet>([[first, FieldSet.empty]]);
   for (const owner of owners.values()) {
-    fields.set(owner.apiVersion, (fields.get(owner.apiVersion) ?? FieldSet.empty).union(owner.fields));
+    fields.set(
+      owner.apiVersion,
+      (fields.get(owner.apiVersion) ?? FieldSet.empty).union(owner.fields),
+    );
   }
   if (fields.get(first)?.isEmpty === true) fields.delete(first);
   return fields;

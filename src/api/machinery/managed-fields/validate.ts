@@ -11,7 +11,11 @@ import type { PathElement } from './path-element.ts';
 /** A value that does not fit. The message lists every problem with its path. */
 export class TypedValueError extends Error {
   constructor(problems: readonly string[]) {
-    super(problems.length === 1 ? problems[0] : ['errors:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+    super(
+      problems.length === 1
+        ? problems[0]
+        : ['errors:', ...problems.map((problem) => `  ${problem}`)].join('\n'),
+    );
     this.name = 'TypedValueError';
   }
 }
@@ -52,27 +56,35 @@ function visitScalar(validation: Validation, kind: ScalarKind, value: unknown): 
       return;
     case 'string':
       if (typeof value !== 'string') {
-        report(validation, `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`);
+        report(
+          validation,
+          `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`,
+        );
       }
       return;
     case 'boolean':
-      if (typeof value !== 'boolean') report(validation, `expected boolean, got &{${formatValue(value)}}`);
+      if (typeof value !== 'boolean')
+        report(validation, `expected boolean, got &{${formatValue(value)}}`);
       return;
     case 'untyped':
-      if (typeof value === 'object') report(validation, `expected any scalar, got &{${formatValue(value)}}`);
+      if (typeof value === 'object')
+        report(validation, `expected any scalar, got &{${formatValue(value)}}`);
       return;
   }
 }
 
 function visitList(validation: Validation, list: ListShape, value: unknown): void {
   if (value === null) return;
-  if (!Array.isArray(value)) return report(validation, `expected list, got &{${formatValue(value)}}`);
+  if (!Array.isArray(value))
+    return report(validation, `expected list, got &{${formatValue(value)}}`);
   const seen = new Set<PathElement>();
   for (const [index, item] of value.entries()) {
     let element = list.atomic ? indexElement(index) : itemElement(list, item);
-    if (typeof element !== 'string') return report(validation, `element ${index}: ${element.problem}`);
+    if (typeof element !== 'string')
+      return report(validation, `element ${index}: ${element.problem}`);
     if (!list.atomic) {
-      if (seen.has(element)) report(validation, `duplicate entries for key ${describePath([element])}`);
+      if (seen.has(element))
+        report(validation, `duplicate entries for key ${describePath([element])}`);
       seen.add(element);
     }
     validation.path.push(element);

@@ -17,7 +17,10 @@ function definitionsOf(
   return definitions.schemas();
 }
 
-function properties(schemas: Record<string, OpenApiSchema>, name: string): Record<string, OpenApiSchema> {
+function properties(
+  schemas: Record<string, OpenApiSchema>,
+  name: string,
+): Record<string, OpenApiSchema> {
   return schemas[name]?.['properties'] as Record<string, OpenApiSchema>;
 }
 
@@ -30,7 +33,9 @@ describe('OpenAPI v2', () => {
       'x-kubernetes-group-version-kind': [{ group: 'apps', kind: 'ReplicaSet', version: 'v1' }],
     });
     expect(definitions['io.k8s.api.core.v1.Probe']).toBeDefined();
-    expect(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toMatchObject({ type: 'string' });
+    expect(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toMatchObject({
+      type: 'string',
+    });
     expect(definitions['io.k8s.api.core.v1.Secret']).toBeUndefined();
     expect(Object.keys(definitions)).toEqual(Object.keys(definitions).sort());
   });
@@ -66,13 +71,19 @@ describe('OpenAPI v3', () => {
 
   it('has defaults and enums, and wraps references that are not alone', () => {
     const spec = properties(components, 'io.k8s.api.core.v1.PodSpec');
-    expect(spec['restartPolicy']).toMatchObject({ type: 'string', enum: ['Always', 'Never', 'OnFailure'] });
+    expect(spec['restartPolicy']).toMatchObject({
+      type: 'string',
+      enum: ['Always', 'Never', 'OnFailure'],
+    });
     expect(properties(components, 'io.k8s.api.core.v1.ContainerPort')).toMatchObject({
       containerPort: { default: 0, type: 'integer', format: 'int32' },
       protocol: { default: 'TCP' },
     });
     expect(spec['containers']).toMatchObject({
-      items: { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.Container' }], default: {} },
+      items: {
+        allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.Container' }],
+        default: {},
+      },
     });
     expect(properties(components, 'io.k8s.api.apps.v1.ReplicaSet')['spec']).toMatchObject({
       allOf: [{ $ref: '#/components/schemas/io.k8s.api.apps.v1.ReplicaSetSpec' }],
@@ -85,7 +96,9 @@ describe('OpenAPI v3', () => {
   });
 });
 
-const reference = fileURLToPath(new URL('../../../../../shared/reference/openapi-v2.json', import.meta.url));
+const reference = fileURLToPath(
+  new URL('../../../../../shared/reference/openapi-v2.json', import.meta.url),
+);
 
 /** Descriptions are our own; unions are published for no reader; DeleteOptions and WatchEvent name groups that we do not serve. */
 function comparable(schema: OpenApiSchema): unknown {
@@ -111,9 +124,16 @@ describe.skipIf(!existsSync(reference))(
       for (const [name, schema] of Object.entries(published)) {
         if (ours[name] === undefined || /\.(DeleteOptions|WatchEvent)$/.test(name)) continue;
         // A field named description is a field.
-        const { properties: expected, ...rest } = schema as { properties?: Record<string, OpenApiSchema> };
-        const { properties: actual, ...ourRest } = ours[name] as { properties?: Record<string, OpenApiSchema> };
-        expect({ name, ...(comparable(ourRest) as object) }).toEqual({ name, ...(comparable(rest) as object) });
+        const { properties: expected, ...rest } = schema as {
+          properties?: Record<string, OpenApiSchema>;
+        };
+        const { properties: actual, ...ourRest } = ours[name] as {
+          properties?: Record<string, OpenApiSchema>;
+        };
+        expect({ name, ...(comparable(ourRest) as object) }).toEqual({
+          name,
+          ...(comparable(rest) as object),
+        });
         expect(Object.keys(actual ?? {}).sort()).toEqual(Object.keys(expected ?? {}).sort());
         for (const field of Object.keys(expected ?? {})) {
           expect({ name, field, schema: comparable(actual?.[field] ?? {}) }).toEqual({

@@ -1,7 +1,13 @@
 // OpenAPI schemas of API types, made from their descriptors: definitions of an OpenAPI v2 document, and components of a v3
 // one. kubectl reads them for explain, for validation and for three-way merges.
 
-import type { FieldDescriptor, GroupVersionKind, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
+import type {
+  FieldDescriptor,
+  GroupVersionKind,
+  MessageDescriptor,
+  Scalar,
+  TypeRef,
+} from '../descriptor.ts';
 import { everywhereKinds } from '../schema/schema-set.ts';
 import { describeField, describeType } from './descriptions/index.ts';
 
@@ -40,7 +46,10 @@ const namedScalars: Partial<Record<Scalar, NamedScalar>> = {
     schema: { type: 'string', format: 'int-or-string' },
     v3: { oneOf: [{ type: 'integer' }, { type: 'string' }], format: 'int-or-string' },
   },
-  rawExtension: { name: 'io.k8s.apimachinery.pkg.runtime.RawExtension', schema: { type: 'object' } },
+  rawExtension: {
+    name: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
+    schema: { type: 'object' },
+  },
   json: { name: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON', schema: {} },
 };
 
@@ -80,7 +89,10 @@ export class OpenApiDefinitions {
   constructor(version: 2 | 3, options: OpenApiOptions = {}) {
     this.version = version;
     this.#options = options;
-    this.#schemas.set(PATCH_DEFINITION, withDescription({ type: 'object' }, describeType('meta/v1.Patch')));
+    this.#schemas.set(
+      PATCH_DEFINITION,
+      withDescription({ type: 'object' }, describeType('meta/v1.Patch')),
+    );
   }
 
   /** Adds the definition that `make` returns, unless there is one of this name. A definition may refer to itself. */
@@ -108,7 +120,10 @@ export class OpenApiDefinitions {
   }
 
   #message(message: MessageDescriptor): OpenApiSchema {
-    const schema: OpenApiSchema = withDescription({}, message.description ?? describeType(message.key));
+    const schema: OpenApiSchema = withDescription(
+      {},
+      message.description ?? describeType(message.key),
+    );
     const properties = [...message.fields]
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map((field) => [field.name, this.#field(message, field)]);
@@ -119,16 +134,23 @@ export class OpenApiDefinitions {
     const kinds = this.#kinds(message);
     if (kinds.length > 0) schema['x-kubernetes-group-version-kind'] = kinds;
     if (message.structType === 'atomic') schema['x-kubernetes-map-type'] = 'atomic';
-    if (message.union !== undefined) schema['x-kubernetes-unions'] = [unionOf(message, message.union.discriminator)];
+    if (message.union !== undefined)
+      schema['x-kubernetes-unions'] = [unionOf(message, message.union.discriminator)];
     return schema;
   }
 
   #kinds(message: MessageDescriptor): GroupVersionKind[] {
     const kind = message.shortName;
     if (message.key.startsWith('meta/') && everywhereKinds.has(kind)) {
-      return (this.#options.groupVersions ?? []).map(({ group, version }) => ({ group, kind, version }));
+      return (this.#options.groupVersions ?? []).map(({ group, version }) => ({
+        group,
+        kind,
+        version,
+      }));
     }
-    return message.gvk === undefined ? [] : [{ group: message.gvk.group, kind, version: message.gvk.version }];
+    return message.gvk === undefined
+      ? []
+      : [{ group: message.gvk.group, kind, version: message.gvk.version }];
   }
 
   #field(message: MessageDescriptor, field: FieldDescriptor): OpenApiSchema {
@@ -136,15 +158,18 @@ export class OpenApiDefinitions {
     const description = describeField(message.key, field.name, message.gvk !== undefined);
     if (description !== undefined) schema['description'] = description;
     if (this.version === 3) {
-      const implied = field.pointer || field.omitEmpty ? this.#structDefault(field) : zeroOf(field.type);
+      const implied =
+        field.pointer || field.omitEmpty ? this.#structDefault(field) : zeroOf(field.type);
       const value = field.default ?? implied;
       if (value !== undefined) schema['default'] = value;
     }
     if (field.listType !== undefined) schema['x-kubernetes-list-type'] = field.listType;
     if (field.listMapKeys !== undefined) schema['x-kubernetes-list-map-keys'] = field.listMapKeys;
     if (field.mapType !== undefined) schema['x-kubernetes-map-type'] = field.mapType;
-    if (field.patchMergeKey !== undefined) schema['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
-    if (field.patchStrategy !== undefined) schema['x-kubernetes-patch-strategy'] = field.patchStrategy.join(',');
+    if (field.patchMergeKey !== undefined)
+      schema['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
+    if (field.patchStrategy !== undefined)
+      schema['x-kubernetes-patch-strategy'] = field.patchStrategy.join(',');
     return this.#wrapReference(schema);
   }
 
@@ -157,7 +182,9 @@ export class OpenApiDefinitions {
       case 'message':
         return this.reference(this.addMessage(type.message));
       case 'either':
-        this.add(type.name, () => withDescription({}, describeType(`apiextensions/v1.${shortName(type.name)}`)));
+        this.add(type.name, () =>
+          withDescription({}, describeType(`apiextensions/v1.${shortName(type.name)}`)),
+        );
         this.addMessage(type.message);
         return this.reference(type.name);
       case 'list':
@@ -192,7 +219,8 @@ export class OpenApiDefinitions {
 
   /** In OpenAPI v3 nothing may stand beside a reference. */
   #wrapReference(schema: OpenApiSchema): OpenApiSchema {
-    if (this.version === 2 || schema['$ref'] === undefined || Object.keys(schema).length === 1) return schema;
+    if (this.version === 2 || schema['$ref'] === undefined || Object.keys(schema).length === 1)
+      return schema;
     const { $ref, ...rest } = schema;
     return { allOf: [{ $ref }], ...rest };
   }
@@ -215,7 +243,9 @@ function shortName(name: string): string {
 /** Which fields exclude each other, by their names in Go. */
 function unionOf(message: MessageDescriptor, discriminator: string | undefined): OpenApiSchema {
   const members = message.fields.map(({ name }) => name).filter((name) => name !== discriminator);
-  const goNames = members.toSorted().map((name) => [name, `${name.charAt(0).toUpperCase()}${name.slice(1)}`]);
+  const goNames = members
+    .toSorted()
+    .map((name) => [name, `${name.charAt(0).toUpperCase()}${name.slice(1)}`]);
   return {
     ...(discriminator !== undefined && { discriminator }),
     'fields-to-discriminateBy': Object.fromEntries(goNames),

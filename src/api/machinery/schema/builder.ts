@@ -138,7 +138,12 @@ export function resource(spec: ResourceSpec, fields: FieldSpecs): MessageSpec {
   return { kind: true, fields, resource: spec };
 }
 
-export function f(name: string, number: number, type: string, ...options: FieldOptions[]): FieldSpec {
+export function f(
+  name: string,
+  number: number,
+  type: string,
+  ...options: FieldOptions[]
+): FieldSpec {
   const merged = options.length < 2 ? options[0] : (Object.assign({}, ...options) as FieldOptions);
   return { name, number, type, options: merged };
 }
@@ -178,7 +183,9 @@ export function mapList(...listMapKeys: string[]): FieldOptions {
 
 /** Strategic merge: items with the same key are merged; without a key, values are. */
 export function merge(patchMergeKey?: string): FieldOptions {
-  return patchMergeKey === undefined ? { patchStrategy: ['merge'] } : { patchStrategy: ['merge'], patchMergeKey };
+  return patchMergeKey === undefined
+    ? { patchStrategy: ['merge'] }
+    : { patchStrategy: ['merge'], patchMergeKey };
 }
 
 export function strategy(strategies: string, patchMergeKey?: string): FieldOptions {
@@ -195,6 +202,11 @@ export function protoName(name: string): FieldOptions {
 }
 
 /** An object of a type, or a value of another one, distinguished by their JSON. The numbers are those of the protobuf message. */
-export function either(message: string, messageNumber: number, or: string, orNumber: number): EitherSpec {
+export function either(
+  message: string,
+  messageNumber: number,
+  or: string,
+  orNumber: number,
+): EitherSpec {
   return { either: message, messageNumber, or, orNumber };
 }

@@ -5,7 +5,10 @@ import type { ResourceType } from '../descriptor.ts';
 import type { GroupVersionSchema } from './builder.ts';
 
 /** The resource of a kind of this group and version; a kind without a REST path is a programmer error. */
-export function resourceType<T = unknown>(schema: GroupVersionSchema, kind: string): ResourceType<T> {
+export function resourceType<T = unknown>(
+  schema: GroupVersionSchema,
+  kind: string,
+): ResourceType<T> {
   const spec = schema.types[kind];
   if (spec === undefined || !('fields' in spec) || spec.resource === undefined)
     throw new Error(`${schema.key}.${kind} is not a resource`);

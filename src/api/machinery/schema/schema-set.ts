@@ -83,7 +83,9 @@ export class SchemaSet {
   constructor(schemas: readonly GroupVersionSchema[]) {
     this.schemas = schemas;
     this.#byKey = new Map(schemas.map((schema) => [schema.key, schema]));
-    this.#byGroupVersion = new Map(schemas.map((schema) => [`${schema.group}/${schema.version}`, schema]));
+    this.#byGroupVersion = new Map(
+      schemas.map((schema) => [`${schema.group}/${schema.version}`, schema]),
+    );
   }
 
   /** Returns the descriptor of a type by its key, such as 'core/v1.Pod'. A key that no schema has is a programmer error. */
@@ -118,7 +120,9 @@ export class SchemaSet {
       gvk,
       message: this.message(`${schema.key}.${kind}`),
       ...(spec.resource !== undefined && { resource: resourceType(schema, kind) }),
-      ...(`${kind}List` in schema.types && { listMessage: this.message(`${schema.key}.${kind}List`) }),
+      ...(`${kind}List` in schema.types && {
+        listMessage: this.message(`${schema.key}.${kind}List`),
+      }),
     };
   }
 
@@ -152,7 +156,8 @@ export class SchemaSet {
     }
     const target = this.typeRef(home, spec.alias);
     const goName = `${home.version}.${key.slice(key.lastIndexOf('.') + 1)}`;
-    if (target.kind === 'list') return { ...target, goName, ...(spec.protoMessage ? { protoMessage: true } : {}) };
+    if (target.kind === 'list')
+      return { ...target, goName, ...(spec.protoMessage ? { protoMessage: true } : {}) };
     if (target.kind === 'map') return { ...target, goName };
     if (target.kind === 'scalar' && spec.values !== undefined) {
       return { ...target, goName, values: spec.values, closed: spec.closed === true };
@@ -161,12 +166,17 @@ export class SchemaSet {
   }
 
   /** Returns what the schemas say of a type. A key that no schema has is a programmer error. */
-  find(key: string): { readonly schema: GroupVersionSchema; readonly name: string; readonly spec: TypeSpec } {
+  find(key: string): {
+    readonly schema: GroupVersionSchema;
+    readonly name: string;
+    readonly spec: TypeSpec;
+  } {
     const dot = key.lastIndexOf('.');
     const name = key.slice(dot + 1);
     const schema = this.#byKey.get(key.slice(0, dot));
     const spec = schema?.types[name];
-    if (schema === undefined || spec === undefined) throw new Error(`no schema has the type ${key}`);
+    if (schema === undefined || spec === undefined)
+      throw new Error(`no schema has the type ${key}`);
     return { schema, name, spec };
   }
 }
@@ -222,7 +232,9 @@ function compileFields(
   if (spec.kind) fields.push(...typeMetaFields(set));
   for (const item of spec.fields()) {
     if ('inline' in item) {
-      const inner = set.find(item.inline.includes('.') ? item.inline : `${schema.key}.${item.inline}`);
+      const inner = set.find(
+        item.inline.includes('.') ? item.inline : `${schema.key}.${item.inline}`,
+      );
       if (!('fields' in inner.spec)) throw new Error(`${item.inline} cannot be embedded`);
       // TypeMeta is not in an object's own protobuf message (number 0): the envelope carries it.
       const innerFields = compileFields(
@@ -231,7 +243,11 @@ function compileFields(
         inner.spec,
         item.number === 0 ? undefined : [...(within ?? []), item.number],
       );
-      fields.push(...(item.number === 0 ? innerFields.map((field) => ({ ...field, number: 0 })) : innerFields));
+      fields.push(
+        ...(item.number === 0
+          ? innerFields.map((field) => ({ ...field, number: 0 }))
+          : innerFields),
+      );
     } else {
       fields.push(compileField(set, schema, item, within));
     }
@@ -256,7 +272,9 @@ function compileField(
   const type = set.typeRef(schema, spec.type);
   const struct =
     !pointer &&
-    (type.kind === 'message' || type.kind === 'either' || (type.kind === 'scalar' && structScalars.has(type.scalar)));
+    (type.kind === 'message' ||
+      type.kind === 'either' ||
+      (type.kind === 'scalar' && structScalars.has(type.scalar)));
   return {
     name: optionalName ? spec.name.slice(0, -1) : spec.name,
     type,

@@ -17,7 +17,11 @@ type CertificateSigningRequest = Immutable<Mutable>;
 const GROUP = 'certificates.k8s.io';
 
 function isRequest({ resource, subresource }: AdmissionTarget, wanted: string): boolean {
-  return resource.group === GROUP && resource.resource === 'certificatesigningrequests' && subresource === wanted;
+  return (
+    resource.group === GROUP &&
+    resource.resource === 'certificatesigningrequests' &&
+    subresource === wanted
+  );
 }
 
 abstract class SignerPermission {
@@ -83,7 +87,8 @@ export class CertificateSigning extends SignerPermission implements AdmissionPlu
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { status } = attributes.object as CertificateSigningRequest;
     const { status: old } = attributes.oldObject as CertificateSigningRequest;
-    const unchanged = status.certificate === old.certificate && deepEqual(status.conditions, old.conditions);
+    const unchanged =
+      status.certificate === old.certificate && deepEqual(status.conditions, old.conditions);
     if (!unchanged) await this.mustBePermitted(attributes);
   }
 }

@@ -3,7 +3,10 @@
 
 import type { CertificateSigningRequest } from '#api/groups/certificates/v1/index.ts';
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import { KUBE_API_SERVER_CLIENT_KUBELET, KUBELET_SERVING } from '#api/groups/certificates/v1/signers.ts';
+import {
+  KUBE_API_SERVER_CLIENT_KUBELET,
+  KUBELET_SERVING,
+} from '#api/groups/certificates/v1/signers.ts';
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceSlice } from '#api/groups/resource/v1/index.ts';
@@ -37,22 +40,28 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   /** Asked before the object is looked at more closely: a node is not told what else is wrong with it. */
-  admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject | Promise<KubeObject> {
+  admit(
+    attributes: AdmissionAttributes & { readonly object: KubeObject },
+  ): KubeObject | Promise<KubeObject> {
     const checked = this.#check(attributes);
     return checked === undefined ? attributes.object : checked.then(() => attributes.object);
   }
 
   admitRequest(attributes: AdmissionAttributes): undefined | Promise<undefined> {
-    return attributes.operation === 'DELETE' ? this.#check(attributes)?.then(() => undefined) : undefined;
+    return attributes.operation === 'DELETE'
+      ? this.#check(attributes)?.then(() => undefined)
+      : undefined;
   }
 
   /** At once where nothing has to be looked up: kubelets tell of their pods all the time. */
   #check(attributes: AdmissionAttributes): undefined | Promise<void> {
     const refuse = (why: Objection): undefined => {
-      if (why !== undefined) throw apierrors.forbidden(attributes.resource, nameOf(attributes), why);
+      if (why !== undefined)
+        throw apierrors.forbidden(attributes.resource, nameOf(attributes), why);
     };
     const node = nodeOfUser(attributes.user) ?? '';
-    if (node === '') return refuse(`could not determine node from user ${quote(attributes.user.name)}`);
+    if (node === '')
+      return refuse(`could not determine node from user ${quote(attributes.user.name)}`);
     const why = objection({ attributes, node, services: this.#services });
     return why instanceof Promise ? why.then(refuse) : refuse(why);
   }
@@ -71,13 +80,19 @@ function objection(request: NodeRequest): Objection | Promise<Objection> {
     case 'nodes':
       return nodeObjection(request);
     case 'persistentvolumeclaims':
-      return subresource === 'status' ? claimStatusObjection(request) : 'may only update PVC status';
+      return subresource === 'status'
+        ? claimStatusObjection(request)
+        : 'may only update PVC status';
     case 'serviceaccounts':
-      return request.attributes.operation === 'CREATE' && subresource === 'token' ? tokenObjection(request) : undefined;
+      return request.attributes.operation === 'CREATE' && subresource === 'token'
+        ? tokenObjection(request)
+        : undefined;
     case 'leases.coordination.k8s.io':
       return leaseObjection(request);
     case 'csinodes.storage.k8s.io':
-      return isOwnName(request) ? undefined : 'can only access CSINode with the same name as the requesting node';
+      return isOwnName(request)
+        ? undefined
+        : 'can only access CSINode with the same name as the requesting node';
     case 'resourceslices.resource.k8s.io':
       return sliceObjection(request);
     case 'certificatesigningrequests.certificates.k8s.io':
@@ -93,9 +108,13 @@ function ofPods(request: NodeRequest): Objection | Promise<Objection> {
     case '':
       return podObjection(request);
     case 'status':
-      return operation === 'UPDATE' ? podStatusObjection(request) : `unexpected operation ${quote(operation)}`;
+      return operation === 'UPDATE'
+        ? podStatusObjection(request)
+        : `unexpected operation ${quote(operation)}`;
     case 'eviction':
-      return operation === 'CREATE' ? evictionObjection(request) : `unexpected operation ${operation}`;
+      return operation === 'CREATE'
+        ? evictionObjection(request)
+        : `unexpected operation ${operation}`;
     default:
       return `unexpected pod subresource ${quote(subresource)}, only 'status' and 'eviction' are allowed`;
   }
@@ -109,7 +128,9 @@ function leaseObjection(request: NodeRequest): Objection {
   if (request.attributes.namespace !== LEASE_NAMESPACE) {
     return `can only access leases in the ${quote(LEASE_NAMESPACE)} system namespace`;
   }
-  return isOwnName(request) ? undefined : 'can only access node lease with the same name as the requesting node';
+  return isOwnName(request)
+    ? undefined
+    : 'can only access node lease with the same name as the requesting node';
 }
 
 function sliceObjection({ attributes, node }: NodeRequest): Objection {
@@ -146,12 +167,15 @@ function claimStatusObjection({ attributes, node }: NodeRequest): Objection {
 function certificateObjection({ attributes, node }: NodeRequest): Objection {
   if (attributes.operation !== 'CREATE') return undefined;
   const { signerName, request } = (attributes.object as Immutable<CertificateSigningRequest>).spec;
-  if (signerName !== KUBELET_SERVING && signerName !== KUBE_API_SERVER_CLIENT_KUBELET) return undefined;
+  if (signerName !== KUBELET_SERVING && signerName !== KUBE_API_SERVER_CLIENT_KUBELET)
+    return undefined;
   let commonName: string;
   try {
     ({ commonName } = parseCertificateRequest(request));
   } catch (error) {
     return `unable to parse csr: ${errorMessage(error)}`;
   }
-  return commonName === `system:node:${node}` ? undefined : `can only create a node CSR with CN=system:node:${node}`;
+  return commonName === `system:node:${node}`
+    ? undefined
+    : `can only create a node CSR with CN=system:node:${node}`;
 }

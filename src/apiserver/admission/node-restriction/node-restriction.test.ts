@@ -43,7 +43,8 @@ afterEach(async () => {
 });
 
 const asNode = (raw: RawRequest): Promise<RawResponse> => send(t.server, { ...raw, user: NODE });
-const post = (path: string, body: object): Promise<RawResponse> => asNode({ method: 'POST', path, body });
+const post = (path: string, body: object): Promise<RawResponse> =>
+  asNode({ method: 'POST', path, body });
 const patch = (path: string, body: object): Promise<RawResponse> =>
   asNode({ method: 'PATCH', path, headers: MERGE, body });
 
@@ -56,8 +57,14 @@ async function why(answer: Promise<RawResponse>): Promise<string> {
 const forbidden = (what: string, reason: string): string => `403 ${what} is forbidden: ${reason}`;
 
 async function pod(name: string, nodeName: string, more: object = {}): Promise<string> {
-  const spec = { nodeName, serviceAccountName: 'default', containers: [{ name: 'c', image: 'i' }], ...more };
-  return (await t.client.resource(pods).namespace('x').create({ metadata: { name }, spec })).metadata.uid;
+  const spec = {
+    nodeName,
+    serviceAccountName: 'default',
+    containers: [{ name: 'c', image: 'i' }],
+    ...more,
+  };
+  return (await t.client.resource(pods).namespace('x').create({ metadata: { name }, spec }))
+    .metadata.uid;
 }
 
 describe('a node', () => {
@@ -65,7 +72,9 @@ describe('a node', () => {
     await t.client.resource(nodes).delete('n1');
     const make = (metadata: object, spec: object = {}) =>
       why(post('/api/v1/nodes', { metadata: { name: 'n1', ...metadata }, spec }));
-    expect(await make({ name: 'n3' })).toBe(forbidden('nodes "n3"', 'node "n1" is not allowed to modify node "n3"'));
+    expect(await make({ name: 'n3' })).toBe(
+      forbidden('nodes "n3"', 'node "n1" is not allowed to modify node "n3"'),
+    );
     expect(
       await make({
         labels: {
@@ -97,29 +106,45 @@ describe('a node', () => {
 
   test('changes itself, but neither its taints, nor its owners, nor labels that are others’', async () => {
     expect(
-      await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'kubernetes.io/os': 'linux', a: 'b' } } })),
+      await why(
+        patch('/api/v1/nodes/n1', {
+          metadata: { labels: { 'kubernetes.io/os': 'linux', a: 'b' } },
+        }),
+      ),
     ).toBe('');
     expect(await why(patch('/api/v1/nodes/n1/status', { status: { phase: 'Running' } }))).toBe('');
     const n1 = (reason: string) => forbidden('nodes "n1"', reason);
     expect(await why(patch('/api/v1/nodes/n2', { metadata: { labels: { a: 'b' } } }))).toBe(
       forbidden('nodes "n2"', 'node "n1" is not allowed to modify node "n2"'),
     );
-    expect(await why(patch('/api/v1/nodes/n2/status', { status: { phase: 'Running' } }))).toContain('modify node "n2"');
-    expect(await why(patch('/api/v1/nodes/n1', { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } }))).toBe(
-      n1('node "n1" is not allowed to modify taints'),
+    expect(await why(patch('/api/v1/nodes/n2/status', { status: { phase: 'Running' } }))).toContain(
+      'modify node "n2"',
     );
+    expect(
+      await why(
+        patch('/api/v1/nodes/n1', { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } }),
+      ),
+    ).toBe(n1('node "n1" is not allowed to modify taints'));
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'n2', uid: 'u' };
     expect(await why(patch('/api/v1/nodes/n1', { metadata: { ownerReferences: [owner] } }))).toBe(
       n1('node "n1" is not allowed to modify ownerReferences'),
     );
-    expect(await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'node-role.kubernetes.io/x': '' } } }))).toBe(
-      n1('is not allowed to modify labels: node-role.kubernetes.io/x'),
-    );
+    expect(
+      await why(
+        patch('/api/v1/nodes/n1', { metadata: { labels: { 'node-role.kubernetes.io/x': '' } } }),
+      ),
+    ).toBe(n1('is not allowed to modify labels: node-role.kubernetes.io/x'));
     // One that an administrator has given it stays.
     const restricted = { 'node-restriction.kubernetes.io/x': 'y' };
-    await t.client.resource(nodes).patch('n1', 'application/merge-patch+json', { metadata: { labels: restricted } });
+    await t.client
+      .resource(nodes)
+      .patch('n1', 'application/merge-patch+json', { metadata: { labels: restricted } });
     expect(
-      await why(patch('/api/v1/nodes/n1', { metadata: { labels: { 'node-restriction.kubernetes.io/x': null } } })),
+      await why(
+        patch('/api/v1/nodes/n1', {
+          metadata: { labels: { 'node-restriction.kubernetes.io/x': null } },
+        }),
+      ),
     ).toBe(n1('is not allowed to modify labels: node-restriction.kubernetes.io/x'));
     expect(await why(patch('/api/v1/nodes/n1', { metadata: { labels: { c: 'd' } } }))).toBe('');
     const source = { configMap: { name: 'a', namespace: 'x', kubeletConfigKey: 'k' } };
@@ -131,7 +156,13 @@ describe('a node', () => {
 
 describe('a pod', () => {
   const PATH = '/api/v1/namespaces/x/pods';
-  const owner = () => ({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: nodeUid, controller: true });
+  const owner = () => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'n1',
+    uid: nodeUid,
+    controller: true,
+  });
   const mirror = (metadata: object = {}, spec: object = {}) => ({
     metadata: {
       name: 'm',
@@ -145,7 +176,9 @@ describe('a pod', () => {
 
   test('may be made as the mirror of a file', async () => {
     expect(await why(post(PATH, mirror()))).toBe('');
-    expect(await why(asNode({ method: 'DELETE', path: `${PATH}/m`, body: { gracePeriodSeconds: 0 } }))).toBe('');
+    expect(
+      await why(asNode({ method: 'DELETE', path: `${PATH}/m`, body: { gracePeriodSeconds: 0 } })),
+    ).toBe('');
   });
 
   test('may be made as nothing else', async () => {
@@ -164,15 +197,17 @@ describe('a pod', () => {
     expect(await why(post(PATH, mirror({ ownerReferences: [{ ...owner(), name: 'n2' }] })))).toBe(
       m('can only create pods with an owner reference set to itself'),
     );
-    expect(await why(post(PATH, mirror({ ownerReferences: [owner(), { ...owner(), uid: 'u' }] })))).toBe(
-      m('can only create pods with a single owner reference set to itself'),
-    );
-    expect(await why(post(PATH, mirror({ ownerReferences: [{ ...owner(), controller: false }] })))).toBe(
-      m('can only create pods with a controller owner reference set to itself'),
-    );
-    expect(await why(post(PATH, mirror({ ownerReferences: [{ ...owner(), blockOwnerDeletion: true }] })))).toBe(
-      m('must not set blockOwnerDeletion on an owner reference'),
-    );
+    expect(
+      await why(post(PATH, mirror({ ownerReferences: [owner(), { ...owner(), uid: 'u' }] }))),
+    ).toBe(m('can only create pods with a single owner reference set to itself'));
+    expect(
+      await why(post(PATH, mirror({ ownerReferences: [{ ...owner(), controller: false }] }))),
+    ).toBe(m('can only create pods with a controller owner reference set to itself'));
+    expect(
+      await why(
+        post(PATH, mirror({ ownerReferences: [{ ...owner(), blockOwnerDeletion: true }] })),
+      ),
+    ).toBe(m('must not set blockOwnerDeletion on an owner reference'));
     expect(await why(post(PATH, mirror({ ownerReferences: [{ ...owner(), uid: 'u' }] })))).toBe(
       forbidden('pods "m"', `node n1 UID mismatch: expected u got ${nodeUid}`),
     );
@@ -181,15 +216,25 @@ describe('a pod', () => {
   test.each([
     [{ serviceAccountName: 'a' }, 'serviceaccounts'],
     [{ imagePullSecrets: [{ name: 's' }] }, 'secrets'],
-    [{ containers: [{ name: 'c', image: 'i', envFrom: [{ configMapRef: { name: 'c' } }] }] }, 'configmaps'],
-    [{ volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] }, 'persistentvolumeclaims'],
+    [
+      { containers: [{ name: 'c', image: 'i', envFrom: [{ configMapRef: { name: 'c' } }] }] },
+      'configmaps',
+    ],
+    [
+      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] },
+      'persistentvolumeclaims',
+    ],
     [{ volumes: [{ name: 'v', csi: { driver: 'd' } }] }, 'csidrivers (via CSI volumes)'],
     [
-      { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p' } }] } }] },
+      {
+        volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p' } }] } }],
+      },
       'serviceaccounts (via projected volumes)',
     ],
   ])('that mirrors a file needs nothing of the API: %j', async (spec, what) => {
-    expect(await why(post(PATH, mirror({}, spec)))).toBe(m(`can not create pods that reference ${what}`));
+    expect(await why(post(PATH, mirror({}, spec)))).toBe(
+      m(`can not create pods that reference ${what}`),
+    );
   });
 
   test('of its own may be told of, evicted and deleted; others’ not', async () => {
@@ -198,16 +243,27 @@ describe('a pod', () => {
     const running = { status: { phase: 'Running' } };
     expect(await why(patch(`${PATH}/mine/status`, running))).toBe('');
     expect(await why(patch(`${PATH}/other/status`, running))).toBe(
-      forbidden('pods "other"', 'node "n1" can only update pod status for pods with spec.nodeName set to itself'),
+      forbidden(
+        'pods "other"',
+        'node "n1" can only update pod status for pods with spec.nodeName set to itself',
+      ),
     );
     expect(await why(patch(`${PATH}/mine/status`, { metadata: { labels: { a: 'b' } } }))).toBe(
       forbidden('pods "mine"', 'node "n1" cannot update labels through pod status'),
     );
-    expect(await why(patch(`${PATH}/mine/status`, { status: { resourceClaimStatuses: [{ name: 'a' }] } }))).toBe(
-      forbidden('pods "mine"', 'node "n1" cannot update resource claim statues'),
-    );
+    expect(
+      await why(
+        patch(`${PATH}/mine/status`, { status: { resourceClaimStatuses: [{ name: 'a' }] } }),
+      ),
+    ).toBe(forbidden('pods "mine"', 'node "n1" cannot update resource claim statues'));
     const evict = (name: string) =>
-      why(post(`${PATH}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }));
+      why(
+        post(`${PATH}/${name}/eviction`, {
+          apiVersion: 'policy/v1',
+          kind: 'Eviction',
+          metadata: { name },
+        }),
+      );
     expect(await evict('other')).toBe(
       forbidden('pods "other"', 'node n1 can only evict pods with spec.nodeName set to itself'),
     );
@@ -231,11 +287,18 @@ describe('a token', () => {
         spec: { audiences: [], ...spec },
       }),
     );
-  const bound = (uid: string, name = 'mine') => ({ boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid } });
+  const bound = (uid: string, name = 'mine') => ({
+    boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+  });
   const refused = (reason: string) => forbidden('serviceaccounts "default"', reason);
   const token = (audience?: string) => ({
     volumes: [
-      { name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'p', ...(audience && { audience }) } }] } },
+      {
+        name: 'v',
+        projected: {
+          sources: [{ serviceAccountToken: { path: 'p', ...(audience && { audience }) } }],
+        },
+      },
     ],
   });
 
@@ -281,7 +344,9 @@ describe('a token', () => {
       );
     expect(await ask({ ...bound(uid), audiences: ['other'] })).toBe(no('other'));
     expect(await ask(bound(uid))).toBe(no(''));
-    const rules = [{ verbs: ['request-serviceaccounts-token-audience'], apiGroups: [''], resources: ['other'] }];
+    const rules = [
+      { verbs: ['request-serviceaccounts-token-audience'], apiGroups: [''], resources: ['other'] },
+    ];
     await t.client.resource(clusterRoles).create({ metadata: { name: 'audience' }, rules });
     await t.client.resource(clusterRoleBindings).create({
       metadata: { name: 'audience' },
@@ -295,13 +360,19 @@ describe('a token', () => {
     const volume = { name: 'v', persistentVolumeClaim: { claimName: 'c' } };
     const uid = await pod('mine', 'n1', { volumes: [volume] });
     const asked = () => ask({ ...bound(uid), audiences: ['store'] });
-    expect(await asked()).toBe(refused('error validating audience "store": persistentvolumeclaim "c" not found'));
+    expect(await asked()).toBe(
+      refused('error validating audience "store": persistentvolumeclaim "c" not found'),
+    );
     await t.client
       .resource(persistentVolumeClaims)
       .namespace('x')
       .create({
         metadata: { name: 'c' },
-        spec: { accessModes: ['ReadWriteOnce'], volumeName: 'pv', resources: { requests: { storage: '1Gi' } } },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          volumeName: 'pv',
+          resources: { requests: { storage: '1Gi' } },
+        },
       });
     await t.client.resource(persistentVolumes).create({
       metadata: { name: 'pv' },
@@ -321,11 +392,16 @@ describe('a token', () => {
 test('of a claim, a kubelet tells the size and what happens to it', async () => {
   const claims = t.client.resource(persistentVolumeClaims).namespace('x');
   const requests = { storage: '1Gi' };
-  await claims.create({ metadata: { name: 'c' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests } } });
+  await claims.create({
+    metadata: { name: 'c' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests } },
+  });
   await pod('mine', 'n1', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] });
   const path = '/api/v1/namespaces/x/persistentvolumeclaims/c/status';
   const condition = { type: 'FileSystemResizePending', status: 'True' };
-  expect(await why(patch(path, { status: { capacity: { storage: '2Gi' }, conditions: [condition] } }))).toBe('');
+  expect(
+    await why(patch(path, { status: { capacity: { storage: '2Gi' }, conditions: [condition] } })),
+  ).toBe('');
   const no = forbidden(
     'persistentvolumeclaims "c"',
     'node "n1" is not allowed to update fields other than status.quantity and status.conditions',
@@ -348,7 +424,10 @@ test('leases, CSINodes and slices are the node’s own', async () => {
   const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes';
   expect(await make(CSI_NODES, 'n1', { drivers: [] })).toBe('');
   expect(await make(CSI_NODES, 'n2', { drivers: [] })).toBe(
-    forbidden('csinodes.storage.k8s.io "n2"', 'can only access CSINode with the same name as the requesting node'),
+    forbidden(
+      'csinodes.storage.k8s.io "n2"',
+      'can only access CSINode with the same name as the requesting node',
+    ),
   );
   const SLICES = '/apis/resource.k8s.io/v1/resourceslices';
   const pool = { name: 'p', generation: 1, resourceSliceCount: 1 };
@@ -361,30 +440,47 @@ test('leases, CSINodes and slices are the node’s own', async () => {
     ),
   );
   await t.client.resource(resourceSlices).create({ metadata: { name: 'other' }, spec: other });
-  expect(await why(asNode({ method: 'DELETE', path: `${SLICES}?fieldSelector=spec.nodeName%3Dn1` }))).toBe('');
-  expect((await t.client.resource(resourceSlices).list()).items.map(({ metadata }) => metadata.name)).toEqual([
-    'other',
-  ]);
+  expect(
+    await why(asNode({ method: 'DELETE', path: `${SLICES}?fieldSelector=spec.nodeName%3Dn1` })),
+  ).toBe('');
+  expect(
+    (await t.client.resource(resourceSlices).list()).items.map(({ metadata }) => metadata.name),
+  ).toEqual(['other']);
 });
 
 test('a node without a name writes nothing', async () => {
-  const user = { name: 'system:node:', groups: ['system:nodes', 'system:masters', 'system:authenticated'] };
-  const answer = send(t.server, { method: 'POST', path: '/api/v1/nodes', body: { metadata: { name: 'n3' } }, user });
-  expect(await why(answer)).toBe(forbidden('nodes "n3"', 'could not determine node from user "system:node:"'));
+  const user = {
+    name: 'system:node:',
+    groups: ['system:nodes', 'system:masters', 'system:authenticated'],
+  };
+  const answer = send(t.server, {
+    method: 'POST',
+    path: '/api/v1/nodes',
+    body: { metadata: { name: 'n3' } },
+    user,
+  });
+  expect(await why(answer)).toBe(
+    forbidden('nodes "n3"', 'could not determine node from user "system:node:"'),
+  );
 });
 
 test('a certificate for a kubelet is asked for by that kubelet', async () => {
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
   const ask = async (commonName: string, signerName: string) => {
     const name = `O=system:nodes, CN=${commonName}`;
-    const pem = (await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: EC })).toString('pem');
+    const pem = (
+      await Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: EC })
+    ).toString('pem');
     const spec = {
       request: Buffer.from(pem).toString('base64'),
       signerName,
       usages: ['digital signature', 'client auth'],
     };
     return why(
-      post('/apis/certificates.k8s.io/v1/certificatesigningrequests', { metadata: { generateName: 'csr-' }, spec }),
+      post('/apis/certificates.k8s.io/v1/certificatesigningrequests', {
+        metadata: { generateName: 'csr-' },
+        spec,
+      }),
     );
   };
   const CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';

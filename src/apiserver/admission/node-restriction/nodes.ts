@@ -32,7 +32,9 @@ export function nodeObjection({ attributes, node }: NodeRequest): Objection {
   const object = attributes.object as ReadNode | undefined;
   const old = attributes.oldObject as ReadNode | undefined;
   if (object === undefined) return undefined;
-  return operation === 'CREATE' ? createObjection(object, node) : updateObjection(object, old as ReadNode, node);
+  return operation === 'CREATE'
+    ? createObjection(object, node)
+    : updateObjection(object, old as ReadNode, node);
 }
 
 function createObjection({ metadata, spec }: ReadNode, node: string): Objection {
@@ -53,7 +55,9 @@ function updateObjection({ metadata, spec }: ReadNode, old: ReadNode, node: stri
     return `node ${quote(node)} is not allowed to modify ownerReferences`;
   }
   const forbidden = changedLabels(metadata.labels, old.metadata.labels).filter(isForbidden);
-  return forbidden.length === 0 ? undefined : `is not allowed to modify labels: ${forbidden.join(', ')}`;
+  return forbidden.length === 0
+    ? undefined
+    : `is not allowed to modify labels: ${forbidden.join(', ')}`;
 }
 
 /** Sorted. */
@@ -68,7 +72,9 @@ function isForbidden(label: string): boolean {
   if (isWithin(namespace, RESTRICTED)) return true;
   const ofKubernetes = isWithin(namespace, 'kubernetes.io') || isWithin(namespace, 'k8s.io');
   return (
-    ofKubernetes && !KUBELET_LABELS.has(label) && !KUBELET_NAMESPACES.some((allowed) => isWithin(namespace, allowed))
+    ofKubernetes &&
+    !KUBELET_LABELS.has(label) &&
+    !KUBELET_NAMESPACES.some((allowed) => isWithin(namespace, allowed))
   );
 }
 

@@ -44,25 +44,36 @@ export function podStatusObjection({ attributes, node }: NodeRequest): Objection
   return undefined;
 }
 
-export async function evictionObjection({ attributes, node, services }: NodeRequest): Promise<Objection> {
+export async function evictionObjection({
+  attributes,
+  node,
+  services,
+}: NodeRequest): Promise<Objection> {
   const { name, namespace } = attributes;
   const pod = await services.find<Immutable<Pod>>('', 'pods', namespace, name);
   if (pod === undefined) throw apierrors.notFound(PODS, name);
-  return ofNode(pod, node) ? undefined : `node ${node} can only evict pods with spec.nodeName set to itself`;
+  return ofNode(pod, node)
+    ? undefined
+    : `node ${node} can only evict pods with spec.nodeName set to itself`;
 }
 
 function ofNode(pod: unknown, node: string): boolean {
   return (pod as ImmutablePod | undefined)?.spec.nodeName === node;
 }
 
-async function mirrorObjection({ node, services }: NodeRequest, pod: ImmutablePod): Promise<Objection> {
+async function mirrorObjection(
+  { node, services }: NodeRequest,
+  pod: ImmutablePod,
+): Promise<Objection> {
   const self = quote(node);
   if (!isMirrorPod(pod)) {
     return `pod does not have "kubernetes.io/config.mirror" annotation, node ${self} can only create mirror pods`;
   }
-  if (pod.spec.nodeName !== node) return `node ${self} can only create pods with spec.nodeName set to itself`;
+  if (pod.spec.nodeName !== node)
+    return `node ${self} can only create pods with spec.nodeName set to itself`;
   const [owner, ...others] = pod.metadata.ownerReferences ?? [];
-  if (others.length > 0) return `node ${self} can only create pods with a single owner reference set to itself`;
+  if (others.length > 0)
+    return `node ${self} can only create pods with a single owner reference set to itself`;
   const why = ownerObjection(owner, node);
   if (why !== undefined) return why;
   const { uid: claimed = '' } = owner as Immutable<OwnerReference>;
@@ -71,17 +82,25 @@ async function mirrorObjection({ node, services }: NodeRequest, pod: ImmutablePo
   const { uid } = found.metadata;
   if (claimed !== uid) return `node ${node} UID mismatch: expected ${claimed} got ${uid}`;
   const needed = neededByMirror(pod);
-  return needed === undefined ? undefined : `node ${self} can not create pods that reference ${needed}`;
+  return needed === undefined
+    ? undefined
+    : `node ${self} can not create pods that reference ${needed}`;
 }
 
 function ownerObjection(owner: Immutable<OwnerReference> | undefined, node: string): Objection {
   const self = quote(node);
-  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
+  if (
+    owner === undefined ||
+    owner.apiVersion !== 'v1' ||
+    owner.kind !== 'Node' ||
+    owner.name !== node
+  ) {
     return `node ${self} can only create pods with an owner reference set to itself`;
   }
   if (owner.controller !== true)
     return `node ${self} can only create pods with a controller owner reference set to itself`;
-  if (owner.blockOwnerDeletion === true) return `node ${self} must not set blockOwnerDeletion on an owner reference`;
+  if (owner.blockOwnerDeletion === true)
+    return `node ${self} must not set blockOwnerDeletion on an owner reference`;
   return undefined;
 }
 
@@ -90,7 +109,8 @@ function neededByMirror(pod: ImmutablePod): string | undefined {
   const { spec } = pod;
   if ((spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';
   const named = new Set<string>();
-  for (const [kind, name] of secretsAndConfigMapsOf(pod)) if (name !== undefined && name !== '') named.add(kind);
+  for (const [kind, name] of secretsAndConfigMapsOf(pod))
+    if (name !== undefined && name !== '') named.add(kind);
   if (named.has('secret')) return 'secrets';
   if (named.has('configmap')) return 'configmaps';
   if ((spec.resourceClaims ?? []).length > 0) return 'resourceclaims';

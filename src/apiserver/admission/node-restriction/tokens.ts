@@ -2,7 +2,12 @@
 // that somebody has allowed it by name.
 
 import type { TokenRequest } from '#api/groups/authentication/v1/index.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { CSIDriver } from '#api/groups/storage/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -28,14 +33,16 @@ export async function tokenObjection(request: NodeRequest): Promise<Objection> {
   const { attributes, node, services } = request;
   const { spec } = attributes.object as Immutable<TokenRequest>;
   const { apiVersion, kind, name = '', uid = '' } = spec.boundObjectRef ?? {};
-  if (apiVersion !== 'v1' || kind !== 'Pod' || name === '') return 'node requested token not bound to a pod';
+  if (apiVersion !== 'v1' || kind !== 'Pod' || name === '')
+    return 'node requested token not bound to a pod';
   if (uid === '') return 'node requested token with a pod binding without a uid';
   const pod = await services.find<ReadPod>('', 'pods', attributes.namespace, name);
   if (pod === undefined) throw apierrors.notFound({ group: '', resource: 'pods' }, name);
   if (pod.metadata.uid !== uid) {
     return `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
   }
-  if (pod.spec.nodeName !== node) return 'node requested token bound to a pod scheduled on a different node';
+  if (pod.spec.nodeName !== node)
+    return 'node requested token bound to a pod scheduled on a different node';
   return audienceObjection(request, pod, spec.audiences ?? []);
 }
 
@@ -48,7 +55,9 @@ async function audienceObjection(
   if (others.length > 0) return 'node may only request 0 or 1 audiences';
   const problems: string[] = [];
   for (const volume of pod.spec.volumes ?? []) {
-    const tokens = (volume.projected?.sources ?? []).flatMap(({ serviceAccountToken }) => serviceAccountToken ?? []);
+    const tokens = (volume.projected?.sources ?? []).flatMap(
+      ({ serviceAccountToken }) => serviceAccountToken ?? [],
+    );
     if (tokens.some((token) => (token.audience ?? '') === audience)) return undefined;
     try {
       if (await isAskedByDriver(services, pod, volume, audience)) return undefined;
@@ -87,21 +96,42 @@ async function isAskedByDriver(
 ): Promise<boolean> {
   const driver = await driverOf(services, pod, volume);
   if (driver === undefined) return false;
-  const { spec } = await get<Immutable<CSIDriver>>(services, 'storage.k8s.io', 'csidrivers', '', driver);
+  const { spec } = await get<Immutable<CSIDriver>>(
+    services,
+    'storage.k8s.io',
+    'csidrivers',
+    '',
+    driver,
+  );
   return (spec.tokenRequests ?? []).some((request) => request.audience === audience);
 }
 
-async function driverOf(services: Services, pod: ReadPod, volume: Immutable<Volume>): Promise<string | undefined> {
+async function driverOf(
+  services: Services,
+  pod: ReadPod,
+  volume: Immutable<Volume>,
+): Promise<string | undefined> {
   const { ephemeral, persistentVolumeClaim, csi } = volume;
   if (ephemeral?.volumeClaimTemplate !== undefined)
     return driverOfClaim(services, pod, `${pod.metadata.name}-${volume.name}`);
-  if (persistentVolumeClaim !== undefined) return driverOfClaim(services, pod, persistentVolumeClaim.claimName);
+  if (persistentVolumeClaim !== undefined)
+    return driverOfClaim(services, pod, persistentVolumeClaim.claimName);
   return csi?.driver ?? REPLACED_BY.find(([source]) => volume[source] !== undefined)?.[1];
 }
 
-async function driverOfClaim(services: Services, { metadata }: ReadPod, name: string): Promise<string | undefined> {
+async function driverOfClaim(
+  services: Services,
+  { metadata }: ReadPod,
+  name: string,
+): Promise<string | undefined> {
   const namespace = metadata.namespace ?? '';
-  const claim = await get<Immutable<PersistentVolumeClaim>>(services, '', 'persistentvolumeclaims', namespace, name);
+  const claim = await get<Immutable<PersistentVolumeClaim>>(
+    services,
+    '',
+    'persistentvolumeclaims',
+    namespace,
+    name,
+  );
   const { spec } = await get<Immutable<PersistentVolume>>(
     services,
     '',
@@ -121,6 +151,7 @@ async function get<T extends KubeObject>(
 ): Promise<T> {
   // Upstream's caches speak of one object, not of a resource.
   const found = name === '' ? undefined : await services.find<T>(group, resource, namespace, name);
-  if (found === undefined) throw apierrors.notFound({ group, resource: resource.replace(/s$/, '') }, name);
+  if (found === undefined)
+    throw apierrors.notFound({ group, resource: resource.replace(/s$/, '') }, name);
   return found;
 }

@@ -6,7 +6,9 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Level } from './policy.ts';
 
 export type PodSpec = Immutable<core.PodSpec>;
-export type Container = PodSpec['containers'][number] | NonNullable<PodSpec['ephemeralContainers']>[number];
+export type Container =
+  | PodSpec['containers'][number]
+  | NonNullable<PodSpec['ephemeralContainers']>[number];
 
 /** A pod, or the template of one. */
 export interface PodToCheck {
@@ -44,7 +46,10 @@ export function containersOf({
 }
 
 /** The names of those that are not as they should be. */
-export function containersWhere({ spec }: PodToCheck, isWrong: (container: Container) => boolean): readonly string[] {
+export function containersWhere(
+  { spec }: PodToCheck,
+  isWrong: (container: Container) => boolean,
+): readonly string[] {
   return containersOf(spec).flatMap((container) => (isWrong(container) ? [container.name] : []));
 }
 
@@ -55,7 +60,10 @@ export function named(what: string, names: readonly string[]): string {
 
 /** Whoever said it: 'pod', 'container "a"', 'pod and containers "a", "b"'. '': nobody. */
 export function saidBy(pod: boolean, containers: readonly string[]): string {
-  return [...(pod ? ['pod'] : []), ...(containers.length > 0 ? [named('container', containers)] : [])].join(' and ');
+  return [
+    ...(pod ? ['pod'] : []),
+    ...(containers.length > 0 ? [named('container', containers)] : []),
+  ].join(' and ');
 }
 
 export function plural(word: string, count: number): string {

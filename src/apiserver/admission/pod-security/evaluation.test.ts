@@ -14,7 +14,8 @@ const pod = (yaml: string) => podToCheck(decodeObject<Pod>(POD, parseYaml(yaml))
 
 const withContainer = (fields: string) => `{spec: {containers: [{name: c, ${fields}}]}}`;
 const withContext = (context: string) => withContainer(`securityContext: {${context}}`);
-const withPodContext = (context: string) => `{spec: {securityContext: {${context}}, containers: [{name: c}]}}`;
+const withPodContext = (context: string) =>
+  `{spec: {securityContext: {${context}}, containers: [{name: c}]}}`;
 
 /** What one control says, which the others are left out of. */
 function said(id: string, minor: number, yaml: string): string | undefined {
@@ -71,8 +72,18 @@ const CASES: readonly Case[] = [
     '{spec: {initContainers: [{name: i, ports: [{hostPort: 9}]}], containers: [{name: c, ports: [{hostPort: 10}, {hostPort: 9}]}]}}',
     'hostPort (containers "i", "c" use hostPorts 10, 9)',
   ],
-  ['hostProbesAndHostLifecycle', 33, withContainer('livenessProbe: {httpGet: {host: h, port: 1}}'), undefined],
-  ['hostProbesAndHostLifecycle', 34, withContainer('livenessProbe: {httpGet: {port: 1}}'), undefined],
+  [
+    'hostProbesAndHostLifecycle',
+    33,
+    withContainer('livenessProbe: {httpGet: {host: h, port: 1}}'),
+    undefined,
+  ],
+  [
+    'hostProbesAndHostLifecycle',
+    34,
+    withContainer('livenessProbe: {httpGet: {port: 1}}'),
+    undefined,
+  ],
   [
     'hostProbesAndHostLifecycle',
     34,
@@ -118,7 +129,12 @@ const CASES: readonly Case[] = [
   ],
   ['runAsNonRoot', 0, withPodContext('runAsNonRoot: true'), undefined],
   ['runAsNonRoot', 0, withContext('runAsNonRoot: true'), undefined],
-  ['runAsNonRoot', 0, PLAIN, 'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)'],
+  [
+    'runAsNonRoot',
+    0,
+    PLAIN,
+    'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)',
+  ],
   [
     'runAsNonRoot',
     34,
@@ -135,7 +151,12 @@ const CASES: readonly Case[] = [
   ['runAsUser', 22, withPodContext('runAsUser: 0'), undefined],
   ['runAsUser', 23, withPodContext('runAsUser: 1'), undefined],
   ['runAsUser', 23, withPodContext('runAsUser: 0'), 'runAsUser=0 (pod must not set runAsUser=0)'],
-  ['runAsUser', 23, ALL_KINDS('runAsUser: 0'), 'runAsUser=0 (containers "i", "e" must not set runAsUser=0)'],
+  [
+    'runAsUser',
+    23,
+    ALL_KINDS('runAsUser: 0'),
+    'runAsUser=0 (containers "i", "e" must not set runAsUser=0)',
+  ],
   ['runAsUser', 35, IN_USER_NAMESPACE('runAsUser: 0'), undefined],
   ['procMount', 0, withContext('procMount: Default'), undefined],
   [
@@ -160,7 +181,12 @@ const CASES: readonly Case[] = [
     'non-default capabilities (containers "i", "e" must not include "NET_RAW", "SYS_TIME" in securityContext.capabilities.add)',
   ],
   ['capabilities_restricted', 21, PLAIN, undefined],
-  ['capabilities_restricted', 22, withContext('capabilities: {add: [NET_BIND_SERVICE], drop: [X, ALL]}'), undefined],
+  [
+    'capabilities_restricted',
+    22,
+    withContext('capabilities: {add: [NET_BIND_SERVICE], drop: [X, ALL]}'),
+    undefined,
+  ],
   ['capabilities_restricted', 25, AS_WINDOWS, undefined],
   [
     'capabilities_restricted',
@@ -170,7 +196,12 @@ const CASES: readonly Case[] = [
       'container "c" must not include "CHOWN" in securityContext.capabilities.add)',
   ],
   ['appArmorProfile', 0, withPodContext('appArmorProfile: {type: RuntimeDefault}'), undefined],
-  ['appArmorProfile', 0, ANNOTATED('container.apparmor.security.beta.kubernetes.io/c: localhost/x'), undefined],
+  [
+    'appArmorProfile',
+    0,
+    ANNOTATED('container.apparmor.security.beta.kubernetes.io/c: localhost/x'),
+    undefined,
+  ],
   [
     'appArmorProfile',
     0,
@@ -186,15 +217,27 @@ const CASES: readonly Case[] = [
       '"container.apparmor.security.beta.kubernetes.io/c="unconfined"")',
   ],
   ['seccompProfile_baseline', 18, withPodContext('seccompProfile: {type: Unconfined}'), undefined],
-  ['seccompProfile_baseline', 18, ANNOTATED('seccomp.security.alpha.kubernetes.io/pod: docker/default'), undefined],
   [
     'seccompProfile_baseline',
     18,
-    ANNOTATED('seccomp.security.alpha.kubernetes.io/pod: x, container.seccomp.security.alpha.kubernetes.io/c: z'),
+    ANNOTATED('seccomp.security.alpha.kubernetes.io/pod: docker/default'),
+    undefined,
+  ],
+  [
+    'seccompProfile_baseline',
+    18,
+    ANNOTATED(
+      'seccomp.security.alpha.kubernetes.io/pod: x, container.seccomp.security.alpha.kubernetes.io/c: z',
+    ),
     'seccompProfile (forbidden annotations container.seccomp.security.alpha.kubernetes.io/c="z", ' +
       'seccomp.security.alpha.kubernetes.io/pod="x")',
   ],
-  ['seccompProfile_baseline', 19, ANNOTATED('seccomp.security.alpha.kubernetes.io/pod: x'), undefined],
+  [
+    'seccompProfile_baseline',
+    19,
+    ANNOTATED('seccomp.security.alpha.kubernetes.io/pod: x'),
+    undefined,
+  ],
   [
     'seccompProfile_baseline',
     19,
@@ -243,9 +286,19 @@ const CASES: readonly Case[] = [
     'restricted volume types (volumes "a", "b", "c" use restricted volume types "hostPath", "nfs", "unknown")',
   ],
   ['sysctls', 0, SYSCTL('kernel.shm_rmid_forced'), undefined],
-  ['sysctls', 26, SYSCTL('net.ipv4.ip_local_reserved_ports'), 'forbidden sysctls (net.ipv4.ip_local_reserved_ports)'],
+  [
+    'sysctls',
+    26,
+    SYSCTL('net.ipv4.ip_local_reserved_ports'),
+    'forbidden sysctls (net.ipv4.ip_local_reserved_ports)',
+  ],
   ['sysctls', 27, SYSCTL('net.ipv4.ip_local_reserved_ports'), undefined],
-  ['sysctls', 28, SYSCTL('net.ipv4.tcp_fin_timeout'), 'forbidden sysctls (net.ipv4.tcp_fin_timeout)'],
+  [
+    'sysctls',
+    28,
+    SYSCTL('net.ipv4.tcp_fin_timeout'),
+    'forbidden sysctls (net.ipv4.tcp_fin_timeout)',
+  ],
   ['sysctls', 29, SYSCTL('net.ipv4.tcp_fin_timeout'), undefined],
   ['sysctls', 31, SYSCTL('net.ipv4.tcp_rmem'), 'forbidden sysctls (net.ipv4.tcp_rmem)'],
   ['sysctls', 32, SYSCTL('net.ipv4.tcp_rmem'), undefined],
@@ -258,7 +311,9 @@ describe('controls', () => {
 
   test('each of them, and each of its versions, is one of those', () => {
     const tried = new Set(CASES.map(([id, minor]) => `${id} ${sinceOf(id, minor)}`));
-    const all = CONTROLS.flatMap(({ id, versions }) => versions.map(({ since }) => `${id} ${since}`));
+    const all = CONTROLS.flatMap(({ id, versions }) =>
+      versions.map(({ since }) => `${id} ${since}`),
+    );
     expect(all.filter((each) => !tried.has(each))).toEqual([]);
   });
 });
@@ -300,6 +355,7 @@ describe('levels', () => {
   test('a pod that says everything passes', () => {
     const good = `{spec: {securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
       containers: [{name: c, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}}`;
-    for (let minor = 0; minor <= NEWEST_MINOR; minor++) expect(reasons('restricted', `v1.${minor}`, good)).toBe('');
+    for (let minor = 0; minor <= NEWEST_MINOR; minor++)
+      expect(reasons('restricted', `v1.${minor}`, good)).toBe('');
   });
 });

@@ -12,19 +12,30 @@ import type { LevelVersion } from './policy.ts';
 type Check = Control['versions'][number]['check'];
 
 /** Every control there is; each of those modules exports nothing else. */
-export const CONTROLS: readonly Control[] = [capabilities, host, privileges, profiles, volumesAndSysctls].flatMap(
-  (module) => Object.values(module),
-);
+export const CONTROLS: readonly Control[] = [
+  capabilities,
+  host,
+  privileges,
+  profiles,
+  volumesAndSysctls,
+].flatMap((module) => Object.values(module));
 
 /** No definition has changed since. */
-export const NEWEST_MINOR = Math.max(...CONTROLS.flatMap(({ versions }) => versions.map(({ since }) => since)));
+export const NEWEST_MINOR = Math.max(
+  ...CONTROLS.flatMap(({ versions }) => versions.map(({ since }) => since)),
+);
 
 const checks = new Map<string, readonly Check[]>();
 
 /** Empty: nothing. */
-export function violationsOf(pod: PodToCheck, { level, version }: LevelVersion): readonly Violation[] {
+export function violationsOf(
+  pod: PodToCheck,
+  { level, version }: LevelVersion,
+): readonly Violation[] {
   if (level === 'privileged') return [];
-  return checksOf(level, Math.min(minorOf(version), NEWEST_MINOR)).flatMap((check) => check(pod) ?? []);
+  return checksOf(level, Math.min(minorOf(version), NEWEST_MINOR)).flatMap(
+    (check) => check(pod) ?? [],
+  );
 }
 
 function checksOf(level: Control['level'], minor: number): readonly Check[] {

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { existingPodsWarnings, MAX_PODS } from './existing-pods.ts';
 
 const ENFORCE = { level: 'baseline', version: 'latest' } as const;
-const VIOLATES = 'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"';
+const VIOLATES =
+  'existing pods in namespace "ns" violate the new PodSecurity enforce level "baseline:latest"';
 
 interface TestPod {
   readonly metadata: {
@@ -14,7 +15,10 @@ interface TestPod {
 }
 
 const pod = (name: string, reasons: readonly string[], owner?: string): TestPod => ({
-  metadata: { name, ...(owner !== undefined && { ownerReferences: [{ controller: true, uid: owner }] }) },
+  metadata: {
+    name,
+    ...(owner !== undefined && { ownerReferences: [{ controller: true, uid: owner }] }),
+  },
   reasons,
 });
 

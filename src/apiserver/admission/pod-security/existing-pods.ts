@@ -26,7 +26,9 @@ export interface ExistingPodsQuestion<Pod extends ExistingPod> {
 }
 
 /** Texts of warnings: pods that break the same rules are told of together. */
-export function existingPodsWarnings<Pod extends ExistingPod>(question: ExistingPodsQuestion<Pod>): readonly string[] {
+export function existingPodsWarnings<Pod extends ExistingPod>(
+  question: ExistingPodsQuestion<Pod>,
+): readonly string[] {
   const { namespace, pods, enforce, violationsOf, isLate } = question;
   const namesByReasons = new Map<string, string[]>();
   let checked = 0;
@@ -53,7 +55,10 @@ export function existingPodsWarnings<Pod extends ExistingPod>(question: Existing
         JSON.stringify(levelVersionText(enforce)),
     );
   }
-  const byPod = Array.from(namesByReasons, ([reasons, names]) => `${withOthers(names)}: ${reasons}`);
+  const byPod = Array.from(
+    namesByReasons,
+    ([reasons, names]) => `${withOthers(names)}: ${reasons}`,
+  );
   return [...warnings, ...byPod.toSorted()];
 }
 

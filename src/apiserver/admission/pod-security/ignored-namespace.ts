@@ -2,7 +2,14 @@
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { equivalentPolicies, isFullyPrivileged, levelLabel, levelVersionText, MODES, versionLabel } from './policy.ts';
+import {
+  equivalentPolicies,
+  isFullyPrivileged,
+  levelLabel,
+  levelVersionText,
+  MODES,
+  versionLabel,
+} from './policy.ts';
 import type { Policy } from './policy.ts';
 
 /** Undefined: the labels ask for nothing that is not so anyway. */

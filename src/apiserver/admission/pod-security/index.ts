@@ -99,7 +99,9 @@ export class PodSecurity implements AdmissionPlugin {
     }
     const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
     return andThen(found, (it) =>
-      isPods(attributes.resource) ? this.#validatePod(attributes, it) : this.#validateTemplate(attributes, it),
+      isPods(attributes.resource)
+        ? this.#validatePod(attributes, it)
+        : this.#validateTemplate(attributes, it),
     );
   }
 
@@ -115,7 +117,9 @@ export class PodSecurity implements AdmissionPlugin {
   #validatePod(attributes: AdmissionAttributes, namespace: Immutable<Namespace> | undefined): void {
     if (namespace === undefined) {
       this.#metrics.failed(true, attributes);
-      throw apierrors.internalError(`failed to lookup namespace ${JSON.stringify(attributes.namespace)}`);
+      throw apierrors.internalError(
+        `failed to lookup namespace ${JSON.stringify(attributes.namespace)}`,
+      );
     }
     const asked = this.#policyOf(namespace);
     if (asked.errors.length === 0 && isFullyPrivileged(asked.policy)) {
@@ -124,24 +128,34 @@ export class PodSecurity implements AdmissionPlugin {
     }
     const pod = attributes.object as Immutable<Pod>;
     const old = attributes.oldObject as Immutable<Pod> | undefined;
-    if (attributes.operation === 'UPDATE' && old !== undefined && !isSignificantUpdate(pod, old)) return;
+    if (attributes.operation === 'UPDATE' && old !== undefined && !isSignificantUpdate(pod, old))
+      return;
     this.#evaluate(attributes, podToCheck(pod), asked, true);
   }
 
   /** What makes pods is never refused: the pods are, if need be. */
-  #validateTemplate(attributes: AdmissionAttributes, namespace: Immutable<Namespace> | undefined): void {
+  #validateTemplate(
+    attributes: AdmissionAttributes,
+    namespace: Immutable<Namespace> | undefined,
+  ): void {
     if (namespace === undefined) {
       this.#metrics.failed(true, attributes);
       return;
     }
     const asked = this.#policyOf(namespace);
     const { audit, warn } = asked.policy;
-    if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged') return;
+    if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged')
+      return;
     const template = templateOf(attributes.resource, attributes.object as KubeObject);
     if (template !== undefined) this.#evaluate(attributes, template, asked, false);
   }
 
-  #evaluate(attributes: AdmissionAttributes, pod: PodToCheck, asked: LabelledPolicy, isPod: boolean): void {
+  #evaluate(
+    attributes: AdmissionAttributes,
+    pod: PodToCheck,
+    asked: LabelledPolicy,
+    isPod: boolean,
+  ): void {
     if (this.#exempt.runtimeClasses.has(pod.spec.runtimeClassName ?? '')) {
       this.#metrics.exempted(attributes);
       return;
@@ -156,7 +170,13 @@ export class PodSecurity implements AdmissionPlugin {
       return violations;
     };
     const refusing = isPod ? evaluate(enforce) : [];
-    if (isPod) this.#metrics.evaluated(refusing.length > 0 ? 'deny' : 'allow', enforce, 'enforce', attributes);
+    if (isPod)
+      this.#metrics.evaluated(
+        refusing.length > 0 ? 'deny' : 'allow',
+        enforce,
+        'enforce',
+        attributes,
+      );
     if (evaluate(audit).length > 0) this.#metrics.evaluated('deny', audit, 'audit', attributes);
     if (refusing.length > 0) {
       throw apierrors.forbidden(
@@ -175,7 +195,9 @@ export class PodSecurity implements AdmissionPlugin {
     const namespace = attributes.object as Immutable<Namespace>;
     const { policy, errors } = this.#policyOf(namespace);
     const old =
-      attributes.operation === 'UPDATE' ? this.#policyOf(attributes.oldObject as Immutable<Namespace>) : undefined;
+      attributes.operation === 'UPDATE'
+        ? this.#policyOf(attributes.oldObject as Immutable<Namespace>)
+        : undefined;
     // What was wrong before may stay so, until somebody touches it.
     if (errors.length > 0 && (old === undefined || !deepEqual(errors, old.errors))) {
       throw apierrors.invalid({ group: '', kind: 'Namespace' }, attributes.name, errors);
@@ -189,15 +211,24 @@ export class PodSecurity implements AdmissionPlugin {
     }
     if (old === undefined) return undefined;
     const pods = this.#services.findAll<Immutable<Pod>>('', 'pods', name);
-    return andThen(pods, (all) => void attributes.warnings.push(...this.#existingPods(name, all, policy.enforce)));
+    return andThen(
+      pods,
+      (all) => void attributes.warnings.push(...this.#existingPods(name, all, policy.enforce)),
+    );
   }
 
-  #existingPods(namespace: string, pods: readonly Immutable<Pod>[], enforce: LevelVersion): readonly string[] {
+  #existingPods(
+    namespace: string,
+    pods: readonly Immutable<Pod>[],
+    enforce: LevelVersion,
+  ): readonly string[] {
     const { clock } = this.#services;
     const due = clock.monotonic() + MAX_MS;
     return existingPodsWarnings({
       namespace,
-      pods: pods.filter(({ spec }) => !this.#exempt.runtimeClasses.has(spec.runtimeClassName ?? '')),
+      pods: pods.filter(
+        ({ spec }) => !this.#exempt.runtimeClasses.has(spec.runtimeClassName ?? ''),
+      ),
       enforce,
       violationsOf: (pod) => violationsOf(podToCheck(pod), enforce),
       isLate: () => clock.monotonic() > due,

@@ -49,13 +49,25 @@ export class PodSecurityMetrics {
     }
   }
 
-  evaluated(decision: 'allow' | 'deny', policy: LevelVersion, mode: Mode, target: AdmissionTarget): void {
-    this.#evaluations.with(decision, policy.level, this.#versionLabel(policy), mode, ...requestLabels(target)).value++;
+  evaluated(
+    decision: 'allow' | 'deny',
+    policy: LevelVersion,
+    mode: Mode,
+    target: AdmissionTarget,
+  ): void {
+    this.#evaluations.with(
+      decision,
+      policy.level,
+      this.#versionLabel(policy),
+      mode,
+      ...requestLabels(target),
+    ).value++;
   }
 
   /** The shortest way to count a pod of which nothing is demanded. */
   privileged(target: AdmissionTarget): void {
-    if (target.subresource === '') this.#privileged[target.operation === 'CREATE' ? 'create' : 'update'].value++;
+    if (target.subresource === '')
+      this.#privileged[target.operation === 'CREATE' ? 'create' : 'update'].value++;
     else this.evaluated('allow', { level: 'privileged', version: 'latest' }, 'enforce', target);
   }
 
@@ -77,7 +89,11 @@ export class PodSecurityMetrics {
   }
 }
 
-function requestLabels({ operation, resource, subresource }: AdmissionTarget): readonly [string, string, string] {
+function requestLabels({
+  operation,
+  resource,
+  subresource,
+}: AdmissionTarget): readonly [string, string, string] {
   const isPod = resource.group === '' && resource.resource === 'pods';
   return [operation.toLowerCase(), isPod ? 'pod' : 'controller', subresource];
 }

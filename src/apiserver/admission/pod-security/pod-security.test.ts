@@ -14,7 +14,9 @@ const PODS = `${NAMESPACES}/ns/pods`;
 const PREFIX = 'pod-security.kubernetes.io/';
 const asLabels = (labels: Record<string, string>) =>
   Object.fromEntries(Object.entries(labels).map(([key, value]) => [PREFIX + key, value]));
-const namespace = (labels: Record<string, string>, name = 'ns') => ({ metadata: { name, labels: asLabels(labels) } });
+const namespace = (labels: Record<string, string>, name = 'ns') => ({
+  metadata: { name, labels: asLabels(labels) },
+});
 const HOST = { hostNetwork: true, containers: [{ name: 'c', image: 'i' }] };
 const PLAIN = { containers: [{ name: 'c', image: 'i' }] };
 const pod = (name: string, spec: object) => ({ metadata: { name }, spec });
@@ -31,7 +33,11 @@ async function startOver(created: object): Promise<void> {
   const before = await startTestServer({ disableAdmissionPlugins: ['PodSecurity'] });
   await new Api(before.server).post(NAMESPACES, created);
   await before.server.stop();
-  t = await startTestServer({ storage: before.storage, start: false, disableAdmissionPlugins: ['ServiceAccount'] });
+  t = await startTestServer({
+    storage: before.storage,
+    start: false,
+    disableAdmissionPlugins: ['ServiceAccount'],
+  });
   api = new Api(t.server);
 }
 
@@ -42,7 +48,9 @@ afterEach(async () => {
 
 async function metrics(): Promise<readonly string[]> {
   const { text } = await send(t.server, { path: '/metrics' });
-  return text.split('\n').filter((line) => line.startsWith('pod_security_') && !line.endsWith(' 0'));
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('pod_security_') && !line.endsWith(' 0'));
 }
 
 describe('pods', () => {
@@ -54,7 +62,9 @@ describe('pods', () => {
     expect(refused.json.details).toEqual({ name: 'p', kind: 'pods' });
     expect(refused.warnings).toEqual([]);
     const generated = await api.post(PODS, { metadata: { generateName: 'g-' }, spec: HOST });
-    expect(outcome(generated)).toMatch(/^403 Forbidden: pods "g-\w{5}" is forbidden: violates PodSecurity /);
+    expect(outcome(generated)).toMatch(
+      /^403 Forbidden: pods "g-\w{5}" is forbidden: violates PodSecurity /,
+    );
     expect((await api.post(`${PODS}?dryRun=All`, pod('p', HOST))).code).toBe(403);
     expect((await api.post(PODS, pod('p', PLAIN))).code).toBe(201);
     const counted = (decision: string) =>
@@ -65,7 +75,10 @@ describe('pods', () => {
 
   test('are let in with a warning where it only warns', async () => {
     await start();
-    await api.post(NAMESPACES, namespace({ warn: 'restricted', 'warn-version': 'v1.7', audit: 'baseline' }));
+    await api.post(
+      NAMESPACES,
+      namespace({ warn: 'restricted', 'warn-version': 'v1.7', audit: 'baseline' }),
+    );
     const { code, warnings } = await api.post(PODS, pod('p', HOST));
     expect([code, warnings]).toEqual([
       201,
@@ -92,9 +105,11 @@ describe('pods', () => {
     expect((await api.patch(`${PODS}/p`, { metadata: { labels: { a: 'b' } } })).code).toBe(200);
     expect((await api.patch(`${PODS}/p/status`, { status: { phase: 'Running' } })).code).toBe(200);
     const refusal = `403 Forbidden: pods "p" is forbidden: violates ${NOT_BASELINE}`;
-    expect(outcome(await api.patch(`${PODS}/p`, { spec: { containers: [{ name: 'c', image: 'other' }] } }))).toBe(
-      refusal,
-    );
+    expect(
+      outcome(
+        await api.patch(`${PODS}/p`, { spec: { containers: [{ name: 'c', image: 'other' }] } }),
+      ),
+    ).toBe(refusal);
     const debug = { spec: { ephemeralContainers: [{ name: 'd', image: 'i' }] } };
     expect(outcome(await api.patch(`${PODS}/p/ephemeralcontainers`, debug))).toBe(refusal);
   });
@@ -117,16 +132,30 @@ describe('pods', () => {
   test('fall under what the server demands where the namespace demands nothing, unless they are exempt', async () => {
     const baseline = { level: 'baseline', version: 'latest' } as const;
     const defaults: Policy = { enforce: baseline, audit: baseline, warn: baseline };
-    await start({ defaults, exemptions: { usernames: ['root'], namespaces: ['free'], runtimeClasses: ['vm'] } });
+    await start({
+      defaults,
+      exemptions: { usernames: ['root'], namespaces: ['free'], runtimeClasses: ['vm'] },
+    });
     for (const name of ['ns', 'free']) await api.post(NAMESPACES, namespace({}, name));
-    await api.post('/apis/node.k8s.io/v1/runtimeclasses', { metadata: { name: 'vm' }, handler: 'vm' });
+    await api.post('/apis/node.k8s.io/v1/runtimeclasses', {
+      metadata: { name: 'vm' },
+      handler: 'vm',
+    });
     expect((await api.post(PODS, pod('p', HOST))).code).toBe(403);
     expect((await api.post(PODS, pod('vm', { ...HOST, runtimeClassName: 'vm' }))).code).toBe(201);
     expect((await api.post(`${NAMESPACES}/free/pods`, pod('p', HOST))).code).toBe(201);
     const user = { name: 'root', groups: ['system:masters'] };
-    const asRoot = await send(t.server, { method: 'POST', path: PODS, body: pod('p', HOST), user, headers: JSON_TYPE });
+    const asRoot = await send(t.server, {
+      method: 'POST',
+      path: PODS,
+      body: pod('p', HOST),
+      user,
+      headers: JSON_TYPE,
+    });
     expect(asRoot.code).toBe(201);
-    expect((await metrics()).filter((line) => line.startsWith('pod_security_exemptions_total'))).toEqual([
+    expect(
+      (await metrics()).filter((line) => line.startsWith('pod_security_exemptions_total')),
+    ).toEqual([
       'pod_security_exemptions_total{request_operation="create",resource="pod",subresource=""} 3',
     ]);
   });
@@ -156,7 +185,10 @@ describe('what makes pods', () => {
     ['/api/v1/namespaces/ns/replicationcontrollers', { spec: { selector: { a: 'b' }, template } }],
     ['/apis/apps/v1/namespaces/ns/deployments', { spec: { selector, template } }],
     ['/apis/apps/v1/namespaces/ns/replicasets', { spec: { selector, template } }],
-    ['/apis/apps/v1/namespaces/ns/statefulsets', { spec: { selector, template, serviceName: 's' } }],
+    [
+      '/apis/apps/v1/namespaces/ns/statefulsets',
+      { spec: { selector, template, serviceName: 's' } },
+    ],
     ['/apis/apps/v1/namespaces/ns/daemonsets', { spec: { selector, template } }],
     ['/apis/batch/v1/namespaces/ns/jobs', { spec: { template: ofJob } }],
     [
@@ -171,7 +203,9 @@ describe('what makes pods', () => {
     const patched = await api.patch(`${path}/x`, { metadata: { labels: { a: 'b' } } });
     expect([patched.code, patched.warnings]).toEqual([200, [warning]]);
     expect(
-      (await metrics()).every((line) => line.includes('mode="warn"') && line.includes('resource="controller"')),
+      (await metrics()).every(
+        (line) => line.includes('mode="warn"') && line.includes('resource="controller"'),
+      ),
     ).toBe(true);
   });
 
@@ -201,7 +235,9 @@ describe('namespaces', () => {
 
   test('may be changed otherwise while their labels are as wrong as before', async () => {
     await startOver(namespace({ enforce: 'none' }));
-    expect((await api.patch(`${NAMESPACES}/ns`, { metadata: { annotations: { a: 'b' } } })).code).toBe(200);
+    expect(
+      (await api.patch(`${NAMESPACES}/ns`, { metadata: { annotations: { a: 'b' } } })).code,
+    ).toBe(200);
     expect((await api.patch(`${NAMESPACES}/ns`, namespace({ enforce: 'nothing' }))).code).toBe(422);
   });
 
@@ -237,8 +273,15 @@ describe('namespaces', () => {
       namespace({ enforce: 'baseline', 'audit-version': 'v1.2', warn: 'restricted' }),
     );
     expect(created.warnings).toEqual(ignored('enforce=baseline:latest, warn=restricted:latest'));
-    expect((await api.patch(`${NAMESPACES}/ns`, { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
-    const patched = await api.patch(`${NAMESPACES}/ns`, namespace({ enforce: 'restricted', audit: 'baseline' }));
-    expect(patched.warnings).toEqual(ignored('enforce=restricted:latest, audit=baseline:v1.2, warn=restricted:latest'));
+    expect(
+      (await api.patch(`${NAMESPACES}/ns`, { metadata: { labels: { a: 'b' } } })).warnings,
+    ).toEqual([]);
+    const patched = await api.patch(
+      `${NAMESPACES}/ns`,
+      namespace({ enforce: 'restricted', audit: 'baseline' }),
+    );
+    expect(patched.warnings).toEqual(
+      ignored('enforce=restricted:latest, audit=baseline:v1.2, warn=restricted:latest'),
+    );
   });
 });

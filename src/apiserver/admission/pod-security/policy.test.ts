@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { compareLevels, equivalentPolicies, levelVersionText, MODES, policyOf, PRIVILEGED_POLICY } from './policy.ts';
+import {
+  compareLevels,
+  equivalentPolicies,
+  levelVersionText,
+  MODES,
+  policyOf,
+  PRIVILEGED_POLICY,
+} from './policy.ts';
 import type { Policy } from './policy.ts';
 
 const PREFIX = 'pod-security.kubernetes.io/';
@@ -26,24 +33,46 @@ describe('what labels ask for', () => {
   test.each<[Record<string, string>, string]>([
     [{}, 'privileged:latest privileged:latest privileged:latest'],
     [{ enforce: 'baseline' }, 'baseline:latest privileged:latest baseline:latest'],
-    [{ enforce: 'baseline', 'enforce-version': 'v1.25' }, 'baseline:v1.25 privileged:latest baseline:v1.25'],
+    [
+      { enforce: 'baseline', 'enforce-version': 'v1.25' },
+      'baseline:v1.25 privileged:latest baseline:v1.25',
+    ],
     [
       { enforce: 'restricted', 'enforce-version': 'v1.25', 'warn-version': 'v1.0' },
       'restricted:v1.25 privileged:latest restricted:v1.0',
     ],
-    [{ enforce: 'restricted', warn: 'baseline' }, 'restricted:latest privileged:latest baseline:latest'],
-    [{ enforce: 'restricted', warn: 'privileged' }, 'restricted:latest privileged:latest privileged:latest'],
-    [{ 'enforce-version': 'v1.3', audit: 'baseline' }, 'privileged:v1.3 baseline:latest privileged:latest'],
-    [{ warn: 'restricted', 'warn-version': 'latest' }, 'privileged:latest privileged:latest restricted:latest'],
-    [{ enforce: 'baseline', 'enforce-version': 'v1.4711' }, 'baseline:v1.4711 privileged:latest baseline:v1.4711'],
+    [
+      { enforce: 'restricted', warn: 'baseline' },
+      'restricted:latest privileged:latest baseline:latest',
+    ],
+    [
+      { enforce: 'restricted', warn: 'privileged' },
+      'restricted:latest privileged:latest privileged:latest',
+    ],
+    [
+      { 'enforce-version': 'v1.3', audit: 'baseline' },
+      'privileged:v1.3 baseline:latest privileged:latest',
+    ],
+    [
+      { warn: 'restricted', 'warn-version': 'latest' },
+      'privileged:latest privileged:latest restricted:latest',
+    ],
+    [
+      { enforce: 'baseline', 'enforce-version': 'v1.4711' },
+      'baseline:v1.4711 privileged:latest baseline:v1.4711',
+    ],
   ])('%j', (short, policy) => {
     expect(asked(short)).toEqual([policy]);
   });
 
   test('the rest is the default', () => {
     expect(asked({}, STRICT)).toEqual(['baseline:v1.20 restricted:v1.21 restricted:v1.22']);
-    expect(asked({ enforce: 'restricted' }, STRICT)).toEqual(['restricted:v1.20 restricted:v1.21 restricted:v1.22']);
-    expect(asked({ enforce: 'privileged' }, STRICT)).toEqual(['privileged:v1.20 restricted:v1.21 restricted:v1.22']);
+    expect(asked({ enforce: 'restricted' }, STRICT)).toEqual([
+      'restricted:v1.20 restricted:v1.21 restricted:v1.22',
+    ]);
+    expect(asked({ enforce: 'privileged' }, STRICT)).toEqual([
+      'privileged:v1.20 restricted:v1.21 restricted:v1.22',
+    ]);
   });
 
   test.each<[Record<string, string>, string, string[]]>([
@@ -58,7 +87,12 @@ describe('what labels ask for', () => {
       [problem('audit', '', NO_LEVEL), problem('warn', 'x', NO_LEVEL)],
     ],
     [
-      { enforce: 'baseline', 'enforce-version': '1.25', 'audit-version': 'v1.01', 'warn-version': 'v2.0' },
+      {
+        enforce: 'baseline',
+        'enforce-version': '1.25',
+        'audit-version': 'v1.01',
+        'warn-version': 'v2.0',
+      },
       'baseline:latest privileged:latest baseline:latest',
       [
         problem('enforce-version', '1.25', NO_VERSION),
@@ -85,5 +119,7 @@ test('levels are ordered', () => {
 test('privileged is the same in all versions, other levels are not', () => {
   const old: Policy = { ...PRIVILEGED_POLICY, warn: { level: 'privileged', version: 'v1.0' } };
   expect(equivalentPolicies(PRIVILEGED_POLICY, old)).toBe(true);
-  expect(equivalentPolicies(STRICT, { ...STRICT, warn: { level: 'restricted', version: 'v1.23' } })).toBe(false);
+  expect(
+    equivalentPolicies(STRICT, { ...STRICT, warn: { level: 'restricted', version: 'v1.23' } }),
+  ).toBe(false);
 });

@@ -39,7 +39,11 @@ const VERSION = /^v1\.(0|[1-9][0-9]*)$/;
 const MAX_MINOR = 2n ** 63n - 1n;
 
 const PRIVILEGED: LevelVersion = { level: 'privileged', version: 'latest' };
-export const PRIVILEGED_POLICY: Policy = { enforce: PRIVILEGED, audit: PRIVILEGED, warn: PRIVILEGED };
+export const PRIVILEGED_POLICY: Policy = {
+  enforce: PRIVILEGED,
+  audit: PRIVILEGED,
+  warn: PRIVILEGED,
+};
 
 /** 'restricted:v1.25' */
 export function levelVersionText({ level, version }: LevelVersion): string {
@@ -61,7 +65,9 @@ export function sameLevelVersion(a: LevelVersion, b: LevelVersion): boolean {
 }
 
 export function isFullyPrivileged({ enforce, audit, warn }: Policy): boolean {
-  return enforce.level === 'privileged' && audit.level === 'privileged' && warn.level === 'privileged';
+  return (
+    enforce.level === 'privileged' && audit.level === 'privileged' && warn.level === 'privileged'
+  );
 }
 
 /** Whether pods cannot tell one from the other: privileged is the same in all versions. */
@@ -80,19 +86,26 @@ export function policyOf(labels: Labels, defaults: Policy): LabelledPolicy {
   return { policy: { enforce, audit, warn: atLeastWarned(labels, enforce, warn) }, errors };
 }
 
-function labelled(mode: Mode, labels: Labels, byDefault: LevelVersion, errors: FieldErrorList): LevelVersion {
+function labelled(
+  mode: Mode,
+  labels: Labels,
+  byDefault: LevelVersion,
+  errors: FieldErrorList,
+): LevelVersion {
   let { level, version } = byDefault;
   const levelText = labels[levelLabel(mode)];
   if (levelText !== undefined) {
     const given = LEVELS.find((each) => each === levelText);
     // In doubt pods are refused, but nobody is bothered.
     level = given ?? (mode === 'enforce' ? 'restricted' : 'privileged');
-    if (given === undefined) errors.push(invalid(levelLabel(mode), levelText, `must be one of ${LEVELS.join(', ')}`));
+    if (given === undefined)
+      errors.push(invalid(levelLabel(mode), levelText, `must be one of ${LEVELS.join(', ')}`));
   }
   const versionText = labels[versionLabel(mode)];
   if (versionText !== undefined) {
     version = isVersion(versionText) ? versionText : 'latest';
-    if (!isVersion(versionText)) errors.push(invalid(versionLabel(mode), versionText, 'must be "latest" or "v1.x"'));
+    if (!isVersion(versionText))
+      errors.push(invalid(versionLabel(mode), versionText, 'must be "latest" or "v1.x"'));
   }
   return { level, version };
 }
@@ -107,7 +120,11 @@ function invalid(label: string, value: string, detail: string): field.FieldError
 
 /** Who asks for a stricter level to be enforced and says nothing of warnings is warned, too: of templates of pods that it refuses. */
 function atLeastWarned(labels: Labels, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
-  const asked = labels[levelLabel('enforce')] === enforce.level && labels[levelLabel('warn')] === undefined;
+  const asked =
+    labels[levelLabel('enforce')] === enforce.level && labels[levelLabel('warn')] === undefined;
   if (!asked || compareLevels(enforce.level, warn.level) <= 0) return warn;
-  return { level: enforce.level, version: labels[versionLabel('warn')] === undefined ? enforce.version : warn.version };
+  return {
+    level: enforce.level,
+    version: labels[versionLabel('warn')] === undefined ? enforce.version : warn.version,
+  };
 }

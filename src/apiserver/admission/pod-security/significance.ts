@@ -9,7 +9,10 @@ type Images = readonly { readonly name: string; readonly image?: string }[];
 
 export function isSignificantUpdate(pod: ImmutablePod, old: ImmutablePod): boolean {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-  if (!sameImages(containers, old.spec.containers) || !sameImages(initContainers, old.spec.initContainers ?? []))
+  if (
+    !sameImages(containers, old.spec.containers) ||
+    !sameImages(initContainers, old.spec.initContainers ?? [])
+  )
     return true;
   const before = old.spec.ephemeralContainers ?? [];
   return ephemeralContainers.some(({ name, image }) => {
@@ -19,5 +22,8 @@ export function isSignificantUpdate(pod: ImmutablePod, old: ImmutablePod): boole
 }
 
 function sameImages(containers: Images, old: Images): boolean {
-  return containers.length === old.length && containers.every(({ image }, index) => image === old[index]?.image);
+  return (
+    containers.length === old.length &&
+    containers.every(({ image }, index) => image === old[index]?.image)
+  );
 }

@@ -11,7 +11,8 @@ interface HasTemplate {
   readonly spec: { readonly template?: Template };
 }
 
-const ofSpec = (object: KubeObject): Template | undefined => (object as KubeObject & HasTemplate).spec.template;
+const ofSpec = (object: KubeObject): Template | undefined =>
+  (object as KubeObject & HasTemplate).spec.template;
 
 interface CronJob {
   readonly spec: { readonly jobTemplate: HasTemplate };
@@ -25,7 +26,10 @@ const TEMPLATES: ReadonlyMap<string, (object: KubeObject) => Template | undefine
   ['apps/statefulsets', ofSpec],
   ['apps/daemonsets', ofSpec],
   ['batch/jobs', ofSpec],
-  ['batch/cronjobs', (object: KubeObject) => (object as KubeObject & CronJob).spec.jobTemplate.spec.template],
+  [
+    'batch/cronjobs',
+    (object: KubeObject) => (object as KubeObject & CronJob).spec.jobTemplate.spec.template,
+  ],
 ]);
 
 type Resource = AdmissionTarget['resource'];
@@ -35,7 +39,10 @@ export function hasTemplate({ group, resource }: Resource): boolean {
 }
 
 /** Undefined: the object has none, as a replication controller may. */
-export function templateOf({ group, resource }: Resource, object: KubeObject): PodToCheck | undefined {
+export function templateOf(
+  { group, resource }: Resource,
+  object: KubeObject,
+): PodToCheck | undefined {
   const template = TEMPLATES.get(`${group}/${resource}`)?.(object);
   return template === undefined || template === null ? undefined : podToCheck(template);
 }

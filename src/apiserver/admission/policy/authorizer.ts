@@ -5,12 +5,26 @@ import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import type { UserInfo } from '#apiserver/request.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 
-export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo): ExpressionAuthorizer {
+export function expressionAuthorizer(
+  authorizer: Authorizer,
+  requester: UserInfo,
+): ExpressionAuthorizer {
   return {
-    async authorize({ verb, path, group = '', resource = '', subresource = '', namespace = '', name = '', ...rest }) {
+    async authorize({
+      verb,
+      path,
+      group = '',
+      resource = '',
+      subresource = '',
+      namespace = '',
+      name = '',
+      ...rest
+    }) {
       const { serviceAccount, fieldSelector } = rest;
       const user =
-        serviceAccount === undefined ? requester : accountUser(serviceAccount.namespace, serviceAccount.name);
+        serviceAccount === undefined
+          ? requester
+          : accountUser(serviceAccount.namespace, serviceAccount.name);
       try {
         const { decision, reason } = await authorizer.authorize({
           user,
@@ -36,6 +50,10 @@ export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo
 function accountUser(namespace: string, name: string): UserInfo {
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+    groups: [
+      'system:serviceaccounts',
+      `system:serviceaccounts:${namespace}`,
+      'system:authenticated',
+    ],
   };
 }

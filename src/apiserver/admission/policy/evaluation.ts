@@ -3,7 +3,13 @@
 import type { CompiledExpression } from '#api/groups/admissionregistration/v1/expressions.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { authorizerValue, Budget, evaluationError, LazyMap, requestResourceValue } from '#cel/index.ts';
+import {
+  authorizerValue,
+  Budget,
+  evaluationError,
+  LazyMap,
+  requestResourceValue,
+} from '#cel/index.ts';
 import type { Value } from '#cel/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
@@ -22,12 +28,16 @@ export interface Variable extends Expression {
   readonly name: string;
 }
 
-export type Outcome = { readonly value: Value; readonly problem?: undefined } | { readonly problem: string };
+export type Outcome =
+  | { readonly value: Value; readonly problem?: undefined }
+  | { readonly problem: string };
 
 /** The expressions of a policy have cost, together, more than they may. */
 export class OutOfBudgetError extends Error {
   constructor() {
-    super('validation failed due to running out of cost budget, no further validation rules will be run');
+    super(
+      'validation failed due to running out of cost budget, no further validation rules will be run',
+    );
     this.name = 'OutOfBudgetError';
   }
 }
@@ -55,7 +65,15 @@ export class Evaluation {
   #budget = new Budget();
 
   constructor(config: EvaluationConfig) {
-    const { request, matched, objects, params = null, namespace, authorizer, variables = [] } = config;
+    const {
+      request,
+      matched,
+      objects,
+      params = null,
+      namespace,
+      authorizer,
+      variables = [],
+    } = config;
     this.#metrics = config.metrics;
     this.#activation = {
       object: objects.object ?? null,
@@ -83,19 +101,25 @@ export class Evaluation {
 
   /** What it costs is taken from the budget. Throws OutOfBudgetError when there is nothing left. */
   async evaluate({ source, compiled }: Expression, budget: Budget): Promise<Outcome> {
-    if (compiled.program === undefined) return { problem: `compilation error: ${compiled.problem}` };
+    if (compiled.program === undefined)
+      return { problem: `compilation error: ${compiled.problem}` };
     this.#budget = budget;
     const { program } = compiled;
-    const { value, error } = await this.#metrics.evaluate(() => program.evaluateAsync(this.#activation, { budget }));
+    const { value, error } = await this.#metrics.evaluate(() =>
+      program.evaluateAsync(this.#activation, { budget }),
+    );
     if (budget.exhausted) throw new OutOfBudgetError();
-    if (error !== undefined) return { problem: `expression '${source}' resulted in error: ${error.message}` };
+    if (error !== undefined)
+      return { problem: `expression '${source}' resulted in error: ${error.message}` };
     return { value };
   }
 
   /** Throws EvaluationError, or Suspension if it has to wait. */
   #variable({ name, compiled }: Variable): Value {
     if (compiled.program === undefined) {
-      throw evaluationError(`composited variable ${quote(name)} fails to compile: ${compiled.problem}`);
+      throw evaluationError(
+        `composited variable ${quote(name)} fails to compile: ${compiled.problem}`,
+      );
     }
     const { value, error } = compiled.program.evaluate(this.#activation, { budget: this.#budget });
     if (error === undefined) return value;

@@ -23,7 +23,10 @@ export function isExempt({ resource }: AdmissionTarget): boolean {
 }
 
 /** 403 with Kubernetes' words for what has no name yet. */
-export function refusal({ resource, name, object }: AdmissionAttributes, why: string): apierrors.StatusError {
+export function refusal(
+  { resource, name, object }: AdmissionAttributes,
+  why: string,
+): apierrors.StatusError {
   const { name: own = '', generateName = '' } = object?.metadata ?? {};
   return apierrors.forbidden(resource, name || own || generateName || 'Unknown', why);
 }

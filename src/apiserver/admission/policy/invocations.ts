@@ -25,11 +25,21 @@ export interface Misconfiguration<Policy, Binding> {
 }
 
 export type Found<Policy, Binding, Compiled> =
-  | { readonly invocation: Invocation<Policy, Binding, Compiled>; readonly misconfiguration?: undefined }
-  | { readonly invocation?: undefined; readonly misconfiguration: Misconfiguration<Policy, Binding> };
+  | {
+      readonly invocation: Invocation<Policy, Binding, Compiled>;
+      readonly misconfiguration?: undefined;
+    }
+  | {
+      readonly invocation?: undefined;
+      readonly misconfiguration: Misconfiguration<Policy, Binding>;
+    };
 
 /** In the order of the hooks, of their bindings and parameters. */
-export async function findInvocations<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled>(
+export async function findInvocations<
+  Policy extends AnyPolicy,
+  Binding extends AnyBinding,
+  Compiled,
+>(
   request: PolicyRequest,
   hooks: readonly Hook<Policy, Binding, Compiled>[],
 ): Promise<readonly Found<Policy, Binding, Compiled>[]> {
@@ -45,7 +55,8 @@ export async function findInvocations<Policy extends AnyPolicy, Binding extends 
     let params: Kind | undefined;
     try {
       const { matchConstraints, paramKind } = policy.spec;
-      if (matchConstraints === undefined) throw new Error('policy contained no match constraints, a required field');
+      if (matchConstraints === undefined)
+        throw new Error('policy contained no match constraints, a required field');
       matched = await matchRequest(matchConstraints, request);
       if (matched === undefined) continue;
       params = paramKind === undefined ? undefined : paramResource(paramKind, request.snapshot);
@@ -74,14 +85,18 @@ async function invocationsOf<Policy extends AnyPolicy, Binding extends AnyBindin
   paramsOf: Kind | undefined,
 ): Promise<readonly Invocation<Policy, Binding, Compiled>[]> {
   const { matchResources, paramRef } = binding.spec;
-  if (matchResources !== undefined && (await matchRequest(matchResources, request)) === undefined) return [];
+  if (matchResources !== undefined && (await matchRequest(matchResources, request)) === undefined)
+    return [];
   const params = await collectParams(paramsOf, paramRef, request.namespace);
   if (params.length === 0) return [];
   const objects = await inVersion(request, matched);
   return params.map((param) => ({ policy, binding, compiled, matched, objects, param }));
 }
 
-async function inVersion(request: PolicyRequest, { kind }: ResourceAndKind): Promise<VersionedObjects> {
+async function inVersion(
+  request: PolicyRequest,
+  { kind }: ResourceAndKind,
+): Promise<VersionedObjects> {
   try {
     return await request.inVersion(kind);
   } catch (error) {
@@ -91,6 +106,7 @@ async function inVersion(request: PolicyRequest, { kind }: ResourceAndKind): Pro
 
 /** Throws what is a mistake of ours. */
 function messageOf(error: unknown): string {
-  if (error instanceof TypeError || error instanceof RangeError || !(error instanceof Error)) throw error;
+  if (error instanceof TypeError || error instanceof RangeError || !(error instanceof Error))
+    throw error;
   return error.message;
 }

@@ -24,7 +24,10 @@ export async function matchRequest(
   const equivalent = matchPolicy === 'Equivalent';
   // Rules first: they need nobody else, and say no to most requests.
   const found = rules.length === 0 ? request.requested : matchRules(rules, equivalent, request);
-  if (found === undefined || matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined)
+  if (
+    found === undefined ||
+    matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined
+  )
     return undefined;
   // One that says no outweighs one that cannot be read.
   const namespace = await attempt(() => namespaceMatches(match, request));
@@ -45,31 +48,46 @@ async function attempt(test: () => boolean | Promise<boolean>): Promise<boolean 
 }
 
 /** What belongs to no namespace is never left out because of one. */
-async function namespaceMatches({ namespaceSelector }: MatchResources, request: PolicyRequest): Promise<boolean> {
+async function namespaceMatches(
+  { namespaceSelector }: MatchResources,
+  request: PolicyRequest,
+): Promise<boolean> {
   if (request.namespace === '' && !request.isNamespace) return true;
   const selector = selectorOf(namespaceSelector, 'namespace');
   if (selector.empty()) return true;
   const { operation, subresource, object } = request.attributes;
   // The labels that a namespace is to have, not those that it has.
-  if (request.isNamespace && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE')) {
+  if (
+    request.isNamespace &&
+    subresource === '' &&
+    (operation === 'CREATE' || operation === 'UPDATE')
+  ) {
     return selector.matches(object?.metadata.labels);
   }
   const namespace = await request.findNamespace();
-  if (namespace === undefined) throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
+  if (namespace === undefined)
+    throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
   return selector.matches(namespace.metadata.labels);
 }
 
-function objectMatches({ objectSelector }: MatchResources, { object, oldObject }: AdmissionAttributes): boolean {
+function objectMatches(
+  { objectSelector }: MatchResources,
+  { object, oldObject }: AdmissionAttributes,
+): boolean {
   const selector = selectorOf(objectSelector, 'object');
   if (selector.empty()) return true;
-  return [object, oldObject].some((one) => one?.metadata !== undefined && selector.matches(one.metadata.labels));
+  return [object, oldObject].some(
+    (one) => one?.metadata !== undefined && selector.matches(one.metadata.labels),
+  );
 }
 
 const selectors = new WeakMap<object, Selector>();
 
 function selectorOf(selector: MatchResources['objectSelector'], what: string): Selector {
   if (selector === undefined) {
-    throw new Error(`a nil ${what} selector was passed, please ensure selectors are initialized properly`);
+    throw new Error(
+      `a nil ${what} selector was passed, please ensure selectors are initialized properly`,
+    );
   }
   let made = selectors.get(selector);
   if (made === undefined) {
@@ -79,7 +97,11 @@ function selectorOf(selector: MatchResources['objectSelector'], what: string): S
   return made;
 }
 
-function matchRules(rules: readonly Rule[], equivalent: boolean, request: PolicyRequest): ResourceAndKind | undefined {
+function matchRules(
+  rules: readonly Rule[],
+  equivalent: boolean,
+  request: PolicyRequest,
+): ResourceAndKind | undefined {
   const { requested } = request;
   if (rules.some((rule) => ruleMatches(rule, requested.resource, request))) return requested;
   if (!equivalent || rules.length === 0) return undefined;
@@ -97,7 +119,9 @@ function ruleMatches(rule: Rule, resource: GroupVersionResource, request: Policy
     includes(rule.operations, operation) &&
     includes(rule.apiGroups, resource.group) &&
     includes(rule.apiVersions, resource.version) &&
-    (rule.resources ?? []).some((pattern) => resourceMatches(pattern, resource.resource, subresource)) &&
+    (rule.resources ?? []).some((pattern) =>
+      resourceMatches(pattern, resource.resource, subresource),
+    ) &&
     scopeMatches(rule.scope, request) &&
     (names.length === 0 || names.includes(name))
   );

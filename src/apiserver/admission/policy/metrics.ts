@@ -13,7 +13,9 @@ export type EnforcementAction = 'allow' | 'deny' | 'audit' | 'warn';
 export function errorTypeOf(problem: string | undefined): ErrorType {
   if (problem === undefined) return 'no_error';
   if (problem.startsWith('compilation')) return 'compile_error';
-  return problem.startsWith('validation failed due to running out of cost budget') ? 'out_of_budget' : 'invalid_error';
+  return problem.startsWith('validation failed due to running out of cost budget')
+    ? 'out_of_budget'
+    : 'invalid_error';
 }
 
 export class PolicyMetrics {
@@ -32,12 +34,22 @@ export class PolicyMetrics {
       labels,
     });
     this.#durations = this.#instruments.histogram(
-      { name: `${prefix}_duration_seconds`, help: `How long ${what} admission policies took.`, labels },
+      {
+        name: `${prefix}_duration_seconds`,
+        help: `How long ${what} admission policies took.`,
+        labels,
+      },
       BUCKETS_SECONDS,
     );
   }
 
-  observe(policy: string, binding: string, error: ErrorType, action: EnforcementAction, seconds: number): void {
+  observe(
+    policy: string,
+    binding: string,
+    error: ErrorType,
+    action: EnforcementAction,
+    seconds: number,
+  ): void {
     this.#checks.with(policy, binding, error, action).value++;
     this.#durations.with(policy, binding, error, action).observe(seconds);
   }

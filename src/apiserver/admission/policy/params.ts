@@ -14,18 +14,26 @@ type ParamKind = Immutable<admission.ParamKind>;
 type ParamRef = Immutable<admission.ParamRef>;
 
 /** Throws an Error if there is no such kind, or its objects cannot be read. */
-export function paramResource({ apiVersion = '', kind = '' }: ParamKind, snapshot: CatalogSnapshot): Kind {
+export function paramResource(
+  { apiVersion = '', kind = '' }: ParamKind,
+  snapshot: CatalogSnapshot,
+): Kind {
   const { group, version } = groupVersionOf(apiVersion);
   const found = snapshot.getKind({ group, version, kind });
   if (found?.rest.get === undefined || found.rest.list === undefined) {
-    throw new Error(`failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`);
+    throw new Error(
+      `failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`,
+    );
   }
   return found;
 }
 
 function groupVersionOf(apiVersion: string): Pick<GroupVersionKind, 'group' | 'version'> {
   const slash = apiVersion.indexOf('/');
-  return { group: slash < 0 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+  return {
+    group: slash < 0 ? '' : apiVersion.slice(0, slash),
+    version: apiVersion.slice(slash + 1),
+  };
 }
 
 /**
@@ -43,13 +51,16 @@ export async function collectParams(
   const within = paramNamespace(resource, ref, namespace);
   let params: readonly KubeObject[];
   if (name !== '') {
-    if (selector !== undefined) throw new Error('paramRef.name and paramRef.selector are mutually exclusive');
+    if (selector !== undefined)
+      throw new Error('paramRef.name and paramRef.selector are mutually exclusive');
     params = await getParam(resource, within, name);
   } else if (selector === undefined) {
     throw new Error('one of name or selector must be provided');
   } else {
     const wanted = labelSelectorAsSelector(selector);
-    params = (await findEvery(resource.rest, within, '0')).filter(({ metadata }) => wanted.matches(metadata.labels));
+    params = (await findEvery(resource.rest, within, '0')).filter(({ metadata }) =>
+      wanted.matches(metadata.labels),
+    );
   }
   if (params.length === 0 && parameterNotFoundAction === 'Deny') {
     throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction');
@@ -60,16 +71,23 @@ export async function collectParams(
 function paramNamespace({ type }: Kind, ref: ParamRef, namespace: string): string {
   const given = ref.namespace ?? '';
   if (!type.namespaced) {
-    if (given !== '') throw new Error('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
+    if (given !== '')
+      throw new Error('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
     return '';
   }
   if (given === '' && namespace === '') {
-    throw new Error('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources');
+    throw new Error(
+      'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources',
+    );
   }
   return given === '' ? namespace : given;
 }
 
-async function getParam({ rest }: Kind, namespace: string, name: string): Promise<readonly KubeObject[]> {
+async function getParam(
+  { rest }: Kind,
+  namespace: string,
+  name: string,
+): Promise<readonly KubeObject[]> {
   const get = rest.get as NonNullable<typeof rest.get>;
   try {
     // As the server has it in memory, if it has.

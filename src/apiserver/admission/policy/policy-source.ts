@@ -68,7 +68,9 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
    * Those in force now, in the order of the policies' names, and of their bindings'. Rejects with Forbidden as long as it is not
    * known which there are: nothing is let by before that.
    */
-  async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook<Policy, Binding, Compiled>[]> {
+  async hooksFor(
+    attributes: AdmissionAttributes,
+  ): Promise<readonly Hook<Policy, Binding, Compiled>[]> {
     if (!this.#follower.started) await this.#follower.ready(attributes);
     this.#hooks ??= this.#findHooks();
     return this.#hooks;
@@ -88,7 +90,8 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
   }
 
   #findHooks(): readonly Hook<Policy, Binding, Compiled>[] {
-    for (const name of this.#compiled.keys()) if (!this.#policies.has(name)) this.#compiled.delete(name);
+    for (const name of this.#compiled.keys())
+      if (!this.#policies.has(name)) this.#compiled.delete(name);
     const bound = new Map<string, Binding[]>();
     for (const [, binding] of sorted(this.#bindings)) {
       const name = binding.spec.policyName ?? '';

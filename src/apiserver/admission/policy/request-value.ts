@@ -4,7 +4,10 @@ import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
 
-export function requestValue(request: PolicyRequest, matched: ResourceAndKind): Readonly<Record<string, unknown>> {
+export function requestValue(
+  request: PolicyRequest,
+  matched: ResourceAndKind,
+): Readonly<Record<string, unknown>> {
   const { subresource, name, operation, user, dryRun } = request.attributes;
   const { requested, namespace } = request;
   const { uid = '', groups, extra = {} } = user;
@@ -30,17 +33,31 @@ export function requestValue(request: PolicyRequest, matched: ResourceAndKind): 
 }
 
 const kindValue = ({ group, version, kind }: GroupVersionKind) => ({ group, version, kind });
-const resourceValue = ({ group, version, resource }: GroupVersionResource) => ({ group, version, resource });
+const resourceValue = ({ group, version, resource }: GroupVersionResource) => ({
+  group,
+  version,
+  resource,
+});
 
-const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+const OPTIONS_KINDS = {
+  CREATE: 'CreateOptions',
+  UPDATE: 'UpdateOptions',
+  DELETE: 'DeleteOptions',
+} as const;
 
-function optionsValue({ operation, dryRun, query, deleteOptions }: AdmissionAttributes): object | null {
+function optionsValue({
+  operation,
+  dryRun,
+  query,
+  deleteOptions,
+}: AdmissionAttributes): object | null {
   if (operation === 'CONNECT') return null;
   const asked = (name: string): object => {
     const value = operation === 'DELETE' ? '' : (query.get(name) ?? '');
     return value === '' ? {} : { [name]: value };
   };
-  const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = deleteOptions ?? {};
+  const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } =
+    deleteOptions ?? {};
   return {
     kind: OPTIONS_KINDS[operation],
     apiVersion: 'meta.k8s.io/v1',

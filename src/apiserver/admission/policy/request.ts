@@ -45,7 +45,8 @@ export class PolicyRequest {
     this.#services = services;
     this.snapshot = services.catalog.snapshot();
     const { namespace, name, object } = attributes;
-    this.namespace = this.isNamespace && namespace === '' ? name || (object?.metadata.name ?? '') : namespace;
+    this.namespace =
+      this.isNamespace && namespace === '' ? name || (object?.metadata.name ?? '') : namespace;
   }
 
   /** Whether it is about a namespace, or a subresource of one. */
@@ -82,11 +83,15 @@ export class PolicyRequest {
     const own = snapshot.get(requested.group, requested.version, requested.resource);
     // Versions in other groups (events have two) are declared with the kind.
     const declared = (own?.otherVersions ?? []).flatMap((gvk) => snapshot.getKind(gvk) ?? []);
-    const versions = new Set([...snapshot.versionsOf(requested.group, requested.resource), ...declared]);
+    const versions = new Set([
+      ...snapshot.versionsOf(requested.group, requested.resource),
+      ...declared,
+    ]);
     return [...versions].flatMap((other) => {
       if (other === own) return [];
       const { type, subresources = [] } = other;
-      const kind = subresource === '' ? type : subresources.find(({ name }) => name === subresource)?.kind;
+      const kind =
+        subresource === '' ? type : subresources.find(({ name }) => name === subresource)?.kind;
       return kind === undefined ? [] : [{ resource: type, kind }];
     });
   }

@@ -67,7 +67,11 @@ export class Priority implements AdmissionPlugin {
     return andThen(priority, (computed) => this.#withPriority(attributes, pod, computed));
   }
 
-  #withPriority(attributes: AdmissionAttributes, pod: ImmutablePod, computed: PodPriority): ImmutablePod {
+  #withPriority(
+    attributes: AdmissionAttributes,
+    pod: ImmutablePod,
+    computed: PodPriority,
+  ): ImmutablePod {
     const { priority, preemptionPolicy } = computed;
     const refuse = (why: string): apierrors.StatusError =>
       apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
@@ -97,13 +101,21 @@ export class Priority implements AdmissionPlugin {
     return andThen(found, (known) => this.#priorityFrom(known, attributes, name));
   }
 
-  #priorityFrom(known: PriorityClass | undefined, attributes: AdmissionAttributes, name: string): PodPriority {
+  #priorityFrom(
+    known: PriorityClass | undefined,
+    attributes: AdmissionAttributes,
+    name: string,
+  ): PodPriority {
     if (known !== undefined) return priorityFrom(known);
     // The server's own first pods may come before the classes that it makes.
     const system = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
     if (system !== undefined) return { priority: system.value, preemptionPolicy: PREEMPT };
     const podName = attributes.object?.metadata.name ?? '';
-    throw apierrors.forbidden(attributes.resource, podName, `no PriorityClass with name ${name} was found`);
+    throw apierrors.forbidden(
+      attributes.resource,
+      podName,
+      `no PriorityClass with name ${name} was found`,
+    );
   }
 
   /** Two may have become defaults at the same time: then it is the lower one. */
@@ -115,7 +127,8 @@ export class Priority implements AdmissionPlugin {
 function lowestDefault(classes: readonly PriorityClass[]): PriorityClass | undefined {
   let lowest: PriorityClass | undefined;
   for (const each of classes) {
-    if (each.globalDefault === true && (lowest === undefined || each.value < lowest.value)) lowest = each;
+    if (each.globalDefault === true && (lowest === undefined || each.value < lowest.value))
+      lowest = each;
   }
   return lowest;
 }
@@ -134,7 +147,8 @@ function keepPriority(pod: ImmutablePod, oldObject: KubeObject | undefined): Imm
   const { priority, preemptionPolicy } = (oldObject as ImmutablePod).spec;
   const kept = {
     ...(pod.spec.priority === undefined && priority !== undefined && { priority }),
-    ...(pod.spec.preemptionPolicy === undefined && preemptionPolicy !== undefined && { preemptionPolicy }),
+    ...(pod.spec.preemptionPolicy === undefined &&
+      preemptionPolicy !== undefined && { preemptionPolicy }),
   };
   return Object.keys(kept).length === 0 ? pod : { ...pod, spec: { ...pod.spec, ...kept } };
 }

@@ -34,19 +34,30 @@ export function chargeOf(
   const { object, oldObject, operation, resource } = attributes;
   const { name } = quota.metadata;
   const names = limitedNames(quota, evaluator);
-  if (object === undefined || names.length === 0 || !isInScopes(quota.spec, resource, object)) return NONE;
+  if (object === undefined || names.length === 0 || !isInScopes(quota.spec, resource, object))
+    return NONE;
   const problem = evaluator.problem?.(object, names);
-  if (problem !== undefined) return { kind: 'refused', message: `failed quota: ${name}: ${problem}` };
+  if (problem !== undefined)
+    return { kind: 'refused', message: `failed quota: ${name}: ${problem}` };
   const used = amountsOf(quota.status.used);
   if (!names.every((limited) => used.has(limited))) {
-    return { kind: 'refused', message: `status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}` };
+    return {
+      kind: 'refused',
+      message: `status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`,
+    };
   }
   const usage = evaluator.usage(object, nowMs);
   const negative = [...usage].flatMap(([key, amount]) => (amount.sign() < 0 ? [key] : []));
   if (negative.length > 0) {
-    return { kind: 'refused', message: `quota usage is negative for resource(s): ${negative.toSorted().join(',')}` };
+    return {
+      kind: 'refused',
+      message: `quota usage is negative for resource(s): ${negative.toSorted().join(',')}`,
+    };
   }
-  const counted = operation === 'UPDATE' && oldObject !== undefined && isInScopes(quota.spec, resource, oldObject);
+  const counted =
+    operation === 'UPDATE' &&
+    oldObject !== undefined &&
+    isInScopes(quota.spec, resource, oldObject);
   const more = growth(usage, counted ? evaluator.usage(oldObject, nowMs) : new Map());
   const requested = only(more, new Set(Object.keys(quota.status.hard ?? {})));
   if (requested.size === 0) return NONE;
@@ -59,7 +70,9 @@ export function chargeOf(
     }),
   );
   if (exceeded.size === 0) return { kind: 'charged', used: total };
-  const [asked, had, limited] = [requested, used, hard].map((amounts) => amountsText(only(amounts, exceeded)));
+  const [asked, had, limited] = [requested, used, hard].map((amounts) =>
+    amountsText(only(amounts, exceeded)),
+  );
   return {
     kind: 'refused',
     message: `exceeded quota: ${name}, requested: ${asked}, used: ${had}, limited: ${limited}`,

@@ -20,7 +20,8 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
   }
 
   concerns({ operation, subresource, resource }: AdmissionTarget): boolean {
-    if ((resource.group === '' && resource.resource === 'namespaces') || isUncounted(resource)) return false;
+    if ((resource.group === '' && resource.resource === 'namespaces') || isUncounted(resource))
+      return false;
     return evaluatorOf(resource).handles(operation, subresource);
   }
 
@@ -30,10 +31,15 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
 
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     const { operation, subresource, resource, object, oldObject } = attributes;
-    if (operation === 'UPDATE' && evaluatorOf(resource).handlesUpdate?.(subresource, object, oldObject) === false)
+    if (
+      operation === 'UPDATE' &&
+      evaluatorOf(resource).handlesUpdate?.(subresource, object, oldObject) === false
+    )
       return;
     const found = this.#services.findAll<ReadQuota>('', 'resourcequotas', attributes.namespace);
-    return andThen(found, (quotas) => (quotas.length === 0 ? undefined : this.#charge(attributes, quotas)));
+    return andThen(found, (quotas) =>
+      quotas.length === 0 ? undefined : this.#charge(attributes, quotas),
+    );
   }
 
   async #charge(attributes: AdmissionAttributes, quotas: readonly ReadQuota[]): Promise<void> {
@@ -43,14 +49,25 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
     const charge = (quota: ReadQuota): ReadQuota => {
       const result = chargeOf(quota, evaluator, attributes, nowMs);
       if (result.kind === 'none') return quota;
-      if (result.kind === 'charged') return { ...quota, status: { ...quota.status, used: listOf(result.used) } };
-      throw apierrors.forbidden(resource, attributes.name || (object?.metadata.name ?? ''), result.message);
+      if (result.kind === 'charged')
+        return { ...quota, status: { ...quota.status, used: listOf(result.used) } };
+      throw apierrors.forbidden(
+        resource,
+        attributes.name || (object?.metadata.name ?? ''),
+        result.message,
+      );
     };
     // All have to have room before one is charged.
     const charged = quotas.filter((quota) => charge(quota) !== quota);
     if (dryRun) return;
     for (const { metadata } of charged) {
-      await this.#services.updateStatus<ReadQuota>('', 'resourcequotas', namespace, metadata.name, charge);
+      await this.#services.updateStatus<ReadQuota>(
+        '',
+        'resourcequotas',
+        namespace,
+        metadata.name,
+        charge,
+      );
     }
   }
 }

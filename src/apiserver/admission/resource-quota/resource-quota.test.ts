@@ -15,7 +15,11 @@ describe('quotas', () => {
   afterEach(() => server.stop());
 
   /** As the quota controller leaves it, with this much used. */
-  const quota = async (name: string, spec: New<ResourceQuotaSpec>, used?: Record<string, string>) => {
+  const quota = async (
+    name: string,
+    spec: New<ResourceQuotaSpec>,
+    used?: Record<string, string>,
+  ) => {
     const client = server.client.resource(resourceQuotas).namespace('default');
     const created = await client.create({ metadata: { name }, spec });
     const nothing = Object.fromEntries(Object.keys(spec.hard ?? {}).map((key) => [key, '0']));
@@ -26,12 +30,19 @@ describe('quotas', () => {
   };
   const usedOf = async (name: string) =>
     (await server.client.resource(resourceQuotas).namespace('default').get(name)).status.used;
-  const pod = (resources: New<Container['resources']> = {}, spec: New<PodSpec> = {}, options = {}) =>
+  const pod = (
+    resources: New<Container['resources']> = {},
+    spec: New<PodSpec> = {},
+    options = {},
+  ) =>
     server.client
       .resource(pods)
       .namespace('default')
       .create(
-        { metadata: { generateName: 'p-' }, spec: { containers: [{ name: 'c', image: 'i', resources }], ...spec } },
+        {
+          metadata: { generateName: 'p-' },
+          spec: { containers: [{ name: 'c', image: 'i', resources }], ...spec },
+        },
         options,
       );
   const requests = (cpu: string, memory: string) => ({ requests: { cpu, memory } });
@@ -40,7 +51,11 @@ describe('quotas', () => {
     await quota('q', { hard: { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi' } });
     const resources = { requests: { cpu: '600m' }, limits: { memory: '256Mi' } };
     await pod(resources);
-    expect(await usedOf('q')).toEqual({ 'limits.memory': '256Mi', pods: '1', 'requests.cpu': '600m' });
+    expect(await usedOf('q')).toEqual({
+      'limits.memory': '256Mi',
+      pods: '1',
+      'requests.cpu': '600m',
+    });
     await expect(pod(resources)).rejects.toMatchObject({
       code: 403,
       message: expect.stringMatching(
@@ -56,8 +71,16 @@ describe('quotas', () => {
   });
 
   it.each([
-    [{ hard: { cpu: '1', memory: '1Gi' } }, {}, 'failed quota: q: must specify cpu for: c; memory for: c'],
-    [{ hard: { 'limits.cpu': '1' } }, requests('1', '1Mi'), 'failed quota: q: must specify limits.cpu for: c'],
+    [
+      { hard: { cpu: '1', memory: '1Gi' } },
+      {},
+      'failed quota: q: must specify cpu for: c; memory for: c',
+    ],
+    [
+      { hard: { 'limits.cpu': '1' } },
+      requests('1', '1Mi'),
+      'failed quota: q: must specify limits.cpu for: c',
+    ],
   ])('on %j want containers to say what they take', async (spec, resources, message) => {
     await quota('q', spec);
     await expect(pod(resources)).rejects.toThrow(message);
@@ -65,7 +88,10 @@ describe('quotas', () => {
 
   it('that are not counted yet refuse everything that they limit', async () => {
     const client = server.client.resource(resourceQuotas).namespace('default');
-    const created = await client.create({ metadata: { name: 'q' }, spec: { hard: { pods: '5', services: '1' } } });
+    const created = await client.create({
+      metadata: { name: 'q' },
+      spec: { hard: { pods: '5', services: '1' } },
+    });
     await client.updateStatus({ ...created, status: { hard: { pods: '5', services: '1' } } });
     await expect(pod()).rejects.toThrow('status unknown for quota: q, resources: pods');
   });
@@ -82,7 +108,9 @@ describe('quotas', () => {
       'a priority class',
       {
         scopeSelector: {
-          matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical'] }],
+          matchExpressions: [
+            { scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical'] },
+          ],
         },
       },
       { priorityClassName: 'system-node-critical' },
@@ -93,7 +121,9 @@ describe('quotas', () => {
       'another priority class',
       {
         scopeSelector: {
-          matchExpressions: [{ scopeName: 'PriorityClass', operator: 'NotIn', values: ['system-node-critical'] }],
+          matchExpressions: [
+            { scopeName: 'PriorityClass', operator: 'NotIn', values: ['system-node-critical'] },
+          ],
         },
       },
       { priorityClassName: 'system-node-critical' },
@@ -106,7 +136,9 @@ describe('quotas', () => {
       {
         affinity: {
           podAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaces: ['other'] }],
+            requiredDuringSchedulingIgnoredDuringExecution: [
+              { topologyKey: 'zone', namespaces: ['other'] },
+            ],
           },
         },
       },
@@ -120,11 +152,17 @@ describe('quotas', () => {
   });
 
   it('count objects of every kind, some under two names', async () => {
-    await quota('q', { hard: { configmaps: '1', 'count/configmaps': '2', 'count/deployments.apps': '0' } });
+    await quota('q', {
+      hard: { configmaps: '1', 'count/configmaps': '2', 'count/deployments.apps': '0' },
+    });
     const create = (name: string) =>
       server.client.resource(configMaps).namespace('default').create({ metadata: { name } });
     await create('one');
-    expect(await usedOf('q')).toEqual({ configmaps: '1', 'count/configmaps': '1', 'count/deployments.apps': '0' });
+    expect(await usedOf('q')).toEqual({
+      configmaps: '1',
+      'count/configmaps': '1',
+      'count/deployments.apps': '0',
+    });
     await expect(create('two')).rejects.toThrow(
       'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
     );
@@ -136,7 +174,9 @@ describe('quotas', () => {
         template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
       },
     };
-    await expect(server.client.resource(deployments).namespace('default').create(deployment)).rejects.toThrow(
+    await expect(
+      server.client.resource(deployments).namespace('default').create(deployment),
+    ).rejects.toThrow(
       'deployments.apps "d" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, ' +
         'used: count/deployments.apps=0, limited: count/deployments.apps=0',
     );
@@ -157,25 +197,46 @@ describe('quotas', () => {
 
   it.each<[string, (scope: 'Terminating' | 'NotTerminating') => New<ResourceQuotaSpec>]>([
     ['scopes', (scope) => ({ scopes: [scope] })],
-    ['scopeSelector', (scope) => ({ scopeSelector: { matchExpressions: [{ scopeName: scope, operator: 'Exists' }] } })],
-  ])('of terminating pods in %s are charged when a pod gets its deadline later', async (_, scoped) => {
-    await quota('terminating', { hard: { pods: '1' }, ...scoped('Terminating') });
-    await quota('running', { hard: { pods: '5' }, ...scoped('NotTerminating') });
-    const client = server.client.resource(pods).namespace('default');
-    const limit = (name: string) =>
-      client.patch(name, 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 3600 } });
-    const [first, second] = [await pod(), await pod()];
-    expect([await usedOf('terminating'), await usedOf('running')]).toEqual([{ pods: '0' }, { pods: '2' }]);
-    await limit(first.metadata.name);
-    expect(await usedOf('terminating')).toEqual({ pods: '1' });
-    const exceeded = 'exceeded quota: terminating, requested: pods=1, used: pods=1, limited: pods=1';
-    await expect(pod({}, { activeDeadlineSeconds: 3600 })).rejects.toThrow(exceeded);
-    await expect(limit(second.metadata.name)).rejects.toThrow(exceeded);
-    // Another update of a pod that is counted already costs nothing.
-    await client.patch(first.metadata.name, 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 60 } });
-    await client.patch(second.metadata.name, 'application/merge-patch+json', { metadata: { labels: { a: 'b' } } });
-    expect([await usedOf('terminating'), await usedOf('running')]).toEqual([{ pods: '1' }, { pods: '2' }]);
-  });
+    [
+      'scopeSelector',
+      (scope) => ({
+        scopeSelector: { matchExpressions: [{ scopeName: scope, operator: 'Exists' }] },
+      }),
+    ],
+  ])(
+    'of terminating pods in %s are charged when a pod gets its deadline later',
+    async (_, scoped) => {
+      await quota('terminating', { hard: { pods: '1' }, ...scoped('Terminating') });
+      await quota('running', { hard: { pods: '5' }, ...scoped('NotTerminating') });
+      const client = server.client.resource(pods).namespace('default');
+      const limit = (name: string) =>
+        client.patch(name, 'application/merge-patch+json', {
+          spec: { activeDeadlineSeconds: 3600 },
+        });
+      const [first, second] = [await pod(), await pod()];
+      expect([await usedOf('terminating'), await usedOf('running')]).toEqual([
+        { pods: '0' },
+        { pods: '2' },
+      ]);
+      await limit(first.metadata.name);
+      expect(await usedOf('terminating')).toEqual({ pods: '1' });
+      const exceeded =
+        'exceeded quota: terminating, requested: pods=1, used: pods=1, limited: pods=1';
+      await expect(pod({}, { activeDeadlineSeconds: 3600 })).rejects.toThrow(exceeded);
+      await expect(limit(second.metadata.name)).rejects.toThrow(exceeded);
+      // Another update of a pod that is counted already costs nothing.
+      await client.patch(first.metadata.name, 'application/merge-patch+json', {
+        spec: { activeDeadlineSeconds: 60 },
+      });
+      await client.patch(second.metadata.name, 'application/merge-patch+json', {
+        metadata: { labels: { a: 'b' } },
+      });
+      expect([await usedOf('terminating'), await usedOf('running')]).toEqual([
+        { pods: '1' },
+        { pods: '2' },
+      ]);
+    },
+  );
 
   it('charge nothing for what is only tried, and nobody if one of them has no room', async () => {
     await quota('a', { hard: { pods: '1' } });

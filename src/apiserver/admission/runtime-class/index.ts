@@ -33,27 +33,39 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
     const pod = attributes.object as ImmutablePod;
     const refuse = refusal(attributes, pod);
-    return andThen(this.#classOf(pod, refuse), (runtimeClass) => withClass(pod, runtimeClass, refuse));
+    return andThen(this.#classOf(pod, refuse), (runtimeClass) =>
+      withClass(pod, runtimeClass, refuse),
+    );
   }
 
   /** Overhead is the class's, even if another plugin has changed it in between. */
   validate(attributes: AdmissionAttributes): Awaitable<void> {
     const pod = attributes.object as ImmutablePod;
     const refuse = refusal(attributes, pod);
-    return andThen(this.#classOf(pod, refuse), (runtimeClass) => checkOverhead(pod, runtimeClass, refuse));
+    return andThen(this.#classOf(pod, refuse), (runtimeClass) =>
+      checkOverhead(pod, runtimeClass, refuse),
+    );
   }
 
   #classOf(pod: ImmutablePod, refuse: Refuse): Awaitable<RuntimeClass | undefined> {
     const name = pod.spec.runtimeClassName;
     if (name === undefined) return undefined;
-    return andThen(this.#services.find<RuntimeClass>('node.k8s.io', 'runtimeclasses', '', name), (found) => {
-      if (found === undefined) throw refuse(`pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
-      return found;
-    });
+    return andThen(
+      this.#services.find<RuntimeClass>('node.k8s.io', 'runtimeclasses', '', name),
+      (found) => {
+        if (found === undefined)
+          throw refuse(`pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+        return found;
+      },
+    );
   }
 }
 
-function withClass(pod: ImmutablePod, runtimeClass: RuntimeClass | undefined, refuse: Refuse): ImmutablePod {
+function withClass(
+  pod: ImmutablePod,
+  runtimeClass: RuntimeClass | undefined,
+  refuse: Refuse,
+): ImmutablePod {
   if (runtimeClass === undefined) return pod;
   const { overhead, scheduling } = runtimeClass;
   let { spec } = pod;
@@ -66,11 +78,18 @@ function withClass(pod: ImmutablePod, runtimeClass: RuntimeClass | undefined, re
   return { ...pod, spec };
 }
 
-function checkOverhead(pod: ImmutablePod, runtimeClass: RuntimeClass | undefined, refuse: Refuse): void {
+function checkOverhead(
+  pod: ImmutablePod,
+  runtimeClass: RuntimeClass | undefined,
+  refuse: Refuse,
+): void {
   if (runtimeClass?.overhead !== undefined) {
-    if (!semanticEqual(runtimeClass.overhead.podFixed ?? {}, pod.spec.overhead ?? {})) throw refuse(MISMATCH);
+    if (!semanticEqual(runtimeClass.overhead.podFixed ?? {}, pod.spec.overhead ?? {}))
+      throw refuse(MISMATCH);
   } else if (pod.spec.overhead !== undefined) {
-    throw refuse('pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
+    throw refuse(
+      'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+    );
   }
 }
 
@@ -78,7 +97,11 @@ function refusal(attributes: AdmissionAttributes, pod: ImmutablePod): Refuse {
   return (why) => apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
 }
 
-function scheduled(spec: ImmutablePod['spec'], scheduling: Scheduling, refuse: Refuse): ImmutablePod['spec'] {
+function scheduled(
+  spec: ImmutablePod['spec'],
+  scheduling: Scheduling,
+  refuse: Refuse,
+): ImmutablePod['spec'] {
   const own = spec.nodeSelector ?? {};
   const wanted = scheduling.nodeSelector ?? {};
   for (const [key, value] of Object.entries(wanted)) {

@@ -36,7 +36,10 @@ describe('runtime classes', () => {
   });
 
   test('their pods get overhead and nodes', async () => {
-    const { json } = await api.post(PODS, pod({ runtimeClassName: 'vm', nodeSelector: { zone: 'a' } }));
+    const { json } = await api.post(
+      PODS,
+      pod({ runtimeClassName: 'vm', nodeSelector: { zone: 'a' } }),
+    );
     expect(json.spec).toMatchObject({
       overhead: { cpu: '250m', memory: '64Mi' },
       nodeSelector: { zone: 'a', vm: 'yes' },
@@ -50,25 +53,37 @@ describe('runtime classes', () => {
       { runtimeClassName: 'vm', overhead: { cpu: '1' } },
       "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
     ],
-    [{ overhead: { cpu: '1' } }, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead'],
+    [
+      { overhead: { cpu: '1' } },
+      'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+    ],
     [
       { runtimeClassName: 'vm', nodeSelector: { vm: 'no' } },
       'conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no',
     ],
   ])('%j is refused', async (spec, why) => {
-    expect(outcome(await api.post(PODS, pod(spec)))).toBe(`403 Forbidden: pods "p" is forbidden: ${why}`);
+    expect(outcome(await api.post(PODS, pod(spec)))).toBe(
+      `403 Forbidden: pods "p" is forbidden: ${why}`,
+    );
   });
 
   test('tolerations that another covers are left out', () => {
     const all = { operator: 'Exists' } as const;
-    const short = { key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 } as const;
+    const short = {
+      key: 'k',
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: 5,
+    } as const;
     const long = { ...short, tolerationSeconds: 50 } as const;
     const value = { key: 'k', operator: 'Equal', value: 'v', effect: 'NoSchedule' } as const;
     expect(mergeTolerations([value], [value])).toEqual([value]);
     expect(mergeTolerations([short, value], [all])).toEqual([all]);
     expect(mergeTolerations([short], [long])).toEqual([long]);
     expect(mergeTolerations([value], [{ ...value, value: 'w' }])).toHaveLength(2);
-    expect(mergeTolerations([value], [{ key: 'k', operator: 'Exists' }])).toEqual([{ key: 'k', operator: 'Exists' }]);
+    expect(mergeTolerations([value], [{ key: 'k', operator: 'Exists' }])).toEqual([
+      { key: 'k', operator: 'Exists' },
+    ]);
   });
 });
 
@@ -85,10 +100,23 @@ describe('priority classes', () => {
   });
 
   test('the default is that of pods that name none, and there is only one', async () => {
-    await api.post(CLASSES, { metadata: { name: 'low' }, value: 7, preemptionPolicy: 'Never', globalDefault: true });
+    await api.post(CLASSES, {
+      metadata: { name: 'low' },
+      value: 7,
+      preemptionPolicy: 'Never',
+      globalDefault: true,
+    });
     const { json } = await api.post(PODS, pod());
-    expect(json.spec).toMatchObject({ priorityClassName: 'low', priority: 7, preemptionPolicy: 'Never' });
-    expect(outcome(await api.post(CLASSES, { metadata: { name: 'second' }, value: 8, globalDefault: true }))).toBe(
+    expect(json.spec).toMatchObject({
+      priorityClassName: 'low',
+      priority: 7,
+      preemptionPolicy: 'Never',
+    });
+    expect(
+      outcome(
+        await api.post(CLASSES, { metadata: { name: 'second' }, value: 8, globalDefault: true }),
+      ),
+    ).toBe(
       '403 Forbidden: priorityclasses.scheduling.k8s.io "second" is forbidden: ' +
         'PriorityClass low is already marked as default. Only one default can exist',
     );
@@ -101,6 +129,9 @@ describe('priority classes', () => {
     const { priority: _p, preemptionPolicy: _q, ...spec } = json.spec ?? {};
     const updated = await api.put(`${PODS}/p`, { ...json, spec });
     expect(updated.code).toBe(200);
-    expect(updated.json.spec).toMatchObject({ priority: 2_000_001_000, preemptionPolicy: 'PreemptLowerPriority' });
+    expect(updated.json.spec).toMatchObject({
+      priority: 2_000_001_000,
+      preemptionPolicy: 'PreemptLowerPriority',
+    });
   });
 });

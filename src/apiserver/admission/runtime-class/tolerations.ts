@@ -7,13 +7,17 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 type Toleration = Immutable<MutableToleration>;
 
 /** Of equal ones the first stays. */
-export function mergeTolerations(first: readonly Toleration[], second: readonly Toleration[]): readonly Toleration[] {
+export function mergeTolerations(
+  first: readonly Toleration[],
+  second: readonly Toleration[],
+): readonly Toleration[] {
   const all = [...first, ...second];
   const merged: Toleration[] = [];
   all.forEach((toleration, index) => {
     if (merged.some((wider) => covers(wider, toleration))) return;
     const later = all.slice(index + 1);
-    if (later.some((wider) => !semanticEqual(wider, toleration) && covers(wider, toleration))) return;
+    if (later.some((wider) => !semanticEqual(wider, toleration) && covers(wider, toleration)))
+      return;
     merged.push(toleration);
   });
   return merged;
@@ -27,7 +31,11 @@ function covers(wide: Toleration, toleration: Toleration): boolean {
   if (!matchesAllKeys && key !== (toleration.key ?? '')) return false;
   if (effect !== '' && effect !== (toleration.effect ?? '')) return false;
   if (effect === 'NoExecute' && tolerationSeconds !== undefined) {
-    if (toleration.tolerationSeconds === undefined || toleration.tolerationSeconds > tolerationSeconds) return false;
+    if (
+      toleration.tolerationSeconds === undefined ||
+      toleration.tolerationSeconds > tolerationSeconds
+    )
+      return false;
   }
   switch (operator) {
     case 'Equal':

@@ -12,7 +12,13 @@ import { WebhookCallError } from '#apiserver/webhooks/client/index.ts';
 import type { PolicyRequest } from '../policy/request.ts';
 import { CallingWebhookError, WebhookRejectionError } from './errors.ts';
 import type { Invocation } from './invocation.ts';
-import { decodeReview, InvalidResponseError, reviewOf, reviewVersionOf, verifiedResponse } from './review.ts';
+import {
+  decodeReview,
+  InvalidResponseError,
+  reviewOf,
+  reviewVersionOf,
+  verifiedResponse,
+} from './review.ts';
 import type { WebhookServices } from './services.ts';
 
 /** The time limit of a webhook whose configuration says nothing, as its default says. */
@@ -44,22 +50,34 @@ export async function callWebhook(
     throw new CallingWebhookError(name, `could not create admission objects: ${why}`, BAD_REQUEST);
   }
   const uid = services.random.uuid();
-  const json = await post(invocation, reviewOf(version, uid, request, invocation), request, services);
+  const json = await post(
+    invocation,
+    reviewOf(version, uid, request, invocation),
+    request,
+    services,
+  );
   let response;
   try {
     response = verifiedResponse(version, type, uid, decodeReview(services.scheme, version, json));
   } catch (error) {
-    if (error instanceof DecodeError) throw failure(name, `failed to call webhook: ${error.message}`, error);
+    if (error instanceof DecodeError)
+      throw failure(name, `failed to call webhook: ${error.message}`, error);
     if (error instanceof InvalidResponseError)
       throw failure(name, `received invalid webhook response: ${error.message}`, error);
     throw error;
   }
   attributes.warnings.push(...(response.warnings ?? []));
-  if (!response.allowed) throw new WebhookRejectionError(rejection(name, response.status as Status | undefined));
+  if (!response.allowed)
+    throw new WebhookRejectionError(rejection(name, response.status as Status | undefined));
   return response;
 }
 
-function failure(name: string, reason: string, cause: unknown, code = UNAVAILABLE): CallingWebhookError {
+function failure(
+  name: string,
+  reason: string,
+  cause: unknown,
+  code = UNAVAILABLE,
+): CallingWebhookError {
   return new CallingWebhookError(name, reason, code, { cause });
 }
 
@@ -72,7 +90,8 @@ async function post(
 ): Promise<unknown> {
   const { name, clientConfig, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = hook.webhook;
   const { caller } = request.attributes;
-  const left = caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
+  const left =
+    caller?.deadlineMs === undefined ? Infinity : caller.deadlineMs - services.clock.monotonic();
   const timeoutMs = Math.max(0, Math.min(timeoutSeconds * 1000, left));
   try {
     return await services.webhooks.call(name, clientConfig, review, {
@@ -83,14 +102,22 @@ async function post(
     });
   } catch (error) {
     if (!(error instanceof WebhookCallError)) throw error;
-    if (error.misconfigured) throw failure(name, `could not get REST client: ${error.message}`, error, INTERNAL);
+    if (error.misconfigured)
+      throw failure(name, `could not get REST client: ${error.message}`, error, INTERNAL);
     throw failure(name, `failed to call webhook: ${error.message}`, error, error.status?.code);
   }
 }
 
 /** Returns the Status for the client: what the webhook said, as an error. */
 function rejection(name: string, given: Status | undefined): Status {
-  const { message = '', reason = '', code = 0, status, metadata = {}, details } = given ?? ({} as Partial<Status>);
+  const {
+    message = '',
+    reason = '',
+    code = 0,
+    status,
+    metadata = {},
+    details,
+  } = given ?? ({} as Partial<Status>);
   const denied = `admission webhook ${quote(name)} denied the request`;
   const why = message !== '' ? message : reason;
   const isFailure = status !== undefined && (status as string) !== '' && status !== 'Success';

@@ -15,7 +15,9 @@ import type { WebhookType } from './metrics.ts';
 import type { WebhookServices } from './services.ts';
 
 /** A webhook of either kind. */
-export type Webhook = Immutable<admission.ValidatingWebhook & Pick<admission.MutatingWebhook, 'reinvocationPolicy'>>;
+export type Webhook = Immutable<
+  admission.ValidatingWebhook & Pick<admission.MutatingWebhook, 'reinvocationPolicy'>
+>;
 
 interface Configuration extends KubeObject {
   readonly webhooks?: readonly Webhook[];
@@ -43,7 +45,9 @@ export class WebhookConfigurations {
   constructor(services: WebhookServices, { group, resource }: ResourceType, type: WebhookType) {
     this.#services = services;
     this.#type = type;
-    this.#follower = new LazyFollower(services, (follower) => follower.follow(group, resource, this.#keeper()));
+    this.#follower = new LazyFollower(services, (follower) =>
+      follower.follow(group, resource, this.#keeper()),
+    );
   }
 
   /** Whether a request may have to do with a webhook: there is one, or it is not known yet whether there is. */
@@ -54,7 +58,9 @@ export class WebhookConfigurations {
   /** Resolves with the webhooks in upstream's order: by the names of their configurations. Rejects as LazyFollower.ready. */
   async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook[]> {
     if (!this.#follower.started) await this.#follower.ready(attributes);
-    this.#sorted ??= [...this.#hooks].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, hooks]) => hooks);
+    this.#sorted ??= [...this.#hooks]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([, hooks]) => hooks);
     return this.#sorted;
   }
 
@@ -76,8 +82,15 @@ export class WebhookConfigurations {
   #hooksOf({ metadata, webhooks = [] }: Configuration): readonly Hook[] {
     const { celMetrics } = this.#services;
     return webhooks.map((webhook, index) => {
-      const { rules, matchPolicy, namespaceSelector, objectSelector, matchConditions = [] } = webhook;
-      let conditions: readonly Expression[] | undefined = matchConditions.length === 0 ? [] : undefined;
+      const {
+        rules,
+        matchPolicy,
+        namespaceSelector,
+        objectSelector,
+        matchConditions = [],
+      } = webhook;
+      let conditions: readonly Expression[] | undefined =
+        matchConditions.length === 0 ? [] : undefined;
       return {
         id: `${metadata.name}/${index}/${webhook.name}`,
         type: this.#type,
@@ -92,7 +105,9 @@ export class WebhookConfigurations {
   }
 }
 
-function compileConditions(conditions: readonly Immutable<admission.MatchCondition>[]): readonly Expression[] {
+function compileConditions(
+  conditions: readonly Immutable<admission.MatchCondition>[],
+): readonly Expression[] {
   const compiler = new ExpressionCompiler();
   return conditions.map(({ expression }) => ({
     source: expression,

@@ -10,7 +10,12 @@ export class CallingWebhookError extends Error {
   /** The HTTP status code that metrics have. */
   readonly code: number;
 
-  constructor(webhook: string, reason: string, code: number, options?: { readonly cause?: unknown }) {
+  constructor(
+    webhook: string,
+    reason: string,
+    code: number,
+    options?: { readonly cause?: unknown },
+  ) {
     super(`failed calling webhook ${quote(webhook)}: ${reason}`, options);
     this.code = code;
   }

@@ -28,16 +28,23 @@ export async function findInvocation(
   try {
     matched = await matchRequest(hook.match, request);
   } catch (error) {
-    throw error instanceof apierrors.StatusError ? error : apierrors.internalError(errorMessage(error));
+    throw error instanceof apierrors.StatusError
+      ? error
+      : apierrors.internalError(errorMessage(error));
   }
   if (matched === undefined) return undefined;
   const objects = await versionedObjects(request, matched);
   const invocation = { hook, matched, objects };
-  return hook.conditions.length === 0 || (await conditionsHold(invocation, request, services)) ? invocation : undefined;
+  return hook.conditions.length === 0 || (await conditionsHold(invocation, request, services))
+    ? invocation
+    : undefined;
 }
 
 /** Rejects with StatusError (500) if the objects cannot be converted. */
-async function versionedObjects(request: PolicyRequest, { kind }: ResourceAndKind): Promise<VersionedObjects> {
+async function versionedObjects(
+  request: PolicyRequest,
+  { kind }: ResourceAndKind,
+): Promise<VersionedObjects> {
   try {
     return await request.inVersion(kind);
   } catch (error) {
@@ -59,8 +66,15 @@ async function conditionsHold(
   const { problem } = outcome;
   // Upstream does not time conditions that all hold.
   if (problem === undefined && outcome.matches) return true;
-  webhookMetrics.observeMatch(webhook.name, type, operation, (clock.monotonic() - started) / 1000, outcome.failures);
-  if (problem !== undefined && webhook.failurePolicy !== 'Ignore') throw apierrors.forbidden(resource, name, problem);
+  webhookMetrics.observeMatch(
+    webhook.name,
+    type,
+    operation,
+    (clock.monotonic() - started) / 1000,
+    outcome.failures,
+  );
+  if (problem !== undefined && webhook.failurePolicy !== 'Ignore')
+    throw apierrors.forbidden(resource, name, problem);
   webhookMetrics.observeExclusion(webhook.name, type, operation);
   return false;
 }

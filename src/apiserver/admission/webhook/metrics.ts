@@ -73,20 +73,28 @@ export class WebhookMetrics {
     const shown = String(Math.min(code, MAX_CODE));
     this.#durations.with(name, operation, String(rejected), type).observe(seconds);
     this.#requests.with(shown, name, operation, String(rejected), type).value++;
-    if (rejection !== undefined) this.#rejections.with(rejection, name, operation, shown, type).value++;
+    if (rejection !== undefined)
+      this.#rejections.with(rejection, name, operation, shown, type).value++;
   }
 
   observeFailOpen(name: string, type: WebhookType): void {
     this.#failOpen.with(name, type).value++;
   }
 
-  observeMatch(name: string, type: WebhookType, operation: Operation, seconds: number, errors: number): void {
+  observeMatch(
+    name: string,
+    type: WebhookType,
+    operation: Operation,
+    seconds: number,
+    errors: number,
+  ): void {
     this.#matchDurations.with('webhook', name, operation, type).observe(seconds);
     if (errors > 0) this.#matchErrors.with('webhook', name, operation, type).value += errors;
   }
 
   observeExclusion(name: string, type: WebhookType, operation: Operation): void {
-    this.#exclusions.with('webhook', name, operation, type === 'admit' ? 'admit' : 'validate').value++;
+    this.#exclusions.with('webhook', name, operation, type === 'admit' ? 'admit' : 'validate')
+      .value++;
   }
 
   text(): string {

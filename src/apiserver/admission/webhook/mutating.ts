@@ -32,7 +32,11 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
   constructor(services: WebhookServices) {
     super();
     this.#services = services;
-    this.#configurations = new WebhookConfigurations(services, mutatingWebhookConfigurations, 'admit');
+    this.#configurations = new WebhookConfigurations(
+      services,
+      mutatingWebhookConfigurations,
+      'admit',
+    );
   }
 
   concerns(target: AdmissionTarget): boolean {
@@ -48,16 +52,24 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     const hooks = await this.#configurations.hooksFor(attributes);
     if (hooks.length === 0) return attributes;
     const services = this.#services;
-    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, subjectOf(attributes));
+    const rounds = Rounds.of(
+      attributes.reinvocation ?? new Reinvocation(),
+      this.name,
+      subjectOf(attributes),
+    );
     let request = new PolicyRequest(attributes, services);
     for (const hook of hooks) {
       const seen = request;
       const invocation = await findInvocation(hook, seen, services);
       if (invocation === undefined || !rounds.takes(hook.id)) continue;
-      const outcome = await decided(hook, seen.attributes, services, () => this.#call(invocation, seen));
-      if (outcome !== undefined) request = new PolicyRequest(await this.#changed(seen, invocation, outcome), services);
+      const outcome = await decided(hook, seen.attributes, services, () =>
+        this.#call(invocation, seen),
+      );
+      if (outcome !== undefined)
+        request = new PolicyRequest(await this.#changed(seen, invocation, outcome), services);
       // What is decoded has no fractions of seconds, as upstream sees it: the first patch changes times that this request has set.
-      const newTimes = outcome !== undefined && rounds.first('patch') && hasNewTimes(seen.attributes);
+      const newTimes =
+        outcome !== undefined && rounds.first('patch') && hasNewTimes(seen.attributes);
       const changed = outcome?.changed === true || newTimes;
       rounds.done(hook.id, { changed, ifNeeded: hook.webhook.reinvocationPolicy === 'IfNeeded' });
     }
@@ -69,7 +81,9 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
     const { hook, matched, objects } = invocation;
     const response = await callWebhook(invocation, request, this.#services);
     const object = objects.object as Readonly<Record<string, unknown>> | undefined;
-    const result = patched(hook.webhook.name, response, object, (kind) => this.#codecFor(kind, request));
+    const result = patched(hook.webhook.name, response, object, (kind) =>
+      this.#codecFor(kind, request),
+    );
     if (result === undefined || apiVersionOf(matched.kind) === result.object['apiVersion']) {
       if (result === undefined || matched.kind.kind === result.object['kind']) return result;
     }
@@ -80,9 +94,13 @@ export class MutatingAdmissionWebhook extends MutatingPlugin {
   }
 
   /** Throws StatusError (500). */
-  #codecFor({ apiVersion, kind }: { apiVersion: string; kind: string }, { snapshot }: PolicyRequest): ObjectCodec {
+  #codecFor(
+    { apiVersion, kind }: { apiVersion: string; kind: string },
+    { snapshot }: PolicyRequest,
+  ): ObjectCodec {
     const parsed = parseApiVersion(apiVersion);
-    if (parsed === undefined) throw apierrors.internalError(`unexpected GroupVersion string: ${apiVersion}`);
+    if (parsed === undefined)
+      throw apierrors.internalError(`unexpected GroupVersion string: ${apiVersion}`);
     const codec = findCodec(this.#services.scheme, snapshot, { ...parsed, kind });
     if (codec === undefined) throw apierrors.internalError(notRegistered(apiVersion, kind));
     return codec;

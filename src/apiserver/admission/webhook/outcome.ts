@@ -38,7 +38,8 @@ export async function decided<T>(
     observe(OK);
     return value;
   } catch (error) {
-    if (error instanceof CallingWebhookError) return failed(hook, attributes, services, error, observe);
+    if (error instanceof CallingWebhookError)
+      return failed(hook, attributes, services, error, observe);
     if (error instanceof WebhookRejectionError) {
       observe(error.status.code ?? 0, 'no_error');
       throw apierrors.fromStatus(error.status, { cause: error });

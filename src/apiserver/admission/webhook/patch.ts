@@ -17,10 +17,20 @@ import { CallingWebhookError } from './errors.ts';
 
 const UNAVAILABLE = 503;
 const BAD_REQUEST = 400;
-const OPERATIONS: ReadonlySet<string> = new Set(['add', 'copy', 'move', 'remove', 'replace', 'test']);
+const OPERATIONS: ReadonlySet<string> = new Set([
+  'add',
+  'copy',
+  'move',
+  'remove',
+  'replace',
+  'test',
+]);
 
 /** Returns the codec of a kind that a patched object says it is of. Throws StatusError (500) if there is none. */
-export type CodecFor = (kind: { readonly apiVersion: string; readonly kind: string }) => ObjectCodec;
+export type CodecFor = (kind: {
+  readonly apiVersion: string;
+  readonly kind: string;
+}) => ObjectCodec;
 
 export interface Patched {
   /** With its defaults, in the version that the webhook sees. */
@@ -63,7 +73,10 @@ export function patched(
 }
 
 /** Returns the kind of a patched object: where the patch has removed it, that of the object before. */
-function kindOf(json: unknown, before: Readonly<Record<string, unknown>>): { apiVersion: string; kind: string } {
+function kindOf(
+  json: unknown,
+  before: Readonly<Record<string, unknown>>,
+): { apiVersion: string; kind: string } {
   const of = (name: 'apiVersion' | 'kind'): string => {
     const given = isPlainObject(json) ? json[name] : undefined;
     return typeof given === 'string' && given !== '' ? given : String(before[name]);
@@ -73,7 +86,11 @@ function kindOf(json: unknown, before: Readonly<Record<string, unknown>>): { api
 
 function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<string, unknown>>[] {
   const undecodable = (why: string): CallingWebhookError =>
-    new CallingWebhookError(name, `received undecodable patch in webhook response: ${why}`, UNAVAILABLE);
+    new CallingWebhookError(
+      name,
+      `received undecodable patch in webhook response: ${why}`,
+      UNAVAILABLE,
+    );
   let value: unknown;
   try {
     value = parseJson(bytes, { maxValues: MAX_BODY_VALUES });
@@ -84,10 +101,14 @@ function decodePatch(name: string, bytes: Buffer): readonly Readonly<Record<stri
   // JSON null is a patch without operations.
   if (value === null) return [];
   if (!Array.isArray(value))
-    throw undecodable(`json: cannot unmarshal ${jsonType(value)} into Go value of type jsonpatch.Patch`);
+    throw undecodable(
+      `json: cannot unmarshal ${jsonType(value)} into Go value of type jsonpatch.Patch`,
+    );
   const other: unknown = value.find((operation) => !isPlainObject(operation));
   if (other !== undefined)
-    throw undecodable(`json: cannot unmarshal ${jsonType(other)} into Go value of type jsonpatch.Operation`);
+    throw undecodable(
+      `json: cannot unmarshal ${jsonType(other)} into Go value of type jsonpatch.Operation`,
+    );
   return value as Readonly<Record<string, unknown>>[];
 }
 
@@ -99,7 +120,9 @@ function problemOf(operation: Readonly<Record<string, unknown>>): string | undef
   const undecodable = (name: string, given: unknown): string | undefined => {
     if (typeof given === 'string') return undefined;
     const why =
-      given === undefined ? 'missing value' : `json: cannot unmarshal ${jsonType(given)} into Go value of type string`;
+      given === undefined
+        ? 'missing value'
+        : `json: cannot unmarshal ${jsonType(given)} into Go value of type string`;
     return `${op} operation failed to decode ${name}: ${why}`;
   };
   const problem = op === 'move' || op === 'copy' ? undecodable('from', from) : undefined;
@@ -132,7 +155,11 @@ function apply(
  * Decodes what the patch has made of the object. Fields that its kind does not have are dropped. `hasMetadata`: options of connections have
  * none. Throws StatusError (500).
  */
-function decodeObject(codec: ObjectCodec, json: unknown, hasMetadata: boolean): Record<string, unknown> {
+function decodeObject(
+  codec: ObjectCodec,
+  json: unknown,
+  hasMetadata: boolean,
+): Record<string, unknown> {
   const { kind } = codec;
   let decoded;
   try {
@@ -142,5 +169,10 @@ function decodeObject(codec: ObjectCodec, json: unknown, hasMetadata: boolean): 
     throw error;
   }
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
-  return { kind: kind.kind, apiVersion: apiVersionOf(kind), ...(hasMetadata && { metadata: metadata ?? {} }), ...rest };
+  return {
+    kind: kind.kind,
+    apiVersion: apiVersionOf(kind),
+    ...(hasMetadata && { metadata: metadata ?? {} }),
+    ...rest,
+  };
 }

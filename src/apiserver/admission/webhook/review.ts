@@ -23,7 +23,9 @@ export class InvalidResponseError extends Error {
 
 /** Returns the first version that the webhook knows and the server, too. */
 export function reviewVersionOf(versions: readonly string[]): ReviewVersion | undefined {
-  return versions.find((version): version is ReviewVersion => version === 'v1' || version === 'v1beta1');
+  return versions.find(
+    (version): version is ReviewVersion => version === 'v1' || version === 'v1beta1',
+  );
 }
 
 /** Returns the review of a request, to be sent as JSON. */
@@ -37,28 +39,49 @@ export function reviewOf(
   return {
     kind: REVIEW.kind,
     apiVersion: `${GROUP}/${version}`,
-    request: { uid, ...value, object: objects.object ?? null, oldObject: objects.oldObject ?? null, dryRun, options },
+    request: {
+      uid,
+      ...value,
+      object: objects.object ?? null,
+      oldObject: objects.oldObject ?? null,
+      dryRun,
+      options,
+    },
   };
 }
 
 /** Decodes a response to a review of the version. Throws DecodeError. */
-export function decodeReview(scheme: Scheme, version: ReviewVersion, json: unknown): Immutable<AdmissionReview> {
+export function decodeReview(
+  scheme: Scheme,
+  version: ReviewVersion,
+  json: unknown,
+): Immutable<AdmissionReview> {
   const problem =
-    typeof json === 'object' ? kindProblem(version, (json ?? {}) as Readonly<Record<string, unknown>>) : undefined;
+    typeof json === 'object'
+      ? kindProblem(version, (json ?? {}) as Readonly<Record<string, unknown>>)
+      : undefined;
   if (problem !== undefined) throw new DecodeError(problem, '');
   return typedCodec(scheme, REVIEW).decode(json).object;
 }
 
 /** Returns what is wrong with the kind of a response. What the response does not say is as it should be. */
-function kindProblem(version: ReviewVersion, json: Readonly<Record<string, unknown>>): string | undefined {
+function kindProblem(
+  version: ReviewVersion,
+  json: Readonly<Record<string, unknown>>,
+): string | undefined {
   const { apiVersion = '', kind = '' } = json;
   // Wrong types are the decoder's business.
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
   if (apiVersion.split('/').length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
   const expected = `${GROUP}/${version}`;
-  const [givenVersion, givenKind] = [apiVersion === '' ? expected : apiVersion, kind === '' ? REVIEW.kind : kind];
+  const [givenVersion, givenKind] = [
+    apiVersion === '' ? expected : apiVersion,
+    kind === '' ? REVIEW.kind : kind,
+  ];
   if (givenVersion === expected && givenKind === REVIEW.kind) return undefined;
-  const isReview = givenKind === REVIEW.kind && (givenVersion === `${GROUP}/v1` || givenVersion === `${GROUP}/v1beta1`);
+  const isReview =
+    givenKind === REVIEW.kind &&
+    (givenVersion === `${GROUP}/v1` || givenVersion === `${GROUP}/v1beta1`);
   if (isReview || (givenVersion === 'v1' && givenKind === 'Status')) {
     return `converting (${givenVersion.split('/').at(-1)}.${givenKind}) to (${version}.${REVIEW.kind}): unknown conversion`;
   }
@@ -82,31 +105,45 @@ export function verifiedResponse(
   // Reviews of the old version have never been looked at as closely.
   if (version === 'v1beta1') return betaResponse(type, response);
   if (response.uid !== uid)
-    throw new InvalidResponseError(`expected response.uid=${quote(uid)}, got ${quote(response.uid)}`);
+    throw new InvalidResponseError(
+      `expected response.uid=${quote(uid)}, got ${quote(response.uid)}`,
+    );
   const { apiVersion = '', kind = '' } = review;
   if (apiVersion !== `${GROUP}/v1` || kind !== REVIEW.kind) {
     const expected = `${GROUP}/v1, Kind=${REVIEW.kind}`;
     const slash = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
-    throw new InvalidResponseError(`expected webhook response of ${expected}, got ${slash}, Kind=${kind}`);
+    throw new InvalidResponseError(
+      `expected webhook response of ${expected}, got ${slash}, Kind=${kind}`,
+    );
   }
   const { patch = '', patchType } = response;
-  const problem = type === 'admit' ? patchProblem(patch, patchType) : unexpectedPatch(patch, patchType);
+  const problem =
+    type === 'admit' ? patchProblem(patch, patchType) : unexpectedPatch(patch, patchType);
   if (problem !== undefined) throw new InvalidResponseError(problem);
   return response;
 }
 
 function patchProblem(patch: string, patchType: string | undefined): string | undefined {
-  if (patch !== '' && patchType === undefined) return 'webhook returned response.patch but not response.patchType';
-  if (patch === '' && patchType !== undefined) return 'webhook returned response.patchType but not response.patch';
-  return patchType === '' ? `webhook returned invalid response.patchType of ${quote(patchType)}` : undefined;
+  if (patch !== '' && patchType === undefined)
+    return 'webhook returned response.patch but not response.patchType';
+  if (patch === '' && patchType !== undefined)
+    return 'webhook returned response.patchType but not response.patch';
+  return patchType === ''
+    ? `webhook returned invalid response.patchType of ${quote(patchType)}`
+    : undefined;
 }
 
 function unexpectedPatch(patch: string, patchType: string | undefined): string | undefined {
   if (patch !== '') return 'validating webhook may not return response.patch';
-  return patchType === undefined ? undefined : 'validating webhook may not return response.patchType';
+  return patchType === undefined
+    ? undefined
+    : 'validating webhook may not return response.patchType';
 }
 
-function betaResponse(type: WebhookType, response: Immutable<AdmissionResponse>): Immutable<AdmissionResponse> {
+function betaResponse(
+  type: WebhookType,
+  response: Immutable<AdmissionResponse>,
+): Immutable<AdmissionResponse> {
   const { patch = '', patchType: _given, ...rest } = response;
   return type === 'admit' && patch !== '' ? { ...rest, patch, patchType: 'JSONPatch' } : rest;
 }

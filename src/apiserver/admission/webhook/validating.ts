@@ -19,7 +19,11 @@ export class ValidatingAdmissionWebhook implements AdmissionPlugin {
 
   constructor(services: WebhookServices) {
     this.#services = services;
-    this.#configurations = new WebhookConfigurations(services, validatingWebhookConfigurations, 'validating');
+    this.#configurations = new WebhookConfigurations(
+      services,
+      validatingWebhookConfigurations,
+      'validating',
+    );
   }
 
   concerns(target: AdmissionTarget): boolean {
@@ -52,7 +56,9 @@ export class ValidatingAdmissionWebhook implements AdmissionPlugin {
     const services = this.#services;
     const call = async (invocation: Invocation): Promise<void> => {
       try {
-        await decided(invocation.hook, request.attributes, services, () => callWebhook(invocation, request, services));
+        await decided(invocation.hook, request.attributes, services, () =>
+          callWebhook(invocation, request, services),
+        );
       } catch (error) {
         errors.push(error);
       }

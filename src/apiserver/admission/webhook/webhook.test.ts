@@ -23,7 +23,10 @@ let api: TestServer;
 let webhook: WebhookServer;
 
 beforeEach(async () => {
-  [api, webhook] = await Promise.all([startTestServer(), startWebhookServer({ handler: () => undefined })]);
+  [api, webhook] = await Promise.all([
+    startTestServer(),
+    startWebhookServer({ handler: () => undefined }),
+  ]);
 });
 
 afterEach(async () => {
@@ -48,7 +51,8 @@ async function configure(type: 'mutating' | 'validating', ...hooks: Hook[]): Pro
     admissionReviewVersions: ['v1'],
     ...hook,
   }));
-  const resource = type === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;
+  const resource =
+    type === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;
   await api.client.resource(resource).create({ metadata: { name: 'it' }, webhooks });
   await settle();
 }
@@ -58,7 +62,11 @@ function answers(response: (review: Review) => object): void {
   webhook.handler = ({ body }, out) => {
     const review = JSON.parse(body) as Review;
     const { apiVersion, kind, request } = review;
-    respondJson(out, { apiVersion, kind, response: { uid: request.uid, allowed: true, ...response(review) } });
+    respondJson(out, {
+      apiVersion,
+      kind,
+      response: { uid: request.uid, allowed: true, ...response(review) },
+    });
   };
 }
 
@@ -66,7 +74,8 @@ const patch = (...operations: object[]): object => ({
   patchType: 'JSONPatch',
   patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
 });
-const reviews = (): Review['request'][] => webhook.received.map(({ body }) => (JSON.parse(body) as Review).request);
+const reviews = (): Review['request'][] =>
+  webhook.received.map(({ body }) => (JSON.parse(body) as Review).request);
 const create = (name: string, data: Record<string, string> = {}) =>
   api.client.resource(configMaps).namespace('default').create({ metadata: { name }, data });
 
@@ -85,17 +94,32 @@ describe('a kind with several versions', () => {
     const services = { storage: api.storage, clock: api.clock };
     const [v1, v2] = [widgetType('v1'), widgetType('v2')];
     const other = { group: v1.group, version: 'v1', kind: v1.kind };
-    api.server.catalog.install([widgetKind(services, v1), { ...widgetKind(services, v2, v1), otherVersions: [other] }]);
+    api.server.catalog.install([
+      widgetKind(services, v1),
+      { ...widgetKind(services, v2, v1), otherVersions: [other] },
+    ]);
   });
 
   const rule = (version: string): Hook => ({
-    rules: [{ operations: ['*'], apiGroups: ['example.com'], apiVersions: [version], resources: ['widgets'] }],
+    rules: [
+      {
+        operations: ['*'],
+        apiGroups: ['example.com'],
+        apiVersions: [version],
+        resources: ['widgets'],
+      },
+    ],
   });
   const post = (version: string, name: string) =>
     send(api.server, {
       method: 'POST',
       path: `/apis/example.com/${version}/namespaces/default/widgets`,
-      body: { apiVersion: `example.com/${version}`, kind: 'Widget', metadata: { name }, data: { a: 'b' } },
+      body: {
+        apiVersion: `example.com/${version}`,
+        kind: 'Widget',
+        metadata: { name },
+        data: { a: 'b' },
+      },
     });
 
   test('is seen in the version of the rule, by its own converter, and patched there', async () => {
@@ -129,7 +153,14 @@ describe('a kind with several versions', () => {
     api.server.catalog.install([{ ...kind, converter }, other]);
     await configure('validating', {
       ...rule('v4'),
-      rules: [{ operations: ['*'], apiGroups: ['broken.example.com'], apiVersions: ['v4'], resources: ['widgets'] }],
+      rules: [
+        {
+          operations: ['*'],
+          apiGroups: ['broken.example.com'],
+          apiVersions: ['v4'],
+          resources: ['widgets'],
+        },
+      ],
     });
     const body = { apiVersion: 'broken.example.com/v3', kind: 'Widget', metadata: { name: 'w' } };
     const path = '/apis/broken.example.com/v3/namespaces/default/widgets';
@@ -163,7 +194,9 @@ test('a webhook that hangs holds up its own requests only, and ends with the cli
 test('a change of configurations counts from the next request on', async () => {
   answers(() => ({ allowed: false, status: { message: 'no' } }));
   await configure('validating', {});
-  expect((await refusal(create('a'))).message).toBe('admission webhook "h0.example.com" denied the request: no');
+  expect((await refusal(create('a'))).message).toBe(
+    'admission webhook "h0.example.com" denied the request: no',
+  );
   await api.client.resource(validatingWebhookConfigurations).delete('it');
   await settle();
   await create('a');
@@ -173,11 +206,19 @@ test('a change of configurations counts from the next request on', async () => {
 test('a patch that is too large is refused', async () => {
   answers(() => patch({ op: 'add', path: '/data/x', value: 'x'.repeat(8 * 1024 * 1024) }));
   await configure('mutating', {});
-  expect((await refusal(create('m'))).message).toContain('the response is larger than the limit of 6291456 bytes');
-  answers(() =>
-    patch({ op: 'add', path: '/data', value: Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [i, ''])) }),
+  expect((await refusal(create('m'))).message).toContain(
+    'the response is larger than the limit of 6291456 bytes',
   );
-  expect((await refusal(create('m'))).message).toContain('received undecodable patch in webhook response: limit is');
+  answers(() =>
+    patch({
+      op: 'add',
+      path: '/data',
+      value: Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [i, ''])),
+    }),
+  );
+  expect((await refusal(create('m'))).message).toContain(
+    'received undecodable patch in webhook response: limit is',
+  );
 });
 
 test('a dry run is refused if the webhook has side effects', async () => {
@@ -187,7 +228,11 @@ test('a dry run is refused if the webhook has side effects', async () => {
       webhook: { name: 'h.example.com', sideEffects, admissionReviewVersions: ['v1'] },
       type: 'validating',
     };
-    const call = callWebhook({ hook } as never, { attributes: { dryRun: true } } as never, {} as never);
+    const call = callWebhook(
+      { hook } as never,
+      { attributes: { dryRun: true } } as never,
+      {} as never,
+    );
     expect(await refusal(call)).toMatchObject({
       code: 400,
       reason: 'BadRequest',
@@ -201,14 +246,19 @@ test('a webhook that knows no version of reviews is not called', async () => {
     webhook: { name: 'h.example.com', sideEffects: 'None', admissionReviewVersions: ['v9'] },
     type: 'validating',
   };
-  await expect(callWebhook({ hook } as never, { attributes: { dryRun: false } } as never, {} as never)).rejects.toThrow(
+  await expect(
+    callWebhook({ hook } as never, { attributes: { dryRun: false } } as never, {} as never),
+  ).rejects.toThrow(
     'failed calling webhook "h.example.com": could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
   );
 });
 
 test('webhooks with the same client config share connections', async () => {
   answers(() => ({}));
-  await configure('validating', ...Array.from({ length: 20 }, (_, index) => ({ name: `h${index}.many.example.com` })));
+  await configure(
+    'validating',
+    ...Array.from({ length: 20 }, (_, index) => ({ name: `h${index}.many.example.com` })),
+  );
   await create('a');
   await create('b');
   expect(webhook.received.length).toBe(40);
@@ -217,14 +267,23 @@ test('webhooks with the same client config share connections', async () => {
 });
 
 test('metrics count calls, rejections and failures that are ignored', async () => {
-  answers(({ request }) => ({ allowed: request.object?.data?.['bad'] === undefined, status: { code: 403 } }));
-  await configure('validating', {}, { clientConfig: { url: 'https://127.0.0.1:1/x' }, failurePolicy: 'Ignore' });
+  answers(({ request }) => ({
+    allowed: request.object?.data?.['bad'] === undefined,
+    status: { code: 403 },
+  }));
+  await configure(
+    'validating',
+    {},
+    { clientConfig: { url: 'https://127.0.0.1:1/x' }, failurePolicy: 'Ignore' },
+  );
   await create('a');
   await refusal(create('b', { bad: 'x' }));
   const { text } = await send(api.server, { path: '/metrics' });
   const lines = text
     .split('\n')
-    .filter((line) => /^apiserver_admission_webhook_(request_total|rejection_count|fail_open)/.test(line));
+    .filter((line) =>
+      /^apiserver_admission_webhook_(request_total|rejection_count|fail_open)/.test(line),
+    );
   expect(lines.toSorted()).toEqual([
     'apiserver_admission_webhook_fail_open_count{name="h1.example.com",type="validating"} 2',
     'apiserver_admission_webhook_rejection_count{error_type="no_error",name="h0.example.com",operation="CREATE",rejection_code="403",type="validating"} 1',
@@ -244,7 +303,9 @@ test('a server starts although webhooks for everything cannot be called', async 
   // As it was stopped, with its objects there.
   await first.server.stop();
   const again = await startTestServer({ storage, clock, port });
-  expect((await again.client.resource(configMaps).namespace('kube-system').list()).items.length).toBe(0);
+  expect(
+    (await again.client.resource(configMaps).namespace('kube-system').list()).items.length,
+  ).toBe(0);
   expect([...first.logger.errors, ...again.logger.errors]).toEqual([]);
   await again.server.stop();
 });

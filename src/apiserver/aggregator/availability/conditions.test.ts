@@ -52,9 +52,24 @@ describe('a service', () => {
       'MissingEndpoints',
       'endpointslices for service/api in "ns" have no addresses with port name "https"',
     ],
-    ['with a ready endpoint', { service: service(), slices: [slice(false), slice(true)] }, undefined, ''],
-    ['with an endpoint that does not say', { service: service(), slices: [slice(undefined)] }, undefined, ''],
-    ['of another type', { service: service({ type: 'ExternalName', ports: [] }), slices: [] }, undefined, ''],
+    [
+      'with a ready endpoint',
+      { service: service(), slices: [slice(false), slice(true)] },
+      undefined,
+      '',
+    ],
+    [
+      'with an endpoint that does not say',
+      { service: service(), slices: [slice(undefined)] },
+      undefined,
+      '',
+    ],
+    [
+      'of another type',
+      { service: service({ type: 'ExternalName', ports: [] }), slices: [] },
+      undefined,
+      '',
+    ],
   ])('%s', (_name, state, reason, message) => {
     expect(serviceProblem(reference, state)).toEqual(
       reason === undefined ? undefined : { status: 'False', reason, message },
@@ -63,7 +78,11 @@ describe('a service', () => {
 });
 
 describe('the condition', () => {
-  const apiService = { metadata: { name: 'v1.example.com' }, spec: {}, status: {} } as unknown as APIService;
+  const apiService = {
+    metadata: { name: 'v1.example.com' },
+    spec: {},
+    status: {},
+  } as unknown as APIService;
 
   test('has the time of its last change of status', () => {
     const passed = withAvailability(apiService, PASSED, 1000);

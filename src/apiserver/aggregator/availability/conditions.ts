@@ -19,7 +19,11 @@ export const LOCAL: Availability = {
   reason: 'Local',
   message: 'Local APIServices are always available',
 };
-export const PASSED: Availability = { status: 'True', reason: 'Passed', message: 'all checks passed' };
+export const PASSED: Availability = {
+  status: 'True',
+  reason: 'Passed',
+  message: 'all checks passed',
+};
 
 /** Returns why no request can reach the service; undefined if one may. */
 export function serviceProblem(
@@ -32,8 +36,10 @@ export function serviceProblem(
   const { type = 'ClusterIP', ports = [] } = service.spec;
   if (type !== 'ClusterIP') return undefined;
   const servicePort = ports.find((candidate) => candidate.port === port);
-  if (servicePort === undefined) return unavailable('ServicePortError', `${subject} is not listening on port ${port}`);
-  if (slices.length === 0) return unavailable('EndpointsNotFound', `cannot find endpointslices for ${subject}`);
+  if (servicePort === undefined)
+    return unavailable('ServicePortError', `${subject} is not listening on port ${port}`);
+  if (slices.length === 0)
+    return unavailable('EndpointsNotFound', `cannot find endpointslices for ${subject}`);
   const portName = servicePort.name ?? '';
   if (
     endpointsOfPort(service, slices, servicePort, { anyAddress: true })
@@ -63,7 +69,8 @@ export function withAvailability(
 ): APIService {
   const conditions = service.status?.conditions ?? [];
   const existing = conditions.find(({ type }) => type === 'Available');
-  if (existing?.status === status && existing.reason === reason && existing.message === message) return service;
+  if (existing?.status === status && existing.reason === reason && existing.message === message)
+    return service;
   const changed: Immutable<APIServiceCondition> = {
     type: 'Available',
     status,
@@ -72,6 +79,8 @@ export function withAvailability(
     message,
   };
   const others =
-    existing === undefined ? [...conditions, changed] : conditions.map((each) => (each === existing ? changed : each));
+    existing === undefined
+      ? [...conditions, changed]
+      : conditions.map((each) => (each === existing ? changed : each));
   return { ...service, status: { ...service.status, conditions: others } };
 }

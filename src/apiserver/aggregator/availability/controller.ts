@@ -2,7 +2,12 @@
 // 30 seconds, since a network may fail without a change of any object.
 
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
-import { ExponentialRateLimiter, RateLimitingQueue, reconciled, runWorkers } from '#client/workqueue/index.ts';
+import {
+  ExponentialRateLimiter,
+  RateLimitingQueue,
+  reconciled,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -10,7 +15,14 @@ import type { UpdateStatus } from '../../catalog/internal-client.ts';
 import { type APIService, type ApiServices, isAvailable, isRemote } from '../api-services.ts';
 import type { Backends } from '../proxy/backend.ts';
 import type { ServiceStates } from '../service-states.ts';
-import { type Availability, failedDiscovery, LOCAL, PASSED, serviceProblem, withAvailability } from './conditions.ts';
+import {
+  type Availability,
+  failedDiscovery,
+  LOCAL,
+  PASSED,
+  serviceProblem,
+  withAvailability,
+} from './conditions.ts';
 import type { AvailabilityMetrics } from './metrics.ts';
 import { probe } from './probe.ts';
 
@@ -50,7 +62,8 @@ export class AvailabilityController {
   /** Checks the APIServices that the service belongs to. */
   serviceChanged(namespace: string, name: string): void {
     for (const { metadata, spec } of this.#config.apiServices.allRemote()) {
-      if (spec.service.namespace === namespace && spec.service.name === name) this.#queue.add(metadata.name);
+      if (spec.service.namespace === namespace && spec.service.name === name)
+        this.#queue.add(metadata.name);
     }
   }
 
@@ -58,12 +71,19 @@ export class AvailabilityController {
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#config;
     this.#resync = this.#config.clock.setInterval(RESYNC_MS, () => {
-      for (const { metadata } of this.#config.apiServices.allRemote()) this.#queue.add(metadata.name);
+      for (const { metadata } of this.#config.apiServices.allRemote())
+        this.#queue.add(metadata.name);
     });
     try {
-      await runWorkers(this.#queue, WORKERS, (name, aborted) => this.#reconcile(name, aborted), signal, {
-        logger: logger.with({ controller: 'apiservice-availability' }),
-      });
+      await runWorkers(
+        this.#queue,
+        WORKERS,
+        (name, aborted) => this.#reconcile(name, aborted),
+        signal,
+        {
+          logger: logger.with({ controller: 'apiservice-availability' }),
+        },
+      );
     } finally {
       this.#resync.cancel();
     }
@@ -115,7 +135,10 @@ export class AvailabilityController {
       return next as Mutable;
     });
     if (!changed || wasAvailable === available) return;
-    logger.info('aggregator: availability of an APIService changed', { apiService: metadata.name, ...availability });
+    logger.info('aggregator: availability of an APIService changed', {
+      apiService: metadata.name,
+      ...availability,
+    });
     if (!available) metrics.becameUnavailable(metadata.name, availability.reason);
   }
 }
@@ -124,6 +147,7 @@ type Mutable = APIService & { readonly kind: string; readonly apiVersion: string
 
 function isLocal({ status }: APIService): boolean {
   return (status?.conditions ?? []).some(
-    ({ type, status: value, reason }) => type === 'Available' && value === 'True' && reason === 'Local',
+    ({ type, status: value, reason }) =>
+      type === 'Available' && value === 'True' && reason === 'Local',
   );
 }

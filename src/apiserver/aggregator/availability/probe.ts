@@ -50,7 +50,8 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { group = '', version = '' } = service.spec;
-  const path = service.metadata.name === LEGACY_NAME ? `/api/${version}` : `/apis/${group}/${version}`;
+  const path =
+    service.metadata.name === LEGACY_NAME ? `/api/${version}` : `/apis/${group}/${version}`;
   const timeout = new AbortController();
   const timer = clock.setTimer(TIMEOUT_MS, () => timeout.abort(new Error('timeout')));
   let url = '';
@@ -58,7 +59,11 @@ async function attempt(
     const backend = await backends.choose(service);
     url = `https://${backend.host}${path}`;
     const user = { name: 'system:kube-aggregator', groups: ['system:masters'] };
-    const headers = { host: backend.host, 'user-agent': 'Go-http-client/1.1', ...userHeaders(user) };
+    const headers = {
+      host: backend.host,
+      'user-agent': 'Go-http-client/1.1',
+      ...userHeaders(user),
+    };
     const answer = await backend.send({
       method: 'GET',
       path,

@@ -18,7 +18,11 @@ export class GroupsView {
     this.#apiServices = apiServices;
     this.#discovery = discovery;
     apiServices.onChange((name, now, before) => {
-      if (!samePriority(this.#priorityOf(name, now), this.#priorityOf(name, before)) || remote(now) || remote(before)) {
+      if (
+        !samePriority(this.#priorityOf(name, now), this.#priorityOf(name, before)) ||
+        remote(now) ||
+        remote(before)
+      ) {
         this.invalidate();
       }
     });

@@ -12,7 +12,10 @@ import type { APIResourceList } from '#api/machinery/meta/v1/index.ts';
 const NO_KIND = { group: '', version: '', kind: '' };
 
 function codecOf(group: string, version: string, kind: string, message: string): DescriptorCodec {
-  return new DescriptorCodec({ kind: { group, version, kind }, message: allSchemas.message(message) });
+  return new DescriptorCodec({
+    kind: { group, version, kind },
+    message: allSchemas.message(message),
+  });
 }
 
 const aggregated = codecOf(
@@ -26,7 +29,9 @@ const legacy = codecOf('', 'v1', 'APIResourceList', 'meta/v1.APIResourceList');
 /** Reports whether a media type is aggregated discovery, in version v2 or v2beta1, which have the same fields. */
 export function isAggregatedType(contentType: string): boolean {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
-  const values = new Map(parameters.map((parameter) => [parameter.split('=')[0] ?? '', parameter.split('=')[1] ?? '']));
+  const values = new Map(
+    parameters.map((parameter) => [parameter.split('=')[0] ?? '', parameter.split('=')[1] ?? '']),
+  );
   const version = values.get('v');
   return (
     type === 'application/json' &&
@@ -42,7 +47,8 @@ export function readAggregated(body: Buffer): ReadonlyMap<string, APIVersionDisc
   const list = object as unknown as APIGroupDiscoveryList;
   const versions = new Map<string, APIVersionDiscovery>();
   for (const { metadata, versions: ofGroup = [] } of list.items) {
-    for (const version of ofGroup) versions.set(`${metadata?.name ?? ''}/${version.version}`, withKinds(version));
+    for (const version of ofGroup)
+      versions.set(`${metadata?.name ?? ''}/${version.version}`, withKinds(version));
   }
   return versions;
 }
@@ -54,7 +60,10 @@ function withKinds(version: APIVersionDiscovery): APIVersionDiscovery {
     ...resource,
     responseKind: resource.responseKind ?? NO_KIND,
     ...(resource.subresources !== undefined && {
-      subresources: resource.subresources.map((each) => ({ ...each, responseKind: each.responseKind ?? NO_KIND })),
+      subresources: resource.subresources.map((each) => ({
+        ...each,
+        responseKind: each.responseKind ?? NO_KIND,
+      })),
     }),
   }));
   return { ...version, resources };
@@ -101,7 +110,13 @@ export function readLegacy(body: Buffer, version: string): APIVersionDiscovery {
     const scope = scopeOf(namespaced);
     const parent =
       byName.get(resource) ??
-      add({ resource, scope, responseKind: NO_KIND, singularResource: '', verbs: null as unknown as string[] });
+      add({
+        resource,
+        scope,
+        responseKind: NO_KIND,
+        singularResource: '',
+        verbs: null as unknown as string[],
+      });
     if (parent.scope !== scope) {
       throw new Error(
         `Error: Parent ${resource} (scope: ${parent.scope}) and subresource ${subresource} (scope: ${scope}) scope do not match`,

@@ -14,7 +14,12 @@ import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { UserInfo } from '../../request.ts';
-import { type ApiServices, groupVersionOf, isRemote, type RemoteApiService } from '../api-services.ts';
+import {
+  type ApiServices,
+  groupVersionOf,
+  isRemote,
+  type RemoteApiService,
+} from '../api-services.ts';
 import { BackendError } from '../proxy/backend.ts';
 import { fetchDocument, type FetchedDocument, type FetchServices } from '../proxy/fetch.ts';
 import { isAggregatedType, readAggregated, readLegacy } from './read-document.ts';
@@ -58,10 +63,14 @@ export class RemoteDiscovery {
 
   constructor(config: RemoteDiscoveryConfig) {
     this.#config = config;
-    const rateLimiter = new ExponentialRateLimiter<string>({ baseMs: FIRST_RETRY_MS, maxMs: REFRESH_MS });
+    const rateLimiter = new ExponentialRateLimiter<string>({
+      baseMs: FIRST_RETRY_MS,
+      maxMs: REFRESH_MS,
+    });
     this.#queue = new RateLimitingQueue({ clock: config.clock, rateLimiter });
     config.apiServices.onChange((name, now, before) => {
-      if ((now === undefined || !isRemote(now)) && (before === undefined || !isRemote(before))) return;
+      if ((now === undefined || !isRemote(now)) && (before === undefined || !isRemote(before)))
+        return;
       this.#dirtyAt.set(name, config.clock.monotonic());
       this.#queue.add(name);
     });
@@ -105,7 +114,10 @@ export class RemoteDiscovery {
       this.#dirtyAt.set(name, this.#config.clock.monotonic() + REFRESH_MS);
       return requeueAfter(REFRESH_MS);
     }
-    this.#config.logger.debug('aggregator: reading discovery failed, will retry', { apiService: name, err: failure });
+    this.#config.logger.debug('aggregator: reading discovery failed, will retry', {
+      apiService: name,
+      err: failure,
+    });
     return { next: 'requeue' };
   }
 
@@ -123,15 +135,24 @@ export class RemoteDiscovery {
   ): Promise<ReadonlyMap<string, APIVersionDiscovery>> {
     const key = keyOf(service);
     const cached = this.#documents.get(key);
-    if (cached !== undefined && cached.askedAt > (this.#dirtyAt.get(name) ?? 0)) return cached.versions;
+    if (cached !== undefined && cached.askedAt > (this.#dirtyAt.get(name) ?? 0))
+      return cached.versions;
     const askedAt = this.#config.clock.monotonic();
     const etag = cached?.etag ?? '';
-    const answer = await this.#fetch(service, '/apis', AGGREGATED.join(','), AGGREGATOR, etag, signal);
+    const answer = await this.#fetch(
+      service,
+      '/apis',
+      AGGREGATED.join(','),
+      AGGREGATOR,
+      etag,
+      signal,
+    );
     if (answer.code === 304 && cached !== undefined) {
       this.#documents.set(key, { ...cached, askedAt });
       return cached.versions;
     }
-    if (answer.code === 503) throw new BackendError(`service ${key} returned non-success response code: 503`);
+    if (answer.code === 503)
+      throw new BackendError(`service ${key} returned non-success response code: 503`);
     if (answer.code === 200 && isAggregatedType(answer.contentType)) {
       const versions = readAggregated(answer.body);
       this.#documents.set(key, { versions, etag: answer.etag, askedAt });
@@ -148,8 +169,18 @@ export class RemoteDiscovery {
   ): Promise<ReadonlyMap<string, APIVersionDiscovery>> {
     const { group, version } = groupVersionOf(name);
     const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-    const { code, body } = await this.#fetch(service, path, 'application/json', AGGREGATOR_ALONE, '', signal);
-    if (code !== 200) throw new BackendError(`failed to download legacy discovery for ${path}: status code ${code}`);
+    const { code, body } = await this.#fetch(
+      service,
+      path,
+      'application/json',
+      AGGREGATOR_ALONE,
+      '',
+      signal,
+    );
+    if (code !== 200)
+      throw new BackendError(
+        `failed to download legacy discovery for ${path}: status code ${code}`,
+      );
     return new Map([[`${group}/${version}`, readLegacy(body, version)]]);
   }
 
@@ -161,7 +192,15 @@ export class RemoteDiscovery {
     etag: string,
     signal: AbortSignal,
   ): Promise<FetchedDocument> {
-    const request = { path, accept, user, etag, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal };
+    const request = {
+      path,
+      accept,
+      user,
+      etag,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      signal,
+    };
     return fetchDocument(this.#config, service, request);
   }
 

@@ -9,7 +9,17 @@ type Values = Readonly<Record<string, unknown>>;
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 /** Fields of a parameter that version 3 has in its schema. */
-const IN_SCHEMA = ['type', 'format', 'items', 'default', 'enum', 'pattern', 'minimum', 'maximum', 'uniqueItems'];
+const IN_SCHEMA = [
+  'type',
+  'format',
+  'items',
+  'default',
+  'enum',
+  'pattern',
+  'minimum',
+  'maximum',
+  'uniqueItems',
+];
 
 /** Paths or definitions that are converted in one step. */
 const ENTRIES_PER_STEP = 50;
@@ -47,12 +57,21 @@ function convertPath(item: unknown): Values {
   };
 }
 
-function convertOperation({ consumes, produces, parameters, responses, schemes: _schemes, ...rest }: Values): Values {
+function convertOperation({
+  consumes,
+  produces,
+  parameters,
+  responses,
+  schemes: _schemes,
+  ...rest
+}: Values): Values {
   const all = list(parameters).map(record);
   const body = all.find((parameter) => parameter['in'] === 'body');
   const others = all.filter((parameter) => parameter !== body);
   const content = (schema: unknown, types: unknown): Values =>
-    Object.fromEntries(list(types).map((type) => [String(type), { schema: convertSchema(schema) }]));
+    Object.fromEntries(
+      list(types).map((type) => [String(type), { schema: convertSchema(schema) }]),
+    );
   return {
     ...rest,
     ...(others.length > 0 && { parameters: others.map(convertParameter) }),
@@ -68,7 +87,8 @@ function convertOperation({ consumes, produces, parameters, responses, schemes: 
       // As upstream: an operation that says no media type has no content.
       return {
         ...of,
-        ...(schema !== undefined && list(produces).length > 0 && { content: content(schema, produces) }),
+        ...(schema !== undefined &&
+          list(produces).length > 0 && { content: content(schema, produces) }),
       };
     }),
   };
@@ -103,7 +123,9 @@ function mapValues(values: Values, convert: (value: unknown) => unknown): Values
 }
 
 function record(value: unknown): Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Values)
+    : {};
 }
 
 function list(value: unknown): readonly unknown[] {

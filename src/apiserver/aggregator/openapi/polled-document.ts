@@ -56,7 +56,8 @@ export class PolledDocument<T> {
       this.#value = value;
       onChange();
     } catch (error) {
-      this.#nextRead = clock.monotonic() + Math.min(REFRESH_MS * 2 ** this.#failures++, MAX_BACKOFF_MS);
+      this.#nextRead =
+        clock.monotonic() + Math.min(REFRESH_MS * 2 ** this.#failures++, MAX_BACKOFF_MS);
       onFailure(error);
     }
   }

@@ -103,7 +103,9 @@ export class RemoteOpenApi implements RemoteDocuments {
   /** Waits until the documents are there, or for PATIENCE_MS. */
   async #refreshed(kind: keyof Documents): Promise<void> {
     const services = [...this.#config.apiServices.allRemote()];
-    const reading = Promise.all(services.map((service) => this.#documentsOf(service)[kind].refresh()));
+    const reading = Promise.all(
+      services.map((service) => this.#documentsOf(service)[kind].refresh()),
+    );
     const waited = new AbortController();
     const patience = this.#config.clock.sleep(PATIENCE_MS, waited.signal).catch(() => undefined);
     await Promise.race([reading, patience]);
@@ -122,7 +124,10 @@ export class RemoteOpenApi implements RemoteDocuments {
       };
       documents = {
         v3: new PolledDocument<V3Root>({ ...common, read: () => this.#readV3(name) }),
-        v2: new PolledDocument<V2Document>({ ...common, read: (previous) => this.#readV2(name, previous) }),
+        v2: new PolledDocument<V2Document>({
+          ...common,
+          read: (previous) => this.#readV2(name, previous),
+        }),
       };
       this.#documents.set(name, documents);
     }
@@ -135,14 +140,17 @@ export class RemoteOpenApi implements RemoteDocuments {
     const { code, body } = await this.#fetch(service, '/openapi/v3', '', MAX_INDEX_BYTES);
     if (code === 404) return this.#convertedRoot(service);
     if (code !== 200)
-      throw new BackendError(`could not get list of group versions for APIService: status code ${code}`);
+      throw new BackendError(
+        `could not get list of group versions for APIService: status code ${code}`,
+      );
     return { entries: readIndex(body) };
   }
 
   async #convertedRoot(service: RemoteApiService): Promise<V3Root> {
     const { code, body } = await this.#fetch(service, '/openapi/v2', '', MAX_DOCUMENT_BYTES);
     if (code === 404) return { entries: NONE };
-    if (code !== 200) throw new BackendError(`failed to retrieve openAPI spec: status code ${code}`);
+    if (code !== 200)
+      throw new BackendError(`failed to retrieve openAPI spec: status code ${code}`);
     const { group = '', version = '' } = service.spec;
     const converted = await runStepsInTurns(convertedDocument(body));
     const path = `apis/${group}/${version}`;
@@ -153,15 +161,26 @@ export class RemoteOpenApi implements RemoteDocuments {
   async #readV2(name: string, previous: V2Document | undefined): Promise<V2Document | undefined> {
     const service = this.#config.apiServices.remote(name);
     if (service === undefined) return undefined;
-    const { code, body, etag } = await this.#fetch(service, '/openapi/v2', previous?.etag ?? '', MAX_DOCUMENT_BYTES);
+    const { code, body, etag } = await this.#fetch(
+      service,
+      '/openapi/v2',
+      previous?.etag ?? '',
+      MAX_DOCUMENT_BYTES,
+    );
     if (code === 304) return undefined;
     if (code === 404) return { part: NO_PART, etag: '' };
-    if (code !== 200) throw new BackendError(`failed to retrieve openAPI spec: status code ${code}`);
+    if (code !== 200)
+      throw new BackendError(`failed to retrieve openAPI spec: status code ${code}`);
     const { group = '', version = '' } = service.spec;
     return { part: await runStepsInTurns(readPart(body, `/apis/${group}/${version}/`)), etag };
   }
 
-  async #fetch(service: RemoteApiService, path: string, etag: string, maxBytes: number): Promise<FetchedDocument> {
+  async #fetch(
+    service: RemoteApiService,
+    path: string,
+    etag: string,
+    maxBytes: number,
+  ): Promise<FetchedDocument> {
     const { signal } = this.#config;
     if (!isAvailable(service)) throw new BackendError('service unavailable');
     return fetchDocument(this.#config, service, {
@@ -183,21 +202,27 @@ export class RemoteOpenApi implements RemoteDocuments {
       const group = spec.group ?? '';
       priorities.set(group, Math.max(priorities.get(group) ?? 0, spec.groupPriorityMinimum));
     }
-    const priorityOf = ({ spec }: RemoteApiService): number => priorities.get(spec.group ?? '') ?? 0;
-    return all.toSorted((a, b) => priorityOf(b) - priorityOf(a) || (a.metadata.name < b.metadata.name ? -1 : 1));
+    const priorityOf = ({ spec }: RemoteApiService): number =>
+      priorities.get(spec.group ?? '') ?? 0;
+    return all.toSorted(
+      (a, b) => priorityOf(b) - priorityOf(a) || (a.metadata.name < b.metadata.name ? -1 : 1),
+    );
   }
 
   #mergedIndex(): ReadonlyMap<string, V3Entry> {
     const merged = new Map<string, V3Entry>();
     for (const service of this.#ordered()) {
       const { entries = NONE } = this.#documents.get(service.metadata.name)?.v3.value ?? {};
-      for (const [path, entry] of entries) if (!merged.has(path) || path === pathOf(service)) merged.set(path, entry);
+      for (const [path, entry] of entries)
+        if (!merged.has(path) || path === pathOf(service)) merged.set(path, entry);
     }
     return merged;
   }
 
   #mergedParts(): readonly SwaggerPart[] {
-    return this.#ordered().flatMap(({ metadata }) => this.#documents.get(metadata.name)?.v2.value?.part ?? []);
+    return this.#ordered().flatMap(
+      ({ metadata }) => this.#documents.get(metadata.name)?.v2.value?.part ?? [],
+    );
   }
 
   /** The server of the APIService that names the path comes before others that claim it. */
@@ -232,7 +257,9 @@ function* readPart(body: Buffer, pathPrefix: string): Steps<SwaggerPart> {
 function* readDocument(body: Buffer): Steps<unknown> {
   const document = yield* parseJsonInSteps(body, (path, bytes) => {
     if (path.length === 2 && bytes > MAX_ENTRY_BYTES) {
-      throw new BackendError(`OpenAPI: ${path.join(' ')} has ${bytes} bytes, at most ${MAX_ENTRY_BYTES} are read`);
+      throw new BackendError(
+        `OpenAPI: ${path.join(' ')} has ${bytes} bytes, at most ${MAX_ENTRY_BYTES} are read`,
+      );
     }
   });
   return document;
@@ -244,7 +271,8 @@ function readIndex(body: Buffer): ReadonlyMap<string, V3Entry> {
   const entries = new Map<string, V3Entry>();
   for (const [path, value] of Object.entries(paths ?? {}).slice(0, MAX_ENTRIES)) {
     const url = (value as { readonly serverRelativeURL?: unknown } | null)?.serverRelativeURL;
-    if (typeof url === 'string' && url.startsWith('/openapi/v3/')) entries.set(path, { serverRelativeURL: url });
+    if (typeof url === 'string' && url.startsWith('/openapi/v3/'))
+      entries.set(path, { serverRelativeURL: url });
   }
   return entries;
 }

@@ -5,7 +5,12 @@ import type { IncomingMessage } from 'node:http';
 import { createSecureContext, type ConnectionOptions, type SecureContext } from 'node:tls';
 
 import type { Clock } from '#machinery/clock.ts';
-import { BodyAbortedError, dial as dialPeer, exchange, joinHostPort } from '#machinery/net/peer/index.ts';
+import {
+  BodyAbortedError,
+  dial as dialPeer,
+  exchange,
+  joinHostPort,
+} from '#machinery/net/peer/index.ts';
 import type { Answer } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -90,7 +95,12 @@ export class Backends {
     let address: ServiceAddress;
     await services.synced(namespace, name);
     try {
-      address = await resolveService({ find: services.find, findAll: services.findAll, random }, namespace, name, port);
+      address = await resolveService(
+        { find: services.find, findAll: services.findAll, random },
+        namespace,
+        name,
+        port,
+      );
     } catch (error) {
       throw new NoEndpointError(errorMessage(error), { cause: error });
     }
@@ -129,7 +139,11 @@ export class Backends {
     this.#pools.close();
   }
 
-  async #send(address: ServiceAddress, { key, tls }: TlsSettings, request: BackendRequest): Promise<Answer> {
+  async #send(
+    address: ServiceAddress,
+    { key, tls }: TlsSettings,
+    request: BackendRequest,
+  ): Promise<Answer> {
     const { clock } = this.#config;
     const { signal } = request;
     try {
@@ -137,7 +151,12 @@ export class Backends {
         const connection = await this.#dial(address, tls, signal);
         return await exchange({ ...request, connection, clock, maxHeaderBytes: MAX_HEADER_BYTES });
       }
-      const pooled = { agent: this.#pools.agent(key, tls), ...address, clock, maxHeaderBytes: MAX_HEADER_BYTES };
+      const pooled = {
+        agent: this.#pools.agent(key, tls),
+        ...address,
+        clock,
+        maxHeaderBytes: MAX_HEADER_BYTES,
+      };
       return { kind: 'response', message: await pooledExchange(pooled, request) };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
@@ -151,7 +170,12 @@ export class Backends {
 /** Equal for APIServices whose backends prove themselves in the same way. */
 function keyOf({ spec }: RemoteApiService): string {
   const { name = '', namespace = '' } = spec.service;
-  return JSON.stringify([namespace, name, spec.insecureSkipTLSVerify === true, spec.caBundle ?? '']);
+  return JSON.stringify([
+    namespace,
+    name,
+    spec.insecureSkipTLSVerify === true,
+    spec.caBundle ?? '',
+  ]);
 }
 
 /** Go calls a connection that ends before the response EOF. */
@@ -160,7 +184,10 @@ function messageOf(error: unknown, now: number): string {
   return message.startsWith('the peer closed the connection') ? 'EOF' : message;
 }
 
-function tlsOptions({ spec }: RemoteApiService, certificate: ClientCertificate | undefined): ConnectionOptions {
+function tlsOptions(
+  { spec }: RemoteApiService,
+  certificate: ClientCertificate | undefined,
+): ConnectionOptions {
   const { name = '', namespace = '' } = spec.service;
   const servername = `${name}.${namespace}.svc`;
   return {
@@ -173,19 +200,31 @@ function tlsOptions({ spec }: RemoteApiService, certificate: ClientCertificate |
 }
 
 /** Without a caBundle the authorities that Node has built in are trusted. */
-function secureContext(caBundle: string | undefined, certificate: ClientCertificate | undefined): SecureContext {
-  const ca = caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('latin1');
+function secureContext(
+  caBundle: string | undefined,
+  certificate: ClientCertificate | undefined,
+): SecureContext {
+  const ca =
+    caBundle === undefined ? undefined : Buffer.from(caBundle, 'base64').toString('latin1');
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw badBundle();
   try {
     // As in Go, whatever is in the bundle is trusted: also an intermediate authority, or the server's own certificate.
-    return createSecureContext({ ...certificate, ca, minVersion: 'TLSv1.2', allowPartialTrustChain: ca !== undefined });
+    return createSecureContext({
+      ...certificate,
+      ca,
+      minVersion: 'TLSv1.2',
+      allowPartialTrustChain: ca !== undefined,
+    });
   } catch (error) {
     throw badBundle(error);
   }
 }
 
 function badBundle(cause?: unknown): TransportError {
-  return new TransportError('unable to load root certificates: unable to parse bytes as PEM block', { cause });
+  return new TransportError(
+    'unable to load root certificates: unable to parse bytes as PEM block',
+    { cause },
+  );
 }
 
 function dialWith(clock: Clock): DialBackend {

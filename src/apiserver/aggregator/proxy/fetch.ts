@@ -40,10 +40,17 @@ export async function fetchDocument(
   const { clock, backends } = services;
   const { path, accept, user, etag, timeoutMs, maxBytes } = request;
   const timeout = new AbortController();
-  const timer = clock.setTimer(timeoutMs, () => timeout.abort(new BackendError('request timed out')));
+  const timer = clock.setTimer(timeoutMs, () =>
+    timeout.abort(new BackendError('request timed out')),
+  );
   try {
     const backend = await backends.choose(service);
-    const headers = { host: backend.host, accept, ...userHeaders(user), ...forwardedHeaders(backend.host, path) };
+    const headers = {
+      host: backend.host,
+      accept,
+      ...userHeaders(user),
+      ...forwardedHeaders(backend.host, path),
+    };
     const { message } = await backend.send({
       method: 'GET',
       path,

@@ -70,12 +70,18 @@ export function userHeaders({ name, uid = '', groups, extra = {} }: UserInfo): O
 
 function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHttpHeaders {
   const { identityHeaders = [], identityPrefixes = [] } = config;
-  const named = new Set((request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  const named = new Set(
+    (request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()),
+  );
   const headers: Record<string, string[]> = {};
   for (const [name, value] of headersOf(request)) {
     if (name.startsWith(':') || HOP_BY_HOP.has(name) || named.has(name)) continue;
     if (isCredential(name) || IDENTITY.has(name) || name.startsWith(EXTRA_PREFIX)) continue;
-    if (identityHeaders.includes(name) || identityPrefixes.some((prefix) => name.startsWith(prefix))) continue;
+    if (
+      identityHeaders.includes(name) ||
+      identityPrefixes.some((prefix) => name.startsWith(prefix))
+    )
+      continue;
     const passed = name === 'sec-websocket-protocol' ? withoutToken(value) : value;
     if (passed !== '') (headers[name] ??= []).push(passed);
   }
@@ -88,9 +94,13 @@ function clientHeaders(request: ApiRequest, config: OutgoingConfig): OutgoingHtt
 }
 
 /** Each value of each header, as it was sent. */
-function* headersOf({ headers, rawHeaders }: ApiRequest): Generator<readonly [name: string, value: string]> {
+function* headersOf({
+  headers,
+  rawHeaders,
+}: ApiRequest): Generator<readonly [name: string, value: string]> {
   if (rawHeaders === undefined) {
-    for (const [name, value] of Object.entries(headers)) if (value !== undefined) yield [name, value];
+    for (const [name, value] of Object.entries(headers))
+      if (value !== undefined) yield [name, value];
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

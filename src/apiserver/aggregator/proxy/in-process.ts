@@ -14,16 +14,31 @@ const MAX_OBJECT_BYTES = 32 * 1024 * 1024;
 const MAX_EVENTS = 1000;
 const NEWLINE = 0x0a;
 
-const EVENT_TYPES: ReadonlySet<string> = new Set<WatchEventType>(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
+const EVENT_TYPES: ReadonlySet<string> = new Set<WatchEventType>([
+  'ADDED',
+  'MODIFIED',
+  'DELETED',
+  'BOOKMARK',
+  'ERROR',
+]);
 
 /** Decodes JSON bodies; others stay as they are. Throws StatusError (502) for a body that is no JSON. */
-export async function decodedResponse(request: ApiRequest, response: ApiResponse): Promise<ApiResponse> {
+export async function decodedResponse(
+  request: ApiRequest,
+  response: ApiResponse,
+): Promise<ApiResponse> {
   const { body, code } = response;
   if (body.kind !== 'stream' || !/^application\/json(;|$)/.test(body.contentType)) return response;
   if (code === 200 && request.info.verb === 'watch') {
-    return { ...response, body: { kind: 'watch', events: readEvents(body.stream, request.signal) } };
+    return {
+      ...response,
+      body: { kind: 'watch', events: readEvents(body.stream, request.signal) },
+    };
   }
-  return { ...response, body: { kind: 'object', object: new FreshObject(await parsed(await collected(body.stream))) } };
+  return {
+    ...response,
+    body: { kind: 'object', object: new FreshObject(await parsed(await collected(body.stream))) },
+  };
 }
 
 async function collected(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -49,13 +64,24 @@ async function parsed(text: Buffer): Promise<unknown> {
 
 function unusable(why: string): apierrors.StatusError {
   const serverMessage = `the response of the aggregated API server cannot be read: ${why}`;
-  return apierrors.genericServerResponse({ code: 502, verb: '', serverMessage, isUnexpectedResponse: true });
+  return apierrors.genericServerResponse({
+    code: 502,
+    verb: '',
+    serverMessage,
+    isUnexpectedResponse: true,
+  });
 }
 
 /** Reads events, one on each line. The queue fails with what ends the stream early. */
-function readEvents(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): WatchQueue<EncodedWatchEvent> {
+function readEvents(
+  stream: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): WatchQueue<EncodedWatchEvent> {
   let stopped = false;
-  const events = new WatchQueue<EncodedWatchEvent>({ limit: MAX_EVENTS, onStop: () => (stopped = true) });
+  const events = new WatchQueue<EncodedWatchEvent>({
+    limit: MAX_EVENTS,
+    onStop: () => (stopped = true),
+  });
   const read = async (): Promise<void> => {
     // Of the line that has begun.
     let [pending, length]: [Uint8Array[], number] = [[], 0];
@@ -69,7 +95,8 @@ function readEvents(stream: AsyncIterable<Uint8Array>, signal: AbortSignal): Wat
         if (stopped) return;
       }
       length += rest.length;
-      if (length > MAX_OBJECT_BYTES) throw unusable(`an event is larger than ${MAX_OBJECT_BYTES} bytes`);
+      if (length > MAX_OBJECT_BYTES)
+        throw unusable(`an event is larger than ${MAX_OBJECT_BYTES} bytes`);
       pending.push(rest);
     }
     events.close();
@@ -87,7 +114,10 @@ function isBlank(line: Buffer): boolean {
 }
 
 async function eventOf(line: Buffer): Promise<EncodedWatchEvent> {
-  const { type, object } = (await parsed(line)) as { readonly type?: unknown; readonly object?: unknown };
+  const { type, object } = (await parsed(line)) as {
+    readonly type?: unknown;
+    readonly object?: unknown;
+  };
   if (typeof type !== 'string' || !EVENT_TYPES.has(type) || typeof object !== 'object')
     throw unusable('it is no watch event');
   const encoded = new FreshObject(object);

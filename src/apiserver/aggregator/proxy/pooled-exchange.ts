@@ -23,7 +23,10 @@ export interface PooledExchangeConfig {
 }
 
 /** Resolves with the head of the response. Rejects with BodyAbortedError, the signal's reason, or the error of the connection. */
-export async function pooledExchange(config: PooledExchangeConfig, request: BackendRequest): Promise<IncomingMessage> {
+export async function pooledExchange(
+  config: PooledExchangeConfig,
+  request: BackendRequest,
+): Promise<IncomingMessage> {
   try {
     return await exchangeOnce(config, request);
   } catch (error) {
@@ -41,7 +44,16 @@ function exchangeOnce(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const options = { method, path, headers, agent, host, port, maxHeaderSize: maxHeaderBytes, dialSignal: signal };
+    const options = {
+      method,
+      path,
+      headers,
+      agent,
+      host,
+      port,
+      maxHeaderSize: maxHeaderBytes,
+      dialSignal: signal,
+    };
     const outgoing: ClientRequest = httpRequest(options);
     let answered = false;
     const fail = (error: Error): void => {
@@ -53,20 +65,28 @@ function exchangeOnce(
     const timer =
       headTimeoutMs === undefined
         ? undefined
-        : clock.setTimer(headTimeoutMs, () => fail(new Error(`timeout: no response within ${headTimeoutMs} ms`)));
+        : clock.setTimer(headTimeoutMs, () =>
+            fail(new Error(`timeout: no response within ${headTimeoutMs} ms`)),
+          );
     outgoing.once('close', () => {
       timer?.cancel();
       signal.removeEventListener('abort', onAbort);
       reject(new Error('the peer closed the connection before it answered'));
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      const stale = outgoing.reusedSocket && !answered && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      const stale =
+        outgoing.reusedSocket &&
+        !answered &&
+        (error.code === 'ECONNRESET' || error.code === 'EPIPE');
       const repeatable = body === undefined && REPEATABLE.has(method);
-      reject(stale && repeatable ? new StaleConnectionError(error.message, { cause: error }) : error);
+      reject(
+        stale && repeatable ? new StaleConnectionError(error.message, { cause: error }) : error,
+      );
     });
     let informational = 0;
     outgoing.on('information', () => {
-      if (++informational > MAX_INFORMATIONAL) fail(new Error('too many 1xx informational responses'));
+      if (++informational > MAX_INFORMATIONAL)
+        fail(new Error('too many 1xx informational responses'));
     });
     outgoing.once('upgrade', (_message, socket) => {
       socket.destroy();
@@ -91,7 +111,11 @@ function exchangeOnce(
   });
 }
 
-function sendBody(outgoing: ClientRequest, body: BackendRequest['body'], fail: (error: Error) => void): void {
+function sendBody(
+  outgoing: ClientRequest,
+  body: BackendRequest['body'],
+  fail: (error: Error) => void,
+): void {
   if (body === undefined || body instanceof Uint8Array) {
     outgoing.end(body);
     return;

@@ -12,7 +12,13 @@ import { bodyOf, joinUpgraded } from '../../node-proxy/relay.ts';
 import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
 import { notFound } from '../../status-routes.ts';
 import { isAvailable, type RemoteApiService } from '../api-services.ts';
-import { type Backend, BackendError, type Backends, NoEndpointError, TransportError } from './backend.ts';
+import {
+  type Backend,
+  BackendError,
+  type Backends,
+  NoEndpointError,
+  TransportError,
+} from './backend.ts';
 import { forwardedHeaders, outgoingHeaders } from './headers.ts';
 import { decodedResponse } from './in-process.ts';
 import { decodePath, encodePath, encodeQuery } from './target-path.ts';
@@ -48,16 +54,22 @@ export class AggregationProxy {
   }
 
   /** Returns the backend's response, or an error as plain text. `anyAvailability`: also if the APIService is not available. */
-  async forward(request: ApiRequest, service: RemoteApiService, anyAvailability = false): Promise<ApiResponse> {
+  async forward(
+    request: ApiRequest,
+    service: RemoteApiService,
+    anyAvailability = false,
+  ): Promise<ApiResponse> {
     const path = decodePath(request.path);
     if (path === undefined) return notFound();
-    if (!anyAvailability && !isAvailable(service)) return this.#unavailable(request, service, 'not available');
+    if (!anyAvailability && !isAvailable(service))
+      return this.#unavailable(request, service, 'not available');
     let backend: Backend;
     try {
       backend = await this.#config.backends.choose(service);
     } catch (error) {
       if (error instanceof TransportError) return this.#failed(request, 500, error.message);
-      if (error instanceof NoEndpointError) return this.#unavailable(request, service, error.message);
+      if (error instanceof NoEndpointError)
+        return this.#unavailable(request, service, error.message);
       throw error;
     }
     const query = encodeQuery(request.query);
@@ -69,7 +81,11 @@ export class AggregationProxy {
     return request.rawHeaders === undefined ? decodedResponse(request, response) : response;
   }
 
-  #unavailable(request: ApiRequest, { metadata: { name } }: RemoteApiService, reason: string): ApiResponse {
+  #unavailable(
+    request: ApiRequest,
+    { metadata: { name } }: RemoteApiService,
+    reason: string,
+  ): ApiResponse {
     this.#config.logger.debug('aggregator: request for an unavailable APIService', {
       apiService: name,
       path: request.path,
@@ -83,10 +99,16 @@ export class AggregationProxy {
     return plainText(code, `${message}\n`);
   }
 
-  async #forward(request: ApiRequest, backend: Backend, path: string, query: string): Promise<ApiResponse> {
+  async #forward(
+    request: ApiRequest,
+    backend: Backend,
+    path: string,
+    query: string,
+  ): Promise<ApiResponse> {
     const { method, signal } = request;
     const body = await bodyOf(request);
-    const length = body instanceof Uint8Array ? String(body.length) : request.headers['content-length'];
+    const length =
+      body instanceof Uint8Array ? String(body.length) : request.headers['content-length'];
     const withBody =
       body === undefined
         ? {}
@@ -97,7 +119,11 @@ export class AggregationProxy {
       const answer = await backend.send({
         method,
         path: withQuery(path, query),
-        headers: { ...this.#headers(request, backend), ...forwardedHeaders(backend.host, path), ...withBody },
+        headers: {
+          ...this.#headers(request, backend),
+          ...forwardedHeaders(backend.host, path),
+          ...withBody,
+        },
         body,
         signal,
         ...(isDiscovery(request) && { headTimeoutMs: DISCOVERY_TIMEOUT_MS }),
@@ -108,7 +134,12 @@ export class AggregationProxy {
     }
   }
 
-  async #upgrade(request: ApiRequest, backend: Backend, path: string, query: string): Promise<ApiResponse> {
+  async #upgrade(
+    request: ApiRequest,
+    backend: Backend,
+    path: string,
+    query: string,
+  ): Promise<ApiResponse> {
     const { method, signal, upgrade } = request;
     let answer: Answer;
     try {
@@ -151,7 +182,9 @@ export class AggregationProxy {
   #unreachable(request: ApiRequest, error: unknown, prefix: string): ApiResponse {
     if (error instanceof BodyAbortedError) throw apierrors.badRequest(error.message);
     if (error instanceof BackendError) {
-      const message = error.message.startsWith('timeout: no response') ? 'context deadline exceeded' : error.message;
+      const message = error.message.startsWith('timeout: no response')
+        ? 'context deadline exceeded'
+        : error.message;
       return this.#failed(request, 503, prefix + message);
     }
     if (error instanceof apierrors.StatusError) throw error;
@@ -163,7 +196,12 @@ export class AggregationProxy {
   #responseOf(message: IncomingMessage): ApiResponse {
     const code = message.statusCode ?? 502;
     const { location } = message.headers;
-    if (code >= 300 && code <= 399 && location !== undefined && this.#config.rejectRedirects !== false) {
+    if (
+      code >= 300 &&
+      code <= 399 &&
+      location !== undefined &&
+      this.#config.rejectRedirects !== false
+    ) {
       message.destroy();
       return { code: 502, body: { kind: 'text', contentType: TEXT, text: REDIRECTED } };
     }
@@ -175,7 +213,8 @@ export class AggregationProxy {
     }
     const contentType = code === 304 ? '' : (message.headers['content-type'] ?? '');
     const announced = message.headers['content-length'];
-    const length = announced === undefined || !/^\d+$/.test(announced) ? undefined : Number(announced);
+    const length =
+      announced === undefined || !/^\d+$/.test(announced) ? undefined : Number(announced);
     return { code, headers, body: { kind: 'stream', contentType, stream: message, length } };
   }
 }

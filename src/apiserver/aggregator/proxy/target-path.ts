@@ -36,7 +36,9 @@ function escape(text: string, safe: RegExp): string {
   let escaped = '';
   for (const byte of Buffer.from(text, 'utf8')) {
     const character = String.fromCharCode(byte);
-    escaped += safe.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    escaped += safe.test(character)
+      ? character
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
   return escaped;
 }

@@ -11,7 +11,12 @@
 import { apiServices as apiServiceType } from '#api/groups/apiregistration/v1/index.ts';
 import type { APIService as ServedAPIService } from '#api/groups/apiregistration/v1/index.ts';
 import type { Client, ResourceClient } from '#client/client.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  reconciled,
+  requeueAfter,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -69,9 +74,13 @@ export class LocalApiServices {
     this.#synced.clear();
     const versions = catalog.snapshot().groups.flatMap((group) => group.versions);
     const served = versions.filter((index) => index.served > 0);
-    const names = new Set([...served.map(({ group, version }) => `${version}.${group}`), ...this.#atStart]);
+    const names = new Set([
+      ...served.map(({ group, version }) => `${version}.${group}`),
+      ...this.#atStart,
+    ]);
     const pending = [...names];
-    while (pending.length > 0) await Promise.all(pending.splice(0, BATCH).map((name) => this.#sync(name, true)));
+    while (pending.length > 0)
+      await Promise.all(pending.splice(0, BATCH).map((name) => this.#sync(name, true)));
   }
 
   /** Keeps them until the signal aborts. */
@@ -170,11 +179,20 @@ export class LocalApiServices {
       ]);
     } catch (error) {
       // The object has changed meanwhile: its event follows.
-      if (!apierrors.isNotFound(error) && !apierrors.isConflict(error) && !apierrors.isInvalid(error)) throw error;
+      if (
+        !apierrors.isNotFound(error) &&
+        !apierrors.isConflict(error) &&
+        !apierrors.isInvalid(error)
+      )
+        throw error;
     }
   }
 
-  async #remove(name: string, { metadata }: APIService, starting: boolean): Promise<ReconcileResult> {
+  async #remove(
+    name: string,
+    { metadata }: APIService,
+    starting: boolean,
+  ): Promise<ReconcileResult> {
     if (!starting && !this.#gone.has(name) && !this.#suspects.has(name)) {
       this.#suspects.add(name);
       return requeueAfter(GRACE_MS);

@@ -30,7 +30,10 @@ const BUILT_IN: Readonly<Record<string, readonly [group: number, versions: Versi
   'node.k8s.io': [16_300, { v1: 15, v1beta1: 9, v1alpha1: 1 }],
   'discovery.k8s.io': [16_200, { v1: 15, v1beta1: 12 }],
   'resource.k8s.io': [16_200, { v1: 21, v1beta2: 15, v1beta1: 9, v1alpha3: 1 }],
-  'flowcontrol.apiserver.k8s.io': [16_100, { v1: 21, v1beta3: 18, v1beta2: 15, v1beta1: 12, v1alpha1: 9 }],
+  'flowcontrol.apiserver.k8s.io': [
+    16_100,
+    { v1: 21, v1beta3: 18, v1beta2: 15, v1beta1: 12, v1alpha1: 9 },
+  ],
   'internal.apiserver.k8s.io': [16_000, { v1alpha1: 9 }],
   'storagemigration.k8s.io': [15_800, { v1beta1: 9 }],
 };
@@ -42,7 +45,9 @@ export const CUSTOM: Priority = { group: 1000, version: 100 };
 export function builtInPriority(group: string, version: string): Priority | undefined {
   if (!Object.hasOwn(BUILT_IN, group)) return undefined;
   const [ofGroup, versions] = BUILT_IN[group] as (typeof BUILT_IN)[string];
-  return Object.hasOwn(versions, version) ? { group: ofGroup, version: versions[version] as number } : undefined;
+  return Object.hasOwn(versions, version)
+    ? { group: ofGroup, version: versions[version] as number }
+    : undefined;
 }
 
 /** Returns the priority of a group version that this server serves. */

@@ -60,7 +60,13 @@ export class FakeServer {
     this.group = config.group ?? 'fake.example.com';
     this.version = config.version ?? 'v1';
     this.#server = createServer(
-      { cert: config.cert, key: config.key, ca: config.clientCa, requestCert: true, rejectUnauthorized: false },
+      {
+        cert: config.cert,
+        key: config.key,
+        ca: config.clientCa,
+        requestCert: true,
+        rejectUnauthorized: false,
+      },
       (request, response) => void this.#serve(request, response),
     );
     this.#server.on('connection', (socket) => {
@@ -108,11 +114,17 @@ export class FakeServer {
       verbs: ['get', 'list', 'watch'],
     };
     const json = (value: unknown, type = 'application/json'): Document => {
-      return (_request, response) => response.writeHead(200, { 'content-type': type }).end(JSON.stringify(value));
+      return (_request, response) =>
+        response.writeHead(200, { 'content-type': type }).end(JSON.stringify(value));
     };
     this.documents.set(
       this.root,
-      json({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: `${group}/${version}`, resources: [resource] }),
+      json({
+        kind: 'APIResourceList',
+        apiVersion: 'v1',
+        groupVersion: `${group}/${version}`,
+        resources: [resource],
+      }),
     );
     const versions = [
       {
@@ -142,7 +154,10 @@ export class FakeServer {
       ),
     );
     const key = this.root.slice(1);
-    this.documents.set('/openapi/v3', json({ paths: { [key]: { serverRelativeURL: `/openapi/v3/${key}?hash=1` } } }));
+    this.documents.set(
+      '/openapi/v3',
+      json({ paths: { [key]: { serverRelativeURL: `/openapi/v3/${key}?hash=1` } } }),
+    );
     this.documents.set(
       `/openapi/v3/${key}`,
       json({ openapi: '3.0.0', info: { title: 'Fake', version: 'v1' }, paths: {} }),
@@ -155,7 +170,12 @@ export class FakeServer {
         paths: {
           [`${this.root}/namespaces/{namespace}/things`]: {
             get: {
-              responses: { 200: { description: 'OK', schema: { $ref: '#/definitions/com.example.fake.v1.Thing' } } },
+              responses: {
+                200: {
+                  description: 'OK',
+                  schema: { $ref: '#/definitions/com.example.fake.v1.Thing' },
+                },
+              },
             },
           },
         },
@@ -220,56 +240,82 @@ export class FakeServer {
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi');
     } else if (pathname.startsWith(`${this.root}/echo`)) {
       const protocol = request.headers['upgrade'] ?? '';
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
+      socket.write(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
+      );
       if (head.length > 0) socket.write(head);
       socket.pipe(socket);
-    } else socket.end('HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nrefused');
+    } else
+      socket.end(
+        'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nrefused',
+      );
   }
 
   #arrivedRequest(request: IncomingMessage, body: string): ArrivedRequest {
     const headers: [string, string][] = [];
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
-      headers.push([(request.rawHeaders[at] as string).toLowerCase(), request.rawHeaders[at + 1] as string]);
+      headers.push([
+        (request.rawHeaders[at] as string).toLowerCase(),
+        request.rawHeaders[at + 1] as string,
+      ]);
     }
-    const subject = (request.socket as TLSSocket).getPeerCertificate().subject as { CN?: string } | undefined;
-    return { method: request.method ?? '', url: request.url ?? '', headers, body, peer: subject?.CN ?? '' };
+    const subject = (request.socket as TLSSocket).getPeerCertificate().subject as
+      | { CN?: string }
+      | undefined;
+    return {
+      method: request.method ?? '',
+      url: request.url ?? '',
+      headers,
+      body,
+      peer: subject?.CN ?? '',
+    };
   }
 }
 
 /** Ways to misbehave, by the rest of the path. */
-const MODES: Readonly<Record<string, (response: ServerResponse, query: URLSearchParams) => void>> = {
-  status: (response, query) => {
-    response.writeHead(Number(query.get('code')), { 'content-type': 'text/plain' }).end(query.get('code'));
-  },
-  redirect: (response, query) => response.writeHead(302, { location: query.get('to') ?? '/elsewhere' }).end('moved'),
-  'redirect-nowhere': (response) => response.writeHead(302).end('moved'),
-  cors: (response) => {
-    response
-      .writeHead(200, { 'access-control-allow-origin': '*', 'access-control-max-age': '5', 'x-own': 'kept' })
-      .end('{}');
-  },
-  'no-type': (response) => response.writeHead(200).end('plain words'),
-  page: (response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<a href="/other">other</a><a href="near">near</a>');
-  },
-  close: (response) => response.socket?.destroy(),
-  'close-midway': (response) => {
-    response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '100' });
-    response.write('the beginning', () => response.socket?.destroy());
-  },
-  garbage: (response) => response.socket?.end('this is no HTTP\r\n\r\n'),
-  'many-headers': (response) => {
-    response.writeHead(200, { 'x-large': 'x'.repeat(100_000) }).end('{}');
-  },
-  huge: (response) => {
-    response.writeHead(200, { 'content-type': 'application/octet-stream' });
-    const chunk = Buffer.alloc(64 * 1024, 'x');
-    let left = 512;
-    const more = (): void => {
-      while (left-- > 0) if (!response.write(chunk)) return void response.once('drain', more);
-      response.end();
-    };
-    more();
-  },
-  never: () => undefined,
-};
+const MODES: Readonly<Record<string, (response: ServerResponse, query: URLSearchParams) => void>> =
+  {
+    status: (response, query) => {
+      response
+        .writeHead(Number(query.get('code')), { 'content-type': 'text/plain' })
+        .end(query.get('code'));
+    },
+    redirect: (response, query) =>
+      response.writeHead(302, { location: query.get('to') ?? '/elsewhere' }).end('moved'),
+    'redirect-nowhere': (response) => response.writeHead(302).end('moved'),
+    cors: (response) => {
+      response
+        .writeHead(200, {
+          'access-control-allow-origin': '*',
+          'access-control-max-age': '5',
+          'x-own': 'kept',
+        })
+        .end('{}');
+    },
+    'no-type': (response) => response.writeHead(200).end('plain words'),
+    page: (response) => {
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<a href="/other">other</a><a href="near">near</a>');
+    },
+    close: (response) => response.socket?.destroy(),
+    'close-midway': (response) => {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '100' });
+      response.write('the beginning', () => response.socket?.destroy());
+    },
+    garbage: (response) => response.socket?.end('this is no HTTP\r\n\r\n'),
+    'many-headers': (response) => {
+      response.writeHead(200, { 'x-large': 'x'.repeat(100_000) }).end('{}');
+    },
+    huge: (response) => {
+      response.writeHead(200, { 'content-type': 'application/octet-stream' });
+      const chunk = Buffer.alloc(64 * 1024, 'x');
+      let left = 512;
+      const more = (): void => {
+        while (left-- > 0) if (!response.write(chunk)) return void response.once('drain', more);
+        response.end();
+      };
+      more();
+    },
+    never: () => undefined,
+  };

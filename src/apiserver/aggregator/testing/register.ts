@@ -33,7 +33,10 @@ export async function registerFake(
   await client
     .resource(services)
     .namespace('default')
-    .create({ metadata: { name }, spec: { ports: [{ port: 443, targetPort: options.port ?? 6443 }] } });
+    .create({
+      metadata: { name },
+      spec: { ports: [{ port: 443, targetPort: options.port ?? 6443 }] },
+    });
   await registerSlice(client, name, options);
   await client.resource(apiServices).create({
     metadata: { name: `${version}.${group}` },
@@ -49,14 +52,23 @@ export async function registerFake(
   });
 }
 
-export async function registerSlice(client: Client, service: string, options: RegisterOptions = {}): Promise<void> {
+export async function registerSlice(
+  client: Client,
+  service: string,
+  options: RegisterOptions = {},
+): Promise<void> {
   await client
     .resource(endpointSlices)
     .namespace('default')
     .create({
       metadata: { name: service, labels: { 'kubernetes.io/service-name': service } },
       addressType: 'IPv4',
-      endpoints: [{ addresses: [options.address ?? '10.1.2.3'], conditions: { ready: options.ready ?? true } }],
+      endpoints: [
+        {
+          addresses: [options.address ?? '10.1.2.3'],
+          conditions: { ready: options.ready ?? true },
+        },
+      ],
       ports: [{ name: '', port: options.port ?? 6443 }],
     });
 }

@@ -22,8 +22,17 @@ export class NodeGraphFollower {
   /** Resolves when everything that there is now is known. Rejects if the store cannot be read. */
   async start(): Promise<void> {
     const { graph } = this;
-    const kept: readonly (readonly [{ readonly group: string; readonly resource: string }, Keeper])[] = [
-      [pods, { set: (pod) => graph.setPod(pod as Immutable<Pod>), delete: (key) => graph.deletePod(key) }],
+    const kept: readonly (readonly [
+      { readonly group: string; readonly resource: string },
+      Keeper,
+    ])[] = [
+      [
+        pods,
+        {
+          set: (pod) => graph.setPod(pod as Immutable<Pod>),
+          delete: (key) => graph.deletePod(key),
+        },
+      ],
       [
         persistentVolumes,
         {
@@ -52,7 +61,9 @@ export class NodeGraphFollower {
         },
       ],
     ];
-    await Promise.all(kept.map(([{ group, resource }, keeper]) => this.#follower.follow(group, resource, keeper)));
+    await Promise.all(
+      kept.map(([{ group, resource }, keeper]) => this.#follower.follow(group, resource, keeper)),
+    );
   }
 
   stop(): void {

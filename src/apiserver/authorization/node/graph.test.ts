@@ -20,11 +20,20 @@ function pod(
 }
 
 function volume(name: string, claim: string | undefined, source: object = {}) {
-  const spec = { ...(claim !== undefined && { claimRef: { namespace: 'x', name: claim } }), ...source };
-  return { metadata: { ...DEFAULTS, uid: name, name }, spec, status: {} } as unknown as Immutable<PersistentVolume>;
+  const spec = {
+    ...(claim !== undefined && { claimRef: { namespace: 'x', name: claim } }),
+    ...source,
+  };
+  return {
+    metadata: { ...DEFAULTS, uid: name, name },
+    spec,
+    status: {},
+  } as unknown as Immutable<PersistentVolume>;
 }
 
-const withClaim = (claimName: string) => ({ volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] });
+const withClaim = (claimName: string) => ({
+  volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }],
+});
 
 describe('a pod', () => {
   test('leads everything that it refers to to its node, and nothing else', () => {
@@ -48,7 +57,12 @@ describe('a pod', () => {
           volumes: [
             { name: 'a', configMap: { name: 'files' } },
             { name: 'b', secret: { secretName: 'keys' } },
-            { name: 'c', projected: { sources: [{ secret: { name: 'part' } }, { configMap: { name: 'piece' } }, {}] } },
+            {
+              name: 'c',
+              projected: {
+                sources: [{ secret: { name: 'part' } }, { configMap: { name: 'piece' } }, {}],
+              },
+            },
             { name: 'd', ephemeral: { volumeClaimTemplate: { spec: {} } } },
             { name: 'e', persistentVolumeClaim: { claimName: 'claim' } },
             { name: 'f', csi: { driver: 'd', nodePublishSecretRef: { name: 'driver' } } },
@@ -79,7 +93,11 @@ describe('a pod', () => {
     } as const;
     for (const [kind, names] of Object.entries(expected)) {
       for (const name of names) {
-        expect([kind, name, graph.leadsTo('n1', kind as 'pod', 'x', name)]).toEqual([kind, name, true]);
+        expect([kind, name, graph.leadsTo('n1', kind as 'pod', 'x', name)]).toEqual([
+          kind,
+          name,
+          true,
+        ]);
         expect(graph.leadsTo('n2', kind as 'pod', 'x', name)).toBe(false);
         expect(graph.leadsTo('n1', kind as 'pod', 'y', name)).toBe(false);
       }
@@ -120,7 +138,10 @@ describe('a pod', () => {
     const status = { resourceClaimStatuses: [{ name: 'd', resourceClaimName: 'p-d' }] };
     graph.setPod(pod('p', 'n1', claims, { status }));
     expect(graph.leadsTo('n1', 'resourceclaim', 'x', 'p-d')).toBe(true);
-    const debug = { ...claims, ephemeralContainers: [{ name: 'e', envFrom: [{ secretRef: { name: 'late' } }] }] };
+    const debug = {
+      ...claims,
+      ephemeralContainers: [{ name: 'e', envFrom: [{ secretRef: { name: 'late' } }] }],
+    };
     graph.setPod(pod('p', 'n1', debug, { status }));
     expect(graph.leadsTo('n1', 'secret', 'x', 'late')).toBe(true);
     expect(graph.leadsTo('n1', 'resourceclaim', 'x', 'p-d')).toBe(true);
@@ -129,7 +150,9 @@ describe('a pod', () => {
   test('that mirrors a file gives its node nothing', () => {
     const graph = new NodeGraph();
     const metadata = { annotations: { 'kubernetes.io/config.mirror': 'm' } };
-    graph.setPod(pod('p', 'n1', { imagePullSecrets: [{ name: 's' }], ...withClaim('c') }, { metadata }));
+    graph.setPod(
+      pod('p', 'n1', { imagePullSecrets: [{ name: 's' }], ...withClaim('c') }, { metadata }),
+    );
     expect(graph.leadsTo('n1', 'pod', 'x', 'p')).toBe(true);
     expect(graph.leadsTo('n1', 'secret', 'x', 's')).toBe(false);
     expect(graph.leadsTo('n1', 'pvc', 'x', 'c')).toBe(false);

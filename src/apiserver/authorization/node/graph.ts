@@ -57,7 +57,8 @@ export class NodeGraph {
       }
       case 'secret':
         return (
-          this.#refersTo(node, 'secret', key) || (this.#volumeSecrets.has(key) && this.#volumeOfNodeNames(node, key))
+          this.#refersTo(node, 'secret', key) ||
+          (this.#volumeSecrets.has(key) && this.#volumeOfNodeNames(node, key))
         );
       case 'volumeattachment':
       case 'resourceslice':
@@ -137,7 +138,8 @@ export class NodeGraph {
   #count({ node, references }: KnownPod, difference: 1 | -1): void {
     for (const reference of references) {
       addWithin(this.#nodes, reference, node, difference);
-      if (reference.startsWith('pvc ')) addWithin(this.#claims, node, reference.slice('pvc '.length), difference);
+      if (reference.startsWith('pvc '))
+        addWithin(this.#claims, node, reference.slice('pvc '.length), difference);
     }
   }
 }
@@ -165,7 +167,12 @@ function add<K>(counts: Map<K, number>, key: K, difference: number): void {
   else counts.set(key, count);
 }
 
-function addWithin(index: Map<string, Map<string, number>>, key: string, inner: string, difference: number): void {
+function addWithin(
+  index: Map<string, Map<string, number>>,
+  key: string,
+  inner: string,
+  difference: number,
+): void {
   let counts = index.get(key);
   if (counts === undefined) index.set(key, (counts = new Map()));
   add(counts, inner, difference);

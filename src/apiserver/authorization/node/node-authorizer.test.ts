@@ -10,7 +10,10 @@ import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 
-const node = (name: string) => ({ name: `system:node:${name}`, groups: ['system:nodes', 'system:authenticated'] });
+const node = (name: string) => ({
+  name: `system:node:${name}`,
+  groups: ['system:nodes', 'system:authenticated'],
+});
 
 let t: TestServer;
 beforeAll(async () => {
@@ -22,7 +25,9 @@ beforeAll(async () => {
     await client.resource(secrets).namespace('x').create({ metadata: { name } });
     await client.resource(configMaps).namespace('x').create({ metadata: { name } });
   }
-  const claims = (claimName: string) => ({ volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] });
+  const claims = (claimName: string) => ({
+    volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }],
+  });
   const containers = (name: string) => [
     { name: 'c', image: 'i', envFrom: [{ secretRef: { name } }, { configMapRef: { name } }] },
   ];
@@ -75,10 +80,24 @@ describe('n1', () => {
     ['watch', 'configmaps', 'x', 'other', '', UNRELATED],
     ['get', 'persistentvolumeclaims', 'x', 'mine', '', ''],
     ['get', 'persistentvolumeclaims', 'x', 'other', '', UNRELATED],
-    ['list', 'persistentvolumeclaims', 'x', 'mine', '', 'can only get individual resources of this type'],
+    [
+      'list',
+      'persistentvolumeclaims',
+      'x',
+      'mine',
+      '',
+      'can only get individual resources of this type',
+    ],
     ['patch', 'persistentvolumeclaims/status', 'x', 'mine', '', ''],
     ['patch', 'persistentvolumeclaims/status', 'x', 'other', '', UNRELATED],
-    ['get', 'persistentvolumeclaims/status', 'x', 'mine', '', 'can only get/update/patch this type'],
+    [
+      'get',
+      'persistentvolumeclaims/status',
+      'x',
+      'mine',
+      '',
+      'can only get/update/patch this type',
+    ],
     ['get', 'persistentvolumes', '', 'none', '', UNRELATED],
     ['get', 'persistentvolumes/status', '', 'none', '', 'cannot get subresource'],
     ['get', 'resourceclaims', 'x', 'none', '', UNRELATED],
@@ -88,8 +107,22 @@ describe('n1', () => {
     ['get', 'serviceaccounts', 'x', 'other', '', UNRELATED],
     ['create', 'serviceaccounts/token', 'x', 'mine', '', ''],
     ['create', 'serviceaccounts/token', 'x', 'other', '', UNRELATED],
-    ['create', 'serviceaccounts', 'x', '', '', 'can only create tokens for individual service accounts'],
-    ['create', 'serviceaccounts', 'x', 'mine', '', 'can only create token subresource of serviceaccount'],
+    [
+      'create',
+      'serviceaccounts',
+      'x',
+      '',
+      '',
+      'can only create tokens for individual service accounts',
+    ],
+    [
+      'create',
+      'serviceaccounts',
+      'x',
+      'mine',
+      '',
+      'can only create token subresource of serviceaccount',
+    ],
     ['get', 'leases', 'kube-node-lease', 'n1', '', ''],
     ['create', 'leases', 'kube-node-lease', '', '', ''],
     [
@@ -100,11 +133,32 @@ describe('n1', () => {
       '',
       'can only access node lease with the same name as the requesting node',
     ],
-    ['get', 'leases', 'x', 'n1', '', 'can only access leases in the "kube-node-lease" system namespace'],
-    ['list', 'leases', 'kube-node-lease', '', '', 'can only get, create, update, patch, or delete a node lease'],
+    [
+      'get',
+      'leases',
+      'x',
+      'n1',
+      '',
+      'can only access leases in the "kube-node-lease" system namespace',
+    ],
+    [
+      'list',
+      'leases',
+      'kube-node-lease',
+      '',
+      '',
+      'can only get, create, update, patch, or delete a node lease',
+    ],
     ['patch', 'csinodes', '', 'n1', '', ''],
     ['create', 'csinodes', '', '', '', ''],
-    ['get', 'csinodes', '', 'n2', '', 'can only access CSINode with the same name as the requesting node'],
+    [
+      'get',
+      'csinodes',
+      '',
+      'n2',
+      '',
+      'can only access CSINode with the same name as the requesting node',
+    ],
     ['watch', 'csinodes', '', '', '', 'can only get, create, update, patch, or delete a CSINode'],
     ['get', 'csinodes/x', '', 'n1', '', 'cannot authorize CSINode subresources'],
     ['create', 'resourceslices', '', '', '', ''],
@@ -132,8 +186,22 @@ describe('n1', () => {
     ['get', 'pods', 'x', 'other', '', UNRELATED],
     ['list', 'pods', '', '', 'spec.nodeName=n1', ''],
     ['watch', 'pods', '', '', 'status.phase!=Failed,spec.nodeName=n1', ''],
-    ['list', 'pods', '', '', 'spec.nodeName=n2', 'can only list/watch pods with spec.nodeName field selector'],
-    ['list', 'pods', '', '', 'spec.nodeName!=n1', 'can only list/watch pods with spec.nodeName field selector'],
+    [
+      'list',
+      'pods',
+      '',
+      '',
+      'spec.nodeName=n2',
+      'can only list/watch pods with spec.nodeName field selector',
+    ],
+    [
+      'list',
+      'pods',
+      '',
+      '',
+      'spec.nodeName!=n1',
+      'can only list/watch pods with spec.nodeName field selector',
+    ],
     ['list', 'pods', '', '', '', 'can only list/watch pods with spec.nodeName field selector'],
     ['watch', 'pods', 'x', 'mine', '', ''],
     ['watch', 'pods', 'x', 'other', '', UNRELATED],
@@ -171,20 +239,27 @@ describe('n1', () => {
 describe('requests', () => {
   test('with the selector that they have', async () => {
     const list = (path: string) => send(t.server, { path, user: node('n1') });
-    expect((await list('/api/v1/pods?fieldSelector=spec.nodeName%3Dn1')).json.items).toHaveLength(1);
+    expect((await list('/api/v1/pods?fieldSelector=spec.nodeName%3Dn1')).json.items).toHaveLength(
+      1,
+    );
     const all = await list('/api/v1/pods');
     expect(all.code).toBe(403);
     expect(all.json.message).toBe(
       'pods is forbidden: User "system:node:n1" cannot list resource "pods" in API group "" at the cluster scope: ' +
         'can only list/watch pods with spec.nodeName field selector',
     );
-    expect((await list('/api/v1/namespaces/x/secrets?fieldSelector=metadata.name%3Dmine')).json.items).toHaveLength(1);
-    expect((await list('/api/v1/namespaces/x/secrets?fieldSelector=metadata.name%3Dother')).code).toBe(403);
+    expect(
+      (await list('/api/v1/namespaces/x/secrets?fieldSelector=metadata.name%3Dmine')).json.items,
+    ).toHaveLength(1);
+    expect(
+      (await list('/api/v1/namespaces/x/secrets?fieldSelector=metadata.name%3Dother')).code,
+    ).toBe(403);
   });
 
   test('for what a pod needs, from when it is bound to when it is gone', async () => {
     const admin = t.client.resource(pods).namespace('x');
-    const read = (path: string) => send(t.server, { path: `/api/v1/namespaces/x/${path}`, user: node('n2') });
+    const read = (path: string) =>
+      send(t.server, { path: `/api/v1/namespaces/x/${path}`, user: node('n2') });
     await t.client
       .resource(secrets)
       .namespace('x')
@@ -219,7 +294,9 @@ test('selectors of reviews may be said term by term', async () => {
         resourceAttributes: {
           verb: 'list',
           resource: 'pods',
-          fieldSelector: { requirements: [{ key: 'spec.nodeName', operator, values: [...values] }] },
+          fieldSelector: {
+            requirements: [{ key: 'spec.nodeName', operator, values: [...values] }],
+          },
         },
       },
     });

@@ -35,7 +35,10 @@ export class NodeAuthorizer implements Authorizer {
     const node = nodeOfUser(attributes.user);
     if (node === undefined) return NO_OPINION;
     if (node === '') return no(`unknown node for user ${quote(attributes.user.name)}`);
-    return (attributes.isResourceRequest ? this.#ofResource(node, attributes) : undefined) ?? byRules(attributes);
+    return (
+      (attributes.isResourceRequest ? this.#ofResource(node, attributes) : undefined) ??
+      byRules(attributes)
+    );
   }
 
   rulesFor(user: UserInfo): RulesAnswer {
@@ -80,7 +83,8 @@ export class NodeAuthorizer implements Authorizer {
 
   #read(node: string, kind: GraphKind, attributes: Attributes): Decision {
     const { verb, subresource, namespace } = attributes;
-    if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return no('can only read resources of this type');
+    if (verb !== 'get' && verb !== 'list' && verb !== 'watch')
+      return no('can only read resources of this type');
     if (subresource !== '') return no('cannot read subresource');
     if (namespace === '') return no('can only read namespaced object of this type');
     return this.#related(node, kind, attributes);
@@ -102,7 +106,8 @@ export class NodeAuthorizer implements Authorizer {
   #serviceAccount(node: string, attributes: Attributes): Decision {
     const { verb, subresource, name } = attributes;
     if (verb === 'get' && subresource === '') return this.#read(node, 'serviceaccount', attributes);
-    if (verb !== 'create' || name === '') return no('can only create tokens for individual service accounts');
+    if (verb !== 'create' || name === '')
+      return no('can only create tokens for individual service accounts');
     if (subresource !== 'token') return no('can only create token subresource of serviceaccount');
     return this.#related(node, 'serviceaccount', attributes);
   }
@@ -165,12 +170,19 @@ const byRules = (attributes: Attributes): Decision =>
   RULES.some((rule) => allows(rule, attributes)) ? ALLOW : NO_OPINION;
 
 function isReadOrWriteOfOne(verb: string): boolean {
-  return verb === 'get' || verb === 'create' || verb === 'update' || verb === 'patch' || verb === 'delete';
+  return (
+    verb === 'get' ||
+    verb === 'create' ||
+    verb === 'update' ||
+    verb === 'patch' ||
+    verb === 'delete'
+  );
 }
 
 /** The name of what is to be created is in the object: NodeRestriction looks there. */
 function lease(node: string, { verb, namespace, name }: Attributes): Decision {
-  if (!isReadOrWriteOfOne(verb)) return no('can only get, create, update, patch, or delete a node lease');
+  if (!isReadOrWriteOfOne(verb))
+    return no('can only get, create, update, patch, or delete a node lease');
   if (namespace !== LEASE_NAMESPACE)
     return no(`can only access leases in the ${quote(LEASE_NAMESPACE)} system namespace`);
   return verb === 'create' || name === node
@@ -179,7 +191,8 @@ function lease(node: string, { verb, namespace, name }: Attributes): Decision {
 }
 
 function csiNode(node: string, { verb, subresource, name }: Attributes): Decision {
-  if (!isReadOrWriteOfOne(verb)) return no('can only get, create, update, patch, or delete a CSINode');
+  if (!isReadOrWriteOfOne(verb))
+    return no('can only get, create, update, patch, or delete a CSINode');
   if (subresource !== '') return no('cannot authorize CSINode subresources');
   return verb === 'create' || name === node
     ? ALLOW

@@ -12,7 +12,8 @@ export type ReferredKind = 'secret' | 'configmap' | 'pvc' | 'serviceaccount' | '
 /** Every name once or more often; those that are empty are left out. */
 export function* referencesOf(pod: ReadPod): Iterable<readonly [ReferredKind, string]> {
   const { spec, status } = pod;
-  for (const [kind, name] of candidates(pod)) if (name !== undefined && name !== '') yield [kind, name];
+  for (const [kind, name] of candidates(pod))
+    if (name !== undefined && name !== '') yield [kind, name];
   for (const claim of spec.resourceClaims ?? []) {
     // One that is made from a template is known when it has been made, and by the name that it got.
     const name =
@@ -24,7 +25,10 @@ export function* referencesOf(pod: ReadPod): Iterable<readonly [ReferredKind, st
   if (extended !== '') yield ['resourceclaim', extended];
 }
 
-function* candidates({ metadata, spec }: ReadPod): Iterable<readonly [ReferredKind, string | undefined]> {
+function* candidates({
+  metadata,
+  spec,
+}: ReadPod): Iterable<readonly [ReferredKind, string | undefined]> {
   yield ['serviceaccount', spec.serviceAccountName];
   yield* secretsAndConfigMapsOf({ spec });
   for (const { name, persistentVolumeClaim, ephemeral } of spec.volumes ?? []) {
@@ -60,7 +64,9 @@ export function* secretsAndConfigMapsOf({
 function* ofContainer({
   env = [],
   envFrom = [],
-}: Pick<Immutable<Container>, 'env' | 'envFrom'>): Iterable<readonly ['secret' | 'configmap', string | undefined]> {
+}: Pick<Immutable<Container>, 'env' | 'envFrom'>): Iterable<
+  readonly ['secret' | 'configmap', string | undefined]
+> {
   for (const { configMapRef, secretRef } of envFrom) {
     yield ['configmap', configMapRef?.name];
     yield ['secret', secretRef?.name];
@@ -75,7 +81,11 @@ function* ofContainer({
 export function secretsOfVolume({ spec }: ReadVolume): readonly string[] {
   const claimNamespace = spec.claimRef?.namespace ?? '';
   const found: string[] = [];
-  const add = (namespace: string | null | undefined, name: string | undefined, otherwise = ''): void => {
+  const add = (
+    namespace: string | null | undefined,
+    name: string | undefined,
+    otherwise = '',
+  ): void => {
     if (name !== undefined && name !== '') found.push(`${namespace || otherwise}/${name}`);
   };
   add(spec.azureFile?.secretNamespace, spec.azureFile?.secretName, claimNamespace);

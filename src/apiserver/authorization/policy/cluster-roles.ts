@@ -179,10 +179,14 @@ const approver = (name: string): NewClusterRole =>
 export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   clusterRole('cluster-admin', [can('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]),
   clusterRole('system:discovery', [
-    canGet('/livez /readyz /healthz /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*'),
+    canGet(
+      '/livez /readyz /healthz /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*',
+    ),
   ]),
   clusterRole('system:monitoring', [
-    canGet('/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/* /flagz /statusz'),
+    canGet(
+      '/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/* /flagz /statusz',
+    ),
     can('get', '', 'nodes/metrics'),
   ]),
   clusterRole('system:basic-user', [
@@ -203,7 +207,10 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   ),
   clusterRole('system:aggregate-to-edit', EDIT, aggregateTo('edit')),
   clusterRole('system:aggregate-to-view', VIEW, aggregateTo('view')),
-  clusterRole('system:heapster', [can(READ, '', 'events pods nodes namespaces'), can(READ, EXTENSIONS, 'deployments')]),
+  clusterRole('system:heapster', [
+    can(READ, '', 'events pods nodes namespaces'),
+    can(READ, EXTENSIONS, 'deployments'),
+  ]),
   clusterRole('system:node', NODE_RULES),
   clusterRole('system:node-problem-detector', [
     can('get', '', 'nodes'),
@@ -216,7 +223,9 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
     can('*', '', 'nodes/proxy nodes/metrics nodes/stats nodes/log'),
     can('*', '', 'nodes/configz nodes/healthz nodes/pods'),
   ]),
-  clusterRole('system:node-bootstrapper', [can('create get list watch', CERTIFICATES, 'certificatesigningrequests')]),
+  clusterRole('system:node-bootstrapper', [
+    can('create get list watch', CERTIFICATES, 'certificatesigningrequests'),
+  ]),
   clusterRole('system:auth-delegator', [REVIEW_TOKENS, REVIEW_ACCESS]),
   clusterRole('system:kube-aggregator', [can(READ, '', 'services endpoints')]),
   clusterRole('system:kube-controller-manager', MANAGER),
@@ -244,7 +253,9 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   approver('kube-apiserver-client'),
   approver('kube-apiserver-client-kubelet'),
   clusterRole('system:service-account-issuer-discovery', [
-    canGet('/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/'),
+    canGet(
+      '/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/',
+    ),
   ]),
   clusterRole('system:node-proxier', [
     can('list watch', '', 'services endpoints'),

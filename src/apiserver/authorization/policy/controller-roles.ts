@@ -171,8 +171,16 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('list watch patch create delete', '', 'pods'),
     WRITE_EVENTS,
   ],
-  'resourcequota-controller': [can('list watch', '*', '*'), can('update', '', 'resourcequotas/status'), WRITE_EVENTS],
-  'route-controller': [can('list watch', '', 'nodes'), can('patch', '', 'nodes/status'), WRITE_EVENTS],
+  'resourcequota-controller': [
+    can('list watch', '*', '*'),
+    can('update', '', 'resourcequotas/status'),
+    WRITE_EVENTS,
+  ],
+  'route-controller': [
+    can('list watch', '', 'nodes'),
+    can('patch', '', 'nodes/status'),
+    WRITE_EVENTS,
+  ],
   'service-account-controller': [can('create', '', 'serviceaccounts'), WRITE_EVENTS],
   'service-controller': [
     can(READ, '', 'services'),
@@ -202,7 +210,11 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   'ttl-controller': [can('update patch list watch', '', 'nodes'), WRITE_EVENTS],
   'certificate-controller': [
     can('get list watch delete', CERTIFICATES, 'certificatesigningrequests'),
-    can('update', CERTIFICATES, 'certificatesigningrequests/status certificatesigningrequests/approval'),
+    can(
+      'update',
+      CERTIFICATES,
+      'certificatesigningrequests/status certificatesigningrequests/approval',
+    ),
     can('approve', CERTIFICATES, 'signers', 'kubernetes.io/kube-apiserver-client-kubelet'),
     can(
       'sign',
@@ -272,7 +284,9 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
 };
 
 /** Roles of controllers that work only where a resource is served, by account: they have far-reaching permissions. */
-const OPTIONAL: Readonly<Record<string, { readonly group: string; readonly rules: readonly PolicyRule[] }>> = {
+const OPTIONAL: Readonly<
+  Record<string, { readonly group: string; readonly rules: readonly PolicyRule[] }>
+> = {
   'storage-version-migrator-controller': {
     group: 'storagemigration.k8s.io',
     rules: [
@@ -299,6 +313,8 @@ export function controllerPolicy(serves: (group: string) => boolean): Controller
   const all = [...Object.entries(RULES), ...optional];
   return {
     roles: all.map(([name, rules]) => clusterRole(CONTROLLER_ROLE_PREFIX + name, rules)),
-    bindings: all.map(([name]) => bindCluster(CONTROLLER_ROLE_PREFIX + name, account('kube-system', name))),
+    bindings: all.map(([name]) =>
+      bindCluster(CONTROLLER_ROLE_PREFIX + name, account('kube-system', name)),
+    ),
   };
 }

@@ -18,17 +18,26 @@ const lockingRole = (component: string): string => `system::leader-locking-${com
 const LEASES = 'coordination.k8s.io';
 const LOCK = 'create get list update watch';
 const leaderLocking = (component: string): NewRole =>
-  role(SYSTEM, lockingRole(component), [can(LOCK, LEASES, 'leases'), can(LOCK, LEASES, 'leasecandidates')]);
+  role(SYSTEM, lockingRole(component), [
+    can(LOCK, LEASES, 'leases'),
+    can(LOCK, LEASES, 'leasecandidates'),
+  ]);
 
 export const NAMESPACE_ROLES: readonly NewRole[] = [
-  role(SYSTEM, AUTHENTICATION_READER, [can(READ, '', 'configmaps', 'extension-apiserver-authentication')]),
+  role(SYSTEM, AUTHENTICATION_READER, [
+    can(READ, '', 'configmaps', 'extension-apiserver-authentication'),
+  ]),
   role(SYSTEM, SIGNER, [can(READ, '', 'secrets')]),
   role(SYSTEM, CLOUD_PROVIDER, [can('create get list watch', '', 'configmaps')]),
   role(SYSTEM, TOKEN_CLEANER, [can('get list watch delete', '', 'secrets'), WRITE_EVENTS]),
   leaderLocking('kube-controller-manager'),
   leaderLocking('kube-scheduler'),
   role(NODE_LEASES, ANNOUNCER, [can('get', LEASES, 'leases')]),
-  role(PUBLIC, SIGNER, [can(READ, '', 'configmaps'), can('update', '', 'configmaps', 'cluster-info'), WRITE_EVENTS]),
+  role(PUBLIC, SIGNER, [
+    can(READ, '', 'configmaps'),
+    can('update', '', 'configmaps', 'cluster-info'),
+    WRITE_EVENTS,
+  ]),
 ];
 
 const leaderLocked = (component: string, ...others: string[]): NewRoleBinding =>

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+} from '#api/groups/rbac/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 import { keepBootstrapPolicy } from './reconcile.ts';
@@ -20,14 +25,21 @@ test('they are there, marked, and written once', async () => {
   const view = await t.client.resource(clusterRoles).get('view');
   expect(view).toMatchObject({
     metadata: {
-      labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' },
+      labels: {
+        'kubernetes.io/bootstrapping': 'rbac-defaults',
+        'rbac.authorization.k8s.io/aggregate-to-edit': 'true',
+      },
       annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
     },
     aggregationRule: {
-      clusterRoleSelectors: [{ matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } }],
+      clusterRoleSelectors: [
+        { matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+      ],
     },
   });
-  expect(await t.client.resource(clusterRoleBindings).get('system:controller:job-controller')).toMatchObject({
+  expect(
+    await t.client.resource(clusterRoleBindings).get('system:controller:job-controller'),
+  ).toMatchObject({
     roleRef: { kind: 'ClusterRole', name: 'system:controller:job-controller' },
     subjects: [{ kind: 'ServiceAccount', name: 'job-controller', namespace: 'kube-system' }],
   });
@@ -45,7 +57,9 @@ test('they are there, marked, and written once', async () => {
     'kube-system/system:controller:cloud-provider',
     'kube-system/system:controller:token-cleaner',
   ]);
-  expect(await names(roleBindings)).toContain('kube-system/system::extension-apiserver-authentication-reader');
+  expect(await names(roleBindings)).toContain(
+    'kube-system/system::extension-apiserver-authentication-reader',
+  );
   const before = await revision();
   await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   expect(await revision()).toBe(before);
@@ -63,7 +77,10 @@ test('what is missing of them is added, what is more stays', async () => {
   await bindings.patch('system:node-proxier', MERGE, { subjects: [extra] });
   await keepBootstrapPolicy(t.client, t.server.catalog.snapshot());
   const mended = await all.get('system:controller:ttl-controller');
-  expect(mended.metadata.labels).toEqual({ 'kubernetes.io/bootstrapping': 'rbac-defaults', own: 'yes' });
+  expect(mended.metadata.labels).toEqual({
+    'kubernetes.io/bootstrapping': 'rbac-defaults',
+    own: 'yes',
+  });
   expect(mended.rules?.slice(0, 3)).toEqual([
     can('get', '', 'secrets'),
     can('list update', '', 'nodes'),

@@ -1,7 +1,12 @@
 // Makes the roles and bindings that every cluster begins with, and adds at every start what is missing of them. What is more
 // than that stays: somebody has added it. Nothing is done to those whose annotation says so.
 
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+} from '#api/groups/rbac/v1/index.ts';
 import type { AggregationRule, PolicyRule, RoleRef, Subject } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -39,11 +44,17 @@ interface Access<T extends Kept> {
   list(): Promise<{ readonly items: readonly T[] }>;
   create(object: T): Promise<unknown>;
   update(object: T): Promise<unknown>;
-  delete(name: string, options: { readonly preconditions: { readonly uid?: string } }): Promise<unknown>;
+  delete(
+    name: string,
+    options: { readonly preconditions: { readonly uid?: string } },
+  ): Promise<unknown>;
 }
 
 /** Safe to be run at every start, by several servers at once. `client`: as system:masters. */
-export async function keepBootstrapPolicy(client: Client, snapshot: CatalogSnapshot): Promise<void> {
+export async function keepBootstrapPolicy(
+  client: Client,
+  snapshot: CatalogSnapshot,
+): Promise<void> {
   const serves = (group: string): boolean => snapshot.group(group)?.served === true;
   // Roles that were there before still hold; nothing is added to what nobody can look at.
   if (!serves(clusterRoles.group)) return;
@@ -51,7 +62,11 @@ export async function keepBootstrapPolicy(client: Client, snapshot: CatalogSnaps
   // Typed clients return more than is looked at here, and take less than what they return.
   const access = <T extends Kept>(resource: unknown): Access<T> => resource as Access<T>;
   await Promise.all([
-    keep(access<KeptRole>(client.resource(clusterRoles)), [...CLUSTER_ROLES, ...ofControllers.roles], mendRole),
+    keep(
+      access<KeptRole>(client.resource(clusterRoles)),
+      [...CLUSTER_ROLES, ...ofControllers.roles],
+      mendRole,
+    ),
     keep(
       access<KeptBinding>(client.resource(clusterRoleBindings)),
       [...CLUSTER_ROLE_BINDINGS, ...ofControllers.bindings],
@@ -61,7 +76,11 @@ export async function keepBootstrapPolicy(client: Client, snapshot: CatalogSnaps
       keep(access<KeptRole>(client.resource(roles).namespace(namespace)), wanted, mendRole),
     ),
     ...byNamespace(NAMESPACE_ROLE_BINDINGS).map(([namespace, wanted]) =>
-      keep(access<KeptBinding>(client.resource(roleBindings).namespace(namespace)), wanted, mendBinding),
+      keep(
+        access<KeptBinding>(client.resource(roleBindings).namespace(namespace)),
+        wanted,
+        mendBinding,
+      ),
     ),
   ]);
 }
@@ -76,9 +95,16 @@ function byNamespace<T extends Kept>(wanted: readonly T[]): [string, T[]][] {
 }
 
 /** Returns the object to write; 'replace': it has to be deleted first; undefined: no change is needed. */
-type Mend<T> = (current: T, wanted: T) => { readonly object: T; readonly replace?: boolean } | undefined;
+type Mend<T> = (
+  current: T,
+  wanted: T,
+) => { readonly object: T; readonly replace?: boolean } | undefined;
 
-async function keep<T extends Kept>(access: Access<T>, wanted: readonly T[], mend: Mend<T>): Promise<void> {
+async function keep<T extends Kept>(
+  access: Access<T>,
+  wanted: readonly T[],
+  mend: Mend<T>,
+): Promise<void> {
   const { items } = await access.list();
   const current = new Map(items.map((item) => [item.metadata.name, item]));
   await Promise.all(
@@ -101,25 +127,30 @@ async function ignoreRaces(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (err) {
-    if (!apierrors.isAlreadyExists(err) && !apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
+    if (!apierrors.isAlreadyExists(err) && !apierrors.isConflict(err) && !apierrors.isNotFound(err))
+      throw err;
   }
 }
 
 function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | undefined {
   const metadata = mendMetadata(current, wanted);
   // Rules of a role that is made of others are the aggregation's.
-  const missing = wanted.aggregationRule === undefined ? uncovered(current.rules ?? [], wanted.rules ?? []) : [];
+  const missing =
+    wanted.aggregationRule === undefined ? uncovered(current.rules ?? [], wanted.rules ?? []) : [];
   const has = current.aggregationRule?.clusterRoleSelectors ?? [];
   const missingSelectors = (wanted.aggregationRule?.clusterRoleSelectors ?? []).filter(
     (selector) => !has.some((known) => semanticEqual(known, selector)),
   );
-  if (metadata === undefined && missing.length === 0 && missingSelectors.length === 0) return undefined;
+  if (metadata === undefined && missing.length === 0 && missingSelectors.length === 0)
+    return undefined;
   return {
     object: {
       ...current,
       metadata: metadata ?? current.metadata,
       rules: missing.length === 0 ? current.rules : [...(current.rules ?? []), ...missing],
-      ...(missingSelectors.length > 0 && { aggregationRule: { clusterRoleSelectors: [...has, ...missingSelectors] } }),
+      ...(missingSelectors.length > 0 && {
+        aggregationRule: { clusterRoleSelectors: [...has, ...missingSelectors] },
+      }),
     },
   };
 }
@@ -132,7 +163,9 @@ function mendBinding(
   if (!semanticEqual(current.roleRef, wanted.roleRef)) return { object: wanted, replace: true };
   const metadata = mendMetadata(current, wanted);
   const subjects = current.subjects ?? [];
-  const missing = (wanted.subjects ?? []).filter((subject) => !subjects.some((known) => semanticEqual(known, subject)));
+  const missing = (wanted.subjects ?? []).filter(
+    (subject) => !subjects.some((known) => semanticEqual(known, subject)),
+  );
   if (metadata === undefined && missing.length === 0) return undefined;
   return {
     object: {
@@ -147,6 +180,8 @@ function mendBinding(
 function mendMetadata({ metadata }: Kept, wanted: Kept): Kept['metadata'] | undefined {
   const labels = { ...metadata.labels, ...wanted.metadata.labels };
   const annotations = { ...metadata.annotations, ...wanted.metadata.annotations };
-  const same = semanticEqual(labels, metadata.labels ?? {}) && semanticEqual(annotations, metadata.annotations ?? {});
+  const same =
+    semanticEqual(labels, metadata.labels ?? {}) &&
+    semanticEqual(annotations, metadata.annotations ?? {});
   return same ? undefined : { ...metadata, labels, annotations };
 }

@@ -27,7 +27,12 @@ export const WRITE = 'create delete deletecollection patch update';
 const words = (text: string): string[] => text.split(' ').sort();
 
 /** `groups`: '' is the core. `names`: only the objects of these names. */
-export function can(verbs: string, groups: string | readonly string[], resources: string, names?: string): PolicyRule {
+export function can(
+  verbs: string,
+  groups: string | readonly string[],
+  resources: string,
+  names?: string,
+): PolicyRule {
   return {
     verbs: words(verbs),
     apiGroups: typeof groups === 'string' ? [groups] : [...groups].sort(),
@@ -59,7 +64,10 @@ export function clusterRole(
 }
 
 /** A role made of all that are labelled for it. */
-export function aggregatedRole(name: string, labels?: Readonly<Record<string, string>>): NewClusterRole {
+export function aggregatedRole(
+  name: string,
+  labels?: Readonly<Record<string, string>>,
+): NewClusterRole {
   return {
     metadata: bootstrapMetadata(name, labels),
     rules: null,
@@ -73,7 +81,11 @@ export function aggregateTo(role: string): Record<string, string> {
 
 export const user = (name: string): Subject => ({ apiGroup: GROUP, kind: 'User', name });
 export const group = (name: string): Subject => ({ apiGroup: GROUP, kind: 'Group', name });
-export const account = (namespace: string, name: string): Subject => ({ kind: 'ServiceAccount', name, namespace });
+export const account = (namespace: string, name: string): Subject => ({
+  kind: 'ServiceAccount',
+  name,
+  namespace,
+});
 
 const ref = (kind: string, name: string) => ({ apiGroup: GROUP, kind, name });
 

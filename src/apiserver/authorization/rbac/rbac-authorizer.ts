@@ -24,7 +24,9 @@ export class RbacAuthorizer implements Authorizer {
       if (rules === undefined) (missing ??= []).push(binding);
       else if (rules.some((rule) => allows(rule, attributes))) return ALLOW;
     }
-    return missing === undefined ? NO_OPINION : { decision: 'noOpinion', reason: `RBAC: ${missingRoles(missing)}` };
+    return missing === undefined
+      ? NO_OPINION
+      : { decision: 'noOpinion', reason: `RBAC: ${missingRoles(missing)}` };
   }
 
   rulesFor(user: UserInfo, namespace: string): RulesAnswer {
@@ -33,7 +35,14 @@ export class RbacAuthorizer implements Authorizer {
       resourceRules: rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
         resources.length === 0
           ? []
-          : [{ verbs, apiGroups, resources, ...(resourceNames !== undefined && { resourceNames }) }],
+          : [
+              {
+                verbs,
+                apiGroups,
+                resources,
+                ...(resourceNames !== undefined && { resourceNames }),
+              },
+            ],
       ),
       nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs = [] }) =>
         nonResourceURLs.length === 0 ? [] : [{ verbs, nonResourceURLs }],
@@ -45,13 +54,17 @@ export class RbacAuthorizer implements Authorizer {
   /** All rules that hold for a user in a namespace; those of the whole cluster if it is ''. */
   rulesIn(user: UserInfo, namespace: string): readonly Immutable<PolicyRule>[] {
     return [...this.#roles.bindingsOf(user)].flatMap((binding) =>
-      binding.namespace === undefined || binding.namespace === namespace ? (this.#roles.rulesOf(binding) ?? []) : [],
+      binding.namespace === undefined || binding.namespace === namespace
+        ? (this.#roles.rulesOf(binding) ?? [])
+        : [],
     );
   }
 }
 
 function holds({ namespace }: Binding, attributes: Attributes): boolean {
-  return namespace === undefined || (attributes.isResourceRequest && namespace === attributes.namespace);
+  return (
+    namespace === undefined || (attributes.isResourceRequest && namespace === attributes.namespace)
+  );
 }
 
 /** Joins several errors, in brackets. */

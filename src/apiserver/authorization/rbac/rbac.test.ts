@@ -3,7 +3,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { namespaces, pods, serviceAccounts } from '#api/groups/core/v1/index.ts';
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+} from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
@@ -15,7 +20,8 @@ const toRole = (name: string) => ({ apiGroup: GROUP, kind: 'Role', name });
 const toClusterRole = (name: string) => ({ apiGroup: GROUP, kind: 'ClusterRole', name });
 
 let t: TestServer;
-const asJoe = (...groups: string[]): Client => t.clientOf({ name: 'joe', groups: [...groups, 'system:authenticated'] });
+const asJoe = (...groups: string[]): Client =>
+  t.clientOf({ name: 'joe', groups: [...groups, 'system:authenticated'] });
 const why = async (attempt: Promise<unknown>): Promise<string> => {
   try {
     await attempt;
@@ -63,7 +69,9 @@ describe('a role', () => {
   });
 
   test('of the cluster holds where it is bound', async () => {
-    await t.client.resource(clusterRoles).create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });
+    await t.client
+      .resource(clusterRoles)
+      .create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });
     await t.client
       .resource(roleBindings)
       .namespace('a')
@@ -76,10 +84,16 @@ describe('a role', () => {
     expect(await why(asJoe('dev').resource(pods).namespace('b').list())).toContain('forbidden');
     expect(await why(asJoe().resource(pods).namespace('a').list())).toContain('forbidden');
     const everywhere = t.client.resource(clusterRoleBindings);
-    await everywhere.create({ metadata: { name: 'joe' }, subjects: [joe], roleRef: toClusterRole('look') });
+    await everywhere.create({
+      metadata: { name: 'joe' },
+      subjects: [joe],
+      roleRef: toClusterRole('look'),
+    });
     expect(await why(asJoe().resource(pods).list())).toBe('');
     // The same binding, to others.
-    await everywhere.patch('joe', 'application/merge-patch+json', { subjects: [{ ...joe, name: 'jane' }] });
+    await everywhere.patch('joe', 'application/merge-patch+json', {
+      subjects: [{ ...joe, name: 'jane' }],
+    });
     expect(await why(asJoe().resource(pods).list())).toContain('forbidden');
   });
 
@@ -101,14 +115,19 @@ describe('a role', () => {
         roleRef: toRole('look'),
       });
     const robot = (namespace: string) =>
-      t.clientOf({ name: `system:serviceaccount:${namespace}:robot`, groups: ['system:authenticated'] });
+      t.clientOf({
+        name: `system:serviceaccount:${namespace}:robot`,
+        groups: ['system:authenticated'],
+      });
     expect(await why(robot('a').resource(pods).namespace('a').list())).toBe('');
     expect(await why(robot('b').resource(pods).namespace('a').list())).toContain('forbidden');
   });
 });
 
 test('a server that starts on what another has written knows it', async () => {
-  await t.client.resource(clusterRoles).create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });
+  await t.client
+    .resource(clusterRoles)
+    .create({ metadata: { name: 'look' }, rules: [can('list', '', 'pods')] });
   await t.client
     .resource(clusterRoleBindings)
     .create({ metadata: { name: 'joe' }, subjects: [joe], roleRef: toClusterRole('look') });

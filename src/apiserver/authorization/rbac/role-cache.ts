@@ -1,7 +1,12 @@
 // The roles and bindings of the cluster in memory, by those to whom they apply: every request asks for them. It follows the
 // registry, so that it is behind by as little as any watcher is.
 
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+} from '#api/groups/rbac/v1/index.ts';
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -30,7 +35,10 @@ export class RoleCache {
   /** By 'namespace/name'. */
   readonly #roles = new Map<string, Rules>();
   /** Bindings by 'resource namespace/name', with the subjects under which they are filed. */
-  readonly #bindings = new Map<string, { readonly binding: Binding; readonly subjects: readonly string[] }>();
+  readonly #bindings = new Map<
+    string,
+    { readonly binding: Binding; readonly subjects: readonly string[] }
+  >();
   readonly #bySubject = new Map<string, Set<Binding>>();
 
   constructor(config: FollowerConfig) {
@@ -47,12 +55,20 @@ export class RoleCache {
           delete: (key) => this.#clusterRoles.delete(key),
         },
       ],
-      [roles, { set: (role) => this.#roles.set(keyOf(role), rulesOf(role)), delete: (key) => this.#roles.delete(key) }],
+      [
+        roles,
+        {
+          set: (role) => this.#roles.set(keyOf(role), rulesOf(role)),
+          delete: (key) => this.#roles.delete(key),
+        },
+      ],
       [clusterRoleBindings, this.#keepBindings(clusterRoleBindings.resource)],
       [roleBindings, this.#keepBindings(roleBindings.resource)],
     ];
     await Promise.all(
-      kept.map(([{ resource }, keeper]) => this.#follower.follow(clusterRoles.group, resource, keeper)),
+      kept.map(([{ resource }, keeper]) =>
+        this.#follower.follow(clusterRoles.group, resource, keeper),
+      ),
     );
   }
 
@@ -90,11 +106,20 @@ export class RoleCache {
     };
     return {
       set: (object) => {
-        const { metadata, roleRef, subjects = [] } = object as Immutable<RoleBinding | ClusterRoleBinding>;
+        const {
+          metadata,
+          roleRef,
+          subjects = [],
+        } = object as Immutable<RoleBinding | ClusterRoleBinding>;
         const key = keyOf(object);
         forget(key);
-        const binding: Binding = { namespace: metadata.namespace, role: { kind: roleRef.kind, name: roleRef.name } };
-        const keys = [...new Set(subjects.map((subject) => subjectKey(subject, metadata.namespace)))];
+        const binding: Binding = {
+          namespace: metadata.namespace,
+          role: { kind: roleRef.kind, name: roleRef.name },
+        };
+        const keys = [
+          ...new Set(subjects.map((subject) => subjectKey(subject, metadata.namespace))),
+        ];
         this.#bindings.set(`${resource} ${key}`, { binding, subjects: keys });
         for (const each of keys) {
           const set = this.#bySubject.get(each);
@@ -107,7 +132,8 @@ export class RoleCache {
   }
 }
 
-const rulesOf = (object: KubeObject): Rules => (object as Immutable<Role | ClusterRole>).rules ?? [];
+const rulesOf = (object: KubeObject): Rules =>
+  (object as Immutable<Role | ClusterRole>).rules ?? [];
 
 const userKey = (name: string): string => `user ${name}`;
 const groupKey = (name: string): string => `group ${name}`;

@@ -17,7 +17,11 @@ const ask = (verb: string, resource: string, more: { apiGroup?: string; name?: s
     name: more.name ?? '',
   };
 };
-const askPath = (path: string, verb = 'get') => ({ ...ask(verb, ''), isResourceRequest: false, path });
+const askPath = (path: string, verb = 'get') => ({
+  ...ask(verb, ''),
+  isResourceRequest: false,
+  path,
+});
 
 describe('a rule', () => {
   test.each([
@@ -51,7 +55,11 @@ describe('rules reach as far as others', () => {
     [[can('get', '', 'pods')], [can('get list', '', 'pods services')], 3],
     [[can('*', '*', '*')], [can('get list', ['', 'apps'], 'pods pods/log')], 0],
     // All that there is now is not all.
-    [[can('create delete deletecollection get list patch update watch', '', 'pods')], [can('*', '', 'pods')], 1],
+    [
+      [can('create delete deletecollection get list patch update watch', '', 'pods')],
+      [can('*', '', 'pods')],
+      1,
+    ],
     [[can('get', '', 'pods')], [can('get', '*', 'pods')], 1],
     [[can('get', '', '*/scale')], [can('get', '', 'deployments/scale')], 0],
     [[can('get', '', 'pods', 'a b')], [can('get', '', 'pods', 'a')], 0],

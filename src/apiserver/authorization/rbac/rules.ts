@@ -12,16 +12,24 @@ const NONE: readonly string[] = [];
 export function allows(rule: Rule, attributes: Omit<Attributes, 'user'>): boolean {
   const { verb, path, apiGroup, resource, subresource, name } = attributes;
   if (!includes(rule.verbs, verb)) return false;
-  if (!attributes.isResourceRequest) return (rule.nonResourceURLs ?? NONE).some((url) => pathCovers(url, path));
+  if (!attributes.isResourceRequest)
+    return (rule.nonResourceURLs ?? NONE).some((url) => pathCovers(url, path));
   const { apiGroups = NONE, resources = NONE, resourceNames = NONE } = rule;
-  if (!includes(apiGroups, apiGroup) || !resourceCovered(resources, resource, subresource)) return false;
+  if (!includes(apiGroups, apiGroup) || !resourceCovered(resources, resource, subresource))
+    return false;
   return resourceNames.length === 0 || resourceNames.includes(name);
 }
 
 /** 'pods/log' as `resource` and `subresource`; every subresource of that name may be meant: 'x/scale' by '*' + '/scale'. */
-function resourceCovered(resources: readonly string[], resource: string, subresource: string): boolean {
+function resourceCovered(
+  resources: readonly string[],
+  resource: string,
+  subresource: string,
+): boolean {
   const full = subresource === '' ? resource : `${resource}/${subresource}`;
-  return includes(resources, full) || (subresource !== '' && resources.includes(`*/${subresource}`));
+  return (
+    includes(resources, full) || (subresource !== '' && resources.includes(`*/${subresource}`))
+  );
 }
 
 /** Only at the end of a path is `*` anything that may follow. */
@@ -39,7 +47,9 @@ function covers(held: Rule, part: Rule): boolean {
   if (!covered(part.verbs, held.verbs)) return false;
   const paths = part.nonResourceURLs ?? NONE;
   if (paths.length > 0)
-    return paths.every((path) => (held.nonResourceURLs ?? NONE).some((pattern) => pathCovers(pattern, path)));
+    return paths.every((path) =>
+      (held.nonResourceURLs ?? NONE).some((pattern) => pathCovers(pattern, path)),
+    );
   if (!covered(part.apiGroups ?? NONE, held.apiGroups ?? NONE)) return false;
   const resources = held.resources ?? NONE;
   const all = (part.resources ?? NONE).every((each) => {
@@ -57,7 +67,13 @@ const covered = (wanted: readonly string[], held: readonly string[]): boolean =>
   wanted.every((each) => includes(held, each));
 
 function parts(rule: Rule): PolicyRule[] {
-  const { verbs, apiGroups = NONE, resources = NONE, resourceNames = NONE, nonResourceURLs = NONE } = rule;
+  const {
+    verbs,
+    apiGroups = NONE,
+    resources = NONE,
+    resourceNames = NONE,
+    nonResourceURLs = NONE,
+  } = rule;
   const ofPaths = nonResourceURLs.flatMap((path) =>
     (verbs ?? NONE).map((verb) => ({ verbs: [verb], nonResourceURLs: [path] })),
   );
@@ -65,7 +81,9 @@ function parts(rule: Rule): PolicyRule[] {
     resources.flatMap((resource) =>
       (verbs ?? NONE).flatMap((verb): PolicyRule[] => {
         const part = { verbs: [verb], apiGroups: [group], resources: [resource] };
-        return resourceNames.length === 0 ? [part] : resourceNames.map((name) => ({ ...part, resourceNames: [name] }));
+        return resourceNames.length === 0
+          ? [part]
+          : resourceNames.map((name) => ({ ...part, resourceNames: [name] }));
       }),
     ),
   );

@@ -35,8 +35,12 @@ const create = (name: string, metadata: object = {}) =>
 /** Resolves with the reasons of the condition Terminating, once the definition is gone. */
 async function reasonsUntilGone(): Promise<readonly string[]> {
   const reasons = new Set<string>();
-  for await (const { type, object } of await definitions().watch({ fieldSelector: `metadata.name=${NAME}` })) {
-    const terminating = object.status.conditions?.find((condition) => condition.type === 'Terminating');
+  for await (const { type, object } of await definitions().watch({
+    fieldSelector: `metadata.name=${NAME}`,
+  })) {
+    const terminating = object.status.conditions?.find(
+      (condition) => condition.type === 'Terminating',
+    );
     if (terminating !== undefined) reasons.add(`${terminating.status} ${terminating.reason ?? ''}`);
     if (type === 'DELETED') break;
   }
@@ -63,7 +67,12 @@ test('an object that a finalizer keeps is waited for, and no object is created m
   expect(await create('late')).toMatchObject({ code: 403, json: { reason: 'Forbidden' } });
   const path = `${WIDGETS}/kept`;
   const headers = { 'content-type': 'application/merge-patch+json' };
-  const released = await send(t.server, { method: 'PATCH', path, headers, body: { metadata: { finalizers: null } } });
+  const released = await send(t.server, {
+    method: 'PATCH',
+    path,
+    headers,
+    body: { metadata: { finalizers: null } },
+  });
   expect(released.code).toBe(200);
   expect(await reasons).toContain('True InstanceDeletionInProgress');
 });

@@ -52,7 +52,10 @@ const PATIENCE_MS = 60_000;
 
 /** Reports whether a definition waits for its objects to be deleted. */
 export function isCleanupDue({ metadata }: Definition): boolean {
-  return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(CLEANUP_FINALIZER);
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    (metadata.finalizers ?? []).includes(CLEANUP_FINALIZER)
+  );
 }
 
 export class Cleanup {
@@ -104,7 +107,9 @@ export class Cleanup {
     const rest = this.#restOf(definition);
     if (rest === undefined) {
       const resource = `${acceptedNamesOf(definition).plural}.${definition.spec.group}`;
-      const error = new Error(`unable to find a custom resource client for ${resource}: the resource is not installed`);
+      const error = new Error(
+        `unable to find a custom resource client for ${resource}: the resource is not installed`,
+      );
       return this.#fail(definition, 'InstanceDeletionFailed', 'could not list instances', error);
     }
     let remaining: readonly KubeObject[];
@@ -118,13 +123,24 @@ export class Cleanup {
         await deleteAll(rest);
         remaining = await firstPage(rest);
       } catch (error) {
-        return this.#fail(definition, 'InstanceDeletionFailed', 'could not issue all deletes', error);
+        return this.#fail(
+          definition,
+          'InstanceDeletionFailed',
+          'could not issue all deletes',
+          error,
+        );
       }
     }
-    if (remaining.length === 0) return this.#finish(definition, 'InstanceDeletionCompleted', 'removed all instances');
+    if (remaining.length === 0)
+      return this.#finish(definition, 'InstanceDeletionCompleted', 'removed all instances');
     if (this.#config.clock.monotonic() - progress.since >= PATIENCE_MS) {
       const error = new Error('context deadline exceeded');
-      return this.#fail(definition, 'InstanceDeletionCheck', 'could not confirm zero CustomResources remaining', error);
+      return this.#fail(
+        definition,
+        'InstanceDeletionCheck',
+        'could not confirm zero CustomResources remaining',
+        error,
+      );
     }
     const { delayMs } = progress;
     progress.delayMs = Math.min(delayMs * 2, LONGEST_LOOK_MS);
@@ -134,26 +150,48 @@ export class Cleanup {
   /** Returns the verbs of the definition's objects; undefined if its kind is not installed (yet). */
   #restOf({ spec: { group, names } }: Definition): Instances | undefined {
     const rest = this.#config.catalog.snapshot().stored(group, names.plural)?.rest;
-    return rest?.list === undefined || rest.deleteCollection === undefined ? undefined : (rest as Instances);
+    return rest?.list === undefined || rest.deleteCollection === undefined
+      ? undefined
+      : (rest as Instances);
   }
 
   /** Lets the definition go. */
   async #finish(definition: Definition, reason: Reason, message: string): Promise<ReconcileResult> {
-    const finalizers = (definition.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+    const finalizers = (definition.metadata.finalizers ?? []).filter(
+      (finalizer) => finalizer !== CLEANUP_FINALIZER,
+    );
     const released = { ...definition, metadata: { ...definition.metadata, finalizers } };
     return (await this.#update(released, reason, message)) === undefined ? requeue : reconciled;
   }
 
   /** Records why the objects cannot be deleted, and throws: the attempt is repeated later. */
-  async #fail(definition: Definition, reason: Reason, what: string, error: unknown): Promise<never> {
+  async #fail(
+    definition: Definition,
+    reason: Reason,
+    what: string,
+    error: unknown,
+  ): Promise<never> {
     this.#progress.delete(definition.metadata.name);
     await this.#update(definition, reason, `${what}: ${errorMessage(error)}`);
     throw error;
   }
 
-  #update(definition: Definition, reason: Reason, message: string): Promise<Definition | undefined> {
-    const isOver = ['InstanceDeletionCompleted', 'NeverEstablished', 'OverlappingBuiltInResource'].includes(reason);
-    const condition = { type: 'Terminating', status: isOver ? 'False' : 'True', reason, message } as const;
+  #update(
+    definition: Definition,
+    reason: Reason,
+    message: string,
+  ): Promise<Definition | undefined> {
+    const isOver = [
+      'InstanceDeletionCompleted',
+      'NeverEstablished',
+      'OverlappingBuiltInResource',
+    ].includes(reason);
+    const condition = {
+      type: 'Terminating',
+      status: isOver ? 'False' : 'True',
+      reason,
+      message,
+    } as const;
     const status = withCondition(definition.status, condition, this.#config.clock.now());
     return this.#config.update({ ...definition, status });
   }

@@ -21,17 +21,34 @@ afterEach(async () => {
 
 const definitions = () => t.client.resource(customResourceDefinitions);
 
-function definition(plural: string, names: object = {}, more: object = {}): New<CustomResourceDefinition> {
+function definition(
+  plural: string,
+  names: object = {},
+  more: object = {},
+): New<CustomResourceDefinition> {
   const kind = plural.charAt(0).toUpperCase() + plural.slice(1, -1);
-  const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } };
+  const version = {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: 'object' } },
+  };
   return {
     metadata: { name: `${plural}.example.com`, ...more },
-    spec: { group: 'example.com', scope: 'Namespaced', names: { plural, kind, ...names }, versions: [version] },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural, kind, ...names },
+      versions: [version],
+    },
   };
 }
 
 /** Resolves with the definition as soon as it meets the condition. */
-async function when(name: string, condition: (definition: Definition) => boolean): Promise<Definition> {
+async function when(
+  name: string,
+  condition: (definition: Definition) => boolean,
+): Promise<Definition> {
   const events = await definitions().watch({ fieldSelector: `metadata.name=${name}` });
   for await (const { type, object } of events) {
     if (type !== 'DELETED' && condition(object)) return object;
@@ -44,9 +61,11 @@ async function gone(name: string): Promise<void> {
   for await (const { type } of events) if (type === 'DELETED') return;
 }
 
-const condition = (of: Definition, type: string) => of.status.conditions?.find((each) => each.type === type);
+const condition = (of: Definition, type: string) =>
+  of.status.conditions?.find((each) => each.type === type);
 const isEstablished = (of: Definition): boolean => condition(of, 'Established')?.status === 'True';
-const hasNames = (status: string) => (of: Definition) => condition(of, 'NamesAccepted')?.status === status;
+const hasNames = (status: string) => (of: Definition) =>
+  condition(of, 'NamesAccepted')?.status === status;
 const lastTransitionTime = expect.any(String) as string;
 
 test('many definitions that are made at once are all established', async () => {
@@ -78,10 +97,12 @@ test('a definition is established', async () => {
     acceptedNames: spec.names,
     storedVersions: ['v1'],
   });
-  expect(metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([
-    ['coxswain', undefined],
-    ['kube-apiserver', 'status'],
-  ]);
+  expect(metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual(
+    [
+      ['coxswain', undefined],
+      ['kube-apiserver', 'status'],
+    ],
+  );
 });
 
 test('a name that is taken is not accepted until it is free', async () => {
@@ -91,8 +112,18 @@ test('a name that is taken is not accepted until it is free', async () => {
   const refused = await when('wizards.example.com', hasNames('False'));
   expect(refused.status.acceptedNames).toEqual({ plural: 'wizards', kind: '' });
   expect(refused.status.conditions).toMatchObject([
-    { type: 'NamesAccepted', status: 'False', reason: 'ListKindConflict', message: '"WidgetList" is already in use' },
-    { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' },
+    {
+      type: 'NamesAccepted',
+      status: 'False',
+      reason: 'ListKindConflict',
+      message: '"WidgetList" is already in use',
+    },
+    {
+      type: 'Established',
+      status: 'False',
+      reason: 'NotAccepted',
+      message: 'not all names are accepted',
+    },
   ]);
   await definitions().delete('widgets.example.com');
   const accepted = await when('wizards.example.com', isEstablished);
@@ -124,18 +155,32 @@ test('a definition without objects goes when it is deleted', async () => {
 test('finalizers of others keep a definition', async () => {
   await definitions().create(definition('widgets', {}, { finalizers: ['example.com/mine'] }));
   await definitions().delete('widgets.example.com');
-  const last = await when('widgets.example.com', ({ metadata }) => metadata.finalizers?.length === 1);
+  const last = await when(
+    'widgets.example.com',
+    ({ metadata }) => metadata.finalizers?.length === 1,
+  );
   expect(condition(last, 'Terminating')).toMatchObject({ status: 'False' });
 });
 
 test.each([
   [
     'unapproved, testing',
-    { status: 'False', reason: 'UnapprovedAnnotation', message: 'not approved: "unapproved, testing"' },
+    {
+      status: 'False',
+      reason: 'UnapprovedAnnotation',
+      message: 'not approved: "unapproved, testing"',
+    },
   ],
-  ['https://k8s.io/1', { status: 'True', reason: 'ApprovedAnnotation', message: 'approved in https://k8s.io/1' }],
+  [
+    'https://k8s.io/1',
+    { status: 'True', reason: 'ApprovedAnnotation', message: 'approved in https://k8s.io/1' },
+  ],
 ])('protected group with the approval %s', async (approval, expected) => {
-  const wanted = definition('widgets', {}, { annotations: { 'api-approved.kubernetes.io': approval } });
+  const wanted = definition(
+    'widgets',
+    {},
+    { annotations: { 'api-approved.kubernetes.io': approval } },
+  );
   await definitions().create({
     ...wanted,
     metadata: { ...wanted.metadata, name: 'widgets.x.k8s.io' },

@@ -9,7 +9,12 @@
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '#client/workqueue/index.ts';
+import {
+  RateLimitingQueue,
+  reconciled,
+  requeueAfter,
+  runWorkers,
+} from '#client/workqueue/index.ts';
 import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -91,7 +96,9 @@ export class DefinitionConditions implements DefinitionKeeper {
       // One worker: whether a name is free depends on what was decided before.
       await Promise.all([
         runWorkers(this.#queue, 1, (name) => this.#reconcile(name), signal, { logger }),
-        runWorkers(this.#cleanups, CLEANUP_WORKERS, (name) => this.#cleanUp(name), signal, { logger }),
+        runWorkers(this.#cleanups, CLEANUP_WORKERS, (name) => this.#cleanUp(name), signal, {
+          logger,
+        }),
       ]);
     } finally {
       unsubscribe();
@@ -122,7 +129,8 @@ export class DefinitionConditions implements DefinitionKeeper {
     const { name } = definition.metadata;
     this.#noteNames(definition);
     // Most definitions need nothing, and putting them on the queue means to decode them again.
-    if (this.#decide(definition) !== definition.status || waitsForServing(definition)) this.#queue.add(name);
+    if (this.#decide(definition) !== definition.status || waitsForServing(definition))
+      this.#queue.add(name);
     else this.#waiting.delete(name);
     if (isCleanupDue(definition)) this.#cleanups.add(name);
   }
@@ -146,13 +154,20 @@ export class DefinitionConditions implements DefinitionKeeper {
       return reconciled;
     }
     const since = this.#waiting.get(name)?.since;
-    const isOthersTurn = since !== undefined && this.#config.isServed(definition) && this.#config.sharesStorage;
-    return isOthersTurn ? requeueAfter(since + OTHERS_SEE_MS - this.#config.clock.monotonic()) : reconciled;
+    const isOthersTurn =
+      since !== undefined && this.#config.isServed(definition) && this.#config.sharesStorage;
+    return isOthersTurn
+      ? requeueAfter(since + OTHERS_SEE_MS - this.#config.clock.monotonic())
+      : reconciled;
   }
 
   #decide(definition: Definition): Definition['status'] {
     const taken = this.#names.takenIn(definition.spec.group);
-    return decideStatus(definition, { taken, served: this.#isServedByAll(definition), now: this.#config.clock.now() });
+    return decideStatus(definition, {
+      taken,
+      served: this.#isServedByAll(definition),
+      now: this.#config.clock.now(),
+    });
   }
 
   /** Reports whether this server serves the objects of a definition, and whether the others had the time to follow. */
@@ -171,7 +186,8 @@ export class DefinitionConditions implements DefinitionKeeper {
 
   async #cleanUp(name: string): Promise<ReconcileResult> {
     const definition = await this.#config.find<Definition>(GROUP, RESOURCE, '', name);
-    if (definition !== undefined && isCleanupDue(definition)) return this.#cleanup.proceed(definition);
+    if (definition !== undefined && isCleanupDue(definition))
+      return this.#cleanup.proceed(definition);
     this.#cleanup.forget(name);
     return reconciled;
   }
@@ -182,7 +198,9 @@ export class DefinitionConditions implements DefinitionKeeper {
    */
   async #update(definition: Definition): Promise<Definition | undefined> {
     try {
-      const updated = await this.#config.client.resource(customResourceDefinitions).updateStatus(definition);
+      const updated = await this.#config.client
+        .resource(customResourceDefinitions)
+        .updateStatus(definition);
       // The next decision may come before the event of this write.
       if (!isGone(updated)) this.#noteNames(updated);
       return updated;

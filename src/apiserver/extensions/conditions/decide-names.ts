@@ -54,7 +54,10 @@ export function decideNames(definition: Definition, taken: TakenNames): NamesDec
   decide('kind', 'KindConflict', (name) => taken.hasKind(name));
   decide('listKind', 'ListKindConflict', (name) => taken.hasKind(name));
   const { categories } = requested;
-  return { acceptedNames: { ...decided, ...(categories !== undefined && { categories }) }, condition };
+  return {
+    acceptedNames: { ...decided, ...(categories !== undefined && { categories }) },
+    condition,
+  };
 }
 
 function inUse(name: string): string {

@@ -27,7 +27,10 @@ export interface Circumstances {
 }
 
 /** Returns the status that the definition should have; its own if nothing changes. */
-export function decideStatus(definition: Definition, { taken, served, now }: Circumstances): Status {
+export function decideStatus(
+  definition: Definition,
+  { taken, served, now }: Circumstances,
+): Status {
   let { status } = definition;
   const set = (condition: NewCondition | undefined): void => {
     if (condition === undefined) return;
@@ -71,7 +74,12 @@ function beforeEstablished(status: Status): NewCondition | undefined {
     };
   }
   if (findCondition(status, 'Established') !== undefined) return undefined;
-  return { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+  return {
+    type: 'Established',
+    status: 'False',
+    reason: 'NotAccepted',
+    message: 'not all names are accepted',
+  };
 }
 
 function established(definition: Definition): NewCondition | undefined {

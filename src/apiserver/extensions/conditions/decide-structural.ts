@@ -3,7 +3,10 @@
 
 import type { NewCondition } from '#api/groups/apiextensions/v1/conditions.ts';
 import { findCondition } from '#api/groups/apiextensions/v1/conditions.ts';
-import { structuralSchema, UnsupportedSchemaError } from '#api/machinery/codec/structural/structural-schema.ts';
+import {
+  structuralSchema,
+  UnsupportedSchemaError,
+} from '#api/machinery/codec/structural/structural-schema.ts';
 import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateStructural } from '#api/machinery/codec/structural/validate-structural.ts';
@@ -13,7 +16,10 @@ import type { Definition } from './definition.ts';
 /** Returns the condition, or undefined if all schemas are structural. */
 export function decideStructural({ spec, status }: Definition): NewCondition | undefined {
   // The schemas of all others were checked when they were written, and checking takes milliseconds.
-  if (spec.preserveUnknownFields !== true && findCondition(status, 'NonStructuralSchema') === undefined)
+  if (
+    spec.preserveUnknownFields !== true &&
+    findCondition(status, 'NonStructuralSchema') === undefined
+  )
     return undefined;
   const errors: field.FieldErrorList = [];
   if (spec.preserveUnknownFields === true) {
@@ -31,7 +37,12 @@ export function decideStructural({ spec, status }: Definition): NewCondition | u
     errors.push(...field.bounded(() => validateStructural(structural, at)));
   }
   if (errors.length === 0) return undefined;
-  return { type: 'NonStructuralSchema', status: 'True', reason: 'Violations', message: field.aggregateMessage(errors) };
+  return {
+    type: 'NonStructuralSchema',
+    status: 'True',
+    reason: 'Violations',
+    message: field.aggregateMessage(errors),
+  };
 }
 
 function structuralOrProblem(source: JSONSchemaProps): StructuralSchema | string {

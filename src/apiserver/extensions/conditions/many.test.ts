@@ -21,7 +21,12 @@ function waitingDefinition(index: number): Definition {
     kind: `Widget${index}`,
     listKind: `Widget${index}List`,
   };
-  const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } };
+  const version = {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: 'object' } },
+  };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -31,18 +36,34 @@ function waitingDefinition(index: number): Definition {
       resourceVersion: `${index + 1}`,
       generation: 1,
     },
-    spec: { group: 'example.com', scope: 'Namespaced', names, versions: [version], conversion: { strategy: 'None' } },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names,
+      versions: [version],
+      conversion: { strategy: 'None' },
+    },
     status: {
       acceptedNames: names,
       storedVersions: ['v1'],
-      conditions: [{ type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }],
+      conditions: [
+        {
+          type: 'NamesAccepted',
+          status: 'True',
+          reason: 'NoConflicts',
+          message: 'no conflicts found',
+        },
+      ],
     },
   } as unknown as Definition;
 }
 
 test('each definition is read twice at most, however many others are served meanwhile', async () => {
   const definitions = new Map(
-    Array.from({ length: NUMBER }, (_, index) => [`widgets${index}s.example.com`, waitingDefinition(index)]),
+    Array.from({ length: NUMBER }, (_, index) => [
+      `widgets${index}s.example.com`,
+      waitingDefinition(index),
+    ]),
   );
   const served = new Set<string>();
   const established = new Set<string>();
@@ -50,7 +71,11 @@ test('each definition is read twice at most, however many others are served mean
   const catalog = new Catalog();
   const updateStatus = (definition: Definition): Promise<Definition> => {
     const { name } = definition.metadata;
-    if (definition.status.conditions?.some(({ type, status }) => type === 'Established' && status === 'True'))
+    if (
+      definition.status.conditions?.some(
+        ({ type, status }) => type === 'Established' && status === 'True',
+      )
+    )
       established.add(name);
     definitions.set(name, {
       ...definition,
@@ -58,7 +83,8 @@ test('each definition is read twice at most, however many others are served mean
     });
     return Promise.resolve(definitions.get(name) as Definition);
   };
-  const resource = (type: unknown): object => (type === customResourceDefinitions ? { updateStatus } : {});
+  const resource = (type: unknown): object =>
+    type === customResourceDefinitions ? { updateStatus } : {};
   const conditions = new DefinitionConditions({
     catalog,
     clock: systemClock,

@@ -11,7 +11,11 @@ import { systemClock } from '#machinery/clock.ts';
 
 test('a definition is served by both servers once it is established, and gone at both', async () => {
   const first = await startTestServer({ clock: systemClock, sharesStorage: true });
-  const second = await startTestServer({ clock: systemClock, sharesStorage: true, storage: first.storage });
+  const second = await startTestServer({
+    clock: systemClock,
+    sharesStorage: true,
+    storage: first.storage,
+  });
   try {
     const { status } = await define(first.client, definitionOf());
     expect(status.conditions?.map(({ type, reason }) => [type, reason])).toEqual([
@@ -24,7 +28,9 @@ test('a definition is served by both servers once it is established, and gone at
     const other = definitionOf([definitionVersion()], { plural: 'wizards', kind: 'Widget' });
     const definitions = second.client.resource<CustomResourceDefinition>(customResourceDefinitions);
     await definitions.create(other);
-    for await (const { object } of await definitions.watch({ fieldSelector: 'metadata.name=wizards.example.com' })) {
+    for await (const { object } of await definitions.watch({
+      fieldSelector: 'metadata.name=wizards.example.com',
+    })) {
       const condition = object.status.conditions?.find(({ type }) => type === 'NamesAccepted');
       if (condition === undefined) continue;
       expect(condition).toMatchObject({ status: 'False', reason: 'ListKindConflict' });
@@ -32,7 +38,9 @@ test('a definition is served by both servers once it is established, and gone at
     }
 
     await definitions.delete('widgets.example.com');
-    for await (const { type } of await definitions.watch({ fieldSelector: 'metadata.name=widgets.example.com' })) {
+    for await (const { type } of await definitions.watch({
+      fieldSelector: 'metadata.name=widgets.example.com',
+    })) {
       if (type === 'DELETED') break;
     }
     expect([...first.logger.errors, ...second.logger.errors]).toEqual([]);

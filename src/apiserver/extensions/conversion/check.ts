@@ -29,7 +29,12 @@ export interface ConversionResult {
 }
 
 /** Returns the converted object with the metadata of the original, except for labels and annotations. Throws ConvertedObjectError or ConversionError. */
-export function checkedConversion({ original, converted, apiVersion, index }: ConversionResult): KubeObject {
+export function checkedConversion({
+  original,
+  converted,
+  apiVersion,
+  index,
+}: ConversionResult): KubeObject {
   // Upstream does not say whose mistake this is.
   if (!isPlainObject(converted)) {
     throw new ConversionError(
@@ -39,10 +44,13 @@ export function checkedConversion({ original, converted, apiVersion, index }: Co
   if (typeof converted['kind'] !== 'string' || converted['kind'] === '') {
     throw new ConversionError(`Object 'Kind' is missing in '${stringifyJson(converted)}'`);
   }
-  const invalid = (why: string): ConvertedObjectError => new ConvertedObjectError(`returned invalid object${why}`);
+  const invalid = (why: string): ConvertedObjectError =>
+    new ConvertedObjectError(`returned invalid object${why}`);
   const { kind, apiVersion: received = '' } = converted;
   if (received !== apiVersion) {
-    throw invalid(` at index ${index}: invalid groupVersion (expected ${apiVersion}, received ${String(received)})`);
+    throw invalid(
+      ` at index ${index}: invalid groupVersion (expected ${apiVersion}, received ${String(received)})`,
+    );
   }
   if (kind !== original.kind)
     throw invalid(` at index ${index}: invalid kind (expected ${original.kind}, received ${kind})`);
@@ -56,7 +64,10 @@ export function checkedConversion({ original, converted, apiVersion, index }: Co
     if (before !== after) throw invalid(`: must have the same ${name}: ${before} != ${after}`);
   }
   try {
-    return { ...converted, metadata: restoredMetadata(original, converted) } as unknown as KubeObject;
+    return {
+      ...converted,
+      metadata: restoredMetadata(original, converted),
+    } as unknown as KubeObject;
   } catch (error) {
     if (!(error instanceof MetadataError)) throw error;
     throw new ConvertedObjectError(`returned invalid metadata: ${error.message}`);
@@ -70,10 +81,13 @@ function metadataOf({ metadata }: JsonObject): JsonObject | undefined {
 }
 
 function restoredMetadata(original: KubeObject, converted: JsonObject): JsonObject {
-  if (!Object.hasOwn(converted, 'metadata')) throw new MetadataError('missing metadata in converted object');
+  if (!Object.hasOwn(converted, 'metadata'))
+    throw new MetadataError('missing metadata in converted object');
   const given = metadataOf(converted);
   if (given === undefined) {
-    throw new MetadataError(`invalid metadata of type ${goTypeName(converted['metadata'])} in converted object`);
+    throw new MetadataError(
+      `invalid metadata of type ${goTypeName(converted['metadata'])} in converted object`,
+    );
   }
   const metadata: Record<string, unknown> = { ...original.metadata };
   for (const name of ['labels', 'annotations'] as const) {
@@ -85,9 +99,15 @@ function restoredMetadata(original: KubeObject, converted: JsonObject): JsonObje
 }
 
 /** Labels and annotations are checked only where they are not those of the original. */
-function checkedTexts(name: 'labels' | 'annotations', value: unknown, before: JsonObject): JsonObject {
+function checkedTexts(
+  name: 'labels' | 'annotations',
+  value: unknown,
+  before: JsonObject,
+): JsonObject {
   if (!isPlainObject(value)) {
-    throw new MetadataError(`invalid metadata.${name} of type ${goTypeName(value)} in converted object`);
+    throw new MetadataError(
+      `invalid metadata.${name} of type ${goTypeName(value)} in converted object`,
+    );
   }
   const keys = Object.keys(value);
   for (const key of keys) {
@@ -96,13 +116,17 @@ function checkedTexts(name: 'labels' | 'annotations', value: unknown, before: Js
       `metadata.${name}[${key}] must be a string, but is ${goTypeName(value[key])} in converted object`,
     );
   }
-  const isSame = keys.length === Object.keys(before).length && keys.every((key) => before[key] === value[key]);
+  const isSame =
+    keys.length === Object.keys(before).length && keys.every((key) => before[key] === value[key]);
   const errors = isSame ? [] : errorsOf(name, value as Readonly<Record<string, string>>);
   if (errors.length > 0) throw new MetadataError(field.aggregateMessage(errors));
   return value;
 }
 
-function errorsOf(name: 'labels' | 'annotations', value: Readonly<Record<string, string>>): FieldErrorList {
+function errorsOf(
+  name: 'labels' | 'annotations',
+  value: Readonly<Record<string, string>>,
+): FieldErrorList {
   // Upstream's path of annotations is this one.
   return name === 'labels'
     ? validateLabels(value, field.path('metadata', 'labels'))

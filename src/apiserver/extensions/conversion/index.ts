@@ -24,7 +24,8 @@ export function converterOf(
 ): ObjectConverter {
   const { name, conversion } = resource;
   const client = conversion.webhook?.clientConfig;
-  if (conversion.strategy !== 'Webhook' || client === undefined) return betweenVersions(resource, noConversion);
+  if (conversion.strategy !== 'Webhook' || client === undefined)
+    return betweenVersions(resource, noConversion);
   const reviewVersions = conversion.webhook?.conversionReviewVersions ?? [];
   return betweenVersions(
     resource,
@@ -41,11 +42,16 @@ function trimmed(
 }
 
 /** Objects may be stored in versions that the definition does not have any more. */
-function betweenVersions({ group, versions }: CustomResource, converter: ObjectConverter): ObjectConverter {
+function betweenVersions(
+  { group, versions }: CustomResource,
+  converter: ObjectConverter,
+): ObjectConverter {
   const known = new Set(versions.map(({ name }) => `${group}/${name}`));
   const checked = (direction: string, apiVersion: string): void => {
     if (known.has(apiVersion)) return;
-    throw new ConversionError(`request to convert CR ${direction} an invalid group/version: ${apiVersion}`);
+    throw new ConversionError(
+      `request to convert CR ${direction} an invalid group/version: ${apiVersion}`,
+    );
   };
   return {
     convert(objects, apiVersion) {

@@ -62,7 +62,9 @@ export class ConversionMetrics {
 
   /** Records the conversion of one or several objects of a definition. */
   converted(since: number, definition: string, from: string, to: string, succeeded: boolean): void {
-    this.#conversions.with(definition, from, to, String(succeeded)).observe(this.#secondsSince(since));
+    this.#conversions
+      .with(definition, from, to, String(succeeded))
+      .observe(this.#secondsSince(since));
   }
 
   text(): string {

@@ -5,5 +5,7 @@ import type { ObjectConverter } from '#apiserver/registry/object-converter.ts';
 
 export const noConversion: ObjectConverter = {
   convert: (objects, apiVersion) =>
-    objects.map((object): KubeObject => (object.apiVersion === apiVersion ? object : { ...object, apiVersion })),
+    objects.map((object): KubeObject =>
+      object.apiVersion === apiVersion ? object : { ...object, apiVersion },
+    ),
 };

@@ -39,19 +39,26 @@ export function reviewBody({ uid, version, desiredAPIVersion, objects }: ReviewR
 }
 
 /** Returns the converted objects as the webhook gives them. Throws ReviewError. */
-export function convertedObjects(response: unknown, { uid, version }: ReviewRequest): readonly unknown[] {
+export function convertedObjects(
+  response: unknown,
+  { uid, version }: ReviewRequest,
+): readonly unknown[] {
   const review = isPlainObject(response) ? response : {};
   checkKind(review, version);
   const { response: answer } = review;
   if (!isPlainObject(answer)) throw new ReviewError('no response provided');
   if (version === 'v1' && answer['uid'] !== uid) {
-    throw new ReviewError(`expected response.uid=${quote(uid)}, got ${quote(textOf(answer['uid']))}`);
+    throw new ReviewError(
+      `expected response.uid=${quote(uid)}, got ${quote(textOf(answer['uid']))}`,
+    );
   }
   const result = isPlainObject(answer['result']) ? answer['result'] : {};
   const status = textOf(result['status']);
   if (status !== 'Success') {
     const message = textOf(result['message']);
-    throw new ReviewError(message === '' ? `response.result.status was '${status}', not 'Success'` : message);
+    throw new ReviewError(
+      message === '' ? `response.result.status was '${status}', not 'Success'` : message,
+    );
   }
   const { convertedObjects: objects } = answer;
   return Array.isArray(objects) ? objects : [];
@@ -65,7 +72,9 @@ function checkKind(review: Readonly<Record<string, unknown>>, version: ReviewVer
     // The older version is not checked.
     if (version === 'v1beta1') return;
     const got = apiVersion === '' ? '/' : apiVersion;
-    throw new ReviewError(`expected webhook response of ${expected}, Kind=ConversionReview, got ${got}, Kind=`);
+    throw new ReviewError(
+      `expected webhook response of ${expected}, Kind=ConversionReview, got ${got}, Kind=`,
+    );
   }
   if (kind === 'ConversionReview' && apiVersion === expected) return;
   if (kind === 'ConversionReview' && SUPPORTED.some((each) => apiVersion === `${GROUP}/${each}`)) {

@@ -26,7 +26,9 @@ export function storedConverter(
       });
       return andThen(read, (sources) =>
         andThen(converter.convert(sources, apiVersion), (converted) =>
-          target === undefined ? converted : inSlices(converted, (object) => pruned(target, object)),
+          target === undefined
+            ? converted
+            : inSlices(converted, (object) => pruned(target, object)),
         ),
       );
     },

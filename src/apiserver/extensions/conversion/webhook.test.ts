@@ -38,7 +38,11 @@ let isGone: boolean;
 /** v1 has spec.size, v2 has spec.length: the same value. */
 function renamed({ spec, ...object }: Converted, apiVersion: string): Converted {
   const { size, length } = (spec ?? {}) as Json;
-  return { ...object, apiVersion, spec: apiVersion.endsWith('v2') ? { length: size } : { size: length } };
+  return {
+    ...object,
+    apiVersion,
+    spec: apiVersion.endsWith('v2') ? { length: size } : { size: length },
+  };
 }
 
 function success({ request: { uid, desiredAPIVersion, objects } }: Review): Json {
@@ -47,7 +51,8 @@ function success({ request: { uid, desiredAPIVersion, objects } }: Review): Json
   return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', response };
 }
 
-const reviews = (): readonly Review[] => webhook.received.map(({ body }) => JSON.parse(body) as Review);
+const reviews = (): readonly Review[] =>
+  webhook.received.map(({ body }) => JSON.parse(body) as Review);
 const path = (version: string): string => `/apis/example.com/${version}/namespaces/default/widgets`;
 const widget = (version: string, name: string, spec: Json) => ({
   apiVersion: `example.com/${version}`,
@@ -82,7 +87,9 @@ beforeEach(async () => {
   };
   await define(
     t.client,
-    definitionOf([definitionVersion('v1'), definitionVersion('v2', { storage: false })], { conversion }),
+    definitionOf([definitionVersion('v1'), definitionVersion('v2', { storage: false })], {
+      conversion,
+    }),
   );
 });
 afterEach(async () => {
@@ -96,18 +103,26 @@ test('objects are stored in the storage version, and converted for readers of ot
   expect(reviews()[0]).toMatchObject({
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'ConversionReview',
-    request: { desiredAPIVersion: 'example.com/v2', objects: [{ ...widget('v1', 'a', { size: 3 }) }] },
+    request: {
+      desiredAPIVersion: 'example.com/v2',
+      objects: [{ ...widget('v1', 'a', { size: 3 }) }],
+    },
   });
   const made = await api.post(path('v2'), widget('v2', 'b', { length: 4 }));
   expect([made.code, made.json.spec]).toEqual([201, { length: 4 }]);
   expect((await api.get(`${path('v1')}/b`)).json.spec).toEqual({ size: 4 });
   const changed = await api.patch(`${path('v2')}/b`, { spec: { length: 5 } });
-  expect([changed.code, changed.json.spec, changed.json.metadata.generation]).toEqual([200, { length: 5 }, 2]);
+  expect([changed.code, changed.json.spec, changed.json.metadata.generation]).toEqual([
+    200,
+    { length: 5 },
+    2,
+  ]);
 });
 
 test('a list is one request, and what was converted is not converted again', async () => {
   for (const name of ['a', 'b', 'c']) await api.post(path('v1'), widget('v1', name, { size: 1 }));
-  const list = async (): Promise<unknown> => (await api.get(path('v2'))).json.items.map(({ spec }) => spec);
+  const list = async (): Promise<unknown> =>
+    (await api.get(path('v2'))).json.items.map(({ spec }) => spec);
   expect(await list()).toEqual([{ length: 1 }, { length: 1 }, { length: 1 }]);
   expect(reviews().map(({ request }) => request.objects.length)).toEqual([3]);
   await list();
@@ -116,7 +131,13 @@ test('a list is one request, and what was converted is not converted again', asy
 });
 
 test('watchers see converted objects', async () => {
-  const type = { group: 'example.com', version: 'v2', resource: 'widgets', kind: 'Widget', namespaced: true } as never;
+  const type = {
+    group: 'example.com',
+    version: 'v2',
+    resource: 'widgets',
+    kind: 'Widget',
+    namespaced: true,
+  } as never;
   const watch = await t.client.resource<Json & { metadata: never }>(type).watch();
   await api.post(path('v1'), widget('v1', 'a', { size: 9 }));
   for await (const { object } of watch) {
@@ -166,7 +187,8 @@ describe('a response that is refused', () => {
     ['empty', () => reviewOf(undefined), `${FAILED}no response provided`],
     [
       'failure',
-      ({ request: { uid } }) => reviewOf({ uid, result: { status: 'Failure', message: 'not today' } }),
+      ({ request: { uid } }) =>
+        reviewOf({ uid, result: { status: 'Failure', message: 'not today' } }),
       `${FAILED}not today`,
     ],
     [
@@ -176,7 +198,8 @@ describe('a response that is refused', () => {
     ],
     [
       'too few objects',
-      ({ request: { uid } }) => reviewOf({ uid, convertedObjects: [], result: { status: 'Success' } }),
+      ({ request: { uid } }) =>
+        reviewOf({ uid, convertedObjects: [], result: { status: 'Success' } }),
       `${RETURNED}0 objects, expected 1`,
     ],
   ];
@@ -214,7 +237,11 @@ describe('an object that is refused', () => {
       (o) => ({ ...o, metadata: { ...o.metadata, namespace: 'b' } }),
       'invalid object: must have the same namespace: default != b',
     ],
-    ['no metadata', (o) => ({ ...o, metadata: undefined }), 'invalid object: must have the same name: a != '],
+    [
+      'no metadata',
+      (o) => ({ ...o, metadata: undefined }),
+      'invalid object: must have the same name: a != ',
+    ],
     [
       'labels of a wrong type',
       (o) => ({ ...o, metadata: { ...o.metadata, labels: 3 } }),
@@ -253,8 +280,11 @@ test('metrics say how many requests failed, how, and how long they took', async 
   isGone = false;
   expect(await read()).toBe(200);
   const { text } = await send(t.server, { path: '/metrics' });
-  const counts = text.split('\n').filter((line) => /^apiserver_.*conversion_webhook.*(total|count)[{ ]/.test(line));
-  const failure = (type: string): string => `{result="failure",failure_type="conversion_webhook_${type}_failure"} 1`;
+  const counts = text
+    .split('\n')
+    .filter((line) => /^apiserver_.*conversion_webhook.*(total|count)[{ ]/.test(line));
+  const failure = (type: string): string =>
+    `{result="failure",failure_type="conversion_webhook_${type}_failure"} 1`;
   const ofCalls = (metric: string): string[] => [
     ...['invalid_converted_object', 'malformed_response', 'partial_response', 'call'].map(
       (type) => metric + failure(type),

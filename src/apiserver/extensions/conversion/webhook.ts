@@ -31,7 +31,9 @@ export function webhookConversion(config: WebhookConversionConfig): ObjectConver
   return {
     async convert(objects, apiVersion) {
       const result = [...objects];
-      const due = objects.flatMap((object, index) => (object.apiVersion === apiVersion ? [] : [{ object, index }]));
+      const due = objects.flatMap((object, index) =>
+        object.apiVersion === apiVersion ? [] : [{ object, index }],
+      );
       for (let from = 0; from < due.length; from += BATCH) {
         const batch = due.slice(from, from + BATCH);
         const converted = await convertBatch(
@@ -81,9 +83,14 @@ async function request(
   const start = metrics.now();
   let outcome: FailureType | '' = 'conversion_webhook_call_failure';
   try {
-    const response = await webhooks.call(`conversion_webhook_for_${name}`, client, reviewBody(review), {
-      timeoutMs: TIMEOUT_MS,
-    });
+    const response = await webhooks.call(
+      `conversion_webhook_for_${name}`,
+      client,
+      reviewBody(review),
+      {
+        timeoutMs: TIMEOUT_MS,
+      },
+    );
     outcome = 'conversion_webhook_malformed_response_failure';
     const converted = convertedObjects(response, review);
     outcome = 'conversion_webhook_partial_response_failure';
@@ -97,7 +104,8 @@ async function request(
     outcome = '';
     return checked;
   } catch (error) {
-    if (error instanceof ReviewError || error instanceof WebhookCallError) throw conversionFailed(first, error.message);
+    if (error instanceof ReviewError || error instanceof WebhookCallError)
+      throw conversionFailed(first, error.message);
     throw error;
   } finally {
     metrics.requested(start, outcome);
@@ -112,7 +120,12 @@ function orFailed<T>(first: KubeObject, work: () => T): T {
   }
 }
 
-function checkedObject(original: KubeObject, converted: unknown, apiVersion: string, index: number): KubeObject {
+function checkedObject(
+  original: KubeObject,
+  converted: unknown,
+  apiVersion: string,
+  index: number,
+): KubeObject {
   try {
     return checkedConversion({ original, converted, apiVersion, index });
   } catch (error) {

@@ -45,7 +45,9 @@ function step(node: PathNode, values: readonly unknown[]): readonly unknown[] {
       return found;
     }
     case 'literal':
-      return values.map(() => (node.isFloat === true ? new Float(node.value as number) : node.value));
+      return values.map(() =>
+        node.isFloat === true ? new Float(node.value as number) : node.value,
+      );
   }
 }
 
@@ -144,7 +146,8 @@ function ordered(operator: '<' | '>' | '<=' | '>=', sign: number): boolean {
 }
 
 function order(a: unknown, b: unknown): number {
-  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  if (typeof a === 'string' && typeof b === 'string')
+    return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return (a as number) - (b as number);
 }
 

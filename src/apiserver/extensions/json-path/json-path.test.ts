@@ -84,7 +84,9 @@ test.each([
 });
 
 test('paths that find the same again and again end', () => {
-  expect(() => evaluateJsonPath(parseJsonPath('..a..a..a'), wide(12))).toThrow('more than 100000 results');
+  expect(() => evaluateJsonPath(parseJsonPath('..a..a..a'), wide(12))).toThrow(
+    'more than 100000 results',
+  );
 });
 
 function wide(depth: number): unknown {

@@ -19,7 +19,11 @@ export type PathNode =
   | { readonly type: 'wildcard' }
   | { readonly type: 'recursive' }
   /** A value that does not depend on the object. */
-  | { readonly type: 'literal'; readonly value: string | number | boolean; readonly isFloat?: boolean };
+  | {
+      readonly type: 'literal';
+      readonly value: string | number | boolean;
+      readonly isFloat?: boolean;
+    };
 
 /** Where a slice ends. 'next': behind its first item, as of [3]. Undefined: at the end of the list. */
 export type SliceEnd = number | 'next' | undefined;

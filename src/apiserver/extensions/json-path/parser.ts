@@ -59,11 +59,14 @@ class Parser {
       this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
     }
     const name = this.#text.slice(start, this.#at);
-    this.#nodes.push(name === '*' ? { type: 'wildcard' } : { type: 'field', name: name.replaceAll('\\', '') });
+    this.#nodes.push(
+      name === '*' ? { type: 'wildcard' } : { type: 'field', name: name.replaceAll('\\', '') },
+    );
   }
 
   #parseRecursive(): void {
-    if (this.#nodes.at(-1)?.type === 'recursive') throw new JsonPathError('invalid multiple recursive descent');
+    if (this.#nodes.at(-1)?.type === 'recursive')
+      throw new JsonPathError('invalid multiple recursive descent');
     this.#at += 2;
     this.#nodes.push({ type: 'recursive' });
     const next = this.#text[this.#at];
@@ -72,9 +75,11 @@ class Parser {
 
   #parseWord(): void {
     const start = this.#at;
-    while (this.#at < this.#text.length && !isTerminator(this.#text[this.#at] as string)) this.#at++;
+    while (this.#at < this.#text.length && !isTerminator(this.#text[this.#at] as string))
+      this.#at++;
     const word = this.#text.slice(start, this.#at);
-    if (word !== 'true' && word !== 'false') throw new JsonPathError(`unrecognized identifier ${word}`);
+    if (word !== 'true' && word !== 'false')
+      throw new JsonPathError(`unrecognized identifier ${word}`);
     this.#nodes.push({ type: 'literal', value: word === 'true' });
   }
 
@@ -82,15 +87,21 @@ class Parser {
     const [text] = /^[+-]?[.\p{Nd}]*/u.exec(this.#text.slice(this.#at)) as RegExpExecArray;
     this.#at += text.length;
     const isInteger = /^[+-]?\d+$/.test(text);
-    if (!isInteger && !/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text)) throw new JsonPathError(`cannot parse number ${text}`);
-    this.#nodes.push({ type: 'literal', value: Number(text), ...(!isInteger && { isFloat: true }) });
+    if (!isInteger && !/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text))
+      throw new JsonPathError(`cannot parse number ${text}`);
+    this.#nodes.push({
+      type: 'literal',
+      value: Number(text),
+      ...(!isInteger && { isFloat: true }),
+    });
   }
 
   #parseQuote(quote: string): void {
     const start = this.#at++;
     for (; ; this.#at++) {
       const character = this.#text[this.#at];
-      if (character === undefined || character === '\n') throw new JsonPathError('unterminated quoted string');
+      if (character === undefined || character === '\n')
+        throw new JsonPathError('unterminated quoted string');
       if (character === quote && this.#text[this.#at - 1] !== '\\') break;
     }
     const inside = this.#text.slice(start + 1, this.#at++);
@@ -107,7 +118,9 @@ class Parser {
     const inside = this.#text.slice(this.#at + 1, end);
     this.#at = end + 1;
     if (inside.includes(',')) {
-      const paths = inside.split(',').map((part) => this.#inner(`[${part.replace(/^ +| +$/g, '')}]`));
+      const paths = inside
+        .split(',')
+        .map((part) => this.#inner(`[${part.replace(/^ +| +$/g, '')}]`));
       this.#nodes.push({ type: 'union', paths });
       return;
     }
@@ -123,7 +136,8 @@ class Parser {
     let isClosed = false;
     for (; ; this.#at++) {
       const character = this.#text[this.#at];
-      if (character === undefined || character === '\n') throw new JsonPathError('unterminated filter');
+      if (character === undefined || character === '\n')
+        throw new JsonPathError('unterminated filter');
       if (character === '"' || character === "'") {
         if (quote === '') quote = character;
         else if (character === quote && this.#text[this.#at - 1] !== '\\') isClosed = true;
@@ -134,9 +148,19 @@ class Parser {
     if (this.#text[this.#at++] !== ']') throw new JsonPathError('unclosed array expect ]');
     const [, left, operator, right] = /^([^!<>=]+)([!<>=]+)(.+)$/.exec(inside) ?? [];
     if (left === undefined || operator === undefined || right === undefined) {
-      this.#nodes.push({ type: 'filter', left: this.#inner(inside), operator: 'exists', right: [] });
+      this.#nodes.push({
+        type: 'filter',
+        left: this.#inner(inside),
+        operator: 'exists',
+        right: [],
+      });
     } else {
-      this.#nodes.push({ type: 'filter', left: this.#inner(left), operator, right: this.#inner(right) });
+      this.#nodes.push({
+        type: 'filter',
+        left: this.#inner(left),
+        operator,
+        right: this.#inner(right),
+      });
     }
   }
 
@@ -157,7 +181,12 @@ function sliceOf(text: string): PathNode {
   const [, first = '', second, third] = match;
   const start = numberOf(first);
   const end: SliceEnd = second === undefined ? 'next' : numberOf(second.slice(1));
-  return { type: 'slice', start, end, step: third === undefined ? undefined : numberOf(third.slice(1)) };
+  return {
+    type: 'slice',
+    start,
+    end,
+    step: third === undefined ? undefined : numberOf(third.slice(1)),
+  };
 }
 
 function numberOf(text: string): number | undefined {

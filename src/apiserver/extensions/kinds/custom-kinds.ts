@@ -43,7 +43,10 @@ export interface CustomKindServices extends StoreServices {
  * Returns the kinds of a resource: those of the versions that are served, and that of the storage version, which is internal if it is not
  * served. The kinds are as an established definition has them (see `presented`).
  */
-export function customKinds(resource: CustomResource, services: CustomKindServices): readonly Kind[] {
+export function customKinds(
+  resource: CustomResource,
+  services: CustomKindServices,
+): readonly Kind[] {
   const versions = resource.versions.filter(({ served, storage }) => served || storage);
   const codecs = new Map(
     resource.versions.map((version) => {
@@ -82,7 +85,12 @@ function customKind(
   const storage = versions.find((each) => each.storage) as CustomVersion;
   const storedType = version.storage ? type : typeOf(resource, storage);
   const codec = codecs.get(apiVersionOf(type)) as CustomCodec;
-  const strategy = objectStrategy({ codec, version, resource: type, isTerminating: services.isTerminating });
+  const strategy = objectStrategy({
+    codec,
+    version,
+    resource: type,
+    isTerminating: services.isTerminating,
+  });
   const fields = customFields(version.selectableFields, resource.namespaced);
   const store = new LazyStore(
     () => ({
@@ -98,7 +106,9 @@ function customKind(
   );
   const table = customTable(version.columns);
   const deprecation = deprecationOf(resource, version);
-  const others = versions.filter((each) => each !== version).map((each) => kindOf(typeOf(resource, each)));
+  const others = versions
+    .filter((each) => each !== version)
+    .map((each) => kindOf(typeOf(resource, each)));
   return {
     type,
     codec,
@@ -107,7 +117,12 @@ function customKind(
     selectableFields: fields,
     table,
     listKind: names.listKind,
-    subresources: subresourcesOf(resource, version, { codec, store, table, scaleCodec: services.scaleCodec }),
+    subresources: subresourcesOf(resource, version, {
+      codec,
+      store,
+      table,
+      scaleCodec: services.scaleCodec,
+    }),
     ...(others.length > 0 && { otherVersions: others, converter: services.converter }),
     ...(!version.storage && { storedKind: kindOf(storedType) }),
     ...(deprecation !== undefined && { deprecation }),
@@ -140,7 +155,13 @@ function subresourcesOf(
   if (version.scale !== undefined) {
     subresources.push({
       name: 'scale',
-      ...customScale({ resource, paths: version.scale, store, codec: scaleCodec, version: version.name }),
+      ...customScale({
+        resource,
+        paths: version.scale,
+        store,
+        codec: scaleCodec,
+        version: version.name,
+      }),
     });
   }
   return subresources;
@@ -149,7 +170,10 @@ function subresourcesOf(
 /** In the order of upstream's discovery. */
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-function typeOf({ group, names, namespaced }: CustomResource, { name, hasStatus, scale }: CustomVersion): ResourceType {
+function typeOf(
+  { group, names, namespaced }: CustomResource,
+  { name, hasStatus, scale }: CustomVersion,
+): ResourceType {
   return {
     group,
     version: name,

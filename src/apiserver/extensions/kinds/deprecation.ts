@@ -4,12 +4,18 @@ import { compareKubeVersions } from '#api/machinery/kube-version.ts';
 import type { CustomResource, CustomVersion } from '../description.ts';
 
 /** Returns the text that requests for the version warn with; undefined if it is not deprecated. */
-export function deprecationOf(resource: CustomResource, version: CustomVersion): string | undefined {
+export function deprecationOf(
+  resource: CustomResource,
+  version: CustomVersion,
+): string | undefined {
   if (!version.deprecated) return undefined;
   if (version.deprecationWarning !== undefined) return version.deprecationWarning;
   const { group, requestedKind: kind, versions } = resource;
   const [better] = versions
-    .filter(({ served, deprecated, name }) => served && !deprecated && compareKubeVersions(name, version.name) < 0)
+    .filter(
+      ({ served, deprecated, name }) =>
+        served && !deprecated && compareKubeVersions(name, version.name) < 0,
+    )
     .map(({ name }) => name)
     .toSorted(compareKubeVersions);
   const text = `${group}/${version.name} ${kind} is deprecated`;

@@ -13,7 +13,9 @@ export function finalizerWarnings(object: KubeObject, old?: KubeObject): readonl
   const added = [...new Set(object.metadata.finalizers ?? [])].filter((name) => !before.has(name));
   return added
     .toSorted()
-    .flatMap((name) => problemsOf(name).map((why) => `metadata.finalizers: ${quote(name)}: ${why}`));
+    .flatMap((name) =>
+      problemsOf(name).map((why) => `metadata.finalizers: ${quote(name)}: ${why}`),
+    );
 }
 
 function problemsOf(name: string): readonly string[] {

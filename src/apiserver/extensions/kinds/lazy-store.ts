@@ -28,7 +28,10 @@ export class LazyStore implements Rest {
   #closed = false;
 
   /** `config`: is called when the store is made. `resetFields`: those of its strategy. */
-  constructor(config: () => ResourceStoreConfig<KubeObject>, resetFields: readonly (readonly string[])[]) {
+  constructor(
+    config: () => ResourceStoreConfig<KubeObject>,
+    resetFields: readonly (readonly string[])[],
+  ) {
     this.#config = config;
     this.resetFields = resetFields;
   }
@@ -73,11 +76,21 @@ export class LazyStore implements Rest {
     return this.store.watch(context, options);
   }
 
-  create(context: RequestContext, parent: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject> {
+  create(
+    context: RequestContext,
+    parent: string,
+    object: KubeObject,
+    options: CreateOptions,
+  ): Promise<EncodedObject> {
     return this.store.create(context, parent, object, options);
   }
 
-  update(context: RequestContext, name: string, update: ObjectUpdate, options: UpdateOptions): Promise<UpdateAnswer> {
+  update(
+    context: RequestContext,
+    name: string,
+    update: ObjectUpdate,
+    options: UpdateOptions,
+  ): Promise<UpdateAnswer> {
     return this.store.update(context, name, update, options);
   }
 
@@ -85,7 +98,11 @@ export class LazyStore implements Rest {
     return this.store.delete(context, name, options);
   }
 
-  deleteCollection(context: RequestContext, options: DeleteOptions, list: ListOptions): Promise<ListAnswer> {
+  deleteCollection(
+    context: RequestContext,
+    options: DeleteOptions,
+    list: ListOptions,
+  ): Promise<ListAnswer> {
     return this.store.deleteCollection(context, options, list);
   }
 

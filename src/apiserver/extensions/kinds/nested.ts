@@ -49,17 +49,28 @@ export function nestedString(object: JsonObject, names: readonly string[]): stri
 }
 
 /** Returns the object with another value at the path. Objects that are missing on the way are added. Throws NestedFieldError. */
-export function withNestedField<T extends object>(object: T, names: readonly string[], value: unknown): T {
+export function withNestedField<T extends object>(
+  object: T,
+  names: readonly string[],
+  value: unknown,
+): T {
   return setNested(object as JsonObject, names, 0, value) as T;
 }
 
-function setNested(object: JsonObject, names: readonly string[], at: number, value: unknown): JsonObject {
+function setNested(
+  object: JsonObject,
+  names: readonly string[],
+  at: number,
+  value: unknown,
+): JsonObject {
   const name = names[at] as string;
   const before = getOwn(object, name);
   const isLast = at === names.length - 1;
   if (!isLast && before !== undefined && !isPlainObject(before)) {
     const place = jsonPath(names.slice(0, at + 1));
-    throw new NestedFieldError(`value cannot be set because ${place} is not a map[string]interface{}`);
+    throw new NestedFieldError(
+      `value cannot be set because ${place} is not a map[string]interface{}`,
+    );
   }
   const inner = isLast ? value : setNested((before ?? {}) as JsonObject, names, at + 1, value);
   return withSortedField(object, name, inner);

@@ -8,7 +8,11 @@ import { runSteps } from '#machinery/turn.ts';
 import type { Steps } from '#machinery/turn.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
-import type { ResourceStrategy, StrategyContext, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
+import type {
+  ResourceStrategy,
+  StrategyContext,
+  SubresourceStrategy,
+} from '#apiserver/registry/strategy.ts';
 import type { CustomVersion } from '../description.ts';
 import type { CustomCodec } from './custom-codec.ts';
 import { finalizerWarnings } from './finalizer-warnings.ts';
@@ -29,8 +33,14 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
   const { codec, resource, isTerminating } = config;
   const { hasStatus, scale } = config.version;
   const scaleErrors = (object: KubeObject): FieldErrorList =>
-    scale === undefined ? [] : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)];
-  function* validateNew(object: KubeObject, _: StrategyContext, ofMetadata: FieldErrorList): Steps<FieldErrorList> {
+    scale === undefined
+      ? []
+      : [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)];
+  function* validateNew(
+    object: KubeObject,
+    _: StrategyContext,
+    ofMetadata: FieldErrorList,
+  ): Steps<FieldErrorList> {
     const prior = scaleErrors(object);
     const options = { prior: [...ofMetadata, ...prior] };
     return [...(yield* codec.structural.validateInSteps(fieldsOf(object), options)), ...prior];
@@ -42,8 +52,14 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
     ofMetadata: FieldErrorList,
   ): Steps<FieldErrorList> {
     const prior = scaleErrors(object);
-    const options = { prior: [...ofMetadata, ...prior], warn: (text: string) => void request.warnings.push(text) };
-    return [...(yield* codec.structural.validateUpdateInSteps(fieldsOf(object), fieldsOf(old), options)), ...prior];
+    const options = {
+      prior: [...ofMetadata, ...prior],
+      warn: (text: string) => void request.warnings.push(text),
+    };
+    return [
+      ...(yield* codec.structural.validateUpdateInSteps(fieldsOf(object), fieldsOf(old), options)),
+      ...prior,
+    ];
   }
   return {
     // The status, if it has a subresource of its own, is that of the old object here.
@@ -69,7 +85,10 @@ export function objectStrategy(config: ObjectStrategyConfig): ResourceStrategy<K
   };
 }
 
-export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): SubresourceStrategy<KubeObject> {
+export function statusStrategy(
+  codec: CustomCodec,
+  { scale }: CustomVersion,
+): SubresourceStrategy<KubeObject> {
   function* validateStatus(
     object: KubeObject,
     old: KubeObject,
@@ -77,9 +96,16 @@ export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): Su
     ofMetadata: FieldErrorList,
   ): Steps<FieldErrorList> {
     const prior = scale === undefined ? [] : validateScaleStatus(object, scale);
-    const options = { prior: [...ofMetadata, ...prior], warn: (text: string) => void request.warnings.push(text) };
+    const options = {
+      prior: [...ofMetadata, ...prior],
+      warn: (text: string) => void request.warnings.push(text),
+    };
     return [
-      ...(yield* codec.structural.validateStatusUpdateInSteps(fieldsOf(object), fieldsOf(old), options)),
+      ...(yield* codec.structural.validateStatusUpdateInSteps(
+        fieldsOf(object),
+        fieldsOf(old),
+        options,
+      )),
       ...prior,
     ];
   }
@@ -89,7 +115,8 @@ export function statusStrategy(codec: CustomCodec, { scale }: CustomVersion): Su
     prepareForUpdate(object, old) {
       const { managedFields } = object.metadata;
       const { managedFields: _, ...rest } = old.metadata;
-      const metadata = managedFields === undefined ? rest : withSortedField(rest, 'managedFields', managedFields);
+      const metadata =
+        managedFields === undefined ? rest : withSortedField(rest, 'managedFields', managedFields);
       return withSortedField({ ...old, metadata }, 'status', fieldsOf(object)['status']);
     },
     validateUpdate: (object, old, context) => runSteps(validateStatus(object, old, context, [])),

@@ -6,7 +6,10 @@ import type { ServingState } from '../description.ts';
 const VERBS_OF_TERMINATING = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
 /** Returns what to install for the kinds of a definition in a state. */
-export function presented(kinds: readonly Kind[], { served, established, terminating }: ServingState): readonly Kind[] {
+export function presented(
+  kinds: readonly Kind[],
+  { served, established, terminating }: ServingState,
+): readonly Kind[] {
   if (!served) return [];
   if (established && !terminating) return kinds;
   return kinds.map((kind) => ({

@@ -59,15 +59,32 @@ test('without columns there is the age', () => {
 });
 
 test('a column has what its definition says, and a description', () => {
-  const described = { name: 'B', type: 'string', jsonPath: '.b', description: 'text', format: 'byte', priority: 1 };
-  expect(customTable([{ name: 'A', type: 'integer', jsonPath: '.a' }, described]).columns.slice(1)).toEqual([
-    { name: 'A', type: 'integer', description: 'Custom resource definition column (in JSONPath format): .a' },
+  const described = {
+    name: 'B',
+    type: 'string',
+    jsonPath: '.b',
+    description: 'text',
+    format: 'byte',
+    priority: 1,
+  };
+  expect(
+    customTable([{ name: 'A', type: 'integer', jsonPath: '.a' }, described]).columns.slice(1),
+  ).toEqual([
+    {
+      name: 'A',
+      type: 'integer',
+      description: 'Custom resource definition column (in JSONPath format): .a',
+    },
     { name: 'B', type: 'string', description: 'text', format: 'byte', priority: 1 },
   ]);
 });
 
 test('columns end before one whose path cannot be read', () => {
-  const columns = ['.a', '.b[', '.c'].map((jsonPath) => ({ name: jsonPath, type: 'string', jsonPath }));
+  const columns = ['.a', '.b[', '.c'].map((jsonPath) => ({
+    name: jsonPath,
+    type: 'string',
+    jsonPath,
+  }));
   expect(customTable(columns).columns.map(({ name }) => name)).toEqual(['Name', '.a']);
 });
 

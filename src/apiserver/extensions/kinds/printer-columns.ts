@@ -40,8 +40,12 @@ export function scaleTable({ specReplicasPath, statusReplicasPath }: ScalePaths)
     return { name, type: 'integer', description, jsonPath };
   };
   return tableOf([
-    ...(specReplicasPath === '' ? [] : [column('Desired', '.spec.replicas', 'Number of desired replicas')]),
-    ...(statusReplicasPath === '' ? [] : [column('Available', '.status.replicas', 'Number of actual replicas')]),
+    ...(specReplicasPath === ''
+      ? []
+      : [column('Desired', '.spec.replicas', 'Number of desired replicas')]),
+    ...(statusReplicasPath === ''
+      ? []
+      : [column('Available', '.status.replicas', 'Number of actual replicas')]),
     AGE,
   ]);
 }
@@ -64,7 +68,9 @@ function tableOf(columns: readonly PrinterColumn[]): TableConvertor {
       type: type as TableColumn['type'],
       ...(format !== undefined && { format }),
       description:
-        description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
+        description === ''
+          ? `Custom resource definition column (in JSONPath format): ${jsonPath}`
+          : description,
       ...(priority !== undefined && { priority }),
     });
   }
@@ -100,7 +106,11 @@ function cellOf({ type, path }: Column, object: KubeObject, now: number): unknow
     case 'string':
       return textOf(value);
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : null;
+      return typeof value === 'number'
+        ? Math.trunc(value)
+        : typeof value === 'bigint'
+          ? value
+          : null;
     case 'number':
       return typeof value === 'number' || typeof value === 'bigint' ? value : null;
     case 'boolean':
@@ -116,12 +126,16 @@ function textOf(value: unknown): string {
   if (value === null) return '<no value>';
   if (typeof value === 'string') return value;
   if (typeof value === 'object') return marshalJson(sortedCopy(value));
-  return typeof value === 'number' && !Number.isInteger(value) ? formatDouble(value) : String(value);
+  return typeof value === 'number' && !Number.isInteger(value)
+    ? formatDouble(value)
+    : String(value);
 }
 
 function ageOf(time: string, now: number): string {
   if (time === '' || time === 'null') return '<unknown>';
-  return RFC_3339.test(time) && !Number.isNaN(Date.parse(time)) ? humanDuration(now - Date.parse(time)) : '<invalid>';
+  return RFC_3339.test(time) && !Number.isNaN(Date.parse(time))
+    ? humanDuration(now - Date.parse(time))
+    : '<invalid>';
 }
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

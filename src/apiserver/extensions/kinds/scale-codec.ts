@@ -8,7 +8,8 @@ export function scaleCodec(typed: ObjectCodec): ObjectCodec {
   return {
     kind: typed.kind,
     openApi: typed.openApi,
-    otherKindMessage: 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"',
+    otherKindMessage:
+      'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"',
     get mergeType() {
       return typed.mergeType;
     },

@@ -9,7 +9,10 @@ const MAX_INT32 = 2_147_483_647;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-export function validateScaleSpec(object: object, { specReplicasPath }: ScalePaths): FieldErrorList {
+export function validateScaleSpec(
+  object: object,
+  { specReplicasPath }: ScalePaths,
+): FieldErrorList {
   return validateReplicas(object as JsonObject, specReplicasPath);
 }
 
@@ -19,8 +22,11 @@ export function validateScaleStatus(
 ): FieldErrorList {
   const errors = validateReplicas(object as JsonObject, statusReplicasPath);
   if (labelSelectorPath !== undefined) {
-    const problem = problemOf(() => nestedString(object as JsonObject, namesOfPath(labelSelectorPath)));
-    if (problem !== undefined) errors.push(field.invalid(field.path(labelSelectorPath), '', problem));
+    const problem = problemOf(() =>
+      nestedString(object as JsonObject, namesOfPath(labelSelectorPath)),
+    );
+    if (problem !== undefined)
+      errors.push(field.invalid(field.path(labelSelectorPath), '', problem));
   }
   return errors;
 }
@@ -33,7 +39,8 @@ function validateReplicas(object: JsonObject, path: string): FieldErrorList {
   });
   if (problem !== undefined) return [field.invalid(at, 0, problem)];
   if (replicas < 0) return [field.invalid(at, replicas, 'should be a non-negative integer')];
-  if (replicas > MAX_INT32) return [field.invalid(at, replicas, `should be less than or equal to ${MAX_INT32}`)];
+  if (replicas > MAX_INT32)
+    return [field.invalid(at, replicas, `should be less than or equal to ${MAX_INT32}`)];
   return [];
 }
 

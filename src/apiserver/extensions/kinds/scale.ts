@@ -11,7 +11,13 @@ import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { ObjectUpdate, UpdateOptions } from '#apiserver/registry/rest.ts';
 import type { CustomResource, ScalePaths } from '../description.ts';
 import type { LazyStore } from './lazy-store.ts';
-import { namesOfPath, NestedFieldError, nestedInteger, nestedString, withNestedField } from './nested.ts';
+import {
+  namesOfPath,
+  NestedFieldError,
+  nestedInteger,
+  nestedString,
+  withNestedField,
+} from './nested.ts';
 import { scaleTable } from './printer-columns.ts';
 
 type Scale = Immutable<autoscaling.Scale>;
@@ -28,7 +34,13 @@ export interface CustomScaleConfig {
   readonly codec: ObjectCodec;
 }
 
-export function customScale({ resource, paths, store, version, codec }: CustomScaleConfig): Omit<Subresource, 'name'> {
+export function customScale({
+  resource,
+  paths,
+  store,
+  version,
+  codec,
+}: CustomScaleConfig): Omit<Subresource, 'name'> {
   const scale = new ScaleView(paths, replicasOwners(resource, `${resource.group}/${version}`));
   return {
     kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
@@ -40,7 +52,12 @@ export function customScale({ resource, paths, store, version, codec }: CustomSc
         return new FreshObject(scale.existing(object));
       },
       async update(context, name, update, options) {
-        const { object } = await store.update(context, name, scale.updateOf(update), scale.optionsOf(options));
+        const { object } = await store.update(
+          context,
+          name,
+          scale.updateOf(update),
+          scale.optionsOf(options),
+        );
         return { object: new FreshObject(scale.of(object.object() as KubeObject)), created: false };
       },
     },
@@ -50,7 +67,10 @@ export function customScale({ resource, paths, store, version, codec }: CustomSc
 /** Returns where each version has its replicas: owners of the replicas of a Scale own that field. */
 function replicasOwners({ group, versions }: CustomResource, apiVersion: string): ScaledKind {
   const replicas = versions.map(({ name, scale }) => {
-    const path = scale === undefined ? undefined : namesOfPath(scale.specReplicasPath).map((each) => `f:${each}`);
+    const path =
+      scale === undefined
+        ? undefined
+        : namesOfPath(scale.specReplicasPath).map((each) => `f:${each}`);
     return [`${group}/${name}`, path] as const;
   });
   return { apiVersion, replicas: new Map(replicas) };
@@ -72,7 +92,9 @@ class ScaleView {
     const scale = this.of(object);
     if (this.#replicasOf(object) !== undefined) return scale;
     throw apierrors.internalError(
-      new Error(`the spec replicas field ${JSON.stringify(this.#paths.specReplicasPath)} does not exist`),
+      new Error(
+        `the spec replicas field ${JSON.stringify(this.#paths.specReplicasPath)} does not exist`,
+      ),
     );
   }
 
@@ -84,11 +106,19 @@ class ScaleView {
     const replicas = this.#replicasOf(object) ?? 0;
     const status = read(() => nestedInteger(fields, namesOfPath(statusReplicasPath))) ?? 0;
     const selector =
-      labelSelectorPath === '' ? '' : (read(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
+      labelSelectorPath === ''
+        ? ''
+        : (read(() => nestedString(fields, namesOfPath(labelSelectorPath))) ?? '');
     return {
       kind: 'Scale',
       apiVersion: 'autoscaling/v1',
-      metadata: { name, ...(namespace !== undefined && { namespace }), uid, resourceVersion, creationTimestamp },
+      metadata: {
+        name,
+        ...(namespace !== undefined && { namespace }),
+        uid,
+        resourceVersion,
+        creationTimestamp,
+      },
       spec: replicas === 0 ? {} : { replicas },
       status: { replicas: status, ...(selector !== '' && { selector }) },
     };
@@ -102,8 +132,13 @@ class ScaleView {
         const object = current as KubeObject;
         const owners = entriesOf(object);
         const old = this.of(object);
-        const before = this.#replicasOf(object) === undefined ? { ...old, spec: { replicas: NO_REPLICAS } } : old;
-        const scale = (await update.apply(withEntries(before, scaleEntries(owners, this.#owners)))) as Scale;
+        const before =
+          this.#replicasOf(object) === undefined
+            ? { ...old, spec: { replicas: NO_REPLICAS } }
+            : old;
+        const scale = (await update.apply(
+          withEntries(before, scaleEntries(owners, this.#owners)),
+        )) as Scale;
         const { replicas = 0 } = scale.spec;
         if (replicas === NO_REPLICAS) {
           const path = JSON.stringify(this.#paths.specReplicasPath);
@@ -113,7 +148,9 @@ class ScaleView {
         const changed = withEntries(scaled, parentEntries(owners, entriesOf(scale), this.#owners));
         const { resourceVersion = '' } = scale.metadata;
         // The store compares the version, as for any other update.
-        return resourceVersion === '' ? changed : { ...changed, metadata: { ...changed.metadata, resourceVersion } };
+        return resourceVersion === ''
+          ? changed
+          : { ...changed, metadata: { ...changed.metadata, resourceVersion } };
       },
     };
   }
@@ -125,13 +162,18 @@ class ScaleView {
       fieldManager,
       ...(validate !== undefined && {
         validate: (object: unknown, old: unknown) =>
-          validate(this.of(object as KubeObject), old === undefined ? undefined : this.of(old as KubeObject)),
+          validate(
+            this.of(object as KubeObject),
+            old === undefined ? undefined : this.of(old as KubeObject),
+          ),
       }),
     };
   }
 
   #replicasOf(object: KubeObject): number | undefined {
-    return read(() => nestedInteger(object as unknown as Readonly<Record<string, unknown>>, this.#specReplicas));
+    return read(() =>
+      nestedInteger(object as unknown as Readonly<Record<string, unknown>>, this.#specReplicas),
+    );
   }
 }
 
@@ -156,7 +198,13 @@ function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefine
   return object.metadata.managedFields;
 }
 
-function withEntries<T extends KubeObject>(object: T, managedFields: readonly ManagedFieldsEntry[] | undefined): T {
+function withEntries<T extends KubeObject>(
+  object: T,
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+): T {
   const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+  return {
+    ...object,
+    metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
+  };
 }

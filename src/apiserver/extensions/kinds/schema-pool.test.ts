@@ -4,7 +4,14 @@ import { StructuralCodec } from '#api/machinery/codec/structural/index.ts';
 import { SchemaPool } from './schema-pool.ts';
 
 const make = (): StructuralCodec =>
-  new StructuralCodec({ group: 'g', version: 'v1', kind: 'K', listKind: 'KL', plural: 'ks', selectableFields: [] });
+  new StructuralCodec({
+    group: 'g',
+    version: 'v1',
+    kind: 'K',
+    listKind: 'KL',
+    plural: 'ks',
+    selectableFields: [],
+  });
 
 test('schemas that have not been used for longest go', () => {
   const pool = new SchemaPool({ limitBytes: 100 });

@@ -21,8 +21,14 @@ beforeEach(async () => {
     openAPIV3Schema: {
       type: 'object',
       properties: {
-        spec: { type: 'object', properties: { replicas: { type: 'integer' }, color: { type: 'string' } } },
-        status: { type: 'object', properties: { replicas: { type: 'integer' }, selector: { type: 'string' } } },
+        spec: {
+          type: 'object',
+          properties: { replicas: { type: 'integer' }, color: { type: 'string' } },
+        },
+        status: {
+          type: 'object',
+          properties: { replicas: { type: 'integer' }, selector: { type: 'string' } },
+        },
       },
     },
   };
@@ -59,13 +65,19 @@ const scaleOf = async (name: string): Promise<Scale> =>
 
 test('the status has an endpoint of its own, which changes nothing else', async () => {
   expect((await create('a', { color: 'red' }, { replicas: 1 })).json.status).toBeUndefined();
-  expect((await api.patch(`${WIDGETS}/a`, { status: { replicas: 2 } })).json.status).toBeUndefined();
+  expect(
+    (await api.patch(`${WIDGETS}/a`, { status: { replicas: 2 } })).json.status,
+  ).toBeUndefined();
   const changed = await api.patch(`${WIDGETS}/a/status`, {
     spec: { color: 'blue' },
     metadata: { labels: { a: 'b' } },
     status: { replicas: 2 },
   });
-  expect(changed.json).toMatchObject({ spec: { color: 'red' }, status: { replicas: 2 }, metadata: { generation: 1 } });
+  expect(changed.json).toMatchObject({
+    spec: { color: 'red' },
+    status: { replicas: 2 },
+    metadata: { generation: 1 },
+  });
   expect(changed.json.metadata.labels).toBeUndefined();
   expect(outcome(await api.patch(`${WIDGETS}/a/status`, { status: { replicas: 'x' } }))).toContain(
     'status.replicas: Invalid value',
@@ -108,9 +120,9 @@ test('what cannot be scaled', async () => {
   expect(outcome(await api.get(`${WIDGETS}/none/scale`))).toBe(
     '500 InternalError: Internal error occurred: the spec replicas field ".spec.replicas" does not exist',
   );
-  expect(outcome(await api.patch(`${WIDGETS}/none/scale`, { metadata: { labels: { a: 'b' } } }))).toBe(
-    '400 BadRequest: the spec replicas field ".spec.replicas" cannot be empty',
-  );
+  expect(
+    outcome(await api.patch(`${WIDGETS}/none/scale`, { metadata: { labels: { a: 'b' } } })),
+  ).toBe('400 BadRequest: the spec replicas field ".spec.replicas" cannot be empty');
   expect((await api.patch(`${WIDGETS}/none/scale`, { spec: { replicas: 1 } })).code).toBe(200);
   expect(outcome(await api.patch(`${WIDGETS}/none/scale`, { spec: { replicas: -1 } }))).toContain(
     '.spec.replicas: Invalid value: -1: should be a non-negative integer',
@@ -121,7 +133,9 @@ test('lists and watches select by fields', async () => {
   await create('a', { color: 'red' });
   await create('b', { color: 'blue' });
   const names = async (selector: string): Promise<readonly string[]> =>
-    (await api.get(`${WIDGETS}?fieldSelector=${selector}`)).json.items.map(({ metadata }) => metadata.name);
+    (await api.get(`${WIDGETS}?fieldSelector=${selector}`)).json.items.map(
+      ({ metadata }) => metadata.name,
+    );
   expect(await names('spec.color=red')).toEqual(['a']);
   expect(await names('spec.color!=red')).toEqual(['b']);
   await api.patch(`${WIDGETS}/b`, { spec: { color: 'red' } });

@@ -41,25 +41,37 @@ const matchDefaults = {
   resourceRules: [{ ...rule, scope: '*' }],
 };
 
-test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])('%s', async (resource) => {
-  const made = await on(resource).create({ metadata, webhooks: [hook] });
-  expect(made.code).toBe(201);
-  expect(made.object).toMatchObject({ webhooks: [{ ...hook, ...hookDefaults }] });
-  expect(made.object.metadata.generation).toBe(1);
-  const webhooks = [{ ...hook, timeoutSeconds: 31 }];
-  expect((await on(resource).patch('it', { webhooks })).causes).toEqual(['webhooks[0].timeoutSeconds']);
-  const labelled = await on(resource).patch('it', { metadata: { labels: { a: 'b' } } });
-  expect(labelled.object.metadata.generation).toBe(1);
-  expect((await on(resource).patch('it', { webhooks: [] })).object.metadata.generation).toBe(2);
-  expect((await on(resource).table()).columns).toEqual(['Name', 'Webhooks', 'Age']);
-  expect((await on(resource).table()).rows).toEqual([['it', 0, expect.any(String)]]);
-});
+test.each(['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'])(
+  '%s',
+  async (resource) => {
+    const made = await on(resource).create({ metadata, webhooks: [hook] });
+    expect(made.code).toBe(201);
+    expect(made.object).toMatchObject({ webhooks: [{ ...hook, ...hookDefaults }] });
+    expect(made.object.metadata.generation).toBe(1);
+    const webhooks = [{ ...hook, timeoutSeconds: 31 }];
+    expect((await on(resource).patch('it', { webhooks })).causes).toEqual([
+      'webhooks[0].timeoutSeconds',
+    ]);
+    const labelled = await on(resource).patch('it', { metadata: { labels: { a: 'b' } } });
+    expect(labelled.object.metadata.generation).toBe(1);
+    expect((await on(resource).patch('it', { webhooks: [] })).object.metadata.generation).toBe(2);
+    expect((await on(resource).table()).columns).toEqual(['Name', 'Webhooks', 'Age']);
+    expect((await on(resource).table()).rows).toEqual([['it', 0, expect.any(String)]]);
+  },
+);
 
 test('validating policies', async () => {
   const policies = on('validatingadmissionpolicies');
-  const spec = { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] };
+  const spec = {
+    matchConstraints: { resourceRules: [rule] },
+    validations: [{ expression: 'true' }],
+  };
   const made = await policies.create({ metadata, spec, status: { observedGeneration: 7 } });
-  expect(made.object.spec).toEqual({ ...spec, matchConstraints: matchDefaults, failurePolicy: 'Fail' });
+  expect(made.object.spec).toEqual({
+    ...spec,
+    matchConstraints: matchDefaults,
+    failurePolicy: 'Fail',
+  });
   expect(made.object.status).toEqual({});
   expect((await policies.patch('it', { spec: { validations: [] } })).causes).toEqual([
     'spec.validations',
@@ -69,8 +81,13 @@ test('validating policies', async () => {
     spec: { failurePolicy: 'Ignore' },
     status: { observedGeneration: 1 },
   });
-  expect([written.object.spec['failurePolicy'], written.object.status]).toEqual(['Fail', { observedGeneration: 1 }]);
-  const bad = await policies.patch('it/status', { status: { conditions: [{ type: 'a', status: 'x' }] } });
+  expect([written.object.spec['failurePolicy'], written.object.status]).toEqual([
+    'Fail',
+    { observedGeneration: 1 },
+  ]);
+  const bad = await policies.patch('it/status', {
+    status: { conditions: [{ type: 'a', status: 'x' }] },
+  });
   expect(bad.causes).toContain('status.conditions[0].status');
   expect(await policies.table()).toEqual({
     columns: ['Name', 'Validations', 'ParamKind', 'Age'],
@@ -80,7 +97,9 @@ test('validating policies', async () => {
 
 test('mutating policies', async () => {
   const policies = on('mutatingadmissionpolicies');
-  const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } }];
+  const mutations = [
+    { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } },
+  ];
   const spec = {
     paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
     matchConstraints: { resourceRules: [rule] },
@@ -88,8 +107,14 @@ test('mutating policies', async () => {
     reinvocationPolicy: 'IfNeeded',
   };
   const made = await policies.create({ metadata, spec });
-  expect(made.object.spec).toEqual({ ...spec, matchConstraints: matchDefaults, failurePolicy: 'Fail' });
-  expect((await policies.patch('it', { spec: { mutations: [] } })).causes).toEqual(['spec.mutations']);
+  expect(made.object.spec).toEqual({
+    ...spec,
+    matchConstraints: matchDefaults,
+    failurePolicy: 'Fail',
+  });
+  expect((await policies.patch('it', { spec: { mutations: [] } })).causes).toEqual([
+    'spec.mutations',
+  ]);
   expect((await policies.table()).rows).toEqual([['it', 1, 'v1/ConfigMap', expect.any(String)]]);
 });
 
@@ -97,11 +122,18 @@ test.each<[resource: string, spec: object]>([
   ['validatingadmissionpolicybindings', { policyName: 'p', validationActions: ['Deny'] }],
   ['mutatingadmissionpolicybindings', { policyName: 'p' }],
 ])('%s', async (resource, spec) => {
-  const made = await on(resource).create({ metadata, spec: { ...spec, matchResources: { resourceRules: [rule] } } });
+  const made = await on(resource).create({
+    metadata,
+    spec: { ...spec, matchResources: { resourceRules: [rule] } },
+  });
   expect(made.object.spec).toEqual({ ...spec, matchResources: matchDefaults });
-  expect((await on(resource).patch('it', { spec: { policyName: null } })).causes).toEqual(['spec.policyName']);
+  expect((await on(resource).patch('it', { spec: { policyName: null } })).causes).toEqual([
+    'spec.policyName',
+  ]);
   const paramRef = { name: 'a', parameterNotFoundAction: 'Deny' };
-  expect((await on(resource).patch('it', { spec: { paramRef } })).object.metadata.generation).toBe(2);
+  expect((await on(resource).patch('it', { spec: { paramRef } })).object.metadata.generation).toBe(
+    2,
+  );
   expect(await on(resource).table()).toEqual({
     columns: ['Name', 'PolicyName', 'ParamRef', 'Age'],
     rows: [['it', 'p', '*/a', expect.any(String)]],

@@ -19,21 +19,36 @@ export const webhookConfigurationTable: TableConvertor<
   Immutable<admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration>
 > = {
   columns: [NAME, column('Webhooks', 'How many webhooks it has.', { type: 'integer' }), AGE],
-  cells: ({ metadata, webhooks = [] }, now) => [metadata.name, webhooks.length, since(metadata.creationTimestamp, now)],
-};
-
-export const validatingPolicyTable: TableConvertor<Immutable<admission.ValidatingAdmissionPolicy>> = {
-  columns: [NAME, column('Validations', 'How many validations it has.', { type: 'integer' }), PARAM_KIND, AGE],
-  cells: ({ metadata, spec }, now) => [
+  cells: ({ metadata, webhooks = [] }, now) => [
     metadata.name,
-    spec.validations?.length ?? 0,
-    kindOf(spec.paramKind),
+    webhooks.length,
     since(metadata.creationTimestamp, now),
   ],
 };
 
+export const validatingPolicyTable: TableConvertor<Immutable<admission.ValidatingAdmissionPolicy>> =
+  {
+    columns: [
+      NAME,
+      column('Validations', 'How many validations it has.', { type: 'integer' }),
+      PARAM_KIND,
+      AGE,
+    ],
+    cells: ({ metadata, spec }, now) => [
+      metadata.name,
+      spec.validations?.length ?? 0,
+      kindOf(spec.paramKind),
+      since(metadata.creationTimestamp, now),
+    ],
+  };
+
 export const mutatingPolicyTable: TableConvertor<Immutable<admission.MutatingAdmissionPolicy>> = {
-  columns: [NAME, column('Mutations', 'How many mutations it has.', { type: 'integer' }), PARAM_KIND, AGE],
+  columns: [
+    NAME,
+    column('Mutations', 'How many mutations it has.', { type: 'integer' }),
+    PARAM_KIND,
+    AGE,
+  ],
   cells: ({ metadata, spec }, now) => [
     metadata.name,
     spec.mutations?.length ?? 0,

@@ -10,14 +10,15 @@ import { policyBindingTable } from './tables.ts';
 
 type ValidatingAdmissionPolicyBinding = Immutable<admission.ValidatingAdmissionPolicyBinding>;
 
-const validatingAdmissionPolicyBindingStrategy: ResourceStrategy<ValidatingAdmissionPolicyBinding> = {
-  anyFinalizer: true,
-  checksNameOnUpdate: true,
-  generation: true,
-  allowUnconditionalUpdate: false,
-  validate: (binding) => validateValidatingAdmissionPolicyBinding(binding),
-  validateUpdate: (binding) => validateValidatingAdmissionPolicyBinding(binding),
-};
+const validatingAdmissionPolicyBindingStrategy: ResourceStrategy<ValidatingAdmissionPolicyBinding> =
+  {
+    anyFinalizer: true,
+    checksNameOnUpdate: true,
+    generation: true,
+    allowUnconditionalUpdate: false,
+    validate: (binding) => validateValidatingAdmissionPolicyBinding(binding),
+    validateUpdate: (binding) => validateValidatingAdmissionPolicyBinding(binding),
+  };
 
 export const validatingAdmissionPolicyBindingKind = defineKind<ValidatingAdmissionPolicyBinding>({
   type: validatingAdmissionPolicyBindings,

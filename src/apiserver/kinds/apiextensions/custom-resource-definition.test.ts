@@ -70,12 +70,19 @@ test('the first request to delete a definition begins its deletion', async () =>
   expect(object.metadata).not.toHaveProperty('deletionGracePeriodSeconds');
   expect(object.status).toMatchObject({
     conditions: expect.arrayContaining([
-      expect.objectContaining({ type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending' }),
+      expect.objectContaining({
+        type: 'Terminating',
+        status: 'True',
+        reason: 'InstanceDeletionPending',
+      }),
     ]) as object,
   });
 });
 
 test('the table has the name and the time of creation', async () => {
   await definitions().create({ metadata: { name: NAME }, spec });
-  expect(await definitions().table()).toEqual({ columns: ['Name', 'Created At'], rows: [[NAME, expect.any(String)]] });
+  expect(await definitions().table()).toEqual({
+    columns: ['Name', 'Created At'],
+    rows: [[NAME, expect.any(String)]],
+  });
 });

@@ -44,7 +44,8 @@ const strategy: ResourceStrategy<CustomResourceDefinition> = {
   warningsOnCreate: (definition) => definitionWarnings(definition),
   prepareForUpdate: (definition, old) => withStoredVersion({ ...definition, status: old.status }),
   validateUpdate: (definition, old) => runSteps(validateDefinitionUpdate(definition, old)),
-  validateUpdateInSteps: (definition, old) => field.boundedSteps(validateDefinitionUpdate(definition, old)),
+  validateUpdateInSteps: (definition, old) =>
+    field.boundedSteps(validateDefinitionUpdate(definition, old)),
   warningsOnUpdate: (definition, old) => definitionWarnings(definition, old),
   // The first request to delete a definition only begins its deletion.
   hasPendingFinalizers: ({ metadata }) => metadata.deletionTimestamp === undefined,

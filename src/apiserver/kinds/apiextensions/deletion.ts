@@ -14,19 +14,27 @@ export function withCleanupFinalizer(
   { now }: StrategyContext,
 ): CustomResourceDefinition {
   // Definitions have no grace period, and the beginning of their deletion does not count as a change of the desired state.
-  const { deletionGracePeriodSeconds: _, generation = 1, finalizers = [], ...metadata } = definition.metadata;
+  const {
+    deletionGracePeriodSeconds: _,
+    generation = 1,
+    finalizers = [],
+    ...metadata
+  } = definition.metadata;
   const condition = {
     type: 'Terminating',
     status: 'True',
     reason: 'InstanceDeletionPending',
-    message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+    message:
+      'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
   } as const;
   return {
     ...definition,
     metadata: {
       ...metadata,
       generation: generation - 1,
-      finalizers: finalizers.includes(CLEANUP_FINALIZER) ? finalizers : [...finalizers, CLEANUP_FINALIZER],
+      finalizers: finalizers.includes(CLEANUP_FINALIZER)
+        ? finalizers
+        : [...finalizers, CLEANUP_FINALIZER],
     },
     status: withCondition(definition.status, condition, now),
   };

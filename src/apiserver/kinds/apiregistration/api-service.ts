@@ -2,7 +2,10 @@
 
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import type * as apiregistration from '#api/groups/apiregistration/v1/index.ts';
-import { validateAPIService, validateAPIServiceStatus } from '#api/groups/apiregistration/v1/validation.ts';
+import {
+  validateAPIService,
+  validateAPIServiceStatus,
+} from '#api/groups/apiregistration/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';

@@ -48,9 +48,14 @@ test.each([
 test('what was made here is put right at the next start, unless somebody has taken it over', async () => {
   expect((await services().patch('v1.apps', { spec: { versionPriority: 3 } })).code).toBe(200);
   const label = { 'kube-aggregator.kubernetes.io/automanaged': null };
-  expect((await services().patch('v1.batch', { metadata: { labels: label }, spec: { versionPriority: 3 } })).code).toBe(
-    200,
-  );
+  expect(
+    (
+      await services().patch('v1.batch', {
+        metadata: { labels: label },
+        spec: { versionPriority: 3 },
+      })
+    ).code,
+  ).toBe(200);
   const { resourceVersion } = (await services().get('v1.policy')).object.metadata;
   await services().delete('v1.autoscaling');
   await t.server.start();
@@ -74,10 +79,14 @@ test('group versions that are not built in have API services while they are serv
     groupPriorityMinimum: 1000,
     versionPriority: 100,
   });
-  expect(object.status['conditions']).toMatchObject([{ type: 'Available', status: 'True', reason: 'Local' }]);
+  expect(object.status['conditions']).toMatchObject([
+    { type: 'Available', status: 'True', reason: 'Local' },
+  ]);
   const { uid } = object.metadata;
   await services().delete(name);
-  await vi.waitFor(async () => expect((await services().get(name)).object.metadata.uid).not.toBe(uid));
+  await vi.waitFor(async () =>
+    expect((await services().get(name)).object.metadata.uid).not.toBe(uid),
+  );
   await has(200);
   installed.uninstall();
   await has(404);

@@ -2,7 +2,10 @@
 
 import { controllerRevisions } from '#api/groups/apps/v1/index.ts';
 import type * as apps from '#api/groups/apps/v1/index.ts';
-import { validateControllerRevision, validateControllerRevisionUpdate } from '#api/groups/apps/v1/validation/index.ts';
+import {
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
+} from '#api/groups/apps/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -33,7 +36,9 @@ export const controllerRevisionTable: TableConvertor<ControllerRevision> = {
   ],
 };
 
-function controllerOf(references: Immutable<apps.ControllerRevision>['metadata']['ownerReferences']): string {
+function controllerOf(
+  references: Immutable<apps.ControllerRevision>['metadata']['ownerReferences'],
+): string {
   const controller = references?.find((reference) => reference.controller === true);
   if (controller === undefined) return '<none>';
   const { apiVersion, kind, name } = controller;

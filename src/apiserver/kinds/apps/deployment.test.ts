@@ -20,23 +20,34 @@ const deployment = (name = 'web', spec: object = {}, podSpec: object = {}) => ({
   spec: {
     replicas: 2,
     selector: { matchLabels: { app: 'web' } },
-    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [container], ...podSpec } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: { containers: [container], ...podSpec },
+    },
     ...spec,
   },
 });
 
 describe('deployments', () => {
   test('are made with defaults and without a status', async () => {
-    const { code, object, warnings } = await deployments.create({ ...deployment(), status: { replicas: 7 } });
+    const { code, object, warnings } = await deployments.create({
+      ...deployment(),
+      status: { replicas: 7 },
+    });
     expect(code).toBe(201);
     expect(object.metadata.generation).toBe(1);
     expect(object.status).toEqual({});
-    expect(object.spec).toMatchObject({ progressDeadlineSeconds: 600, strategy: { type: 'RollingUpdate' } });
+    expect(object.spec).toMatchObject({
+      progressDeadlineSeconds: 600,
+      strategy: { type: 'RollingUpdate' },
+    });
     expect(warnings).toEqual([]);
   });
 
   test('are refused with every cause', async () => {
-    const { code, message, causes } = await deployments.create(deployment('web', { replicas: -1, selector: null }));
+    const { code, message, causes } = await deployments.create(
+      deployment('web', { replicas: -1, selector: null }),
+    );
     expect(code).toBe(422);
     expect(message).toBe(
       'Deployment.apps "web" is invalid: [spec.replicas: Invalid value: -1: must be greater than or equal to 0, spec.selector: Required value, spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`]',
@@ -45,7 +56,9 @@ describe('deployments', () => {
   });
 
   test('that may surprise are warned of', async () => {
-    const { code, warnings } = await deployments.create(deployment('web.1', {}, { terminationGracePeriodSeconds: -1 }));
+    const { code, warnings } = await deployments.create(
+      deployment('web.1', {}, { terminationGracePeriodSeconds: -1 }),
+    );
     expect(code).toBe(201);
     expect(warnings).toEqual([
       'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
@@ -55,12 +68,18 @@ describe('deployments', () => {
     expect(scaled.warnings).toEqual([]);
     const changed = await deployments.patch('web.1', { spec: { replicas: 3 } });
     expect(changed.warnings).toHaveLength(1);
-    const again = await deployments.put('web.1?dryRun=All', deployment('web.1', {}, { imagePullSecrets: [{}] }));
-    expect(again.warnings).toEqual(['spec.template.spec.imagePullSecrets[0].name: invalid empty name ""']);
+    const again = await deployments.put(
+      'web.1?dryRun=All',
+      deployment('web.1', {}, { imagePullSecrets: [{}] }),
+    );
+    expect(again.warnings).toEqual([
+      'spec.template.spec.imagePullSecrets[0].name: invalid empty name ""',
+    ]);
   });
 
   test('go on saying what is not taken any more', async () => {
-    const policy = (seLinuxChangePolicy: string) => deployment('web', {}, { securityContext: { seLinuxChangePolicy } });
+    const policy = (seLinuxChangePolicy: string) =>
+      deployment('web', {}, { securityContext: { seLinuxChangePolicy } });
     expect((await deployments.create(policy('MountOption'))).causes).toEqual([
       'spec.template.spec.securityContext.seLinuxChangePolicy',
     ]);
@@ -70,7 +89,8 @@ describe('deployments', () => {
 
   test('count what is desired: spec and annotations', async () => {
     await deployments.create(deployment());
-    const generationAfter = async (patch: object) => (await deployments.patch('web', patch)).object.metadata.generation;
+    const generationAfter = async (patch: object) =>
+      (await deployments.patch('web', patch)).object.metadata.generation;
     expect(await generationAfter({ metadata: { labels: { a: 'b' } } })).toBe(1);
     expect(await generationAfter({ spec: { replicas: 3 } })).toBe(2);
     expect(await generationAfter({ metadata: { annotations: { a: 'b' } } })).toBe(3);
@@ -93,7 +113,10 @@ describe('deployments', () => {
   });
 
   test('have a status that is written on its own', async () => {
-    const { object } = await deployments.create({ ...deployment(), metadata: { name: 'web', labels: { a: 'b' } } });
+    const { object } = await deployments.create({
+      ...deployment(),
+      metadata: { name: 'web', labels: { a: 'b' } },
+    });
     const changed = await deployments.put('web/status', {
       ...object,
       metadata: { ...object.metadata, labels: { c: 'd' }, annotations: { e: 'f' } },
@@ -103,7 +126,11 @@ describe('deployments', () => {
     expect(changed.code).toBe(200);
     expect(changed.object.status).toEqual({ replicas: 2, readyReplicas: 1, observedGeneration: 1 });
     expect(changed.object.spec).toMatchObject({ replicas: 2 });
-    expect(changed.object.metadata).toMatchObject({ generation: 1, labels: { a: 'b' }, annotations: { e: 'f' } });
+    expect(changed.object.metadata).toMatchObject({
+      generation: 1,
+      labels: { a: 'b' },
+      annotations: { e: 'f' },
+    });
     const refused = await deployments.patch('web/status', { status: { readyReplicas: 3 } });
     expect([refused.code, refused.causes]).toEqual([422, ['status.readyReplicas']]);
     const kept = await deployments.patch('web', { spec: { replicas: 4 }, status: { replicas: 0 } });

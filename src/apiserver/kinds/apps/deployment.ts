@@ -16,7 +16,14 @@ import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { desiredStateChanged } from '#apiserver/registry/metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
-import { AGE, CONTAINERS, NAME, SELECTOR, column, containerCells } from '#apiserver/tables/columns.ts';
+import {
+  AGE,
+  CONTAINERS,
+  NAME,
+  SELECTOR,
+  column,
+  containerCells,
+} from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 import { withEnabledTemplateFields } from '../pod-template.ts';
 import { scaleSubresource } from '../scale.ts';
@@ -28,17 +35,21 @@ const TEMPLATE = new field.FieldPath('spec', 'template');
 const deploymentStrategy: ResourceStrategy<Deployment> = {
   // Annotations are handed on to the replica sets: they are part of what is desired.
   generation: (deployment, old) =>
-    desiredStateChanged(deployment, old) || !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
+    desiredStateChanged(deployment, old) ||
+    !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
   prepareForCreate: (deployment) => withEnabledTemplateFields({ ...deployment, status: {} }),
   validate: (deployment) => validateDeployment(deployment),
   warningsOnCreate: ({ metadata, spec }) => [
     ...resourceNameWarnings(metadata.name),
     ...podTemplateWarnings(spec.template, TEMPLATE),
   ],
-  prepareForUpdate: (deployment, old) => withEnabledTemplateFields({ ...deployment, status: old.status }, old),
+  prepareForUpdate: (deployment, old) =>
+    withEnabledTemplateFields({ ...deployment, status: old.status }, old),
   validateUpdate: (deployment, old) => validateDeploymentUpdate(deployment, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
-    metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(spec.template, TEMPLATE),
+    metadata.generation === old.metadata.generation
+      ? []
+      : podTemplateWarnings(spec.template, TEMPLATE),
 };
 
 const deploymentStatusStrategy: SubresourceStrategy<Deployment> = {
@@ -94,7 +105,10 @@ export const deploymentKind = defineKind<Deployment>({
       specReplicas: (deployment) => deployment.spec.replicas,
       statusReplicas: (deployment) => deployment.status.replicas ?? 0,
       selector: (deployment) => labelSelectorAsSelector(deployment.spec.selector).toString(),
-      withReplicas: (deployment, replicas) => ({ ...deployment, spec: { ...deployment.spec, replicas } }),
+      withReplicas: (deployment, replicas) => ({
+        ...deployment,
+        spec: { ...deployment.spec, replicas },
+      }),
     }),
   },
 });

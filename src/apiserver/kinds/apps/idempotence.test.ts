@@ -16,13 +16,21 @@ afterEach(async () => {
 
 const template = (more: object = {}) => ({
   metadata: { labels: { app: 'a' } },
-  spec: { containers: [{ name: 'c', image: 'i', resources: { limits: { cpu: '1000m' } } }], ...more },
+  spec: {
+    containers: [{ name: 'c', image: 'i', resources: { limits: { cpu: '1000m' } } }],
+    ...more,
+  },
 });
 const selector = { matchLabels: { app: 'a' } };
 const job = { template: template({ restartPolicy: 'Never' }) };
 
 const KINDS: readonly (readonly [kind: string, group: string, resource: string, rest: object])[] = [
-  ['ControllerRevision', 'apps', 'controllerrevisions', { revision: 1, data: { a: { b: [1, null, 'c'] } } }],
+  [
+    'ControllerRevision',
+    'apps',
+    'controllerrevisions',
+    { revision: 1, data: { a: { b: [1, null, 'c'] } } },
+  ],
   ['DaemonSet', 'apps', 'daemonsets', { spec: { selector, template: template() } }],
   [
     'Deployment',
@@ -42,7 +50,10 @@ const KINDS: readonly (readonly [kind: string, group: string, resource: string, 
         volumeClaimTemplates: [
           {
             metadata: { name: 'd' },
-            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1024Mi' } } },
+            spec: {
+              accessModes: ['ReadWriteOnce'],
+              resources: { requests: { storage: '1024Mi' } },
+            },
           },
         ],
       },
@@ -92,7 +103,9 @@ describe.each(KINDS)('%s', (kind, group, resource, rest) => {
   });
 
   test('made for show', async () => {
-    const { code } = await t.resource(`/apis/${group}/v1/namespaces/default/${resource}?dryRun=All`).create(manifest);
+    const { code } = await t
+      .resource(`/apis/${group}/v1/namespaces/default/${resource}?dryRun=All`)
+      .create(manifest);
     expect(code).toBe(201);
     expect((await requests().get('a')).code).toBe(404);
   });

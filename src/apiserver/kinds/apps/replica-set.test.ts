@@ -18,7 +18,10 @@ const replicaSet = (name = 'web', podSpec: object = {}) => ({
   metadata: { name },
   spec: {
     selector: { matchLabels: { app: 'web' } },
-    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }], ...podSpec } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: { containers: [{ name: 'c', image: 'i' }], ...podSpec },
+    },
   },
 });
 
@@ -26,22 +29,33 @@ describe('replica sets', () => {
   test('are made with defaults and without a status', async () => {
     const { code, object } = await replicaSets.create({ ...replicaSet(), status: { replicas: 7 } });
     expect(code).toBe(201);
-    expect([object.metadata.generation, object.spec['replicas'], object.status]).toEqual([1, 1, { replicas: 0 }]);
+    expect([object.metadata.generation, object.spec['replicas'], object.status]).toEqual([
+      1,
+      1,
+      { replicas: 0 },
+    ]);
   });
 
   test('that may surprise are warned of', async () => {
-    const { warnings } = await replicaSets.create(replicaSet('web.1', { terminationGracePeriodSeconds: -1 }));
+    const { warnings } = await replicaSets.create(
+      replicaSet('web.1', { terminationGracePeriodSeconds: -1 }),
+    );
     expect(warnings).toHaveLength(2);
-    expect((await replicaSets.patch('web.1', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
+    expect(
+      (await replicaSets.patch('web.1', { metadata: { labels: { a: 'b' } } })).warnings,
+    ).toEqual([]);
     expect((await replicaSets.patch('web.1', { spec: { replicas: 2 } })).warnings).toHaveLength(1);
   });
 
   test('count what is desired, and keep their selector', async () => {
     await replicaSets.create(replicaSet());
-    expect((await replicaSets.patch('web', { metadata: { annotations: { a: 'b' } } })).object.metadata.generation).toBe(
-      1,
-    );
-    expect((await replicaSets.patch('web', { spec: { replicas: 3 } })).object.metadata.generation).toBe(2);
+    expect(
+      (await replicaSets.patch('web', { metadata: { annotations: { a: 'b' } } })).object.metadata
+        .generation,
+    ).toBe(1);
+    expect(
+      (await replicaSets.patch('web', { spec: { replicas: 3 } })).object.metadata.generation,
+    ).toBe(2);
     const labels = { more: 'labels' };
     const refused = await replicaSets.patch('web', {
       spec: { selector: { matchLabels: labels }, template: { metadata: { labels } } },

@@ -2,7 +2,10 @@
 
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import type * as apps from '#api/groups/apps/v1/index.ts';
-import { validateReplicaSet, validateReplicaSetUpdate } from '#api/groups/apps/v1/validation/index.ts';
+import {
+  validateReplicaSet,
+  validateReplicaSetUpdate,
+} from '#api/groups/apps/v1/validation/index.ts';
 import { validateReplicaCounts } from '#api/groups/core/v1/validation/index.ts';
 import { podTemplateWarnings, resourceNameWarnings } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -21,16 +24,20 @@ const TEMPLATE = new field.FieldPath('spec', 'template');
 
 const replicaSetStrategy: ResourceStrategy<ReplicaSet> = {
   generation: true,
-  prepareForCreate: (replicaSet) => withEnabledTemplateFields({ ...replicaSet, status: { replicas: 0 } }),
+  prepareForCreate: (replicaSet) =>
+    withEnabledTemplateFields({ ...replicaSet, status: { replicas: 0 } }),
   validate: (replicaSet) => validateReplicaSet(replicaSet),
   warningsOnCreate: ({ metadata, spec }) => [
     ...resourceNameWarnings(metadata.name),
     ...podTemplateWarnings(spec.template, TEMPLATE),
   ],
-  prepareForUpdate: (replicaSet, old) => withEnabledTemplateFields({ ...replicaSet, status: old.status }, old),
+  prepareForUpdate: (replicaSet, old) =>
+    withEnabledTemplateFields({ ...replicaSet, status: old.status }, old),
   validateUpdate: (replicaSet, old) => validateReplicaSetUpdate(replicaSet, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
-    metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(spec.template, TEMPLATE),
+    metadata.generation === old.metadata.generation
+      ? []
+      : podTemplateWarnings(spec.template, TEMPLATE),
 };
 
 const replicaSetStatusStrategy: SubresourceStrategy<ReplicaSet> = {
@@ -40,7 +47,8 @@ const replicaSetStatusStrategy: SubresourceStrategy<ReplicaSet> = {
 
 export const replicaSetTable: TableConvertor<ReplicaSet> = {
   columns: REPLICAS_COLUMNS,
-  cells: (replicaSet, now) => replicasCells(replicaSet, formatLabelSelector(replicaSet.spec.selector), now),
+  cells: (replicaSet, now) =>
+    replicasCells(replicaSet, formatLabelSelector(replicaSet.spec.selector), now),
 };
 
 export const replicaSetKind = defineKind<ReplicaSet>({
@@ -54,7 +62,10 @@ export const replicaSetKind = defineKind<ReplicaSet>({
       specReplicas: (replicaSet) => replicaSet.spec.replicas,
       statusReplicas: (replicaSet) => replicaSet.status.replicas,
       selector: (replicaSet) => labelSelectorAsSelector(replicaSet.spec.selector).toString(),
-      withReplicas: (replicaSet, replicas) => ({ ...replicaSet, spec: { ...replicaSet.spec, replicas } }),
+      withReplicas: (replicaSet, replicas) => ({
+        ...replicaSet,
+        spec: { ...replicaSet.spec, replicas },
+      }),
     }),
   },
 });

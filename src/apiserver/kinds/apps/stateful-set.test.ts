@@ -25,7 +25,11 @@ const statefulSet = (name = 'db', spec: object = {}) => ({
     selector: { matchLabels: { app: 'db' } },
     template: {
       metadata: { labels: { app: 'db' } },
-      spec: { containers: [{ name: 'c', image: 'i', volumeMounts: [{ name: 'data', mountPath: '/data' }] }] },
+      spec: {
+        containers: [
+          { name: 'c', image: 'i', volumeMounts: [{ name: 'data', mountPath: '/data' }] },
+        ],
+      },
     },
     volumeClaimTemplates: [claim('1Gi')],
     ...spec,
@@ -44,7 +48,9 @@ describe('stateful sets', () => {
     expect(object.spec).toMatchObject({
       replicas: 1,
       podManagementPolicy: 'OrderedReady',
-      volumeClaimTemplates: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', status: { phase: 'Pending' } }],
+      volumeClaimTemplates: [
+        { apiVersion: 'v1', kind: 'PersistentVolumeClaim', status: { phase: 'Pending' } },
+      ],
     });
   });
 
@@ -60,7 +66,10 @@ describe('stateful sets', () => {
     const made = await statefulSets.create(
       statefulSet('db', { volumeClaimTemplates: [claim('1500m')], revisionHistoryLimit: -1 }),
     );
-    expect(made.warnings).toEqual([`spec.volumeClaimTemplates[0].resources.requests[storage]: ${claims}`, history]);
+    expect(made.warnings).toEqual([
+      `spec.volumeClaimTemplates[0].resources.requests[storage]: ${claims}`,
+      history,
+    ]);
     const changed = await statefulSets.patch('db', { metadata: { labels: { a: 'b' } } });
     expect(changed.warnings).toEqual([
       `spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: ${claims}`,
@@ -79,13 +88,22 @@ describe('stateful sets', () => {
   });
 
   test('forget how many pods may be updated at a time, which is not done yet', async () => {
-    const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1, maxUnavailable: -1 } };
+    const updateStrategy = {
+      type: 'RollingUpdate',
+      rollingUpdate: { partition: 1, maxUnavailable: -1 },
+    };
     const made = await statefulSets.create(statefulSet('db', { updateStrategy }));
-    expect(made.object.spec['updateStrategy']).toEqual({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } });
+    expect(made.object.spec['updateStrategy']).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { partition: 1 },
+    });
     const changed = await statefulSets.patch('db', {
       spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } },
     });
-    expect(changed.object.spec['updateStrategy']).toEqual({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } });
+    expect(changed.object.spec['updateStrategy']).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { partition: 1 },
+    });
   });
 
   test('have a status that is written on its own', async () => {
@@ -102,7 +120,10 @@ describe('stateful sets', () => {
 
   test('can be scaled', async () => {
     await statefulSets.create(statefulSet());
-    expect((await statefulSets.get('db/scale')).object.status).toEqual({ replicas: 0, selector: 'app=db' });
+    expect((await statefulSets.get('db/scale')).object.status).toEqual({
+      replicas: 0,
+      selector: 'app=db',
+    });
     await statefulSets.patch('db/scale', { spec: { replicas: 4 } });
     expect((await statefulSets.get('db')).object.spec).toMatchObject({ replicas: 4 });
   });

@@ -44,7 +44,10 @@ function withEnabledFields(statefulSet: StatefulSet, old?: StatefulSet): Statefu
   if (rollingUpdate?.maxUnavailable === undefined) return enabled;
   if (old?.spec.updateStrategy.rollingUpdate?.maxUnavailable !== undefined) return enabled;
   const { maxUnavailable: _, ...rest } = rollingUpdate;
-  return { ...enabled, spec: { ...enabled.spec, updateStrategy: { ...updateStrategy, rollingUpdate: rest } } };
+  return {
+    ...enabled,
+    spec: { ...enabled.spec, updateStrategy: { ...updateStrategy, rollingUpdate: rest } },
+  };
 }
 
 const statefulSetStrategy: ResourceStrategy<StatefulSet> = {
@@ -58,7 +61,8 @@ const statefulSetStrategy: ResourceStrategy<StatefulSet> = {
     ...podTemplateWarnings(statefulSet.spec.template, TEMPLATE),
     ...warnings(statefulSet, (template) => template),
   ],
-  prepareForUpdate: (statefulSet, old) => withEnabledFields({ ...statefulSet, status: old.status }, old),
+  prepareForUpdate: (statefulSet, old) =>
+    withEnabledFields({ ...statefulSet, status: old.status }, old),
   validateUpdate: (statefulSet, old) => validateStatefulSetUpdate(statefulSet, old),
   warningsOnUpdate: (statefulSet, old) => [
     ...(statefulSet.metadata.generation === old.metadata.generation
@@ -74,7 +78,12 @@ const statefulSetStatusStrategy: SubresourceStrategy<StatefulSet> = {
 };
 
 export const statefulSetTable: TableConvertor<StatefulSet> = {
-  columns: [NAME, column('Ready', 'Pods that are ready, of those that there should be.'), AGE, ...CONTAINERS],
+  columns: [
+    NAME,
+    column('Ready', 'Pods that are ready, of those that there should be.'),
+    AGE,
+    ...CONTAINERS,
+  ],
   cells: ({ metadata, spec, status }, now) => [
     metadata.name,
     `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
@@ -93,7 +102,10 @@ export const statefulSetKind = defineKind<StatefulSet>({
       specReplicas: (statefulSet) => statefulSet.spec.replicas,
       statusReplicas: (statefulSet) => statefulSet.status.replicas,
       selector: (statefulSet) => labelSelectorAsSelector(statefulSet.spec.selector).toString(),
-      withReplicas: (statefulSet, replicas) => ({ ...statefulSet, spec: { ...statefulSet.spec, replicas } }),
+      withReplicas: (statefulSet, replicas) => ({
+        ...statefulSet,
+        spec: { ...statefulSet.spec, replicas },
+      }),
     }),
   },
 });

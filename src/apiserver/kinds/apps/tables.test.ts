@@ -16,7 +16,9 @@ const NOW = Date.parse('2026-01-01T01:00:00Z');
 
 /** Names of the columns; those that only `-o wide` shows in brackets. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
-  return table.columns.map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`)).join(' | ');
+  return table.columns
+    .map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`))
+    .join(' | ');
 }
 
 function rowOf<T extends KubeObject>(table: TableConvertor<T>, key: string, yaml: string): string {
@@ -62,9 +64,9 @@ test('daemon sets', () => {
   );
   const status =
     'status: {currentNumberScheduled: 2, desiredNumberScheduled: 3, numberReady: 1, updatedNumberScheduled: 4, numberAvailable: 5}';
-  expect(rowOf(daemonSetTable, 'apps/v1.DaemonSet', `spec: {${selector}, ${template}}\n${status}`)).toBe(
-    'x | 3 | 2 | 1 | 4 | 5 | a=b,d=e | 60m | c,d | i,j | a=b',
-  );
+  expect(
+    rowOf(daemonSetTable, 'apps/v1.DaemonSet', `spec: {${selector}, ${template}}\n${status}`),
+  ).toBe('x | 3 | 2 | 1 | 4 | 5 | a=b,d=e | 60m | c,d | i,j | a=b');
   expect(
     rowOf(
       daemonSetTable,
@@ -91,7 +93,12 @@ test('controller revisions', () => {
     3,
     '60m',
   ]);
-  expect(row('{apiVersion: v1, kind: Pod, name: p, uid: u, controller: true}')).toEqual(['x', 'pod/p', 3, '60m']);
+  expect(row('{apiVersion: v1, kind: Pod, name: p, uid: u, controller: true}')).toEqual([
+    'x',
+    'pod/p',
+    3,
+    '60m',
+  ]);
   expect(row('{apiVersion: v1, kind: Pod, name: p, uid: u}')).toEqual(['x', '<none>', 3, '60m']);
 });
 
@@ -102,12 +109,18 @@ describe('jobs', () => {
     );
   });
 
-  const condition = (type: string, status = 'True'): string => `conditions: [{type: ${type}, status: "${status}"}]`;
+  const condition = (type: string, status = 'True'): string =>
+    `conditions: [{type: ${type}, status: "${status}"}]`;
   test.each<[what: string, spec: string, status: string, cells: string]>([
     ['new', 'completions: 2', '', 'Running | 0/2 | '],
     ['of one pod', '', 'succeeded: 1', 'Running | 1/1 | '],
     ['of several pods, of which one must succeed', 'parallelism: 3', '', 'Running | 0/1 of 3 | '],
-    ['running', 'completions: 4', 'succeeded: 1, startTime: "2026-01-01T00:30:00Z"', 'Running | 1/4 | 30m'],
+    [
+      'running',
+      'completions: 4',
+      'succeeded: 1, startTime: "2026-01-01T00:30:00Z"',
+      'Running | 1/4 | 30m',
+    ],
     [
       'complete',
       'completions: 1',
@@ -119,9 +132,13 @@ describe('jobs', () => {
     ['about to fail', 'completions: 1', condition('FailureTarget'), 'FailureTarget | 0/1 | '],
     ['suspended', 'completions: 1', condition('Suspended'), 'Suspended | 0/1 | '],
   ])('%s', (_, spec, status, cells) => {
-    expect(rowOf(jobTable, 'batch/v1.Job', `spec: {${selector}, ${template}, ${spec}}\nstatus: {${status}}`)).toBe(
-      `x | ${cells} | 60m | c,d | i,j | a=b`,
-    );
+    expect(
+      rowOf(
+        jobTable,
+        'batch/v1.Job',
+        `spec: {${selector}, ${template}, ${spec}}\nstatus: {${status}}`,
+      ),
+    ).toBe(`x | ${cells} | 60m | c,d | i,j | a=b`);
   });
 
   test('one that is being deleted', () => {
@@ -152,6 +169,8 @@ describe('cron jobs', () => {
     ],
   ])('%s', (_, spec, status, cells) => {
     const yaml = `spec: {schedule: "0 1 * * *", jobTemplate: {spec: {${template}}}, ${spec}}\nstatus: {${status}}`;
-    expect(rowOf(cronJobTable, 'batch/v1.CronJob', yaml)).toBe(`x | 0 1 * * * | ${cells} | 60m | c,d | i,j | <none>`);
+    expect(rowOf(cronJobTable, 'batch/v1.CronJob', yaml)).toBe(
+      `x | 0 1 * * * | ${cells} | 60m | c,d | i,j | <none>`,
+    );
   });
 });

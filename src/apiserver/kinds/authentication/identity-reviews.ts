@@ -37,7 +37,8 @@ function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
         throw apierrors.badRequest('namespace is not allowed on this type: ' + context.namespace);
       const review = object as Immutable<TokenReview>;
       const { token = '', audiences = [] } = review.spec;
-      if (token === '') throw apierrors.badRequest('token is required for TokenReview in authentication');
+      if (token === '')
+        throw apierrors.badRequest('token is required for TokenReview in authentication');
       await validate?.(review, undefined);
       const answer = await authenticate(authenticators, token, audiences);
       const status =
@@ -66,7 +67,9 @@ async function authenticate(
 }
 
 function authenticated(user: UserInfo): UserInfo {
-  return user.groups.includes(AUTHENTICATED_GROUP) ? user : { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
+  return user.groups.includes(AUTHENTICATED_GROUP)
+    ? user
+    : { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
 }
 
 function wireUser({ name, uid, groups, extra }: UserInfo): Record<string, unknown> {
@@ -83,7 +86,9 @@ export const selfSubjectReviewKind = defineVirtualKind<Pick<IdentityReviewServic
   rest: ({ clock }) => selfSubjectReview(clock),
 });
 
-export const tokenReviewKind = defineVirtualKind<Pick<IdentityReviewServices, 'tokenAuthenticators'>>({
+export const tokenReviewKind = defineVirtualKind<
+  Pick<IdentityReviewServices, 'tokenAuthenticators'>
+>({
   type: tokenReviews,
   rest: ({ tokenAuthenticators }) => tokenReview(tokenAuthenticators),
 });

@@ -23,7 +23,9 @@ afterEach(async () => {
 
 test('a review in a namespace is about that namespace', async () => {
   const inDefault = { ...resourceAttributes, namespace: 'default' };
-  const { code, json } = await api.post(LOCAL, { spec: { user: 'joe', resourceAttributes: inDefault } });
+  const { code, json } = await api.post(LOCAL, {
+    spec: { user: 'joe', resourceAttributes: inDefault },
+  });
   expect(code).toBe(201);
   expect(json).toMatchObject({ metadata: { namespace: 'default' }, status: { allowed: false } });
   const other = { ...resourceAttributes, namespace: 'other' };
@@ -38,7 +40,9 @@ test.each([
 ])('%s have no metadata', async (resource, spec) => {
   expect((await api.post(`${GROUP}/${resource}`, { spec })).code).toBe(201);
   const named = outcome(await api.post(`${GROUP}/${resource}`, { metadata: { name: 'a' }, spec }));
-  expect(named).toMatch(/^422 Invalid: .* "" is invalid: metadata: Invalid value: \{.*"name":"a".*\}: must be empty$/);
+  expect(named).toMatch(
+    /^422 Invalid: .* "" is invalid: metadata: Invalid value: \{.*"name":"a".*\}: must be empty$/,
+  );
 });
 
 test('one without a namespace lists no rules', async () => {

@@ -75,20 +75,32 @@ function selfSubjectRulesReview(authorizer: Authorizer): Rest {
       const namespace = review.spec.namespace ?? '';
       if (namespace === '') throw apierrors.badRequest('no namespace on request');
       await validate?.(review, undefined);
-      const { resourceRules, nonResourceRules, incomplete } = await authorizer.rulesFor(context.user, namespace);
-      return new FreshObject({ ...review, status: { resourceRules, nonResourceRules, incomplete } });
+      const { resourceRules, nonResourceRules, incomplete } = await authorizer.rulesFor(
+        context.user,
+        namespace,
+      );
+      return new FreshObject({
+        ...review,
+        status: { resourceRules, nonResourceRules, incomplete },
+      });
     },
   };
 }
 
 function refuse(kind: string, errors: FieldErrorList): void {
-  if (errors.length > 0) throw apierrors.invalid({ group: 'authorization.k8s.io', kind }, '', errors);
+  if (errors.length > 0)
+    throw apierrors.invalid({ group: 'authorization.k8s.io', kind }, '', errors);
 }
 
 type WhoSpec = Immutable<SubjectAccessReview>['spec'];
 
 function userOf({ user = '', groups = [], uid, extra }: WhoSpec): UserInfo {
-  return { name: user, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
+  return {
+    name: user,
+    groups,
+    ...(uid !== undefined && { uid }),
+    ...(extra !== undefined && { extra }),
+  };
 }
 
 function attributesOf(
@@ -125,7 +137,11 @@ function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): s
   return terms.join(',');
 }
 
-async function answer(authorizer: Authorizer, review: object, attributes: Attributes): Promise<FreshObject> {
+async function answer(
+  authorizer: Authorizer,
+  review: object,
+  attributes: Attributes,
+): Promise<FreshObject> {
   const { decision, reason } = await authorizer.authorize(attributes);
   const status = {
     allowed: decision === 'allow',

@@ -19,7 +19,11 @@ const cronJob = (spec: object = {}, podSpec: object = {}) => ({
   spec: {
     schedule: '0 3 * * *',
     jobTemplate: {
-      spec: { template: { spec: { restartPolicy: 'OnFailure', containers: [{ name: 'c', image: 'i' }], ...podSpec } } },
+      spec: {
+        template: {
+          spec: { restartPolicy: 'OnFailure', containers: [{ name: 'c', image: 'i' }], ...podSpec },
+        },
+      },
     },
     ...spec,
   },
@@ -34,7 +38,11 @@ describe('cron jobs', () => {
     expect(code).toBe(201);
     expect(object.metadata.generation).toBe(1);
     expect(object.status).toEqual({});
-    expect(object.spec).toMatchObject({ concurrencyPolicy: 'Allow', suspend: false, successfulJobsHistoryLimit: 3 });
+    expect(object.spec).toMatchObject({
+      concurrencyPolicy: 'Allow',
+      suspend: false,
+      successfulJobsHistoryLimit: 3,
+    });
   });
 
   test('are refused with every cause', async () => {
@@ -42,7 +50,11 @@ describe('cron jobs', () => {
       cronJob({ schedule: 'daily', timeZone: 'Mars' }, { restartPolicy: 'Always' }),
     );
     expect(code).toBe(422);
-    expect(causes).toEqual(['spec.schedule', 'spec.timeZone', 'spec.jobTemplate.spec.template.spec.restartPolicy']);
+    expect(causes).toEqual([
+      'spec.schedule',
+      'spec.timeZone',
+      'spec.jobTemplate.spec.template.spec.restartPolicy',
+    ]);
   });
 
   test('without a name are refused for that, too', async () => {
@@ -55,7 +67,9 @@ describe('cron jobs', () => {
     expect(warnings).toEqual([
       'spec.jobTemplate.spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
     ]);
-    expect((await cronJobs.patch('backup', { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
+    expect((await cronJobs.patch('backup', { metadata: { labels: { a: 'b' } } })).warnings).toEqual(
+      [],
+    );
     expect((await cronJobs.patch('backup', { spec: { suspend: true } })).warnings).toHaveLength(1);
   });
 
@@ -65,14 +79,21 @@ describe('cron jobs', () => {
       spec: { schedule: '@hourly' },
       status: { active: [{ name: 'x' }] },
     });
-    expect([changed.code, changed.object.metadata.generation, changed.object.status]).toEqual([200, 2, {}]);
+    expect([changed.code, changed.object.metadata.generation, changed.object.status]).toEqual([
+      200,
+      2,
+      {},
+    ]);
     const refused = await cronJobs.patch('backup', { spec: { schedule: 'TZ=UTC @hourly' } });
     expect([refused.code, refused.causes]).toEqual([422, ['spec.schedule']]);
   });
 
   test('have a status that is written on its own', async () => {
     await cronJobs.create(cronJob());
-    const status = { lastScheduleTime: '2026-01-01T00:00:00Z', active: [{ kind: 'Job', name: 'backup-1' }] };
+    const status = {
+      lastScheduleTime: '2026-01-01T00:00:00Z',
+      active: [{ kind: 'Job', name: 'backup-1' }],
+    };
     const changed = await cronJobs.patch('backup/status', { spec: { suspend: true }, status });
     expect(changed.object.status).toEqual(status);
     expect(changed.object.spec).toMatchObject({ suspend: false });
@@ -88,7 +109,17 @@ describe('cron jobs', () => {
   test('are shown', async () => {
     await cronJobs.create(cronJob({ timeZone: 'Europe/Berlin' }));
     const { columns, rows } = await cronJobs.table();
-    expect(columns.slice(0, 7)).toEqual(['Name', 'Schedule', 'Timezone', 'Suspend', 'Active', 'Last Schedule', 'Age']);
-    expect(rows).toEqual([['backup', '0 3 * * *', 'Europe/Berlin', 'False', 0, '<none>', '0s', 'c', 'i', '<none>']]);
+    expect(columns.slice(0, 7)).toEqual([
+      'Name',
+      'Schedule',
+      'Timezone',
+      'Suspend',
+      'Active',
+      'Last Schedule',
+      'Age',
+    ]);
+    expect(rows).toEqual([
+      ['backup', '0 3 * * *', 'Europe/Berlin', 'False', 0, '<none>', '0s', 'c', 'i', '<none>'],
+    ]);
   });
 });

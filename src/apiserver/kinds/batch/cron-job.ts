@@ -11,7 +11,14 @@ import * as field from '#machinery/validation/field.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
-import { AGE, CONTAINERS, NAME, SELECTOR, column, containerCells } from '#apiserver/tables/columns.ts';
+import {
+  AGE,
+  CONTAINERS,
+  NAME,
+  SELECTOR,
+  column,
+  containerCells,
+} from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 import { withEnabledTemplateFields } from '../pod-template.ts';
 
@@ -22,12 +29,15 @@ const JOB_SPEC = new field.FieldPath('spec', 'jobTemplate', 'spec');
 const ZONE_WARNING =
   'CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
 
-const zoneWarnings = ({ spec }: CronJob): string[] => (spec.schedule.includes('TZ') ? [ZONE_WARNING] : []);
+const zoneWarnings = ({ spec }: CronJob): string[] =>
+  spec.schedule.includes('TZ') ? [ZONE_WARNING] : [];
 
 function withEnabledJobFields(cronJob: CronJob, old?: CronJob): CronJob {
   const { jobTemplate } = cronJob.spec;
   const enabled = withEnabledTemplateFields(jobTemplate, old?.spec.jobTemplate);
-  return enabled === jobTemplate ? cronJob : { ...cronJob, spec: { ...cronJob.spec, jobTemplate: enabled } };
+  return enabled === jobTemplate
+    ? cronJob
+    : { ...cronJob, spec: { ...cronJob.spec, jobTemplate: enabled } };
 }
 
 const cronJobStrategy: ResourceStrategy<CronJob> = {

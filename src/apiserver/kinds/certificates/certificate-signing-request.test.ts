@@ -9,7 +9,10 @@ import {
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseCertificateRequest } from '#api/groups/certificates/v1/request.ts';
-import { kubeletClientProblem, kubeletServingProblem } from '#api/groups/certificates/v1/signers.ts';
+import {
+  kubeletClientProblem,
+  kubeletServingProblem,
+} from '#api/groups/certificates/v1/signers.ts';
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -87,7 +90,10 @@ describe('what is in a request', () => {
       uris: ['spiffe://x'],
       emailAddresses: [],
     });
-    expect(parseCertificateRequest(rsaRequest)).toMatchObject({ commonName: 'rsa', organizations: [] });
+    expect(parseCertificateRequest(rsaRequest)).toMatchObject({
+      commonName: 'rsa',
+      organizations: [],
+    });
   });
 
   test('is checked: another signature, bytes that are none', () => {
@@ -98,7 +104,9 @@ describe('what is in a request', () => {
       'base64',
     );
     const pem = (bytes: Buffer): string =>
-      base64(`-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`);
+      base64(
+        `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`,
+      );
     expect(parseCertificateRequest(pem(der)).commonName).toBe('system:node:n1');
     const name = der.indexOf('system:node:n1');
     const forged = Buffer.from(der);
@@ -107,7 +115,9 @@ describe('what is in a request', () => {
     for (let length = 0; length < der.length; length += 7) {
       expect(() => parseCertificateRequest(pem(der.subarray(0, length)))).toThrow();
     }
-    expect(() => parseCertificateRequest(base64('hello'))).toThrow('PEM block type must be CERTIFICATE REQUEST');
+    expect(() => parseCertificateRequest(base64('hello'))).toThrow(
+      'PEM block type must be CERTIFICATE REQUEST',
+    );
   });
 
   test('must fit the signer of kubelets', () => {
@@ -124,7 +134,9 @@ describe('what is in a request', () => {
       'DNS or IP subjectAltName is required',
     );
     expect(kubeletServingProblem(parsed, ['digital signature', 'server auth'])).toBeUndefined();
-    expect(kubeletServingProblem({ ...parsed, commonName: 'x' }, [])).toContain('subject common name');
+    expect(kubeletServingProblem({ ...parsed, commonName: 'x' }, [])).toContain(
+      'subject common name',
+    );
   });
 });
 
@@ -133,7 +145,10 @@ test('who asks is written by the server', async () => {
     method: 'POST',
     path: PATH,
     user: { name: 'joe', uid: '7', groups: ['system:masters', 'dev'], extra: { why: ['x'] } },
-    body: { ...csr({ username: 'admin', groups: ['other'] }), status: { certificate, conditions: [approved] } },
+    body: {
+      ...csr({ username: 'admin', groups: ['other'] }),
+      status: { certificate, conditions: [approved] },
+    },
   });
   expect(json).toMatchObject({
     spec: { username: 'joe', uid: '7', groups: ['system:masters', 'dev'], extra: { why: ['x'] } },
@@ -148,12 +163,24 @@ test.each<[object, string]>([
   [{ usages: ['fly'] }, 'spec.usages[0]: Unsupported value: "fly": supported values: "any", '],
   [{ usages: ['any', 'any'] }, 'spec.usages[1]: Duplicate value: "any"'],
   [{ signerName: '' }, 'spec.signerName: Required value'],
-  [{ signerName: 'mine' }, "must be a fully qualified domain and path of the form 'example.com/signer-name'"],
-  [{ signerName: 'a.b/c/d' }, "must be a fully qualified domain and path of the form 'example.com/signer-name'"],
-  [{ signerName: 'example/mine' }, 'should be a domain with at least two segments separated by dots'],
+  [
+    { signerName: 'mine' },
+    "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+  ],
+  [
+    { signerName: 'a.b/c/d' },
+    "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+  ],
+  [
+    { signerName: 'example/mine' },
+    'should be a domain with at least two segments separated by dots',
+  ],
   [{ signerName: 'Example.com/mine' }, 'validating label "Example"'],
   [{ signerName: 'example.com/Mine' }, 'validating label "Mine"'],
-  [{ signerName: 'kubernetes.io/legacy-unknown' }, 'the legacy signerName is not allowed via this API version'],
+  [
+    { signerName: 'kubernetes.io/legacy-unknown' },
+    'the legacy signerName is not allowed via this API version',
+  ],
   [{ expirationSeconds: 599 }, 'may not specify a duration less than 600 seconds (10 minutes)'],
 ])('%j is refused', async (spec, why) => {
   const text = outcome(await api.post(PATH, csr(spec)));
@@ -179,16 +206,23 @@ describe('a request', () => {
       spec: { signerName: 'example.com/other' },
       status: { certificate },
     });
-    expect(json).toMatchObject({ metadata: { labels: { a: 'b' } }, spec: { signerName: 'example.com/mine' } });
+    expect(json).toMatchObject({
+      metadata: { labels: { a: 'b' } },
+      spec: { signerName: 'example.com/mine' },
+    });
     expect(json.status).toEqual({});
   });
 
   test('is approved through one subresource, and signed through the other', async () => {
     const early = await api.patch(`${PATH}/a/status`, { status: { conditions: [approved] } });
     expect(outcome(early)).toContain('updates may not add a condition of type "Approved"');
-    const yes = await api.patch(`${PATH}/a/approval`, { status: { conditions: [approved], certificate } });
+    const yes = await api.patch(`${PATH}/a/approval`, {
+      status: { conditions: [approved], certificate },
+    });
     expect(yes.json.status).toEqual({
-      conditions: [{ ...approved, lastUpdateTime: expect.any(String), lastTransitionTime: expect.any(String) }],
+      conditions: [
+        { ...approved, lastUpdateTime: expect.any(String), lastTransitionTime: expect.any(String) },
+      ],
     });
     const signed = await api.patch(`${PATH}/a/status`, { status: { certificate } });
     expect(signed.json.status).toMatchObject({ certificate, conditions: [{ type: 'Approved' }] });
@@ -201,26 +235,39 @@ describe('a request', () => {
   });
 
   test.each([
-    [[approved, { ...approved, type: 'Denied' }], 'Approved and Denied conditions are mutually exclusive'],
+    [
+      [approved, { ...approved, type: 'Denied' }],
+      'Approved and Denied conditions are mutually exclusive',
+    ],
     [[{ ...approved, status: 'False' }], 'supported values: "True"'],
     [[{ type: 'Other', status: 'Maybe' }], 'supported values: "False", "True", "Unknown"'],
     [[{ type: '', status: 'True' }], 'type: Required value'],
     [[approved, approved], 'Duplicate value: "Approved"'],
   ])('cannot have the conditions %j', async (conditions, why) => {
-    expect(outcome(await api.patch(`${PATH}/a/approval`, { status: { conditions } }))).toContain(why);
-  });
-
-  test('gets nothing but certificates', async () => {
-    expect(outcome(await api.patch(`${PATH}/a/status`, { status: { certificate: base64('x') } }))).toContain(
-      'must contain at least one CERTIFICATE PEM block',
+    expect(outcome(await api.patch(`${PATH}/a/approval`, { status: { conditions } }))).toContain(
+      why,
     );
   });
 
+  test('gets nothing but certificates', async () => {
+    expect(
+      outcome(await api.patch(`${PATH}/a/status`, { status: { certificate: base64('x') } })),
+    ).toContain('must contain at least one CERTIFICATE PEM block');
+  });
+
   test('is decided only by who may, for this signer', async () => {
-    const user = { name: 'system:serviceaccount:kube-system:certificate-controller', groups: ['system:authenticated'] };
+    const user = {
+      name: 'system:serviceaccount:kube-system:certificate-controller',
+      groups: ['system:authenticated'],
+    };
     const current = (await api.get(`${PATH}/a`)).json;
     const as = (subresource: string, status: object) =>
-      send(t.server, { method: 'PUT', path: `${PATH}/a/${subresource}`, user, body: { ...current, status } });
+      send(t.server, {
+        method: 'PUT',
+        path: `${PATH}/a/${subresource}`,
+        user,
+        body: { ...current, status },
+      });
     expect(outcome(await as('approval', { conditions: [approved] }))).toContain(
       'user not permitted to approve requests with signerName "example.com/mine"',
     );
@@ -230,7 +277,8 @@ describe('a request', () => {
   });
 
   test('is selected by its signer, and shown', async () => {
-    const find = async (name: string) => (await api.get(`${PATH}?fieldSelector=spec.signerName%3D${name}`)).json.items;
+    const find = async (name: string) =>
+      (await api.get(`${PATH}?fieldSelector=spec.signerName%3D${name}`)).json.items;
     expect(await find('example.com/mine')).toHaveLength(1);
     expect(await find('example.com/other')).toHaveLength(0);
     const { json } = await send(t.server, {

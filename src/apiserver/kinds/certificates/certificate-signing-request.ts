@@ -75,7 +75,10 @@ function withConditions(
 }
 
 /** Decisions in the old state are put back as they were, where the client has sent them too; others are its own. */
-function withDecisionsOf(request: CertificateSigningRequest, old: CertificateSigningRequest): readonly Condition[] {
+function withDecisionsOf(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+): readonly Condition[] {
   return (request.status.conditions ?? []).map((condition) => {
     if (condition.type !== 'Approved' && condition.type !== 'Denied') return condition;
     return old.status.conditions?.find(({ type }) => type === condition.type) ?? condition;
@@ -83,7 +86,11 @@ function withDecisionsOf(request: CertificateSigningRequest, old: CertificateSig
 }
 
 /** Times that the client left out: now, or since when it has been so. */
-function timed(conditions: readonly Condition[], old: CertificateSigningRequest, now: number): readonly Condition[] {
+function timed(
+  conditions: readonly Condition[],
+  old: CertificateSigningRequest,
+  now: number,
+): readonly Condition[] {
   const time = formatTime(now);
   return conditions.map((condition) => {
     const before = old.status.conditions?.find(
@@ -120,7 +127,9 @@ const certificateSigningRequestTable: TableConvertor<CertificateSigningRequest> 
   },
 };
 
-function conditionOf({ status: { conditions = [], certificate } }: CertificateSigningRequest): string {
+function conditionOf({
+  status: { conditions = [], certificate },
+}: CertificateSigningRequest): string {
   const has = (wanted: string): boolean => conditions.some(({ type }) => type === wanted);
   const decision = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending';
   return `${decision}${has('Failed') ? ',Failed' : ''}${certificate === undefined ? '' : ',Issued'}`;

@@ -21,7 +21,8 @@ function withoutDisabledFields(lease: Lease, old?: Lease): Lease {
     spec: {
       ...spec,
       ...(strategy !== undefined && old?.spec.strategy !== undefined && { strategy }),
-      ...(preferredHolder !== undefined && old?.spec.preferredHolder !== undefined && { preferredHolder }),
+      ...(preferredHolder !== undefined &&
+        old?.spec.preferredHolder !== undefined && { preferredHolder }),
     },
   };
 }

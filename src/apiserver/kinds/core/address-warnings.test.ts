@@ -26,13 +26,24 @@ test.each<[what: string, status: object, warnings: string[]]>([
   ['none', { phase: 'Running' }, []],
   [
     'good ones',
-    { podIPs: [{ ip: '1.2.3.4' }], hostIP: '5.6.7.8', hostIPs: [{ ip: '5.6.7.8' }, { ip: 'fd00::5678' }] },
+    {
+      podIPs: [{ ip: '1.2.3.4' }],
+      hostIP: '5.6.7.8',
+      hostIPs: [{ ip: '5.6.7.8' }, { ip: 'fd00::5678' }],
+    },
     [],
   ],
   [
     'others',
-    { podIPs: [{ ip: 'FD00::1' }], hostIP: '5.6.7.8', hostIPs: [{ ip: '5.6.7.8' }, { ip: 'fd00:0::1' }] },
-    [canonical('status.podIPs[0].ip', 'FD00::1', 'fd00::1'), canonical('status.hostIPs[1].ip', 'fd00:0::1', 'fd00::1')],
+    {
+      podIPs: [{ ip: 'FD00::1' }],
+      hostIP: '5.6.7.8',
+      hostIPs: [{ ip: '5.6.7.8' }, { ip: 'fd00:0::1' }],
+    },
+    [
+      canonical('status.podIPs[0].ip', 'FD00::1', 'fd00::1'),
+      canonical('status.hostIPs[1].ip', 'fd00:0::1', 'fd00::1'),
+    ],
   ],
 ])('of pods: %s', async (_what, status, warnings) => {
   await api.post(
@@ -49,8 +60,12 @@ test('of pods, where they may not be', async () => {
     `${BASE}/pods`,
     'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: x}]}',
   );
-  const changed = await api.patch(`${BASE}/pods/a/status`, { status: { podIPs: [{ ip: '01.02.03.04' }] } });
-  expect(outcome(changed)).toContain('status.podIPs[0]: Invalid value: "01.02.03.04": must not have leading 0s');
+  const changed = await api.patch(`${BASE}/pods/a/status`, {
+    status: { podIPs: [{ ip: '01.02.03.04' }] },
+  });
+  expect(outcome(changed)).toContain(
+    'status.podIPs[0]: Invalid value: "01.02.03.04": must not have leading 0s',
+  );
 });
 
 test.each<[what: string, ingress: object[], warnings: string[]]>([
@@ -66,7 +81,9 @@ test.each<[what: string, ingress: object[], warnings: string[]]>([
     `${BASE}/services`,
     'apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, ports: [{port: 80}]}',
   );
-  const changed = await api.patch(`${BASE}/services/a/status`, { status: { loadBalancer: { ingress } } });
+  const changed = await api.patch(`${BASE}/services/a/status`, {
+    status: { loadBalancer: { ingress } },
+  });
   expect(outcome(changed)).toBe('200');
   expect(changed.warnings).toEqual(warnings);
 });

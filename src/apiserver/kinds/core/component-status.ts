@@ -51,7 +51,8 @@ function componentStatusRest({ storage, componentHealth }: ComponentStatusServic
       metadata: { name },
       conditions: [await conditionOf(checks.get(name))],
     };
-    return decodeObject<ComponentStatus>(allSchemas.message('core/v1.ComponentStatus'), made).object;
+    return decodeObject<ComponentStatus>(allSchemas.message('core/v1.ComponentStatus'), made)
+      .object;
   }
 
   return {
@@ -91,7 +92,8 @@ const componentStatusTable: TableConvertor<Immutable<core.ComponentStatus>> = {
   ],
   cells: ({ metadata, conditions }) => {
     const healthy = conditions?.find(({ type }) => type === 'Healthy');
-    const status = healthy === undefined ? 'Unknown' : healthy.status === 'True' ? 'Healthy' : 'Unhealthy';
+    const status =
+      healthy === undefined ? 'Unknown' : healthy.status === 'True' ? 'Healthy' : 'Unhealthy';
     return [metadata.name, status, healthy?.message ?? '', healthy?.error ?? ''];
   },
 };

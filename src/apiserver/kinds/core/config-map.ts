@@ -2,7 +2,10 @@
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
-import { validateConfigMap, validateConfigMapUpdate } from '#api/groups/core/v1/validation/index.ts';
+import {
+  validateConfigMap,
+  validateConfigMapUpdate,
+} from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';

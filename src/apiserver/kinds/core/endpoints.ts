@@ -3,7 +3,10 @@
 import { endpoints } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
 import { warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
-import { validateEndpoints, validateEndpointsUpdate } from '#api/groups/core/v1/validation/endpoints.ts';
+import {
+  validateEndpoints,
+  validateEndpointsUpdate,
+} from '#api/groups/core/v1/validation/endpoints.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';

@@ -54,9 +54,14 @@ test.each<[name: string, more: string, problem: RegExp]>([
 
 test('updates change neither its finalizers nor its phase, and its name stays a label', async () => {
   await api.post(PATH, manifest('a'));
-  const { code } = await api.put(`${PATH}/a`, manifest('a', 'spec: {finalizers: []}\nstatus: {phase: Terminating}'));
+  const { code } = await api.put(
+    `${PATH}/a`,
+    manifest('a', 'spec: {finalizers: []}\nstatus: {phase: Terminating}'),
+  );
   expect(code).toBe(200);
-  await api.patch(`${PATH}/a`, { metadata: { labels: { 'kubernetes.io/metadata.name': null, x: 'z' } } });
+  await api.patch(`${PATH}/a`, {
+    metadata: { labels: { 'kubernetes.io/metadata.name': null, x: 'z' } },
+  });
   expect(await namespace('a')).toMatchObject({
     metadata: { labels: { 'kubernetes.io/metadata.name': 'a', x: 'z' } },
     spec: { finalizers: ['kubernetes'] },
@@ -83,7 +88,10 @@ describe('deletion', () => {
   });
 
   test('waits for the finalizers of others', async () => {
-    await api.post(PATH, manifest('a').replace('name: a', 'name: a, finalizers: [example.com/hold]'));
+    await api.post(
+      PATH,
+      manifest('a').replace('name: a', 'name: a, finalizers: [example.com/hold]'),
+    );
     await api.delete(`${PATH}/a`);
     await api.put(`${PATH}/a/finalize`, { ...(await namespace('a')), spec: {} });
     expect((await namespace('a')).spec).toEqual({});
@@ -93,7 +101,9 @@ describe('deletion', () => {
 
   test.each(['default', 'kube-system', 'kube-public'])('does not happen to %s', async (name) => {
     const answer = outcome(await api.delete(`${PATH}/${name}`));
-    expect(answer).toBe(`403 Forbidden: namespaces "${name}" is forbidden: this namespace may not be deleted`);
+    expect(answer).toBe(
+      `403 Forbidden: namespaces "${name}" is forbidden: this namespace may not be deleted`,
+    );
   });
 
   test('is for one at a time', async () => {
@@ -114,7 +124,11 @@ describe('finalize', () => {
 
   test('wants names of finalizers', async () => {
     await api.post(PATH, manifest('a'));
-    expect(outcome(await api.put(`${PATH}/a/finalize`, manifest('a', 'spec: {finalizers: [kubernetes, x]}')))).toBe(
+    expect(
+      outcome(
+        await api.put(`${PATH}/a/finalize`, manifest('a', 'spec: {finalizers: [kubernetes, x]}')),
+      ),
+    ).toBe(
       '422 Invalid: Namespace "a" is invalid: spec.finalizers[1]: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
     );
   });
@@ -124,8 +138,14 @@ describe('status', () => {
   test('changes nothing but the status', async () => {
     await api.post(PATH, manifest('a'));
     const conditions = [{ type: 'X', status: 'True' }];
-    const { json } = await api.patch(`${PATH}/a/status`, { spec: { finalizers: [] }, status: { conditions } });
-    expect(json).toMatchObject({ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active', conditions } });
+    const { json } = await api.patch(`${PATH}/a/status`, {
+      spec: { finalizers: [] },
+      status: { conditions },
+    });
+    expect(json).toMatchObject({
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Active', conditions },
+    });
   });
 
   test('says the phase that the deletion says', async () => {

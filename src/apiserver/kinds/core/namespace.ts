@@ -24,7 +24,10 @@ const NAME_LABEL = 'kubernetes.io/metadata.name';
 function withNameLabel(namespace: Namespace): Namespace {
   const { metadata } = namespace;
   if (metadata.labels?.[NAME_LABEL] === metadata.name) return namespace;
-  return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, [NAME_LABEL]: metadata.name } } };
+  return {
+    ...namespace,
+    metadata: { ...metadata, labels: { ...metadata.labels, [NAME_LABEL]: metadata.name } },
+  };
 }
 
 const namespaceStrategy: ResourceStrategy<Namespace> = {
@@ -34,13 +37,20 @@ const namespaceStrategy: ResourceStrategy<Namespace> = {
     const finalizers = namespace.spec.finalizers ?? [];
     return withNameLabel({
       ...namespace,
-      spec: { ...namespace.spec, finalizers: finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER] },
+      spec: {
+        ...namespace.spec,
+        finalizers: finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER],
+      },
       status: { phase: 'Active' },
     });
   },
   validate: (namespace) => validateNamespace(namespace),
   prepareForUpdate: (namespace, old) =>
-    withNameLabel({ ...namespace, spec: { ...namespace.spec, finalizers: old.spec.finalizers }, status: old.status }),
+    withNameLabel({
+      ...namespace,
+      spec: { ...namespace.spec, finalizers: old.spec.finalizers },
+      status: old.status,
+    }),
   validateUpdate: (namespace) => validateNamespace(namespace),
   prepareForDelete(namespace) {
     const { deletionGracePeriodSeconds: _, ...metadata } = namespace.metadata;

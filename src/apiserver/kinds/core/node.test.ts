@@ -20,7 +20,8 @@ afterEach(async () => {
   expect(t.logger.errors).toEqual([]);
 });
 
-const manifest = (name: string, more = ''): string => `apiVersion: v1\nkind: Node\nmetadata: {name: ${name}}\n${more}`;
+const manifest = (name: string, more = ''): string =>
+  `apiVersion: v1\nkind: Node\nmetadata: {name: ${name}}\n${more}`;
 
 test('a new one comes with its status', async () => {
   const { json } = await api.post(
@@ -45,14 +46,20 @@ test('what kubelets were once configured with is dropped', async () => {
 
 test('clients are warned of what nothing reads', async () => {
   const { warnings } = await api.post(PATH, manifest('a', 'spec: {externalID: x}'));
-  expect(warnings).toEqual(['spec.externalID: this field is deprecated, and is unused by Kubernetes']);
+  expect(warnings).toEqual([
+    'spec.externalID: this field is deprecated, and is unused by Kubernetes',
+  ]);
 });
 
 describe('updates', () => {
-  const patch = async (spec: object, query = '') => outcome(await api.patch(`${PATH}/a${query}`, { spec }));
+  const patch = async (spec: object, query = '') =>
+    outcome(await api.patch(`${PATH}/a${query}`, { spec }));
   const refused = (problem: string): string => `422 Invalid: Node "a" is invalid: ${problem}`;
   beforeEach(async () => {
-    await api.post(PATH, manifest('a', 'spec: {podCIDR: 10.0.1.0/24, providerID: x}\nstatus: {capacity: {cpu: "4"}}'));
+    await api.post(
+      PATH,
+      manifest('a', 'spec: {podCIDR: 10.0.1.0/24, providerID: x}\nstatus: {capacity: {cpu: "4"}}'),
+    );
   });
 
   test('of the spec leave the status', async () => {
@@ -60,7 +67,10 @@ describe('updates', () => {
       spec: { unschedulable: true },
       status: { capacity: { cpu: '8' } },
     });
-    expect(json).toMatchObject({ spec: { unschedulable: true }, status: { capacity: { cpu: '4' } } });
+    expect(json).toMatchObject({
+      spec: { unschedulable: true },
+      status: { capacity: { cpu: '4' } },
+    });
   });
 
   test('of the status leave the spec', async () => {

@@ -93,7 +93,8 @@ function statusOf(node: Node): string {
 
 function rolesOf(node: Node): string[] {
   const roles = Object.entries(node.metadata.labels ?? {}).flatMap(([key, value]) => {
-    if (key.startsWith(ROLE_PREFIX)) return key.length > ROLE_PREFIX.length ? [key.slice(ROLE_PREFIX.length)] : [];
+    if (key.startsWith(ROLE_PREFIX))
+      return key.length > ROLE_PREFIX.length ? [key.slice(ROLE_PREFIX.length)] : [];
     return key === 'kubernetes.io/role' && value !== '' ? [value] : [];
   });
   return [...new Set(roles)].sort();
@@ -103,7 +104,8 @@ function addressOf(node: Node, type: string): string {
   return node.status.addresses?.find((address) => address.type === type)?.address ?? '<none>';
 }
 
-const orUnknown = (text: string | undefined): string => (text === undefined || text === '' ? '<unknown>' : text);
+const orUnknown = (text: string | undefined): string =>
+  text === undefined || text === '' ? '<unknown>' : text;
 
 export const nodeKind = defineKind<Node, StoreServices & NodeProxyServices>({
   type: nodes,

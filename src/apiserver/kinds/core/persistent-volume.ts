@@ -2,7 +2,10 @@
 
 import { persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
-import { validatePersistentVolume, validatePersistentVolumeUpdate } from '#api/groups/core/v1/validation/index.ts';
+import {
+  validatePersistentVolume,
+  validatePersistentVolumeUpdate,
+} from '#api/groups/core/v1/validation/index.ts';
 import { persistentVolumeWarnings } from '#api/groups/core/v1/volume-warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
@@ -32,8 +35,12 @@ const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
     const { phase, lastPhaseTransitionTime } = volume.status;
     const moved = phase !== old.status.phase;
     const untold =
-      lastPhaseTransitionTime === undefined || lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
-    const status = moved && untold ? { ...volume.status, lastPhaseTransitionTime: formatTime(now) } : volume.status;
+      lastPhaseTransitionTime === undefined ||
+      lastPhaseTransitionTime === old.status.lastPhaseTransitionTime;
+    const status =
+      moved && untold
+        ? { ...volume.status, lastPhaseTransitionTime: formatTime(now) }
+        : volume.status;
     return { ...volume, spec: old.spec, status };
   },
   validateUpdate: () => [],

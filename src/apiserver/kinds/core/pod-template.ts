@@ -20,7 +20,10 @@ const TEMPLATE = new FieldPath('template');
 const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
   generation: true,
   returnDeletedObject: true,
-  prepareForCreate: (podTemplate) => ({ ...podTemplate, template: withoutDisabledFields(podTemplate.template) }),
+  prepareForCreate: (podTemplate) => ({
+    ...podTemplate,
+    template: withoutDisabledFields(podTemplate.template),
+  }),
   prepareForUpdate: (podTemplate, old) => ({
     ...podTemplate,
     template: withoutDisabledFields(podTemplate.template, old.template),

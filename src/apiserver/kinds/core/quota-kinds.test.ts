@@ -27,7 +27,10 @@ const table = async (path: string): Promise<{ columns: string[]; rows: unknown[]
     columnDefinitions: { name: string }[];
     rows: { cells: unknown[] }[];
   };
-  return { columns: columnDefinitions.map(({ name }) => name), rows: rows.map(({ cells }) => cells) };
+  return {
+    columns: columnDefinitions.map(({ name }) => name),
+    rows: rows.map(({ cells }) => cells),
+  };
 };
 
 describe('quotas', () => {
@@ -37,13 +40,18 @@ describe('quotas', () => {
   test('are used as their status says', async () => {
     expect((await api.post(at('resourcequotas'), quota)).json.status).toEqual({});
     const status = { hard: { pods: '2', 'limits.cpu': '1', cpu: '500m' }, used: { pods: '1' } };
-    const { json } = await api.patch(at('resourcequotas/q/status'), { spec: { hard: { pods: '9' } }, status });
+    const { json } = await api.patch(at('resourcequotas/q/status'), {
+      spec: { hard: { pods: '9' } },
+      status,
+    });
     expect(json).toMatchObject({ spec: { hard: { pods: '2' } }, status });
     expect(await table(at('resourcequotas'))).toEqual({
       columns: ['Name', 'Request', 'Limit', 'Age'],
       rows: [['q', 'cpu: 0/500m, pods: 1/2', 'limits.cpu: 0/1', '0s']],
     });
-    expect((await api.delete(at('resourcequotas/q'))).json).toMatchObject({ kind: 'ResourceQuota' });
+    expect((await api.delete(at('resourcequotas/q'))).json).toMatchObject({
+      kind: 'ResourceQuota',
+    });
   });
 
   test('keep their scopes', async () => {
@@ -51,7 +59,9 @@ describe('quotas', () => {
       at('resourcequotas'),
       '{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {scopes: [BestEffort]}}',
     );
-    expect(outcome(await api.patch(at('resourcequotas/q'), { spec: { scopes: ['Terminating'] } }))).toBe(
+    expect(
+      outcome(await api.patch(at('resourcequotas/q'), { spec: { scopes: ['Terminating'] } })),
+    ).toBe(
       '422 Invalid: ResourceQuota "q" is invalid: spec.scopes: Invalid value: ["Terminating"]: field is immutable',
     );
   });
@@ -67,7 +77,8 @@ describe('limit ranges', () => {
   });
 
   test('say what is wrong', async () => {
-    const bad = '{apiVersion: v1, kind: LimitRange, metadata: {name: l}, spec: {limits: [{type: Box}]}}';
+    const bad =
+      '{apiVersion: v1, kind: LimitRange, metadata: {name: l}, spec: {limits: [{type: Box}]}}';
     expect(outcome(await api.post(at('limitranges'), bad))).toBe(
       '422 Invalid: LimitRange "l" is invalid: spec.limits[0].type: Invalid value: "Box": must be a standard limit type or fully qualified',
     );
@@ -88,7 +99,9 @@ template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}
       metadata: { generation: 1 },
       template: { spec: { restartPolicy: 'Always', containers: [{ imagePullPolicy: 'Always' }] } },
     });
-    const changed = await api.patch(at('podtemplates/p'), { template: { spec: { restartPolicy: 'Never' } } });
+    const changed = await api.patch(at('podtemplates/p'), {
+      template: { spec: { restartPolicy: 'Never' } },
+    });
     expect(changed.json.metadata.generation).toBe(2);
     expect(await table(at('podtemplates'))).toEqual({
       columns: ['Name', 'Containers', 'Images', 'Pod Labels'],
@@ -98,7 +111,9 @@ template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}
 
   test('have the rules of pods', async () => {
     const answer = await api.post(at('podtemplates'), template.replace('name: c,', 'name: C,'));
-    expect(outcome(answer)).toMatch(/^422 Invalid: .*template\.spec\.containers\[0\]\.name: Invalid value: "C"/);
+    expect(outcome(answer)).toMatch(
+      /^422 Invalid: .*template\.spec\.containers\[0\]\.name: Invalid value: "C"/,
+    );
   });
 });
 
@@ -109,11 +124,18 @@ describe('component statuses', () => {
     const answer = await api.get(`${STATUSES}?fieldSelector=metadata.name=etcd-0`);
     expect(answer.json).toMatchObject({
       kind: 'ComponentStatusList',
-      items: [{ metadata: { name: 'etcd-0' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] }],
+      items: [
+        {
+          metadata: { name: 'etcd-0' },
+          conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }],
+        },
+      ],
     });
     expect(answer.warnings.join()).toContain('v1 ComponentStatus is deprecated in v1.19+');
     expect((await api.get(`${STATUSES}/etcd-0`)).json).toMatchObject({ kind: 'ComponentStatus' });
-    expect(outcome(await api.get(`${STATUSES}/other`))).toBe('404 NotFound: componentstatuses "other" not found');
+    expect(outcome(await api.get(`${STATUSES}/other`))).toBe(
+      '404 NotFound: componentstatuses "other" not found',
+    );
   });
 
   test('are unknown for components that the server cannot reach', async () => {
@@ -134,25 +156,35 @@ describe('component statuses', () => {
     });
     const { json } = await send(asked.server, { method: 'GET', path: STATUSES });
     expect(
-      (json.items as unknown as ComponentStatus[]).map(({ metadata, conditions }) => [metadata.name, conditions?.[0]]),
+      (json.items as unknown as ComponentStatus[]).map(({ metadata, conditions }) => [
+        metadata.name,
+        conditions?.[0],
+      ]),
     ).toEqual([
       ['controller-manager', { type: 'Healthy', status: 'True', message: 'ok' }],
       ['scheduler', { type: 'Healthy', status: 'False', error: 'connect ECONNREFUSED' }],
       ['etcd-0', { type: 'Healthy', status: 'True', message: 'ok' }],
     ]);
     const scheduler = await send(asked.server, { method: 'GET', path: `${STATUSES}/scheduler` });
-    expect(scheduler.json).toMatchObject({ kind: 'ComponentStatus', metadata: { name: 'scheduler' } });
+    expect(scheduler.json).toMatchObject({
+      kind: 'ComponentStatus',
+      metadata: { name: 'scheduler' },
+    });
     await asked.stop();
   });
 
   test('are selected', async () => {
-    const names = async (query: string): Promise<number> => (await api.get(`${STATUSES}?${query}`)).json.items.length;
+    const names = async (query: string): Promise<number> =>
+      (await api.get(`${STATUSES}?${query}`)).json.items.length;
     expect(await names('fieldSelector=metadata.name=etcd-0')).toBe(1);
     expect(await names('fieldSelector=metadata.name=other')).toBe(0);
     expect(await names('labelSelector=a=b')).toBe(0);
   });
 
   test('are only read', async () => {
-    expect((await api.post(STATUSES, '{apiVersion: v1, kind: ComponentStatus, metadata: {name: a}}')).code).toBe(405);
+    expect(
+      (await api.post(STATUSES, '{apiVersion: v1, kind: ComponentStatus, metadata: {name: a}}'))
+        .code,
+    ).toBe(405);
   });
 });

@@ -2,7 +2,10 @@
 
 import { replicationControllers } from '#api/groups/core/v1/index.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
-import { validateReplicaCounts, validateReplicationController } from '#api/groups/core/v1/validation/index.ts';
+import {
+  validateReplicaCounts,
+  validateReplicationController,
+} from '#api/groups/core/v1/validation/index.ts';
 import { podTemplateWarnings, resourceNameWarnings } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatLabels, selectorFromSet } from '#machinery/selectors/labels.ts';
@@ -25,10 +28,15 @@ const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
   generation: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
-  prepareForCreate: (controller) => withEnabledTemplateFields({ ...controller, status: { replicas: 0 } }),
+  prepareForCreate: (controller) =>
+    withEnabledTemplateFields({ ...controller, status: { replicas: 0 } }),
   validate: (controller) => validateReplicationController(controller),
-  warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...templateWarnings(spec)],
-  prepareForUpdate: (controller, old) => withEnabledTemplateFields({ ...controller, status: old.status }, old),
+  warningsOnCreate: ({ metadata, spec }) => [
+    ...resourceNameWarnings(metadata.name),
+    ...templateWarnings(spec),
+  ],
+  prepareForUpdate: (controller, old) =>
+    withEnabledTemplateFields({ ...controller, status: old.status }, old),
   validateUpdate: (controller, old) => validateReplicationController(controller, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : templateWarnings(spec),
@@ -41,7 +49,8 @@ const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationContro
 
 export const replicationControllerTable: TableConvertor<ReplicationController> = {
   columns: REPLICAS_COLUMNS,
-  cells: (controller, now) => replicasCells(controller, formatLabels(controller.spec.selector), now),
+  cells: (controller, now) =>
+    replicasCells(controller, formatLabels(controller.spec.selector), now),
 };
 
 export const replicationControllerKind = defineKind<ReplicationController>({
@@ -55,7 +64,10 @@ export const replicationControllerKind = defineKind<ReplicationController>({
       specReplicas: (controller) => controller.spec.replicas,
       statusReplicas: (controller) => controller.status.replicas,
       selector: (controller) => selectorFromSet(controller.spec.selector).toString(),
-      withReplicas: (controller, replicas) => ({ ...controller, spec: { ...controller.spec, replicas } }),
+      withReplicas: (controller, replicas) => ({
+        ...controller,
+        spec: { ...controller.spec, replicas },
+      }),
     }),
   },
 });

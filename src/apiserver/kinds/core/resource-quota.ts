@@ -32,7 +32,10 @@ const resourceQuotaStatusStrategy: SubresourceStrategy<ResourceQuota> = {
 const resourceQuotaTable: TableConvertor<ResourceQuota> = {
   columns: [
     NAME,
-    column('Request', 'Of what there is and of what is requested: how much is used, and how much may be.'),
+    column(
+      'Request',
+      'Of what there is and of what is requested: how much is used, and how much may be.',
+    ),
     column('Limit', 'Of the limits: how much is used, and how much may be.'),
     AGE,
   ],
@@ -40,7 +43,10 @@ const resourceQuotaTable: TableConvertor<ResourceQuota> = {
     const used = status.used ?? {};
     const entries = Object.entries(status.hard ?? {})
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, hard]) => ({ name, text: `${name}: ${Object.hasOwn(used, name) ? used[name] : '0'}/${hard}` }));
+      .map(([name, hard]) => ({
+        name,
+        text: `${name}: ${Object.hasOwn(used, name) ? used[name] : '0'}/${hard}`,
+      }));
     const cell = (limits: boolean): string =>
       entries
         .filter(({ name }) => name.startsWith('limits.') === limits)

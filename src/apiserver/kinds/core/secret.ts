@@ -19,7 +19,12 @@ const secretStrategy: ResourceStrategy<Secret> = {
 };
 
 export const secretTable: TableConvertor<Secret> = {
-  columns: [NAME, column('Type', 'What the entries are for.'), column('Data', 'Number of entries.'), AGE],
+  columns: [
+    NAME,
+    column('Type', 'What the entries are for.'),
+    column('Data', 'Number of entries.'),
+    AGE,
+  ],
   cells: (secret, now) => [
     secret.metadata.name,
     secret.type ?? '',

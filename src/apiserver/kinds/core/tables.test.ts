@@ -20,7 +20,9 @@ const NOW = Date.parse('2026-01-01T01:00:00Z');
 
 /** Names of the columns; those that only `-o wide` shows in brackets. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
-  return table.columns.map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`)).join(' | ');
+  return table.columns
+    .map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`))
+    .join(' | ');
 }
 
 function rowOf<T extends KubeObject>(table: TableConvertor<T>, key: string, yaml: string): string {
@@ -33,7 +35,9 @@ const metadata = 'metadata: {name: x, creationTimestamp: "2026-01-01T00:00:00Z"}
 
 describe('services', () => {
   test('columns', () => {
-    expect(columnsOf(serviceTable)).toBe('Name | Type | Cluster-IP | External-IP | Port(s) | Age | [Selector]');
+    expect(columnsOf(serviceTable)).toBe(
+      'Name | Type | Cluster-IP | External-IP | Port(s) | Age | [Selector]',
+    );
   });
   test.each<[what: string, yaml: string, row: string]>([
     [
@@ -46,7 +50,11 @@ describe('services', () => {
       'spec: {type: ClusterIP, clusterIP: None}',
       'x | ClusterIP | None | <none> | <none> | 60m | <none>',
     ],
-    ['nothing given out', 'spec: {type: ClusterIP}', 'x | ClusterIP | <none> | <none> | <none> | 60m | <none>'],
+    [
+      'nothing given out',
+      'spec: {type: ClusterIP}',
+      'x | ClusterIP | <none> | <none> | <none> | 60m | <none>',
+    ],
     [
       'external addresses',
       'spec: {type: ClusterIP, clusterIP: 10.0.0.1, externalIPs: [1.2.3.4, 1.2.3.5]}',
@@ -84,7 +92,11 @@ describe('nodes', () => {
     );
   });
   test.each<[what: string, yaml: string, row: string]>([
-    ['nothing known', metadata, 'x | Unknown | <none> | 60m |  | <none> | <none> | <unknown> | <unknown> | <unknown>'],
+    [
+      'nothing known',
+      metadata,
+      'x | Unknown | <none> | 60m |  | <none> | <none> | <unknown> | <unknown> | <unknown>',
+    ],
     [
       'ready, with roles',
       'metadata: {name: x, creationTimestamp: "2026-01-01T00:00:00Z", labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", kubernetes.io/role: edge, node-role.kubernetes.io/: ""}}\n' +
@@ -136,77 +148,90 @@ describe('events', () => {
 
   test('by the time when they were seen last', () => {
     const event = (lastTimestamp: string | null) =>
-      decodeManifest<Parameters<typeof eventTable.cells>[0]>('core/v1.Event', `lastTimestamp: ${lastTimestamp}`);
-    const [a, b, c] = [event('"2026-01-01T00:00:02Z"'), event(null), event('"2026-01-01T00:00:01Z"')];
+      decodeManifest<Parameters<typeof eventTable.cells>[0]>(
+        'core/v1.Event',
+        `lastTimestamp: ${lastTimestamp}`,
+      );
+    const [a, b, c] = [
+      event('"2026-01-01T00:00:02Z"'),
+      event(null),
+      event('"2026-01-01T00:00:01Z"'),
+    ];
     expect([a, b, c].toSorted(eventTable.compare)).toEqual([b, c, a]);
   });
 });
 
 describe('kinds that have little to show', () => {
-  test.each<[what: string, columns: string, row: string, expected: [columns: string, row: string]]>([
+  test.each<[what: string, columns: string, row: string, expected: [columns: string, row: string]]>(
     [
-      'a namespace',
-      columnsOf(namespaceTable),
-      rowOf(namespaceTable, 'core/v1.Namespace', `${metadata}\nstatus: {phase: Terminating}`),
-      ['Name | Status | Age', 'x | Terminating | 60m'],
-    ],
-    [
-      'a config map',
-      columnsOf(configMapTable),
-      rowOf(configMapTable, 'core/v1.ConfigMap', `${metadata}\ndata: {a: b, c: d}\nbinaryData: {e: Zg==}`),
-      ['Name | Data | Age', 'x | 3 | 60m'],
-    ],
-    [
-      'a secret',
-      columnsOf(secretTable),
-      rowOf(secretTable, 'core/v1.Secret', `${metadata}\ntype: Opaque\ndata: {a: Yg==}`),
-      ['Name | Type | Data | Age', 'x | Opaque | 1 | 60m'],
-    ],
-    [
-      'a service account',
-      columnsOf(serviceAccountTable),
-      rowOf(serviceAccountTable, 'core/v1.ServiceAccount', `${metadata}\nsecrets: [{name: s}]`),
-      ['Name | Secrets | Age', 'x | 1 | 60m'],
-    ],
-    [
-      'a lease',
-      columnsOf(leaseTable),
-      rowOf(leaseTable, 'coordination/v1.Lease', `${metadata}\nspec: {holderIdentity: me}`),
-      ['Name | Holder | Age', 'x | me | 60m'],
-    ],
-    [
-      'a lease that nobody holds',
-      columnsOf(leaseTable),
-      rowOf(leaseTable, 'coordination/v1.Lease', metadata),
-      ['Name | Holder | Age', 'x |  | 60m'],
-    ],
-    [
-      'a replica set',
-      columnsOf(replicaSetTable),
-      rowOf(
-        replicaSetTable,
-        'apps/v1.ReplicaSet',
-        `${metadata}\nspec: {replicas: 3, selector: {matchLabels: {b: c}, matchExpressions: [{key: a, operator: In, values: [u, t]}]}, template: {spec: {containers: [{name: c, image: i}, {name: d, image: j}]}}}\nstatus: {replicas: 2, readyReplicas: 1}`,
-      ),
       [
-        'Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]',
-        'x | 3 | 2 | 1 | 60m | c,d | i,j | a in (t,u),b=c',
+        'a namespace',
+        columnsOf(namespaceTable),
+        rowOf(namespaceTable, 'core/v1.Namespace', `${metadata}\nstatus: {phase: Terminating}`),
+        ['Name | Status | Age', 'x | Terminating | 60m'],
+      ],
+      [
+        'a config map',
+        columnsOf(configMapTable),
+        rowOf(
+          configMapTable,
+          'core/v1.ConfigMap',
+          `${metadata}\ndata: {a: b, c: d}\nbinaryData: {e: Zg==}`,
+        ),
+        ['Name | Data | Age', 'x | 3 | 60m'],
+      ],
+      [
+        'a secret',
+        columnsOf(secretTable),
+        rowOf(secretTable, 'core/v1.Secret', `${metadata}\ntype: Opaque\ndata: {a: Yg==}`),
+        ['Name | Type | Data | Age', 'x | Opaque | 1 | 60m'],
+      ],
+      [
+        'a service account',
+        columnsOf(serviceAccountTable),
+        rowOf(serviceAccountTable, 'core/v1.ServiceAccount', `${metadata}\nsecrets: [{name: s}]`),
+        ['Name | Secrets | Age', 'x | 1 | 60m'],
+      ],
+      [
+        'a lease',
+        columnsOf(leaseTable),
+        rowOf(leaseTable, 'coordination/v1.Lease', `${metadata}\nspec: {holderIdentity: me}`),
+        ['Name | Holder | Age', 'x | me | 60m'],
+      ],
+      [
+        'a lease that nobody holds',
+        columnsOf(leaseTable),
+        rowOf(leaseTable, 'coordination/v1.Lease', metadata),
+        ['Name | Holder | Age', 'x |  | 60m'],
+      ],
+      [
+        'a replica set',
+        columnsOf(replicaSetTable),
+        rowOf(
+          replicaSetTable,
+          'apps/v1.ReplicaSet',
+          `${metadata}\nspec: {replicas: 3, selector: {matchLabels: {b: c}, matchExpressions: [{key: a, operator: In, values: [u, t]}]}, template: {spec: {containers: [{name: c, image: i}, {name: d, image: j}]}}}\nstatus: {replicas: 2, readyReplicas: 1}`,
+        ),
+        [
+          'Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]',
+          'x | 3 | 2 | 1 | 60m | c,d | i,j | a in (t,u),b=c',
+        ],
+      ],
+      [
+        'a replication controller',
+        columnsOf(replicationControllerTable),
+        rowOf(
+          replicationControllerTable,
+          'core/v1.ReplicationController',
+          `${metadata}\nspec: {replicas: 0, selector: {a: b}, template: {spec: {containers: [{name: c, image: i}]}}}`,
+        ),
+        [
+          'Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]',
+          'x | 0 | 0 | 0 | 60m | c | i | a=b',
+        ],
       ],
     ],
-    [
-      'a replication controller',
-      columnsOf(replicationControllerTable),
-      rowOf(
-        replicationControllerTable,
-        'core/v1.ReplicationController',
-        `${metadata}\nspec: {replicas: 0, selector: {a: b}, template: {spec: {containers: [{name: c, image: i}]}}}`,
-      ),
-      [
-        'Name | Desired | Current | Ready | Age | [Containers] | [Images] | [Selector]',
-        'x | 0 | 0 | 0 | 60m | c | i | a=b',
-      ],
-    ],
-  ])('%s', (_, columns, row, expected) => {
+  )('%s', (_, columns, row, expected) => {
     expect([columns, row]).toEqual(expected);
   });
 });

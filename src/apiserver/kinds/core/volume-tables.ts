@@ -7,7 +7,12 @@ import { AGE, NAME, column } from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 
 const UNSET = '<unset>';
-const MODES = { ReadWriteOnce: 'RWO', ReadOnlyMany: 'ROX', ReadWriteMany: 'RWX', ReadWriteOncePod: 'RWOP' } as const;
+const MODES = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+} as const;
 
 /** Short, each once, in a fixed order. */
 function accessModes(modes: readonly string[] | undefined): string {
@@ -23,12 +28,16 @@ interface Classified {
 
 /** The class was an annotation once, which still comes first. */
 function classOf({ metadata, spec }: Classified): string {
-  return metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
+  return (
+    metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? ''
+  );
 }
 
 const STORAGE_CLASS = column('StorageClass', 'The storage class that it belongs to.');
 const ATTRIBUTES_CLASS = column('VolumeAttributesClass', 'The class of its changeable attributes.');
-const VOLUME_MODE = column('VolumeMode', 'Whether it is a file system or a block device.', { wide: true });
+const VOLUME_MODE = column('VolumeMode', 'Whether it is a file system or a block device.', {
+  wide: true,
+});
 const ACCESS_MODES = column('Access Modes', 'How it may be used by several at once.');
 
 export const persistentVolumeTable: TableConvertor<Immutable<core.PersistentVolume>> = {

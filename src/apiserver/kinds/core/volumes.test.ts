@@ -65,10 +65,14 @@ describe('persistent volumes', () => {
 
   test('keep their source', async () => {
     await api.post(VOLUMES, volume());
-    expect(outcome(await api.patch(`${VOLUMES}/v`, { spec: { hostPath: { path: '/other' } } }))).toBe(
+    expect(
+      outcome(await api.patch(`${VOLUMES}/v`, { spec: { hostPath: { path: '/other' } } })),
+    ).toBe(
       '422 Invalid: PersistentVolume "v" is invalid: spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
     );
-    expect((await api.patch(`${VOLUMES}/v`, { spec: { capacity: { storage: '2Gi' } } })).code).toBe(200);
+    expect((await api.patch(`${VOLUMES}/v`, { spec: { capacity: { storage: '2Gi' } } })).code).toBe(
+      200,
+    );
   });
 
   test('get their phase through their status, and the time of it', async () => {
@@ -88,7 +92,8 @@ describe('persistent volumes', () => {
   });
 
   test('are shown with their claims', async () => {
-    const spec = 'hostPath: {path: /data}\n  storageClassName: fast\n  claimRef: {namespace: ns, name: c}';
+    const spec =
+      'hostPath: {path: /data}\n  storageClassName: fast\n  claimRef: {namespace: ns, name: c}';
     expect(outcome(await api.post(VOLUMES, volume(spec)))).toBe('201');
     const none = '<unset>';
     expect(await rows(VOLUMES)).toEqual([
@@ -98,7 +103,9 @@ describe('persistent volumes', () => {
 
   test('warn of what is deprecated', async () => {
     const { headers } = await api.post(VOLUMES, volume('rbd: {monitors: [m], image: i}'));
-    expect(String(headers['warning'])).toContain('spec.rbd: deprecated in v1.28, non-functional in v1.31+');
+    expect(String(headers['warning'])).toContain(
+      'spec.rbd: deprecated in v1.28, non-functional in v1.31+',
+    );
   });
 
   test('are answered when they go', async () => {
@@ -113,8 +120,13 @@ describe('persistent volumes', () => {
 describe('claims', () => {
   test('wait for a volume', async () => {
     const { json } = await api.post(CLAIMS, `${claim()}status: {phase: Bound}`);
-    expect(json).toMatchObject({ spec: { volumeMode: 'Filesystem' }, status: { phase: 'Pending' } });
-    expect(await rows(CLAIMS)).toEqual([['c', 'Pending', '', '', '', '', '<unset>', '0s', 'Filesystem']]);
+    expect(json).toMatchObject({
+      spec: { volumeMode: 'Filesystem' },
+      status: { phase: 'Pending' },
+    });
+    expect(await rows(CLAIMS)).toEqual([
+      ['c', 'Pending', '', '', '', '', '<unset>', '0s', 'Filesystem'],
+    ]);
   });
 
   test('name their source in both fields', async () => {
@@ -131,7 +143,10 @@ describe('claims', () => {
   });
 
   test('forget a source that the older field never took', async () => {
-    const { json } = await api.post(CLAIMS, claim('dataSource: {apiGroup: example.com, kind: Other, name: s}'));
+    const { json } = await api.post(
+      CLAIMS,
+      claim('dataSource: {apiGroup: example.com, kind: Other, name: s}'),
+    );
     expect(json.spec).not.toHaveProperty('dataSource');
     expect(json.spec).not.toHaveProperty('dataSourceRef');
   });
@@ -147,10 +162,14 @@ describe('claims', () => {
     expect(outcome(await api.patch(`${CLAIMS}/c`, grow))).toBe(immutable);
     expect((await api.patch(`${CLAIMS}/c`, { spec: { volumeName: 'v' } })).code).toBe(200);
     expect(outcome(await api.patch(`${CLAIMS}/c`, { spec: { volumeName: 'w' } }))).toBe(immutable);
-    const bound = { status: { phase: 'Bound', capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] } };
+    const bound = {
+      status: { phase: 'Bound', capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] },
+    };
     expect((await api.patch(`${CLAIMS}/c/status`, bound)).code).toBe(200);
     expect((await api.patch(`${CLAIMS}/c`, grow)).code).toBe(200);
-    expect(await rows(CLAIMS)).toEqual([['c', 'Bound', 'v', '1Gi', 'RWO', 'fast', '<unset>', '0s', 'Filesystem']]);
+    expect(await rows(CLAIMS)).toEqual([
+      ['c', 'Bound', 'v', '1Gi', 'RWO', 'fast', '<unset>', '0s', 'Filesystem'],
+    ]);
     const shrink = { spec: { resources: { requests: { storage: '1Gi' } } } };
     expect(outcome(await api.patch(`${CLAIMS}/c`, shrink))).toBe(
       '422 Invalid: PersistentVolumeClaim "c" is invalid: spec.resources.requests.storage: Forbidden: field can not be less than status.capacity',

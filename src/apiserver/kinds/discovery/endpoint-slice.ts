@@ -3,7 +3,10 @@
 import { warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type * as discovery from '#api/groups/discovery/v1/index.ts';
-import { validateEndpointSlice, validateEndpointSliceUpdate } from '#api/groups/discovery/v1/validation.ts';
+import {
+  validateEndpointSlice,
+  validateEndpointSliceUpdate,
+} from '#api/groups/discovery/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -19,16 +22,26 @@ type EndpointSlice = Immutable<discovery.EndpointSlice>;
 /** Topology has fields of its own; what is stored already may stay until the endpoints change. */
 function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSlice {
   const { endpoints } = slice;
-  if (endpoints === null || !endpoints.some(({ deprecatedTopology }) => deprecatedTopology !== undefined)) return slice;
+  if (
+    endpoints === null ||
+    !endpoints.some(({ deprecatedTopology }) => deprecatedTopology !== undefined)
+  )
+    return slice;
   if (old !== undefined && semanticEqual(endpoints, old.endpoints)) return slice;
-  return { ...slice, endpoints: endpoints.map(({ deprecatedTopology: _dropped, ...endpoint }) => endpoint) };
+  return {
+    ...slice,
+    endpoints: endpoints.map(({ deprecatedTopology: _dropped, ...endpoint }) => endpoint),
+  };
 }
 
 const CONTROLLERS = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io'];
 
 /** What the controllers of slices write is right. */
 function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[] {
-  if (addressType === 'FQDN' || CONTROLLERS.includes(metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? ''))
+  if (
+    addressType === 'FQDN' ||
+    CONTROLLERS.includes(metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ?? '')
+  )
     return [];
   return (endpoints ?? []).flatMap(({ addresses }, index) => {
     const at = field.path('endpoints').index(index).child('addresses');
@@ -61,7 +74,9 @@ const endpointSliceTable: TableConvertor<EndpointSlice> = {
     metadata.name,
     addressType,
     firstOf(
-      (ports ?? []).map(({ name, port }) => (port === undefined ? (name ? `${name}:*` : '*') : String(port))),
+      (ports ?? []).map(({ name, port }) =>
+        port === undefined ? (name ? `${name}:*` : '*') : String(port),
+      ),
       '<unset>',
     ),
     firstOf(

@@ -1,8 +1,15 @@
 // Makes the flow schemas and priority levels that every cluster begins with, and puts right what has changed of them: always of the
 // mandatory ones, of the suggested ones unless somebody has taken them over. Their annotation says whether somebody has.
 
-import { AUTO_UPDATE_ANNOTATION, FLOW_SCHEMAS, PRIORITY_LEVELS } from '#api/groups/flowcontrol/v1/bootstrap.ts';
-import type { BootstrapFlowSchema, BootstrapPriorityLevel } from '#api/groups/flowcontrol/v1/bootstrap.ts';
+import {
+  AUTO_UPDATE_ANNOTATION,
+  FLOW_SCHEMAS,
+  PRIORITY_LEVELS,
+} from '#api/groups/flowcontrol/v1/bootstrap.ts';
+import type {
+  BootstrapFlowSchema,
+  BootstrapPriorityLevel,
+} from '#api/groups/flowcontrol/v1/bootstrap.ts';
 import { flowSchemas, priorityLevelConfigurations } from '#api/groups/flowcontrol/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -33,7 +40,10 @@ export async function keepFlowControlObjects(client: Client): Promise<void> {
   await Promise.all(FLOW_SCHEMAS.map((wanted) => keep(schemas, wanted)));
 }
 
-async function keep(access: Access, wanted: BootstrapFlowSchema | BootstrapPriorityLevel): Promise<void> {
+async function keep(
+  access: Access,
+  wanted: BootstrapFlowSchema | BootstrapPriorityLevel,
+): Promise<void> {
   const { name, spec } = wanted;
   const annotations = { [AUTO_UPDATE_ANNOTATION]: 'true' };
   const present = await existing(access, name);

@@ -38,7 +38,11 @@ export const flowControlKinds: KindDefinition = {
 };
 
 /** Returns the same kinds, whose writes keep the condition right. */
-function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServices): readonly Kind[] {
+function keepDangling(
+  schemas: Kind,
+  levels: Kind,
+  { clock, logger }: StoreServices,
+): readonly Kind[] {
   const status = schemas.subresources?.find(({ name }) => name === 'status')?.rest;
   const manager = new FieldManager({
     codec: CODEC,
@@ -49,7 +53,8 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
   async function settle(name: string): Promise<void> {
     const apply = async (current: unknown): Promise<FlowSchema> => {
       const schema = current as FlowSchema | undefined;
-      if (schema === undefined) throw apierrors.notFound({ group: GROUP, resource: 'flowschemas' }, name);
+      if (schema === undefined)
+        throw apierrors.notFound({ group: GROUP, resource: 'flowschemas' }, name);
       const level = schema.spec.priorityLevelConfiguration.name;
       const isThere = (await findOne(levels.rest, '', level)) !== undefined;
       const condition = missingCondition(schema, isThere, clock.now());
@@ -60,9 +65,15 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
         metadata: { name },
         status: { conditions: [condition] },
       };
-      return CODEC.decode(await manager.apply(schema, config, MANAGER, true)).object as unknown as FlowSchema;
+      return CODEC.decode(await manager.apply(schema, config, MANAGER, true))
+        .object as unknown as FlowSchema;
     };
-    await status?.update?.(internalContext(''), name, { apply }, { dryRun: false, fieldManager: MANAGER });
+    await status?.update?.(
+      internalContext(''),
+      name,
+      { apply },
+      { dryRun: false, fieldManager: MANAGER },
+    );
   }
 
   async function settleAll(): Promise<void> {
@@ -73,7 +84,8 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
   let last = Promise.resolve();
   function next(work: () => Promise<void>): Promise<void> {
     last = last.then(work).catch((err: unknown) => {
-      if (!apierrors.isNotFound(err)) logger.error('flow schemas: updating the condition Dangling failed', { err });
+      if (!apierrors.isNotFound(err))
+        logger.error('flow schemas: updating the condition Dangling failed', { err });
     });
     return last;
   }
@@ -94,13 +106,22 @@ function keepDangling(schemas: Kind, levels: Kind, { clock, logger }: StoreServi
 }
 
 /** The condition that the schema should have; undefined if it has it. */
-function missingCondition({ spec, status }: FlowSchema, levelExists: boolean, now: number): object | undefined {
+function missingCondition(
+  { spec, status }: FlowSchema,
+  levelExists: boolean,
+  now: number,
+): object | undefined {
   const level = `This FlowSchema references the PriorityLevelConfiguration object named ${quote(spec.priorityLevelConfiguration.name)}`;
   const wanted = levelExists
     ? { status: 'False', reason: 'Found', message: `${level} and it exists` }
     : { status: 'True', reason: 'NotFound', message: `${level} but there is no such object` };
-  const { status: current, reason, message } = status.conditions?.find(({ type }) => type === 'Dangling') ?? {};
-  if (current === wanted.status && reason === wanted.reason && message === wanted.message) return undefined;
+  const {
+    status: current,
+    reason,
+    message,
+  } = status.conditions?.find(({ type }) => type === 'Dangling') ?? {};
+  if (current === wanted.status && reason === wanted.reason && message === wanted.message)
+    return undefined;
   return { type: 'Dangling', lastTransitionTime: formatTime(now), ...wanted };
 }
 

@@ -2,7 +2,10 @@
 
 import { flowSchemas } from '#api/groups/flowcontrol/v1/index.ts';
 import type * as flowcontrol from '#api/groups/flowcontrol/v1/index.ts';
-import { validateFlowControlStatus, validateFlowSchema } from '#api/groups/flowcontrol/v1/validation.ts';
+import {
+  validateFlowControlStatus,
+  validateFlowSchema,
+} from '#api/groups/flowcontrol/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';

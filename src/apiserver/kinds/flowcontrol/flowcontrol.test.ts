@@ -20,8 +20,17 @@ const levels = () => requestsOf(t, `${GROUP}/prioritylevelconfigurations`);
 
 test('what every cluster begins with', async () => {
   const { columns, rows } = await schemas().table();
-  expect(columns).toEqual(['Name', 'PriorityLevel', 'MatchingPrecedence', 'DistinguisherMethod', 'Age', 'MissingPL']);
-  expect(rows.map(([name, level, precedence, method]) => [name, level, precedence, method])).toEqual([
+  expect(columns).toEqual([
+    'Name',
+    'PriorityLevel',
+    'MatchingPrecedence',
+    'DistinguisherMethod',
+    'Age',
+    'MissingPL',
+  ]);
+  expect(
+    rows.map(([name, level, precedence, method]) => [name, level, precedence, method]),
+  ).toEqual([
     ['exempt', 'exempt', 1, '<none>'],
     ['probes', 'exempt', 2, '<none>'],
     ['system-leader-election', 'leader-election', 100, 'ByUser'],
@@ -53,7 +62,9 @@ test('at the next start what is mandatory is put right, what is suggested unless
     spec: { matchingPrecedence: 600 },
   };
   expect((await schemas().patch('system-nodes', take)).code).toBe(200);
-  expect((await schemas().patch('service-accounts', { spec: { matchingPrecedence: 600 } })).code).toBe(200);
+  expect(
+    (await schemas().patch('service-accounts', { spec: { matchingPrecedence: 600 } })).code,
+  ).toBe(200);
   const shares = { spec: { exempt: { nominalConcurrencyShares: 7 } } };
   expect((await levels().patch('exempt', shares)).code).toBe(200);
   expect((await levels().patch('exempt', { metadata: { annotations: null } })).code).toBe(200);
@@ -69,7 +80,11 @@ test('at the next start what is mandatory is put right, what is suggested unless
 
 test('defaults, refusals, generation and status', async () => {
   const spec = { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } };
-  const made = await levels().create({ metadata: { name: 'it' }, spec, status: { conditions: [{ type: 'a' }] } });
+  const made = await levels().create({
+    metadata: { name: 'it' },
+    spec,
+    status: { conditions: [{ type: 'a' }] },
+  });
   expect(made.code).toBe(201);
   expect(made.object.spec).toEqual({
     type: 'Limited',
@@ -83,14 +98,18 @@ test('defaults, refusals, generation and status', async () => {
   expect(made.object.metadata.generation).toBe(1);
   const bad = await levels().patch('it', { spec: { limited: { lendablePercent: 200 } } });
   expect([bad.code, bad.causes]).toEqual([422, ['spec.limited.lendablePercent']]);
-  expect((await levels().patch('it', { spec: { limited: { lendablePercent: 20 } } })).object.metadata.generation).toBe(
-    2,
-  );
+  expect(
+    (await levels().patch('it', { spec: { limited: { lendablePercent: 20 } } })).object.metadata
+      .generation,
+  ).toBe(2);
   const { resourceVersion: _, ...metadata } = made.object.metadata;
   expect((await levels().put('it', { ...made.object, metadata })).causes).toEqual([]);
 
   const status = { conditions: [{ type: 'Dangling', status: 'True' }] };
-  await schemas().create({ metadata: { name: 'it' }, spec: { priorityLevelConfiguration: { name: 'none' } } });
+  await schemas().create({
+    metadata: { name: 'it' },
+    spec: { priorityLevelConfiguration: { name: 'none' } },
+  });
   const wrong = await schemas().patch('it/status', { status: { conditions: [{ type: '' }] } });
   expect(wrong.causes).toEqual(['status.conditions[0].type']);
   const written = await schemas().patch('it/status', {
@@ -104,27 +123,41 @@ test('defaults, refusals, generation and status', async () => {
 });
 
 test('a schema says whether its priority level is there', async () => {
-  const missing = async (): Promise<unknown[]> => (await schemas().table()).rows.map((cells) => cells.at(-1));
+  const missing = async (): Promise<unknown[]> =>
+    (await schemas().table()).rows.map((cells) => cells.at(-1));
   expect(new Set(await missing())).toEqual(new Set(['False']));
   const reference = 'This FlowSchema references the PriorityLevelConfiguration object named "mine"';
-  const found = { type: 'Dangling', status: 'False', reason: 'Found', message: `${reference} and it exists` };
+  const found = {
+    type: 'Dangling',
+    status: 'False',
+    reason: 'Found',
+    message: `${reference} and it exists`,
+  };
   const notFound = {
     type: 'Dangling',
     status: 'True',
     reason: 'NotFound',
     message: `${reference} but there is no such object`,
   };
-  const conditions = async (): Promise<unknown> => (await schemas().get('it')).object.status['conditions'];
+  const conditions = async (): Promise<unknown> =>
+    (await schemas().get('it')).object.status['conditions'];
   const level = {
     metadata: { name: 'mine' },
     spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } },
   };
 
-  await schemas().create({ metadata: { name: 'it' }, spec: { priorityLevelConfiguration: { name: 'mine' } } });
+  await schemas().create({
+    metadata: { name: 'it' },
+    spec: { priorityLevelConfiguration: { name: 'mine' } },
+  });
   expect(await conditions()).toEqual([{ ...notFound, lastTransitionTime: expect.any(String) }]);
   expect((await schemas().get('it')).object.metadata).toMatchObject({
     managedFields: [
-      { manager: 'api-priority-and-fairness-config-consumer-v1', operation: 'Apply', subresource: 'status' },
+      {
+        manager: 'api-priority-and-fairness-config-consumer-v1',
+        operation: 'Apply',
+        subresource: 'status',
+      },
       { manager: 'unknown', operation: 'Update' },
     ],
   });
@@ -137,7 +170,9 @@ test('a schema says whether its priority level is there', async () => {
   expect(await conditions()).toMatchObject([notFound]);
   await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'system' } } });
   expect(await conditions()).toMatchObject([{ status: 'False' }]);
-  await schemas().patch('it/status', { status: { conditions: [{ type: 'Mine', status: 'True' }] } });
+  await schemas().patch('it/status', {
+    status: { conditions: [{ type: 'Mine', status: 'True' }] },
+  });
   await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'mine' } } });
   expect(await conditions()).toMatchObject([{ type: 'Mine' }, notFound]);
 });

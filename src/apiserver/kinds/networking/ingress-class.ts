@@ -2,7 +2,10 @@
 
 import { ingressClasses } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
-import { validateIngressClass, validateIngressClassUpdate } from '#api/groups/networking/v1/validation/index.ts';
+import {
+  validateIngressClass,
+  validateIngressClassUpdate,
+} from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -28,7 +31,8 @@ const ingressClassTable: TableConvertor<IngressClass> = {
   ],
   cells: ({ metadata, spec: { controller = '', parameters } }, now) => {
     const group = parameters?.apiGroup === undefined ? '' : `.${parameters.apiGroup}`;
-    const reference = parameters === undefined ? '<none>' : `${parameters.kind}${group}/${parameters.name}`;
+    const reference =
+      parameters === undefined ? '<none>' : `${parameters.kind}${group}/${parameters.name}`;
     return [metadata.name, controller, reference, since(metadata.creationTimestamp, now)];
   },
 };

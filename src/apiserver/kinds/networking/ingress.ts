@@ -25,7 +25,9 @@ const ingressStrategy: ResourceStrategy<Ingress> = {
   warningsOnCreate: ({ metadata }) =>
     metadata.annotations?.[INGRESS_CLASS_ANNOTATION] === undefined
       ? []
-      : [`annotation "${INGRESS_CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`],
+      : [
+          `annotation "${INGRESS_CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`,
+        ],
   prepareForUpdate: (ingress, old) => ({ ...ingress, status: old.status }),
   validateUpdate: (ingress, old) => validateIngressUpdate(ingress, old),
 };

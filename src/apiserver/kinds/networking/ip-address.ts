@@ -19,19 +19,24 @@ const ipAddressStrategy: ResourceStrategy<IPAddress> = {
   checksNameOnUpdate: true,
   validateName: (name) => ipAddressName(name),
   validate: (address) => validateIPAddress(address),
-  validateUpdate: (address, old) => [...validateIPAddress(address), ...validateIPAddressUpdate(address, old)],
+  validateUpdate: (address, old) => [
+    ...validateIPAddress(address),
+    ...validateIPAddressUpdate(address, old),
+  ],
 };
 
 const ipAddressTable: TableConvertor<IPAddress> = {
   columns: [NAME, column('ParentRef', 'What has the address.')],
-  cells: ({ metadata, spec: { parentRef: { group = '', resource = '', namespace = '', name = '' } = {} } }) => [
-    metadata.name,
-    nameOf(resource, group, namespace, name),
-  ],
+  cells: ({
+    metadata,
+    spec: { parentRef: { group = '', resource = '', namespace = '', name = '' } = {} },
+  }) => [metadata.name, nameOf(resource, group, namespace, name)],
 };
 
 function nameOf(resource: string, group: string, namespace: string, name: string): string {
-  return [group === '' ? resource : `${resource}.${group}`, namespace, name].filter(Boolean).join('/');
+  return [group === '' ? resource : `${resource}.${group}`, namespace, name]
+    .filter(Boolean)
+    .join('/');
 }
 
 export const ipAddressKind = defineKind<IPAddress>({

@@ -19,18 +19,25 @@ type NetworkPolicy = Immutable<networking.NetworkPolicy>;
 
 function warnings({ spec }: NetworkPolicy): string[] {
   const at = field.path('spec');
-  const ofPeers = (peers: readonly Immutable<networking.NetworkPolicyPeer>[], place: FieldPath): string[] =>
+  const ofPeers = (
+    peers: readonly Immutable<networking.NetworkPolicyPeer>[],
+    place: FieldPath,
+  ): string[] =>
     peers.flatMap(({ ipBlock }, index) => {
       if (ipBlock === undefined) return [];
       const block = place.index(index).child('ipBlock');
-      const except = (ipBlock.except ?? []).flatMap((cidr, i) => warningsForCIDR(block.child('except').index(i), cidr));
+      const except = (ipBlock.except ?? []).flatMap((cidr, i) =>
+        warningsForCIDR(block.child('except').index(i), cidr),
+      );
       return [...warningsForCIDR(block.child('cidr'), ipBlock.cidr), ...except];
     });
   return [
     ...(spec.ingress ?? []).flatMap(({ from = [] }, index) =>
       ofPeers(from, at.child('ingress').index(index).child('from')),
     ),
-    ...(spec.egress ?? []).flatMap(({ to = [] }, index) => ofPeers(to, at.child('egress').index(index).child('to'))),
+    ...(spec.egress ?? []).flatMap(({ to = [] }, index) =>
+      ofPeers(to, at.child('egress').index(index).child('to')),
+    ),
   ];
 }
 

@@ -2,7 +2,10 @@
 
 import { serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type * as networking from '#api/groups/networking/v1/index.ts';
-import { validateServiceCIDR, validateServiceCIDRUpdate } from '#api/groups/networking/v1/validation/index.ts';
+import {
+  validateServiceCIDR,
+  validateServiceCIDRUpdate,
+} from '#api/groups/networking/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withMetadataForStatus } from '#apiserver/registry/status-metadata.ts';
@@ -28,7 +31,11 @@ const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
 
 const serviceCidrTable: TableConvertor<ServiceCIDR> = {
   columns: [NAME, column('CIDRs', 'The ranges that cluster IPs come from.'), AGE],
-  cells: ({ metadata, spec }, now) => [metadata.name, joined(spec.cidrs, ''), since(metadata.creationTimestamp, now)],
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    joined(spec.cidrs, ''),
+    since(metadata.creationTimestamp, now),
+  ],
 };
 
 export const serviceCidrKind = defineKind<ServiceCIDR>({

@@ -36,11 +36,23 @@ const backend = (service: object) => ({ metadata, spec: { defaultBackend: { serv
 const web = { name: 'web', port: { number: 80 } };
 const path = (more: object) => ({
   metadata,
-  spec: { rules: [{ http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: web }, ...more }] } }] },
+  spec: {
+    rules: [
+      { http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: web }, ...more }] } },
+    ],
+  },
 });
 const host = (name: string) => ({ metadata, spec: { rules: [{ host: name }] } });
-const tls = (...list: object[]) => ({ metadata, spec: { defaultBackend: { service: web }, tls: list } });
-const slice = (more: object) => ({ metadata, addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'] }], ...more });
+const tls = (...list: object[]) => ({
+  metadata,
+  spec: { defaultBackend: { service: web }, tls: list },
+});
+const slice = (more: object) => ({
+  metadata,
+  addressType: 'IPv4',
+  endpoints: [{ addresses: ['10.0.0.1'] }],
+  ...more,
+});
 const endpoint = (more: object) => slice({ endpoints: [{ addresses: ['10.0.0.1'], ...more }] });
 const address = (name: string, parentRef: object) => ({ metadata: { name }, spec: { parentRef } });
 const range = (...cidrs: string[]) => ({ metadata, spec: { cidrs } });
@@ -56,9 +68,21 @@ describe('right', () => {
   test.each<[Kind, string, object]>([
     ['policy', 'nothing is allowed', policy({})],
     ['policy', 'all is allowed', policy({ ingress: [{}], egress: [{}] })],
-    ['policy', 'pods of other namespaces', from({ podSelector: { matchLabels: { a: 'b' } }, namespaceSelector: {} })],
-    ['policy', 'a block with holes', from({ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16', '10.2.0.0/16'] } })],
-    ['policy', 'a block of IPv6', to({ ipBlock: { cidr: 'fd00:192:168::/48', except: ['fd00:192:168:3::/64'] } })],
+    [
+      'policy',
+      'pods of other namespaces',
+      from({ podSelector: { matchLabels: { a: 'b' } }, namespaceSelector: {} }),
+    ],
+    [
+      'policy',
+      'a block with holes',
+      from({ ipBlock: { cidr: '10.0.0.0/8', except: ['10.1.0.0/16', '10.2.0.0/16'] } }),
+    ],
+    [
+      'policy',
+      'a block of IPv6',
+      to({ ipBlock: { cidr: 'fd00:192:168::/48', except: ['fd00:192:168:3::/64'] } }),
+    ],
     [
       'policy',
       'named ports and ranges',
@@ -67,7 +91,11 @@ describe('right', () => {
     ['policy', 'both directions, said', policy({ policyTypes: ['Egress', 'Ingress'] })],
     ['ingress', 'a named port', backend({ name: 'web', port: { name: 'http' } })],
     ['ingress', 'a wildcard', host('*.example.com')],
-    ['ingress', 'an implementation’s own path', path({ path: '', pathType: 'ImplementationSpecific' })],
+    [
+      'ingress',
+      'an implementation’s own path',
+      path({ path: '', pathType: 'ImplementationSpecific' }),
+    ],
     [
       'ingress',
       'a resource behind it',
@@ -100,10 +128,20 @@ describe('right', () => {
     [
       'slice',
       'hints',
-      endpoint({ hints: { forZones: many(8, (n) => ({ name: `z${n}` })), forNodes: [{ name: 'n' }] } }),
+      endpoint({
+        hints: { forZones: many(8, (n) => ({ name: `z${n}` })), forNodes: [{ name: 'n' }] },
+      }),
     ],
-    ['address', 'of IPv6', address('2001:db8::1', { resource: 'services', name: 'web', namespace: 'x' })],
-    ['address', 'of another group', address('10.0.0.7', { group: 'example.com', resource: 'things', name: 'it' })],
+    [
+      'address',
+      'of IPv6',
+      address('2001:db8::1', { resource: 'services', name: 'web', namespace: 'x' }),
+    ],
+    [
+      'address',
+      'of another group',
+      address('10.0.0.7', { group: 'example.com', resource: 'things', name: 'it' }),
+    ],
     ['range', 'both families', range('10.9.0.0/24', 'fd00::/112')],
     ['range', 'both, the other first', range('fd00::/112', '10.9.0.0/24')],
     ['class', 'a controller with a path', controller('example.com/a/b')],
@@ -135,7 +173,12 @@ describe('wrong', () => {
       to({ ipBlock: { cidr: '10.0.0.0/8' }, namespaceSelector: {} }),
       ['spec.egress[0].to[0]'],
     ],
-    ['policy', 'a block without range', to({ ipBlock: { cidr: '' } }), ['spec.egress[0].to[0].ipBlock.cidr']],
+    [
+      'policy',
+      'a block without range',
+      to({ ipBlock: { cidr: '' } }),
+      ['spec.egress[0].to[0].ipBlock.cidr'],
+    ],
     [
       'policy',
       'a hole outside',
@@ -157,12 +200,24 @@ describe('wrong', () => {
     [
       'policy',
       'an operator',
-      policy({ podSelector: { matchExpressions: [{ key: 'a', operator: 'Like', values: ['b'] }] } }),
+      policy({
+        podSelector: { matchExpressions: [{ key: 'a', operator: 'Like', values: ['b'] }] },
+      }),
       ['spec.podSelector.matchExpressions[0].operator'],
     ],
     ['policy', 'a port too large', ports({ port: 65_536 }), ['spec.ingress[0].ports[0].port']],
-    ['policy', 'an end too large', ports({ port: 65_534, endPort: 65_537 }), ['spec.ingress[0].ports[0].endPort']],
-    ['policy', 'a port’s name too long', ports({ port: 'much-too-long-for-it' }), ['spec.ingress[0].ports[0].port']],
+    [
+      'policy',
+      'an end too large',
+      ports({ port: 65_534, endPort: 65_537 }),
+      ['spec.ingress[0].ports[0].endPort'],
+    ],
+    [
+      'policy',
+      'a port’s name too long',
+      ports({ port: 'much-too-long-for-it' }),
+      ['spec.ingress[0].ports[0].port'],
+    ],
     ['policy', 'another direction', policy({ policyTypes: ['Sideways'] }), ['spec.policyTypes[0]']],
     [
       'ingress',
@@ -181,11 +236,21 @@ describe('wrong', () => {
     ['ingress', 'a star in the middle', host('a.*.com'), ['spec.rules[0].host']],
     ['ingress', 'a host with a port', host('example.com:80'), ['spec.rules[0].host']],
     ['ingress', 'only a star', host('*'), ['spec.rules[0].host']],
-    ['ingress', 'no path where it must be', path({ path: '', pathType: 'Exact' }), [`${INGRESS}.path`]],
+    [
+      'ingress',
+      'no path where it must be',
+      path({ path: '', pathType: 'Exact' }),
+      [`${INGRESS}.path`],
+    ],
     ['ingress', 'a path that goes up', path({ path: '/a/../b' }), [`${INGRESS}.path`]],
     ['ingress', 'a path that stays', path({ path: '/a/./b' }), [`${INGRESS}.path`]],
     ['ingress', 'a path that ends there', path({ path: '/a/.' }), [`${INGRESS}.path`]],
-    ['ingress', 'an encoded slash', path({ path: '/a%2Fb', pathType: 'Exact' }), [`${INGRESS}.path`]],
+    [
+      'ingress',
+      'an encoded slash',
+      path({ path: '/a%2Fb', pathType: 'Exact' }),
+      [`${INGRESS}.path`],
+    ],
     [
       'ingress',
       'an own path that is relative',
@@ -206,9 +271,24 @@ describe('wrong', () => {
     ],
     ['ingress', 'TLS for two stars', tls({ hosts: ['*.*.com'] }), ['spec.tls[0].hosts[0]']],
     ['slice', 'no type', slice({ addressType: '' }), ['addressType']],
-    ['slice', 'the unspecified address', endpoint({ addresses: ['0.0.0.0'] }), ['endpoints[0].addresses[0]']],
-    ['slice', 'a link-local address', endpoint({ addresses: ['169.254.1.1'] }), ['endpoints[0].addresses[0]']],
-    ['slice', 'a multicast address', endpoint({ addresses: ['224.0.0.5'] }), ['endpoints[0].addresses[0]']],
+    [
+      'slice',
+      'the unspecified address',
+      endpoint({ addresses: ['0.0.0.0'] }),
+      ['endpoints[0].addresses[0]'],
+    ],
+    [
+      'slice',
+      'a link-local address',
+      endpoint({ addresses: ['169.254.1.1'] }),
+      ['endpoints[0].addresses[0]'],
+    ],
+    [
+      'slice',
+      'a multicast address',
+      endpoint({ addresses: ['224.0.0.5'] }),
+      ['endpoints[0].addresses[0]'],
+    ],
     ['slice', 'IPv6 in IPv4', endpoint({ addresses: ['fd00::1'] }), ['endpoints[0].addresses']],
     [
       'slice',
@@ -223,12 +303,37 @@ describe('wrong', () => {
       ['endpoints[0].addresses[0]'],
     ],
     ['slice', 'a host’s name with a dot', endpoint({ hostname: 'a.b' }), ['endpoints[0].hostname']],
-    ['slice', 'a zone', endpoint({ hints: { forZones: [{ name: 'a/b' }] } }), ['endpoints[0].hints.forZones[0].name']],
-    ['slice', 'a node', endpoint({ hints: { forNodes: [{ name: 'A' }] } }), ['endpoints[0].hints.forNodes[0].name']],
+    [
+      'slice',
+      'a zone',
+      endpoint({ hints: { forZones: [{ name: 'a/b' }] } }),
+      ['endpoints[0].hints.forZones[0].name'],
+    ],
+    [
+      'slice',
+      'a node',
+      endpoint({ hints: { forNodes: [{ name: 'A' }] } }),
+      ['endpoints[0].hints.forNodes[0].name'],
+    ],
     ['slice', 'a port’s name', slice({ ports: [{ name: 'a'.repeat(64) }] }), ['ports[0].name']],
-    ['slice', 'one name twice', slice({ ports: [{ name: 'a' }, { name: 'a' }] }), ['ports[1].name']],
-    ['address', 'a name with zeros', address('010.0.0.1', { resource: 'services', name: 'web' }), ['metadata.name']],
-    ['address', 'an upper-case name', address('FD00::1', { resource: 'services', name: 'web' }), ['metadata.name']],
+    [
+      'slice',
+      'one name twice',
+      slice({ ports: [{ name: 'a' }, { name: 'a' }] }),
+      ['ports[1].name'],
+    ],
+    [
+      'address',
+      'a name with zeros',
+      address('010.0.0.1', { resource: 'services', name: 'web' }),
+      ['metadata.name'],
+    ],
+    [
+      'address',
+      'an upper-case name',
+      address('FD00::1', { resource: 'services', name: 'web' }),
+      ['metadata.name'],
+    ],
     ['address', 'no name', address('10.0.0.1', { resource: 'services' }), ['spec.parentRef.name']],
     [
       'address',
@@ -247,17 +352,42 @@ describe('wrong', () => {
     ['range', 'an address', range('10.9.0.1'), ['spec.cidrs[0]']],
     ['class', 'a controller without a domain', controller('example'), ['spec.controller']],
     ['class', 'a controller’s domain', controller('EX/a'), ['spec.controller']],
-    ['class', 'a controller too long', controller(`example.com/${'a'.repeat(250)}`), ['spec.controller']],
+    [
+      'class',
+      'a controller too long',
+      controller(`example.com/${'a'.repeat(250)}`),
+      ['spec.controller'],
+    ],
     [
       'endpoints',
       'a link-local address',
       subset({ addresses: [{ ip: '169.254.0.1' }] }),
       ['subsets[0].addresses[0].ip'],
     ],
-    ['endpoints', 'a multicast address', subset({ addresses: [{ ip: '224.0.0.1' }] }), ['subsets[0].addresses[0].ip']],
-    ['endpoints', 'a port too large', subset({ ports: [{ port: 66_000 }] }), ['subsets[0].ports[0].port']],
-    ['endpoints', 'a protocol', subset({ ports: [{ port: 80, protocol: 'ICMP' }] }), ['subsets[0].ports[0].protocol']],
-    ['endpoints', 'a port’s name', subset({ ports: [{ port: 80, name: 'a_b' }] }), ['subsets[0].ports[0].name']],
+    [
+      'endpoints',
+      'a multicast address',
+      subset({ addresses: [{ ip: '224.0.0.1' }] }),
+      ['subsets[0].addresses[0].ip'],
+    ],
+    [
+      'endpoints',
+      'a port too large',
+      subset({ ports: [{ port: 66_000 }] }),
+      ['subsets[0].ports[0].port'],
+    ],
+    [
+      'endpoints',
+      'a protocol',
+      subset({ ports: [{ port: 80, protocol: 'ICMP' }] }),
+      ['subsets[0].ports[0].protocol'],
+    ],
+    [
+      'endpoints',
+      'a port’s name',
+      subset({ ports: [{ port: 80, name: 'a_b' }] }),
+      ['subsets[0].ports[0].name'],
+    ],
     [
       'endpoints',
       'a node’s name',
@@ -289,7 +419,9 @@ describe('warned of', () => {
 });
 
 test('topology is no longer taken', async () => {
-  const created = await on('slice').create(endpoint({ deprecatedTopology: { 'example.com/rack': 'a' }, zone: 'z' }));
+  const created = await on('slice').create(
+    endpoint({ deprecatedTopology: { 'example.com/rack': 'a' }, zone: 'z' }),
+  );
   expect((created.object as unknown as { endpoints: unknown }).endpoints).toEqual([
     { addresses: ['10.0.0.1'], conditions: {}, zone: 'z' },
   ]);
@@ -297,16 +429,30 @@ test('topology is no longer taken', async () => {
 
 test('labels count for the generation of a slice', async () => {
   await on('slice').create(slice({}));
-  expect((await on('slice').patch('it', { metadata: { labels: { a: 'b' } } })).object.metadata.generation).toBe(2);
-  expect((await on('slice').patch('it', { metadata: { annotations: { a: 'b' } } })).object.metadata.generation).toBe(2);
+  expect(
+    (await on('slice').patch('it', { metadata: { labels: { a: 'b' } } })).object.metadata
+      .generation,
+  ).toBe(2);
+  expect(
+    (await on('slice').patch('it', { metadata: { annotations: { a: 'b' } } })).object.metadata
+      .generation,
+  ).toBe(2);
 });
 
 test('the status of a range is written by itself', async () => {
   const conditions = [
-    { type: 'Ready', status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' },
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'R',
+      message: 'm',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
   ];
   const made = await on('range').create({ ...range('10.9.0.0/24'), status: { conditions } });
   expect(made.object.status).toEqual({});
   expect((await on('range').patch('it', { status: { conditions } })).object.status).toEqual({});
-  expect((await on('range').patch('it/status', { status: { conditions } })).object.status).toEqual({ conditions });
+  expect((await on('range').patch('it/status', { status: { conditions } })).object.status).toEqual({
+    conditions,
+  });
 });

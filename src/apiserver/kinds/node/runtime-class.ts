@@ -2,7 +2,10 @@
 
 import { runtimeClasses } from '#api/groups/node/v1/index.ts';
 import type * as node from '#api/groups/node/v1/index.ts';
-import { validateRuntimeClass, validateRuntimeClassUpdate } from '#api/groups/node/v1/validation.ts';
+import {
+  validateRuntimeClass,
+  validateRuntimeClassUpdate,
+} from '#api/groups/node/v1/validation.ts';
 import { runtimeClassWarnings } from '#api/groups/node/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
@@ -28,7 +31,11 @@ const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
 
 const runtimeClassTable: TableConvertor<RuntimeClass> = {
   columns: [NAME, column('Handler', 'How the container runtime names what runs its pods.'), AGE],
-  cells: ({ metadata, handler }, now) => [metadata.name, handler, since(metadata.creationTimestamp, now)],
+  cells: ({ metadata, handler }, now) => [
+    metadata.name,
+    handler,
+    since(metadata.creationTimestamp, now),
+  ],
 };
 
 export const runtimeClassKind = defineKind<RuntimeClass>({

@@ -24,9 +24,13 @@ const clusterRoleBindingStrategy: ResourceStrategy<ClusterRoleBinding> = {
   validateUpdate: (binding, old) => [...validate(binding), ...validateBindingUpdate(binding, old)],
 };
 
-export const clusterRoleBindingKind = defineKind<ClusterRoleBinding, StoreServices & EscalationConfig>({
+export const clusterRoleBindingKind = defineKind<
+  ClusterRoleBinding,
+  StoreServices & EscalationConfig
+>({
   type: clusterRoleBindings,
   strategy: clusterRoleBindingStrategy,
-  store: (config, services) => new GuardedStore({ ...config, guard: guardBinding(services, clusterRoleBindings) }),
+  store: (config, services) =>
+    new GuardedStore({ ...config, guard: guardBinding(services, clusterRoleBindings) }),
   table: roleBindingTable,
 });

@@ -24,6 +24,7 @@ const clusterRoleStrategy: ResourceStrategy<ClusterRole> = {
 export const clusterRoleKind = defineKind<ClusterRole, StoreServices & EscalationConfig>({
   type: clusterRoles,
   strategy: clusterRoleStrategy,
-  store: (config, services) => new GuardedStore({ ...config, guard: guardRole(services, clusterRoles) }),
+  store: (config, services) =>
+    new GuardedStore({ ...config, guard: guardRole(services, clusterRoles) }),
   table: roleTable,
 });

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#api/groups/rbac/v1/index.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+} from '#api/groups/rbac/v1/index.ts';
 import { can } from '#apiserver/authorization/policy/words.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
@@ -27,16 +32,28 @@ beforeEach(async () => {
   await t.client.resource(namespaces).create({ metadata: { name: 'a' } });
   await t.client.resource(clusterRoles).create({
     metadata: { name: 'writer' },
-    rules: [can('create update patch get', GROUP, 'roles rolebindings clusterroles clusterrolebindings')],
+    rules: [
+      can('create update patch get', GROUP, 'roles rolebindings clusterroles clusterrolebindings'),
+    ],
   });
   await t.client
     .resource(clusterRoleBindings)
-    .create({ metadata: { name: 'writer' }, subjects: [user('joe')], roleRef: toClusterRole('writer') });
-  await t.client.resource(clusterRoles).create({ metadata: { name: 'look' }, rules: [can('get list', '', 'pods')] });
+    .create({
+      metadata: { name: 'writer' },
+      subjects: [user('joe')],
+      roleRef: toClusterRole('writer'),
+    });
+  await t.client
+    .resource(clusterRoles)
+    .create({ metadata: { name: 'look' }, rules: [can('get list', '', 'pods')] });
   await t.client
     .resource(roleBindings)
     .namespace('a')
-    .create({ metadata: { name: 'look' }, subjects: [user('joe')], roleRef: toClusterRole('look') });
+    .create({
+      metadata: { name: 'look' },
+      subjects: [user('joe')],
+      roleRef: toClusterRole('look'),
+    });
 });
 afterEach(async () => {
   await t.stop();
@@ -46,7 +63,9 @@ afterEach(async () => {
 describe('whoever writes a role', () => {
   test('must hold what it allows', async () => {
     const inA = joe().resource(roles).namespace('a');
-    expect(await why(inA.create({ metadata: { name: 'ok' }, rules: [can('get', '', 'pods')] }))).toBe('');
+    expect(
+      await why(inA.create({ metadata: { name: 'ok' }, rules: [can('get', '', 'pods')] })),
+    ).toBe('');
     const more = [
       can('get list delete', '', 'pods'),
       can('get', '', 'secrets', 's'),
@@ -61,16 +80,23 @@ describe('whoever writes a role', () => {
     // Not by another way either.
     const MERGE = 'application/merge-patch+json';
     expect(await why(inA.patch('ok', MERGE, { rules: more }))).toContain('not currently held');
-    const applied = { apiVersion: `${GROUP}/v1`, kind: 'Role', metadata: { name: 'applied' }, rules: more };
-    expect(await why(inA.patch('applied', 'application/apply-patch+yaml', applied, { fieldManager: 'joe' }))).toContain(
-      'not currently held',
-    );
+    const applied = {
+      apiVersion: `${GROUP}/v1`,
+      kind: 'Role',
+      metadata: { name: 'applied' },
+      rules: more,
+    };
+    expect(
+      await why(
+        inA.patch('applied', 'application/apply-patch+yaml', applied, { fieldManager: 'joe' }),
+      ),
+    ).toContain('not currently held');
     expect(await why(inA.patch('ok', MERGE, { metadata: { labels: { a: 'b' } } }))).toBe('');
     // What he holds in one namespace he does not hold in all.
     const everywhere = joe().resource(clusterRoles);
-    expect(await why(everywhere.create({ metadata: { name: 'x' }, rules: [can('get', '', 'pods')] }))).toContain(
-      'not currently held',
-    );
+    expect(
+      await why(everywhere.create({ metadata: { name: 'x' }, rules: [can('get', '', 'pods')] })),
+    ).toContain('not currently held');
   });
 
   test('may escalate, if a role says so', async () => {
@@ -79,7 +105,11 @@ describe('whoever writes a role', () => {
       .create({ metadata: { name: 'escalator' }, rules: [can('escalate', GROUP, 'roles')] });
     await t.client
       .resource(clusterRoleBindings)
-      .create({ metadata: { name: 'escalator' }, subjects: [user('joe')], roleRef: toClusterRole('escalator') });
+      .create({
+        metadata: { name: 'escalator' },
+        subjects: [user('joe')],
+        roleRef: toClusterRole('escalator'),
+      });
     const role = { metadata: { name: 'more' }, rules: [can('*', '*', '*')] };
     expect(await why(joe().resource(roles).namespace('a').create(role))).toBe('');
     expect(await why(joe().resource(clusterRoles).create(role))).toContain('not currently held');
@@ -98,7 +128,11 @@ describe('whoever writes a role', () => {
 });
 
 describe('whoever binds a role', () => {
-  const binding = (name: string) => ({ metadata: { name }, subjects: [user('jane')], roleRef: toClusterRole(name) });
+  const binding = (name: string) => ({
+    metadata: { name },
+    subjects: [user('jane')],
+    roleRef: toClusterRole(name),
+  });
 
   test('must hold it', async () => {
     const inA = joe().resource(roleBindings).namespace('a');
@@ -106,24 +140,35 @@ describe('whoever binds a role', () => {
       'rolebindings.rbac.authorization.k8s.io "cluster-admin" is forbidden: user "joe"',
     );
     expect(await why(inA.create({ ...binding('look'), metadata: { name: 'jane' } }))).toBe('');
-    expect(await why(joe().resource(clusterRoleBindings).create(binding('look')))).toContain('not currently held');
+    expect(await why(joe().resource(clusterRoleBindings).create(binding('look')))).toContain(
+      'not currently held',
+    );
     expect(await why(inA.create(binding('nonsense')))).toBe(
       'clusterroles.rbac.authorization.k8s.io "nonsense" not found',
     );
     // Nor may he let others into a binding that there is.
     const admins = joe().resource(clusterRoleBindings);
     expect(
-      await why(admins.patch('cluster-admin', 'application/merge-patch+json', { subjects: [user('joe')] })),
+      await why(
+        admins.patch('cluster-admin', 'application/merge-patch+json', { subjects: [user('joe')] }),
+      ),
     ).toContain('not currently held');
   });
 
   test('may bind, if a role says so', async () => {
     await t.client
       .resource(clusterRoles)
-      .create({ metadata: { name: 'binder' }, rules: [can('bind', GROUP, 'clusterroles', 'view')] });
+      .create({
+        metadata: { name: 'binder' },
+        rules: [can('bind', GROUP, 'clusterroles', 'view')],
+      });
     await t.client
       .resource(clusterRoleBindings)
-      .create({ metadata: { name: 'binder' }, subjects: [user('joe')], roleRef: toClusterRole('binder') });
+      .create({
+        metadata: { name: 'binder' },
+        subjects: [user('joe')],
+        roleRef: toClusterRole('binder'),
+      });
     await t.client
       .resource(clusterRoles)
       .patch('view', 'application/merge-patch+json', { rules: [can('get', '', 'nodes')] });

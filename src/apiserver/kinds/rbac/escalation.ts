@@ -15,7 +15,12 @@ import type { UserInfo } from '#apiserver/request.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import { ResourceStore } from '#apiserver/registry/resource-store.ts';
 import type { ResourceStoreConfig } from '#apiserver/registry/resource-store.ts';
-import type { CreateOptions, ObjectUpdate, UpdateOptions, ValidatingAdmission } from '#apiserver/registry/rest.ts';
+import type {
+  CreateOptions,
+  ObjectUpdate,
+  UpdateOptions,
+  ValidatingAdmission,
+} from '#apiserver/registry/rest.ts';
 import type { RequestContext } from '#apiserver/registry/strategy.ts';
 
 type Rules = readonly Immutable<rbac.PolicyRule>[];
@@ -34,11 +39,24 @@ export class GuardedStore<T extends KubeObject> extends ResourceStore<T> {
     this.#guard = config.guard;
   }
 
-  override create(context: RequestContext, parent: string, object: KubeObject, options: CreateOptions) {
-    return super.create(context, parent, object, { ...options, validate: this.#after(context, options.validate) });
+  override create(
+    context: RequestContext,
+    parent: string,
+    object: KubeObject,
+    options: CreateOptions,
+  ) {
+    return super.create(context, parent, object, {
+      ...options,
+      validate: this.#after(context, options.validate),
+    });
   }
 
-  override update(context: RequestContext, name: string, update: ObjectUpdate, options: UpdateOptions) {
+  override update(
+    context: RequestContext,
+    name: string,
+    update: ObjectUpdate,
+    options: UpdateOptions,
+  ) {
     return super.update(context, name, update, {
       ...options,
       validate: this.#after(context, options.validate),
@@ -59,7 +77,10 @@ export interface EscalationConfig {
   readonly find: Find;
 }
 
-export function guardRole<T extends AnyRole>({ authorizer }: EscalationConfig, type: ResourceType): Guard<T> {
+export function guardRole<T extends AnyRole>(
+  { authorizer }: EscalationConfig,
+  type: ResourceType,
+): Guard<T> {
   return async ({ user, namespace }, role, old) => {
     if (isPrivileged(user)) return;
     if (
@@ -89,14 +110,24 @@ export function guardBinding<T extends AnyBinding>(
   return async ({ user, namespace }, binding, old) => {
     if (isPrivileged(user)) return;
     const { roleRef } = binding;
-    if (old !== undefined && semanticEqual(old.roleRef, roleRef) && semanticEqual(old.subjects, binding.subjects))
+    if (
+      old !== undefined &&
+      semanticEqual(old.roleRef, roleRef) &&
+      semanticEqual(old.subjects, binding.subjects)
+    )
       return;
     const role = roleRef.kind === 'ClusterRole' ? clusterRoles : roles;
     if (await may(authorizer, user, 'bind', role, namespace, roleRef.name)) return;
-    const bound = await find<rbac.Role>(role.group, role.resource, role.namespaced ? namespace : '', roleRef.name);
+    const bound = await find<rbac.Role>(
+      role.group,
+      role.resource,
+      role.namespaced ? namespace : '',
+      roleRef.name,
+    );
     if (bound === undefined) throw apierrors.notFound(role, roleRef.name);
     const missing = uncovered(await heldBy(authorizer, user, namespace), bound.rules ?? []);
-    if (missing.length > 0) throw apierrors.forbidden(type, binding.metadata.name, attempt(user, missing));
+    if (missing.length > 0)
+      throw apierrors.forbidden(type, binding.metadata.name, attempt(user, missing));
   };
 }
 
@@ -105,7 +136,8 @@ const EVERYTHING: Rules = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-const aggregationOf = (role: AnyRole) => ('aggregationRule' in role ? role.aggregationRule : undefined);
+const aggregationOf = (role: AnyRole) =>
+  'aggregationRule' in role ? role.aggregationRule : undefined;
 
 const isPrivileged = ({ groups }: UserInfo): boolean => groups.includes(PRIVILEGED_GROUP);
 
@@ -156,7 +188,13 @@ function compact(parts: readonly rbac.PolicyRule[]): rbac.PolicyRule[] {
   return [...rules.values()];
 }
 
-function described({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: rbac.PolicyRule): string {
+function described({
+  apiGroups,
+  resources,
+  nonResourceURLs,
+  resourceNames,
+  verbs,
+}: rbac.PolicyRule): string {
   const fields: readonly (readonly [string, readonly string[] | undefined])[] = [
     ['APIGroups', apiGroups],
     ['Resources', resources],

@@ -14,7 +14,8 @@ import { roleBindingTable } from './tables.ts';
 
 type RoleBinding = Immutable<rbac.RoleBinding>;
 
-const validate = (binding: RoleBinding) => validateBinding(binding, true, (name) => pathSegmentName(name, false));
+const validate = (binding: RoleBinding) =>
+  validateBinding(binding, true, (name) => pathSegmentName(name, false));
 
 const roleBindingStrategy: ResourceStrategy<RoleBinding> = {
   allowCreateOnUpdate: true,
@@ -26,6 +27,7 @@ const roleBindingStrategy: ResourceStrategy<RoleBinding> = {
 export const roleBindingKind = defineKind<RoleBinding, StoreServices & EscalationConfig>({
   type: roleBindings,
   strategy: roleBindingStrategy,
-  store: (config, services) => new GuardedStore({ ...config, guard: guardBinding(services, roleBindings) }),
+  store: (config, services) =>
+    new GuardedStore({ ...config, guard: guardBinding(services, roleBindings) }),
   table: roleBindingTable,
 });

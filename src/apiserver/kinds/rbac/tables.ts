@@ -28,7 +28,9 @@ export const roleBindingTable: TableConvertor<Binding> = {
     const named = (kind: string): string =>
       subjects
         .filter((subject) => subject.kind === kind)
-        .map(({ name, namespace = '' }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name))
+        .map(({ name, namespace = '' }) =>
+          kind === 'ServiceAccount' ? `${namespace}/${name}` : name,
+        )
         .join(', ');
     return [
       metadata.name,

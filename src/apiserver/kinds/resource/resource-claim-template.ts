@@ -36,7 +36,10 @@ const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<ResourceCla
   ],
 });
 
-export const resourceClaimTemplateKind = defineKind<ResourceClaimTemplate, StoreServices & { readonly find: Find }>({
+export const resourceClaimTemplateKind = defineKind<
+  ResourceClaimTemplate,
+  StoreServices & { readonly find: Find }
+>({
   type: resourceClaimTemplates,
   strategy: ({ find }) => resourceClaimTemplateStrategy(find),
   table: namedTable,

@@ -42,13 +42,16 @@ const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClaim> => (
 
 const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceClaim> => ({
   resetFields: [['metadata'], ['spec']],
-  prepareForUpdate: (claim, old) => withoutFreedDevices({ ...withMetadataForStatus(claim, old), spec: old.spec }, old),
+  prepareForUpdate: (claim, old) =>
+    withoutFreedDevices({ ...withMetadataForStatus(claim, old), spec: old.spec }, old),
   reserveForUpdate: (claim, old) => {
     const { results: before = [] } = old.status.allocation?.devices ?? {};
     const { results = [] } = claim.status.allocation?.devices ?? {};
     const wasGranted = before.some(({ adminAccess }) => adminAccess === true);
     const asking = wasGranted ? [] : results;
-    return authorizeAdminAccess(find, KIND, claim, asking, RESULTS, () => validateResourceClaimStatus(claim, old));
+    return authorizeAdminAccess(find, KIND, claim, asking, RESULTS, () =>
+      validateResourceClaimStatus(claim, old),
+    );
   },
   validateUpdate: (claim, old) => validateResourceClaimStatus(claim, old),
 });
@@ -57,7 +60,8 @@ const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceCl
 function withoutFreedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
   const { devices, ...status } = claim.status;
   if (devices === undefined) return claim;
-  const results = (of: ResourceClaim): readonly string[] => (of.status.allocation?.devices.results ?? []).map(unshared);
+  const results = (of: ResourceClaim): readonly string[] =>
+    (of.status.allocation?.devices.results ?? []).map(unshared);
   const kept = new Set(results(claim));
   const freed = new Set(results(old).filter((key) => !kept.has(key)));
   const left = devices.filter((device) => !freed.has(unshared(device)));
@@ -78,7 +82,11 @@ function unshared({
 
 const resourceClaimTable: TableConvertor<ResourceClaim> = {
   columns: [NAME, column('State', 'How far it is: pending, allocated, reserved, deleted.'), AGE],
-  cells: (claim, now) => [claim.metadata.name, state(claim), since(claim.metadata.creationTimestamp, now)],
+  cells: (claim, now) => [
+    claim.metadata.name,
+    state(claim),
+    since(claim.metadata.creationTimestamp, now),
+  ],
 };
 
 function state({ metadata, status }: ResourceClaim): string {
@@ -91,9 +99,11 @@ function state({ metadata, status }: ResourceClaim): string {
   return states.join(',');
 }
 
-export const resourceClaimKind = defineKind<ResourceClaim, StoreServices & { readonly find: Find }>({
-  type: resourceClaims,
-  strategy: ({ find }) => resourceClaimStrategy(find),
-  table: resourceClaimTable,
-  subresources: { status: { strategy: ({ find }) => resourceClaimStatusStrategy(find) } },
-});
+export const resourceClaimKind = defineKind<ResourceClaim, StoreServices & { readonly find: Find }>(
+  {
+    type: resourceClaims,
+    strategy: ({ find }) => resourceClaimStrategy(find),
+    table: resourceClaimTable,
+    subresources: { status: { strategy: ({ find }) => resourceClaimStatusStrategy(find) } },
+  },
+);

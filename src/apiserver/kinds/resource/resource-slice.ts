@@ -29,13 +29,18 @@ const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
 
 function warnings({ spec: { driver } }: ResourceSlice): string[] {
   if (driver === driver.toLowerCase()) return [];
-  return [`spec.driver: driver names should be lowercase; ${quote(driver)} contains uppercase characters`];
+  return [
+    `spec.driver: driver names should be lowercase; ${quote(driver)} contains uppercase characters`,
+  ];
 }
 
 function prepared(slice: ResourceSlice, now: number): ResourceSlice {
   const { devices, ...spec } = slice.spec;
   if (devices === undefined) return slice;
-  return { ...slice, spec: { ...spec, devices: devices.map((device) => preparedDevice(device, now)) } };
+  return {
+    ...slice,
+    spec: { ...spec, devices: devices.map((device) => preparedDevice(device, now)) },
+  };
 }
 
 /** With the time in taints that have none, and without fields of features that Kubernetes has not turned on. */
@@ -45,7 +50,9 @@ function preparedDevice(given: Device, now: number): Device {
   return {
     ...device,
     ...(attributes !== undefined && {
-      attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, withoutLists(value)])),
+      attributes: Object.fromEntries(
+        Object.entries(attributes).map(([name, value]) => [name, withoutLists(value)]),
+      ),
     }),
     ...(taints !== undefined && {
       taints: taints.map((taint) => ({ ...taint, timeAdded: taint.timeAdded ?? formatTime(now) })),
@@ -78,6 +85,9 @@ const resourceSliceTable: TableConvertor<ResourceSlice> = {
 export const resourceSliceKind = defineKind<ResourceSlice>({
   type: resourceSlices,
   strategy: resourceSliceStrategy,
-  selectableFields: { 'spec.nodeName': ({ spec }) => spec.nodeName ?? '', 'spec.driver': ({ spec }) => spec.driver },
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
+    'spec.driver': ({ spec }) => spec.driver,
+  },
   table: resourceSliceTable,
 });

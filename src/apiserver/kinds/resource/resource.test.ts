@@ -22,7 +22,11 @@ const metadata = { name: 'it' };
 test('claims: defaults, what stays, status, columns', async () => {
   const claims = inDefault('resourceclaims');
   const requests = [{ name: 'r', exactly: { deviceClassName: 'c', tolerations: [{ key: 'a' }] } }];
-  const made = await claims.create({ metadata, spec: { devices: { requests } }, status: { reservedFor: [] } });
+  const made = await claims.create({
+    metadata,
+    spec: { devices: { requests } },
+    status: { reservedFor: [] },
+  });
   expect(made.object.spec).toEqual({
     devices: {
       requests: [
@@ -40,21 +44,31 @@ test('claims: defaults, what stays, status, columns', async () => {
   });
   expect(made.object.status).toEqual({});
   expect((await claims.table()).rows).toEqual([['it', 'pending', expect.any(String)]]);
-  expect((await claims.patch('it', { spec: { devices: { requests: [] } } })).causes).toEqual(['spec']);
+  expect((await claims.patch('it', { spec: { devices: { requests: [] } } })).causes).toEqual([
+    'spec',
+  ]);
   const result = { request: 'r', driver: 'd', pool: 'p', device: 'x' };
   const device = { driver: 'd', pool: 'p', device: 'x', conditions: null };
   const reservedFor = [{ resource: 'pods', name: 'a', uid: '1' }];
   const status = { allocation: { devices: { results: [result] } }, reservedFor, devices: [device] };
   const written = await claims.patch('it/status', { metadata: { labels: { a: 'b' } }, status });
-  expect([written.code, written.object.metadata.labels, written.object.status]).toEqual([200, undefined, status]);
+  expect([written.code, written.object.metadata.labels, written.object.status]).toEqual([
+    200,
+    undefined,
+    status,
+  ]);
   expect((await claims.table()).rows).toEqual([['it', 'allocated,reserved', expect.any(String)]]);
   // What is told of a device goes with it.
-  const freed = await claims.patch('it/status', { status: { allocation: null, reservedFor: null } });
+  const freed = await claims.patch('it/status', {
+    status: { allocation: null, reservedFor: null },
+  });
   expect(freed.object.status).toEqual({});
 });
 
 test('admin access is for namespaces that are marked', async () => {
-  const spec = { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c', adminAccess: true } }] } };
+  const spec = {
+    devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c', adminAccess: true } }] },
+  };
   const refused = await inDefault('resourceclaims').create({ metadata, spec });
   expect([refused.code, refused.message]).toEqual([
     422,
@@ -67,19 +81,32 @@ test('admin access is for namespaces that are marked', async () => {
   expect([template.code, template.causes]).toEqual([422, refused.causes]);
   // With it, all that is wrong besides.
   const config = [{ opaque: { driver: 'd', parameters: [] } }];
-  const twice = await inDefault('resourceclaims').create({ metadata, spec: { devices: { ...spec.devices, config } } });
-  expect(twice.causes).toEqual(['spec.devices.requests[0].adminAccess', 'spec.devices.config[0].opaque.parameters']);
+  const twice = await inDefault('resourceclaims').create({
+    metadata,
+    spec: { devices: { ...spec.devices, config } },
+  });
+  expect(twice.causes).toEqual([
+    'spec.devices.requests[0].adminAccess',
+    'spec.devices.config[0].opaque.parameters',
+  ]);
   const labels = { 'resource.kubernetes.io/admin-access': 'true' };
   await requestsOf(t, '/api/v1/namespaces').patch('default', { metadata: { labels } });
   expect((await inDefault('resourceclaims').create({ metadata, spec })).code).toBe(201);
-  expect((await inDefault('resourceclaimtemplates').create({ metadata, spec: { spec } })).code).toBe(201);
+  expect(
+    (await inDefault('resourceclaimtemplates').create({ metadata, spec: { spec } })).code,
+  ).toBe(201);
 });
 
 test('slices: when a taint was added, selectors, generation', async () => {
   const slices = requestsOf(t, `${GROUP}/resourceslices`);
   const taints = [{ key: 'a', effect: 'NoSchedule' }];
   const devices = [{ name: 'x', taints, attributes: { a: { int: 1 } } }];
-  const spec = { driver: 'd', pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, nodeName: 'n', devices };
+  const spec = {
+    driver: 'd',
+    pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+    nodeName: 'n',
+    devices,
+  };
   const made = await slices.create({ metadata, spec });
   expect(made.warnings).toEqual([]);
   const shouting = { metadata: { name: 'other' }, spec: { ...spec, driver: 'D' } };
@@ -87,11 +114,15 @@ test('slices: when a taint was added, selectors, generation', async () => {
     'spec.driver: driver names should be lowercase; "D" contains uppercase characters',
   ]);
   await slices.delete('other');
-  expect(made.object.spec).toMatchObject({ devices: [{ taints: [{ timeAdded: expect.any(String) }] }] });
+  expect(made.object.spec).toMatchObject({
+    devices: [{ taints: [{ timeAdded: expect.any(String) }] }],
+  });
   expect(made.object.metadata.generation).toBe(1);
   expect(await slices.list('fieldSelector=spec.nodeName%3Dn,spec.driver%3Dd')).toEqual(['it']);
   expect(await slices.list('fieldSelector=spec.nodeName%3Dm')).toEqual([]);
-  expect((await slices.patch('it', { spec: { pool: { generation: 2 } } })).object.metadata.generation).toBe(2);
+  expect(
+    (await slices.patch('it', { spec: { pool: { generation: 2 } } })).object.metadata.generation,
+  ).toBe(2);
   expect((await slices.patch('it', { spec: { driver: 'e' } })).causes).toEqual(['spec.driver']);
   expect(await slices.table()).toEqual({
     columns: ['Name', 'Node', 'Driver', 'Pool', 'Age'],
@@ -99,7 +130,9 @@ test('slices: when a taint was added, selectors, generation', async () => {
   });
   const classes = requestsOf(t, `${GROUP}/deviceclasses`);
   expect((await classes.create({ metadata, spec: {} })).object.metadata.generation).toBe(1);
-  expect((await classes.patch('it', { spec: { config: [{}] } })).causes).toEqual(['spec.config[0].opaque']);
+  expect((await classes.patch('it', { spec: { config: [{}] } })).causes).toEqual([
+    'spec.config[0].opaque',
+  ]);
 });
 
 test('API services', async () => {
@@ -112,7 +145,12 @@ test('API services', async () => {
     groupPriorityMinimum: 18_000,
     versionPriority: 1,
   });
-  const spec = { group: 'example.com', version: 'v1', groupPriorityMinimum: 100, versionPriority: 100 };
+  const spec = {
+    group: 'example.com',
+    version: 'v1',
+    groupPriorityMinimum: 100,
+    versionPriority: 100,
+  };
   const service = { name: 's', namespace: 'default' };
   expect((await services.create({ metadata, spec })).causes).toEqual(['metadata.name']);
   const bad = {
@@ -123,18 +161,25 @@ test('API services', async () => {
     insecureSkipTLSVerify: true,
     caBundle: 'YQ==',
   };
-  expect((await services.create({ metadata: { name: 'v1.example.com' }, spec: bad })).causes).toEqual([
+  expect(
+    (await services.create({ metadata: { name: 'v1.example.com' }, spec: bad })).causes,
+  ).toEqual([
     'spec.groupPriorityMinimum',
     'spec.versionPriority',
     'spec.service.namespace',
     'spec.service.name',
     'spec.insecureSkipTLSVerify',
   ]);
-  const made = await services.create({ metadata: { name: 'v1.example.com' }, spec: { ...spec, service } });
+  const made = await services.create({
+    metadata: { name: 'v1.example.com' },
+    spec: { ...spec, service },
+  });
   expect(made.object.spec).toEqual({ ...spec, service: { ...service, port: 443 } });
   expect(made.object.status).toEqual({});
   const conditions = [{ type: 'Available', status: 'False', reason: 'MissingEndpoints' }];
-  expect((await services.patch('v1.example.com/status', { status: { conditions } })).code).toBe(200);
+  expect((await services.patch('v1.example.com/status', { status: { conditions } })).code).toBe(
+    200,
+  );
   // The server's own check has the last word.
   await (t.clock as VirtualClock).settle();
   const shown = (await services.table()).rows.find(([name]) => name === 'v1.example.com');

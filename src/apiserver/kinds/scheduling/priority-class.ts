@@ -3,7 +3,10 @@
 import { priorityClasses } from '#api/groups/scheduling/v1/index.ts';
 import type * as scheduling from '#api/groups/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classes.ts';
-import { validatePriorityClass, validatePriorityClassUpdate } from '#api/groups/scheduling/v1/validation.ts';
+import {
+  validatePriorityClass,
+  validatePriorityClassUpdate,
+} from '#api/groups/scheduling/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';

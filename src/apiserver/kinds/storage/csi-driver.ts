@@ -2,7 +2,10 @@
 
 import { csiDrivers } from '#api/groups/storage/v1/index.ts';
 import type * as storage from '#api/groups/storage/v1/index.ts';
-import { validateCSIDriver, validateCSIDriverUpdate } from '#api/groups/storage/v1/validation/index.ts';
+import {
+  validateCSIDriver,
+  validateCSIDriverUpdate,
+} from '#api/groups/storage/v1/validation/index.ts';
 import { csiDriverWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
@@ -16,7 +19,10 @@ type CSIDriver = Immutable<storage.CSIDriver>;
 /** Whether pods wait for drivers that are missing cannot be said yet: that is off by default. */
 function withoutDisabledFields(driver: CSIDriver, old?: CSIDriver): CSIDriver {
   const { preventPodSchedulingIfMissing, ...spec } = driver.spec;
-  if (preventPodSchedulingIfMissing === undefined || old?.spec.preventPodSchedulingIfMissing !== undefined)
+  if (
+    preventPodSchedulingIfMissing === undefined ||
+    old?.spec.preventPodSchedulingIfMissing !== undefined
+  )
     return driver;
   return { ...driver, spec };
 }
@@ -39,11 +45,19 @@ const UNSET = '<unset>';
 const csiDriverTable: TableConvertor<CSIDriver> = {
   columns: [
     NAME,
-    column('AttachRequired', 'Whether volumes must be attached before they are mounted.', { type: 'boolean' }),
-    column('PodInfoOnMount', 'Whether the driver is told for which pod it mounts.', { type: 'boolean' }),
-    column('StorageCapacity', 'Whether pods wait for a node where there is room for their volumes.', {
+    column('AttachRequired', 'Whether volumes must be attached before they are mounted.', {
       type: 'boolean',
     }),
+    column('PodInfoOnMount', 'Whether the driver is told for which pod it mounts.', {
+      type: 'boolean',
+    }),
+    column(
+      'StorageCapacity',
+      'Whether pods wait for a node where there is room for their volumes.',
+      {
+        type: 'boolean',
+      },
+    ),
     column('TokenRequests', 'For whom the tokens are that the driver gets.'),
     column('RequiresRepublish', 'Whether mounts are repeated now and then.', { type: 'boolean' }),
     column('Modes', 'The kinds of volumes that it has.'),
@@ -54,7 +68,9 @@ const csiDriverTable: TableConvertor<CSIDriver> = {
     spec.attachRequired ?? true,
     spec.podInfoOnMount ?? false,
     spec.storageCapacity ?? false,
-    spec.tokenRequests === undefined ? UNSET : spec.tokenRequests.map(({ audience }) => audience).join(','),
+    spec.tokenRequests === undefined
+      ? UNSET
+      : spec.tokenRequests.map(({ audience }) => audience).join(','),
     spec.requiresRepublish ?? false,
     joined(spec.volumeLifecycleModes),
     since(metadata.creationTimestamp, now),

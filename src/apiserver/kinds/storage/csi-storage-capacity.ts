@@ -32,7 +32,11 @@ const csiStorageCapacityTable: TableConvertor<CSIStorageCapacity> = {
     column('StorageClassName', 'The class of the volumes that there is room for.'),
     column('Capacity', 'How much room there is.'),
   ],
-  cells: ({ metadata, storageClassName, capacity }) => [metadata.name, storageClassName, capacity ?? UNSET],
+  cells: ({ metadata, storageClassName, capacity }) => [
+    metadata.name,
+    storageClassName,
+    capacity ?? UNSET,
+  ],
 };
 
 export const csiStorageCapacityKind = defineKind<CSIStorageCapacity>({

@@ -2,7 +2,10 @@
 
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import type * as storage from '#api/groups/storage/v1/index.ts';
-import { validateStorageClass, validateStorageClassUpdate } from '#api/groups/storage/v1/validation/index.ts';
+import {
+  validateStorageClass,
+  validateStorageClassUpdate,
+} from '#api/groups/storage/v1/validation/index.ts';
 import { storageClassWarnings } from '#api/groups/storage/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';

@@ -33,10 +33,16 @@ describe('storage classes', () => {
   const CLASSES = `${GROUP}/storageclasses`;
 
   test('get what they leave out, and are shown', async () => {
-    const metadata = '{name: a, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}';
-    const { json } = await api.post(CLASSES, manifest('StorageClass', 'provisioner: example.com/disk', metadata));
+    const metadata =
+      '{name: a, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}';
+    const { json } = await api.post(
+      CLASSES,
+      manifest('StorageClass', 'provisioner: example.com/disk', metadata),
+    );
     expect(json).toMatchObject({ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' });
-    expect(await rows(CLASSES)).toEqual([['a (default)', 'example.com/disk', 'Delete', 'Immediate', false, '0s']]);
+    expect(await rows(CLASSES)).toEqual([
+      ['a (default)', 'example.com/disk', 'Delete', 'Immediate', false, '0s'],
+    ]);
   });
 
   test.each([
@@ -56,7 +62,10 @@ describe('storage classes', () => {
   test('warn of old labels', async () => {
     const key = 'failure-domain.beta.kubernetes.io/zone';
     const topologies = `allowedTopologies: [{matchLabelExpressions: [{key: ${key}, values: [a]}]}]`;
-    const { headers } = await api.post(CLASSES, manifest('StorageClass', `provisioner: p\n${topologies}`));
+    const { headers } = await api.post(
+      CLASSES,
+      manifest('StorageClass', `provisioner: p\n${topologies}`),
+    );
     expect(String(headers['warning'])).toContain(
       'allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.17',
     );
@@ -71,8 +80,14 @@ describe('volume attachments', () => {
   );
 
   test('begin detached; their status says when they are not', async () => {
-    expect((await api.post(ATTACHMENTS, attachment)).json).toMatchObject({ status: { attached: false } });
-    const change = { metadata: { labels: { a: 'b' } }, spec: { nodeName: 'other' }, status: { attached: true } };
+    expect((await api.post(ATTACHMENTS, attachment)).json).toMatchObject({
+      status: { attached: false },
+    });
+    const change = {
+      metadata: { labels: { a: 'b' } },
+      spec: { nodeName: 'other' },
+      status: { attached: true },
+    };
     const { json } = await api.patch(`${ATTACHMENTS}/a/status`, change);
     expect(json).toMatchObject({ spec: { nodeName: 'node' }, status: { attached: true } });
     expect(json.metadata.labels).toBeUndefined();
@@ -81,7 +96,9 @@ describe('volume attachments', () => {
 
   test('stay on their node', async () => {
     await api.post(ATTACHMENTS, attachment);
-    const answer = wrong(outcome(await api.patch(`${ATTACHMENTS}/a`, { spec: { nodeName: 'other' } })));
+    const answer = wrong(
+      outcome(await api.patch(`${ATTACHMENTS}/a`, { spec: { nodeName: 'other' } })),
+    );
     expect(answer).toMatch(/^spec: Invalid value: .*"nodeName":"other".*: field is immutable$/);
   });
 
@@ -98,10 +115,15 @@ describe('drivers', () => {
   const DRIVERS = `${GROUP}/csidrivers`;
 
   test('get what they leave out, and are shown', async () => {
-    const spec = 'spec: {tokenRequests: [{audience: x}, {audience: z}], preventPodSchedulingIfMissing: true}';
+    const spec =
+      'spec: {tokenRequests: [{audience: x}, {audience: z}], preventPodSchedulingIfMissing: true}';
     const { json, warnings } = await api.post(DRIVERS, manifest('CSIDriver', spec));
-    expect(warnings.join()).toContain('spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver');
-    expect((await api.patch(`${DRIVERS}/a`, { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
+    expect(warnings.join()).toContain(
+      'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver',
+    );
+    expect(
+      (await api.patch(`${DRIVERS}/a`, { metadata: { labels: { a: 'b' } } })).warnings,
+    ).toEqual([]);
     expect(json.metadata.generation).toBeUndefined();
     expect(json.spec).toEqual({
       attachRequired: true,
@@ -113,16 +135,18 @@ describe('drivers', () => {
       requiresRepublish: false,
       seLinuxMount: false,
     });
-    expect(await rows(DRIVERS)).toEqual([['a', true, false, false, 'x,z', false, 'Persistent', '0s']]);
+    expect(await rows(DRIVERS)).toEqual([
+      ['a', true, false, false, 'x,z', false, 'Persistent', '0s'],
+    ]);
   });
 
   test('count what changes', async () => {
     await api.post(DRIVERS, manifest('CSIDriver', 'spec: {}'));
     const { json } = await api.patch(`${DRIVERS}/a`, { spec: { podInfoOnMount: true } });
     expect(json.metadata.generation).toBe(1);
-    expect(wrong(outcome(await api.patch(`${DRIVERS}/a`, { spec: { attachRequired: false } })))).toBe(
-      'spec.attachedRequired: Invalid value: false: field is immutable',
-    );
+    expect(
+      wrong(outcome(await api.patch(`${DRIVERS}/a`, { spec: { attachRequired: false } }))),
+    ).toBe('spec.attachedRequired: Invalid value: false: field is immutable');
   });
 });
 
@@ -130,12 +154,21 @@ describe('nodes of drivers', () => {
   const NODES = `${GROUP}/csinodes`;
 
   test('may attach more or fewer, and nothing else changes', async () => {
-    await api.post(NODES, manifest('CSINode', 'spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [zone]}]}'));
+    await api.post(
+      NODES,
+      manifest('CSINode', 'spec: {drivers: [{name: d, nodeID: n1, topologyKeys: [zone]}]}'),
+    );
     const driver = { name: 'd', nodeID: 'n1', topologyKeys: ['zone'] };
     expect(
-      (await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, allocatable: { count: 3 } }] } })).code,
+      (
+        await api.patch(`${NODES}/a`, {
+          spec: { drivers: [{ ...driver, allocatable: { count: 3 } }] },
+        })
+      ).code,
     ).toBe(200);
-    const moved = await api.patch(`${NODES}/a`, { spec: { drivers: [{ ...driver, nodeID: 'n2' }] } });
+    const moved = await api.patch(`${NODES}/a`, {
+      spec: { drivers: [{ ...driver, nodeID: 'n2' }] },
+    });
     expect(wrong(outcome(moved))).toMatch(/^spec\.drivers: Invalid value: .*: field is immutable$/);
     expect(await rows(NODES)).toEqual([['a', 1, '0s']]);
   });
@@ -145,7 +178,10 @@ describe('capacities', () => {
   const CAPACITIES = `${GROUP}/namespaces/default/csistoragecapacities`;
 
   test('are of one class and place', async () => {
-    await api.post(CAPACITIES, manifest('CSIStorageCapacity', 'storageClassName: fast\ncapacity: 10Gi'));
+    await api.post(
+      CAPACITIES,
+      manifest('CSIStorageCapacity', 'storageClassName: fast\ncapacity: 10Gi'),
+    );
     expect((await api.patch(`${CAPACITIES}/a`, { capacity: '5Gi' })).code).toBe(200);
     expect(wrong(outcome(await api.patch(`${CAPACITIES}/a`, { storageClassName: 'slow' })))).toBe(
       'storageClassName: Invalid value: "slow": field is immutable',
@@ -159,11 +195,16 @@ describe('volume attributes classes', () => {
   const CLASSES = `${GROUP}/volumeattributesclasses`;
 
   test('stay as they are', async () => {
-    await api.post(CLASSES, manifest('VolumeAttributesClass', 'driverName: d\nparameters: {iops: "1"}'));
+    await api.post(
+      CLASSES,
+      manifest('VolumeAttributesClass', 'driverName: d\nparameters: {iops: "1"}'),
+    );
     expect(wrong(outcome(await api.patch(`${CLASSES}/a`, { parameters: { iops: '2' } })))).toBe(
       'parameters: Forbidden: updates to parameters are forbidden.',
     );
     expect(await rows(CLASSES)).toEqual([['a', 'd', '0s']]);
-    expect((await api.delete(`${CLASSES}/a`)).json).toMatchObject({ kind: 'VolumeAttributesClass' });
+    expect((await api.delete(`${CLASSES}/a`)).json).toMatchObject({
+      kind: 'VolumeAttributesClass',
+    });
   });
 });

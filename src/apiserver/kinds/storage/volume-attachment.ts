@@ -2,7 +2,10 @@
 
 import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import type * as storage from '#api/groups/storage/v1/index.ts';
-import { validateVolumeAttachment, validateVolumeAttachmentUpdate } from '#api/groups/storage/v1/validation/index.ts';
+import {
+  validateVolumeAttachment,
+  validateVolumeAttachmentUpdate,
+} from '#api/groups/storage/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';

@@ -20,7 +20,8 @@ const volumeAttributesClassStrategy: ResourceStrategy<VolumeAttributesClass> = {
   checksNameOnUpdate: true,
   returnDeletedObject: true,
   validate: (attributesClass) => validateVolumeAttributesClass(attributesClass),
-  validateUpdate: (attributesClass, old) => validateVolumeAttributesClassUpdate(attributesClass, old),
+  validateUpdate: (attributesClass, old) =>
+    validateVolumeAttributesClassUpdate(attributesClass, old),
 };
 
 const volumeAttributesClassTable: TableConvertor<VolumeAttributesClass> = {

@@ -37,8 +37,14 @@ const condition = (type: string, status = 'True') => ({
 });
 
 test.each([
-  [{ group: '', resource: '' }, 'spec.resource.resource: Required value: resource is required to be set'],
-  [{ group: '', resource: 'Pods' }, 'spec.resource.resource: Invalid value: "Pods": a DNS-1035 label must consist of'],
+  [
+    { group: '', resource: '' },
+    'spec.resource.resource: Required value: resource is required to be set',
+  ],
+  [
+    { group: '', resource: 'Pods' },
+    'spec.resource.resource: Invalid value: "Pods": a DNS-1035 label must consist of',
+  ],
   [
     { group: 'UP', resource: 'pods' },
     'spec.resource.group: Invalid value: "UP": a lowercase RFC 1123 subdomain must consist of',
@@ -52,9 +58,14 @@ test('what is to be migrated stays', async () => {
   const { code, json } = await patch('', { spec: { resource: { resource: 'daemonsets' } } });
   expect(code).toBe(422);
   expect(json.message).toContain('field is immutable');
-  const unversioned = { metadata: { name: 'm' }, spec: { resource: { group: 'apps', resource: 'deployments' } } };
+  const unversioned = {
+    metadata: { name: 'm' },
+    spec: { resource: { group: 'apps', resource: 'deployments' } },
+  };
   const update = await send(t.server, { method: 'PUT', path: `${PATH}/m`, body: unversioned });
-  expect(update.json.message).toContain('metadata.resourceVersion: Invalid value: 0: must be specified for an update');
+  expect(update.json.message).toContain(
+    'metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+  );
 });
 
 test('the status goes one way', async () => {
@@ -96,6 +107,8 @@ test('kubectl get shows how far it is', async () => {
     return (await send(t.server, { path: PATH, headers })).json.rows[0]?.cells;
   };
   expect(await row()).toEqual(['m', 'deployments.apps', 'Unknown']);
-  await patch('/status', { status: { conditions: [condition('Running', 'False'), condition('Succeeded')] } });
+  await patch('/status', {
+    status: { conditions: [condition('Running', 'False'), condition('Succeeded')] },
+  });
   expect(await row()).toEqual(['m', 'deployments.apps', 'Succeeded']);
 });

@@ -26,7 +26,10 @@ const storageVersionMigrationStrategy: ResourceStrategy<StorageVersionMigration>
 
 const storageVersionMigrationStatusStrategy: SubresourceStrategy<StorageVersionMigration> = {
   resetFields: [['metadata'], ['spec']],
-  prepareForUpdate: (migration, old) => ({ ...withMetadataForStatus(migration, old), spec: old.spec }),
+  prepareForUpdate: (migration, old) => ({
+    ...withMetadataForStatus(migration, old),
+    spec: old.spec,
+  }),
   validateUpdate: (migration, old) => validateStorageVersionMigrationStatusUpdate(migration, old),
 };
 
@@ -37,13 +40,19 @@ const storageVersionMigrationTable: TableConvertor<StorageVersionMigration> = {
   columns: [
     NAME,
     column('Resource', 'Whose objects are written again.'),
-    column('Status', 'How far it is: Running, Succeeded, Failed, or Unknown as long as nobody has begun.'),
+    column(
+      'Status',
+      'How far it is: Running, Succeeded, Failed, or Unknown as long as nobody has begun.',
+    ),
   ],
   cells: ({ metadata, spec, status }) => [
     metadata.name,
-    spec.resource.group === '' ? spec.resource.resource : `${spec.resource.resource}.${spec.resource.group}`,
-    (status.conditions ?? []).findLast((condition) => condition.status === 'True' && STATES.has(condition.type))
-      ?.type ?? 'Unknown',
+    spec.resource.group === ''
+      ? spec.resource.resource
+      : `${spec.resource.resource}.${spec.resource.group}`,
+    (status.conditions ?? []).findLast(
+      (condition) => condition.status === 'True' && STATES.has(condition.type),
+    )?.type ?? 'Unknown',
   ],
 };
 

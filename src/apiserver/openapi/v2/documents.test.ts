@@ -55,14 +55,19 @@ function custom(group: string, field = 'size'): Kind {
           [field]: { type: 'string', maxLength: 5, pattern: '^a' },
           count: { type: 'integer', minimum: -1.5 },
         };
-        definitions.add(name, () => ({ type: 'object', properties, 'x-kubernetes-group-version-kind': [{ group }] }));
+        definitions.add(name, () => ({
+          type: 'object',
+          properties,
+          'x-kubernetes-group-version-kind': [{ group }],
+        }));
       },
     },
   } as Partial<ObjectCodec> as ObjectCodec;
   return { ...typed('widgets', 'Widget'), type: widgetType('v1', group), codec, isCustom: true };
 }
 
-const textOf = ({ pieces }: CompressedDocument): Buffer => gunzipSync(Buffer.concat([...pieces.gzip()]));
+const textOf = ({ pieces }: CompressedDocument): Buffer =>
+  gunzipSync(Buffer.concat([...pieces.gzip()]));
 const made = async (remote = NONE): Promise<Document> =>
   JSON.parse(textOf(await json.of(catalog.snapshot(), remote)).toString('utf8')) as Document;
 const inProtobuf = async (remote = NONE): Promise<Document> =>
@@ -117,7 +122,10 @@ test('definitions that no typed kind has are there once', async () => {
 const KINDS = 'x-kubernetes-group-version-kind';
 const remotePart = (definitions: Readonly<Record<string, object>>): SwaggerPart => {
   const schema = { $ref: `#/definitions/${Object.keys(definitions)[0]}` };
-  const get = { parameters: [{ $ref: '#/parameters/p' }], responses: { 200: { description: 'OK', schema } } };
+  const get = {
+    parameters: [{ $ref: '#/parameters/p' }],
+    responses: { 200: { description: 'OK', schema } },
+  };
   return {
     paths: { '/apis/r.example.com/v1/things': { get, parameters: [{ $ref: '#/parameters/p' }] } },
     definitions,
@@ -130,7 +138,10 @@ test('what other servers add is in both formats', async () => {
   const own = await made();
   const remote = [
     remotePart({
-      'com.example.r.v1.Thing': { type: 'object', allOf: [{ type: 'object', additionalProperties: false }] },
+      'com.example.r.v1.Thing': {
+        type: 'object',
+        allOf: [{ type: 'object', additionalProperties: false }],
+      },
     }),
   ];
   const merged = await made(remote);
@@ -146,21 +157,33 @@ test('what other servers add is in both formats', async () => {
 test.each([['io.k8s.api.core.v1.ConfigMap'], ['com.example.a.v1.Widget']])(
   'an own definition that others have, too, gets their kinds, or theirs another name: %s',
   async (name) => {
-    catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com'), custom('b.example.com')]);
+    catalog.install([
+      typed('configmaps', 'ConfigMap'),
+      custom('a.example.com'),
+      custom('b.example.com'),
+    ]);
     const own = await made();
     const kinds = (own.definitions[name] as Record<string, readonly object[]>)[KINDS] ?? [];
     const same = [
-      remotePart({ [name]: { ...own.definitions[name], [KINDS]: [{ group: 'zzz', version: 'v1', kind: 'Z' }] } }),
+      remotePart({
+        [name]: { ...own.definitions[name], [KINDS]: [{ group: 'zzz', version: 'v1', kind: 'Z' }] },
+      }),
     ];
     const merged = await made(same);
     expect(merged.definitions).toEqual({
       ...own.definitions,
-      [name]: { ...own.definitions[name], [KINDS]: [...kinds, { group: 'zzz', version: 'v1', kind: 'Z' }] },
+      [name]: {
+        ...own.definitions[name],
+        [KINDS]: [...kinds, { group: 'zzz', version: 'v1', kind: 'Z' }],
+      },
     });
     expect(await inProtobuf(same)).toEqual(merged);
 
     const other = [remotePart({ [name]: { type: 'string' } })];
-    expect((await made(other)).definitions).toEqual({ ...own.definitions, [`${name}_v2`]: { type: 'string' } });
+    expect((await made(other)).definitions).toEqual({
+      ...own.definitions,
+      [`${name}_v2`]: { type: 'string' },
+    });
     // Without them, the document is as it was.
     expect(await made()).toEqual(own);
   },
@@ -169,8 +192,13 @@ test.each([['io.k8s.api.core.v1.ConfigMap'], ['com.example.a.v1.Widget']])(
 test('an own path stays as it is', async () => {
   catalog.install([typed('configmaps', 'ConfigMap'), custom('a.example.com')]);
   const own = await made();
-  const [path, typedPath] = ['/apis/a.example.com/v1/namespaces/{namespace}/widgets/{name}', '/api/v1/'];
+  const [path, typedPath] = [
+    '/apis/a.example.com/v1/namespaces/{namespace}/widgets/{name}',
+    '/api/v1/',
+  ];
   expect(Object.keys(own.paths)).toEqual(expect.arrayContaining([path, typedPath]));
-  const remote = [{ paths: { [path]: {}, [typedPath]: {} }, definitions: { X: {} }, parameters: {} }];
+  const remote = [
+    { paths: { [path]: {}, [typedPath]: {} }, definitions: { X: {} }, parameters: {} },
+  ];
   expect(await made(remote)).toEqual(own);
 });

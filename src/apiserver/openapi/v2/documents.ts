@@ -15,7 +15,14 @@ import type { CompressedDocument } from '../served-document.ts';
 import type { V2Format } from './formats.ts';
 import { type MergedAdditions, mergeParts } from './merge.ts';
 import { ownDocument, type OwnDefinitions } from './own-document.ts';
-import { customKindsOf, customPart, type DocumentPart, typedKindsOf, typedPart, type TypedPart } from './parts.ts';
+import {
+  customKindsOf,
+  customPart,
+  type DocumentPart,
+  typedKindsOf,
+  typedPart,
+  type TypedPart,
+} from './parts.ts';
 import { encodeSection, type Section } from './sections.ts';
 
 export interface V2DocumentsConfig {
@@ -38,7 +45,10 @@ const LOOKED_UP_PER_TURN = 500;
 export class V2Documents {
   readonly #config: V2DocumentsConfig;
   #cache: PartCache | undefined;
-  readonly #documents = new WeakMap<CatalogSnapshot, WeakMap<readonly SwaggerPart[], Promise<CompressedDocument>>>();
+  readonly #documents = new WeakMap<
+    CatalogSnapshot,
+    WeakMap<readonly SwaggerPart[], Promise<CompressedDocument>>
+  >();
 
   constructor(config: V2DocumentsConfig) {
     this.#config = config;
@@ -56,7 +66,10 @@ export class V2Documents {
     return document;
   }
 
-  async #make(snapshot: CatalogSnapshot, remote: readonly SwaggerPart[]): Promise<CompressedDocument> {
+  async #make(
+    snapshot: CatalogSnapshot,
+    remote: readonly SwaggerPart[],
+  ): Promise<CompressedDocument> {
     const { scheme, format } = this.#config;
     const cache = this.#cacheOf(snapshot);
     const typed = await cache.typed;
@@ -84,14 +97,21 @@ export class V2Documents {
       missing: {},
     };
     const { parameters } = additions;
-    return this.#join([...parts.values(), added], parameters.size === 0 ? undefined : Object.fromEntries(parameters));
+    return this.#join(
+      [...parts.values(), added],
+      parameters.size === 0 ? undefined : Object.fromEntries(parameters),
+    );
   }
 
   #cacheOf(snapshot: CatalogSnapshot): PartCache {
     const { scheme, format } = this.#config;
     const kinds = typedKindsOf(snapshot);
     if (this.#cache === undefined || !isSame(this.#cache.kinds, kinds)) {
-      this.#cache = { kinds, typed: runStepsInTurns(typedPart(kinds, scheme, format)), custom: new WeakMap() };
+      this.#cache = {
+        kinds,
+        typed: runStepsInTurns(typedPart(kinds, scheme, format)),
+        custom: new WeakMap(),
+      };
     }
     return this.#cache;
   }
@@ -104,7 +124,9 @@ export class V2Documents {
     const { scheme, format } = this.#config;
     let part = custom.get(index);
     if (part === undefined) {
-      const made = nextTurn().then(() => runStepsInTurns(customPart(index, scheme, format, typedNames)));
+      const made = nextTurn().then(() =>
+        runStepsInTurns(customPart(index, scheme, format, typedNames)),
+      );
       part = made;
       custom.set(index, part);
       // A promise costs memory for each of many group versions; an error is kept.
@@ -133,14 +155,23 @@ export class V2Documents {
     }
     for (const index of new Set([...changed.keys()].map((name) => own.customVersionOf(name)))) {
       if (index !== undefined)
-        parts.set(index, await runStepsInTurns(customPart(index, scheme, format, typed.names, changed)));
+        parts.set(
+          index,
+          await runStepsInTurns(customPart(index, scheme, format, typed.names, changed)),
+        );
     }
   }
 
-  async #join(parts: readonly DocumentPart[], parameters?: OpenApiSchema): Promise<CompressedDocument> {
+  async #join(
+    parts: readonly DocumentPart[],
+    parameters?: OpenApiSchema,
+  ): Promise<CompressedDocument> {
     const { info, format } = this.#config;
     const missing = [...new Map(parts.flatMap((part) => Object.entries(part.missing)))];
-    const rest = missing.length === 0 ? [] : [await runStepsInTurns(encodeSection(missing, format.definition, false))];
+    const rest =
+      missing.length === 0
+        ? []
+        : [await runStepsInTurns(encodeSection(missing, format.definition, false))];
     const paths = joined(parts.map((part) => part.paths));
     const definitions = joined([...parts.map((part) => part.definitions), ...rest]);
     const frame = format.frame(

@@ -25,7 +25,12 @@ export interface V2Format {
 
 const SWAGGER = '2.0';
 const SECURITY_DEFINITIONS = {
-  BearerToken: { description: 'A bearer token.', type: 'apiKey', name: 'authorization', in: 'header' },
+  BearerToken: {
+    description: 'A bearer token.',
+    type: 'apiKey',
+    name: 'authorization',
+    in: 'header',
+  },
 };
 const SECURITY = [{ BearerToken: [] }];
 

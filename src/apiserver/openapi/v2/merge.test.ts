@@ -8,7 +8,8 @@ import { mergeParts, partOf as partOfInSteps } from './merge.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-const partOf = (document: unknown, prefix: string): SwaggerPart => runSteps(partOfInSteps(document, prefix));
+const partOf = (document: unknown, prefix: string): SwaggerPart =>
+  runSteps(partOfInSteps(document, prefix));
 
 /** Merges the parts into a document. */
 function mergeV2(
@@ -33,7 +34,12 @@ const KINDS = 'x-kubernetes-group-version-kind';
 test('a part has the paths below a prefix, and what they reach', () => {
   const document = {
     paths: { '/apis/g/v1/a': ref('A'), '/apis/h/v1/b': ref('B') },
-    definitions: { A: { properties: { c: { $ref: '#/definitions/C' } } }, B: {}, C: {}, Unused: {} },
+    definitions: {
+      A: { properties: { c: { $ref: '#/definitions/C' } } },
+      B: {},
+      C: {},
+      Unused: {},
+    },
   };
   expect(partOf(document, '/apis/g/v1/')).toEqual({
     paths: { '/apis/g/v1/a': ref('A') },
@@ -43,20 +49,27 @@ test('a part has the paths below a prefix, and what they reach', () => {
   });
 });
 
-test.each([[null], [7], ['text'], [{ paths: 7, definitions: [] }], [{ paths: { '/apis/g/v1/a': null } }]])(
-  'a document that is none harms nothing: %j',
-  (document) => {
-    const part = partOf(document, '/apis/g/v1/');
-    expect(mergeV2({ paths: { '/x': {} }, definitions: { X: {} } }, [part])).toMatchObject({
-      paths: { '/x': {} },
-      definitions: { X: {} },
-    });
-  },
-);
+test.each([
+  [null],
+  [7],
+  ['text'],
+  [{ paths: 7, definitions: [] }],
+  [{ paths: { '/apis/g/v1/a': null } }],
+])('a document that is none harms nothing: %j', (document) => {
+  const part = partOf(document, '/apis/g/v1/');
+  expect(mergeV2({ paths: { '/x': {} }, definitions: { X: {} } }, [part])).toMatchObject({
+    paths: { '/x': {} },
+    definitions: { X: {} },
+  });
+});
 
 test('a path that is there stays', () => {
   const merged = mergeV2({ paths: { '/a': ref('A') }, definitions: { A: { type: 'object' } } }, [
-    { paths: { '/a': ref('B'), '/b': ref('A') }, definitions: { A: { type: 'string' }, B: {} }, parameters: {} },
+    {
+      paths: { '/a': ref('B'), '/b': ref('A') },
+      definitions: { A: { type: 'string' }, B: {} },
+      parameters: {},
+    },
   ]);
   expect(merged).toEqual({
     paths: { '/a': ref('A'), '/b': ref('A_v2') },
@@ -66,14 +79,19 @@ test('a path that is there stays', () => {
 
 test('an equal definition is shared, with the kinds of both', () => {
   const kind = (group: string): object => ({ group, version: 'v1', kind: 'K' });
-  const merged = mergeV2({ paths: {}, definitions: { A: { description: 'ours', [KINDS]: [kind('b')] } } }, [
-    {
-      paths: { '/a': ref('A') },
-      definitions: { A: { description: 'theirs', [KINDS]: [kind('a'), kind('b')] } },
-      parameters: {},
-    },
-  ]);
-  expect(merged['definitions']).toEqual({ A: { description: 'ours', [KINDS]: [kind('a'), kind('b')] } });
+  const merged = mergeV2(
+    { paths: {}, definitions: { A: { description: 'ours', [KINDS]: [kind('b')] } } },
+    [
+      {
+        paths: { '/a': ref('A') },
+        definitions: { A: { description: 'theirs', [KINDS]: [kind('a'), kind('b')] } },
+        parameters: {},
+      },
+    ],
+  );
+  expect(merged['definitions']).toEqual({
+    A: { description: 'ours', [KINDS]: [kind('a'), kind('b')] },
+  });
   expect(merged['paths']).toEqual({ '/a': ref('A') });
 });
 
@@ -83,7 +101,10 @@ test('a name that was given before is used again', () => {
     definitions: { A: { type: 'string' } },
     parameters: {},
   });
-  const merged = mergeV2({ paths: {}, definitions: { A: { type: 'object' } } }, [part('/b'), part('/c')]);
+  const merged = mergeV2({ paths: {}, definitions: { A: { type: 'object' } } }, [
+    part('/b'),
+    part('/c'),
+  ]);
   expect(Object.keys(merged['definitions'] as object)).toEqual(['A', 'A_v2']);
   expect(merged['paths']).toEqual({ '/b': ref('A_v2'), '/c': ref('A_v2') });
 });

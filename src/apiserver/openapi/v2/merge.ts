@@ -33,19 +33,32 @@ export interface MergedAdditions {
 export function* partOf(document: unknown, pathPrefix: string): Steps<SwaggerPart> {
   const { paths, definitions, parameters } = record(document);
   const kept = Object.entries(record(paths)).filter(([path]) => path.startsWith(pathPrefix));
-  const part = { paths: record(paths), definitions: record(definitions), parameters: record(parameters) };
+  const part = {
+    paths: record(paths),
+    definitions: record(definitions),
+    parameters: record(parameters),
+  };
   return yield* withPaths(part, new Map(kept));
 }
 
 function* withPaths(part: SwaggerPart, paths: ReadonlyMap<string, unknown>): Steps<SwaggerPart> {
   const before = yield* usedDefinitions(Object.values(part.paths), part.definitions);
   const used = yield* usedDefinitions([...paths.values()], part.definitions);
-  const definitions = Object.entries(part.definitions).filter(([name]) => used.has(name) || !before.has(name));
-  return { ...part, paths: Object.fromEntries(paths), definitions: Object.fromEntries(definitions) };
+  const definitions = Object.entries(part.definitions).filter(
+    ([name]) => used.has(name) || !before.has(name),
+  );
+  return {
+    ...part,
+    paths: Object.fromEntries(paths),
+    definitions: Object.fromEntries(definitions),
+  };
 }
 
 /** Returns the names of the definitions that are reached from the values. */
-function* usedDefinitions(values: unknown[], definitions: Readonly<Values>): Steps<ReadonlySet<string>> {
+function* usedDefinitions(
+  values: unknown[],
+  definitions: Readonly<Values>,
+): Steps<ReadonlySet<string>> {
   const used = new Set<string>();
   const pending = [...values];
   for (let count = 1; pending.length > 0; count++) {
@@ -62,7 +75,10 @@ function* usedDefinitions(values: unknown[], definitions: Readonly<Values>): Ste
 }
 
 /** Returns what the parts add to a document, the first part first. */
-export function* mergeParts(own: OwnDocument, parts: readonly SwaggerPart[]): Steps<MergedAdditions> {
+export function* mergeParts(
+  own: OwnDocument,
+  parts: readonly SwaggerPart[],
+): Steps<MergedAdditions> {
   const target = new Target(own);
   for (const part of parts) yield* target.merge(part);
   return target;
@@ -81,23 +97,36 @@ class Target implements MergedAdditions {
 
   *merge(part: SwaggerPart): Steps<void> {
     const added = new Map(
-      Object.entries(part.paths).filter(([path]) => !this.paths.has(path) && !this.#own.hasPath(path)),
+      Object.entries(part.paths).filter(
+        ([path]) => !this.paths.has(path) && !this.#own.hasPath(path),
+      ),
     );
     if (added.size === 0) return;
-    const source = added.size === Object.keys(part.paths).length ? part : yield* withPaths(part, added);
-    const definitionOf = (name: string): unknown => this.definitions.get(name) ?? this.#own.definition(name);
+    const source =
+      added.size === Object.keys(part.paths).length ? part : yield* withPaths(part, added);
+    const definitionOf = (name: string): unknown =>
+      this.definitions.get(name) ?? this.#own.definition(name);
     const definitionNames = yield* renames(definitionOf, source.definitions, equalButKinds);
-    const parameterNames = yield* renames((name) => this.parameters.get(name), source.parameters, deepEqual);
+    const parameterNames = yield* renames(
+      (name) => this.parameters.get(name),
+      source.parameters,
+      deepEqual,
+    );
     const rename = (reference: string): string =>
-      renamed(reference, DEFINITIONS, definitionNames) ?? renamed(reference, PARAMETERS, parameterNames) ?? reference;
+      renamed(reference, DEFINITIONS, definitionNames) ??
+      renamed(reference, PARAMETERS, parameterNames) ??
+      reference;
     const rewritten = <T>(value: T): T =>
-      definitionNames.size + parameterNames.size === 0 ? value : (withReferences(value, rename) as T);
+      definitionNames.size + parameterNames.size === 0
+        ? value
+        : (withReferences(value, rename) as T);
     let count = 0;
     for (const [name, definition] of Object.entries(source.definitions)) {
       if (++count % ENTRIES_PER_STEP === 0) yield;
       const key = definitionNames.get(name) ?? name;
       const present = definitionOf(key);
-      const merged = present === undefined ? rewritten(definition) : withKindsOf(present, definition);
+      const merged =
+        present === undefined ? rewritten(definition) : withKindsOf(present, definition);
       if (merged !== present) this.definitions.set(key, merged);
     }
     for (const [name, parameter] of Object.entries(source.parameters)) {
@@ -129,7 +158,11 @@ function* renames(
       const taken = present(candidate);
       // The same value has been renamed before.
       const reused = taken !== undefined && equal(taken, value);
-      if (!reused && (taken !== undefined || given.has(candidate) || Object.hasOwn(source, candidate))) continue;
+      if (
+        !reused &&
+        (taken !== undefined || given.has(candidate) || Object.hasOwn(source, candidate))
+      )
+        continue;
       names.set(name, candidate);
       given.add(candidate);
       break;
@@ -138,7 +171,11 @@ function* renames(
   return names;
 }
 
-function renamed(reference: string, prefix: string, names: ReadonlyMap<string, string>): string | undefined {
+function renamed(
+  reference: string,
+  prefix: string,
+  names: ReadonlyMap<string, string>,
+): string | undefined {
   if (!reference.startsWith(prefix)) return undefined;
   const name = names.get(reference.slice(prefix.length));
   return name === undefined ? undefined : prefix + name;
@@ -154,7 +191,9 @@ function equalButKinds(a: unknown, b: unknown): boolean {
 function withoutDescriptions(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutDescriptions);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const entries = Object.entries(schema).filter(([key, value]) => key !== 'description' || typeof value !== 'string');
+  const entries = Object.entries(schema).filter(
+    ([key, value]) => key !== 'description' || typeof value !== 'string',
+  );
   return Object.fromEntries(entries.map(([key, value]) => [key, withoutDescriptions(value)]));
 }
 
@@ -196,5 +235,7 @@ function withReferences(value: unknown, rename: (reference: string) => string): 
 }
 
 function record(value: unknown): Readonly<Values> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Values)
+    : {};
 }

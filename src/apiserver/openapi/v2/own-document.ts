@@ -46,14 +46,19 @@ class Own implements OwnDefinitions {
   hasPath(path: string): boolean {
     if (this.#typedPaths.has(path)) return true;
     const [, root, group = '', version = ''] = path.split('/', 4);
-    const index = root === 'apis' ? this.#snapshot.group(group)?.publishedVersion(version) : undefined;
+    const index =
+      root === 'apis' ? this.#snapshot.group(group)?.publishedVersion(version) : undefined;
     return index !== undefined && this.#customPathsOf(index).has(path);
   }
 
   #customPathsOf(index: VersionIndex): ReadonlySet<string> {
     let paths = this.#customPaths.get(index);
     if (paths === undefined) {
-      paths = new Set(customKindsOf(index).flatMap((kind) => operationsOf(kind, this.#scheme).map(({ path }) => path)));
+      paths = new Set(
+        customKindsOf(index).flatMap((kind) =>
+          operationsOf(kind, this.#scheme).map(({ path }) => path),
+        ),
+      );
       this.#customPaths.set(index, paths);
     }
     return paths;
@@ -82,13 +87,19 @@ class Own implements OwnDefinitions {
     const group = parts.slice(0, -2).toReversed().join('.');
     const index = this.#snapshot.group(group)?.publishedVersion(parts.at(-2) ?? '');
     const isOfOne =
-      index !== undefined && customKindsOf(index).some(({ codec }) => namesOf(codec).includes(definition));
+      index !== undefined &&
+      customKindsOf(index).some(({ codec }) => namesOf(codec).includes(definition));
     return isOfOne ? index : undefined;
   }
 }
 
 function namesOf(
-  codec: { readonly openApi: { readonly name: string }; readonly openApiList?: { readonly name: string } } | undefined,
+  codec:
+    | {
+        readonly openApi: { readonly name: string };
+        readonly openApiList?: { readonly name: string };
+      }
+    | undefined,
 ): string[] {
   return codec === undefined
     ? []

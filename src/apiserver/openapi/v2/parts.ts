@@ -43,12 +43,23 @@ export function typedOperations(kinds: readonly Kind[], scheme: Scheme): readonl
     const ofGroup = versions.get(type.group) ?? new Set();
     versions.set(type.group, ofGroup.add(type.version));
   }
-  return [...discoveryOperations(versions, scheme), ...kinds.flatMap((kind) => operationsOf(kind, scheme))];
+  return [
+    ...discoveryOperations(versions, scheme),
+    ...kinds.flatMap((kind) => operationsOf(kind, scheme)),
+  ];
 }
 
-export function* typedPart(kinds: readonly Kind[], scheme: Scheme, format: V2Format): WaitingSteps<TypedPart> {
+export function* typedPart(
+  kinds: readonly Kind[],
+  scheme: Scheme,
+  format: V2Format,
+): WaitingSteps<TypedPart> {
   const operations = typedOperations(kinds, scheme);
-  const paths = yield* encodeSection(Object.entries(yield* pathItemsOf(operations)), format.path, true);
+  const paths = yield* encodeSection(
+    Object.entries(yield* pathItemsOf(operations)),
+    format.path,
+    true,
+  );
   const definitions = yield* definitionsOf(operations, 2);
   const section = yield* encodeSection(Object.entries(definitions), format.definition, true);
   return { paths, definitions: section, missing: {}, names: new Set(Object.keys(definitions)) };
@@ -67,9 +78,17 @@ export function* customPart(
 ): WaitingSteps<DocumentPart> {
   const kinds = customKindsOf(index);
   const operations = kinds.flatMap((kind) => operationsOf(kind, scheme));
-  const paths = yield* encodeSection(Object.entries(yield* pathItemsOf(operations)), format.path, false);
-  const own = new Set(kinds.flatMap(({ codec }) => [codec?.openApi.name, codec?.openApiList?.name]));
-  const all = Object.entries(yield* definitionsOf(operations, 2)).filter(([name]) => !typedNames.has(name));
+  const paths = yield* encodeSection(
+    Object.entries(yield* pathItemsOf(operations)),
+    format.path,
+    false,
+  );
+  const own = new Set(
+    kinds.flatMap(({ codec }) => [codec?.openApi.name, codec?.openApiList?.name]),
+  );
+  const all = Object.entries(yield* definitionsOf(operations, 2)).filter(
+    ([name]) => !typedNames.has(name),
+  );
   const definitions = all
     .filter(([name]) => own.has(name))
     .map(([name, schema]) => [name, (changed.get(name) ?? schema) as OpenApiSchema] as const);

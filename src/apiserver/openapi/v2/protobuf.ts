@@ -24,9 +24,11 @@ type Encoder = (value: Json) => Uint8Array;
 
 const NONE = message();
 const text = (value: unknown): string | undefined => value as string | undefined;
-const texts = (value: unknown): readonly string[] | undefined => value as readonly string[] | undefined;
+const texts = (value: unknown): readonly string[] | undefined =>
+  value as readonly string[] | undefined;
 const list = (value: unknown): readonly Json[] => (value ?? []) as readonly Json[];
-const entries = (value: unknown): [string, Json][] => Object.entries((value ?? {}) as Record<string, Json>);
+const entries = (value: unknown): [string, Json][] =>
+  Object.entries((value ?? {}) as Record<string, Json>);
 
 const nested = (number: number, value: unknown, encode: Encoder): Uint8Array =>
   value === undefined ? NONE : bytesField(number, encode(value as Json));
@@ -58,7 +60,9 @@ const amount = (value: unknown): number | undefined => value as number | undefin
 
 /** AdditionalPropertiesItem { schema | boolean }. */
 const additionalProperties = (value: unknown): Uint8Array =>
-  typeof value === 'boolean' ? Buffer.from([2 * 8, value ? 1 : 0]) : bytesField(1, schema(value as Json));
+  typeof value === 'boolean'
+    ? Buffer.from([2 * 8, value ? 1 : 0])
+    : bytesField(1, schema(value as Json));
 
 const schema: Encoder = (value) =>
   message(
@@ -85,10 +89,14 @@ const schema: Encoder = (value) =>
     value['additionalProperties'] === undefined
       ? NONE
       : bytesField(21, additionalProperties(value['additionalProperties'])),
-    value['type'] === undefined ? NONE : bytesField(22, stringsField(1, [value['type']].flat() as string[])),
+    value['type'] === undefined
+      ? NONE
+      : bytesField(22, stringsField(1, [value['type']].flat() as string[])),
     nested(23, value['items'], (items) => bytesField(1, schema(items))),
     message(...list(value['allOf']).map((item) => bytesField(24, schema(item)))),
-    value['properties'] === undefined ? NONE : bytesField(25, named(1, entries(value['properties']), schema)),
+    value['properties'] === undefined
+      ? NONE
+      : bytesField(25, named(1, entries(value['properties']), schema)),
     value['example'] === undefined ? NONE : bytesField(30, anyValue(value['example'])),
     extensions(31, value),
   );
@@ -127,13 +135,17 @@ const parameter: Encoder = (value) => {
   if (value['in'] === 'body') return bytesField(1, bodyParameter(value));
   return bytesField(
     2,
-    value['in'] === 'path' ? bytesField(4, pathParameter(value)) : bytesField(3, queryParameter(value)),
+    value['in'] === 'path'
+      ? bytesField(4, pathParameter(value))
+      : bytesField(3, queryParameter(value)),
   );
 };
 
 /** ParametersItem { parameter | reference }. */
 const parameterItem: Encoder = (value) =>
-  value['$ref'] === undefined ? bytesField(1, parameter(value)) : bytesField(2, stringField(1, text(value['$ref'])));
+  value['$ref'] === undefined
+    ? bytesField(1, parameter(value))
+    : bytesField(2, stringField(1, text(value['$ref'])));
 
 const response: Encoder = (value) =>
   bytesField(
@@ -183,7 +195,8 @@ const apiKey: Encoder = (value) =>
 const requirement: Encoder = (value) =>
   named(1, Object.entries(value), (scopes: readonly string[]) => stringsField(1, scopes));
 
-const info: Encoder = (value) => message(stringField(1, text(value['title'])), stringField(2, text(value['version'])));
+const info: Encoder = (value) =>
+  message(stringField(1, text(value['title'])), stringField(2, text(value['version'])));
 
 /** Paths { name and item … }: one of them. */
 export function pathEntry(path: string, item: Json): Uint8Array {
@@ -201,7 +214,11 @@ export function protobufFrame(
   { paths, definitions }: EntryLengths,
 ): readonly [Uint8Array, Uint8Array, Uint8Array] {
   return [
-    message(stringField(1, text(document['swagger'])), nested(2, document['info'], info), bytesFieldStart(8, paths)),
+    message(
+      stringField(1, text(document['swagger'])),
+      nested(2, document['info'], info),
+      bytesFieldStart(8, paths),
+    ),
     bytesFieldStart(9, definitions),
     message(
       document['parameters'] === undefined

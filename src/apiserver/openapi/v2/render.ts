@@ -7,7 +7,9 @@ import { byPath, kindOf, schemaNameOf, STATUS_TEXT } from '../documents.ts';
 import type { Operation, Parameter } from '../operations.ts';
 
 /** Returns the path items by their paths, in the order of the paths. */
-export function pathItemsOf(operations: readonly Operation[]): Steps<Record<string, OpenApiSchema>> {
+export function pathItemsOf(
+  operations: readonly Operation[],
+): Steps<Record<string, OpenApiSchema>> {
   return byPath(operations, renderOperation);
 }
 
@@ -15,7 +17,10 @@ function renderOperation(operation: Operation): OpenApiSchema {
   const { answer } = operation;
   const responses = operation.codes.map((code) => [
     String(code),
-    { description: STATUS_TEXT[code], schema: answer === undefined ? { type: 'string' } : reference(answer) },
+    {
+      description: STATUS_TEXT[code],
+      schema: answer === undefined ? { type: 'string' } : reference(answer),
+    },
   ]);
   return {
     description: operation.description,
@@ -25,7 +30,10 @@ function renderOperation(operation: Operation): OpenApiSchema {
     tags: [operation.tag],
     operationId: operation.operationId,
     ...parametersOf(operation),
-    responses: Object.fromEntries([...responses, ['401', { description: STATUS_TEXT[401] }]]) as unknown,
+    responses: Object.fromEntries([
+      ...responses,
+      ['401', { description: STATUS_TEXT[401] }],
+    ]) as unknown,
     ...kindOf(operation),
   };
 }
@@ -33,13 +41,25 @@ function renderOperation(operation: Operation): OpenApiSchema {
 function parametersOf({ parameters, body, method }: Operation): OpenApiSchema {
   const list: unknown[] = parameters.map(renderParameter);
   if (body !== undefined) {
-    list.push({ name: 'body', in: 'body', ...(method !== 'delete' && { required: true }), schema: reference(body) });
+    list.push({
+      name: 'body',
+      in: 'body',
+      ...(method !== 'delete' && { required: true }),
+      schema: reference(body),
+    });
   }
   return list.length === 0 ? {} : { parameters: list };
 }
 
 function renderParameter({ name, in: place, type, description }: Parameter): unknown {
-  return { uniqueItems: true, type, description, name, in: place, ...(place === 'path' && { required: true }) };
+  return {
+    uniqueItems: true,
+    type,
+    description,
+    name,
+    in: place,
+    ...(place === 'path' && { required: true }),
+  };
 }
 
 function reference(type: OpenApiType | 'patch'): unknown {

@@ -126,5 +126,7 @@ function keepsAlive(result: unknown): boolean {
 
 /** As in Go, whatever is in the bundle is trusted: also an intermediate authority, or the server's own certificate. */
 function secureContext(authorities: readonly string[] | undefined): SecureContext {
-  return createSecureContext(authorities === undefined ? {} : { ca: [...authorities], allowPartialTrustChain: true });
+  return createSecureContext(
+    authorities === undefined ? {} : { ca: [...authorities], allowPartialTrustChain: true },
+  );
 }

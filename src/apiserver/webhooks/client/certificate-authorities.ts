@@ -14,7 +14,9 @@ export function certificateAuthorities(pem: string): readonly string[] {
   if (blocks.some(([, type]) => type === 'CERTIFICATE'))
     throw problem('failed to parse certificate: x509: malformed certificate');
   throw problem(
-    blocks.length === 0 ? 'unable to parse bytes as PEM block' : 'no valid certificate authority data seen',
+    blocks.length === 0
+      ? 'unable to parse bytes as PEM block'
+      : 'no valid certificate authority data seen',
   );
 }
 

@@ -23,7 +23,9 @@ test('names and help are there before anything has failed, and errors of other k
 
 test('certificates without alternative names and those signed with SHA-1 count', () => {
   const metrics = new CertificateMetrics('apiserver_kube_aggregator');
-  metrics.failed(checkCertificateNames('a.example.com', { subject: { CN: 'a.example.com' } } as never));
+  metrics.failed(
+    checkCertificateNames('a.example.com', { subject: { CN: 'a.example.com' } } as never),
+  );
   metrics.failed(new Error('CA signature digest algorithm too weak'));
   metrics.failed(new Error('CA signature digest algorithm too weak'));
   expect(metrics.text()).toContain('\napiserver_kube_aggregator_x509_missing_san_total 1\n');

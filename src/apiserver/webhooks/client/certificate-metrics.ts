@@ -28,7 +28,8 @@ export class CertificateMetrics {
   /** Counts the error of a connection, if it is one of these. */
   failed(error: unknown): void {
     if (!(error instanceof Error)) return;
-    if (error.message.includes('certificate relies on legacy Common Name field')) this.#missingNames.with().value++;
+    if (error.message.includes('certificate relies on legacy Common Name field'))
+      this.#missingNames.with().value++;
     // OpenSSL's words. Algorithms that are weaker than SHA-1 count, too: OpenSSL does not name the algorithm.
     if (error.message.includes('CA signature digest algorithm too weak')) this.#sha1.with().value++;
   }

@@ -5,7 +5,10 @@ import { checkServerIdentity } from 'node:tls';
 import type { PeerCertificate } from 'node:tls';
 
 /** Returns the error if the certificate is not valid for the name, in Go's words. */
-export function checkCertificateNames(wanted: string, certificate: PeerCertificate): Error | undefined {
+export function checkCertificateNames(
+  wanted: string,
+  certificate: PeerCertificate,
+): Error | undefined {
   const { subject, ...rest } = certificate;
   const withoutCommonName = { ...rest, subject: {} } as unknown as PeerCertificate;
   if (checkServerIdentity(wanted, withoutCommonName) === undefined) return undefined;
@@ -26,6 +29,7 @@ function describe(wanted: string, names: string, hasCommonName: boolean): string
   }
   const hosts = ofType('DNS:');
   if (hosts.length > 0) return `certificate is valid for ${hosts.join(', ')}, not ${wanted}`;
-  if (parts.length === 0 && hasCommonName) return 'certificate relies on legacy Common Name field, use SANs instead';
+  if (parts.length === 0 && hasCommonName)
+    return 'certificate relies on legacy Common Name field, use SANs instead';
   return `certificate is not valid for any names, but wanted to match ${wanted}`;
 }

@@ -52,7 +52,9 @@ export class UnusableUrlError extends Error {
 /** Throws UnusableUrlError, and Error for a caBundle without certificates. */
 export function targetOf({ url, service, caBundle = '' }: WebhookClientConfig): WebhookTarget {
   const trust =
-    caBundle === '' ? {} : { authorities: certificateAuthorities(Buffer.from(caBundle, 'base64').toString('latin1')) };
+    caBundle === ''
+      ? {}
+      : { authorities: certificateAuthorities(Buffer.from(caBundle, 'base64').toString('latin1')) };
   if (service !== undefined) {
     const { namespace, name, path = '', port = HTTPS_PORT } = service;
     const host = `${name}.${namespace}.svc`;
@@ -71,13 +73,20 @@ export function placeOf(url: string): Place {
   try {
     parsed = new URL(url);
   } catch (error) {
-    throw new UnusableUrlError(`Unparsable URL: parse ${quote(url)}: invalid URL`, { cause: error });
+    throw new UnusableUrlError(`Unparsable URL: parse ${quote(url)}: invalid URL`, {
+      cause: error,
+    });
   }
   if (parsed.protocol !== 'https:')
     throw new UnusableUrlError(`${parsed.protocol.slice(0, -1)} is not allowed, only https`);
   const authority = /^https:\/*(?:[^/?#@]*@)?([^/?#]*)/i.exec(url)?.[1] ?? parsed.host;
   const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
-  return { authority, host, port: parsed.port === '' ? HTTPS_PORT : Number(parsed.port), path: parsed.pathname };
+  return {
+    authority,
+    host,
+    port: parsed.port === '' ? HTTPS_PORT : Number(parsed.port),
+    path: parsed.pathname,
+  };
 }
 
 function decodePath(path: string): string {

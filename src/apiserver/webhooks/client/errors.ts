@@ -12,7 +12,11 @@ export class WebhookCallError extends Error {
 
   constructor(
     message: string,
-    options: { readonly status?: Status; readonly misconfigured?: boolean; readonly cause?: unknown } = {},
+    options: {
+      readonly status?: Status;
+      readonly misconfigured?: boolean;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.status = options.status;

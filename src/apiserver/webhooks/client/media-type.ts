@@ -1,7 +1,8 @@
 // Whether a Content-Type header makes sense, in the words of Go's mime package.
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]*/;
-const PARAMETER = /^;\s*[!#$%&'*+\-.^_`|~0-9A-Za-z]+\s*=\s*(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*")/;
+const PARAMETER =
+  /^;\s*[!#$%&'*+\-.^_`|~0-9A-Za-z]+\s*=\s*(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*")/;
 
 /** Returns what is wrong with a header that is not empty. */
 export function mediaTypeProblem(header: string): string | undefined {

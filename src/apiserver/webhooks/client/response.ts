@@ -21,16 +21,24 @@ const MAX_STATUS_BYTES = 256 * 1024;
 const MAX_YAML_BYTES = 16 * 1024;
 
 /** Throws WebhookCallError. `method`: of the request. `maxValues`: the most values of the response. */
-export function parseResponse({ code, headers, body }: WebhookResponse, method: string, maxValues = Infinity): unknown {
+export function parseResponse(
+  { code, headers, body }: WebhookResponse,
+  method: string,
+  maxValues = Infinity,
+): unknown {
   const contentType = headers['content-type'] ?? '';
   const malformed = contentType === '' ? undefined : mediaTypeProblem(contentType);
   if (malformed !== undefined) throw failure(apierrors.internalError(malformed).status);
   if (code < 200 || code > 206) throw failure(statusError(code, headers, body, method));
   if (body.length === 0) {
     const type = contentType === '' ? JSON_TYPE : contentType;
-    throw new WebhookCallError(`0-length response with status code: ${code} and content type: ${type}`);
+    throw new WebhookCallError(
+      `0-length response with status code: ${code} and content type: ${type}`,
+    );
   }
-  return isJsonObject(body) || body.length > MAX_YAML_BYTES ? parseJsonBody(body, maxValues) : parseYamlBody(body);
+  return isJsonObject(body) || body.length > MAX_YAML_BYTES
+    ? parseJsonBody(body, maxValues)
+    : parseYamlBody(body);
 }
 
 function parseJsonBody(body: Buffer, maxValues: number): unknown {
@@ -38,7 +46,9 @@ function parseJsonBody(body: Buffer, maxValues: number): unknown {
     return parseJson(body, { maxValues });
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, { cause: error });
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -49,7 +59,9 @@ function parseYamlBody(body: Buffer): unknown {
     value = parseYaml(body.toString());
   } catch (error) {
     if (!(error instanceof YamlError)) throw error;
-    throw new WebhookCallError(`error converting YAML to JSON: yaml: ${error.message}`, { cause: error });
+    throw new WebhookCallError(`error converting YAML to JSON: yaml: ${error.message}`, {
+      cause: error,
+    });
   }
   if (value === null || isPlainObject(value)) return value;
   const type =
@@ -64,7 +76,10 @@ function isJsonObject(body: Buffer): boolean {
 }
 
 /** Returns the seconds that a response asks to wait before the request is sent again. Undefined: it does not ask. */
-export function retryAfter({ code, headers }: Pick<WebhookResponse, 'code' | 'headers'>): number | undefined {
+export function retryAfter({
+  code,
+  headers,
+}: Pick<WebhookResponse, 'code' | 'headers'>): number | undefined {
   if (code !== 429 && code < 500) return undefined;
   return retryAfterSeconds(headers);
 }
@@ -79,10 +94,17 @@ function failure(status: Status): WebhookCallError {
 }
 
 /** Returns the Status in the body if there is one, or one that the status code stands for. */
-function statusError(code: number, headers: IncomingHttpHeaders, body: Buffer, method: string): Status {
+function statusError(
+  code: number,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  method: string,
+): Status {
   const given = statusIn(body);
   if (given !== undefined) return given;
-  const text = isText(headers['content-type'] ?? '') ? body.toString('utf8', 0, MAX_TEXT_BYTES).trim() : 'unknown';
+  const text = isText(headers['content-type'] ?? '')
+    ? body.toString('utf8', 0, MAX_TEXT_BYTES).trim()
+    : 'unknown';
   return apierrors.genericServerResponse({
     code,
     verb: method,
@@ -100,7 +122,8 @@ function statusIn(body: Buffer): Status | undefined {
     if (error instanceof JsonError) return undefined;
     throw error;
   }
-  if (!isPlainObject(value) || value['kind'] !== 'Status' || value['status'] !== 'Failure') return undefined;
+  if (!isPlainObject(value) || value['kind'] !== 'Status' || value['status'] !== 'Failure')
+    return undefined;
   const { apiVersion = 'v1', message = '', reason, code } = value;
   if (apiVersion !== 'v1' || typeof message !== 'string') return undefined;
   return {

@@ -78,7 +78,10 @@ function sendOnce({
         host: place.authority,
         'user-agent': USER_AGENT,
         accept: 'application/json, */*',
-        ...(body !== undefined && { 'content-type': 'application/json', 'content-length': body.length }),
+        ...(body !== undefined && {
+          'content-type': 'application/json',
+          'content-length': body.length,
+        }),
       },
       dialSignal: signal,
     };
@@ -95,7 +98,11 @@ function sendOnce({
         return;
       }
       const sent = (outgoing.socket?.bytesWritten ?? 0) > writtenBefore;
-      reject(outgoing.reusedSocket && !sent ? new StaleConnectionError(error.message, { cause: error }) : error);
+      reject(
+        outgoing.reusedSocket && !sent
+          ? new StaleConnectionError(error.message, { cause: error })
+          : error,
+      );
     });
     outgoing.on('close', () => {
       signal.removeEventListener('abort', onAbort);
@@ -118,7 +125,11 @@ function sendOnce({
         } else chunks.push(chunk);
       });
       response.on('end', () => {
-        resolve({ code: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks, size) });
+        resolve({
+          code: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks, size),
+        });
       });
     });
     outgoing.end(body);

@@ -54,7 +54,9 @@ export function describeTransportError(error: unknown, now: number): string {
   const { code = '' } = known;
   // Node's words for a connection that ends before the response begins.
   if (code === 'ECONNRESET' && error.message !== 'read ECONNRESET') return 'EOF';
-  return describeConnect(known) ?? describeTls(known, now) ?? describeHttp(known) ?? described(known);
+  return (
+    describeConnect(known) ?? describeTls(known, now) ?? describeHttp(known) ?? described(known)
+  );
 }
 
 function described({ code = '', syscall = 'read', message }: SystemError): string {
@@ -70,10 +72,13 @@ function describeConnect({
 }: SystemError): string | undefined {
   if (syscall === 'getaddrinfo') {
     const [server] = getServers();
-    const by = server === undefined ? '' : ` on ${isIP(server) === 0 ? server : joinHostPort(server, 53)}`;
+    const by =
+      server === undefined ? '' : ` on ${isIP(server) === 0 ? server : joinHostPort(server, 53)}`;
     return `dial tcp: lookup ${hostname}${by}: ${code === 'ENOTFOUND' ? 'no such host' : 'server misbehaving'}`;
   }
-  return syscall === 'connect' ? `dial tcp ${joinHostPort(address, port)}: connect: ${ERRNO[code] ?? code}` : undefined;
+  return syscall === 'connect'
+    ? `dial tcp ${joinHostPort(address, port)}: connect: ${ERRNO[code] ?? code}`
+    : undefined;
 }
 
 function describeTls({ code = '', message }: SystemError, now: number): string | undefined {
@@ -81,17 +86,23 @@ function describeTls({ code = '', message }: SystemError, now: number): string |
   const time = new Date(now).toISOString().replace(/\.\d+/, '');
   if (UNKNOWN_AUTHORITY.has(code)) return invalid('certificate signed by unknown authority');
   if (code === 'CERT_HAS_EXPIRED')
-    return invalid(`certificate has expired or is not yet valid: current time ${time} is after its end`);
+    return invalid(
+      `certificate has expired or is not yet valid: current time ${time} is after its end`,
+    );
   if (code === 'CERT_NOT_YET_VALID') {
-    return invalid(`certificate has expired or is not yet valid: current time ${time} is before its beginning`);
+    return invalid(
+      `certificate has expired or is not yet valid: current time ${time} is before its beginning`,
+    );
   }
   // The first bytes are no TLS record: the server speaks something else, HTTP most likely.
-  if (message.includes('wrong version number')) return 'http: server gave HTTP response to HTTPS client';
+  if (message.includes('wrong version number'))
+    return 'http: server gave HTTP response to HTTPS client';
   return undefined;
 }
 
 function describeHttp({ code = '', rawPacket }: SystemError): string | undefined {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'net/http: server response headers exceeded their limit; aborted';
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return 'net/http: server response headers exceeded their limit; aborted';
   if (code === 'HPE_INVALID_EOF_STATE') return 'unexpected EOF';
   if (!code.startsWith('HPE_')) return undefined;
   const line = rawPacket?.toString('latin1', 0, MAX_LINE).split(/\r?\n/, 1)[0] ?? '';

@@ -43,13 +43,19 @@ const makeClients = (clock: Clock): WebhookClients =>
   new WebhookClients({ find, findAll, clock, random: new SeededRandom(1) });
 
 const call = (path = '', timeoutMs = 10_000, more: object = {}): Promise<unknown> =>
-  clients.call('hook', { url: webhook.url + path, caBundle: webhook.caBundle }, { hello: 1 }, { timeoutMs, ...more });
+  clients.call(
+    'hook',
+    { url: webhook.url + path, caBundle: webhook.caBundle },
+    { hello: 1 },
+    { timeoutMs, ...more },
+  );
 
 async function failure(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;
   } catch (error) {
-    if (error instanceof WebhookCallError) return error.message.replaceAll(String(webhook.port), 'PORT');
+    if (error instanceof WebhookCallError)
+      return error.message.replaceAll(String(webhook.port), 'PORT');
     throw error;
   }
   throw new Error('the call did not fail');
@@ -121,7 +127,9 @@ describe('a webhook that', () => {
 
   test('hangs ends with the time limit', async () => {
     answers(() => undefined);
-    expect(await failure(call('', 50))).toBe('Post "https://127.0.0.1:PORT/?timeout=1s": context deadline exceeded');
+    expect(await failure(call('', 50))).toBe(
+      'Post "https://127.0.0.1:PORT/?timeout=1s": context deadline exceeded',
+    );
   });
 
   test('sends its response one byte at a time ends with the time limit', async () => {
@@ -138,8 +146,12 @@ describe('a webhook that', () => {
   test('hangs ends with the request of the caller', async () => {
     const caller = new AbortController();
     answers(() => caller.abort());
-    expect(await failure(call('', 10_000, { signal: caller.signal }))).toBe(`${POST}context canceled`);
-    expect(await failure(call('', 10_000, { signal: caller.signal }))).toBe(`${POST}context canceled`);
+    expect(await failure(call('', 10_000, { signal: caller.signal }))).toBe(
+      `${POST}context canceled`,
+    );
+    expect(await failure(call('', 10_000, { signal: caller.signal }))).toBe(
+      `${POST}context canceled`,
+    );
   });
 
   test('closes the connection', async () => {
@@ -174,20 +186,46 @@ describe('a webhook that', () => {
 
   test('sends nothing, or no JSON', async () => {
     answers((_request, response) => void response.end());
-    expect(await failure(call())).toBe('0-length response with status code: 200 and content type: application/json');
+    expect(await failure(call())).toBe(
+      '0-length response with status code: 200 and content type: application/json',
+    );
     answers((_request, response) => void response.end('{"a":'));
-    expect(await failure(call())).toBe("couldn't get version/kind; json parse error: unexpected end of JSON input");
+    expect(await failure(call())).toBe(
+      "couldn't get version/kind; json parse error: unexpected end of JSON input",
+    );
   });
 
   test.each([
-    [500, 'text/plain', 'broken', 'an error on the server ("broken") has prevented the request from succeeding'],
-    [500, 'application/json', '{}', 'an error on the server ("unknown") has prevented the request from succeeding'],
+    [
+      500,
+      'text/plain',
+      'broken',
+      'an error on the server ("broken") has prevented the request from succeeding',
+    ],
+    [
+      500,
+      'application/json',
+      '{}',
+      'an error on the server ("unknown") has prevented the request from succeeding',
+    ],
     [404, 'text/plain', 'x', 'the server could not find the requested resource'],
     [403, 'text/plain', 'go away', 'go away'],
-    [302, 'text/plain', '', 'the server responded with the status code 302 but did not return more information'],
-    [503, 'application/json', '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"own"}', 'own'],
+    [
+      302,
+      'text/plain',
+      '',
+      'the server responded with the status code 302 but did not return more information',
+    ],
+    [
+      503,
+      'application/json',
+      '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"own"}',
+      'own',
+    ],
   ])('answers with %i and %s %s', async (code, type, body, message) => {
-    answers((_request, response) => void response.writeHead(code, { 'content-type': type }).end(body));
+    answers(
+      (_request, response) => void response.writeHead(code, { 'content-type': type }).end(body),
+    );
     expect(await failure(call())).toBe(message);
   });
 
@@ -201,8 +239,12 @@ describe('a webhook that', () => {
     expect(await call('/302')).toEqual({ url: '/end?x=1', echo: 0 });
     answers((_request, response) => void response.writeHead(307, { location: '/again' }).end());
     expect(await failure(call())).toBe('Post "/again": stopped after 10 redirects');
-    answers((_request, response) => void response.writeHead(301, { location: 'http://127.0.0.1/' }).end());
-    expect(await failure(call())).toBe('Post "http://127.0.0.1/": a redirect may only lead to https');
+    answers(
+      (_request, response) => void response.writeHead(301, { location: 'http://127.0.0.1/' }).end(),
+    );
+    expect(await failure(call())).toBe(
+      'Post "http://127.0.0.1/": a redirect may only lead to https',
+    );
   });
 
   test('asks to be called later is called again', async () => {
@@ -213,7 +255,10 @@ describe('a webhook that', () => {
       else void echo(request, response, socket);
     });
     expect(await call()).toMatchObject({ echo: { hello: 1 } });
-    answers((_request, response) => void response.writeHead(503, { 'retry-after': '0' }).end(String(++calls)));
+    answers(
+      (_request, response) =>
+        void response.writeHead(503, { 'retry-after': '0' }).end(String(++calls)),
+    );
     calls = 0;
     expect(await failure(call())).toBe('the server is currently unable to handle the request');
     expect(calls).toBe(11);
@@ -223,7 +268,9 @@ describe('a webhook that', () => {
 describe('a connection that cannot be made', () => {
   test('is refused', async () => {
     await webhook.stop();
-    expect(await failure(call())).toBe(`${POST}dial tcp 127.0.0.1:PORT: connect: connection refused`);
+    expect(await failure(call())).toBe(
+      `${POST}dial tcp 127.0.0.1:PORT: connect: connection refused`,
+    );
     webhook = await startWebhookServer({ handler: echo });
   });
 
@@ -239,7 +286,9 @@ describe('a connection that cannot be made', () => {
     expect(await failure(clients.call('hook', config, {}, { timeoutMs: 10_000 }))).toBe(
       `${POST}tls: failed to verify certificate: x509: certificate signed by unknown authority`,
     );
-    const plain = createServer((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
+    const plain = createServer(
+      (socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    ).listen(0, '127.0.0.1');
     await once(plain, 'listening');
     const { port } = plain.address() as AddressInfo;
     const url = `https://127.0.0.1:${port}`;
@@ -255,10 +304,16 @@ describe('a service', () => {
     service: { namespace: 'ns', name: 'svc', path: '/x', ...(port !== undefined && { port }) },
     caBundle: webhook.caBundle,
   });
-  const callService = (port?: number) => clients.call('hook', config(port), {}, { timeoutMs: 10_000 });
+  const callService = (port?: number) =>
+    clients.call('hook', config(port), {}, { timeoutMs: 10_000 });
   const SERVICE = 'Post "https://svc.ns.svc:443/x?timeout=10s": ';
-  const metadata = { name: 'svc', namespace: 'ns', labels: { 'kubernetes.io/service-name': 'svc' } };
-  const addService = (spec: object): void => void objects.set('/services/ns/svc', { metadata, spec });
+  const metadata = {
+    name: 'svc',
+    namespace: 'ns',
+    labels: { 'kubernetes.io/service-name': 'svc' },
+  };
+  const addService = (spec: object): void =>
+    void objects.set('/services/ns/svc', { metadata, spec });
   const addSlice = (name: string, ready: boolean, ip = '127.0.0.1'): void =>
     void objects.set(`discovery.k8s.io/endpointslices/ns/${name}`, {
       metadata: { ...metadata, name },
@@ -282,7 +337,9 @@ describe('a service', () => {
     addService({ ports: [{ name: 'https', port: 443 }] });
     addSlice('a', true);
     addSlice('b', false, '127.0.0.9');
-    expect(await failure(callService())).toMatch(/x509: certificate is valid for .*, not svc\.ns\.svc$/);
+    expect(await failure(callService())).toMatch(
+      /x509: certificate is valid for .*, not svc\.ns\.svc$/,
+    );
   });
 
   test('without slices is called at its Endpoints', async () => {

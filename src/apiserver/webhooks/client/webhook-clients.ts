@@ -75,12 +75,18 @@ export class WebhookClients {
    * Posts a body to a webhook and resolves with the JSON of the response. `name` is the webhook's, for errors about its configuration.
    * `body`: a value, or its JSON. Rejects with WebhookCallError.
    */
-  async call(name: string, config: WebhookClientConfig, body: object | string, options: CallOptions): Promise<unknown> {
+  async call(
+    name: string,
+    config: WebhookClientConfig,
+    body: object | string,
+    options: CallOptions,
+  ): Promise<unknown> {
     const { clock } = this.#config;
     const { target, agent } = this.#agentFor(name, config);
     const controller = new AbortController();
     const timer = clock.setTimer(options.timeoutMs, () => controller.abort(new DeadlineError()));
-    const onAbort = (): void => controller.abort(new Error('context canceled', { cause: options.signal?.reason }));
+    const onAbort = (): void =>
+      controller.abort(new Error('context canceled', { cause: options.signal?.reason }));
     if (options.signal?.aborted === true) onAbort();
     options.signal?.addEventListener('abort', onAbort, { once: true });
     try {
@@ -117,14 +123,22 @@ export class WebhookClients {
       );
       const response = await exchange.run(target.place, query, body);
       const seconds = attempt < MAX_RETRIES ? retryAfter(response) : undefined;
-      if (seconds === undefined) return parseResponse(response, exchange.method, options.maxResponseValues);
+      if (seconds === undefined)
+        return parseResponse(response, exchange.method, options.maxResponseValues);
       await this.#config.clock.sleep(seconds * 1000, signal).catch(() => undefined);
     }
   }
 
   #agentFor(name: string, config: WebhookClientConfig): Entry {
     const { url, service, caBundle } = config;
-    const key = JSON.stringify([url, service?.namespace, service?.name, service?.path, service?.port, caBundle]);
+    const key = JSON.stringify([
+      url,
+      service?.namespace,
+      service?.name,
+      service?.path,
+      service?.port,
+      caBundle,
+    ]);
     const entry = this.#agents.get(key) ?? this.#newAgent(checkedTarget(name, config));
     if (this.#closed) {
       entry.agent.retire();
@@ -143,7 +157,10 @@ export class WebhookClients {
   }
 
   #newAgent(target: WebhookTarget): Entry {
-    return { target, agent: new WebhookAgent({ target, clock: this.#config.clock, locate: this.#locate }) };
+    return {
+      target,
+      agent: new WebhookAgent({ target, clock: this.#config.clock, locate: this.#locate }),
+    };
   }
 
   #sweep(): void {
@@ -168,7 +185,8 @@ function checkedTarget(name: string, config: WebhookClientConfig): WebhookTarget
     return targetOf(config);
   } catch (error) {
     const why = errorMessage(error);
-    const message = error instanceof UnusableUrlError ? `failed calling webhook ${quote(name)}: ${why}` : why;
+    const message =
+      error instanceof UnusableUrlError ? `failed calling webhook ${quote(name)}: ${why}` : why;
     throw new WebhookCallError(message, { misconfigured: true, cause: error });
   }
 }
@@ -211,7 +229,8 @@ class Exchange {
         const why = `failed to parse Location header ${quote(location)}: ${describeUrlError(location)}`;
         throw failure(urlOf(place, query), why);
       }
-      if (redirects >= MAX_REDIRECTS) throw failure(location, `stopped after ${MAX_REDIRECTS} redirects`);
+      if (redirects >= MAX_REDIRECTS)
+        throw failure(location, `stopped after ${MAX_REDIRECTS} redirects`);
       // The review must not leave the machine unencrypted.
       if (!next.startsWith('https:')) throw failure(location, 'a redirect may only lead to https');
       place = placeOf(next);
@@ -236,9 +255,15 @@ class Exchange {
         throw new WebhookCallError(message, { cause: error });
       }
       const reason =
-        error instanceof Error && error.message === '' && error.cause instanceof Error ? error.cause : error;
+        error instanceof Error && error.message === '' && error.cause instanceof Error
+          ? error.cause
+          : error;
       this.#config.certificateMetrics?.failed(reason);
-      throw failure(urlOf(place, query), describeTransportError(reason, this.#config.clock.now()), error);
+      throw failure(
+        urlOf(place, query),
+        describeTransportError(reason, this.#config.clock.now()),
+        error,
+      );
     }
   }
 }
@@ -253,7 +278,9 @@ function urlOf({ authority, path }: Place, query: string): string {
 }
 
 function redirectOf({ code, headers }: WebhookResponse): string | undefined {
-  return [301, 302, 303, 307, 308].includes(code) && headers.location !== '' ? headers.location : undefined;
+  return [301, 302, 303, 307, 308].includes(code) && headers.location !== ''
+    ? headers.location
+    : undefined;
 }
 
 /** Returns what Go says of a URL that it cannot parse. */

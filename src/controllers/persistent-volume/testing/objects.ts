@@ -11,7 +11,12 @@ export function newVolume(
 ): New<PersistentVolume> {
   return {
     metadata: { name, ...metadata },
-    spec: { capacity: { storage: size }, accessModes: ['ReadWriteOnce'], hostPath: { path: `/data/${name}` }, ...spec },
+    spec: {
+      capacity: { storage: size },
+      accessModes: ['ReadWriteOnce'],
+      hostPath: { path: `/data/${name}` },
+      ...spec,
+    },
   };
 }
 

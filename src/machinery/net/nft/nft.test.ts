@@ -10,11 +10,23 @@ describe('errors', () => {
       'NotFound',
       3,
     ],
-    ['/dev/stdin:1:33-33: Error: Could not process rule: File exists\ncreate table ip x', 'AlreadyExists', 1],
+    [
+      '/dev/stdin:1:33-33: Error: Could not process rule: File exists\ncreate table ip x',
+      'AlreadyExists',
+      1,
+    ],
     ['/dev/stdin:12:19-19: Error: Could not process rule: Device or resource busy', 'InUse', 12],
     ['Operation not permitted (you must be root)', 'NotPermitted', undefined],
-    ['netlink: Error: cache initialization failed: Operation not permitted', 'NotPermitted', undefined],
-    ['/dev/stdin:1:11-12: Error: syntax error, unexpected ip, expecting string\nadd tabel ip x', 'Syntax', 1],
+    [
+      'netlink: Error: cache initialization failed: Operation not permitted',
+      'NotPermitted',
+      undefined,
+    ],
+    [
+      '/dev/stdin:1:11-12: Error: syntax error, unexpected ip, expecting string\nadd tabel ip x',
+      'Syntax',
+      1,
+    ],
     ['', 'Other', undefined],
   ])('%j', (stderr, reason, line) => {
     expect(parseNftError(stderr, 1)).toMatchObject({ reason, line });
@@ -41,7 +53,11 @@ test('the fake records, fails on request, and lists', async () => {
   await expect(nft.run('a')).rejects.toThrow('busy');
   await nft.run('b');
   nft.listings.set('ip x', '{}');
-  expect([nft.runs, await nft.list('ip', 'x'), await nft.list('ip6', 'x')]).toEqual([['b'], '{}', undefined]);
+  expect([nft.runs, await nft.list('ip', 'x'), await nft.list('ip6', 'x')]).toEqual([
+    ['b'],
+    '{}',
+    undefined,
+  ]);
 });
 
 const INSIDE = ['unshare', '--net'];
@@ -55,7 +71,9 @@ describe.skipIf(isUnavailable)('the program (needs root and nft)', () => {
 
   test('a transaction is all or nothing, and its error names the line', async () => {
     await nft.run('add table ip x\nadd chain ip x y\n');
-    const error = await nft.run('add table ip x\nadd rule ip x absent drop\n').catch((err: unknown) => err);
+    const error = await nft
+      .run('add table ip x\nadd rule ip x absent drop\n')
+      .catch((err: unknown) => err);
     expect(error).toMatchObject({ reason: 'NotFound', line: 2 });
   });
 
@@ -68,6 +86,8 @@ describe.skipIf(isUnavailable)('the program (needs root and nft)', () => {
   test('availability', async () => {
     expect(await obstacleToNft(nft, 'add table ip probe\n')).toBeUndefined();
     expect(await obstacleToNft(nft, 'no command\n')).toContain('syntax error');
-    expect(await obstacleToNft(systemNft(['/nonexistent/program']), '')).toBe('the program nft is not installed');
+    expect(await obstacleToNft(systemNft(['/nonexistent/program']), '')).toBe(
+      'the program nft is not installed',
+    );
   });
 });

@@ -52,7 +52,9 @@ export function systemNft(prefix: readonly string[] = []): Nft {
       const { stdout, error } = await start(['-j', 'list', 'tables'], '');
       if (error !== undefined) throw error;
       const { nftables } = JSON.parse(stdout) as { nftables: readonly { table?: NftTable }[] };
-      return nftables.flatMap(({ table }) => (table === undefined ? [] : [{ family: table.family, name: table.name }]));
+      return nftables.flatMap(({ table }) =>
+        table === undefined ? [] : [{ family: table.family, name: table.name }],
+      );
     },
   };
 }

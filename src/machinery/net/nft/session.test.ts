@@ -46,7 +46,9 @@ describe.skipIf(isUnavailable)('the program in its interactive mode (needs root 
     const ports = Array.from({ length: 200 }, (_, index) => index + 1);
     await Promise.all(ports.map((port) => nft.run(`add element ip x s { ${port} }\n`)));
     await nft.run(ports.map((port) => `delete element ip x s { ${port} }\n`).join(''));
-    expect(await failure(nft.run('delete element ip x s { 7 }\n'))).toMatchObject({ reason: 'NotFound' });
+    expect(await failure(nft.run('delete element ip x s { 7 }\n'))).toMatchObject({
+      reason: 'NotFound',
+    });
   });
 
   test('what is long, or no plain text, is run by a program of its own', async () => {
@@ -68,9 +70,12 @@ describe.skipIf(isUnavailable)('the program in its interactive mode (needs root 
 test.each([
   ['is not there', ['/nonexistent/program'], 'NotInstalled'],
   ['ends at once', ['sh', '-c', 'echo no such mode >&2; exit 1', '--'], 'Other'],
-])('a program that %s: the transaction is run in the other way, once', async (_, prefix, reason) => {
-  expect(await failure(open(prefix).run('add table ip x\n'))).toMatchObject({ reason });
-});
+])(
+  'a program that %s: the transaction is run in the other way, once',
+  async (_, prefix, reason) => {
+    expect(await failure(open(prefix).run('add table ip x\n'))).toMatchObject({ reason });
+  },
+);
 
 test('a program that ends in the middle leaves the outcome unknown', async () => {
   const script =

@@ -65,7 +65,8 @@ export class NftSession implements Nft {
 
   async #run(commands: string): Promise<void> {
     const isSmall = commands.length <= MAX_LINE && PLAIN.test(commands);
-    const running = isSmall && !this.#closed && !this.#unavailable ? await this.#start() : undefined;
+    const running =
+      isSmall && !this.#closed && !this.#unavailable ? await this.#start() : undefined;
     if (running === undefined) return this.#programs.run(commands);
     let output: string;
     try {
@@ -142,7 +143,9 @@ class Running {
   /** Runs a line, and returns what was printed about it. Rejects with NftError if that is unknown. */
   send(line: string): Promise<string> {
     const mark = `end-of-${++this.transactions}`;
-    const pattern = new RegExp(`(?:^|\\n)[^\\n]*Error: [^\\n]*\\n${mark}\\n[ ~]*\\^[\\^~]*[ ]*\\n$`);
+    const pattern = new RegExp(
+      `(?:^|\\n)[^\\n]*Error: [^\\n]*\\n${mark}\\n[ ~]*\\^[\\^~]*[ ]*\\n$`,
+    );
     this.#output = '';
     return new Promise((resolve, reject) => {
       const finish = (): void => {
@@ -167,7 +170,10 @@ class Running {
 
   #fail(why: string): void {
     if (this.#failure !== undefined) return;
-    this.#failure = new NftError('Other', `nft failed: whether the last transaction was applied is unknown: ${why}`);
+    this.#failure = new NftError(
+      'Other',
+      `nft failed: whether the last transaction was applied is unknown: ${why}`,
+    );
     this.#child.kill('SIGKILL');
     this.#onOutput?.();
   }

@@ -59,7 +59,8 @@ export function dial({
 }: DialConfig): Promise<Socket> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    if (globalOnly && isIP(host) !== 0 && !isGlobalUnicast(host)) throw new AddressNotAllowedError();
+    if (globalOnly && isIP(host) !== 0 && !isGlobalUnicast(host))
+      throw new AddressNotAllowedError();
     const target = { host, port, ...(globalOnly && { lookup: lookupGlobal }) };
     const socket = watchErrors(
       tls === undefined
@@ -76,10 +77,14 @@ export function dial({
       reject(reason);
     };
     const onAbort = (): void => fail(signal?.reason);
-    const timer = clock.setTimer(timeoutMs, () => fail(new Error(`dial tcp ${joinHostPort(host, port)}: i/o timeout`)));
+    const timer = clock.setTimer(timeoutMs, () =>
+      fail(new Error(`dial tcp ${joinHostPort(host, port)}: i/o timeout`)),
+    );
     signal?.addEventListener('abort', onAbort, { once: true });
     socket.once('error', fail);
-    socket.once('close', () => fail(new Error(`dial tcp ${joinHostPort(host, port)}: the connection was closed`)));
+    socket.once('close', () =>
+      fail(new Error(`dial tcp ${joinHostPort(host, port)}: the connection was closed`)),
+    );
     socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
       settle();
       socket.off('error', fail);

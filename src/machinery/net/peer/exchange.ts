@@ -73,7 +73,11 @@ class PeerExchange {
   #upgraded = false;
   #informational = 0;
 
-  constructor(config: ExchangeConfig, resolve: (answer: Answer) => void, reject: (reason: unknown) => void) {
+  constructor(
+    config: ExchangeConfig,
+    resolve: (answer: Answer) => void,
+    reject: (reason: unknown) => void,
+  ) {
     this.#config = config;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -120,7 +124,13 @@ class PeerExchange {
     }
     let outgoing: ClientRequest;
     try {
-      outgoing = httpRequest({ method, path, headers, createConnection: () => connection, maxHeaderSize });
+      outgoing = httpRequest({
+        method,
+        path,
+        headers,
+        createConnection: () => connection,
+        maxHeaderSize,
+      });
     } catch (error) {
       // A header or path that cannot be sent.
       this.#fail(error);
@@ -129,10 +139,12 @@ class PeerExchange {
     outgoing.on('error', (error) => this.#fail(error));
     outgoing.on('close', () => {
       // After an upgrade the request is over, and the connection goes on.
-      if (!this.#upgraded) this.#fail(new Error('the peer closed the connection before it answered'));
+      if (!this.#upgraded)
+        this.#fail(new Error('the peer closed the connection before it answered'));
     });
     outgoing.on('information', () => {
-      if (++this.#informational > MAX_INFORMATIONAL) this.#fail(new Error('too many 1xx informational responses'));
+      if (++this.#informational > MAX_INFORMATIONAL)
+        this.#fail(new Error('too many 1xx informational responses'));
     });
     outgoing.once('response', (message) => {
       headTimer.cancel();

@@ -17,7 +17,12 @@ const NEVER: Timer = { cancel: () => undefined };
  * counters are looked at only when the timer fires). Costs nothing per byte. Streams in memory have no counters and are
  * not watched: their other end is in this process and has time limits of its own.
  */
-export function watchIdle(clock: Clock, connection: Duplex, idleMs: number, onIdle: () => void): Timer {
+export function watchIdle(
+  clock: Clock,
+  connection: Duplex,
+  idleMs: number,
+  onIdle: () => void,
+): Timer {
   const { bytesRead } = connection as Duplex & Counted;
   if (bytesRead === undefined) return NEVER;
   const traffic = (): number => {

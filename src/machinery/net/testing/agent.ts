@@ -101,7 +101,10 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', as
 
 export class Agent {
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  readonly #waiting = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (error: Error) => void }
+  >();
   #next = 0;
 
   /** @param prefix program and arguments in front of node, such as `ip netns exec NAME` */
@@ -110,7 +113,11 @@ export class Agent {
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     if (this.#child.stdout === null) throw new Error('the agent has no output');
     createInterface({ input: this.#child.stdout }).on('line', (line) => {
-      const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string };
+      const { id, result, error } = JSON.parse(line) as {
+        id: number;
+        result?: unknown;
+        error?: string;
+      };
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (error === undefined) waiting?.resolve(result);
@@ -123,7 +130,9 @@ export class Agent {
 
   /** Serves TCP and UDP at the address: each client gets `name` and its own address. */
   async serve(name: string, host: string, port: number): Promise<void> {
-    await Promise.all([false, true].map((udp) => this.#ask({ action: 'serve', name, host, port, udp })));
+    await Promise.all(
+      [false, true].map((udp) => this.#ask({ action: 'serve', name, host, port, udp })),
+    );
   }
 
   /** Serves TCP at the address: each client gets back what it sends. */

@@ -22,10 +22,14 @@ export async function endOutput(stream: Writable | undefined): Promise<void> {
 }
 
 /** Runs the handler on the streams, tells the client how it ended, and lets the connection go. Never rejects. */
-export async function runOnChannels(channels: Channels, handler: RemoteCommandHandler): Promise<Status> {
+export async function runOnChannels(
+  channels: Channels,
+  handler: RemoteCommandHandler,
+): Promise<Status> {
   const { streams, signal } = channels;
   // The peer may reset an output at any time. The writer gets the error; it must not be uncaught.
-  for (const stream of [streams.stdin, streams.stdout, streams.stderr]) stream?.on('error', () => undefined);
+  for (const stream of [streams.stdin, streams.stdout, streams.stderr])
+    stream?.on('error', () => undefined);
   let status: Status;
   try {
     status = statusOfResult(await handler(streams, signal));

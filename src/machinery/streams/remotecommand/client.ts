@@ -94,7 +94,10 @@ async function dialSpdy(
         protocol: (Array.isArray(protocol) ? protocol[0] : protocol) ?? 'channel.k8s.io',
       });
     });
-    request.on('response', (response) => void refusal(response, response.statusCode ?? 0).then(reject, reject));
+    request.on(
+      'response',
+      (response) => void refusal(response, response.statusCode ?? 0).then(reject, reject),
+    );
     request.on('error', reject);
     request.end();
   });
@@ -126,7 +129,10 @@ function copyIn(from: Readable | undefined, to: Writable | undefined): void {
   from.pipe(to);
 }
 
-async function copySizes(sizes: AsyncIterable<TerminalSize> | undefined, to: Writable | undefined): Promise<void> {
+async function copySizes(
+  sizes: AsyncIterable<TerminalSize> | undefined,
+  to: Writable | undefined,
+): Promise<void> {
   if (sizes === undefined || to === undefined) return;
   for await (const size of sizes) {
     if (to.destroyed || to.writableEnded) return;
@@ -135,7 +141,11 @@ async function copySizes(sizes: AsyncIterable<TerminalSize> | undefined, to: Wri
 }
 
 /** Runs work that the signal, or the connection's own end, cuts short by closing the connection. */
-async function withAbort<T>(signal: AbortSignal | undefined, hangUp: () => void, work: Promise<T>): Promise<T> {
+async function withAbort<T>(
+  signal: AbortSignal | undefined,
+  hangUp: () => void,
+  work: Promise<T>,
+): Promise<T> {
   signal?.addEventListener('abort', hangUp, { once: true });
   if (signal?.aborted) hangUp();
   try {
@@ -152,7 +162,10 @@ async function withAbort<T>(signal: AbortSignal | undefined, hangUp: () => void,
  * Runs the command that `target.url` names over SPDY/3.1. Resolves with its exit code; rejects if it could not be run (a
  * StatusError if the server says so), or with the signal's reason.
  */
-export async function execOverSpdy(target: StreamingTarget, streams: ClientStreams): Promise<RemoteCommandResult> {
+export async function execOverSpdy(
+  target: StreamingTarget,
+  streams: ClientStreams,
+): Promise<RemoteCommandResult> {
   const { connection, protocol } = await dialSpdy(target, spdyProtocols);
   const resizes = protocol === 'v4.channel.k8s.io' || protocol === 'v3.channel.k8s.io';
   const run = async (): Promise<RemoteCommandResult> => {
@@ -174,7 +187,11 @@ export async function execOverSpdy(target: StreamingTarget, streams: ClientStrea
     stdin?.resume();
     resize?.resume();
     void copySizes(streams.resize, resize).catch(() => undefined);
-    const [bytes] = await Promise.all([outcome, copyOut(stdout, streams.stdout), copyOut(stderr, streams.stderr)]);
+    const [bytes] = await Promise.all([
+      outcome,
+      copyOut(stdout, streams.stdout),
+      copyOut(stderr, streams.stderr),
+    ]);
     if (!stderr) streams.stderr?.end();
     if (stdin) streams.stdin?.unpipe(stdin);
     return decodeOutcome(bytes, protocol === 'v4.channel.k8s.io');
@@ -187,7 +204,10 @@ export async function execOverSpdy(target: StreamingTarget, streams: ClientStrea
 }
 
 /** The same over a WebSocket, with `v5.channel.k8s.io` or `v4.channel.k8s.io`, whichever the server has. */
-export async function execOverWebSocket(target: StreamingTarget, streams: ClientStreams): Promise<RemoteCommandResult> {
+export async function execOverWebSocket(
+  target: StreamingTarget,
+  streams: ClientStreams,
+): Promise<RemoteCommandResult> {
   const url = new URL(target.url);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   target.signal?.throwIfAborted();
@@ -205,14 +225,20 @@ export async function execOverWebSocket(target: StreamingTarget, streams: Client
       });
     });
     // Messages right after the handshake arrive before the open event is handled, so the channels exist from the start.
-    const channels = new WebSocketChannels(webSocket, { base64: false, jsonOutcome: true, closesChannels: true });
+    const channels = new WebSocketChannels(webSocket, {
+      base64: false,
+      jsonOutcome: true,
+      closesChannels: true,
+    });
     const outcome = readAll(channels.reader(channel.error));
     const outputs = Promise.all([
       streams.stdout && copyOut(channels.reader(channel.stdout), streams.stdout),
       streams.stderr && !streams.tty && copyOut(channels.reader(channel.stderr), streams.stderr),
     ]);
     await opened;
-    const stdin = streams.stdin && channels.writer(channel.stdin, channelProtocol(webSocket.protocol).closesChannels);
+    const stdin =
+      streams.stdin &&
+      channels.writer(channel.stdin, channelProtocol(webSocket.protocol).closesChannels);
     const resize = streams.tty ? channels.writer(channel.resize) : undefined;
     resize?.on('error', () => undefined);
     copyIn(streams.stdin, stdin);
@@ -256,7 +282,10 @@ export async function portForwardOverSpdy(target: StreamingTarget): Promise<Port
       const complaint = readAll(error);
       const data = await connection.createStream({ streamtype: ['data'], ...common });
       // Either side may end first; a side that breaks off takes the other with it.
-      const copied = Promise.allSettled([pipeline(local, data, { end: true }), pipeline(data, local, { end: true })]);
+      const copied = Promise.allSettled([
+        pipeline(local, data, { end: true }),
+        pipeline(data, local, { end: true }),
+      ]);
       const text = (await complaint).toString();
       if (text !== '') {
         data.destroy();

@@ -47,7 +47,9 @@ export function decodeOutcome(bytes: Buffer, asJson: boolean): RemoteCommandResu
     status = JSON.parse(text) as Status;
   } catch (cause) {
     throw new Error(
-      text === '' ? 'the connection ended before the outcome was known' : `error stream protocol error: ${text}`,
+      text === ''
+        ? 'the connection ended before the outcome was known'
+        : `error stream protocol error: ${text}`,
       {
         cause,
       },
@@ -58,7 +60,9 @@ export function decodeOutcome(bytes: Buffer, asJson: boolean): RemoteCommandResu
     const cause = status.details?.causes?.find(({ reason }) => reason === exitCodeCause);
     const exitCode = Number(cause?.message);
     if (Number.isInteger(exitCode)) return { exitCode };
-    throw new Error(`error stream protocol error: invalid exit code value ${JSON.stringify(cause?.message)}`);
+    throw new Error(
+      `error stream protocol error: invalid exit code value ${JSON.stringify(cause?.message)}`,
+    );
   }
   throw new StatusError(status);
 }

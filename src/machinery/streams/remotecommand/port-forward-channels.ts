@@ -12,7 +12,10 @@ import type { PortForwardHandler, StreamingServerConfig } from './types.ts';
 import { channelProtocol, WebSocketChannels } from './websocket-channels.ts';
 import { closeWebSocket } from './websocket-server.ts';
 
-export const channelPortForwardProtocols = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io'] as const;
+export const channelPortForwardProtocols = [
+  'v4.channel.k8s.io',
+  'v4.base64.channel.k8s.io',
+] as const;
 
 /** Channel numbers are bytes, and two belong to a port. */
 const MAX_PORTS = 100;
@@ -24,8 +27,12 @@ export function portsOf(request: Pick<IncomingMessage, 'url'>): readonly number[
     .flatMap((value) => value.split(','));
   if (texts.length === 0) return 'query parameter "port" is required';
   if (texts.length > MAX_PORTS) return `at most ${MAX_PORTS} ports can be forwarded at once`;
-  const wrong = texts.find((text) => !/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65535);
-  return wrong === undefined ? texts.map(Number) : `${JSON.stringify(wrong)} is not a port: a number from 1 to 65535`;
+  const wrong = texts.find(
+    (text) => !/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65535,
+  );
+  return wrong === undefined
+    ? texts.map(Number)
+    : `${JSON.stringify(wrong)} is not a port: a number from 1 to 65535`;
 }
 
 /** Serves one connection to each port; closes the WebSocket when all are over, or the client goes. */
@@ -39,7 +46,9 @@ export async function servePortForwardOnChannels(
   const gone = new AbortController();
   webSocket.once('close', () => gone.abort(new Error('the client has closed the connection')));
   const channels = new WebSocketChannels(webSocket, channelProtocol(protocol));
-  await Promise.all(ports.map((port, index) => forward(channels, 2 * index, port, handler, gone.signal)));
+  await Promise.all(
+    ports.map((port, index) => forward(channels, 2 * index, port, handler, gone.signal)),
+  );
   await closeWebSocket(webSocket, config.clock);
 }
 

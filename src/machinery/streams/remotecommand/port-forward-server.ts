@@ -78,15 +78,19 @@ export async function servePortForwardOnSpdy(
       stream.on('error', () => undefined);
       const type = stream.header('streamtype') ?? '';
       if ((type !== 'error' && type !== 'data') || portOf(stream) === undefined) {
-        logger.warn('invalid port-forward stream', { streamType: type, port: stream.header('port') });
+        logger.warn('invalid port-forward stream', {
+          streamType: type,
+          port: stream.header('port'),
+        });
         stream.destroy();
         return;
       }
       const id = requestIdOf(stream, type);
       let pair = pairs.get(id);
       if (pair === undefined) {
-        const timer = clock.setTimer(config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS, () =>
-          giveUp(id),
+        const timer = clock.setTimer(
+          config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS,
+          () => giveUp(id),
         );
         pair = { cancelTimeout: () => timer.cancel() };
         pairs.set(id, pair);
@@ -101,7 +105,9 @@ export async function servePortForwardOnSpdy(
       if (error === undefined || data === undefined) return;
       pair.cancelTimeout();
       pairs.delete(id);
-      const work = forward({ error, data }, handler, gone.signal).finally(() => running.delete(work));
+      const work = forward({ error, data }, handler, gone.signal).finally(() =>
+        running.delete(work),
+      );
       running.add(work);
     },
   });

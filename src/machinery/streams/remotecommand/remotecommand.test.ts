@@ -22,7 +22,12 @@ import {
   serveRemoteCommand,
 } from './index.ts';
 import { webSocketTunnel } from './tunnel.ts';
-import type { PortForwardHandler, RemoteCommandHandler, StreamOptions, TerminalSize } from './index.ts';
+import type {
+  PortForwardHandler,
+  RemoteCommandHandler,
+  StreamOptions,
+  TerminalSize,
+} from './index.ts';
 
 const logger: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => logger };
 
@@ -31,7 +36,9 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0)) cleanup();
 });
 
-async function listen(onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void): Promise<string> {
+async function listen(
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
+): Promise<string> {
   const server: Server = createServer();
   server.on('upgrade', onUpgrade);
   server.listen(0, '127.0.0.1');
@@ -51,7 +58,9 @@ async function serve(
   let served: () => void;
   const done = new Promise<void>((resolve) => (served = resolve));
   const url = await listen((request, socket, head) => {
-    void serveRemoteCommand(request, socket, head, options, handler, { clock, logger }).then(served);
+    void serveRemoteCommand(request, socket, head, options, handler, { clock, logger }).then(
+      served,
+    );
   });
   return { url, done };
 }
@@ -199,7 +208,9 @@ describe.each([
 
   test('a refusal carries its words', async () => {
     const { url } = await serve(shout, { stdin: false, stdout: false, stderr: false, tty: false });
-    await expect(exec({ url, clock: systemClock }, {})).rejects.toThrow(/at least 1 of stdin, stdout, stderr/);
+    await expect(exec({ url, clock: systemClock }, {})).rejects.toThrow(
+      /at least 1 of stdin, stdout, stderr/,
+    );
   });
 });
 
@@ -227,7 +238,8 @@ describe('SPDY stream protocols', () => {
       );
       request.on(
         'response',
-        (response) => void text(response).then((body) => resolve({ code: response.statusCode!, body })),
+        (response) =>
+          void text(response).then((body) => resolve({ code: response.statusCode!, body })),
       );
     });
   }
@@ -237,7 +249,8 @@ describe('SPDY stream protocols', () => {
     if (!('connection' in dialled)) throw new Error(dialled.body);
     const { connection, protocol } = dialled;
     expect(protocol).toBe(version);
-    const open = (type: string): Promise<SpdyStream> => connection.createStream({ streamType: [type] });
+    const open = (type: string): Promise<SpdyStream> =>
+      connection.createStream({ streamType: [type] });
     const [error, stdin, stdout, stderr] = [
       await open('error'),
       await open('stdin'),
@@ -286,7 +299,11 @@ describe('SPDY stream protocols', () => {
 
   test('the client chooses among what both know', async () => {
     const { url } = await serve(shout);
-    const dialled = await dial(url, ['v9.channel.k8s.io', 'v3.channel.k8s.io', 'v4.channel.k8s.io']);
+    const dialled = await dial(url, [
+      'v9.channel.k8s.io',
+      'v3.channel.k8s.io',
+      'v4.channel.k8s.io',
+    ]);
     if (!('connection' in dialled)) throw new Error(dialled.body);
     expect(dialled.protocol).toBe('v3.channel.k8s.io');
     dialled.connection.close();
@@ -322,7 +339,11 @@ describe('WebSocket channel protocols', () => {
     code: number;
   }
 
-  async function run(url: string, protocol: string, send: (socket: WebSocket) => void): Promise<Session> {
+  async function run(
+    url: string,
+    protocol: string,
+    send: (socket: WebSocket) => void,
+  ): Promise<Session> {
     const socket = new WebSocket(url.replace('http', 'ws'), protocol === '' ? [] : [protocol]);
     const base64 = protocol.includes('base64');
     const received = new Map<number, string>();
@@ -367,7 +388,9 @@ describe('WebSocket channel protocols', () => {
 
   test.each(['v4.base64.channel.k8s.io', 'base64.channel.k8s.io'])('%s', async (protocol) => {
     const { url } = await serve(greet);
-    const session = await run(url, protocol, (socket) => socket.send(`0${Buffer.from('you').toString('base64')}`));
+    const session = await run(url, protocol, (socket) =>
+      socket.send(`0${Buffer.from('you').toString('base64')}`),
+    );
     expect(session.protocol).toBe(protocol);
     expect(session.received.get(1)).toBe('hello you');
     expect(session.received.has(3)).toBe(protocol.startsWith('v4'));
@@ -410,7 +433,10 @@ describe('WebSocket channel protocols', () => {
 });
 
 test('requests that are no streaming upgrade are told apart', () => {
-  const headers = (connection: string, upgrade: string): IncomingMessage['headers'] => ({ connection, upgrade });
+  const headers = (connection: string, upgrade: string): IncomingMessage['headers'] => ({
+    connection,
+    upgrade,
+  });
   expect(isStreamingUpgrade({ headers: headers('Upgrade', 'SPDY/3.1') })).toBe(true);
   expect(isStreamingUpgrade({ headers: headers('keep-alive, Upgrade', 'websocket') })).toBe(true);
   expect(isStreamingUpgrade({ headers: headers('keep-alive', 'websocket') })).toBe(false);
@@ -447,7 +473,12 @@ describe('port-forward', () => {
   }
 
   /** A local connection and what it gets to read. */
-  function local(): { near: Duplex; received: () => string; send: (data: string) => void; end: () => void } {
+  function local(): {
+    near: Duplex;
+    received: () => string;
+    send: (data: string) => void;
+    end: () => void;
+  } {
     const [a, b] = [new PassThrough(), new PassThrough()];
     let got = '';
     b.on('data', (chunk: Buffer) => (got += chunk.toString()));
@@ -469,7 +500,10 @@ describe('port-forward', () => {
 
   test('several connections to several ports over one upgrade', async () => {
     const ports = await Promise.all([backend(), backend()]);
-    const client = await portForwardOverSpdy({ url: await serveForward(toLocalhost), clock: systemClock });
+    const client = await portForwardOverSpdy({
+      url: await serveForward(toLocalhost),
+      clock: systemClock,
+    });
     const connections = [ports[0], ports[1], ports[0]].map((port, i) => {
       const side = local();
       side.send(`hello ${i}`);
@@ -484,7 +518,10 @@ describe('port-forward', () => {
 
   test('a port on which nothing listens is told, and the rest goes on', async () => {
     const port = await backend();
-    const client = await portForwardOverSpdy({ url: await serveForward(toLocalhost), clock: systemClock });
+    const client = await portForwardOverSpdy({
+      url: await serveForward(toLocalhost),
+      clock: systemClock,
+    });
     await expect(client.forward(1, local().near)).rejects.toThrow('nothing listens on 1');
     const side = local();
     side.send('still here');
@@ -495,52 +532,61 @@ describe('port-forward', () => {
     client.close();
   });
 
-  describe.each(['v4.channel.k8s.io', 'v4.base64.channel.k8s.io'])('on the channels of %s', (protocol) => {
-    /** A client without SPDY, and what has come on each channel. */
-    async function channelsTo(ports: readonly number[]): Promise<{
-      socket: WebSocket;
-      received: (channel: number) => Buffer;
-      send: (channel: number, text: string) => void;
-    }> {
-      const url = await serveForward(toLocalhost);
-      const query = ports.map((port) => `port=${port}`).join('&');
-      const socket = new WebSocket(`${url.replace('http', 'ws')}?${query}`, protocol);
-      const base64 = protocol.includes('base64');
-      const got = new Map<number, Buffer>();
-      const received = (channel: number): Buffer => got.get(channel) ?? Buffer.alloc(0);
-      socket.on('message', (message: Buffer) => {
-        const channel = base64 ? message[0]! - 0x30 : message[0]!;
-        const rest = base64 ? Buffer.from(message.toString('latin1').slice(1), 'base64') : message.subarray(1);
-        got.set(channel, Buffer.concat([received(channel), rest]));
-      });
-      const send = (channel: number, text: string): void =>
-        base64
-          ? socket.send(String.fromCharCode(0x30 + channel) + Buffer.from(text).toString('base64'))
-          : socket.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));
-      await once(socket, 'open');
-      return { socket, received, send };
-    }
-
-    test('a connection to each port of the query, told apart by the ports that are announced', async () => {
-      const ports = await Promise.all(Array.from({ length: 7 }, backend));
-      const { socket, received, send } = await channelsTo(ports);
-      for (const [i, port] of ports.entries()) {
-        send(2 * i, `to ${i}`);
-        await until(() => received(2 * i).includes(`got to ${i}`) && received(2 * i + 1).length === 2);
-        expect(received(2 * i).readUInt16LE()).toBe(port);
-        expect(received(2 * i + 1).readUInt16LE()).toBe(port);
-        expect(received(2 * i).toString('latin1', 2)).toBe(`got to ${i}`);
+  describe.each(['v4.channel.k8s.io', 'v4.base64.channel.k8s.io'])(
+    'on the channels of %s',
+    (protocol) => {
+      /** A client without SPDY, and what has come on each channel. */
+      async function channelsTo(ports: readonly number[]): Promise<{
+        socket: WebSocket;
+        received: (channel: number) => Buffer;
+        send: (channel: number, text: string) => void;
+      }> {
+        const url = await serveForward(toLocalhost);
+        const query = ports.map((port) => `port=${port}`).join('&');
+        const socket = new WebSocket(`${url.replace('http', 'ws')}?${query}`, protocol);
+        const base64 = protocol.includes('base64');
+        const got = new Map<number, Buffer>();
+        const received = (channel: number): Buffer => got.get(channel) ?? Buffer.alloc(0);
+        socket.on('message', (message: Buffer) => {
+          const channel = base64 ? message[0]! - 0x30 : message[0]!;
+          const rest = base64
+            ? Buffer.from(message.toString('latin1').slice(1), 'base64')
+            : message.subarray(1);
+          got.set(channel, Buffer.concat([received(channel), rest]));
+        });
+        const send = (channel: number, text: string): void =>
+          base64
+            ? socket.send(
+                String.fromCharCode(0x30 + channel) + Buffer.from(text).toString('base64'),
+              )
+            : socket.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));
+        await once(socket, 'open');
+        return { socket, received, send };
       }
-      socket.close();
-      await once(socket, 'close');
-    });
 
-    test('a port on which nothing listens is told; the connection ends with the last of them', async () => {
-      const { socket, received } = await channelsTo([1]);
-      await once(socket, 'close');
-      expect(received(1).toString('latin1', 2)).toBe('nothing listens on 1');
-    });
-  });
+      test('a connection to each port of the query, told apart by the ports that are announced', async () => {
+        const ports = await Promise.all(Array.from({ length: 7 }, backend));
+        const { socket, received, send } = await channelsTo(ports);
+        for (const [i, port] of ports.entries()) {
+          send(2 * i, `to ${i}`);
+          await until(
+            () => received(2 * i).includes(`got to ${i}`) && received(2 * i + 1).length === 2,
+          );
+          expect(received(2 * i).readUInt16LE()).toBe(port);
+          expect(received(2 * i + 1).readUInt16LE()).toBe(port);
+          expect(received(2 * i).toString('latin1', 2)).toBe(`got to ${i}`);
+        }
+        socket.close();
+        await once(socket, 'close');
+      });
+
+      test('a port on which nothing listens is told; the connection ends with the last of them', async () => {
+        const { socket, received } = await channelsTo([1]);
+        await once(socket, 'close');
+        expect(received(1).toString('latin1', 2)).toBe('nothing listens on 1');
+      });
+    },
+  );
 
   test('channels without ports, or with wrong ones, are refused before the upgrade', async () => {
     const url = (await serveForward(toLocalhost)).replace('http', 'ws');
@@ -573,7 +619,11 @@ describe('port-forward', () => {
     });
     await once(socket, 'open');
     expect(answered).toBe(protocol);
-    const connection = new SpdyConnection({ socket: webSocketTunnel(socket), side: 'client', clock: systemClock });
+    const connection = new SpdyConnection({
+      socket: webSocketTunnel(socket),
+      side: 'client',
+      clock: systemClock,
+    });
     const open = (type: string): Promise<SpdyStream> =>
       connection.createStream({ streamType: [type], port: [String(port)], requestID: ['7'] });
     const error = await open('error');

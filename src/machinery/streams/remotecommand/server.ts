@@ -3,11 +3,24 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { runOnChannels } from './channels.ts';
-import { channelPortForwardProtocols, portsOf, servePortForwardOnChannels } from './port-forward-channels.ts';
-import { portForwardProtocol, servePortForwardOnSpdy, tunnelledPortForwardProtocol } from './port-forward-server.ts';
+import {
+  channelPortForwardProtocols,
+  portsOf,
+  servePortForwardOnChannels,
+} from './port-forward-channels.ts';
+import {
+  portForwardProtocol,
+  servePortForwardOnSpdy,
+  tunnelledPortForwardProtocol,
+} from './port-forward-server.ts';
 import { openSpdyChannels } from './spdy-server.ts';
 import { webSocketTunnel } from './tunnel.ts';
-import type { PortForwardHandler, RemoteCommandHandler, StreamingServerConfig, StreamOptions } from './types.ts';
+import type {
+  PortForwardHandler,
+  RemoteCommandHandler,
+  StreamingServerConfig,
+  StreamOptions,
+} from './types.ts';
 import { acceptSpdy, headerList, refuseUpgrade, upgradeKind } from './upgrade.ts';
 import { acceptWebSocket, openWebSocketChannels } from './websocket-server.ts';
 
@@ -39,7 +52,10 @@ export async function serveRemoteCommand(
   if (channels === undefined) return;
   const status = await runOnChannels(channels, handler);
   if (status.status !== 'Success')
-    config.logger.debug('a streamed command failed', { reason: status.reason, message: status.message });
+    config.logger.debug('a streamed command failed', {
+      reason: status.reason,
+      message: status.message,
+    });
 }
 
 /**
@@ -64,14 +80,17 @@ export async function servePortForward(
       return servePortForwardOnSpdy(socket, head, handler, config);
     case 'websocket': {
       // The ports are wanted before the upgrade: after it there is no way to refuse them.
-      const tunnelled = headerList(request, 'sec-websocket-protocol').includes(tunnelledPortForwardProtocol);
+      const tunnelled = headerList(request, 'sec-websocket-protocol').includes(
+        tunnelledPortForwardProtocol,
+      );
       const ports = tunnelled ? [] : portsOf(request);
       if (typeof ports === 'string') return refuseUpgrade(socket, 400, ports);
       const protocols = tunnelled ? [tunnelledPortForwardProtocol] : channelPortForwardProtocols;
       const accepted = await acceptWebSocket(request, socket, head, protocols, false);
       if (accepted === undefined) return;
       const { webSocket, protocol } = accepted;
-      if (!tunnelled) return servePortForwardOnChannels(webSocket, protocol, ports, handler, config);
+      if (!tunnelled)
+        return servePortForwardOnChannels(webSocket, protocol, ports, handler, config);
       return servePortForwardOnSpdy(webSocketTunnel(webSocket), Buffer.alloc(0), handler, config);
     }
   }

@@ -13,7 +13,12 @@ import { decodeSizes } from './resize.ts';
 import type { StreamingServerConfig, StreamOptions } from './types.ts';
 import { acceptSpdy } from './upgrade.ts';
 
-export const spdyProtocols = ['v4.channel.k8s.io', 'v3.channel.k8s.io', 'v2.channel.k8s.io', 'channel.k8s.io'] as const;
+export const spdyProtocols = [
+  'v4.channel.k8s.io',
+  'v3.channel.k8s.io',
+  'v2.channel.k8s.io',
+  'channel.k8s.io',
+] as const;
 
 export const DEFAULT_STREAM_CREATION_TIMEOUT_MS = 30_000;
 export const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3600_000;
@@ -64,18 +69,23 @@ export async function openSpdyChannels(
     },
   });
   void connection.closed.then(() => settle(false));
-  const timer = config.clock.setTimer(config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS, () =>
-    settle(false),
+  const timer = config.clock.setTimer(
+    config.streamCreationTimeoutMs ?? DEFAULT_STREAM_CREATION_TIMEOUT_MS,
+    () => settle(false),
   );
   const isComplete = await complete;
   timer.cancel();
   if (!isComplete) {
-    config.logger.warn('timed out waiting for client to create streams', { opened: [...opened.keys()] });
+    config.logger.warn('timed out waiting for client to create streams', {
+      opened: [...opened.keys()],
+    });
     connection.close();
     return undefined;
   }
   const gone = new AbortController();
-  void connection.closed.then(() => gone.abort(connection.error ?? new Error('the client has closed the connection')));
+  void connection.closed.then(() =>
+    gone.abort(connection.error ?? new Error('the client has closed the connection')),
+  );
   const resize = opened.get('resize');
   const error = opened.get('error')!;
   return {

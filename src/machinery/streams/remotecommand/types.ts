@@ -46,7 +46,11 @@ export type RemoteCommandHandler = (
 ) => Promise<RemoteCommandResult | void>;
 
 /** Connects one forwarded connection to `port`. Rejecting tells the client why; resolves when the connection is over. */
-export type PortForwardHandler = (port: number, stream: Duplex, signal: AbortSignal) => Promise<void>;
+export type PortForwardHandler = (
+  port: number,
+  stream: Duplex,
+  signal: AbortSignal,
+) => Promise<void>;
 
 export interface StreamingServerConfig {
   readonly clock: Clock;

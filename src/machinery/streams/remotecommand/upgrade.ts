@@ -28,7 +28,10 @@ export function headerList(request: Pick<IncomingMessage, 'headers'>, name: stri
 }
 
 /** The first protocol of the client's that the server knows too; the client's order counts. */
-export function negotiate(client: readonly string[], server: readonly string[]): string | undefined {
+export function negotiate(
+  client: readonly string[],
+  server: readonly string[],
+): string | undefined {
   return client.find((protocol) => server.includes(protocol));
 }
 
@@ -56,7 +59,11 @@ export function refuseUpgrade(
 }
 
 /** Negotiates the protocol inside SPDY and answers 101. Undefined if the request was refused. */
-export function acceptSpdy(request: IncomingMessage, socket: Duplex, protocols: readonly string[]): string | undefined {
+export function acceptSpdy(
+  request: IncomingMessage,
+  socket: Duplex,
+  protocols: readonly string[],
+): string | undefined {
   const wanted = headerList(request, spdyProtocolHeader);
   if (wanted.length === 0) {
     refuseUpgrade(socket, 400, 'unable to upgrade: X-Stream-Protocol-Version is required');
@@ -65,7 +72,9 @@ export function acceptSpdy(request: IncomingMessage, socket: Duplex, protocols: 
   const protocol = negotiate(wanted, protocols);
   if (protocol === undefined) {
     const message = `unable to upgrade: unable to negotiate protocol: client supports [${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
-    refuseUpgrade(socket, 403, message, { 'X-Accepted-Stream-Protocol-Versions': protocols.join(', ') });
+    refuseUpgrade(socket, 403, message, {
+      'X-Accepted-Stream-Protocol-Versions': protocols.join(', '),
+    });
     return undefined;
   }
   socket.write(

@@ -84,7 +84,8 @@ export class WebSocketChannels {
       highWaterMark: 64 * 1024,
       write: (chunk: Buffer, _encoding, done) => this.send(number, chunk, done),
       final: (done) => {
-        if (closeAtEnd && this.#protocol.closesChannels) this.send(channel.close, Buffer.from([number]), () => done());
+        if (closeAtEnd && this.#protocol.closesChannels)
+          this.send(channel.close, Buffer.from([number]), () => done());
         else done();
       },
     });

@@ -11,7 +11,12 @@ import { decodeSizes } from './resize.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS } from './spdy-server.ts';
 import type { StreamingServerConfig, StreamOptions } from './types.ts';
 import { headerList, negotiate, refuseUpgrade } from './upgrade.ts';
-import { channel, channelProtocol, WebSocketChannels, webSocketProtocols } from './websocket-channels.ts';
+import {
+  channel,
+  channelProtocol,
+  WebSocketChannels,
+  webSocketProtocols,
+} from './websocket-channels.ts';
 
 const PROTOCOL_HEADER = 'sec-websocket-protocol';
 /** The largest message that is read into memory. Clients send pieces of 32 KiB. */
@@ -19,7 +24,11 @@ const MAX_MESSAGE = 16 * 1024 * 1024;
 /** How long a client has to answer the closing handshake. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
-const bareServer = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE, perMessageDeflate: false });
+const bareServer = new WebSocketServer({
+  noServer: true,
+  maxPayload: MAX_MESSAGE,
+  perMessageDeflate: false,
+});
 
 /**
  * Upgrades to a WebSocket that speaks one of `protocols`, or none if the client asked for none and `optional` is set.
@@ -76,7 +85,11 @@ function closeWhenIdle(webSocket: WebSocket, clock: Clock, timeoutMs: number): v
 }
 
 /** Says goodbye, and hangs up if the other side does not answer. Resolves when the connection is closed. */
-export async function closeWebSocket(webSocket: WebSocket, clock: Clock, code = 1000): Promise<void> {
+export async function closeWebSocket(
+  webSocket: WebSocket,
+  clock: Clock,
+  code = 1000,
+): Promise<void> {
   if (webSocket.readyState === webSocket.CLOSED) return;
   const closed = new Promise<void>((resolve) => webSocket.once('close', () => resolve()));
   const timer = clock.setTimer(CLOSE_TIMEOUT_MS, () => webSocket.terminate());
@@ -118,7 +131,9 @@ export async function openWebSocketChannels(
     async finish(status) {
       const outcome = encodeOutcome(status, protocol.jsonOutcome);
       if (outcome.length > 0)
-        await new Promise<void>((resolve) => channels.send(channel.error, outcome, () => resolve()));
+        await new Promise<void>((resolve) =>
+          channels.send(channel.error, outcome, () => resolve()),
+        );
       await closeWebSocket(webSocket, config.clock);
     },
   };

@@ -5,7 +5,13 @@
 
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
-import { FrameDecoder, FrameEncoder, goAwayStatus, rstStatus, SpdyProtocolError } from './frames.ts';
+import {
+  FrameDecoder,
+  FrameEncoder,
+  goAwayStatus,
+  rstStatus,
+  SpdyProtocolError,
+} from './frames.ts';
 import type { ControlFrame, Frame } from './frames.ts';
 import type { Headers } from './header-compression.ts';
 import { SpdyStream, SpdyStreamResetError } from './stream.ts';
@@ -45,7 +51,10 @@ export class SpdyConnection {
   /** By id: streams that are open in at least one direction. */
   readonly #streams = new Map<number, SpdyStream>();
   /** By stream id: streams of ours that have no reply yet. */
-  readonly #opening = new Map<number, { resolve: (stream: SpdyStream) => void; reject: (err: Error) => void }>();
+  readonly #opening = new Map<
+    number,
+    { resolve: (stream: SpdyStream) => void; reject: (err: Error) => void }
+  >();
   /** Streams whose buffer is full; the socket is not read while there are any. */
   readonly #full = new Set<SpdyStream>();
   readonly #pings = new Map<number, () => void>();
@@ -76,7 +85,8 @@ export class SpdyConnection {
     this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve));
     this.#transport = {
       sendData: (streamId, data, fin, done) => this.#sendData(streamId, data, fin, done),
-      sendReset: (streamId) => this.#send({ type: 'rstStream', streamId, status: rstStatus.cancel }),
+      sendReset: (streamId) =>
+        this.#send({ type: 'rstStream', streamId, status: rstStatus.cancel }),
       resumeReading: (stream) => this.#resume(stream),
       forget: (stream) => this.#forget(stream),
     };
@@ -100,7 +110,8 @@ export class SpdyConnection {
 
   /** Opens a stream. Resolves once the other side has accepted it; rejects if it refuses or the connection ends before. */
   createStream(headers: Headers): Promise<SpdyStream> {
-    if (this.#over || this.#goneAway) return Promise.reject(this.#error ?? new Error('the SPDY connection is closed'));
+    if (this.#over || this.#goneAway)
+      return Promise.reject(this.#error ?? new Error('the SPDY connection is closed'));
     const streamId = this.#nextStreamId;
     this.#nextStreamId += 2;
     const stream = new SpdyStream(streamId, headers, this.#transport);
@@ -237,7 +248,12 @@ export class SpdyConnection {
     this.#socket.write(bytes, () => (this.#unsentReplyBytes -= bytes.length));
   }
 
-  #sendData(streamId: number, data: Buffer | undefined, fin: boolean, done: (err?: Error | null) => void): void {
+  #sendData(
+    streamId: number,
+    data: Buffer | undefined,
+    fin: boolean,
+    done: (err?: Error | null) => void,
+  ): void {
     if (this.#over) {
       // A FIN that nobody can hear any more is no error; lost data is.
       done(data === undefined ? null : new SpdyStreamResetError('the SPDY connection is closed'));
@@ -273,7 +289,8 @@ export class SpdyConnection {
     this.#over = true;
     this.#error = err;
     this.#idleTimer?.cancel();
-    for (const { reject } of this.#opening.values()) reject(err ?? new Error('the SPDY connection was closed'));
+    for (const { reject } of this.#opening.values())
+      reject(err ?? new Error('the SPDY connection was closed'));
     this.#opening.clear();
     for (const stream of this.#streams.values()) stream.receiveReset();
     this.#streams.clear();

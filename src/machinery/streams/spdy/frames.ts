@@ -36,9 +36,24 @@ const FLAG_FIN = 1;
 const MAX_CONTROL = 64 * 1024;
 
 export type ControlFrame =
-  | { readonly type: 'synStream'; readonly streamId: number; readonly headers: Headers; readonly fin: boolean }
-  | { readonly type: 'synReply'; readonly streamId: number; readonly headers: Headers; readonly fin: boolean }
-  | { readonly type: 'headers'; readonly streamId: number; readonly headers: Headers; readonly fin: boolean }
+  | {
+      readonly type: 'synStream';
+      readonly streamId: number;
+      readonly headers: Headers;
+      readonly fin: boolean;
+    }
+  | {
+      readonly type: 'synReply';
+      readonly streamId: number;
+      readonly headers: Headers;
+      readonly fin: boolean;
+    }
+  | {
+      readonly type: 'headers';
+      readonly streamId: number;
+      readonly headers: Headers;
+      readonly fin: boolean;
+    }
   | { readonly type: 'rstStream'; readonly streamId: number; readonly status: number }
   | { readonly type: 'settings'; readonly values: ReadonlyMap<number, number> }
   | { readonly type: 'ping'; readonly id: number }
@@ -72,11 +87,20 @@ export class FrameEncoder {
       }
       case 'synReply':
       case 'headers':
-        return control(types[frame.type], frame.fin, words(frame.streamId), this.#compressor.compress(frame.headers));
+        return control(
+          types[frame.type],
+          frame.fin,
+          words(frame.streamId),
+          this.#compressor.compress(frame.headers),
+        );
       case 'rstStream':
         return control(types.rstStream, false, words(frame.streamId, frame.status));
       case 'settings':
-        return control(types.settings, false, words(frame.values.size, ...[...frame.values].flat()));
+        return control(
+          types.settings,
+          false,
+          words(frame.values.size, ...[...frame.values].flat()),
+        );
       case 'ping':
         return control(types.ping, false, words(frame.id));
       case 'goAway':
@@ -161,17 +185,33 @@ export class FrameDecoder {
   /** Undefined for a type that is unknown: it is skipped, as the protocol demands. */
   #control(type: number, fin: boolean, payload: Buffer): ControlFrame | undefined {
     const word = (index: number): number => {
-      if (payload.length < 4 * index + 4) throw new SpdyProtocolError(`a control frame of type ${type} is cut short`);
+      if (payload.length < 4 * index + 4)
+        throw new SpdyProtocolError(`a control frame of type ${type} is cut short`);
       return payload.readUInt32BE(4 * index);
     };
     const id = (index: number): number => word(index) & 0x7fffffff;
     switch (type) {
       case types.synStream:
-        return { type: 'synStream', streamId: id(0), headers: this.#headers(payload.subarray(10)), fin };
+        return {
+          type: 'synStream',
+          streamId: id(0),
+          headers: this.#headers(payload.subarray(10)),
+          fin,
+        };
       case types.synReply:
-        return { type: 'synReply', streamId: id(0), headers: this.#headers(payload.subarray(4)), fin };
+        return {
+          type: 'synReply',
+          streamId: id(0),
+          headers: this.#headers(payload.subarray(4)),
+          fin,
+        };
       case types.headers:
-        return { type: 'headers', streamId: id(0), headers: this.#headers(payload.subarray(4)), fin };
+        return {
+          type: 'headers',
+          streamId: id(0),
+          headers: this.#headers(payload.subarray(4)),
+          fin,
+        };
       case types.rstStream:
         return { type: 'rstStream', streamId: id(0), status: word(1) };
       case types.settings: {

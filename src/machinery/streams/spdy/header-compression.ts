@@ -65,7 +65,10 @@ export class HeaderCompressor {
     count.writeUInt32BE(pairs.length);
     const plain = Buffer.concat([
       count,
-      ...pairs.flatMap(([name, values]) => [lengthPrefixed(name.toLowerCase()), lengthPrefixed(values.join('\0'))]),
+      ...pairs.flatMap(([name, values]) => [
+        lengthPrefixed(name.toLowerCase()),
+        lengthPrefixed(values.join('\0')),
+      ]),
     ]);
     const block = deflateRawSync(plain, {
       dictionary: this.#history,
@@ -88,9 +91,12 @@ export class HeaderDecompressor {
   decompress(block: Buffer): Headers {
     let body = block;
     if (!this.#started) {
-      const isZlib = block.length >= 6 && (block[0]! & 0x0f) === 8 && block.readUInt16BE(0) % 31 === 0;
+      const isZlib =
+        block.length >= 6 && (block[0]! & 0x0f) === 8 && block.readUInt16BE(0) % 31 === 0;
       if (!isZlib || !block.subarray(2, 6).equals(ZLIB_HEADER.subarray(2))) {
-        throw new HeaderBlockError('the compressed headers do not start with the SPDY/3 dictionary');
+        throw new HeaderBlockError(
+          'the compressed headers do not start with the SPDY/3 dictionary',
+        );
       }
       this.#started = true;
       body = block.subarray(6);
@@ -119,7 +125,8 @@ function readPairs(plain: Buffer): Headers {
   };
   const text = (): string => {
     const length = uint32();
-    if (position + length > plain.length) throw new HeaderBlockError('the header block is cut short');
+    if (position + length > plain.length)
+      throw new HeaderBlockError('the header block is cut short');
     position += length;
     return plain.toString('utf8', position - length, position);
   };

@@ -35,7 +35,8 @@ async function deflateEach(plain: Buffer[]): Promise<Buffer[]> {
 }
 
 function headerBlock(headers: Record<string, string>): Buffer {
-  const text = (value: string): Buffer => Buffer.concat([Buffer.from([0, 0, 0, value.length]), Buffer.from(value)]);
+  const text = (value: string): Buffer =>
+    Buffer.concat([Buffer.from([0, 0, 0, value.length]), Buffer.from(value)]);
   const pairs = Object.entries(headers);
   return Buffer.concat([Buffer.from([0, 0, 0, pairs.length]), ...pairs.flat().map(text)]);
 }
@@ -47,9 +48,14 @@ describe('header compression', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/);
     const value = fc.string({ maxLength: 40 }).map((text) => text.replaceAll('\0', ''));
     fc.assert(
-      fc.property(fc.dictionary(name, fc.array(value, { minLength: 1, maxLength: 3 }), { maxKeys: 8 }), (headers) => {
-        expect({ ...decompressor.decompress(compressor.compress(headers)) }).toEqual({ ...headers });
-      }),
+      fc.property(
+        fc.dictionary(name, fc.array(value, { minLength: 1, maxLength: 3 }), { maxKeys: 8 }),
+        (headers) => {
+          expect({ ...decompressor.decompress(compressor.compress(headers)) }).toEqual({
+            ...headers,
+          });
+        },
+      ),
       { numRuns: 300 },
     );
   });
@@ -80,16 +86,23 @@ describe('header compression', () => {
   test('an ordinary zlib stream understands the blocks', async () => {
     const compressor = new HeaderCompressor();
     const blocks = examples.map((headers) =>
-      compressor.compress(Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]))),
+      compressor.compress(
+        Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+      ),
     );
-    expect(await inflateAll(blocks)).toEqual(Buffer.concat(examples.map((headers) => headerBlock(headers))));
+    expect(await inflateAll(blocks)).toEqual(
+      Buffer.concat(examples.map((headers) => headerBlock(headers))),
+    );
   });
 
   test('the blocks of an ordinary zlib stream are understood', async () => {
     const decompressor = new HeaderDecompressor();
     const blocks = await deflateEach(examples.map((headers) => headerBlock(headers)));
     blocks.forEach((block, i) => {
-      const headers = Object.entries(decompressor.decompress(block)).map(([name, values]) => [name, values.join()]);
+      const headers = Object.entries(decompressor.decompress(block)).map(([name, values]) => [
+        name,
+        values.join(),
+      ]);
       expect(Object.fromEntries(headers)).toEqual(examples[i]);
     });
   });
@@ -108,7 +121,12 @@ describe('header compression', () => {
 
 describe('frames', () => {
   const frames: ControlFrame[] = [
-    { type: 'synStream', streamId: 1, headers: { streamtype: ['error'], port: ['80', '81'] }, fin: false },
+    {
+      type: 'synStream',
+      streamId: 1,
+      headers: { streamtype: ['error'], port: ['80', '81'] },
+      fin: false,
+    },
     { type: 'synReply', streamId: 1, headers: {}, fin: true },
     { type: 'headers', streamId: 3, headers: { a: ['b'] }, fin: false },
     { type: 'rstStream', streamId: 5, status: 5 },
@@ -135,12 +153,17 @@ describe('frames', () => {
     ]);
     const decoder = new FrameDecoder();
     const out: Frame[] = [];
-    for (let i = 0; i < wire.length; i += size) out.push(...decoder.decode(wire.subarray(i, i + size)));
+    for (let i = 0; i < wire.length; i += size)
+      out.push(...decoder.decode(wire.subarray(i, i + size)));
     const control = out.filter((frame) => frame.type !== 'data');
     expect(JSON.stringify(control)).toBe(JSON.stringify(frames));
     const pieces = out.filter((frame) => frame.type === 'data' && frame.streamId === 9);
-    expect(Buffer.concat(pieces.map((piece) => (piece.type === 'data' ? piece.data : Buffer.alloc(0))))).toEqual(data);
-    expect(pieces.map((piece) => piece.type === 'data' && piece.fin).lastIndexOf(true)).toBe(pieces.length - 1);
+    expect(
+      Buffer.concat(pieces.map((piece) => (piece.type === 'data' ? piece.data : Buffer.alloc(0)))),
+    ).toEqual(data);
+    expect(pieces.map((piece) => piece.type === 'data' && piece.fin).lastIndexOf(true)).toBe(
+      pieces.length - 1,
+    );
     expect(pieces.filter((piece) => piece.type === 'data' && piece.fin)).toHaveLength(1);
     expect(out.at(-1)).toMatchObject({ streamId: 11, fin: true });
   });
@@ -150,7 +173,8 @@ describe('frames', () => {
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (chunks) => {
         const decoder = new FrameDecoder();
         try {
-          for (const chunk of chunks) for (const frame of decoder.decode(Buffer.from(chunk))) void frame;
+          for (const chunk of chunks)
+            for (const frame of decoder.decode(Buffer.from(chunk))) void frame;
         } catch (err) {
           expect(err).toBeInstanceOf(SpdyProtocolError);
         }
@@ -160,7 +184,9 @@ describe('frames', () => {
   });
 
   test('a huge control frame is refused before it is read', () => {
-    expect(() => [...new FrameDecoder().decode(Buffer.from('8003000100ffffff', 'hex'))]).toThrow(/control frame/);
+    expect(() => [...new FrameDecoder().decode(Buffer.from('8003000100ffffff', 'hex'))]).toThrow(
+      /control frame/,
+    );
   });
 });
 
@@ -213,7 +239,9 @@ describe('connection', () => {
 
   test('many streams at once, far more data than any buffer', async () => {
     const { client, accepted } = pair();
-    const streams = await Promise.all(Array.from({ length: 5 }, (_, i) => client.createStream({ n: [String(i)] })));
+    const streams = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => client.createStream({ n: [String(i)] })),
+    );
     const data = Buffer.alloc(3_000_000, 'abcdefghij');
     const received = Promise.all(accepted.map((stream) => text(stream)));
     for (const stream of streams) stream.end(data);
@@ -324,7 +352,12 @@ describe('connection', () => {
 
   test('works when bytes were read before the connection was made', async () => {
     const encoder = new FrameEncoder();
-    const head = encoder.encode({ type: 'synStream', streamId: 1, headers: { a: ['b'] }, fin: true });
+    const head = encoder.encode({
+      type: 'synStream',
+      streamId: 1,
+      headers: { a: ['b'] },
+      fin: true,
+    });
     const accepted: SpdyStream[] = [];
     const connection = new SpdyConnection({
       socket: new PassThrough(),
@@ -340,10 +373,16 @@ describe('connection', () => {
 
 test('a peer that sends pings and does not read the replies loses its connection', async () => {
   const [near, far] = duplexPair();
-  const connection = new SpdyConnection({ socket: near, side: 'server', clock: new VirtualClock() });
+  const connection = new SpdyConnection({
+    socket: near,
+    side: 'server',
+    clock: new VirtualClock(),
+  });
   far.on('error', () => undefined);
   const encoder = new FrameEncoder();
-  const pings = Buffer.concat(Array.from({ length: 1000 }, () => encoder.encode({ type: 'ping', id: 1 })));
+  const pings = Buffer.concat(
+    Array.from({ length: 1000 }, () => encoder.encode({ type: 'ping', id: 1 })),
+  );
   let sent = 0;
   while (!near.destroyed && sent < 8 * 1024 * 1024) {
     sent += pings.length;
@@ -356,7 +395,11 @@ test('a peer that sends pings and does not read the replies loses its connection
 
 test('a peer that reads gets a reply to each of its pings', async () => {
   const [near, far] = duplexPair();
-  const connection = new SpdyConnection({ socket: near, side: 'server', clock: new VirtualClock() });
+  const connection = new SpdyConnection({
+    socket: near,
+    side: 'server',
+    clock: new VirtualClock(),
+  });
   const encoder = new FrameEncoder();
   let received = 0;
   far.on('data', (chunk: Buffer) => (received += chunk.length));

@@ -6,7 +6,12 @@ import type { Headers } from './header-compression.ts';
 /** The part of a connection that its streams use. */
 export interface StreamTransport {
   /** Sends data, or only a FIN if there is none; `done` when the socket has taken it. */
-  sendData(streamId: number, data: Buffer | undefined, fin: boolean, done: (err?: Error | null) => void): void;
+  sendData(
+    streamId: number,
+    data: Buffer | undefined,
+    fin: boolean,
+    done: (err?: Error | null) => void,
+  ): void;
   /** Tells the other side that the stream is over, whatever was still to come. */
   sendReset(streamId: number): void;
   /** The stream's buffer has room again. */
@@ -37,7 +42,11 @@ export class SpdyStream extends Duplex {
   #reset = false;
 
   constructor(id: number, headers: Headers, transport: StreamTransport) {
-    super({ allowHalfOpen: true, readableHighWaterMark: READ_BUFFER, writableHighWaterMark: MAX_DATA });
+    super({
+      allowHalfOpen: true,
+      readableHighWaterMark: READ_BUFFER,
+      writableHighWaterMark: MAX_DATA,
+    });
     this.id = id;
     this.headers = headers;
     this.#transport = transport;
@@ -73,7 +82,11 @@ export class SpdyStream extends Duplex {
     this.#transport.resumeReading(this);
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (err?: Error | null) => void): void {
+  override _write(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (err?: Error | null) => void,
+  ): void {
     if (this.#reset) {
       done(new SpdyStreamResetError(`stream ${this.id} was closed by the other side`));
     } else if (chunk.length <= MAX_DATA) {

@@ -12,7 +12,11 @@ class End extends Duplex {
     pending?.();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (err?: Error | null) => void): void {
+  override _write(
+    chunk: Buffer,
+    _encoding: BufferEncoding,
+    done: (err?: Error | null) => void,
+  ): void {
     const { peer } = this;
     if (peer.destroyed) done();
     else if (peer.push(chunk)) setImmediate(done);

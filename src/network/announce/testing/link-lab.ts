@@ -16,12 +16,14 @@ export function linkLabIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
   for (const program of ['ip', 'nft', 'busybox']) {
-    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined) return `needs the program ${program}`;
+    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined)
+      return `needs the program ${program}`;
   }
   const name = `coxlink-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
   const hasTables =
-    isMade && spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
+    isMade &&
+    spawnSync('ip', ['netns', 'exec', name, 'nft', 'list', 'tables'], { env: ENV }).status === 0;
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
   return hasTables ? undefined : 'needs network namespaces with nftables';
 }
@@ -31,7 +33,11 @@ export class LinkLab {
 
   constructor() {
     const hub = this.#name('switch');
-    const lines = [`ip netns add ${hub}`, `ip -n ${hub} link add br0 type bridge`, `ip -n ${hub} link set br0 up`];
+    const lines = [
+      `ip netns add ${hub}`,
+      `ip -n ${hub} link add br0 type bridge`,
+      `ip -n ${hub} link set br0 up`,
+    ];
     for (const [machine, number] of Object.entries(MACHINES)) {
       const at = this.#name(machine as Machine);
       lines.push(
@@ -79,7 +85,11 @@ export class LinkLab {
 
   stop(): void {
     const places = [...Object.keys(MACHINES), 'switch'] as const;
-    spawnSync('sh', ['-c', places.map((place) => `ip netns delete ${this.#prefix}-${place}`).join('; ')], { env: ENV });
+    spawnSync(
+      'sh',
+      ['-c', places.map((place) => `ip netns delete ${this.#prefix}-${place}`).join('; ')],
+      { env: ENV },
+    );
   }
 
   #name(place: Machine | 'switch'): string {
@@ -88,7 +98,11 @@ export class LinkLab {
 }
 
 function run([program = '', ...args]: readonly string[]): string {
-  const { status, stderr, stdout, error } = spawnSync(program, args, { env: ENV, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${[program, ...args].join(' ')} failed: ${error?.message ?? stderr}`);
+  const { status, stderr, stdout, error } = spawnSync(program, args, {
+    env: ENV,
+    encoding: 'utf8',
+  });
+  if (status !== 0)
+    throw new Error(`${[program, ...args].join(' ')} failed: ${error?.message ?? stderr}`);
   return stdout;
 }

@@ -34,20 +34,26 @@ export class LabCluster {
   /** Registers a node with an address, and without ranges. */
   async register(name: string, ...addresses: readonly string[]): Promise<void> {
     const list = addresses.map((address) => ({ type: 'InternalIP' as const, address }));
-    await this.#server.client.resource(nodes).create({ metadata: { name }, spec: {}, status: { addresses: list } });
+    await this.#server.client
+      .resource(nodes)
+      .create({ metadata: { name }, spec: {}, status: { addresses: list } });
   }
 
   async readdress(name: string, ...addresses: readonly string[]): Promise<void> {
     const list = addresses.map((address) => ({ type: 'InternalIP', address }));
     const patch = { status: { addresses: [...list, { $patch: 'replace' }] } };
     const options = { subresource: 'status' };
-    await this.#server.client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch, options);
+    await this.#server.client
+      .resource(nodes)
+      .patch(name, 'application/strategic-merge-patch+json', patch, options);
   }
 
   /** Does what the node IPAM controller does. */
   async allocate(name: string, ...podCIDRs: readonly string[]): Promise<void> {
     const patch = { spec: { podCIDR: podCIDRs[0], podCIDRs } };
-    await this.#server.client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch);
+    await this.#server.client
+      .resource(nodes)
+      .patch(name, 'application/strategic-merge-patch+json', patch);
   }
 
   async remove(name: string): Promise<void> {
@@ -61,7 +67,11 @@ export class LabCluster {
     return found === undefined ? undefined : `${found.status} ${found.reason}`;
   }
 
-  agent(name: string, machine: LabMachine, settings: Partial<PodNetworkSettings> = {}): RunningAgent {
+  agent(
+    name: string,
+    machine: LabMachine,
+    settings: Partial<PodNetworkSettings> = {},
+  ): RunningAgent {
     const abort = new AbortController();
     const logger = recordingLogger();
     const running = runPodNetwork(
@@ -107,7 +117,10 @@ export class LabCluster {
 }
 
 /** Resolves when the condition holds. */
-export async function until(condition: () => Promise<boolean> | boolean, timeoutMs = 15_000): Promise<void> {
+export async function until(
+  condition: () => Promise<boolean> | boolean,
+  timeoutMs = 15_000,
+): Promise<void> {
   await wait.pollImmediately({ clock: systemClock, intervalMs: 20, timeoutMs }, async () => {
     try {
       return await condition();

@@ -16,7 +16,11 @@ const DEFAULT_ROUTE: ForeignRoute = {
 
 export class FakeSystem implements PodNetworkSystem {
   readonly nft = new FakeNft();
-  machine: Machine = { links: [fakeLink('eth0', '10.0.0.1/24')], foreignRoutes: [DEFAULT_ROUTE], own: EMPTY_STATE };
+  machine: Machine = {
+    links: [fakeLink('eth0', '10.0.0.1/24')],
+    foreignRoutes: [DEFAULT_ROUTE],
+    own: EMPTY_STATE,
+  };
   readonly applied: Change[] = [];
   reads = 0;
   /** The next calls of `read` and `apply` reject with these. */
@@ -42,7 +46,9 @@ export class FakeSystem implements PodNetworkSystem {
 
   watch(onChange: () => void, signal: AbortSignal): Promise<void> {
     this.#onChange = onChange;
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    return new Promise((resolve) =>
+      signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
   }
 
   /** A link of the machine changes. */
@@ -59,7 +65,8 @@ export class FakeSystem implements PodNetworkSystem {
 export function fakeLink(name: string, address: string, more: Partial<Link> = {}): Link {
   const range = parseCidr(address);
   const ip = parseIp(address.split('/')[0] ?? '');
-  if (range === undefined || ip === undefined) throw new TypeError(`${address} is no address with a prefix`);
+  if (range === undefined || ip === undefined)
+    throw new TypeError(`${address} is no address with a prefix`);
   return {
     name,
     mtu: 1500,

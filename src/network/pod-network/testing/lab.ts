@@ -23,15 +23,20 @@ export function labIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
   for (const program of ['ip', 'bridge', 'nft']) {
-    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined) return `needs the program ${program}`;
+    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined)
+      return `needs the program ${program}`;
   }
   const name = `coxnet-${process.pid}-probe`;
   const isMade = spawnSync('ip', ['netns', 'add', name], { env: ENV }).status === 0;
   const hasVxlan =
     isMade &&
-    spawnSync('ip', ['-n', name, 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '0'], { env: ENV });
+    spawnSync('ip', ['-n', name, 'link', 'add', 'v', 'type', 'vxlan', 'id', '1', 'dstport', '0'], {
+      env: ENV,
+    });
   spawnSync('ip', ['netns', 'delete', name], { env: ENV });
-  return hasVxlan !== false && hasVxlan.status === 0 ? undefined : 'needs network namespaces with VXLAN';
+  return hasVxlan !== false && hasVxlan.status === 0
+    ? undefined
+    : 'needs network namespaces with VXLAN';
 }
 
 export class MachineLab {
@@ -70,7 +75,10 @@ export class MachineLab {
 
   /** A machine with a default route. `number`: the last part of its address, 1 to 99. */
   async machine(link: LinkName, number: number): Promise<LabMachine> {
-    const [router, namespace] = [this.#namespaces[0] as string, this.#namespace(`m${link}${number}`)];
+    const [router, namespace] = [
+      this.#namespaces[0] as string,
+      this.#namespace(`m${link}${number}`),
+    ];
     const at = LINK_NUMBERS[link];
     const port = `p${link}${number}`;
     run([
@@ -208,15 +216,26 @@ export class LabMachine {
   }> {
     const text = await readFile(join(this.#config.dir, CNI_CONFIG_FILE), 'utf8');
     const [bridge] = (JSON.parse(text) as { plugins: readonly unknown[] }).plugins;
-    const { mtu, ipMasq, ipam } = bridge as { mtu?: number; ipMasq: boolean; ipam: { ranges: { subnet: string }[][] } };
-    return { mtu, ipMasq, subnets: ipam.ranges.flatMap((range) => range.map(({ subnet }) => subnet)) };
+    const { mtu, ipMasq, ipam } = bridge as {
+      mtu?: number;
+      ipMasq: boolean;
+      ipam: { ranges: { subnet: string }[][] };
+    };
+    return {
+      mtu,
+      ipMasq,
+      subnets: ipam.ranges.flatMap((range) => range.map(({ subnet }) => subnet)),
+    };
   }
 
   /**
    * A pod on the machine's bridge, as the CNI plugin makes it. It serves at its addresses. `given`: default, what the
    * runtime would read.
    */
-  async pod(given?: { readonly mtu: number; readonly subnets: readonly string[] }): Promise<LabPod> {
+  async pod(given?: {
+    readonly mtu: number;
+    readonly subnets: readonly string[];
+  }): Promise<LabPod> {
     const { lab, namespace, prober } = this.#config;
     const { mtu = 1500, subnets } = given ?? (await this.cni());
     const pod = (this.#pod ??= lab.podNamespace(namespace));
@@ -233,7 +252,9 @@ export class LabMachine {
       const range = parseCidr(subnet);
       if (range === undefined) throw new Error(`${subnet} is no range`);
       const { family, first, prefix } = range;
-      const [gateway, address] = [1n, 2n].map((offset) => formatIp({ family, value: first + offset }));
+      const [gateway, address] = [1n, 2n].map((offset) =>
+        formatIp({ family, value: first + offset }),
+      );
       const [flag, nodad] = family === 'IPv4' ? ['', ''] : ['-6', 'nodad'];
       lines.push(
         `ip -n ${namespace} address add ${gateway}/${prefix} dev ${bridge} ${nodad}`,
@@ -256,6 +277,9 @@ export interface LabPod {
 }
 
 function run(lines: readonly string[]): void {
-  const { status, stderr } = spawnSync('sh', ['-e', '-c', lines.join('\n')], { env: ENV, encoding: 'utf8' });
+  const { status, stderr } = spawnSync('sh', ['-e', '-c', lines.join('\n')], {
+    env: ENV,
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`${lines.join('\n')}\nfailed: ${stderr}`);
 }

@@ -70,7 +70,10 @@ const PROBE_PORT = 7000;
 
 export class Prober {
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  readonly #waiting = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (error: Error) => void }
+  >();
   #next = 0;
 
   /** @param prefix program and arguments in front of node, such as `ip netns exec NAME` */
@@ -79,7 +82,11 @@ export class Prober {
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     if (this.#child.stdout === null) throw new Error('the prober has no output');
     createInterface({ input: this.#child.stdout }).on('line', (line) => {
-      const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string };
+      const { id, result, error } = JSON.parse(line) as {
+        id: number;
+        result?: unknown;
+        error?: string;
+      };
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (error === undefined) waiting?.resolve(result);
@@ -96,8 +103,19 @@ export class Prober {
   }
 
   /** Sends so many bytes. Returns null if there is no answer in time. */
-  async send(protocol: 'tcp' | 'udp', host: string, bytes = 1, timeoutMs = 1000): Promise<Seen | null> {
-    return (await this.#ask({ action: protocol, host, port: PROBE_PORT, bytes, timeoutMs })) as Seen | null;
+  async send(
+    protocol: 'tcp' | 'udp',
+    host: string,
+    bytes = 1,
+    timeoutMs = 1000,
+  ): Promise<Seen | null> {
+    return (await this.#ask({
+      action: protocol,
+      host,
+      port: PROBE_PORT,
+      bytes,
+      timeoutMs,
+    })) as Seen | null;
   }
 
   async startStream(host: string): Promise<void> {

@@ -65,7 +65,9 @@ export class NftablesBackend implements PolicyBackend {
   async isPresent(): Promise<boolean> {
     const { nft, settings } = this.#config;
     if (!this.#table.isProgrammed) return true;
-    return (await nft.tables()).some(({ family, name }) => family === 'inet' && name === settings.table);
+    return (await nft.tables()).some(
+      ({ family, name }) => family === 'inet' && name === settings.table,
+    );
   }
 
   /** Stops what would be done later. The table stays. */

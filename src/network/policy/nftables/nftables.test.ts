@@ -8,7 +8,15 @@ import { runSteps } from '#machinery/turn.ts';
 import type { Labels, NetworkPolicy } from '../model.ts';
 import { PolicyState } from '../policy-state.ts';
 import { compilePolicy } from '../rules/compile.ts';
-import { ADDRESSES, BRIDGE, ECHO_PORT, Lab, labIsMissing, type Place, POD_CIDRS } from '../testing/lab.ts';
+import {
+  ADDRESSES,
+  BRIDGE,
+  ECHO_PORT,
+  Lab,
+  labIsMissing,
+  type Place,
+  POD_CIDRS,
+} from '../testing/lab.ts';
 import { apiPolicy, pod, select } from '../testing/objects.ts';
 import { NftablesBackend } from './nftables-backend.ts';
 
@@ -39,15 +47,26 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
 
   async function begin(...policies: readonly NetworkPolicy[]): Promise<void> {
     const settings = { table: 'policy-test', podCidrs: POD_CIDRS, ...bridge };
-    backend = new NftablesBackend({ nft: session, settings, clock: systemClock, logger: silentLogger });
+    backend = new NftablesBackend({
+      nft: session,
+      settings,
+      clock: systemClock,
+      logger: silentLogger,
+    });
     state = new PolicyState();
-    for (const name of ['x', 'y']) runSteps(state.setNamespace(name, { 'kubernetes.io/metadata.name': name }));
+    for (const name of ['x', 'y'])
+      runSteps(state.setNamespace(name, { 'kubernetes.io/metadata.name': name }));
     for (const [key, place, labels] of PODS) {
       const ips = ADDRESSES[place].slice(0, 2);
       runSteps(
         state.setPod(
           key,
-          pod(key, { ips, labels, node: place === 'other' ? 'there' : 'here', ports: ['tcp/web=80', 'udp/web=80'] }),
+          pod(key, {
+            ips,
+            labels,
+            node: place === 'other' ? 'there' : 'here',
+            ports: ['tcp/web=80', 'udp/web=80'],
+          }),
         ),
       );
     }
@@ -67,7 +86,12 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     await backend.sync(state.rules, state.takeChange());
   }
 
-  async function reaches(from: Place, host: string, port = 80, protocol: 'tcp' | 'udp' = 'tcp'): Promise<boolean> {
+  async function reaches(
+    from: Place,
+    host: string,
+    port = 80,
+    protocol: 'tcp' | 'udp' = 'tcp',
+  ): Promise<boolean> {
     return (await lab.agent(from).connect({ host, port, protocol, timeoutMs: 700 })) !== 'timeout';
   }
 
@@ -78,7 +102,11 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
         const [from, to, port] = pair.split(/[>:]/) as [Place, Place, string];
         const attempts = ADDRESSES[to]
           .slice(0, 2)
-          .flatMap((host) => (['tcp', 'udp'] as const).map((protocol) => reaches(from, host, Number(port), protocol)));
+          .flatMap((host) =>
+            (['tcp', 'udp'] as const).map((protocol) =>
+              reaches(from, host, Number(port), protocol),
+            ),
+          );
         const reached = await Promise.all(attempts);
         return reached.every(Boolean) ? [pair] : reached.some(Boolean) ? [`SOME ${pair}`] : [];
       }),
@@ -92,24 +120,42 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
   test('no policy, no table', async () => {
     await begin();
     expect(await reachable([...ALL, ...NODE])).toEqual([...ALL, ...NODE]);
-    expect((await systemNft(lab.inside('node')).tables()).map(({ name }) => name)).toEqual(['nodes-own', 'nodes-own']);
+    expect((await systemNft(lab.inside('node')).tables()).map(({ name }) => name)).toEqual([
+      'nodes-own',
+      'nodes-own',
+    ]);
   });
 
   test('isolation by direction; the node and the pod itself are always allowed', async () => {
     await begin(apiPolicy('x/deny-in', { podSelector: select('pod=a'), policyTypes: ['Ingress'] }));
-    expect(await reachable([...ALL, ...NODE])).toEqual(['pod1>pod2:80', 'pod1>other:80', 'other>pod2:80', ...NODE]);
+    expect(await reachable([...ALL, ...NODE])).toEqual([
+      'pod1>pod2:80',
+      'pod1>other:80',
+      'other>pod2:80',
+      ...NODE,
+    ]);
     await apply(apiPolicy('x/deny-in', { podSelector: select('pod=a'), policyTypes: ['Egress'] }));
-    expect(await reachable([...ALL, ...NODE])).toEqual(['pod2>pod1:80', 'other>pod1:80', 'other>pod2:80', ...NODE]);
+    expect(await reachable([...ALL, ...NODE])).toEqual([
+      'pod2>pod1:80',
+      'other>pod1:80',
+      'other>pod2:80',
+      ...NODE,
+    ]);
     await remove('x/deny-in');
     expect(await reachable(ALL)).toEqual(ALL);
   });
 
   test('selectors of pods and namespaces', async () => {
-    const from = [{ namespaceSelector: select('kubernetes.io/metadata.name=y'), podSelector: select('pod=c') }];
+    const from = [
+      { namespaceSelector: select('kubernetes.io/metadata.name=y'), podSelector: select('pod=c') },
+    ];
     await begin(apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from }] }));
     expect(await reachable(ALL)).toEqual(['pod1>other:80', 'other>pod1:80', 'other>pod2:80']);
     await apply(
-      apiPolicy('x/in', { policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: select('pod=b') }] }] }),
+      apiPolicy('x/in', {
+        policyTypes: ['Ingress'],
+        ingress: [{ from: [{ podSelector: select('pod=b') }] }],
+      }),
     );
     expect(await reachable(ALL)).toEqual(['pod2>pod1:80', 'pod1>other:80']);
     // The other pod gets the label that the policy asks for.
@@ -153,7 +199,13 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     await begin(apiPolicy('x/out', { policyTypes: ['Egress'], egress: [{ to: blocks }] }));
     const [v4 = '', v6 = '', v4b = '', v6b = ''] = ADDRESSES.other;
     const hosts = [v4, v4b, v6, v6b, ADDRESSES.pod2[0] ?? ''];
-    expect(await Promise.all(hosts.map((host) => reaches('pod1', host)))).toEqual([true, false, true, false, false]);
+    expect(await Promise.all(hosts.map((host) => reaches('pod1', host)))).toEqual([
+      true,
+      false,
+      true,
+      false,
+      false,
+    ]);
     await remove('x/out');
     await apply(
       apiPolicy('x/in', {
@@ -165,7 +217,11 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
       const host = (localAddress.includes(':') ? ADDRESSES.pod1[1] : ADDRESSES.pod1[0]) ?? '';
       return lab.agent('other').connect({ host, port: 80, localAddress, timeoutMs: 700 });
     });
-    expect((await Promise.all(sources)).map((result) => result !== 'timeout')).toEqual([true, true, false]);
+    expect((await Promise.all(sources)).map((result) => result !== 'timeout')).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   test('established connections go on after a policy that would not allow them', async () => {
@@ -200,12 +256,17 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     await apply(apiPolicy('x/deny', { podSelector: select('pod=a') }));
     expect(await reached()).toEqual([true, false, false]);
     await apply(
-      apiPolicy('x/deny', { podSelector: select('pod=a'), ingress: [{ from: [{ podSelector: select('pod=b') }] }] }),
+      apiPolicy('x/deny', {
+        podSelector: select('pod=a'),
+        ingress: [{ from: [{ podSelector: select('pod=b') }] }],
+      }),
     );
     expect(await reached()).toEqual([true, true, false]);
     await remove('x/deny');
     const egress = [{ to: [{ ipBlock: { cidr: '10.96.0.0/16' } }] }];
-    await apply(apiPolicy('x/out', { podSelector: select('pod=b'), policyTypes: ['Egress'], egress }));
+    await apply(
+      apiPolicy('x/out', { podSelector: select('pod=b'), policyTypes: ['Egress'], egress }),
+    );
     expect(await reached()).toEqual([true, false, true]);
     await apply(
       apiPolicy('x/out', {
@@ -231,7 +292,10 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     lab.addAddress('pod1', '10.0.0.77');
     const forged = { host, port: 80, timeoutMs: 700, localAddress: '10.0.0.77' } as const;
     await begin();
-    expect(await lab.agent('pod1').connect(forged)).toEqual({ server: 'other', source: '10.0.0.77' });
+    expect(await lab.agent('pod1').connect(forged)).toEqual({
+      server: 'other',
+      source: '10.0.0.77',
+    });
     await apply(apiPolicy('y/elsewhere', { podSelector: select('pod=none') }));
     expect(await lab.agent('pod1').connect(forged)).toBe('timeout');
   });
@@ -275,7 +339,9 @@ describe.skipIf(missing !== undefined)(`policies in the kernel (${missing ?? 'ro
     expect(await backend.isPresent()).toBe(true);
     await nft.run('delete table inet policy-test\ndelete table inet others\n');
     expect(await backend.isPresent()).toBe(false);
-    await expect(apply(apiPolicy('x/deny', { podSelector: select('pod=b') }))).rejects.toThrow('No such file');
+    await expect(apply(apiPolicy('x/deny', { podSelector: select('pod=b') }))).rejects.toThrow(
+      'No such file',
+    );
     await backend.sync(state.rules, state.takeChange());
     expect(await reachable(ALL)).toEqual(['pod1>other:80', 'other>pod1:80']);
   });

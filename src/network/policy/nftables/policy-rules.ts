@@ -12,7 +12,16 @@ import {
   type PortMatch,
 } from '../model.ts';
 import { isEveryPort, isWholeFamily } from '../rules/ranges.ts';
-import { addressType, DIRECTIONS, FAMILIES, type Family, groupSet, hashOf, IP_FAMILY, policyChain } from './table.ts';
+import {
+  addressType,
+  DIRECTIONS,
+  FAMILIES,
+  type Family,
+  groupSet,
+  hashOf,
+  IP_FAMILY,
+  policyChain,
+} from './table.ts';
 
 export interface PolicyObjects {
   /** Rules by chain. */
@@ -51,7 +60,8 @@ export function* policyObjects(policy: CompiledPolicy): Steps<PolicyObjects> {
 }
 
 /** The commands' arguments that make a set of a block, and its elements. */
-export const blockDeclaration = ({ family }: BlockSet): string => `{ type ${addressType(family)}; flags interval; }`;
+export const blockDeclaration = ({ family }: BlockSet): string =>
+  `{ type ${addressType(family)}; flags interval; }`;
 export const blockElements = ({ ranges }: BlockSet): readonly string[] =>
   ranges.map(({ family, first, last }) => {
     const from = textOf(family, first);
@@ -75,22 +85,38 @@ interface Match {
 
 const ANY: readonly Match[] = [{ family: undefined, text: '' }];
 
-function* rulesOf({ peers, ports }: Allowance, direction: Direction, blocks: Map<string, BlockSet>): Generator<string> {
+function* rulesOf(
+  { peers, ports }: Allowance,
+  direction: Direction,
+  blocks: Map<string, BlockSet>,
+): Generator<string> {
   const targets = ports === undefined ? ANY : ports.flatMap(portMatches);
   for (const peer of peers ?? [undefined]) {
     for (const source of peer === undefined ? ANY : peerMatches(peer, direction, blocks)) {
       for (const target of targets) {
-        if (target.family !== undefined && source.family !== undefined && target.family !== source.family) continue;
+        if (
+          target.family !== undefined &&
+          source.family !== undefined &&
+          target.family !== source.family
+        )
+          continue;
         yield [source.text, target.text, 'accept'].filter(Boolean).join(' ');
       }
     }
   }
 }
 
-function peerMatches(peer: Peer, direction: Direction, blocks: Map<string, BlockSet>): readonly Match[] {
+function peerMatches(
+  peer: Peer,
+  direction: Direction,
+  blocks: Map<string, BlockSet>,
+): readonly Match[] {
   const at = direction === 'ingress' ? 'saddr' : 'daddr';
   if (peer.kind === 'group') {
-    return FAMILIES.map((family) => ({ family, text: `${family} ${at} @${groupSet(peer.group.id, family)}` }));
+    return FAMILIES.map((family) => ({
+      family,
+      text: `${family} ${at} @${groupSet(peer.group.id, family)}`,
+    }));
   }
   return FAMILIES.flatMap((family): Match[] => {
     const ranges = peer.ranges.filter((range) => range.family === IP_FAMILY[family]);
@@ -106,12 +132,17 @@ function peerMatches(peer: Peer, direction: Direction, blocks: Map<string, Block
 function portMatches(match: PortMatch): readonly Match[] {
   if (match.kind === 'named') {
     return FAMILIES.map((family) => {
-      return { family, text: `${family} daddr . meta l4proto . th dport @${groupSet(match.group.id, family)}` };
+      return {
+        family,
+        text: `${family} daddr . meta l4proto . th dport @${groupSet(match.group.id, family)}`,
+      };
     });
   }
   const { protocol, ranges } = match;
   if (isEveryPort(ranges)) return [{ family: undefined, text: `meta l4proto ${protocol}` }];
-  const texts = ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`));
+  const texts = ranges.map(([first, last]) =>
+    first === last ? String(first) : `${first}-${last}`,
+  );
   const matches: Match[] = [];
   for (let at = 0; at < texts.length; at += PORTS_PER_RULE) {
     matches.push({

@@ -22,7 +22,9 @@ beforeEach(() => {
 const setPod = (key: string, options?: PodOptions): void =>
   runSteps(state.setPod(key, options === undefined ? undefined : pod(key, options)));
 const setPolicy = (key: string, spec?: Partial<NetworkPolicy['spec']>): void =>
-  runSteps(state.setPolicy(key, spec === undefined ? undefined : compilePolicy(apiPolicy(key, spec))));
+  runSteps(
+    state.setPolicy(key, spec === undefined ? undefined : compilePolicy(apiPolicy(key, spec))),
+  );
 
 /** Hashes as H1, H2 … in the order of their appearance, and without the table's name. */
 function sync(isComplete = false): string[] {
@@ -48,9 +50,16 @@ describe('transactions', () => {
   test('the first one makes the table, whatever is there', () => {
     setPod('x/a', { ips: ['10.0.0.1', 'fd00::1'] });
     setPod('x/b', { ips: ['10.0.0.2'], labels: { app: 'b' } });
-    setPolicy('x/p', { ...IN_80, podSelector: { matchExpressions: [{ key: 'app', operator: 'DoesNotExist' }] } });
+    setPolicy('x/p', {
+      ...IN_80,
+      podSelector: { matchExpressions: [{ key: 'app', operator: 'DoesNotExist' }] },
+    });
     const commands = sync();
-    expect(commands.slice(0, 3)).toEqual(['add table inet t', 'delete table inet t', 'add table inet t']);
+    expect(commands.slice(0, 3)).toEqual([
+      'add table inet t',
+      'delete table inet t',
+      'add table inet t',
+    ]);
     expect(commands.filter((command) => command.startsWith('add rule egress'))).toEqual([
       'add rule egress iifname != "br" accept',
       'add rule egress ct state established,related accept',
@@ -182,7 +191,9 @@ test('rules of ports, names, and both families', () => {
   const from = [{ ipBlock: { cidr: 'fd00:1::/32' } }, { ipBlock: { cidr: '0.0.0.0/0' } }];
   setPolicy('x/p', { policyTypes: ['Ingress'], ingress: [{ from, ports }] });
   expect(
-    sync().filter((command) => command.includes('policy-ingress-') && command.startsWith('add rule policy')),
+    sync().filter(
+      (command) => command.includes('policy-ingress-') && command.startsWith('add rule policy'),
+    ),
   ).toEqual([
     'add rule policy-ingress-H3 meta nfproto ipv4 tcp dport { 1-9 } accept',
     'add rule policy-ingress-H3 meta nfproto ipv4 meta l4proto udp accept',

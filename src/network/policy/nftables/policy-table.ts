@@ -2,7 +2,13 @@
 
 import type { Steps } from '#machinery/turn.ts';
 import type { Direction, GroupElements, NodeRules, PodRules, RulesChange } from '../model.ts';
-import { blockDeclaration, blockElements, type BlockSet, type PolicyObjects, policyObjects } from './policy-rules.ts';
+import {
+  blockDeclaration,
+  blockElements,
+  type BlockSet,
+  type PolicyObjects,
+  policyObjects,
+} from './policy-rules.ts';
 import {
   addressType,
   DIRECTIONS,
@@ -62,7 +68,11 @@ export class PolicyTable {
    * Returns the commands of one transaction, in parts of some milliseconds of work. They count as run: after an error, call `forget`.
    * Without `change`, and for the first time, they make the table anew. `nowMs`: monotonic.
    */
-  *commands(rules: NodeRules, change: RulesChange | undefined, nowMs: number): Generator<readonly string[]> {
+  *commands(
+    rules: NodeRules,
+    change: RulesChange | undefined,
+    nowMs: number,
+  ): Generator<readonly string[]> {
     const isNew = change === undefined || this.#programmed === undefined;
     const programmed = isNew ? nothing() : (this.#programmed as Programmed);
     this.#programmed = programmed;
@@ -74,10 +84,14 @@ export class PolicyTable {
     }
     for (const key of isNew ? rules.policies.keys() : change.policies) {
       const policy = rules.policies.get(key);
-      writer.setPolicy(key, policy === undefined ? undefined : yield* objectsIn(policyObjects(policy)));
+      writer.setPolicy(
+        key,
+        policy === undefined ? undefined : yield* objectsIn(policyObjects(policy)),
+      );
       yield [];
     }
-    for (const address of isNew ? rules.pods.keys() : change.pods) writer.setPod(address, rules.pods.get(address));
+    for (const address of isNew ? rules.pods.keys() : change.pods)
+      writer.setPod(address, rules.pods.get(address));
     yield* writer.commands();
   }
 
@@ -91,7 +105,9 @@ export class PolicyTable {
    */
   deleteStaleChains(nowMs: number): readonly string[] {
     const stale = this.#programmed?.stale ?? new Map<string, number>();
-    const due = [...stale].filter(([, since]) => nowMs - since >= STALE_AFTER_MS).map(([chain]) => chain);
+    const due = [...stale]
+      .filter(([, since]) => nowMs - since >= STALE_AFTER_MS)
+      .map(([chain]) => chain);
     for (const chain of due) stale.delete(chain);
     return due.map((chain) => `delete chain inet ${this.#settings.table} ${chain}`);
   }
@@ -130,16 +146,22 @@ class TransactionWriter {
     yield this.#declared;
     yield* elementCommands('delete', this.#name, this.#removed);
     yield [...this.#flushed].map((chain) => `flush chain ${this.#name} ${chain}`);
-    for (const [chain, rules] of this.#rules) yield rules.map((rule) => `add rule ${this.#name} ${chain} ${rule}`);
+    for (const [chain, rules] of this.#rules)
+      yield rules.map((rule) => `add rule ${this.#name} ${chain} ${rule}`);
     yield* elementCommands('add', this.#name, this.#added);
     yield this.#removedSets.map((set) => `delete set ${this.#name} ${set}`);
   }
 
   /** `next`: undefined if the group is gone. `changes`: for a group that is programmed. */
-  setGroup(id: string, next: GroupElements | undefined, changes: ReadonlyMap<string, boolean> | undefined): void {
+  setGroup(
+    id: string,
+    next: GroupElements | undefined,
+    changes: ReadonlyMap<string, boolean> | undefined,
+  ): void {
     const { groups } = this.#programmed;
     if (next === undefined) {
-      if (groups.delete(id)) this.#removedSets.push(...FAMILIES.map((family) => groupSet(id, family)));
+      if (groups.delete(id))
+        this.#removedSets.push(...FAMILIES.map((family) => groupSet(id, family)));
       return;
     }
     if (!groups.has(id)) {
@@ -148,7 +170,8 @@ class TransactionWriter {
         const type = `${addressType(family)}${next.hasPorts ? ' . inet_proto . inet_service' : ''}`;
         this.#declared.push(`add set ${this.#name} ${groupSet(id, family)} { type ${type}; }`);
       }
-      for (const element of next.elements) push(this.#added, groupSet(id, familyOf(element)), element);
+      for (const element of next.elements)
+        push(this.#added, groupSet(id, familyOf(element)), element);
       return;
     }
     for (const [element, isAdded] of changes ?? []) {
@@ -174,9 +197,11 @@ class TransactionWriter {
     }
     for (const [chain, rules] of next?.chains ?? []) {
       const present = previous?.chains.get(chain);
-      if (present === undefined || present.join('\n') !== rules.join('\n')) this.#writeChain(chain, rules);
+      if (present === undefined || present.join('\n') !== rules.join('\n'))
+        this.#writeChain(chain, rules);
     }
-    for (const chain of previous?.chains.keys() ?? []) if (next?.chains.has(chain) !== true) this.#dropChain(chain);
+    for (const chain of previous?.chains.keys() ?? [])
+      if (next?.chains.has(chain) !== true) this.#dropChain(chain);
   }
 
   setPod(address: string, next: PodRules | undefined): void {
@@ -185,8 +210,10 @@ class TransactionWriter {
     if (next === undefined) pods.delete(address);
     else pods.set(address, next);
     const family = familyOf(address);
-    if (next === undefined && previous !== undefined) push(this.#removed, selfSet(family), `${address} . ${address}`);
-    if (next !== undefined && previous === undefined) push(this.#added, selfSet(family), `${address} . ${address}`);
+    if (next === undefined && previous !== undefined)
+      push(this.#removed, selfSet(family), `${address} . ${address}`);
+    if (next !== undefined && previous === undefined)
+      push(this.#added, selfSet(family), `${address} . ${address}`);
     for (const direction of DIRECTIONS) {
       const before = previous === undefined ? undefined : verdictOf(previous, direction);
       const after = next === undefined ? undefined : verdictOf(next, direction);
@@ -194,7 +221,8 @@ class TransactionWriter {
       const map = verdictMap(direction, family);
       if (before !== undefined) push(this.#removed, map, address);
       if (after !== undefined) push(this.#added, map, `${address} : ${after.text}`);
-      if (after?.chain !== undefined) this.#usePodsChain(after.chain, direction, next?.[direction] ?? []);
+      if (after?.chain !== undefined)
+        this.#usePodsChain(after.chain, direction, next?.[direction] ?? []);
       if (before?.chain !== undefined) this.#releasePodsChain(before.chain);
     }
   }
@@ -204,7 +232,10 @@ class TransactionWriter {
     const users = podsChains.get(chain) ?? 0;
     podsChains.set(chain, users + 1);
     if (users === 0) {
-      this.#writeChain(chain, [...policies.map((policy) => `jump ${policyChain(direction, policy)}`), 'drop']);
+      this.#writeChain(chain, [
+        ...policies.map((policy) => `jump ${policyChain(direction, policy)}`),
+        'drop',
+      ]);
     }
   }
 
@@ -272,7 +303,9 @@ function* elementCommands(
 ): Generator<readonly string[]> {
   for (const [name, texts] of lists) {
     for (let at = 0; at < texts.length; at += ELEMENTS_PER_COMMAND) {
-      yield [`${verb} element ${table} ${name} { ${texts.slice(at, at + ELEMENTS_PER_COMMAND).join(', ')} }`];
+      yield [
+        `${verb} element ${table} ${name} { ${texts.slice(at, at + ELEMENTS_PER_COMMAND).join(', ')} }`,
+      ];
     }
   }
 }

@@ -29,20 +29,26 @@ export const DIRECTIONS = ['egress', 'ingress'] as const satisfies readonly Dire
 
 export const familyOf = (address: string): Family => (address.includes(':') ? 'ip6' : 'ip');
 export const IP_FAMILY: Readonly<Record<Family, IpFamily>> = { ip: 'IPv4', ip6: 'IPv6' };
-export const addressType = (family: Family): string => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
+export const addressType = (family: Family): string =>
+  family === 'ip' ? 'ipv4_addr' : 'ipv6_addr';
 
 /** A name for nft: what users write does not get into its commands. */
-export const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 20);
+export const hashOf = (id: string): string =>
+  createHash('sha256').update(id).digest('hex').slice(0, 20);
 
-export const verdictMap = (direction: Direction, family: Family): string => `${direction}-${family}`;
+export const verdictMap = (direction: Direction, family: Family): string =>
+  `${direction}-${family}`;
 export const selfSet = (family: Family): string => `self-${family}`;
 export const podsChain = (direction: Direction, policies: readonly string[]): string =>
   `pods-${direction}-${hashOf(policies.join(' '))}`;
-export const policyChain = (direction: Direction, policy: string): string => `policy-${direction}-${hashOf(policy)}`;
-export const groupSet = (group: string, family: Family): string => `group-${hashOf(group)}-${family}`;
+export const policyChain = (direction: Direction, policy: string): string =>
+  `policy-${direction}-${hashOf(policy)}`;
+export const groupSet = (group: string, family: Family): string =>
+  `group-${hashOf(group)}-${family}`;
 
 /** Returns the table's name: the same for the same directory, another for others, so that two nodes on one machine have two. */
-export const policyTableName = (dataDir: string): string => `coxswain-policy-${hashOf(dataDir).slice(0, 10)}`;
+export const policyTableName = (dataDir: string): string =>
+  `coxswain-policy-${hashOf(dataDir).slice(0, 10)}`;
 
 /** After the addresses of services have been rewritten (dstnat, -100), before other programs' filters (0). */
 const PRIORITY: Readonly<Record<Direction, number>> = { egress: -12, ingress: -11 };
@@ -62,7 +68,8 @@ export function tableCommands(settings: PolicyTableSettings): string[] {
     commands.push(
       `add chain ${name} ${direction} { type filter hook forward priority ${PRIORITY[direction]}; policy accept; }`,
     );
-    for (const rule of baseRules(direction, settings)) commands.push(`add rule ${name} ${direction} ${rule}`);
+    for (const rule of baseRules(direction, settings))
+      commands.push(`add rule ${name} ${direction} ${rule}`);
   }
   return commands;
 }
@@ -71,14 +78,20 @@ export function tableCommands(settings: PolicyTableSettings): string[] {
  * Where the bridge is known, rules are for what comes from it or goes to it: a table that is left over of another cluster, whose pods may have
  * had the same addresses, then concerns no other bridge.
  */
-function baseRules(direction: Direction, { podCidrs, bridge }: PolicyTableSettings): readonly string[] {
+function baseRules(
+  direction: Direction,
+  { podCidrs, bridge }: PolicyTableSettings,
+): readonly string[] {
   const at = direction === 'egress' ? 'saddr' : 'daddr';
-  const ranges = (family: Family): readonly string[] => podCidrs.filter((cidr) => familyOf(cidr) === family);
+  const ranges = (family: Family): readonly string[] =>
+    podCidrs.filter((cidr) => familyOf(cidr) === family);
   const unknown = FAMILIES.flatMap((family) =>
     ranges(family).length === 0 ? [] : [`${family} ${at} { ${ranges(family).join(', ')} } drop`],
   );
   return [
-    ...(bridge === undefined ? [] : [`${direction === 'egress' ? 'iifname' : 'oifname'} != "${bridge}" accept`]),
+    ...(bridge === undefined
+      ? []
+      : [`${direction === 'egress' ? 'iifname' : 'oifname'} != "${bridge}" accept`]),
     'ct state established,related accept',
     // Without neighbor discovery no address of IPv6 can be reached, whatever policies allow.
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',

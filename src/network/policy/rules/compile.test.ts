@@ -13,10 +13,18 @@ describe('types', () => {
     ['both are given', { policyTypes: ['Ingress', 'Egress'] }, true, true],
     ['only egress', { policyTypes: ['Egress'], ingress: [{}] }, false, true],
     ['without types: ingress', { policyTypes: undefined }, true, false],
-    ['without types but with egress rules: both', { policyTypes: undefined, egress: [] }, true, true],
+    [
+      'without types but with egress rules: both',
+      { policyTypes: undefined, egress: [] },
+      true,
+      true,
+    ],
   ])('%s', (_, spec, ingress, egress) => {
     const compiled = compile(spec);
-    expect([compiled.ingress !== undefined, compiled.egress !== undefined]).toEqual([ingress, egress]);
+    expect([compiled.ingress !== undefined, compiled.egress !== undefined]).toEqual([
+      ingress,
+      egress,
+    ]);
   });
 });
 
@@ -27,7 +35,9 @@ describe('rules', () => {
       ingress: [{ peers: undefined, ports: undefined }],
       egress: [{ peers: undefined, ports: undefined }],
     });
-    expect(compile({ ingress: [{ from: [], ports: [] }] }).ingress).toEqual([{ peers: undefined, ports: undefined }]);
+    expect(compile({ ingress: [{ from: [], ports: [] }] }).ingress).toEqual([
+      { peers: undefined, ports: undefined },
+    ]);
   });
 
   test('peers: pods of the own namespace, of selected namespaces, all of these', () => {
@@ -42,7 +52,9 @@ describe('rules', () => {
         },
       ],
     });
-    const groups = (ingress?.[0]?.peers ?? []).map((peer) => (peer.kind === 'group' ? peer.group : undefined));
+    const groups = (ingress?.[0]?.peers ?? []).map((peer) =>
+      peer.kind === 'group' ? peer.group : undefined,
+    );
     const textOf = (selector: unknown): string => String(selector);
     expect(groups.map((group) => [textOf(group?.namespaces), textOf(group?.pods)])).toEqual([
       ['ns', 'a=b'],
@@ -55,22 +67,32 @@ describe('rules', () => {
     const idsOf = (spec: Spec): string[] => [...groupsOf(compile(spec)).keys()];
     const own = idsOf({ ingress: [{ from: [{ podSelector: select('a=b') }] }] });
     expect(
-      idsOf({ egress: [{ to: [{ podSelector: select('a=b') }] }, { to: [{ podSelector: select('a=b') }] }] }),
+      idsOf({
+        egress: [
+          { to: [{ podSelector: select('a=b') }] },
+          { to: [{ podSelector: select('a=b') }] },
+        ],
+      }),
     ).toEqual(own);
-    expect(idsOf({ ingress: [{ from: [{ namespaceSelector: {}, podSelector: select('a=b') }] }] })).not.toEqual(own);
+    expect(
+      idsOf({ ingress: [{ from: [{ namespaceSelector: {}, podSelector: select('a=b') }] }] }),
+    ).not.toEqual(own);
     // A namespace of a name, and labels that read like it.
     const named = idsOf({ ingress: [{ from: [{ podSelector: {} }] }] });
-    const labelled = { namespaceSelector: { matchExpressions: [{ key: 'ns', operator: 'Exists' }] } } as const;
+    const labelled = {
+      namespaceSelector: { matchExpressions: [{ key: 'ns', operator: 'Exists' }] },
+    } as const;
     expect(idsOf({ ingress: [{ from: [labelled] }] })).not.toEqual(named);
   });
 
   test('blocks without their exceptions, of both families', () => {
     const ranges = (cidr: string, except?: readonly string[]) =>
-      compile({ egress: [{ to: [{ ipBlock: { cidr, ...(except && { except }) } }] }] }).egress?.[0]?.peers?.flatMap(
-        (peer) =>
-          peer.kind === 'ranges'
-            ? peer.ranges.map(({ first, last }) => `${first.toString(16)}-${last.toString(16)}`)
-            : [],
+      compile({
+        egress: [{ to: [{ ipBlock: { cidr, ...(except && { except }) } }] }],
+      }).egress?.[0]?.peers?.flatMap((peer) =>
+        peer.kind === 'ranges'
+          ? peer.ranges.map(({ first, last }) => `${first.toString(16)}-${last.toString(16)}`)
+          : [],
       );
     expect(ranges('10.0.0.0/24')).toEqual(['a000000-a0000ff']);
     expect(ranges('10.0.0.0/24', ['10.0.0.0/32', '10.0.0.255/32', '10.0.0.16/28'])).toEqual([
@@ -78,7 +100,9 @@ describe('rules', () => {
       'a000020-a0000fe',
     ]);
     expect(ranges('10.0.0.0/24', ['10.0.0.0/23'])).toEqual([]);
-    expect(ranges('fd00::/127', ['fd00::1/128', '10.0.0.0/8'])).toEqual([`fd${'0'.repeat(30)}-fd${'0'.repeat(30)}`]);
+    expect(ranges('fd00::/127', ['fd00::1/128', '10.0.0.0/8'])).toEqual([
+      `fd${'0'.repeat(30)}-fd${'0'.repeat(30)}`,
+    ]);
   });
 
   test('ports: numbers, ranges, protocols, merged', () => {
@@ -143,8 +167,12 @@ describe('named ports', () => {
   });
 
   test('of egress with numbers beside them: both are allowed', () => {
-    const { egress } = compile({ egress: [{ to: [{ podSelector: {} }], ports: [{ port: 'web' }, { port: 443 }] }] });
-    expect(egress?.map(({ peers, ports }) => [peers?.length, ports?.map(({ kind }) => kind)])).toEqual([
+    const { egress } = compile({
+      egress: [{ to: [{ podSelector: {} }], ports: [{ port: 'web' }, { port: 443 }] }],
+    });
+    expect(
+      egress?.map(({ peers, ports }) => [peers?.length, ports?.map(({ kind }) => kind)]),
+    ).toEqual([
       [1, ['numbers']],
       [undefined, ['named']],
     ]);
@@ -156,7 +184,12 @@ describe('what cannot be programmed allows nothing, and is a problem', () => {
     const compiled = compile({
       ingress: [
         { from: [{}], ports: [{ protocol: 'ICMP' as 'TCP' }] },
-        { from: [{ ipBlock: { cidr: '010.0.0.0/8' } }, { ipBlock: { cidr: '10.0.0.0/8', except: ['10.1/16'] } }] },
+        {
+          from: [
+            { ipBlock: { cidr: '010.0.0.0/8' } },
+            { ipBlock: { cidr: '10.0.0.0/8', except: ['10.1/16'] } },
+          ],
+        },
       ],
     });
     expect(compiled.ingress).toEqual([
@@ -184,10 +217,18 @@ describe('what cannot be programmed allows nothing, and is a problem', () => {
   });
 
   test('a policy with more parts than can be read in one turn', () => {
-    const except = Array.from({ length: 10_000 }, (_, index) => `10.${index >> 8}.${index & 255}.0/32`);
+    const except = Array.from(
+      { length: 10_000 },
+      (_, index) => `10.${index >> 8}.${index & 255}.0/32`,
+    );
     const compiled = compile({ egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8', except } }] }] });
-    expect([compiled.egress, compiled.problems]).toEqual([[], ['spec: has more than 10000 peers, ranges and ports']]);
-    const allowed = compile({ egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8', except: except.slice(0, 9000) } }] }] });
+    expect([compiled.egress, compiled.problems]).toEqual([
+      [],
+      ['spec: has more than 10000 peers, ranges and ports'],
+    ]);
+    const allowed = compile({
+      egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8', except: except.slice(0, 9000) } }] }],
+    });
     expect(allowed.problems).toEqual([]);
   });
 });

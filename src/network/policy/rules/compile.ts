@@ -4,7 +4,12 @@
 // part out never opens anything.
 
 import { contains, type IpRange, parseCidr, parseIp } from '#machinery/net/ip.ts';
-import { everything, labelSelectorAsSelector, nothing, type Selector } from '#machinery/selectors/labels.ts';
+import {
+  everything,
+  labelSelectorAsSelector,
+  nothing,
+  type Selector,
+} from '#machinery/selectors/labels.ts';
 import { runSteps, type Steps } from '#machinery/turn.ts';
 import type {
   AddressRange,
@@ -39,7 +44,8 @@ const MAX_PARTS = 10_000;
 const PARTS_PER_STEP = 200;
 
 /** Returns the value of a policy. Never throws: see `problems`. */
-export const compilePolicy = (policy: NetworkPolicy): CompiledPolicy => runSteps(compileInSteps(policy));
+export const compilePolicy = (policy: NetworkPolicy): CompiledPolicy =>
+  runSteps(compileInSteps(policy));
 
 /** As compilePolicy, in steps of some milliseconds. */
 export function* compileInSteps(policy: NetworkPolicy): Steps<CompiledPolicy> {
@@ -57,7 +63,9 @@ export function* compileInSteps(policy: NetworkPolicy): Steps<CompiledPolicy> {
   const allowances: Partial<Record<Direction, readonly Allowance[]>> = {};
   for (const direction of ['ingress', 'egress'] as const) {
     if (!types.includes(direction === 'ingress' ? 'Ingress' : 'Egress')) continue;
-    allowances[direction] = isUsable ? yield* compiler.allowances(direction, spec[direction] ?? []) : [];
+    allowances[direction] = isUsable
+      ? yield* compiler.allowances(direction, spec[direction] ?? [])
+      : [];
   }
   return {
     key: `${namespace}/${name}`,
@@ -90,22 +98,33 @@ export function groupsOf(policy: CompiledPolicy): ReadonlyMap<string, Group> {
 }
 
 /** Returns the elements of a pod in a group whose selectors it matches. `addresses`: those of the pod that count. */
-export function elementsOf(group: Group, pod: PolicyPod, addresses: readonly string[]): readonly string[] {
+export function elementsOf(
+  group: Group,
+  pod: PolicyPod,
+  addresses: readonly string[],
+): readonly string[] {
   const { within, ports, localOnly } = group;
   if (addresses.length === 0 || (localOnly && !pod.local)) return [];
-  const usable = within === undefined ? addresses : addresses.filter((address) => isWithin(within, address));
+  const usable =
+    within === undefined ? addresses : addresses.filter((address) => isWithin(within, address));
   if (ports === undefined) return usable;
   const numbers = pod.ports.filter(({ name, protocol }) =>
     ports.some((port) => port.name === name && port.protocol === protocol),
   );
   return [
-    ...new Set(usable.flatMap((address) => numbers.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`))),
+    ...new Set(
+      usable.flatMap((address) =>
+        numbers.map(({ protocol, port }) => `${address} . ${protocol} . ${port}`),
+      ),
+    ),
   ];
 }
 
 function isWithin(ranges: readonly AddressRange[], text: string): boolean {
   const address = parseIp(text);
-  return address !== undefined && ranges.some((range) => contains({ ...range, prefix: 0 }, address));
+  return (
+    address !== undefined && ranges.some((range) => contains({ ...range, prefix: 0 }, address))
+  );
 }
 
 class Compiler {
@@ -124,7 +143,10 @@ class Compiler {
     for (const [index, rule] of rules.entries()) {
       const at = `spec.${direction}[${index}]`;
       const given = direction === 'ingress' ? rule.from : rule.to;
-      const peers = given === undefined || given.length === 0 ? undefined : yield* this.#peers(given, `${at}.peers`);
+      const peers =
+        given === undefined || given.length === 0
+          ? undefined
+          : yield* this.#peers(given, `${at}.peers`);
       allowances.push(...this.#withPorts(direction, peers, rule.ports ?? [], `${at}.ports`));
       yield;
     }
@@ -146,24 +168,34 @@ class Compiler {
         peers.set(group.id, { kind: 'group', group });
       }
     }
-    return [...peers.values(), ...(ranges.length === 0 ? [] : [{ kind: 'ranges', ranges: unionOf(ranges) } as const])];
+    return [
+      ...peers.values(),
+      ...(ranges.length === 0 ? [] : [{ kind: 'ranges', ranges: unionOf(ranges) } as const]),
+    ];
   }
 
   #group({ podSelector, namespaceSelector }: ApiPeer, at: string): Group {
     const selectors = (selector: typeof podSelector, field: string): Selector =>
       selectorOf(selector, `${at}.${field}`, this.#problems) ?? nothing();
     return groupOf({
-      namespaces: namespaceSelector === undefined ? this.#namespace : selectors(namespaceSelector, 'namespaceSelector'),
+      namespaces:
+        namespaceSelector === undefined
+          ? this.#namespace
+          : selectors(namespaceSelector, 'namespaceSelector'),
       pods: selectors(podSelector, 'podSelector'),
       localOnly: false,
     });
   }
 
-  *#block({ cidr, except = [] }: NonNullable<ApiPeer['ipBlock']>, at: string): Steps<readonly AddressRange[]> {
+  *#block(
+    { cidr, except = [] }: NonNullable<ApiPeer['ipBlock']>,
+    at: string,
+  ): Steps<readonly AddressRange[]> {
     const range = parseCidr(cidr);
     const holes: (IpRange | undefined)[] = [];
     for (const text of except) if (holes.push(parseCidr(text)) % PARTS_PER_STEP === 0) yield;
-    if (range !== undefined && holes.every((hole) => hole !== undefined)) return without(range, holes);
+    if (range !== undefined && holes.every((hole) => hole !== undefined))
+      return without(range, holes);
     this.#problems.push(`${at}.ipBlock: has a range that is not in canonical form`);
     return [];
   }
@@ -195,13 +227,21 @@ class Compiler {
     if (named.length === 0) return [{ peers, ports: matches }];
     const byNumber = matches.length === 0 ? [] : [{ peers, ports: matches }];
     if (direction === 'ingress') {
-      const group = groupOf({ namespaces: this.#namespace, pods: this.selector, localOnly: true, ports: named });
+      const group = groupOf({
+        namespaces: this.#namespace,
+        pods: this.selector,
+        localOnly: true,
+        ports: named,
+      });
       return [{ peers, ports: [...matches, { kind: 'named', group }] }];
     }
     // A name means what the destination calls so: the destination's address and port are matched together.
     return [
       ...byNumber,
-      { peers: undefined, ports: destinations(peers, named).map((group) => ({ kind: 'named', group })) },
+      {
+        peers: undefined,
+        ports: destinations(peers, named).map((group) => ({ kind: 'named', group })),
+      },
     ];
   }
 }
@@ -211,7 +251,9 @@ function destinations(peers: readonly Peer[] | undefined, ports: NamedPorts): re
   const everyPod = { namespaces: everything(), pods: everything(), localOnly: false, ports };
   if (peers === undefined) return [groupOf(everyPod)];
   return peers.map((peer) =>
-    groupOf(peer.kind === 'group' ? { ...peer.group, ports } : { ...everyPod, within: peer.ranges }),
+    groupOf(
+      peer.kind === 'group' ? { ...peer.group, ports } : { ...everyPod, within: peer.ranges },
+    ),
   );
 }
 

@@ -12,7 +12,10 @@ test('a pod of this node, and one of another', () => {
     addresses: ['10.0.0.1', 'fd00::1'],
     local: true,
   });
-  expect(podFacts(apiPod('ns/a', { node: 'there' }), NODE, undefined)).toMatchObject({ addresses: [], local: false });
+  expect(podFacts(apiPod('ns/a', { node: 'there' }), NODE, undefined)).toMatchObject({
+    addresses: [],
+    local: false,
+  });
 });
 
 test('pods that are never seen: those of the node network, and those that have ended', () => {
@@ -38,7 +41,11 @@ test('ports with names, of containers and of sidecars, not of other init contain
     { name: 'i', ports: [{ name: 'init', containerPort: 1 }] },
     { name: 's', restartPolicy: 'Always', ports: [{ name: 'side', containerPort: 2 }] },
   ];
-  const facts = podFacts({ ...pod, spec: { ...pod.spec, initContainers: init as never } }, NODE, undefined);
+  const facts = podFacts(
+    { ...pod, spec: { ...pod.spec, initContainers: init as never } },
+    NODE,
+    undefined,
+  );
   expect(facts?.ports).toEqual([
     { name: 'web', protocol: 'tcp', port: 80 },
     { name: 'dns', protocol: 'udp', port: 53 },

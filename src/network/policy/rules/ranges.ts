@@ -22,9 +22,12 @@ export function without(cidr: IpRange, except: readonly IpRange[]): readonly Add
 /** Returns the union of ranges as sorted ranges that neither overlap nor touch. Families are kept apart, IPv4 first. */
 export function unionOf(ranges: readonly AddressRange[]): readonly AddressRange[] {
   const union: AddressRange[] = [];
-  for (const range of ranges.toSorted((a, b) => a.family.localeCompare(b.family) || compare(a.first, b.first))) {
+  for (const range of ranges.toSorted(
+    (a, b) => a.family.localeCompare(b.family) || compare(a.first, b.first),
+  )) {
     const last = union.at(-1);
-    if (last === undefined || last.family !== range.family || range.first > last.last + 1n) union.push(range);
+    if (last === undefined || last.family !== range.family || range.first > last.last + 1n)
+      union.push(range);
     else if (range.last > last.last) union[union.length - 1] = { ...last, last: range.last };
   }
   return union;
@@ -33,7 +36,10 @@ export function unionOf(ranges: readonly AddressRange[]): readonly AddressRange[
 /** Reports whether the ranges have every address of the family. They must be a union. */
 export const isWholeFamily = (ranges: readonly AddressRange[], family: IpFamily): boolean =>
   ranges.some(
-    (range) => range.family === family && range.first === 0n && range.last === (1n << BigInt(bitsOf(family))) - 1n,
+    (range) =>
+      range.family === family &&
+      range.first === 0n &&
+      range.last === (1n << BigInt(bitsOf(family))) - 1n,
   );
 
 /** Returns the union of ranges of ports: sorted, disjoint. */

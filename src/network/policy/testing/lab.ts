@@ -31,7 +31,8 @@ export function labIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
   for (const program of ['ip', 'nft']) {
-    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined) return `needs the program ${program}`;
+    if (spawnSync(program, ['-V'], { env: ENV }).error !== undefined)
+      return `needs the program ${program}`;
   }
   const inside = [
     '--net',
@@ -123,7 +124,8 @@ export class Lab {
             : `${here} address add ${host}/24 dev eth0`,
         );
       }
-      const [v4, v6] = place === 'other' ? ['10.0.1.254', 'fd00:0:0:b::fe'] : ['10.0.0.254', 'fd00:0:0:a::fe'];
+      const [v4, v6] =
+        place === 'other' ? ['10.0.1.254', 'fd00:0:0:b::fe'] : ['10.0.0.254', 'fd00:0:0:a::fe'];
       lines.push(`${here} route add default via ${v4}`, `${here} -6 route add default via ${v6}`);
     }
     run(['sh', '-e', '-c', lines.join('\n')]);

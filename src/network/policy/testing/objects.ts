@@ -20,7 +20,14 @@ export interface PodOptions {
 /** A pod, named 'namespace/name'. Default: running on NODE without labels. */
 export function apiPod(key: string, options: PodOptions = {}): Pod {
   const [namespace = '', name = ''] = key.split('/');
-  const { labels = {}, ips = [], node = NODE, ports = [], hostNetwork = false, phase = 'Running' } = options;
+  const {
+    labels = {},
+    ips = [],
+    node = NODE,
+    ports = [],
+    hostNetwork = false,
+    phase = 'Running',
+  } = options;
   const { uid = `uid-${key}`, created = '2026-01-01T00:00:00Z' } = options;
   const containerPorts = ports.map((text) => {
     const [protocol = '', portName = '', port = ''] = text.split(/[/=]/);
@@ -30,7 +37,11 @@ export function apiPod(key: string, options: PodOptions = {}): Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, uid, labels, creationTimestamp: created },
-    spec: { nodeName: node, hostNetwork, containers: [{ name: 'c', image: 'i', ports: containerPorts }] },
+    spec: {
+      nodeName: node,
+      hostNetwork,
+      containers: [{ name: 'c', image: 'i', ports: containerPorts }],
+    },
     status: { phase, podIPs: ips.map((ip) => ({ ip })) },
   } as unknown as Pod;
 }

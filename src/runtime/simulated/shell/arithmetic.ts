@@ -7,7 +7,8 @@ export interface Variables {
   set(name: string, value: string): void;
 }
 
-const TOKEN = /\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%]=|[-+*/%()<>=!~&|^?:])/y;
+const TOKEN =
+  /\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%]=|[-+*/%()<>=!~&|^?:])/y;
 const MAX_DEPTH = 100;
 const MAX_LENGTH = 10_000;
 /** Binary operators by their binding strength. */
@@ -40,7 +41,8 @@ export function evaluateArithmetic(text: string, variables: Variables): string {
   while (text.slice(at).trim() !== '') {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
-    if (match === null) throw new ArithmeticError(`arithmetic expression: expecting primary: "${text}"`);
+    if (match === null)
+      throw new ArithmeticError(`arithmetic expression: expecting primary: "${text}"`);
     tokens.push(match[1] as string);
     at = TOKEN.lastIndex;
   }
@@ -143,7 +145,8 @@ class Evaluator {
   #variable(name: string): bigint {
     const text = (this.#variables.get(name) ?? '').trim();
     if (text === '') return 0n;
-    if (!/^-?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,19})$/.test(text)) throw new ArithmeticError(`Illegal number: ${text}`);
+    if (!/^-?(?:0[xX][0-9a-fA-F]{1,16}|\d{1,19})$/.test(text))
+      throw new ArithmeticError(`Illegal number: ${text}`);
     return text.startsWith('-') ? -BigInt(text.slice(1)) : BigInt(text);
   }
 

@@ -32,7 +32,8 @@ type Builtin = (shell: BuiltinShell, args: readonly string[], name: string) => P
 
 async function kill(shell: BuiltinShell, args: readonly string[]): Promise<number> {
   const target = args.at(-1);
-  if (target !== '1' && target !== '$$') return await shell.fail(`kill: (${target ?? ''}) - No such process`, 1);
+  if (target !== '1' && target !== '$$')
+    return await shell.fail(`kill: (${target ?? ''}) - No such process`, 1);
   const signal = args.length > 1 ? (args[0] as string) : '-TERM';
   const codes: Readonly<Record<string, number>> = {
     '-TERM': 143,
@@ -51,7 +52,8 @@ async function kill(shell: BuiltinShell, args: readonly string[]): Promise<numbe
 async function changeDirectory(shell: BuiltinShell, [first]: readonly string[]): Promise<number> {
   const { state } = shell;
   const path = first ?? state.get('HOME') ?? '/root';
-  const target = path === '-' ? (state.get('OLDPWD') ?? state.directory) : resolvePath(state.directory, path);
+  const target =
+    path === '-' ? (state.get('OLDPWD') ?? state.directory) : resolvePath(state.directory, path);
   if (!shell.files.isDirectory(target))
     return await shell.fail(`cd: can't cd to ${path}: No such file or directory`, 1);
   state.set('OLDPWD', state.directory);
@@ -60,7 +62,11 @@ async function changeDirectory(shell: BuiltinShell, [first]: readonly string[]):
   return 0;
 }
 
-async function declare(shell: BuiltinShell, args: readonly string[], name: string): Promise<number> {
+async function declare(
+  shell: BuiltinShell,
+  args: readonly string[],
+  name: string,
+): Promise<number> {
   const { state } = shell;
   for (const arg of args) {
     if (arg === '-p') continue;
@@ -69,7 +75,8 @@ async function declare(shell: BuiltinShell, args: readonly string[], name: strin
     }
     if (arg.startsWith('-')) continue;
     const [variable = '', value] = arg.split(/=(.*)/s);
-    if (!isName(variable)) return await shell.fail(`${name}: ${arg}: bad variable name`, EXIT_SYNTAX);
+    if (!isName(variable))
+      return await shell.fail(`${name}: ${arg}: bad variable name`, EXIT_SYNTAX);
     if (value !== undefined) state.set(variable, value);
     else if (name === 'local') state.set(variable, '');
     const entry = state.variables.get(variable) ?? { value: '', exported: false, readOnly: false };
@@ -78,8 +85,13 @@ async function declare(shell: BuiltinShell, args: readonly string[], name: strin
     if (name === 'readonly') entry.readOnly = true;
   }
   if (args.length === 0 || (args.length === 1 && args[0] === '-p')) {
-    const shown = [...state.variables].filter(([, { exported }]) => exported).sort(([a], [b]) => (a < b ? -1 : 1));
-    await writeText(shell.streams.stdout, shown.map(([key, { value }]) => `${name} ${key}='${value}'\n`).join(''));
+    const shown = [...state.variables]
+      .filter(([, { exported }]) => exported)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    await writeText(
+      shell.streams.stdout,
+      shown.map(([key, { value }]) => `${name} ${key}='${value}'\n`).join(''),
+    );
   }
   return 0;
 }
@@ -88,7 +100,10 @@ async function set(shell: BuiltinShell, args: readonly string[]): Promise<number
   const { state } = shell;
   if (args.length === 0) {
     const shown = [...state.variables].sort(([a], [b]) => (a < b ? -1 : 1));
-    await writeText(shell.streams.stdout, shown.map(([key, { value }]) => `${key}='${value}'\n`).join(''));
+    await writeText(
+      shell.streams.stdout,
+      shown.map(([key, { value }]) => `${key}='${value}'\n`).join(''),
+    );
     return 0;
   }
   const rest = [...args];
@@ -111,7 +126,10 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
   const names = args.filter((arg) => !arg.startsWith('-'));
   const options = args.filter((arg) => arg.startsWith('-'));
   if (options.some((option) => option !== '-r')) {
-    return await shell.fail(`read: ${options.join(' ')}: not supported by the simulated shell`, EXIT_SYNTAX);
+    return await shell.fail(
+      `read: ${options.join(' ')}: not supported by the simulated shell`,
+      EXIT_SYNTAX,
+    );
   }
   let line = await shell.streams.stdin.readLine(MAX_TEXT);
   const ended = line?.endsWith('\n') !== true;
@@ -141,16 +159,26 @@ async function read(shell: BuiltinShell, args: readonly string[]): Promise<numbe
 }
 
 /** Prints what each name stands for, in the manner of the builtin `how`: command -v, type, which. */
-export async function describe(shell: BuiltinShell, names: readonly string[], how: string): Promise<number> {
+export async function describe(
+  shell: BuiltinShell,
+  names: readonly string[],
+  how: string,
+): Promise<number> {
   const { state } = shell;
   let code = 0;
   for (const name of names) {
     const known = state.functions.has(name) || NAMES.has(name);
     const installed = Object.hasOwn(COMMANDS, name) || SHELLS.has(name);
     if (known && how !== 'which')
-      await writeText(shell.streams.stdout, how === 'type' ? `${name} is a shell builtin\n` : `${name}\n`);
+      await writeText(
+        shell.streams.stdout,
+        how === 'type' ? `${name} is a shell builtin\n` : `${name}\n`,
+      );
     else if (installed)
-      await writeText(shell.streams.stdout, how === 'type' ? `${name} is /bin/${name}\n` : `/bin/${name}\n`);
+      await writeText(
+        shell.streams.stdout,
+        how === 'type' ? `${name} is /bin/${name}\n` : `/bin/${name}\n`,
+      );
     else {
       if (how === 'type') await shell.fail(`${name}: not found`, 1);
       code = how === 'type' ? EXIT_NOT_FOUND : 1;

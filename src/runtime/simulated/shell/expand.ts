@@ -37,11 +37,15 @@ interface Piece {
 }
 
 /** Expands words into arguments. Rejects with ExpansionError. */
-export async function expandWords(words: readonly Word[], context: ExpansionContext): Promise<string[]> {
+export async function expandWords(
+  words: readonly Word[],
+  context: ExpansionContext,
+): Promise<string[]> {
   const fields: string[] = [];
   for (const word of words) {
     const pieces = await expandParts(word, context);
-    for (const field of splitFields(pieces, context.get('IFS') ?? ' \t\n')) fields.push(...glob(field, context));
+    for (const field of splitFields(pieces, context.get('IFS') ?? ' \t\n'))
+      fields.push(...glob(field, context));
     if (fields.length > MAX_FIELDS) throw new ExpansionError('argument list too long');
   }
   return fields;
@@ -50,7 +54,9 @@ export async function expandWords(words: readonly Word[], context: ExpansionCont
 /** Expands a word into one text: assignments, redirections, here-documents. */
 export async function expandText(word: Word, context: ExpansionContext): Promise<string> {
   const pieces = await expandParts(word, context);
-  const text = pieces.map((piece) => (piece.breakBefore === true ? ` ${piece.text}` : piece.text)).join('');
+  const text = pieces
+    .map((piece) => (piece.breakBefore === true ? ` ${piece.text}` : piece.text))
+    .join('');
   if (text.length > MAX_TEXT) throw new ExpansionError('out of memory');
   return text;
 }
@@ -64,7 +70,10 @@ async function expandParts(word: Word, context: ExpansionContext): Promise<Piece
   const pieces: Piece[] = [];
   for (const [index, part] of word.entries()) {
     if (index === 0 && part.kind === 'text' && !part.quoted && /^~(?=\/|$)/.test(part.text)) {
-      pieces.push({ text: context.get('HOME') ?? '/root', quoted: true }, { text: part.text.slice(1), quoted: false });
+      pieces.push(
+        { text: context.get('HOME') ?? '/root', quoted: true },
+        { text: part.text.slice(1), quoted: false },
+      );
     } else pieces.push(...(await expandPart(part, context)));
   }
   return pieces;
@@ -81,7 +90,9 @@ async function expandPart(part: WordPart, context: ExpansionContext): Promise<Pi
     case 'arithmetic':
       try {
         const text = await expandText(part.expression, context);
-        return [{ text: evaluateArithmetic(text, context), quoted: part.quoted, split: !part.quoted }];
+        return [
+          { text: evaluateArithmetic(text, context), quoted: part.quoted, split: !part.quoted },
+        ];
       } catch (err) {
         throw err instanceof ArithmeticError ? new ExpansionError(err.message) : err;
       }
@@ -95,7 +106,8 @@ async function expandParameter(
   context: ExpansionContext,
 ): Promise<Piece[]> {
   const { name, operator, word, quoted } = part;
-  if ((name === '@' || name === '*') && operator === '') return allParameters(name, quoted, context);
+  if ((name === '@' || name === '*') && operator === '')
+    return allParameters(name, quoted, context);
   const value = context.get(name);
   const piece = (text: string): Piece[] => [{ text, quoted, split: !quoted }];
   if (operator === 'length') return piece(String((value ?? '').length));
@@ -115,24 +127,39 @@ async function expandParameter(
       }
       default: {
         if (present) return piece(value);
-        throw new ExpansionError(`${name}: ${(await expandText(word, context)) || 'parameter not set or null'}`);
+        throw new ExpansionError(
+          `${name}: ${(await expandText(word, context)) || 'parameter not set or null'}`,
+        );
       }
     }
   }
-  if (value === undefined && context.noUnset) throw new ExpansionError(`${name}: parameter not set`);
+  if (value === undefined && context.noUnset)
+    throw new ExpansionError(`${name}: parameter not set`);
   if (operator === '') return piece(value ?? '');
   return piece(trim(value ?? '', operator, await expandPattern(word, context)));
 }
 
-async function alternative(word: Word, quoted: boolean, context: ExpansionContext): Promise<Piece[]> {
+async function alternative(
+  word: Word,
+  quoted: boolean,
+  context: ExpansionContext,
+): Promise<Piece[]> {
   if (quoted) return [{ text: await expandText(word, context), quoted: true }];
-  return (await expandParts(word, context)).map((piece) => (piece.quoted ? piece : { ...piece, split: true }));
+  return (await expandParts(word, context)).map((piece) =>
+    piece.quoted ? piece : { ...piece, split: true },
+  );
 }
 
 function allParameters(name: string, quoted: boolean, context: ExpansionContext): Piece[] {
   const { positional } = context;
-  if (quoted && name === '*') return [{ text: positional.join((context.get('IFS') ?? ' ').slice(0, 1)), quoted: true }];
-  return positional.map((text, index) => ({ text, quoted, split: !quoted, ...(index > 0 && { breakBefore: true }) }));
+  if (quoted && name === '*')
+    return [{ text: positional.join((context.get('IFS') ?? ' ').slice(0, 1)), quoted: true }];
+  return positional.map((text, index) => ({
+    text,
+    quoted,
+    split: !quoted,
+    ...(index > 0 && { breakBefore: true }),
+  }));
 }
 
 /** `#`, `##`: a prefix that matches goes; `%`, `%%`: a suffix. Doubled: the longest. */
@@ -142,7 +169,9 @@ function trim(value: string, operator: string, pattern: Pattern): string {
   // Bounds the work: each length is one match over the text.
   if (value.length > MAX_TRIMMED) throw new ExpansionError('value is too long for a pattern');
   for (const length of lengths) {
-    const part = operator.startsWith('#') ? value.slice(0, length) : value.slice(value.length - length);
+    const part = operator.startsWith('#')
+      ? value.slice(0, length)
+      : value.slice(value.length - length);
     if (pattern.matches(part))
       return operator.startsWith('#') ? value.slice(length) : value.slice(0, value.length - length);
   }

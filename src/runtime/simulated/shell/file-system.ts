@@ -146,7 +146,12 @@ export class FileSystem {
       return;
     }
     const { directory, name } = this.#parent(path);
-    this.#add(directory, name, { kind: 'file', content: Buffer.from(content), mode, modified: this.#now() });
+    this.#add(directory, name, {
+      kind: 'file',
+      content: Buffer.from(content),
+      mode,
+      modified: this.#now(),
+    });
   }
 
   /** `parents`: creates what is missing above it, and does not fail if it is there. */
@@ -164,8 +169,10 @@ export class FileSystem {
         continue;
       }
       if (last && !parents) throw new FileError('File exists');
-      const target = next.kind === 'link' ? this.find(`/${parts.slice(0, index + 1).join('/')}`) : next;
-      if (target?.kind !== 'directory') throw new FileError(last ? 'File exists' : 'Not a directory');
+      const target =
+        next.kind === 'link' ? this.find(`/${parts.slice(0, index + 1).join('/')}`) : next;
+      if (target?.kind !== 'directory')
+        throw new FileError(last ? 'File exists' : 'Not a directory');
       directory = target;
     }
   }

@@ -25,7 +25,19 @@ export type Token =
   | { readonly kind: 'end' };
 
 const OPERATORS: readonly string[] = ['&&', '||', ';;', ';', '&', '|', '(', ')'];
-const REDIRECTS: readonly string[] = ['<<<', '<<-', '<<', '>>', '>&', '<&', '&>', '>|', '<>', '<', '>'];
+const REDIRECTS: readonly string[] = [
+  '<<<',
+  '<<-',
+  '<<',
+  '>>',
+  '>&',
+  '<&',
+  '&>',
+  '>|',
+  '<>',
+  '<',
+  '>',
+];
 /** The characters that end an unquoted word. */
 const WORD_END = new Set([' ', '\t', '\r', '\n', ';', '&', '|', '<', '>', '(', ')']);
 const NAME = /[A-Za-z_][A-Za-z0-9_]*|[0-9]|[?$#@*!-]/y;
@@ -58,7 +70,8 @@ export class Lexer {
     const text = this.#text;
     const char = text[this.#position];
     if (char === undefined) {
-      if (this.#pending.length > 0) throw new ShellSyntaxError('here-document without end', 'incomplete');
+      if (this.#pending.length > 0)
+        throw new ShellSyntaxError('here-document without end', 'incomplete');
       return { kind: 'end' };
     }
     if (char === '\n') {
@@ -73,7 +86,11 @@ export class Lexer {
     const redirect = REDIRECTS.find((each) => text.startsWith(each, at));
     if (redirect !== undefined && !(redirect === '&>' && number !== undefined)) {
       this.#position = at + redirect.length;
-      return { kind: 'redirect', fd: number === undefined ? undefined : Number(number), text: redirect };
+      return {
+        kind: 'redirect',
+        fd: number === undefined ? undefined : Number(number),
+        text: redirect,
+      };
     }
     const operator = OPERATORS.find((each) => text.startsWith(each, this.#position));
     if (operator !== undefined) {
@@ -83,7 +100,11 @@ export class Lexer {
     const start = this.#position;
     const word = this.#readWord((each) => WORD_END.has(each));
     const plain = word.every((part) => part.kind === 'text' && !part.quoted);
-    return { kind: 'word', word, bare: plain ? text.slice(start, this.#position).replaceAll('\\\n', '') : undefined };
+    return {
+      kind: 'word',
+      word,
+      bare: plain ? text.slice(start, this.#position).replaceAll('\\\n', '') : undefined,
+    };
   }
 
   /** Reads the text of a here-document after the current line. */
@@ -105,7 +126,8 @@ export class Lexer {
     for (const { delimiter, literal, stripTabs, fill } of pending) {
       let body = '';
       for (;;) {
-        if (this.#position >= this.#text.length) throw new ShellSyntaxError('here-document without end', 'incomplete');
+        if (this.#position >= this.#text.length)
+          throw new ShellSyntaxError('here-document without end', 'incomplete');
         const end = this.#text.indexOf('\n', this.#position);
         const raw = this.#text.slice(this.#position, end === -1 ? undefined : end);
         this.#position = end === -1 ? this.#text.length : end + 1;
@@ -113,7 +135,11 @@ export class Lexer {
         if (line === delimiter) break;
         body += `${line}\n`;
       }
-      fill(literal ? [{ kind: 'text', text: body, quoted: true }] : parseQuotedText(body, this.#parseList));
+      fill(
+        literal
+          ? [{ kind: 'text', text: body, quoted: true }]
+          : parseQuotedText(body, this.#parseList),
+      );
     }
   }
 
@@ -155,7 +181,15 @@ export class Lexer {
         let end = this.#position + 1;
         for (; end < this.#text.length; end++) {
           const each = this.#text[end] as string;
-          if (ends(each) || each === "'" || each === '"' || each === '\\' || each === '$' || each === '`') break;
+          if (
+            ends(each) ||
+            each === "'" ||
+            each === '"' ||
+            each === '\\' ||
+            each === '$' ||
+            each === '`'
+          )
+            break;
         }
         add(this.#text.slice(this.#position, end), false);
         this.#position = end;
@@ -178,27 +212,38 @@ export class Lexer {
       if (char === '\\') {
         const escaped = this.#text[this.#position + 1] ?? '';
         if (escaped === '\n') add('', true);
-        else if ('$`"\\'.includes(escaped) && escaped !== '' && (escaped !== '"' || end === '"')) add(escaped, true);
+        else if ('$`"\\'.includes(escaped) && escaped !== '' && (escaped !== '"' || end === '"'))
+          add(escaped, true);
         else add(char + escaped, true);
         this.#position += 2;
       } else if (char === '$' || char === '`') {
         this.#readExpansion(true, parts, add);
       } else {
         let stop = this.#position + 1;
-        while (stop < this.#text.length && !`\\$\`${end}`.includes(this.#text[stop] as string)) stop++;
+        while (stop < this.#text.length && !`\\$\`${end}`.includes(this.#text[stop] as string))
+          stop++;
         add(this.#text.slice(this.#position, stop), true);
         this.#position = stop;
       }
     }
   }
 
-  #readExpansion(quoted: boolean, parts: WordPart[], add: (text: string, quoted: boolean) => void): void {
-    if (++this.#nesting > MAX_NESTING) throw new ShellSyntaxError('expansions are nested too deeply', 'unsupported');
+  #readExpansion(
+    quoted: boolean,
+    parts: WordPart[],
+    add: (text: string, quoted: boolean) => void,
+  ): void {
+    if (++this.#nesting > MAX_NESTING)
+      throw new ShellSyntaxError('expansions are nested too deeply', 'unsupported');
     this.#readExpansionOnce(quoted, parts, add);
     this.#nesting--;
   }
 
-  #readExpansionOnce(quoted: boolean, parts: WordPart[], add: (text: string, quoted: boolean) => void): void {
+  #readExpansionOnce(
+    quoted: boolean,
+    parts: WordPart[],
+    add: (text: string, quoted: boolean) => void,
+  ): void {
     const text = this.#text;
     if (text[this.#position] === '`') {
       const end = /(?:[^`\\]|\\[\s\S])*`/y;
@@ -207,7 +252,11 @@ export class Lexer {
       if (match === null) throw new ShellSyntaxError('unterminated backquote', 'incomplete');
       const inner = match[0].slice(0, -1).replace(/\\([$`\\])/g, '$1');
       this.#position = end.lastIndex;
-      parts.push({ kind: 'command', list: this.#parseList(new Lexer(inner, this.#parseList), ''), quoted });
+      parts.push({
+        kind: 'command',
+        list: this.#parseList(new Lexer(inner, this.#parseList), ''),
+        quoted,
+      });
       return;
     }
     if (text.startsWith('$((', this.#position)) {
@@ -259,7 +308,8 @@ export class Lexer {
     operator.lastIndex = this.#position;
     const op = operator.exec(text)?.[0];
     if (op === undefined) {
-      if (this.#position >= text.length) throw new ShellSyntaxError('unterminated ${', 'incomplete');
+      if (this.#position >= text.length)
+        throw new ShellSyntaxError('unterminated ${', 'incomplete');
       throw new ShellSyntaxError(
         `bad substitution near ${JSON.stringify(text.slice(this.#position, this.#position + 10))}`,
         'unsupported',
@@ -301,7 +351,8 @@ export class Lexer {
   /** Parses the whole text as the inside of double quotes. */
   quotedText(): Word {
     const parts: WordPart[] = [];
-    const add = (text: string, quoted: boolean): void => void parts.push({ kind: 'text', text, quoted });
+    const add = (text: string, quoted: boolean): void =>
+      void parts.push({ kind: 'text', text, quoted });
     this.#readQuoted('', parts, add);
     return parts;
   }

@@ -44,10 +44,12 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Throws ShellSyntaxError. */
 export function parse(script: string): List {
-  if (script.length > MAX_SCRIPT_LENGTH) throw new ShellSyntaxError('the script is too long', 'unsupported');
+  if (script.length > MAX_SCRIPT_LENGTH)
+    throw new ShellSyntaxError('the script is too long', 'unsupported');
   let depth = 0;
   const nested = (lexer: Lexer, end: string): List => {
-    if (++depth > MAX_DEPTH) throw new ShellSyntaxError('substitutions are nested too deeply', 'unsupported');
+    if (++depth > MAX_DEPTH)
+      throw new ShellSyntaxError('substitutions are nested too deeply', 'unsupported');
     const list = parseList(lexer, end, depth);
     depth--;
     return list;
@@ -116,7 +118,8 @@ class Parser {
   }
 
   #command(): Command {
-    if (++this.#depth > MAX_DEPTH) throw new ShellSyntaxError('commands are nested too deeply', 'unsupported');
+    if (++this.#depth > MAX_DEPTH)
+      throw new ShellSyntaxError('commands are nested too deeply', 'unsupported');
     try {
       return this.#compound() ?? this.#simple();
     } finally {
@@ -141,7 +144,12 @@ class Parser {
         return this.#withRedirects(this.#case());
       case '{':
         this.#advance();
-        return this.#withRedirects({ kind: 'group', subshell: false, body: this.#body('}'), redirects: [] });
+        return this.#withRedirects({
+          kind: 'group',
+          subshell: false,
+          body: this.#body('}'),
+          redirects: [],
+        });
       default:
     }
     if (!this.#isOperator('(')) return undefined;
@@ -244,7 +252,8 @@ class Parser {
       if (assignment !== undefined) assignments.push(assignment);
       else words.push(token.word);
       this.#advance();
-      if (words.length === 1 && assignments.length === 0 && this.#isOperator('(')) return this.#function(token.bare);
+      if (words.length === 1 && assignments.length === 0 && this.#isOperator('('))
+        return this.#function(token.bare);
       if (this.#isOperator('(') && assignment !== undefined)
         throw new ShellSyntaxError('arrays are not supported', 'unsupported');
     }
@@ -271,11 +280,16 @@ class Parser {
     if (text === '<>') throw new ShellSyntaxError('<> is not supported', 'unsupported');
     this.#advance();
     if (this.#token.kind !== 'word') {
-      if (this.#isOperator('(')) throw new ShellSyntaxError('process substitution is not supported', 'unsupported');
+      if (this.#isOperator('('))
+        throw new ShellSyntaxError('process substitution is not supported', 'unsupported');
       throw this.#unexpected();
     }
     const { word } = this.#token;
-    const redirect = { fd: fd ?? (text.startsWith('<') ? 0 : 1), operator: normalized(text), target: word };
+    const redirect = {
+      fd: fd ?? (text.startsWith('<') ? 0 : 1),
+      operator: normalized(text),
+      target: word,
+    };
     if (redirect.operator === '<<') {
       this.#lexer.hereDocument(word, text === '<<-', (body) => (redirect.target = body));
     }
@@ -320,8 +334,14 @@ class Parser {
 
   #unexpected(): ShellSyntaxError {
     const token = this.#token;
-    if (token.kind === 'end') return new ShellSyntaxError('syntax error: unexpected end of file', 'incomplete');
-    const text = token.kind === 'newline' ? 'newline' : token.kind === 'word' ? (token.bare ?? 'word') : token.text;
+    if (token.kind === 'end')
+      return new ShellSyntaxError('syntax error: unexpected end of file', 'incomplete');
+    const text =
+      token.kind === 'newline'
+        ? 'newline'
+        : token.kind === 'word'
+          ? (token.bare ?? 'word')
+          : token.text;
     return new ShellSyntaxError(`syntax error: unexpected "${text}"`);
   }
 }
@@ -337,5 +357,8 @@ function assignmentOf(word: Word): { name: string; value: Word } | undefined {
   const match = ASSIGNMENT.exec(first.text);
   if (match === null) return undefined;
   const value = first.text.slice(match[0].length);
-  return { name: match[1] as string, value: value === '' ? rest : [{ ...first, text: value }, ...rest] };
+  return {
+    name: match[1] as string,
+    value: value === '' ? rest : [{ ...first, text: value }, ...rest],
+  };
 }

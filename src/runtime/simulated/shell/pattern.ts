@@ -6,7 +6,9 @@ export interface PatternPart {
   readonly quoted: boolean;
 }
 
-type Matcher = { readonly kind: 'star' } | { readonly kind: 'one'; readonly matches: (char: string) => boolean };
+type Matcher =
+  | { readonly kind: 'star' }
+  | { readonly kind: 'one'; readonly matches: (char: string) => boolean };
 
 export class Pattern {
   readonly #matchers: readonly Matcher[];
@@ -73,7 +75,10 @@ function readSet(
   for (let first = true; at < chars.length; first = false) {
     const char = chars[at] as string;
     if (char === ']' && !first) {
-      return { end: at, matches: (each) => ranges.some(([low, high]) => each >= low && each <= high) !== negated };
+      return {
+        end: at,
+        matches: (each) => ranges.some(([low, high]) => each >= low && each <= high) !== negated,
+      };
     }
     const high = chars[at + 2];
     if (chars[at + 1] === '-' && high !== undefined && high !== ']') {

@@ -27,7 +27,12 @@ export class RegularExpression {
   readonly #simple: boolean;
 
   /** Throws CommandError. */
-  constructor(pattern: string, dialect: Dialect, flags = '', wrap: (source: string) => string = (source) => source) {
+  constructor(
+    pattern: string,
+    dialect: Dialect,
+    flags = '',
+    wrap: (source: string) => string = (source) => source,
+  ) {
     if (pattern.length > MAX_PATTERN) throw new CommandError('the pattern is too long', 2);
     const source = wrap(translate(pattern, dialect));
     try {
@@ -45,7 +50,9 @@ export class RegularExpression {
 
   /** All matches that are not empty. */
   matches(line: string): readonly string[] {
-    return this.#bounded(() => line.slice(0, MAX_LINE).match(this.#all) ?? []).filter((each) => each !== '');
+    return this.#bounded(() => line.slice(0, MAX_LINE).match(this.#all) ?? []).filter(
+      (each) => each !== '',
+    );
   }
 
   /** `replacement` gets the match and its groups. */

@@ -40,7 +40,9 @@ export class ShellState {
 
   copy(): ShellState {
     const copy = new ShellState(this.#random, this.directory);
-    copy.variables = new Map([...this.variables].map(([name, variable]) => [name, { ...variable }]));
+    copy.variables = new Map(
+      [...this.variables].map(([name, variable]) => [name, { ...variable }]),
+    );
     copy.functions = new Map(this.functions);
     copy.options = new Set(this.options);
     copy.positional = this.positional;
@@ -70,7 +72,9 @@ export class ShellState {
       case 'RANDOM':
         return String(Math.floor(this.#random.float() * 32_768));
       default:
-        return /^\d+$/.test(name) ? this.positional[Number(name) - 1] : this.variables.get(name)?.value;
+        return /^\d+$/.test(name)
+          ? this.positional[Number(name) - 1]
+          : this.variables.get(name)?.value;
     }
   }
 
@@ -80,7 +84,8 @@ export class ShellState {
     if (value.length > MAX_TEXT) throw new ExpansionError('out of memory');
     const present = this.variables.get(name);
     if (present?.readOnly === true) throw new ExpansionError(`${name}: is read only`);
-    if (present === undefined) this.variables.set(name, { value, exported: this.options.has('a'), readOnly: false });
+    if (present === undefined)
+      this.variables.set(name, { value, exported: this.options.has('a'), readOnly: false });
     else present.value = value;
   }
 

@@ -49,16 +49,19 @@ async function run(
   const streams = { stdin: Input.of(Buffer.from(stdin)), stdout: output(''), stderr: output('!') };
   let outcome: Outcome | undefined;
   let ended = start;
-  const running = runProgram(command, context, streams, new AbortController().signal).then((value) => {
-    outcome = value;
-    ended = clock.monotonic();
-  });
+  const running = runProgram(command, context, streams, new AbortController().signal).then(
+    (value) => {
+      outcome = value;
+      ended = clock.monotonic();
+    },
+  );
   await clock.runUntil(() => outcome !== undefined, '48h');
   await running;
   return { out, outcome: outcome as unknown as Outcome, ms: ended - start };
 }
 
-const sh = (script: string, setting?: Setting): Promise<Run> => run(['/bin/sh', '-c', script], setting);
+const sh = (script: string, setting?: Setting): Promise<Run> =>
+  run(['/bin/sh', '-c', script], setting);
 
 /** Script, output, exit code. */
 const CASES: readonly (readonly [script: string, out: string, outcome: Outcome])[] = [
@@ -111,7 +114,11 @@ const CASES: readonly (readonly [script: string, out: string, outcome: Outcome])
   ['echo hi > /no/such/f', "!sh: can't create /no/such/f: No such file or directory\n", 1],
   ['cat <<EOF\n$GREETING\nEOF', 'hello world\n', 0],
   ["cat <<'EOF'\n$GREETING\nEOF", '$GREETING\n', 0],
-  ['cp /etc/hostname /tmp/h && mv /tmp/h /tmp/i && rm /tmp/i && test ! -e /tmp/i && echo gone', 'gone\n', 0],
+  [
+    'cp /etc/hostname /tmp/h && mv /tmp/h /tmp/i && rm /tmp/i && test ! -e /tmp/i && echo gone',
+    'gone\n',
+    0,
+  ],
   ['printf "#!/bin/sh\\necho script $1\\n" > /tmp/s && chmod +x /tmp/s && /tmp/s', 'script\n', 0],
   // Parameters.
   ['echo ${X:-default} ${N:+set} ${#GREETING}', 'default set 11\n', 0],
@@ -140,8 +147,16 @@ const CASES: readonly (readonly [script: string, out: string, outcome: Outcome])
   ['A=1 env | grep ^A=', 'A=1\n', 0],
   ['basename /a/b.txt .txt; dirname /a/b.txt', 'b\n/a\n', 0],
   ['echo secret | base64 | base64 -d', 'secret\n', 0],
-  ['echo -n abc | sha256sum', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  -\n', 0],
-  ['tail -n 1 /etc/passwd | cut -d: -f1; head -1 /etc/passwd | cut -d: -f7', 'nobody\n/bin/sh\n', 0],
+  [
+    'echo -n abc | sha256sum',
+    'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  -\n',
+    0,
+  ],
+  [
+    'tail -n 1 /etc/passwd | cut -d: -f1; head -1 /etc/passwd | cut -d: -f7',
+    'nobody\n/bin/sh\n',
+    0,
+  ],
   ['timeout 2 sleep 100', '', 124],
   ['which ls; command -v nothere', '/bin/ls\n', 1],
   ['kill -TERM 1; echo never', '', 143],
@@ -180,8 +195,12 @@ describe('scripts', () => {
       out: 'got line one\n',
       outcome: 0,
     });
-    expect((await sh('read a b; echo "$b/$a"; cat', { stdin: '1 2 3\nrest' })).out).toBe('2 3/1\nrest');
-    expect((await sh('while read l; do echo "[$l]"; done', { stdin: 'a\nb\n' })).out).toBe('[a]\n[b]\n');
+    expect((await sh('read a b; echo "$b/$a"; cat', { stdin: '1 2 3\nrest' })).out).toBe(
+      '2 3/1\nrest',
+    );
+    expect((await sh('while read l; do echo "[$l]"; done', { stdin: 'a\nb\n' })).out).toBe(
+      '[a]\n[b]\n',
+    );
     expect((await sh('read x', { stdin: '' })).outcome).toBe(1);
     expect((await run(['cat'], { stdin: 'copied' })).out).toBe('copied');
   });
@@ -218,7 +237,10 @@ describe('programs that are not simulated', () => {
   });
 
   test('succeed as probes and hooks', async () => {
-    expect(await sh('pg_isready -U postgres || exit 1', { unknown: 'succeed' })).toMatchObject({ out: '', outcome: 0 });
+    expect(await sh('pg_isready -U postgres || exit 1', { unknown: 'succeed' })).toMatchObject({
+      out: '',
+      outcome: 0,
+    });
   });
 });
 
@@ -265,28 +287,39 @@ describe('limits', () => {
 });
 
 describe('tar', () => {
-  const script = 'mkdir -p /src/dir && echo one > /src/a && echo two > /src/dir/b && tar cf - -C / src';
+  const script =
+    'mkdir -p /src/dir && echo one > /src/a && echo two > /src/dir/b && tar cf - -C / src';
 
   test('an archive that was written is read again', async () => {
     const raw: Buffer[] = [];
     expect((await sh(script, { raw })).outcome).toBe(0);
     const archive = Buffer.concat(raw);
     expect(archive.length % 512).toBe(0);
-    const { out, outcome } = await sh('mkdir /t && tar -xmf - -C /t && cat /t/src/a /t/src/dir/b && ls -a /t/src', {
-      stdin: archive,
-    });
+    const { out, outcome } = await sh(
+      'mkdir /t && tar -xmf - -C /t && cat /t/src/a /t/src/dir/b && ls -a /t/src',
+      {
+        stdin: archive,
+      },
+    );
     expect([out, outcome]).toEqual(['one\ntwo\n.\n..\na\ndir\n', 0]);
-    expect((await sh('tar tf -', { stdin: archive })).out).toBe('src/\nsrc/a\nsrc/dir/\nsrc/dir/b\n');
+    expect((await sh('tar tf -', { stdin: archive })).out).toBe(
+      'src/\nsrc/a\nsrc/dir/\nsrc/dir/b\n',
+    );
   });
 
   test('long names survive, and none leads out of the directory', async () => {
     const name = 'n'.repeat(150);
     const raw: Buffer[] = [];
     await sh(`echo x > /${name} && tar czf - -C / ${name}`, { raw });
-    expect((await sh(`mkdir /t && tar xzf - -C /t && cat /t/${name}`, { stdin: Buffer.concat(raw) })).out).toBe('x\n');
+    expect(
+      (await sh(`mkdir /t && tar xzf - -C /t && cat /t/${name}`, { stdin: Buffer.concat(raw) }))
+        .out,
+    ).toBe('x\n');
     const evil: Buffer[] = [];
     await sh('mkdir -p /a && echo evil > /x && cd /a && tar cf - ../x', { raw: evil });
-    expect((await sh('mkdir -p /b/c && tar xf - -C /b/c; ls /b', { stdin: Buffer.concat(evil) })).out).toBe('c\n');
+    expect(
+      (await sh('mkdir -p /b/c && tar xf - -C /b/c; ls /b', { stdin: Buffer.concat(evil) })).out,
+    ).toBe('c\n');
   });
 
   test.each([

@@ -3,7 +3,13 @@
 import type { AndOr, Command, List, Pipeline, Redirect, SimpleCommand } from './ast.ts';
 import { BUILTINS, type BuiltinShell, describe, SHELLS } from './builtins.ts';
 import { COMMANDS } from './commands/index.ts';
-import { type ExpansionContext, ExpansionError, expandPattern, expandText, expandWords } from './expand.ts';
+import {
+  type ExpansionContext,
+  ExpansionError,
+  expandPattern,
+  expandText,
+  expandWords,
+} from './expand.ts';
 import { FileError, resolvePath } from './file-system.ts';
 import { BrokenPipe, Input, type Output, Pipe, type Streams, writeText } from './io.ts';
 import { type Kernel, MAX_CALL_DEPTH, MAX_TEXT, RunsForever } from './kernel.ts';
@@ -75,7 +81,8 @@ export class Shell implements ExpansionContext {
     this.#kernel = config.kernel;
     this.#streams = config;
     this.#state = new ShellState(config.kernel.config.random, config.directory);
-    for (const [name, value] of config.env) this.#state.variables.set(name, { value, exported: true, readOnly: false });
+    for (const [name, value] of config.env)
+      this.#state.variables.set(name, { value, exported: true, readOnly: false });
     this.set('PWD', config.directory);
   }
 
@@ -118,7 +125,9 @@ export class Shell implements ExpansionContext {
         return Promise.resolve();
       },
     };
-    this.#state.status = await this.#subshell({ ...this.#streams, stdout }, (shell) => shell.#list(list));
+    this.#state.status = await this.#subshell({ ...this.#streams, stdout }, (shell) =>
+      shell.#list(list),
+    );
     return Buffer.concat(chunks).toString();
   }
 
@@ -165,7 +174,10 @@ export class Shell implements ExpansionContext {
   }
 
   async #syntaxError(err: ShellSyntaxError): Promise<number> {
-    await this.#fail(err.unsupported ? `${err.message} by the simulated shell` : err.message, EXIT_SYNTAX);
+    await this.#fail(
+      err.unsupported ? `${err.message} by the simulated shell` : err.message,
+      EXIT_SYNTAX,
+    );
     if (err.unsupported) this.#kernel.unknown();
     throw new ShellExit(EXIT_SYNTAX);
   }
@@ -211,7 +223,8 @@ export class Shell implements ExpansionContext {
     const streams = { ...this.#streams, stdin: Input.empty() };
     const job = this.#subshell(streams, (shell) => shell.#andOr(item)).catch((err: unknown) => {
       // A job that never ends keeps only `wait` waiting.
-      if (err instanceof RunsForever) return this.#kernel.blocked(new Promise<number>(() => undefined));
+      if (err instanceof RunsForever)
+        return this.#kernel.blocked(new Promise<number>(() => undefined));
       throw err;
     });
     // Its failure shows where it is waited for.
@@ -222,7 +235,9 @@ export class Shell implements ExpansionContext {
   async #andOr({ first, rest }: AndOr): Promise<number> {
     const guarded = rest.length > 0;
     let failedLast = !guarded;
-    this.#state.status = guarded ? await this.#asCondition(() => this.#pipeline(first)) : await this.#pipeline(first);
+    this.#state.status = guarded
+      ? await this.#asCondition(() => this.#pipeline(first))
+      : await this.#pipeline(first);
     for (const [index, { operator, pipeline }] of rest.entries()) {
       if ((operator === '&&') !== (this.#state.status === 0)) continue;
       const last = index === rest.length - 1;
@@ -231,7 +246,12 @@ export class Shell implements ExpansionContext {
         : await this.#asCondition(() => this.#pipeline(pipeline));
       failedLast = last;
     }
-    if (this.#state.status !== 0 && failedLast && this.#state.options.has('e') && this.#conditions === 0) {
+    if (
+      this.#state.status !== 0 &&
+      failedLast &&
+      this.#state.options.has('e') &&
+      this.#conditions === 0
+    ) {
       const negated = (rest.at(-1)?.pipeline ?? first).negated;
       if (!negated) throw new ShellExit(this.#state.status);
     }
@@ -274,7 +294,9 @@ export class Shell implements ExpansionContext {
     }
     const codes = await Promise.all(running);
     const last = codes.at(-1) ?? 0;
-    return this.#state.options.has('pipefail') && last === 0 ? (codes.findLast((code) => code !== 0) ?? 0) : last;
+    return this.#state.options.has('pipefail') && last === 0
+      ? (codes.findLast((code) => code !== 0) ?? 0)
+      : last;
   }
 
   /** Runs `work` in a copy of this shell. */
@@ -310,20 +332,25 @@ export class Shell implements ExpansionContext {
         return 0;
       case 'if':
         for (const { condition, body } of command.branches) {
-          if ((await this.#asCondition(() => this.#list(condition))) === 0) return await this.#body(body);
+          if ((await this.#asCondition(() => this.#list(condition))) === 0)
+            return await this.#body(body);
         }
         return await this.#body(command.otherwise);
       case 'case': {
         const subject = await expandText(command.subject, this);
         for (const { patterns, body } of command.branches) {
           for (const pattern of patterns) {
-            if ((await expandPattern(pattern, this)).matches(subject)) return await this.#body(body);
+            if ((await expandPattern(pattern, this)).matches(subject))
+              return await this.#body(body);
           }
         }
         return 0;
       }
       case 'for': {
-        const items = command.items === undefined ? this.#state.positional : await expandWords(command.items, this);
+        const items =
+          command.items === undefined
+            ? this.#state.positional
+            : await expandWords(command.items, this);
         let code = 0;
         for (const item of items) {
           await this.#kernel.step();
@@ -354,7 +381,10 @@ export class Shell implements ExpansionContext {
   }
 
   /** `ended`: a `break` ends the loop. */
-  async #loopBody(list: List, condition = false): Promise<{ readonly code: number; readonly ended: boolean }> {
+  async #loopBody(
+    list: List,
+    condition = false,
+  ): Promise<{ readonly code: number; readonly ended: boolean }> {
     try {
       const run = (): Promise<number> => this.#body(list);
       return { code: condition ? await this.#asCondition(run) : await run(), ended: false };
@@ -383,10 +413,12 @@ export class Shell implements ExpansionContext {
       );
       return substitutes ? before : 0;
     }
-    if (this.#state.options.has('x')) await writeText(this.#streams.stderr, `+ ${args.join(' ')}\n`);
+    if (this.#state.options.has('x'))
+      await writeText(this.#streams.stderr, `+ ${args.join(' ')}\n`);
     if (values.length === 0) return await this.#invoke(args, streams, false);
     const saved = values.map(([name]) => [name, this.#state.variables.get(name)] as const);
-    for (const [name, value] of values) this.#state.variables.set(name, { value, exported: true, readOnly: false });
+    for (const [name, value] of values)
+      this.#state.variables.set(name, { value, exported: true, readOnly: false });
     try {
       return await this.#invoke(args, streams, false);
     } finally {
@@ -421,7 +453,8 @@ export class Shell implements ExpansionContext {
   }
 
   async #call(body: Command, args: readonly string[], streams: Streams): Promise<number> {
-    if (++this.#depth > MAX_CALL_DEPTH) throw new ExpansionError('function calls are nested too deeply');
+    if (++this.#depth > MAX_CALL_DEPTH)
+      throw new ExpansionError('function calls are nested too deeply');
     const [positional, before] = [this.#state.positional, this.#streams];
     this.#state.positional = args;
     this.#streams = streams;
@@ -437,15 +470,22 @@ export class Shell implements ExpansionContext {
     }
   }
 
-  async #external(path: string, args: readonly string[], streams: Streams, direct: boolean): Promise<number> {
+  async #external(
+    path: string,
+    args: readonly string[],
+    streams: Streams,
+    direct: boolean,
+  ): Promise<number> {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (name === 'busybox' && args.length > 0)
       return await this.#external(args[0] as string, args.slice(1), streams, direct);
-    if (SHELLS.has(name)) return await this.#subshell({ ...streams }, (shell) => shell.#newShell(args));
+    if (SHELLS.has(name))
+      return await this.#subshell({ ...streams }, (shell) => shell.#newShell(args));
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (command === undefined || !this.#isInstalled(path)) {
       const script = this.#scriptFile(path);
-      if (script !== undefined) return await this.#subshell(streams, (shell) => shell.#runFile(path, script, args));
+      if (script !== undefined)
+        return await this.#subshell(streams, (shell) => shell.#runFile(path, script, args));
       this.#kernel.unknown();
       const message = direct
         ? `exec: "${path}": executable file not found in $PATH`
@@ -489,7 +529,8 @@ export class Shell implements ExpansionContext {
 
   /** `sh …`: a shell of its own. Called on the copy. */
   async #newShell(args: readonly string[]): Promise<number> {
-    for (const [name, variable] of this.#state.variables) if (!variable.exported) this.#state.variables.delete(name);
+    for (const [name, variable] of this.#state.variables)
+      if (!variable.exported) this.#state.variables.delete(name);
     this.#state.functions.clear();
     this.#state.options.clear();
     this.#conditions = 0;
@@ -503,7 +544,8 @@ export class Shell implements ExpansionContext {
       if (option.includes('c')) {
         script = '';
         this.#state.setOptions(option.replace('c', ''));
-      } else if (option === '-o' || option === '+o') this.#state.setLong(rest.shift() ?? '', option === '-o');
+      } else if (option === '-o' || option === '+o')
+        this.#state.setLong(rest.shift() ?? '', option === '-o');
       else this.#state.setOptions(option);
     }
     if (script !== undefined) {
@@ -525,7 +567,9 @@ export class Shell implements ExpansionContext {
 
   #process(name: string, args: readonly string[], streams: Streams): Process {
     const env = new Map(
-      [...this.#state.variables].filter(([, { exported }]) => exported).map(([key, { value }]) => [key, value]),
+      [...this.#state.variables]
+        .filter(([, { exported }]) => exported)
+        .map(([key, { value }]) => [key, value]),
     );
     return {
       kernel: this.#kernel,
@@ -535,14 +579,17 @@ export class Shell implements ExpansionContext {
       stdin: streams.stdin,
       directory: this.#state.directory,
       env,
-      run: (command, changes) => this.#subshell(streams, (shell) => shell.#runChanged(command, changes ?? {})),
+      run: (command, changes) =>
+        this.#subshell(streams, (shell) => shell.#runChanged(command, changes ?? {})),
     };
   }
 
   #runChanged(command: readonly string[], { env, stdin }: RunChanges): Promise<number> {
     if (env !== undefined) {
-      for (const [name, variable] of this.#state.variables) if (variable.exported) this.#state.variables.delete(name);
-      for (const [name, value] of env) this.#state.variables.set(name, { value, exported: true, readOnly: false });
+      for (const [name, variable] of this.#state.variables)
+        if (variable.exported) this.#state.variables.delete(name);
+      for (const [name, value] of env)
+        this.#state.variables.set(name, { value, exported: true, readOnly: false });
     }
     if (stdin !== undefined) this.#streams = { ...this.#streams, stdin };
     return this.#invoke(command, this.#streams, true);
@@ -563,12 +610,17 @@ export class Shell implements ExpansionContext {
         return await this.#script(args.join(' '));
       case '.':
       case 'source': {
-        if (first === undefined) return await this.#fail(`${name}: filename argument required`, EXIT_SYNTAX);
-        return await this.#script(this.files.read(resolvePath(this.#state.directory, first)).toString());
+        if (first === undefined)
+          return await this.#fail(`${name}: filename argument required`, EXIT_SYNTAX);
+        return await this.#script(
+          this.files.read(resolvePath(this.#state.directory, first)).toString(),
+        );
       }
       case 'exec':
         if (args.length === 0) return 0;
-        throw new ShellExit(await this.#external(args[0] as string, args.slice(1), this.#streams, true));
+        throw new ShellExit(
+          await this.#external(args[0] as string, args.slice(1), this.#streams, true),
+        );
       case 'command':
       case 'builtin':
         return await this.#commandBuiltin(args);
@@ -603,7 +655,8 @@ export class Shell implements ExpansionContext {
   }
 
   async #commandBuiltin(args: readonly string[]): Promise<number> {
-    if (args[0] === '-v' || args[0] === '-V') return await describe(this.#builtinShell(), args.slice(1), 'command');
+    if (args[0] === '-v' || args[0] === '-V')
+      return await describe(this.#builtinShell(), args.slice(1), 'command');
     if (args.length === 0) return 0;
     const code = await this.#builtin(args[0] as string, args.slice(1));
     return code ?? (await this.#external(args[0] as string, args.slice(1), this.#streams, false));

@@ -15,7 +15,14 @@ import { Status } from '#scheduler/framework/status.ts';
 import { readArgs } from '../args.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
 import { evict } from './eviction.ts';
-import { bestCandidate, type Candidate, candidateOf, hasVictims, NO_VICTIMS, selectVictims } from './victims.ts';
+import {
+  bestCandidate,
+  type Candidate,
+  candidateOf,
+  hasVictims,
+  NO_VICTIMS,
+  selectVictims,
+} from './victims.ts';
 
 const NAME = 'DefaultPreemption';
 
@@ -26,7 +33,11 @@ interface Args {
   readonly minCandidateNodesAbsolute: number;
 }
 
-const NOT_HELPFUL = new Status('UnschedulableAndUnresolvable', ['Preemption is not helpful for scheduling'], NAME);
+const NOT_HELPFUL = new Status(
+  'UnschedulableAndUnresolvable',
+  ['Preemption is not helpful for scheduling'],
+  NAME,
+);
 const MAX_INT32 = 2 ** 31 - 1;
 
 class DefaultPreemption implements PostFilterPlugin {
@@ -70,7 +81,9 @@ class DefaultPreemption implements PostFilterPlugin {
       });
       return { nominatedNode: '', status: refusal(message), victims: undefined };
     }
-    return this.#handle.extenders.preempts(pod) ? this.#afterExtenders(pod, candidates) : this.#take(pod, candidates);
+    return this.#handle.extenders.preempts(pod)
+      ? this.#afterExtenders(pod, candidates)
+      : this.#take(pod, candidates);
   }
 
   #take(pod: PodInfo, candidates: readonly Candidate[]): PostFilterResult {
@@ -96,17 +109,22 @@ class DefaultPreemption implements PostFilterPlugin {
   }
 
   #notEligible(pod: PodInfo, statuses: NodeToStatus): string | undefined {
-    if (pod.pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
+    if (pod.pod.spec.preemptionPolicy === 'Never')
+      return 'not eligible due to preemptionPolicy=Never.';
     const evicting = this.#evicting.get(pod.uid);
     if (evicting !== undefined) {
       evicting.triedAgain = true;
       return 'waiting for the preemption for this pod to be finished';
     }
-    const nominated = this.#handle.nominator.nominatedNode(pod.uid) ?? pod.pod.status.nominatedNodeName;
+    const nominated =
+      this.#handle.nominator.nominatedNode(pod.uid) ?? pod.pod.status.nominatedNodeName;
     // If nothing that goes there helps any more, it has to look elsewhere.
-    if (!nominated || statuses.get(nominated)?.code === 'UnschedulableAndUnresolvable') return undefined;
+    if (!nominated || statuses.get(nominated)?.code === 'UnschedulableAndUnresolvable')
+      return undefined;
     const node = this.#handle.snapshot.get(nominated);
-    const waits = node?.pods.some((other) => other.priority < pod.priority && isBeingPreempted(other.pod)) ?? false;
+    const waits =
+      node?.pods.some((other) => other.priority < pod.priority && isBeingPreempted(other.pod)) ??
+      false;
     return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
@@ -125,18 +143,24 @@ class DefaultPreemption implements PostFilterPlugin {
     const count = all ? snapshot.nodes.length : this.#inQuestion(statuses);
     const candidates: Candidate[] = [];
     if (count === 0) return candidates;
-    const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
+    const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } =
+      this.#args;
     const wanted = Math.max(Math.trunc((count * percentage) / 100), absolute);
     // From the nominated node, if there is one: between equal nodes, a preemption goes on where it was begun (maybe by another scheduler).
     const { nominatedNodeName } = pod.pod.status;
     const at = nominatedNodeName ? snapshot.positionOf(nominatedNodeName) : undefined;
-    const nominatedIndex = at === undefined ? -1 : positions === undefined ? at : positions.indexOf(at);
-    const first = nominatedIndex < 0 || nominatedIndex >= count ? random.int(count) : nominatedIndex;
+    const nominatedIndex =
+      at === undefined ? -1 : positions === undefined ? at : positions.indexOf(at);
+    const first =
+      nominatedIndex < 0 || nominatedIndex >= count ? random.int(count) : nominatedIndex;
     const template = trial.template(state, pod);
     const known =
       template === undefined
         ? undefined
-        : this.#known.of(`${pod.priority} ${this.#budgets.version} ${template}`, layoutOf(snapshot));
+        : this.#known.of(
+            `${pod.priority} ${this.#budgets.version} ${template}`,
+            layoutOf(snapshot),
+          );
     // The pod's own nomination does not count against it: results of other pods are not valid for that node.
     const ownNode = nominator.nominatedNode(pod.uid);
     const own = ownNode === undefined ? undefined : snapshot.positionOf(ownNode);
@@ -202,7 +226,8 @@ class DefaultPreemption implements PostFilterPlugin {
       await evict(this.#handle, NAME, pod, candidate);
     } catch (err) {
       failed = true;
-      if (!ended.aborted) logger.warn('preemption failed', { pod: pod.key, node: candidate.node, err });
+      if (!ended.aborted)
+        logger.warn('preemption failed', { pod: pod.key, node: candidate.node, err });
     }
     this.#evicting.delete(pod.uid);
     metrics?.evictionEnded(failed ? 'error' : 'success', start);
@@ -224,11 +249,19 @@ function isBeingPreempted(pod: Pod): boolean {
 export const defaultPreemption: PluginRegistration = {
   name: NAME,
   create(args, handle) {
-    const read = readArgs(NAME, args, ['minCandidateNodesPercentage', 'minCandidateNodesAbsolute'], (reader) => ({
-      minCandidateNodesPercentage: reader.child('minCandidateNodesPercentage').integer(0, 100) ?? 10,
-      minCandidateNodesAbsolute:
-        reader.child('minCandidateNodesAbsolute').integer(0, MAX_INT32, 'not in valid range [0, inf)') ?? 100,
-    }));
+    const read = readArgs(
+      NAME,
+      args,
+      ['minCandidateNodesPercentage', 'minCandidateNodesAbsolute'],
+      (reader) => ({
+        minCandidateNodesPercentage:
+          reader.child('minCandidateNodesPercentage').integer(0, 100) ?? 10,
+        minCandidateNodesAbsolute:
+          reader
+            .child('minCandidateNodesAbsolute')
+            .integer(0, MAX_INT32, 'not in valid range [0, inf)') ?? 100,
+      }),
+    );
     if (read.minCandidateNodesPercentage === 0 && read.minCandidateNodesAbsolute === 0) {
       const path = field.path(args.path);
       const names = ['minCandidateNodesPercentage', 'minCandidateNodesAbsolute'] as const;

@@ -21,7 +21,10 @@ export class DisruptionBudgets {
   /** Another number whenever `split` may answer otherwise. */
   #version = 0;
   /** By namespace; what is missing was not asked for since the last change. */
-  readonly #known = new Map<string, readonly { readonly budget: Budget; readonly selector: Selector }[]>();
+  readonly #known = new Map<
+    string,
+    readonly { readonly budget: Budget; readonly selector: Selector }[]
+  >();
 
   constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
     const informer = informers.informerFor(podDisruptionBudgets);
@@ -61,7 +64,8 @@ export class DisruptionBudgets {
     let allowed = true;
     for (const { budget, selector } of this.#of(namespace)) {
       // One that says that it is going already is not counted a second time.
-      if (!selector.matches(labels) || Object.hasOwn(budget.status.disruptedPods ?? {}, name)) continue;
+      if (!selector.matches(labels) || Object.hasOwn(budget.status.disruptedPods ?? {}, name))
+        continue;
       const count = (taken.get(budget) ?? 0) + 1;
       taken.set(budget, count);
       if (count > budget.status.disruptionsAllowed) allowed = false;

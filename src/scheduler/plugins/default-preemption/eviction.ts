@@ -10,10 +10,19 @@ import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import type { Candidate } from './victims.ts';
 
 /** Deletes the victims that are not being deleted yet, all at once. Rejects with the first error, when all have been tried. */
-export async function evict(handle: Handle, plugin: string, pod: PodInfo, { node, victims }: Candidate): Promise<void> {
+export async function evict(
+  handle: Handle,
+  plugin: string,
+  pod: PodInfo,
+  { node, victims }: Candidate,
+): Promise<void> {
   // Pods of lower priority that are nominated to this node: they have to look for another one.
-  const nominated = handle.nominator.nominatedPodsForNode(node).filter((other) => other.priority < pod.priority);
-  const going = victims.pods.filter((victim) => victim.pod.metadata.deletionTimestamp === undefined);
+  const nominated = handle.nominator
+    .nominatedPodsForNode(node)
+    .filter((other) => other.priority < pod.priority);
+  const going = victims.pods.filter(
+    (victim) => victim.pod.metadata.deletionTimestamp === undefined,
+  );
   const outcomes = await Promise.allSettled([
     ...nominated.map((other) => clearNomination(handle, other.pod)),
     ...going.map((victim) => evictOne(handle, plugin, pod.pod, victim.pod, node)),
@@ -22,7 +31,13 @@ export async function evict(handle: Handle, plugin: string, pod: PodInfo, { node
   if (failed !== undefined) throw failed.reason;
 }
 
-async function evictOne(handle: Handle, plugin: string, preemptor: Pod, victim: Pod, node: string): Promise<void> {
+async function evictOne(
+  handle: Handle,
+  plugin: string,
+  preemptor: Pod,
+  victim: Pod,
+  node: string,
+): Promise<void> {
   const { client, ended: signal } = handle;
   const waiting = handle.waitingPods.get(victim.metadata.uid);
   if (waiting !== undefined) {
@@ -34,7 +49,10 @@ async function evictOne(handle: Handle, plugin: string, preemptor: Pod, victim: 
     try {
       const status = { conditions: [disruption(preemptor, victim, handle.clock.now())] };
       const patch = { metadata: { uid }, status };
-      await resource.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      await resource.patch(name, 'application/strategic-merge-patch+json', patch, {
+        subresource: 'status',
+        signal,
+      });
       await resource.delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       // Gone already, or another pod by now.
@@ -46,9 +64,15 @@ async function evictOne(handle: Handle, plugin: string, preemptor: Pod, victim: 
   const message = `Preempted by pod ${preemptor.metadata.uid} on node ${node}`;
   handle
     .recorderOf(preemptor.spec.schedulerName ?? '')
-    ?.event({ apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion }, 'Normal', 'Preempted', message, {
-      action: 'Preempting',
-    });
+    ?.event(
+      { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion },
+      'Normal',
+      'Preempted',
+      message,
+      {
+        action: 'Preempting',
+      },
+    );
 }
 
 function disruption(preemptor: Pod, victim: Pod, now: number): Immutable<PodCondition> {
@@ -65,12 +89,18 @@ function disruption(preemptor: Pod, victim: Pod, now: number): Immutable<PodCond
   };
 }
 
-async function clearNomination({ client, ended: signal }: Handle, { metadata }: Pod): Promise<void> {
+async function clearNomination(
+  { client, ended: signal }: Handle,
+  { metadata }: Pod,
+): Promise<void> {
   const { name, namespace = '', uid } = metadata;
   const patch = { metadata: { uid }, status: { nominatedNodeName: null } };
   try {
     const resource = client.resource(pods).namespace(namespace);
-    await resource.patch(name, 'application/merge-patch+json', patch, { subresource: 'status', signal });
+    await resource.patch(name, 'application/merge-patch+json', patch, {
+      subresource: 'status',
+      signal,
+    });
   } catch (err) {
     if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
   }

@@ -9,7 +9,14 @@ import { Status } from '#scheduler/framework/status.ts';
 import { TestInformers } from '#scheduler/testing/informers.ts';
 import { makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
-import { bestCandidate, byImportance, type Candidate, candidateOf, hasVictims, selectVictims } from './victims.ts';
+import {
+  bestCandidate,
+  byImportance,
+  type Candidate,
+  candidateOf,
+  hasVictims,
+  selectVictims,
+} from './victims.ts';
 
 const FULL = new Status('Unschedulable', ['Insufficient cpu']);
 const fits = (pod: PodInfo, node: NodeInfo): boolean =>
@@ -28,7 +35,9 @@ const podOf = (name: string, cpu: number, priority: number, startTime?: string):
     ...(startTime && { status: { startTime } }),
   });
 
-const NO_BUDGETS: Pick<DisruptionBudgets, 'split'> = { split: (others) => ({ violating: [], others }) };
+const NO_BUDGETS: Pick<DisruptionBudgets, 'split'> = {
+  split: (others) => ({ violating: [], others }),
+};
 
 describe('selectVictims', () => {
   const running = fc.array(
@@ -40,42 +49,47 @@ describe('selectVictims', () => {
 
   it('names only less important pods, enough of them, none too many, and the least important that will do', () => {
     fc.assert(
-      fc.property(running, fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 4 }), (others, cpu, priority) => {
-        const used = others.reduce((sum, other) => sum + other.cpu, 0);
-        const node = makeNodeInfo(
-          'n',
-          { allocatable: { cpu: String(Math.max(used, cpu)), memory: '1Gi', pods: '20' } },
-          others.map((other, i) => podOf(`p${i}`, other.cpu, other.priority)),
-        );
-        const pod = podOf('new', cpu, priority);
-        const lower = node.pods.filter((other) => other.priority < priority);
-        expect(hasVictims(pod, node)).toBe(lower.length > 0);
-        if (lower.length === 0) return;
-        const found = selectVictims(new CycleState(), pod, node.clone(), trial, NO_BUDGETS);
-        const possible = lower.reduce((sum, other) => sum + other.requests.milliCpu, 0);
-        const free = node.allocatable.milliCpu - node.requested.milliCpu;
-        if (free + possible < pod.requests.milliCpu) {
-          expect(found).toBeInstanceOf(Status);
-          return;
-        }
-        if (found instanceof Status) throw new Error(found.message);
-        const victims = found.pods;
-        expect(victims.every((victim) => victim.priority < priority)).toBe(true);
-        const without = node.clone();
-        for (const victim of victims) without.removePod(victim.uid);
-        expect(fits(pod, without)).toBe(true);
-        for (const victim of victims) {
-          const spared = without.clone();
-          spared.addPod(victim);
-          expect(fits(pod, spared)).toBe(false);
-        }
-        // If all that is less important than the most important victim were enough, it would not have to go.
-        const highest = Math.max(...victims.map((victim) => victim.priority));
-        const enough = lower
-          .filter((other) => other.priority < highest)
-          .reduce((sum, other) => sum + other.requests.milliCpu, 0);
-        if (victims.length > 0) expect(free + enough).toBeLessThan(pod.requests.milliCpu);
-      }),
+      fc.property(
+        running,
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 0, max: 4 }),
+        (others, cpu, priority) => {
+          const used = others.reduce((sum, other) => sum + other.cpu, 0);
+          const node = makeNodeInfo(
+            'n',
+            { allocatable: { cpu: String(Math.max(used, cpu)), memory: '1Gi', pods: '20' } },
+            others.map((other, i) => podOf(`p${i}`, other.cpu, other.priority)),
+          );
+          const pod = podOf('new', cpu, priority);
+          const lower = node.pods.filter((other) => other.priority < priority);
+          expect(hasVictims(pod, node)).toBe(lower.length > 0);
+          if (lower.length === 0) return;
+          const found = selectVictims(new CycleState(), pod, node.clone(), trial, NO_BUDGETS);
+          const possible = lower.reduce((sum, other) => sum + other.requests.milliCpu, 0);
+          const free = node.allocatable.milliCpu - node.requested.milliCpu;
+          if (free + possible < pod.requests.milliCpu) {
+            expect(found).toBeInstanceOf(Status);
+            return;
+          }
+          if (found instanceof Status) throw new Error(found.message);
+          const victims = found.pods;
+          expect(victims.every((victim) => victim.priority < priority)).toBe(true);
+          const without = node.clone();
+          for (const victim of victims) without.removePod(victim.uid);
+          expect(fits(pod, without)).toBe(true);
+          for (const victim of victims) {
+            const spared = without.clone();
+            spared.addPod(victim);
+            expect(fits(pod, spared)).toBe(false);
+          }
+          // If all that is less important than the most important victim were enough, it would not have to go.
+          const highest = Math.max(...victims.map((victim) => victim.priority));
+          const enough = lower
+            .filter((other) => other.priority < highest)
+            .reduce((sum, other) => sum + other.requests.milliCpu, 0);
+          if (victims.length > 0) expect(free + enough).toBeLessThan(pod.requests.milliCpu);
+        },
+      ),
     );
   });
 });
@@ -84,27 +98,46 @@ describe('selectVictims under budgets', () => {
   /** Those named so may not go. */
   const guarding = (...names: string[]): Pick<DisruptionBudgets, 'split'> => {
     const guarded = ({ pod }: PodInfo): boolean => names.includes(pod.metadata.name);
-    return { split: (all) => ({ violating: all.filter(guarded), others: all.filter((pod) => !guarded(pod)) }) };
+    return {
+      split: (all) => ({
+        violating: all.filter(guarded),
+        others: all.filter((pod) => !guarded(pod)),
+      }),
+    };
   };
   const victimsFor = (cpu: number, budgets: Pick<DisruptionBudgets, 'split'>) => {
     const pods = [podOf('high', 1, 3), podOf('middle', 1, 2), podOf('low', 1, 1)];
     const node = makeNodeInfo('n', { allocatable: { cpu: '3', memory: '1Gi', pods: '20' } }, pods);
     const victims = selectVictims(new CycleState(), podOf('new', cpu, 9), node, trial, budgets);
     if (victims instanceof Status) throw new Error(victims.message);
-    return { names: victims.pods.map(({ pod }) => pod.metadata.name), violations: victims.violations };
+    return {
+      names: victims.pods.map(({ pod }) => pod.metadata.name),
+      violations: victims.violations,
+    };
   };
 
   it('takes more important pods rather than break a budget, and breaks it if it must', () => {
     expect(victimsFor(1, guarding())).toEqual({ names: ['low'], violations: 0 });
     expect(victimsFor(1, guarding('low'))).toEqual({ names: ['middle'], violations: 0 });
     expect(victimsFor(2, guarding('low'))).toEqual({ names: ['high', 'middle'], violations: 0 });
-    expect(victimsFor(2, guarding('low', 'high'))).toEqual({ names: ['middle', 'low'], violations: 1 });
-    expect(victimsFor(3, guarding('low'))).toEqual({ names: ['high', 'middle', 'low'], violations: 1 });
+    expect(victimsFor(2, guarding('low', 'high'))).toEqual({
+      names: ['middle', 'low'],
+      violations: 1,
+    });
+    expect(victimsFor(3, guarding('low'))).toEqual({
+      names: ['high', 'middle', 'low'],
+      violations: 1,
+    });
   });
 });
 
 describe('DisruptionBudgets', () => {
-  const budget = (name: string, app: string, allowed: number, more: Partial<PodDisruptionBudget['status']> = {}) => ({
+  const budget = (
+    name: string,
+    app: string,
+    allowed: number,
+    more: Partial<PodDisruptionBudget['status']> = {},
+  ) => ({
     metadata: {
       name,
       namespace: 'default',
@@ -113,10 +146,19 @@ describe('DisruptionBudgets', () => {
       creationTimestamp: '2026-01-01T00:00:00Z',
     },
     spec: { ...(app !== '' && { selector: { matchLabels: { app } } }) },
-    status: { disruptionsAllowed: allowed, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, ...more },
+    status: {
+      disruptionsAllowed: allowed,
+      currentHealthy: 3,
+      desiredHealthy: 2,
+      expectedPods: 3,
+      ...more,
+    },
   });
   const labelled = (name: string, labels?: Record<string, string>, namespace?: string): PodInfo =>
-    makePodInfo(name, { ...(labels !== undefined && { labels }), ...(namespace !== undefined && { namespace }) });
+    makePodInfo(name, {
+      ...(labels !== undefined && { labels }),
+      ...(namespace !== undefined && { namespace }),
+    });
 
   it('counts the pods of one node against what each budget allows', async () => {
     const world = new TestInformers();
@@ -135,10 +177,18 @@ describe('DisruptionBudgets', () => {
     await world.sync();
     expect(violating(web1, web2, web3)).toEqual(['web-2', 'web-3']);
     expect(
-      violating(labelled('db', { app: 'db' }), labelled('plain'), labelled('far', { app: 'web' }, 'other'), web1),
+      violating(
+        labelled('db', { app: 'db' }),
+        labelled('plain'),
+        labelled('far', { app: 'web' }, 'other'),
+        web1,
+      ),
     ).toEqual([]);
     const { version } = budgets;
-    world.put(podDisruptionBudgets, budget('web', 'web', 1, { disruptedPods: { 'web-1': '2026-01-01T00:00:00Z' } }));
+    world.put(
+      podDisruptionBudgets,
+      budget('web', 'web', 1, { disruptedPods: { 'web-1': '2026-01-01T00:00:00Z' } }),
+    );
     await world.sync();
     expect(violating(web1, web2, web3)).toEqual(['web-3']);
     expect(budgets.version).not.toBe(version);
@@ -172,7 +222,10 @@ describe('bestCandidate', () => {
   it.each([
     [
       'the fewest broken budgets',
-      [breaking(2, candidate('a', podOf('1', 1, 1))), breaking(1, candidate('b', podOf('2', 1, 9), podOf('3', 1, 9)))],
+      [
+        breaking(2, candidate('a', podOf('1', 1, 1))),
+        breaking(1, candidate('b', podOf('2', 1, 9), podOf('3', 1, 9))),
+      ],
       'b',
     ],
     [
@@ -182,7 +235,10 @@ describe('bestCandidate', () => {
     ],
     [
       'the smallest sum',
-      [candidate('a', podOf('1', 1, 5), podOf('2', 1, 3)), candidate('b', podOf('3', 1, 5), podOf('4', 1, 2))],
+      [
+        candidate('a', podOf('1', 1, 5), podOf('2', 1, 3)),
+        candidate('b', podOf('3', 1, 5), podOf('4', 1, 2)),
+      ],
       'b',
     ],
     [
@@ -190,8 +246,16 @@ describe('bestCandidate', () => {
       [candidate('a', podOf('1', 1, -5), podOf('2', 1, -5)), candidate('b', podOf('3', 1, -5))],
       'b',
     ],
-    ['what has started last', [candidate('a', podOf('1', 1, 5, early)), candidate('b', podOf('2', 1, 5, late))], 'b'],
-    ['the first of equals', [candidate('a', podOf('1', 1, 5, early)), candidate('b', podOf('2', 1, 5, early))], 'a'],
+    [
+      'what has started last',
+      [candidate('a', podOf('1', 1, 5, early)), candidate('b', podOf('2', 1, 5, late))],
+      'b',
+    ],
+    [
+      'the first of equals',
+      [candidate('a', podOf('1', 1, 5, early)), candidate('b', podOf('2', 1, 5, early))],
+      'a',
+    ],
   ])('chooses %s', (_what, candidates, node) => {
     expect(bestCandidate(candidates).node).toBe(node);
   });

@@ -28,7 +28,9 @@ export function candidateOf(node: string, victims: Victims): Candidate {
   return { node, victims, price: priceOf(victims) };
 }
 
-export const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', ['No preemption victims found for incoming pod']);
+export const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', [
+  'No preemption victims found for incoming pod',
+]);
 
 /** Whether a less important pod is on the node at all; if not, there is nothing to try out. */
 export function hasVictims(pod: PodInfo, { pods }: NodeInfo): boolean {
@@ -73,7 +75,13 @@ export function selectVictims(
   return { pods: violations > 0 ? pods.sort(byImportance) : pods, violations };
 }
 
-function remove(state: CycleState, pod: PodInfo, other: PodInfo, node: NodeInfo, trial: Trial): Status | undefined {
+function remove(
+  state: CycleState,
+  pod: PodInfo,
+  other: PodInfo,
+  node: NodeInfo,
+  trial: Trial,
+): Status | undefined {
   node.removePod(other.uid);
   return trial.removePod(state, pod, other, node);
 }

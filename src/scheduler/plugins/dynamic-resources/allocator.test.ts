@@ -5,7 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Device, type DeviceRequest, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { TestInformers } from '#scheduler/testing/informers.ts';
 import { makeNode } from '#scheduler/testing/objects.ts';
-import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request } from '#scheduler/testing/devices.ts';
+import {
+  DRIVER,
+  makeDeviceClass,
+  makeResourceClaim,
+  makeSlice,
+  request,
+} from '#scheduler/testing/devices.ts';
 import { AllocationTimeout, Allocator } from './allocator.ts';
 import { DeviceTracker } from './in-use.ts';
 import type { Allocation, DeviceClass, ResourceClaim, ResourceSlice } from './objects.ts';
@@ -15,7 +21,13 @@ import { allocationOf } from './result.ts';
 const node = makeNode('n', { labels: { zone: 'z1' } });
 const classes = new Map<string, DeviceClass>([
   ['gpu', makeDeviceClass('gpu')],
-  ['large', makeDeviceClass('large', `device.capacity["${DRIVER}"].memory.compareTo(quantity("16Gi")) >= 0`)],
+  [
+    'large',
+    makeDeviceClass(
+      'large',
+      `device.capacity["${DRIVER}"].memory.compareTo(quantity("16Gi")) >= 0`,
+    ),
+  ],
 ]);
 
 let world: TestInformers;
@@ -45,11 +57,17 @@ async function allocate(
   const allocator = new Allocator({ inUse, classOf: (name) => classes.get(name), now: () => 0 });
   const picks = allocator.allocate(node, pools.of(node), claims, Infinity);
   let ids = 0;
-  return picks?.map((of, i) => allocationOf(claims[i] as ResourceClaim, of, 'n', () => `share-${ids++}`));
+  return picks?.map((of, i) =>
+    allocationOf(claims[i] as ResourceClaim, of, 'n', () => `share-${ids++}`),
+  );
 }
 
-const names = (allocations: readonly Allocation[] | undefined): readonly (readonly string[])[] | undefined =>
-  allocations?.map(({ devices }) => (devices.results ?? []).map(({ request: name, device }) => `${name}:${device}`));
+const names = (
+  allocations: readonly Allocation[] | undefined,
+): readonly (readonly string[])[] | undefined =>
+  allocations?.map(({ devices }) =>
+    (devices.results ?? []).map(({ request: name, device }) => `${name}:${device}`),
+  );
 
 const device = (name: string, more: Partial<Device> = {}): Device => ({ name, ...more });
 const withMemory = (name: string, value: string, more: Partial<Device> = {}): Device => ({
@@ -63,17 +81,24 @@ const numa = (name: string, int: number, more: Partial<Device> = {}): Device => 
   ...more,
 });
 const having = (...devices: readonly string[]): Allocation => ({
-  devices: { results: devices.map((name) => ({ request: 'r', driver: DRIVER, pool: 'p', device: name })) },
+  devices: {
+    results: devices.map((name) => ({ request: 'r', driver: DRIVER, pool: 'p', device: name })),
+  },
 });
 const selector = (expression: string) => ({ selectors: [{ cel: { expression } }] });
 
 describe('Allocator', () => {
   it('gives each request its devices, and none twice', async () => {
     const slice = makeSlice('p', 'n', [device('a'), device('b'), device('c')]);
-    const claims = [makeResourceClaim('one'), makeResourceClaim('two', [request('x', { count: 2 })])];
+    const claims = [
+      makeResourceClaim('one'),
+      makeResourceClaim('two', [request('x', { count: 2 })]),
+    ];
     expect(names(await allocate([slice], claims))).toEqual([['r:a'], ['x:b', 'x:c']]);
     expect(await allocate([slice], [...claims, makeResourceClaim('three')])).toBeUndefined();
-    expect(names(await allocate([slice], [makeResourceClaim('one')], [having('a', 'b')]))).toEqual([['r:c']]);
+    expect(names(await allocate([slice], [makeResourceClaim('one')], [having('a', 'b')]))).toEqual([
+      ['r:c'],
+    ]);
   });
 
   it('selects by class and by claim', async () => {
@@ -92,39 +117,56 @@ describe('Allocator', () => {
     expect(await get({ deviceClassName: 'large' })).toEqual([['r:big']]);
     const model = `has(device.attributes["${DRIVER}"].model) && device.attributes["${DRIVER}"].model == "a100"`;
     expect(await get(selector(model))).toEqual([['r:big']]);
-    expect(await get(selector(`"other.io" in device.attributes && device.attributes["other.io"].fast`))).toEqual([
-      ['r:big'],
-    ]);
+    expect(
+      await get(selector(`"other.io" in device.attributes && device.attributes["other.io"].fast`)),
+    ).toEqual([['r:big']]);
     const version = `has(device.attributes["${DRIVER}"].driverVersion) && device.attributes["${DRIVER}"].driverVersion.isGreaterThan(semver("1.9.0"))`;
     expect(await get(selector(version))).toEqual([['r:big']]);
-    expect(await get(selector(`device.capacity["${DRIVER}"].memory.isLessThan(quantity("10Gi"))`))).toEqual([
-      ['r:small'],
-    ]);
+    expect(
+      await get(selector(`device.capacity["${DRIVER}"].memory.isLessThan(quantity("10Gi"))`)),
+    ).toEqual([['r:small']]);
     expect(await get(selector('device.allowMultipleAllocations'))).toBeUndefined();
   });
 
   it.each<[string, Parameters<typeof request>[1], RegExp]>([
-    ['a wrong expression', selector('device.nope'), /^claim default\/c: selector #0: CEL compile error: /],
+    [
+      'a wrong expression',
+      selector('device.nope'),
+      /^claim default\/c: selector #0: CEL compile error: /,
+    ],
     [
       'an expression that fails',
       selector(`device.attributes["${DRIVER}"].nope`),
       /selector #0 on device gpu\.example\.com\/p\/a: CEL runtime error: no such key: nope/,
     ],
-    ['an expression that says neither yes nor no', selector('device.driver'), /could not be converted to bool/],
+    [
+      'an expression that says neither yes nor no',
+      selector('device.driver'),
+      /could not be converted to bool/,
+    ],
     [
       'a class that is not there',
       { deviceClassName: 'none' },
       /could not retrieve device class none: deviceclass\.resource\.k8s\.io "none" not found/,
     ],
-    ['too many devices', { count: 33 }, /number of requested devices 33 exceeds the claim limit of 32/],
+    [
+      'too many devices',
+      { count: 33 },
+      /number of requested devices 33 exceeds the claim limit of 32/,
+    ],
   ])('refuses %s', async (_what, more, message) => {
     const slice = makeSlice('p', 'n', [device('a')]);
-    await expect(allocate([slice], [makeResourceClaim('c', [request('r', more)])])).rejects.toThrow(message);
+    await expect(allocate([slice], [makeResourceClaim('c', [request('r', more)])])).rejects.toThrow(
+      message,
+    );
   });
 
   it('tries other devices for earlier requests if later ones find none', async () => {
     const slice = makeSlice('p', 'n', [withMemory('big', '32Gi'), withMemory('small', '8Gi')]);
-    const claims = [makeResourceClaim('any'), makeResourceClaim('large', [request('r', { deviceClassName: 'large' })])];
+    const claims = [
+      makeResourceClaim('any'),
+      makeResourceClaim('large', [request('r', { deviceClassName: 'large' })]),
+    ];
     expect(names(await allocate([slice], claims))).toEqual([['r:small'], ['r:big']]);
   });
 
@@ -134,7 +176,9 @@ describe('Allocator', () => {
     expect(names(await allocate([slice], [all]))).toEqual([['r:a', 'r:b']]);
     expect(await allocate([slice], [all], [having('b')])).toBeUndefined();
     expect(await allocate([makeSlice('p', 'n', [])], [all])).toBeUndefined();
-    const partly = makeSlice('p', 'n', [device('a')], { pool: { name: 'p', generation: 1, resourceSliceCount: 2 } });
+    const partly = makeSlice('p', 'n', [device('a')], {
+      pool: { name: 'p', generation: 1, resourceSliceCount: 2 },
+    });
     await expect(allocate([partly], [all])).rejects.toThrow(
       /asks for all devices, but resource pool gpu\.example\.com\/p is currently being updated/,
     );
@@ -157,7 +201,10 @@ describe('Allocator', () => {
     expect(names(await allocate([slice], [claim]))).toEqual([['r/one-large:big']]);
     expect(names(await allocate([slice], [claim], [having('big')]))).toEqual([['r/any:small']]);
     // One with too many devices is no alternative.
-    const many = makeResourceClaim('c', [request('a'), alternatives(['many', 32, 'gpu'], ['one', 1, 'gpu'])]);
+    const many = makeResourceClaim('c', [
+      request('a'),
+      alternatives(['many', 32, 'gpu'], ['one', 1, 'gpu']),
+    ]);
     expect(names(await allocate([slice], [many]))).toEqual([['a:big', 'r/one:small']]);
   });
 
@@ -169,16 +216,29 @@ describe('Allocator', () => {
       { request: 'r', driver: DRIVER, pool: 'p', device: 'a', adminAccess: true },
     ]);
     // And what those have is free.
-    expect(names(await allocate([slice], [makeResourceClaim('c')], found ?? []))).toEqual([['r:a']]);
+    expect(names(await allocate([slice], [makeResourceClaim('c')], found ?? []))).toEqual([
+      ['r:a'],
+    ]);
     expect(
-      await allocate([slice], [makeResourceClaim('admin', [request('r', { adminAccess: true, count: 2 })])]),
+      await allocate(
+        [slice],
+        [makeResourceClaim('admin', [request('r', { adminAccess: true, count: 2 })])],
+      ),
     ).toBeUndefined();
   });
 
   it('keeps what claims say of their devices together', async () => {
-    const slice = makeSlice('p', 'n', [numa('a', 0), numa('b', 1), device('none'), numa('c', 1), numa('d', 2)]);
+    const slice = makeSlice('p', 'n', [
+      numa('a', 0),
+      numa('b', 1),
+      device('none'),
+      numa('c', 1),
+      numa('d', 2),
+    ]);
     const two = [request('x', { count: 2 })];
-    const match = makeResourceClaim('c', two, { constraints: [{ matchAttribute: `${DRIVER}/numa` }] });
+    const match = makeResourceClaim('c', two, {
+      constraints: [{ matchAttribute: `${DRIVER}/numa` }],
+    });
     expect(names(await allocate([slice], [match]))).toEqual([['x:b', 'x:c']]);
     const distinct = makeResourceClaim('c', [request('x', { count: 3 })], {
       constraints: [{ distinctAttribute: `${DRIVER}/numa` }],
@@ -208,9 +268,13 @@ describe('Allocator', () => {
     expect(await get({})).toEqual([['r:b']]);
     expect(await get({ tolerations: [{ key: 'broken', operator: 'Exists' }] })).toEqual([['r:a']]);
     expect(
-      await get({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'yes', effect: 'NoExecute' }] }),
+      await get({
+        tolerations: [{ key: 'broken', operator: 'Equal', value: 'yes', effect: 'NoExecute' }],
+      }),
     ).toEqual([['r:b']]);
-    expect(await get({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'no' }] })).toEqual([['r:b']]);
+    expect(await get({ tolerations: [{ key: 'broken', operator: 'Equal', value: 'no' }] })).toEqual(
+      [['r:b']],
+    );
   });
 
   it('counts what partitions of one device take from it', async () => {
@@ -226,16 +290,23 @@ describe('Allocator', () => {
       { sharedCounters: [{ name: 'card', counters: { memory: { value: '40Gi' } } }] },
     );
     expect(names(await allocate([slice], [makeResourceClaim('c')]))).toEqual([['r:whole']]);
-    expect(names(await allocate([slice], [makeResourceClaim('c')], [having('half-2')]))).toEqual([['r:half-1']]);
-    expect(names(await allocate([slice], [makeResourceClaim('c', [request('r', { count: 2 })])]))).toEqual([
-      ['r:half-1', 'r:half-2'],
+    expect(names(await allocate([slice], [makeResourceClaim('c')], [having('half-2')]))).toEqual([
+      ['r:half-1'],
     ]);
-    expect(await allocate([slice], [makeResourceClaim('c', [request('r', { count: 3 })])])).toBeUndefined();
+    expect(
+      names(await allocate([slice], [makeResourceClaim('c', [request('r', { count: 2 })])])),
+    ).toEqual([['r:half-1', 'r:half-2']]);
+    expect(
+      await allocate([slice], [makeResourceClaim('c', [request('r', { count: 3 })])]),
+    ).toBeUndefined();
     expect(await allocate([slice], [makeResourceClaim('c')], [having('whole')])).toBeUndefined();
   });
 
   it('shares devices up to their capacity', async () => {
-    const bandwidth = { value: '10', requestPolicy: { default: '2', validRange: { min: '2', step: '2', max: '8' } } };
+    const bandwidth = {
+      value: '10',
+      requestPolicy: { default: '2', validRange: { min: '2', step: '2', max: '8' } },
+    };
     const nic = device('nic', { allowMultipleAllocations: true, capacity: { bandwidth } });
     const slice = makeSlice('p', 'n', [nic]);
     const wants = (name: string, amount?: string) =>
@@ -265,22 +336,35 @@ describe('Allocator', () => {
     expect(await allocate([slice], [wants('c', '5')], found)).toBeUndefined();
     expect(await allocate([slice], [wants('c', '9')])).toBeUndefined();
     expect(
-      await allocate([slice], [makeResourceClaim('c', [request('r', { capacity: { requests: { other: '1' } } })])]),
+      await allocate(
+        [slice],
+        [makeResourceClaim('c', [request('r', { capacity: { requests: { other: '1' } } })])],
+      ),
     ).toBeUndefined();
   });
 
   it('knows pools by their latest generation, and does not use what is incomplete or wrong', async () => {
-    const old = makeSlice('old', 'n', [device('gone')], { pool: { name: 'p', generation: 1, resourceSliceCount: 1 } });
-    const next = makeSlice('new', 'n', [device('a')], { pool: { name: 'p', generation: 2, resourceSliceCount: 2 } });
-    const more = makeSlice('more', 'n', [device('b')], { pool: { name: 'p', generation: 2, resourceSliceCount: 2 } });
+    const old = makeSlice('old', 'n', [device('gone')], {
+      pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+    });
+    const next = makeSlice('new', 'n', [device('a')], {
+      pool: { name: 'p', generation: 2, resourceSliceCount: 2 },
+    });
+    const more = makeSlice('more', 'n', [device('b')], {
+      pool: { name: 'p', generation: 2, resourceSliceCount: 2 },
+    });
     const two = makeResourceClaim('c', [request('r', { count: 2 })]);
     expect(await allocate([old, next], [makeResourceClaim('c')])).toBeUndefined();
     expect(names(await allocate([more], [two]))).toEqual([['r:b', 'r:a']]);
     world.put(
       resourceSlices,
-      makeSlice('more', 'n', [device('a')], { pool: { name: 'p', generation: 2, resourceSliceCount: 2 } }),
+      makeSlice('more', 'n', [device('a')], {
+        pool: { name: 'p', generation: 2, resourceSliceCount: 2 },
+      }),
     );
-    await expect(allocate([], [makeResourceClaim('c')])).rejects.toThrow('invalid resource pools were encountered');
+    await expect(allocate([], [makeResourceClaim('c')])).rejects.toThrow(
+      'invalid resource pools were encountered',
+    );
   });
 
   it('gives up when it takes too long', async () => {
@@ -355,9 +439,13 @@ describe('allocationOf', () => {
   it('says where the devices can be used', async () => {
     const anywhere = makeSlice('p', undefined, [device('a')], { allNodes: true });
     const [everywhere] = (await allocate([anywhere], [makeResourceClaim('c')])) ?? [];
-    expect(everywhere).toEqual({ devices: { results: [{ request: 'r', driver: DRIVER, pool: 'p', device: 'a' }] } });
+    expect(everywhere).toEqual({
+      devices: { results: [{ request: 'r', driver: DRIVER, pool: 'p', device: 'a' }] },
+    });
     const zone = {
-      nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z1'] }] }],
+      nodeSelectorTerms: [
+        { matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z1'] }] },
+      ],
     };
     world.put(resourceSlices, makeSlice('p', undefined, [device('a')], { nodeSelector: zone }));
     const [there] = (await allocate([], [makeResourceClaim('c')])) ?? [];
@@ -371,7 +459,9 @@ describe('allocationOf', () => {
     const [here] = (await allocate([], [makeResourceClaim('c')])) ?? [];
     expect(here?.nodeSelector?.nodeSelectorTerms[0]?.matchFields?.[0]?.values).toEqual(['n']);
     const other = {
-      nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z2'] }] }],
+      nodeSelectorTerms: [
+        { matchExpressions: [{ key: 'zone', operator: 'In' as const, values: ['z2'] }] },
+      ],
     };
     world.put(resourceSlices, makeSlice('p', undefined, [device('a')], { nodeSelector: other }));
     expect(await allocate([], [makeResourceClaim('c')])).toBeUndefined();

@@ -139,12 +139,19 @@ class Search {
   readonly #counters = new Map<Pool, Map<string, Quantity>>();
   #steps = 0;
 
-  constructor(allocator: Allocator, pools: readonly NodePool[], claims: readonly ResourceClaim[], deadline: number) {
+  constructor(
+    allocator: Allocator,
+    pools: readonly NodePool[],
+    claims: readonly ResourceClaim[],
+    deadline: number,
+  ) {
     this.#allocator = allocator;
     this.#pools = pools;
     this.#claims = claims;
     this.#deadline = deadline;
-    this.#candidates = pools.flatMap(({ pool, devices }) => (pool.incomplete || pool.invalid ? [] : devices));
+    this.#candidates = pools.flatMap(({ pool, devices }) =>
+      pool.incomplete || pool.invalid ? [] : devices,
+    );
     this.#asks = claims.map((claim) => this.#asksOf(claim));
     this.#constraints = claims.map(constraintsOf);
     this.#picks = claims.map(() => []);
@@ -152,7 +159,10 @@ class Search {
 
   run(): readonly (readonly Pick[])[] | undefined {
     for (const [i, asks] of this.#asks.entries()) {
-      const least = asks.reduce((sum_, alternatives) => sum_ + Math.min(...alternatives.map(({ count }) => count)), 0);
+      const least = asks.reduce(
+        (sum_, alternatives) => sum_ + Math.min(...alternatives.map(({ count }) => count)),
+        0,
+      );
       if (least <= MAX_RESULTS) continue;
       const claim = claimText(this.#claims[i] as ResourceClaim);
       throw new AllocationError(
@@ -164,24 +174,33 @@ class Search {
 
   #asksOf(claim: ResourceClaim): readonly (readonly Ask[])[] {
     return (claim.spec.devices.requests ?? []).map(({ name, exactly, firstAvailable }) => {
-      if (exactly !== undefined) return [this.#ask(claim, { request: name }, exactly, exactly.adminAccess === true)];
+      if (exactly !== undefined)
+        return [this.#ask(claim, { request: name }, exactly, exactly.adminAccess === true)];
       return (firstAvailable ?? []).map((alternative) =>
         this.#ask(claim, { request: name, alternative: alternative.name }, alternative, false),
       );
     });
   }
 
-  #ask(claim: ResourceClaim, name: RequestName, request: Ask['request'], adminAccess: boolean): Ask {
+  #ask(
+    claim: ResourceClaim,
+    name: RequestName,
+    request: Ask['request'],
+    adminAccess: boolean,
+  ): Ask {
     const { deviceClassName, allocationMode, count = 1 } = request;
     const where = `claim ${claimText(claim)}, request ${name.alternative ?? name.request}`;
     const deviceClass = this.#allocator.config.classOf(deviceClassName);
     if (deviceClass === undefined) {
       const why = `deviceclass.resource.k8s.io "${deviceClassName}" not found`;
-      throw new AllocationError(`${where}: could not retrieve device class ${deviceClassName}: ${why}`);
+      throw new AllocationError(
+        `${where}: could not retrieve device class ${deviceClassName}: ${why}`,
+      );
     }
     const ask: Ask = { name, request, deviceClass, adminAccess, count, all: undefined };
     if (allocationMode === 'ExactCount') return ask;
-    if (allocationMode !== 'All') throw new AllocationError(`${where}: unsupported count mode ${allocationMode}`);
+    if (allocationMode !== 'All')
+      throw new AllocationError(`${where}: unsupported count mode ${allocationMode}`);
     const all: PooledDevice[] = [];
     for (const { pool, devices } of this.#pools) {
       if (pool.incomplete) {
@@ -190,7 +209,9 @@ class Search {
         );
       }
       if (pool.invalid) {
-        throw new AllocationError(`${where}: asks for all devices, but resource pool ${pool.id} is currently invalid`);
+        throw new AllocationError(
+          `${where}: asks for all devices, but resource pool ${pool.id} is currently invalid`,
+        );
       }
       for (const device of devices) if (this.#suits(ask, claim, device)) all.push(device);
     }
@@ -247,16 +268,24 @@ class Search {
   }
 
   /** By the selectors of the class and the request, and by how much capacity it has at all. */
-  #suits({ deviceClass, request }: Ask, claim: ResourceClaim, { device, pool }: PooledDevice): boolean {
+  #suits(
+    { deviceClass, request }: Ask,
+    claim: ResourceClaim,
+    { device, pool }: PooledDevice,
+  ): boolean {
     const check = (selectors: Ask['request']['selectors'], where: string): boolean =>
       (selectors ?? []).every(({ cel }, i) => {
         if (cel === undefined)
-          throw new AllocationError(`${where}: selector #${i}: CEL expression empty (unsupported selector type?)`);
+          throw new AllocationError(
+            `${where}: selector #${i}: CEL expression empty (unsupported selector type?)`,
+          );
         try {
           return selects(cel.expression, pool.driver, device);
         } catch (err) {
           if (!(err instanceof SelectorError)) throw err;
-          const at = err.message.startsWith('CEL runtime') ? ` on device ${pool.id}/${device.name}` : '';
+          const at = err.message.startsWith('CEL runtime')
+            ? ` on device ${pool.id}/${device.name}`
+            : '';
           throw new AllocationError(`${where}: selector #${i}${at}: ${err.message}`);
         }
       });
@@ -281,7 +310,8 @@ class Search {
     if (device.allowMultipleAllocations === true && share === undefined) return undefined;
     if (!isTolerated(device, ask.request.tolerations ?? [])) return undefined;
     // Further shares of a device consume no counters beyond those of the first one.
-    const counted = share !== undefined && this.#hasShares(key) ? undefined : this.#takeCounters(pooled);
+    const counted =
+      share !== undefined && this.#hasShares(key) ? undefined : this.#takeCounters(pooled);
     if (counted === false) return undefined;
     const giveBack = (): void => counted?.();
     if (!this.#join(claim, ask, pooled)) {
@@ -325,17 +355,25 @@ class Search {
 
   #takeShare(key: string, consumed: Consumed): () => void {
     const before = this.#shared.get(key);
-    this.#shared.set(key, { count: (before?.count ?? 0) + 1, consumed: sum(before?.consumed, consumed) });
+    this.#shared.set(key, {
+      count: (before?.count ?? 0) + 1,
+      consumed: sum(before?.consumed, consumed),
+    });
     return () => {
       const now = this.#shared.get(key);
       if (now === undefined || now.count === 1) this.#shared.delete(key);
-      else this.#shared.set(key, { count: now.count - 1, consumed: difference(now.consumed, consumed) });
+      else
+        this.#shared.set(key, {
+          count: now.count - 1,
+          consumed: difference(now.consumed, consumed),
+        });
     };
   }
 
   /** False if there are not enough; undefined if the device takes none. */
   #takeCounters({ device, pool }: PooledDevice): (() => void) | false | undefined {
-    if (device.consumesCounters === undefined || device.consumesCounters.length === 0) return undefined;
+    if (device.consumesCounters === undefined || device.consumesCounters.length === 0)
+      return undefined;
     let left = this.#counters.get(pool);
     if (left === undefined) {
       left = new Map(this.#allocator.countersOf(pool));

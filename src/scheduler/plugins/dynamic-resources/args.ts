@@ -18,9 +18,12 @@ const DEFAULT_BINDING_TIMEOUT_MS = 600_000;
 
 export function readDynamicResourcesArgs(plugin: string, args: PluginArgs): DynamicResourcesArgs {
   return readArgs(plugin, args, ['filterTimeout', 'bindingTimeout'], (reader) => ({
-    filterTimeoutMs: readMs(reader.child('filterTimeout'), 0, 'must be zero or positive') ?? DEFAULT_FILTER_TIMEOUT_MS,
+    filterTimeoutMs:
+      readMs(reader.child('filterTimeout'), 0, 'must be zero or positive') ??
+      DEFAULT_FILTER_TIMEOUT_MS,
     bindingTimeoutMs:
-      readMs(reader.child('bindingTimeout'), 1000, 'must be at least 1 second') ?? DEFAULT_BINDING_TIMEOUT_MS,
+      readMs(reader.child('bindingTimeout'), 1000, 'must be at least 1 second') ??
+      DEFAULT_BINDING_TIMEOUT_MS,
   }));
 }
 

@@ -11,7 +11,13 @@ import { certainlyRefused } from '#scheduler/outcome.ts';
 import type { Claims } from './claims.ts';
 import { hasBindingConditions, readiness } from './conditions.ts';
 import type { BindingOutcome } from './metrics.ts';
-import { type Allocation, canBeReserved, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
+import {
+  type Allocation,
+  canBeReserved,
+  claimText,
+  isReservedFor,
+  type ResourceClaim,
+} from './objects.ts';
 
 /** Keeps a claim that has devices until they are given back. */
 const FINALIZER = 'resource.kubernetes.io/delete-protection';
@@ -49,11 +55,18 @@ export async function bindClaim(
   let claim = known;
   for (let attempt = 1; ; attempt++) {
     check(claim, uid, allocation);
-    if (isReservedFor(claim, pod) && (allocation === undefined || claim.status.allocation === allocation)) return claim;
+    if (
+      isReservedFor(claim, pod) &&
+      (allocation === undefined || claim.status.allocation === allocation)
+    )
+      return claim;
     try {
       if (allocation !== undefined && claim.metadata.finalizers?.includes(FINALIZER) !== true) {
         const finalizers = [...(claim.metadata.finalizers ?? []), FINALIZER];
-        claim = await resource.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+        claim = await resource.update(
+          { ...claim, metadata: { ...claim.metadata, finalizers } },
+          { signal },
+        );
         check(claim, uid, allocation);
       }
       const reference = { resource: 'pods', name: pod.metadata.name, uid: pod.metadata.uid };
@@ -65,14 +78,23 @@ export async function bindClaim(
       const stamped = hasBindingConditions({ ...claim, status }) && allocation !== undefined;
       const allocationTimestamp = formatTime(clock.now());
       return await resource.updateStatus(
-        { ...claim, status: stamped ? { ...status, allocation: { ...allocation, allocationTimestamp } } : status },
+        {
+          ...claim,
+          status: stamped
+            ? { ...status, allocation: { ...allocation, allocationTimestamp } }
+            : status,
+        },
         { signal },
       );
     } catch (err) {
       if (err instanceof ClaimBindingError || certainlyRefused(err)) throw err;
       // The devices must not be free for others before it is known that they are not written.
       claim = await untilAnswered(handle, signal, () => resource.get(name, { signal }));
-      if (claim.metadata.uid === uid && isReservedFor(claim, pod) && sameDevices(claim.status.allocation, allocation))
+      if (
+        claim.metadata.uid === uid &&
+        isReservedFor(claim, pod) &&
+        sameDevices(claim.status.allocation, allocation)
+      )
         return claim;
       if (!apierrors.isConflict(err) || attempt === MAX_ATTEMPTS) throw err;
       await clock.sleep(RETRY_MS, signal);
@@ -83,13 +105,24 @@ export async function bindClaim(
 /** Whether the claim has what was to be written. */
 function sameDevices(now: Allocation | undefined, allocation: Allocation | undefined): boolean {
   return (
-    now !== undefined && (allocation === undefined || semanticEqual(now.devices.results, allocation.devices.results))
+    now !== undefined &&
+    (allocation === undefined || semanticEqual(now.devices.results, allocation.devices.results))
   );
 }
 
 /** Asks the API server until it answers, or says no. */
-async function untilAnswered<T>({ clock, random }: ApiAccess, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
-  const backoff = new wait.Backoff({ durationMs: 500, factor: 2, capMs: 10_000, jitter: 0.1, random });
+async function untilAnswered<T>(
+  { clock, random }: ApiAccess,
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const backoff = new wait.Backoff({
+    durationMs: 500,
+    factor: 2,
+    capMs: 10_000,
+    jitter: 0.1,
+    random,
+  });
   for (;;) {
     try {
       return await ask();
@@ -104,10 +137,14 @@ async function untilAnswered<T>({ clock, random }: ApiAccess, signal: AbortSigna
 function check(claim: ResourceClaim, uid: string, allocation: Allocation | undefined): void {
   const gone = (what: string): ClaimBindingError =>
     new ClaimBindingError(`claim ${claimText(claim)} ${what} in the meantime`);
-  if (claim.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) throw gone('got deleted');
-  if (allocation !== undefined && claim.status.allocation !== undefined) throw gone('got allocated elsewhere');
-  if (allocation === undefined && claim.status.allocation === undefined) throw gone('got deallocated elsewhere');
-  if (!canBeReserved(claim)) throw new ClaimBindingError(`claim ${claimText(claim)} is reserved for too many pods`);
+  if (claim.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined)
+    throw gone('got deleted');
+  if (allocation !== undefined && claim.status.allocation !== undefined)
+    throw gone('got allocated elsewhere');
+  if (allocation === undefined && claim.status.allocation === undefined)
+    throw gone('got deallocated elsewhere');
+  if (!canBeReserved(claim))
+    throw new ClaimBindingError(`claim ${claimText(claim)} is reserved for too many pods`);
 }
 
 /** Without its devices, so that nothing keeps it. Resolves if it is gone. */
@@ -124,7 +161,10 @@ export async function deleteClaim(
       if (claim.metadata.uid !== uid) return;
       if (claim.metadata.finalizers?.includes(FINALIZER) === true) {
         const finalizers = claim.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
-        await resource.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+        await resource.update(
+          { ...claim, metadata: { ...claim.metadata, finalizers } },
+          { signal },
+        );
       }
       await resource.delete(name, { preconditions: { uid }, signal });
       return;
@@ -153,14 +193,17 @@ export async function untilReady(
       if (now?.metadata.uid !== claim.metadata.uid)
         throw new ClaimBindingError(`claim ${claimText(claim)} got deleted in the meantime`);
       if (now.status.allocation === undefined) {
-        throw new ClaimBindingError(`claim ${claimText(claim)} got deallocated elsewhere in the meantime`);
+        throw new ClaimBindingError(
+          `claim ${claimText(claim)} got deallocated elsewhere in the meantime`,
+        );
       }
       const is = readiness(now);
       if (typeof is === 'string') throw new ClaimBindingError(is, 'failure');
       ready &&= is;
     }
     if (ready) return;
-    if (clock.monotonic() >= deadline) throw new ClaimBindingError('device binding timeout', 'timeout');
+    if (clock.monotonic() >= deadline)
+      throw new ClaimBindingError('device binding timeout', 'timeout');
     const enough = new AbortController();
     const changed = (): void => enough.abort();
     const forget = waiting.map((claim) => claims.onChange(claim, changed));

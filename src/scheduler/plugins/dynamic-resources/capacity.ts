@@ -29,7 +29,10 @@ export function consumedBy(
 }
 
 /** To what the policy allows; undefined if that is beyond what it allows at most. */
-function roundedUp(wanted: Quantity, policy: Immutable<CapacityRequestPolicy> | undefined): Quantity | undefined {
+function roundedUp(
+  wanted: Quantity,
+  policy: Immutable<CapacityRequestPolicy> | undefined,
+): Quantity | undefined {
   if (policy?.validValues !== undefined) {
     const values = policy.validValues.map(parseQuantity).sort((a, b) => a.cmp(b));
     return values.find((value) => value.cmp(wanted) >= 0);
@@ -58,7 +61,8 @@ export function sum(a: Consumed | undefined, b: Consumed | undefined): Consumed 
 
 export function difference(a: Consumed, b: Consumed): Consumed {
   const left = new Map(a);
-  for (const [name, amount] of b) left.set(name, (left.get(name) ?? newQuantity(0, 'DecimalSI')).sub(amount));
+  for (const [name, amount] of b)
+    left.set(name, (left.get(name) ?? newQuantity(0, 'DecimalSI')).sub(amount));
   return left;
 }
 

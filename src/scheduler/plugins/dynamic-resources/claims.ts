@@ -23,7 +23,8 @@ export class Claims {
     const registration = informer.addEventHandler({
       onAdd: (claim) => this.#seen(claim),
       onUpdate: (before, after) => {
-        if (before.metadata.uid !== after.metadata.uid) this.#tracker.set(before.metadata.uid, undefined);
+        if (before.metadata.uid !== after.metadata.uid)
+          this.#tracker.set(before.metadata.uid, undefined);
         this.#seen(after);
       },
       onDelete: ({ metadata }) => {

@@ -37,7 +37,11 @@ export function constraintOf({
       if (!concerns(name)) return true;
       const value = valueText(attributeOf(device, attribute));
       if (value === undefined) return false;
-      if (matchAttribute !== undefined ? values.length > 0 && values[0] !== value : values.includes(value))
+      if (
+        matchAttribute !== undefined
+          ? values.length > 0 && values[0] !== value
+          : values.includes(value)
+      )
         return false;
       values.push(value);
       return true;
@@ -49,7 +53,10 @@ export function constraintOf({
 }
 
 /** `name` has a domain; the driver may have left its own out. */
-function attributeOf({ device, pool }: PooledDevice, name: string): Immutable<DeviceAttribute> | undefined {
+function attributeOf(
+  { device, pool }: PooledDevice,
+  name: string,
+): Immutable<DeviceAttribute> | undefined {
   const attributes = device.attributes ?? {};
   if (Object.hasOwn(attributes, name)) return attributes[name];
   const slash = name.indexOf('/');

@@ -50,7 +50,9 @@ const refused = (why: string): Status => new Status('UnschedulableAndUnresolvabl
 const CANNOT_ALLOCATE = refused('cannot allocate all claims');
 const NOT_HERE = refused('resourceclaim not available on the node');
 const TIMED_OUT = refused('timed out trying to allocate devices');
-const unhelpful = (why: string): PostFilterResult => ({ status: new Status('Unschedulable', [why], NAME) });
+const unhelpful = (why: string): PostFilterResult => ({
+  status: new Status('Unschedulable', [why], NAME),
+});
 
 const STALE = refused('cannot schedule extended resource claim');
 const NO_CLASSES: ReadonlyMap<string, string> = new Map();
@@ -86,7 +88,9 @@ interface Found {
 
 const CLAIMS: StateKey<PodClaims> = stateKey(`${NAME}/claims`);
 /** The allocations of the pod's claims on the chosen node, until they are written. */
-const PENDING_ALLOCATIONS: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(`${NAME}/pending-allocations`);
+const PENDING_ALLOCATIONS: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(
+  `${NAME}/pending-allocations`,
+);
 /** The claim that was made for extended resources in this cycle. */
 const MADE: StateKey<ResourceClaim> = stateKey(`${NAME}/made`);
 
@@ -130,7 +134,8 @@ class DynamicResources implements Plugins {
   }
 
   preFilter(state: CycleState, { pod, requests }: PodInfo): Status | undefined {
-    const extended = requests.scalars === undefined ? NO_CLASSES : this.#extendedOf(requests.scalars);
+    const extended =
+      requests.scalars === undefined ? NO_CLASSES : this.#extendedOf(requests.scalars);
     if (pod.spec.resourceClaims === undefined && extended.size === 0) return SKIP;
     const claims = claimsOfPod(pod, (key) => this.#claims.get(key));
     if (typeof claims === 'string') return refused(claims);
@@ -139,7 +144,8 @@ class DynamicResources implements Plugins {
     for (const claim of claims) {
       if (claim.status.allocation !== undefined) {
         // Others use it, and it allows no further user.
-        if (!isReservedFor(claim, pod) && !canBeReserved(claim)) return refused('resourceclaim in use');
+        if (!isReservedFor(claim, pod) && !canBeReserved(claim))
+          return refused('resourceclaim in use');
         continue;
       }
       if (this.#claims.isPending(claim)) {
@@ -160,7 +166,9 @@ class DynamicResources implements Plugins {
       stale:
         extended.size === 0
           ? undefined
-          : this.#claims.list(pod.metadata.namespace ?? '').find((claim) => isExtendedClaimOf(claim, pod)),
+          : this.#claims
+              .list(pod.metadata.namespace ?? '')
+              .find((claim) => isExtendedClaimOf(claim, pod)),
       allocator: new Allocator({
         inUse: this.#claims.inUse,
         classOf: (name) => this.#classes.get('', name),
@@ -176,15 +184,22 @@ class DynamicResources implements Plugins {
     const pod = state.read(CLAIMS);
     if (pod === undefined || node === undefined) return undefined;
     if (pod.stale !== undefined) return STALE;
-    const elsewhere = pod.claims.filter((claim, i) => pod.usable[i]?.(node) === false || this.#hasFailed(claim));
+    const elsewhere = pod.claims.filter(
+      (claim, i) => pod.usable[i]?.(node) === false || this.#hasFailed(claim),
+    );
     if (elsewhere.length > 0) {
       for (const claim of elsewhere) pod.elsewhere.add(claim);
       return NOT_HERE;
     }
     // Resources that the node offers itself are checked by NodeResourcesFit.
-    const byDevices = new Map([...pod.extended].filter(([resource]) => allocatable.scalar(resource) === 0));
+    const byDevices = new Map(
+      [...pod.extended].filter(([resource]) => allocatable.scalar(resource) === 0),
+    );
     if (pod.open.length === 0 && byDevices.size === 0) return undefined;
-    const extended = byDevices.size === 0 ? undefined : extendedClaim(object, byDevices, this.#handle.random.uuid());
+    const extended =
+      byDevices.size === 0
+        ? undefined
+        : extendedClaim(object, byDevices, this.#handle.random.uuid());
     const found = this.#allocate(pod, extended, node);
     if (found instanceof Status) return found;
     pod.found.set(node.metadata.name, found);
@@ -211,8 +226,12 @@ class DynamicResources implements Plugins {
       const { allocation: _devices, reservedFor = [], devices: _told, ...status } = claim.status;
       if (reservedFor.some(({ uid }) => uid !== pod.metadata.uid)) continue;
       try {
-        const resource = this.#handle.client.resource(resourceClaims).namespace(claim.metadata.namespace ?? '');
-        this.#claims.written(await resource.updateStatus({ ...claim, status }, { signal: this.#handle.ended }));
+        const resource = this.#handle.client
+          .resource(resourceClaims)
+          .namespace(claim.metadata.namespace ?? '');
+        this.#claims.written(
+          await resource.updateStatus({ ...claim, status }, { signal: this.#handle.ended }),
+        );
       } catch (err) {
         return { status: Status.error(err, NAME) };
       }
@@ -254,15 +273,20 @@ class DynamicResources implements Plugins {
     const pod = state.read(CLAIMS);
     const found = pod?.found.get(node);
     if (pod === undefined || found === undefined) return undefined;
-    const pendingAllocations = new Map(pod.open.map((claim, i) => [claim, found.allocations[i] as Allocation]));
-    if (found.extended !== undefined) pendingAllocations.set(found.extended.claim, found.extended.allocation);
-    for (const [claim, allocation] of pendingAllocations) this.#claims.setPending(claim, allocation);
+    const pendingAllocations = new Map(
+      pod.open.map((claim, i) => [claim, found.allocations[i] as Allocation]),
+    );
+    if (found.extended !== undefined)
+      pendingAllocations.set(found.extended.claim, found.extended.allocation);
+    for (const [claim, allocation] of pendingAllocations)
+      this.#claims.setPending(claim, allocation);
     state.write(PENDING_ALLOCATIONS, pendingAllocations);
     return undefined;
   }
 
   unreserve(state: CycleState, { pod }: PodInfo): void {
-    for (const claim of state.read(PENDING_ALLOCATIONS)?.keys() ?? []) this.#claims.clearPending(claim);
+    for (const claim of state.read(PENDING_ALLOCATIONS)?.keys() ?? [])
+      this.#claims.clearPending(claim);
     state.delete(PENDING_ALLOCATIONS);
     const made = state.read(MADE);
     if (made !== undefined) void this.#unmake(made);
@@ -278,7 +302,12 @@ class DynamicResources implements Plugins {
     return state.read(CLAIMS) === undefined ? SKIP : undefined;
   }
 
-  async preBind(state: CycleState, { pod }: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
+  async preBind(
+    state: CycleState,
+    { pod }: PodInfo,
+    node: string,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     const { claims } = state.read(CLAIMS) ?? { claims: [] };
     const pendingAllocations = state.read(PENDING_ALLOCATIONS);
     const bound: ResourceClaim[] = [];
@@ -291,7 +320,8 @@ class DynamicResources implements Plugins {
         bound.push(written);
       }
       const extended = state.read(CLAIMS)?.found.get(node)?.extended;
-      if (extended !== undefined) bound.push(await this.#makeExtended(state, pod, extended, signal));
+      if (extended !== undefined)
+        bound.push(await this.#makeExtended(state, pod, extended, signal));
       await this.#untilReady(bound, pod, node, signal);
       return undefined;
     } catch (err) {
@@ -300,7 +330,12 @@ class DynamicResources implements Plugins {
   }
 
   /** Waits until the devices of the pod's claims are ready, if they have to be made so. */
-  async #untilReady(claims: readonly ResourceClaim[], pod: Pod, node: string, signal: AbortSignal): Promise<void> {
+  async #untilReady(
+    claims: readonly ResourceClaim[],
+    pod: Pod,
+    node: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (!claims.some(hasBindingConditions)) return;
     const { clock } = this.#handle;
     const profile = pod.spec.schedulerName ?? '';
@@ -326,7 +361,9 @@ class DynamicResources implements Plugins {
       const asked =
         exactly !== undefined
           ? [[name, exactly.deviceClassName] as const]
-          : (firstAvailable ?? []).map((one) => [`${name}/${one.name}`, one.deviceClassName] as const);
+          : (firstAvailable ?? []).map(
+              (one) => [`${name}/${one.name}`, one.deviceClassName] as const,
+            );
       if (asked.length === 0) return `request ${name}: unknown request type`;
       for (const [request, className] of asked) {
         if (this.#classes.get('', className) === undefined)
@@ -356,7 +393,11 @@ class DynamicResources implements Plugins {
     return classes ?? NO_CLASSES;
   }
 
-  #allocate({ open, allocator }: PodClaims, extended: ExtendedClaim | undefined, node: Node): Found | Status {
+  #allocate(
+    { open, allocator }: PodClaims,
+    extended: ExtendedClaim | undefined,
+    node: Node,
+  ): Found | Status {
     const { clock, random } = this.#handle;
     const { filterTimeoutMs } = this.#args;
     const deadline = filterTimeoutMs === 0 ? Infinity : clock.monotonic() + filterTimeoutMs;
@@ -368,7 +409,10 @@ class DynamicResources implements Plugins {
         allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()),
       );
       if (extended === undefined) return { allocations: all };
-      return { allocations: all.slice(0, -1), extended: { ...extended, allocation: all.at(-1) as Allocation } };
+      return {
+        allocations: all.slice(0, -1),
+        extended: { ...extended, allocation: all.at(-1) as Allocation },
+      };
     } catch (err) {
       if (err instanceof AllocationTimeout) return TIMED_OUT;
       if (!(err instanceof AllocationError)) throw err;
@@ -401,7 +445,10 @@ class DynamicResources implements Plugins {
     const bound = await bindClaim(this.#handle, made, allocation, pod, signal);
     this.#claims.written(bound);
     const status = {
-      extendedResourceClaimStatus: { requestMappings: mappings, resourceClaimName: bound.metadata.name },
+      extendedResourceClaimStatus: {
+        requestMappings: mappings,
+        resourceClaimName: bound.metadata.name,
+      },
     };
     await client
       .resource(pods)
@@ -423,7 +470,10 @@ class DynamicResources implements Plugins {
     } catch (err) {
       // It is found when the pod is tried again, and goes with the pod in any case.
       if (!ended.aborted)
-        logger.warn('a claim for extended resources could not be deleted', { claim: claimText(made), err });
+        logger.warn('a claim for extended resources could not be deleted', {
+          claim: claimText(made),
+          err,
+        });
     }
     this.#claims.clearPending(made);
   }
@@ -431,12 +481,20 @@ class DynamicResources implements Plugins {
   /** The pod will not use the claim after all. Never rejects. */
   async #giveUp({ metadata }: ResourceClaim, uid: string): Promise<void> {
     const { client, ended: signal, logger } = this.#handle;
-    const patch = { metadata: { uid: metadata.uid }, status: { reservedFor: [{ $patch: 'delete', uid }] } };
+    const patch = {
+      metadata: { uid: metadata.uid },
+      status: { reservedFor: [{ $patch: 'delete', uid }] },
+    };
     try {
       const resource = client.resource(resourceClaims).namespace(metadata.namespace ?? '');
       const options = { subresource: 'status', signal };
       this.#claims.written(
-        await resource.patch(metadata.name, 'application/strategic-merge-patch+json', patch, options),
+        await resource.patch(
+          metadata.name,
+          'application/strategic-merge-patch+json',
+          patch,
+          options,
+        ),
       );
     } catch (err) {
       if (apierrors.isNotFound(err) || apierrors.isConflict(err) || signal.aborted) return;

@@ -12,10 +12,14 @@ function container(name: string, gpus: number, more: Partial<Container> = {}): C
 
 /** The requests as 'name count', and which containers use which. */
 function claimFor(containers: readonly Container[], initContainers: readonly Container[] = []) {
-  const pod = makePod('p', { spec: { containers: [...containers], initContainers: [...initContainers] } });
+  const pod = makePod('p', {
+    spec: { containers: [...containers], initContainers: [...initContainers] },
+  });
   const { claim, mappings } = extendedClaim(pod, new Map([[RESOURCE, 'gpu']]), 'uid');
   return {
-    requests: (claim.spec.devices.requests ?? []).map(({ name, exactly }) => `${name} ${exactly?.count}`),
+    requests: (claim.spec.devices.requests ?? []).map(
+      ({ name, exactly }) => `${name} ${exactly?.count}`,
+    ),
     uses: mappings.map(({ containerName, requestName }) => `${containerName} ${requestName}`),
   };
 }
@@ -23,7 +27,9 @@ function claimFor(containers: readonly Container[], initContainers: readonly Con
 describe('extendedClaim', () => {
   it('has a request for each container that runs for the whole life of the pod', () => {
     const sidecar = container('side', 1, { restartPolicy: 'Always' });
-    expect(claimFor([container('a', 2), container('none', 0), container('b', 1)], [sidecar])).toEqual({
+    expect(
+      claimFor([container('a', 2), container('none', 0), container('b', 1)], [sidecar]),
+    ).toEqual({
       requests: ['container-0-request-1 1', 'container-1-request-1 2', 'container-3-request-1 1'],
       uses: ['side container-0-request-1', 'a container-1-request-1', 'b container-3-request-1'],
     });

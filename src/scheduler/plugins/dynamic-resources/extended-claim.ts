@@ -22,12 +22,18 @@ export interface ExtendedClaim {
 export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolean {
   if (metadata.annotations?.[ANNOTATION] !== 'true') return false;
   return (
-    metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true
+    metadata.ownerReferences?.some(
+      ({ controller, uid }) => controller === true && uid === pod.metadata.uid,
+    ) === true
   );
 }
 
 /** For these resources, each with the class that provides it. `uid`: tells the claim apart until it has been made. */
-export function extendedClaim(pod: Pod, classes: ReadonlyMap<string, string>, uid: string): ExtendedClaim {
+export function extendedClaim(
+  pod: Pod,
+  classes: ReadonlyMap<string, string>,
+  uid: string,
+): ExtendedClaim {
   const { name, namespace = '', uid: podUid } = pod.metadata;
   const { requests, mappings } = requestsOf(pod, classes);
   const claim: ResourceClaim = {
@@ -39,7 +45,9 @@ export function extendedClaim(pod: Pod, classes: ReadonlyMap<string, string>, ui
       creationTimestamp: '',
       generateName: `${name}-extended-resources-`,
       annotations: { [ANNOTATION]: 'true' },
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: name ?? '', uid: podUid, controller: true }],
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'Pod', name: name ?? '', uid: podUid, controller: true },
+      ],
     },
     spec: { devices: { requests } },
     status: {},
@@ -69,11 +77,16 @@ function requestsOf(pod: Pod, classes: ReadonlyMap<string, string>) {
     const map = (index: number, requestName: string): void => {
       mappings.push({ containerName: containers[index]?.name ?? '', resourceName, requestName });
     };
-    const amounts = containers.map((container) => valueOf(ownValue(container.resources.requests, resourceName) ?? '0'));
-    const isBrief = (index: number): boolean => index < inits.length && inits[index]?.restartPolicy !== 'Always';
+    const amounts = containers.map((container) =>
+      valueOf(ownValue(container.resources.requests, resourceName) ?? '0'),
+    );
+    const isBrief = (index: number): boolean =>
+      index < inits.length && inits[index]?.restartPolicy !== 'Always';
     const lasting = containers.map((container, i): Asked | undefined => {
       const count = amounts[i] ?? 0;
-      return isBrief(i) || count === 0 ? undefined : { name: nameOf(i, container, resourceName), count };
+      return isBrief(i) || count === 0
+        ? undefined
+        : { name: nameOf(i, container, resourceName), count };
     });
     lasting.forEach((asked, i) => {
       if (asked === undefined) return;

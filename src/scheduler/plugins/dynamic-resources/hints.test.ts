@@ -36,7 +36,8 @@ function wakes(
   const get = (key: string): ResourceClaim | undefined =>
     claims.find(({ metadata }) => `default/${metadata.name}` === key);
   return claimEvents(get).some(
-    (registration) => matchesEvent(registration.event, event) && (registration.hint?.(waiting, objects) ?? true),
+    (registration) =>
+      matchesEvent(registration.event, event) && (registration.hint?.(waiting, objects) ?? true),
   );
 }
 
@@ -78,35 +79,65 @@ describe('a pod that waits for devices', () => {
     for (const resource of ['DeviceClass', 'ResourceSlice', 'Node'] as const) {
       expect(wakes(pod, clusterEvent(resource, ActionType.Add, 'add'), {}, open)).toBe(true);
     }
-    expect(wakes(pod, clusterEvent('Node', ActionType.UpdateNodeTaint, 'taint'), {}, open)).toBe(false);
-    expect(wakes(pod, assignedPodDelete, { before: makePod('gone', { spec: using('other') }) }, open)).toBe(true);
+    expect(wakes(pod, clusterEvent('Node', ActionType.UpdateNodeTaint, 'taint'), {}, open)).toBe(
+      false,
+    );
+    expect(
+      wakes(pod, assignedPodDelete, { before: makePod('gone', { spec: using('other') }) }, open),
+    ).toBe(true);
     expect(wakes(pod, assignedPodDelete, { before: makePod('gone') }, open)).toBe(false);
   });
 
   it('is woken when it is told of the claim that was made for it', () => {
-    const before = makePod('p', { spec: { resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }] } });
+    const before = makePod('p', {
+      spec: { resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }] },
+    });
     const after: Pod = {
       ...before,
-      status: { ...before.status, resourceClaimStatuses: [{ name: 'x', resourceClaimName: 'p-x' }] },
+      status: {
+        ...before.status,
+        resourceClaimStatuses: [{ name: 'x', resourceClaimName: 'p-x' }],
+      },
     };
-    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: before.metadata.uid, controller: true };
+    const owner = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      name: 'p',
+      uid: before.metadata.uid,
+      controller: true,
+    };
     const made = makeResourceClaim('p-x');
-    const own: ResourceClaim = { ...made, metadata: { ...made.metadata, ownerReferences: [owner] } };
+    const own: ResourceClaim = {
+      ...made,
+      metadata: { ...made.metadata, ownerReferences: [owner] },
+    };
     const event = podUpdateEvent(new PodInfo(before), new PodInfo(after));
     expect(wakes(before, event, { before, after }, own)).toBe(true);
     // Not its own.
     expect(wakes(before, event, { before, after }, made)).toBe(false);
-    expect(wakes(makePod('another', { spec: using('p-x') }), event, { before, after }, makeResourceClaim('p-x'))).toBe(
-      false,
-    );
+    expect(
+      wakes(
+        makePod('another', { spec: using('p-x') }),
+        event,
+        { before, after },
+        makeResourceClaim('p-x'),
+      ),
+    ).toBe(false);
   });
 });
 
 describe('DynamicResourcesArgs', () => {
-  const create = (args: unknown) => () => dynamicResources.create({ value: args, path: 'args' }, makeHandle());
+  const create = (args: unknown) => () =>
+    dynamicResources.create({ value: args, path: 'args' }, makeHandle());
   it.each<[unknown, RegExp]>([
-    [{ filterTimeout: '-1s' }, /args\.filterTimeout: Invalid value: "-1s": must be zero or positive/],
-    [{ bindingTimeout: '500ms' }, /args\.bindingTimeout: Invalid value: "500ms": must be at least 1 second/],
+    [
+      { filterTimeout: '-1s' },
+      /args\.filterTimeout: Invalid value: "-1s": must be zero or positive/,
+    ],
+    [
+      { bindingTimeout: '500ms' },
+      /args\.bindingTimeout: Invalid value: "500ms": must be at least 1 second/,
+    ],
     [{ bindingTimeout: 'soon' }, /args\.bindingTimeout: Invalid value: "soon"/],
     [{ timeout: '1s' }, /unknown field "timeout"/],
   ])('refuses %j', (args, message) => {

@@ -13,11 +13,17 @@ import { isExtendedClaimOf } from './extended-claim.ts';
 import { claimsOfPod, type ResourceClaim } from './objects.ts';
 
 /** `get`: claims by namespace/name. */
-export function claimEvents(get: (key: string) => ResourceClaim | undefined): readonly ClusterEventWithHint[] {
+export function claimEvents(
+  get: (key: string) => ResourceClaim | undefined,
+): readonly ClusterEventWithHint[] {
   const claimChanged: QueueingHint = (pod, objects) => {
-    const [before, after] = [objects.before as ResourceClaim | undefined, objects.after as ResourceClaim | undefined];
+    const [before, after] = [
+      objects.before as ResourceClaim | undefined,
+      objects.after as ResourceClaim | undefined,
+    ];
     // Its devices are free.
-    if (before?.status.allocation !== undefined && after?.status.allocation === undefined) return true;
+    if (before?.status.allocation !== undefined && after?.status.allocation === undefined)
+      return true;
     // The claim of a former attempt is gone.
     if (before !== undefined && after === undefined && isExtendedClaimOf(before, pod)) return true;
     const claims = claimsOfPod(pod, get);
@@ -28,14 +34,23 @@ export function claimEvents(get: (key: string) => ResourceClaim | undefined): re
   const podChanged: QueueingHint = (pod, objects) =>
     concernsPod(pod, objects) && typeof claimsOfPod(podsOf(objects).after ?? pod, get) !== 'string';
   /** Its pending allocation is free again. */
-  const podGone: QueueingHint = (_pod, objects) => (podsOf(objects).before?.spec.resourceClaims?.length ?? 0) > 0;
+  const podGone: QueueingHint = (_pod, objects) =>
+    (podsOf(objects).before?.spec.resourceClaims?.length ?? 0) > 0;
   return [
     {
-      event: clusterEvent('ResourceClaim', ActionType.Add | UPDATE | ActionType.Delete, 'ResourceClaim'),
+      event: clusterEvent(
+        'ResourceClaim',
+        ActionType.Add | UPDATE | ActionType.Delete,
+        'ResourceClaim',
+      ),
       hint: claimChanged,
     },
     {
-      event: clusterEvent('UnscheduledPod', ActionType.UpdatePodGeneratedResourceClaim, 'PodUpdate'),
+      event: clusterEvent(
+        'UnscheduledPod',
+        ActionType.UpdatePodGeneratedResourceClaim,
+        'PodUpdate',
+      ),
       hint: podChanged,
     },
     { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: podGone },

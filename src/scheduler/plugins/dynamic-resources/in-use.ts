@@ -56,7 +56,10 @@ export class DeviceTracker implements DevicesInUse {
         else this.#taken.set(key, count);
       } else {
         const consumed = new Map(
-          Object.entries(result.consumedCapacity ?? {}).map(([name, text]) => [name, parseQuantity(text)]),
+          Object.entries(result.consumedCapacity ?? {}).map(([name, text]) => [
+            name,
+            parseQuantity(text),
+          ]),
         );
         this.#share(key, consumed, change);
       }
@@ -73,7 +76,8 @@ export class DeviceTracker implements DevicesInUse {
     else
       this.#shared.set(key, {
         count,
-        consumed: change > 0 ? sum(present.consumed, consumed) : difference(present.consumed, consumed),
+        consumed:
+          change > 0 ? sum(present.consumed, consumed) : difference(present.consumed, consumed),
       });
   }
 }

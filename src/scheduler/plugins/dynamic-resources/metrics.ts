@@ -31,7 +31,11 @@ export class DeviceMetrics {
       labels: LABELS,
     });
     const help = 'How long pods waited until their devices were made ready.';
-    const waits = { name: 'scheduler_dra_bindingconditions_wait_duration_seconds', help, labels: LABELS };
+    const waits = {
+      name: 'scheduler_dra_bindingconditions_wait_duration_seconds',
+      help,
+      labels: LABELS,
+    };
     this.#waits = instruments.histogram(waits, exponentialBuckets(0.1, 2, 14));
   }
 
@@ -40,7 +44,12 @@ export class DeviceMetrics {
   }
 
   /** `claims`: all of a pod's; each of its devices counts. */
-  waited(profile: string, claims: readonly ResourceClaim[], outcome: BindingOutcome, seconds: number): void {
+  waited(
+    profile: string,
+    claims: readonly ResourceClaim[],
+    outcome: BindingOutcome,
+    seconds: number,
+  ): void {
     for (const { status } of claims) {
       for (const { driver, bindingConditions = [] } of status.allocation?.devices.results ?? []) {
         this.#waits.with(profile, driver, outcome).observe(seconds);

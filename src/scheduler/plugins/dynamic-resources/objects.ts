@@ -57,20 +57,23 @@ export function claimsOfPod(
 ): readonly ResourceClaim[] | string {
   const { namespace = '', name: podName = '' } = pod.metadata;
   const claims: ResourceClaim[] = [];
-  for (const { name, resourceClaimName, resourceClaimTemplateName } of pod.spec.resourceClaims ?? []) {
+  for (const { name, resourceClaimName, resourceClaimTemplateName } of pod.spec.resourceClaims ??
+    []) {
     let claimName = resourceClaimName;
     if (claimName === undefined) {
       if (resourceClaimTemplateName === undefined) {
         return `pod ${quote(`${namespace}/${podName}`)}, spec.resourceClaim ${quote(name)}: none of the supported fields are set`;
       }
       const made = pod.status.resourceClaimStatuses?.find((status) => status.name === name);
-      if (made === undefined) return `pod ${quote(`${namespace}/${podName}`)}: ResourceClaim not created yet`;
+      if (made === undefined)
+        return `pod ${quote(`${namespace}/${podName}`)}: ResourceClaim not created yet`;
       if (made.resourceClaimName === undefined) continue;
       claimName = made.resourceClaimName;
     }
     const claim = get(`${namespace}/${claimName}`);
     if (claim === undefined) return `resourceclaim.resource.k8s.io ${quote(claimName)} not found`;
-    if (claim.metadata.deletionTimestamp !== undefined) return `resourceclaim ${quote(claimName)} is being deleted`;
+    if (claim.metadata.deletionTimestamp !== undefined)
+      return `resourceclaim ${quote(claimName)} is being deleted`;
     const owners = claim.metadata.ownerReferences ?? [];
     if (
       resourceClaimName === undefined &&

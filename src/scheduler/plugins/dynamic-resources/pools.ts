@@ -74,7 +74,11 @@ export class Pools {
     const changed = (): void => {
       this.#changed = true;
     };
-    const registration = informer.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    const registration = informer.addEventHandler({
+      onAdd: changed,
+      onUpdate: changed,
+      onDelete: changed,
+    });
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
 
@@ -134,8 +138,11 @@ function poolOf(slices: readonly ResourceSlice[]): Pool {
   const [driver, name] = [spec.driver, spec.pool.name];
   const devices: PooledDevice[] = [];
   const counters = new Map<string, Immutable<CounterSet>>();
-  for (const slice of latest) for (const set of slice.spec.sharedCounters ?? []) counters.set(set.name, set);
-  const all = latest.flatMap((slice) => (slice.spec.devices ?? []).map((device) => ({ device, slice })));
+  for (const slice of latest)
+    for (const set of slice.spec.sharedCounters ?? []) counters.set(set.name, set);
+  const all = latest.flatMap((slice) =>
+    (slice.spec.devices ?? []).map((device) => ({ device, slice })),
+  );
   const distinct = new Set(all.map(({ device }) => device.name)).size === all.length;
   const pool: Pool = {
     id: `${driver}/${name}`,
@@ -148,12 +155,20 @@ function poolOf(slices: readonly ResourceSlice[]): Pool {
     counters,
   };
   for (const { device, slice } of all)
-    devices.push({ key: deviceKey({ driver, pool: name, device: device.name }), device, slice, pool });
+    devices.push({
+      key: deviceKey({ driver, pool: name, device: device.name }),
+      device,
+      slice,
+      pool,
+    });
   return pool;
 }
 
 /** The device takes only from counters that the pool has. */
-function hasCounters(device: Device, counters: ReadonlyMap<string, Immutable<CounterSet>>): boolean {
+function hasCounters(
+  device: Device,
+  counters: ReadonlyMap<string, Immutable<CounterSet>>,
+): boolean {
   return (device.consumesCounters ?? []).every(({ counterSet, counters: taken }) => {
     const present = counters.get(counterSet)?.counters ?? {};
     return Object.keys(taken ?? {}).every((name) => Object.hasOwn(present, name));

@@ -24,7 +24,9 @@ export function allocationOf(
       device: device.name,
       ...(ask.adminAccess && { adminAccess: true }),
       ...(tolerations !== undefined && { tolerations: [...tolerations] }),
-      ...(device.bindingConditions !== undefined && { bindingConditions: [...device.bindingConditions] }),
+      ...(device.bindingConditions !== undefined && {
+        bindingConditions: [...device.bindingConditions],
+      }),
       ...(device.bindingFailureConditions !== undefined && {
         bindingFailureConditions: [...device.bindingFailureConditions],
       }),
@@ -51,9 +53,14 @@ function nameOf({ name: { request, alternative } }: Ask): string {
 }
 
 /** That of the classes, each once, then that of the claim; as far as it is about requests that got devices. */
-function configOf(claim: ResourceClaim, picks: readonly Pick[]): readonly Immutable<DeviceAllocationConfiguration>[] {
+function configOf(
+  claim: ResourceClaim,
+  picks: readonly Pick[],
+): readonly Immutable<DeviceAllocationConfiguration>[] {
   const requests = claim.spec.devices.requests ?? [];
-  const asks = requests.flatMap(({ name }) => picks.find(({ ask }) => ask.name.request === name)?.ask ?? []);
+  const asks = requests.flatMap(
+    ({ name }) => picks.find(({ ask }) => ask.name.request === name)?.ask ?? [],
+  );
   const config: Immutable<DeviceAllocationConfiguration>[] = [];
   const classes = new Map<string, Ask[]>();
   for (const ask of asks) {
@@ -62,16 +69,25 @@ function configOf(claim: ResourceClaim, picks: readonly Pick[]): readonly Immuta
   }
   for (const ofClass of classes.values()) {
     for (const { opaque } of ofClass[0]?.deviceClass.spec.config ?? []) {
-      config.push({ source: 'FromClass', requests: ofClass.map(nameOf), ...(opaque !== undefined && { opaque }) });
+      config.push({
+        source: 'FromClass',
+        requests: ofClass.map(nameOf),
+        ...(opaque !== undefined && { opaque }),
+      });
     }
   }
   for (const { requests: named = [], opaque } of claim.spec.devices.config ?? []) {
     const times =
       named.length === 0
         ? 1
-        : asks.filter((ask) => named.includes(ask.name.request) || named.includes(nameOf(ask))).length;
+        : asks.filter((ask) => named.includes(ask.name.request) || named.includes(nameOf(ask)))
+            .length;
     for (let i = 0; i < times; i++) {
-      config.push({ source: 'FromClaim', requests: [...named], ...(opaque !== undefined && { opaque }) });
+      config.push({
+        source: 'FromClaim',
+        requests: [...named],
+        ...(opaque !== undefined && { opaque }),
+      });
     }
   }
   // None named are all.
@@ -88,23 +104,35 @@ function nodeSelectorOf(picks: readonly Pick[], node: string): NodeSelector | un
     const { spec } = pooled.slice;
     const { nodeName, nodeSelector } = spec.perDeviceNodeSelection === true ? pooled.device : spec;
     if (nodeName !== undefined || pooled.device.bindsToNode === true) {
-      return { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] }] };
+      return {
+        nodeSelectorTerms: [
+          { matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] },
+        ],
+      };
     }
     const terms = nodeSelector?.nodeSelectorTerms ?? [];
     if (terms.length > 1)
-      throw new AllocationError(`unsupported ResourceSlice.NodeSelector with ${terms.length} terms`);
+      throw new AllocationError(
+        `unsupported ResourceSlice.NodeSelector with ${terms.length} terms`,
+      );
     addNew(matchFields, terms[0]?.matchFields);
     addNew(matchExpressions, terms[0]?.matchExpressions);
   }
   if (matchFields.length === 0 && matchExpressions.length === 0) return undefined;
   return {
     nodeSelectorTerms: [
-      { ...(matchExpressions.length > 0 && { matchExpressions }), ...(matchFields.length > 0 && { matchFields }) },
+      {
+        ...(matchExpressions.length > 0 && { matchExpressions }),
+        ...(matchFields.length > 0 && { matchFields }),
+      },
     ],
   };
 }
 
-function addNew(to: NodeSelectorRequirement[], from: readonly Immutable<NodeSelectorRequirement>[] | undefined): void {
+function addNew(
+  to: NodeSelectorRequirement[],
+  from: readonly Immutable<NodeSelectorRequirement>[] | undefined,
+): void {
   const sorted = ({ values, ...rest }: Immutable<NodeSelectorRequirement>) => ({
     ...rest,
     values: [...(values ?? [])].sort(),

@@ -65,13 +65,19 @@ function asSeen(driver: string, { attributes, capacity, allowMultipleAllocations
   return {
     driver,
     attributes: new Domains(driver, attributes ?? {}, valueOf),
-    capacity: new Domains(driver, capacity ?? {}, ({ value }) => new QuantityValue(parseQuantity(value))),
+    capacity: new Domains(
+      driver,
+      capacity ?? {},
+      ({ value }) => new QuantityValue(parseQuantity(value)),
+    ),
     allowMultipleAllocations: allowMultipleAllocations ?? false,
   };
 }
 
 function valueOf({ int, bool, string, version }: Immutable<DeviceAttribute>): Value {
-  return int ?? bool ?? string ?? (version === undefined ? undefined : tryParseSemver(version)) ?? null;
+  return (
+    int ?? bool ?? string ?? (version === undefined ? undefined : tryParseSemver(version)) ?? null
+  );
 }
 
 const NOTHING: Readonly<Record<string, Value>> = {};

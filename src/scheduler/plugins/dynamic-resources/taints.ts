@@ -4,7 +4,10 @@ import type { DeviceTaint, DeviceToleration } from '#api/groups/resource/v1/inde
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Device } from './objects.ts';
 
-export function isTolerated({ taints }: Device, tolerations: readonly Immutable<DeviceToleration>[]): boolean {
+export function isTolerated(
+  { taints }: Device,
+  tolerations: readonly Immutable<DeviceToleration>[],
+): boolean {
   return (taints ?? []).every(
     (taint) =>
       (taint.effect !== 'NoSchedule' && taint.effect !== 'NoExecute') ||
@@ -12,7 +15,10 @@ export function isTolerated({ taints }: Device, tolerations: readonly Immutable<
   );
 }
 
-function tolerates(toleration: Immutable<DeviceToleration>, taint: Immutable<DeviceTaint>): boolean {
+function tolerates(
+  toleration: Immutable<DeviceToleration>,
+  taint: Immutable<DeviceTaint>,
+): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   if (toleration.key && toleration.key !== taint.key) return false;
   if ((toleration.operator || 'Equal') === 'Exists') return true;

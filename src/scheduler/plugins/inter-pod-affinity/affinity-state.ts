@@ -80,7 +80,13 @@ export class AffinityState {
   }
 
   /** `other` is (by 1) or is not (by -1) on the node after all. `pod`: the one that is being scheduled. */
-  count(pod: PodInfo, other: PodInfo, { node }: NodeInfo, by: 1 | -1, labelsOf: NamespaceLabels): void {
+  count(
+    pod: PodInfo,
+    other: PodInfo,
+    { node }: NodeInfo,
+    by: 1 | -1,
+    labelsOf: NamespaceLabels,
+  ): void {
     for (const { topologyKey, matches, counts } of [...this.#affinity, ...this.#antiAffinity]) {
       const domain = topologyValue(node, topologyKey);
       if (domain !== undefined && matches(other)) counts.add(domain, by);
@@ -111,7 +117,8 @@ export class AffinityState {
 
   /** No pod that one of the terms means is in the node's domain. `position`: as for meetsAffinity. */
   meetsAntiAffinity(node: NodeInfo, position: number | undefined): boolean {
-    for (const term of this.#antiAffinity) if ((countFor(term, node, position) ?? 0) > 0) return false;
+    for (const term of this.#antiAffinity)
+      if ((countFor(term, node, position) ?? 0) > 0) return false;
     return true;
   }
 
@@ -163,6 +170,7 @@ function byTopology(terms: readonly IndexedTerm[]): Forbidden {
 
 function sum(all: readonly Counts[]): Counts {
   const total = new Map<string, number>();
-  for (const counts of all) for (const [domain, count] of counts) total.set(domain, (total.get(domain) ?? 0) + count);
+  for (const counts of all)
+    for (const [domain, count] of counts) total.set(domain, (total.get(domain) ?? 0) + count);
   return total;
 }

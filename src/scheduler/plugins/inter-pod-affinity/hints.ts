@@ -28,11 +28,26 @@ export function affinityEvents(
 ): readonly ClusterEventWithHint[] {
   const podActions = ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel;
   return [
-    { event: clusterEvent('AssignedPod', podActions, 'AssignedPod'), hint: afterPodChange(labelsOf) },
-    { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodLabel, 'PodLabel'), hint: concernsPod },
-    { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node'), hint: afterNodeChange },
-    { event: clusterEvent('Node', ActionType.Delete, 'NodeDelete'), hint: afterNodeDeletion(labelsOf, isAvoided) },
-    { event: clusterEvent('Namespace', ActionType.Add | UPDATE, 'Namespace'), hint: afterNamespaceChange },
+    {
+      event: clusterEvent('AssignedPod', podActions, 'AssignedPod'),
+      hint: afterPodChange(labelsOf),
+    },
+    {
+      event: clusterEvent('UnscheduledPod', ActionType.UpdatePodLabel, 'PodLabel'),
+      hint: concernsPod,
+    },
+    {
+      event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node'),
+      hint: afterNodeChange,
+    },
+    {
+      event: clusterEvent('Node', ActionType.Delete, 'NodeDelete'),
+      hint: afterNodeDeletion(labelsOf, isAvoided),
+    },
+    {
+      event: clusterEvent('Namespace', ActionType.Add | UPDATE, 'Namespace'),
+      hint: afterNamespaceChange,
+    },
   ];
 }
 
@@ -48,12 +63,15 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
     }
     if (before === undefined) return false;
     const avoided = requiredAntiAffinity.some(
-      (term) => termMatches(term, before, labelsOf) && (after === undefined || !termMatches(term, after, labelsOf)),
+      (term) =>
+        termMatches(term, before, labelsOf) &&
+        (after === undefined || !termMatches(term, after, labelsOf)),
     );
     if (avoided) return true;
     // Its own terms go with it; and they mean fewer pods if it has got a label that is one of their keys.
     const avoiding = (other: Pod): number =>
-      affinityTermsOf(other).requiredAntiAffinity.filter((term) => termMatches(term, pod, labelsOf)).length;
+      affinityTermsOf(other).requiredAntiAffinity.filter((term) => termMatches(term, pod, labelsOf))
+        .length;
     return avoiding(before) > (after === undefined ? 0 : avoiding(after));
   };
 }
@@ -61,23 +79,37 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
 /** Any label may be a topology of another pod's anti-affinity; but the pod's own affinity has to have what it needs. */
 const afterNodeChange: QueueingHint = (pod, objects) => {
   const { after } = nodesOf(objects);
-  return affinityTermsOf(pod).requiredAffinity.every((term) => topologyValue(after, term.topologyKey) !== undefined);
+  return affinityTermsOf(pod).requiredAffinity.every(
+    (term) => topologyValue(after, term.topologyKey) !== undefined,
+  );
 };
 
 /** The pods on it count no more: those that must not be near, or do not want to be; and the pod may be the first of its kind now. */
-function afterNodeDeletion(labelsOf: NamespaceLabels, isAvoided: (pod: Pod) => boolean): QueueingHint {
+function afterNodeDeletion(
+  labelsOf: NamespaceLabels,
+  isAvoided: (pod: Pod) => boolean,
+): QueueingHint {
   return (pod) => {
     const { requiredAffinity, requiredAntiAffinity } = affinityTermsOf(pod);
-    return requiredAntiAffinity.length > 0 || allTermsMatch(requiredAffinity, pod, labelsOf) || isAvoided(pod);
+    return (
+      requiredAntiAffinity.length > 0 ||
+      allTermsMatch(requiredAffinity, pod, labelsOf) ||
+      isAvoided(pod)
+    );
   };
 }
 
 const afterNamespaceChange: QueueingHint = (pod, { before, after }) => {
-  const [old, now] = [before as Immutable<Namespace> | undefined, after as Immutable<Namespace> | undefined];
+  const [old, now] = [
+    before as Immutable<Namespace> | undefined,
+    after as Immutable<Namespace> | undefined,
+  ];
   if (old !== undefined && semanticEqual(old.metadata.labels, now?.metadata.labels)) return false;
   // Its own namespace: what others select by may have changed.
   if (now?.metadata.name === pod.metadata.namespace) return true;
   if (!hasAffinityTerms(pod)) return false;
   const { requiredAffinity, requiredAntiAffinity } = affinityTermsOf(pod);
-  return [...requiredAffinity, ...requiredAntiAffinity].some((term) => term.namespaceSelector !== undefined);
+  return [...requiredAffinity, ...requiredAntiAffinity].some(
+    (term) => term.namespaceSelector !== undefined,
+  );
 };

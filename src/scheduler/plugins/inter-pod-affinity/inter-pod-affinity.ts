@@ -33,8 +33,16 @@ import { Namespaces } from './namespaces.ts';
 import { type IndexedTerm, TermIndex } from './term-index.ts';
 
 const NAME = 'InterPodAffinity';
-const AFFINITY = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match pod affinity rules"], NAME);
-const ANTI_AFFINITY = new Status('Unschedulable', ["node(s) didn't match pod anti-affinity rules"], NAME);
+const AFFINITY = new Status(
+  'UnschedulableAndUnresolvable',
+  ["node(s) didn't match pod affinity rules"],
+  NAME,
+);
+const ANTI_AFFINITY = new Status(
+  'Unschedulable',
+  ["node(s) didn't match pod anti-affinity rules"],
+  NAME,
+);
 const EXISTING_ANTI_AFFINITY = new Status(
   'Unschedulable',
   ["node(s) didn't satisfy existing pods anti-affinity rules"],
@@ -86,14 +94,20 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
 
   preFilter(state: CycleState, pod: PodInfo): Answer {
     const { requiredAffinity, requiredAntiAffinity, error } = pod.affinityTerms;
-    if (error !== undefined) return new Status('UnschedulableAndUnresolvable', [`parsing pod: ${error}`], NAME);
+    if (error !== undefined)
+      return new Status('UnschedulableAndUnresolvable', [`parsing pod: ${error}`], NAME);
     const existing = this.#avoided.matching(pod.pod, this.#namespaces.labelsOf);
-    if (existing.length === 0 && requiredAffinity.length === 0 && requiredAntiAffinity.length === 0) return SKIP;
+    if (existing.length === 0 && requiredAffinity.length === 0 && requiredAntiAffinity.length === 0)
+      return SKIP;
     const affinity = requiredAffinity.map((term) => this.#own(term, requiredAffinity));
     const antiAffinity = requiredAntiAffinity.map((term) => this.#own(term, [term]));
     const firstOfItsKind = allTermsMatch(requiredAffinity, pod.pod, this.#namespaces.labelsOf);
-    const known = requiredAffinity.length === 0 ? this.#known(pod, antiAffinity, existing) : undefined;
-    state.write(REQUIRED, new AffinityState(affinity, antiAffinity, new Existing(existing), firstOfItsKind, known));
+    const known =
+      requiredAffinity.length === 0 ? this.#known(pod, antiAffinity, existing) : undefined;
+    state.write(
+      REQUIRED,
+      new AffinityState(affinity, antiAffinity, new Existing(existing), firstOfItsKind, known),
+    );
     return undefined;
   }
 
@@ -134,8 +148,15 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     };
     for (const term of preferredAffinity) prefer(term, 1);
     for (const term of preferredAntiAffinity) prefer(term, -1);
-    for (const { term, weight, counts } of this.#preferred.matching(pod.pod, this.#namespaces.labelsOf)) {
-      preferences.push({ topologyKey: term.topologyKey, weight, count: (domain) => counts.get(domain) ?? 0 });
+    for (const { term, weight, counts } of this.#preferred.matching(
+      pod.pod,
+      this.#namespaces.labelsOf,
+    )) {
+      preferences.push({
+        topologyKey: term.topologyKey,
+        weight,
+        count: (domain) => counts.get(domain) ?? 0,
+      });
     }
     if (preferences.length === 0) return SKIP;
     state.write(PREFERRED, preferences);
@@ -160,7 +181,8 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     }
     const range = most - least;
     for (let i = 0; i < scores.length; i++) {
-      scores[i] = range > 0 ? Math.trunc(MAX_NODE_SCORE * (((scores[i] as number) - least) / range)) : 0;
+      scores[i] =
+        range > 0 ? Math.trunc(MAX_NODE_SCORE * (((scores[i] as number) - least) / range)) : 0;
     }
     return undefined;
   }
@@ -179,10 +201,14 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     antiAffinity: readonly OwnTerm[],
     existing: readonly IndexedTerm[],
   ): NodeAnswers<Answer> | undefined {
-    if (!antiAffinity.every(({ counts }) => counts.separate) || !existing.every(({ separate }) => separate))
+    if (
+      !antiAffinity.every(({ counts }) => counts.separate) ||
+      !existing.every(({ separate }) => separate)
+    )
       return undefined;
     let template = `${this.#namespaces.version}${SEPARATOR}${pod.group}`;
-    for (const { identity } of pod.affinityTerms.requiredAntiAffinity) template += SEPARATOR + identity;
+    for (const { identity } of pod.affinityTerms.requiredAntiAffinity)
+      template += SEPARATOR + identity;
     return this.#memo.of(template, layoutOf(this.#handle.snapshot));
   }
 
@@ -193,17 +219,27 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     const selects = terms.some(
       ({ namespaceSelector }) => namespaceSelector !== undefined && !namespaceSelector.empty(),
     );
-    const key = JSON.stringify([term.topologyKey, selects ? version : null, ...terms.map(({ identity }) => identity)]);
+    const key = JSON.stringify([
+      term.topologyKey,
+      selects ? version : null,
+      ...terms.map(({ identity }) => identity),
+    ]);
     const tally = this.#tallies.get(
       key,
       () =>
-        new DomainTally(this.#handle.snapshot, ({ node }) => topologyValue(node, term.topologyKey), {
-          selects: (pod) => allTermsMatch(terms, pod, labelsOf),
-          label: demandedLabel(term.selector),
-        }),
+        new DomainTally(
+          this.#handle.snapshot,
+          ({ node }) => topologyValue(node, term.topologyKey),
+          {
+            selects: (pod) => allTermsMatch(terms, pod, labelsOf),
+            label: demandedLabel(term.selector),
+          },
+        ),
     );
     const matches = (other: PodInfo): boolean =>
-      terms.length === 1 ? termMatches(term, other.pod, labelsOf) : allTermsMatch(terms, other.pod, labelsOf);
+      terms.length === 1
+        ? termMatches(term, other.pod, labelsOf)
+        : allTermsMatch(terms, other.pod, labelsOf);
     return { topologyKey: term.topologyKey, matches, counts: new DomainCounts(tally) };
   }
 
@@ -213,7 +249,10 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     return [
       ...(weight > 0 ? requiredAffinity.map((term) => ({ term, weight })) : []),
       ...preferredAffinity,
-      ...preferredAntiAffinity.map((weighted) => ({ term: weighted.term, weight: -weighted.weight })),
+      ...preferredAntiAffinity.map((weighted) => ({
+        term: weighted.term,
+        weight: -weighted.weight,
+      })),
     ];
   }
 }
@@ -230,7 +269,8 @@ export const interPodAffinity: PluginRegistration = {
     const fields = ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'];
     const read = readArgs(NAME, args, fields, (reader) => ({
       hardPodAffinityWeight: reader.child('hardPodAffinityWeight').integer(0, 100) ?? 1,
-      ignorePreferredTermsOfExistingPods: reader.child('ignorePreferredTermsOfExistingPods').boolean() ?? false,
+      ignorePreferredTermsOfExistingPods:
+        reader.child('ignorePreferredTermsOfExistingPods').boolean() ?? false,
     }));
     return new InterPodAffinity(read, handle);
   },

@@ -28,7 +28,9 @@ const apart = (app: string, ...topologies: readonly string[]): Affinity => ({
 });
 const near = (app: string): Affinity => ({
   podAffinity: {
-    requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: RACK, labelSelector: { matchLabels: { app } } }],
+    requiredDuringSchedulingIgnoredDuringExecution: [
+      { topologyKey: RACK, labelSelector: { matchLabels: { app } } },
+    ],
   },
 });
 const KINDS: readonly (readonly [app: string, affinity?: Affinity])[] = [
@@ -56,7 +58,11 @@ const step = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ what: fc.constant('rack' as const), at, rack: fc.constantFrom('own', 'r', undefined) }),
+    arbitrary: fc.record({
+      what: fc.constant('rack' as const),
+      at,
+      rack: fc.constantFrom('own', 'r', undefined),
+    }),
   },
 );
 
@@ -66,18 +72,27 @@ describe('InterPodAffinity', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 14 }), (steps) => {
         const snapshot = new Snapshot();
-        snapshot.nodes = NODES.map((name) => makeNodeInfo(name, { labels: { [RACK]: `own-${name}` } }));
+        snapshot.nodes = NODES.map((name) =>
+          makeNodeInfo(name, { labels: { [RACK]: `own-${name}` } }),
+        );
         NODES.forEach((name, position) => snapshot.positions.set(name, position));
         snapshot.versions = new Float64Array(NODES.length);
         snapshot.changes.restructure();
         const make = () =>
-          interPodAffinity.create({ value: undefined, path: 'args' }, makeHandle({ snapshot })) as Plugin &
-            PreFilterPlugin &
-            FilterPlugin;
-        const answers = (plugin: PreFilterPlugin & FilterPlugin, pod: PodInfo): readonly Answer[] | Answer => {
+          interPodAffinity.create(
+            { value: undefined, path: 'args' },
+            makeHandle({ snapshot }),
+          ) as Plugin & PreFilterPlugin & FilterPlugin;
+        const answers = (
+          plugin: PreFilterPlugin & FilterPlugin,
+          pod: PodInfo,
+        ): readonly Answer[] | Answer => {
           const state = new CycleState();
           const refused = plugin.preFilter(state, pod, snapshot.nodes) as Answer;
-          return refused ?? snapshot.nodes.map((node, position) => plugin.filter(state, pod, node, position));
+          return (
+            refused ??
+            snapshot.nodes.map((node, position) => plugin.filter(state, pod, node, position))
+          );
         };
         const plugin = make();
         const asked = KINDS.map((_, kind) => podOf(kind, `asked-${kind}`));
@@ -92,7 +107,8 @@ describe('InterPodAffinity', () => {
             snapshot.nodes[change.at] = after;
           } else {
             const rack = change.rack === 'own' ? `own-${before.name}` : change.rack;
-            const labels: Readonly<Record<string, string>> = rack === undefined ? {} : { [RACK]: rack };
+            const labels: Readonly<Record<string, string>> =
+              rack === undefined ? {} : { [RACK]: rack };
             snapshot.nodes[change.at] = makeNodeInfo(before.name, { labels }, [...before.pods]);
           }
           snapshot.renew(change.at);

@@ -74,7 +74,10 @@ export class TermIndex {
   readonly #unsorted = new Set<Entry>();
 
   /** `termsOf`: those of a pod's terms that count here. */
-  constructor(snapshot: SnapshotReader, termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[]) {
+  constructor(
+    snapshot: SnapshotReader,
+    termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[],
+  ) {
     this.#snapshot = snapshot;
     this.#follower = new SnapshotFollower(snapshot.changes);
     this.#termsOf = termsOf;
@@ -86,7 +89,8 @@ export class TermIndex {
     const found: IndexedTerm[] = [];
     if (this.#entries.size === 0) return found;
     const look = (entries: ReadonlySet<Entry> | undefined): void => {
-      for (const entry of entries ?? []) if (termMatches(entry.term, pod, labelsOf)) found.push(entry);
+      for (const entry of entries ?? [])
+        if (termMatches(entry.term, pod, labelsOf)) found.push(entry);
     };
     look(this.#unsorted);
     const labels = pod.metadata.labels;
@@ -106,13 +110,15 @@ export class TermIndex {
         this.#byLabel.clear();
         this.#unsorted.clear();
         this.#seen = [...nodes];
-        for (const node of nodes) for (const pod of node.podsWithAffinity) this.#count(pod, node, 1);
+        for (const node of nodes)
+          for (const pod of node.podsWithAffinity) this.#count(pod, node, 1);
       },
       (position) => {
         const [before, after] = [this.#seen[position] as NodeInfo, nodes[position] as NodeInfo];
         this.#seen[position] = after;
         if (before.node !== after.node) {
-          for (const [key, domains] of this.#domains) domains.put(position, topologyValue(after.node, key));
+          for (const [key, domains] of this.#domains)
+            domains.put(position, topologyValue(after.node, key));
         }
         this.#replace(before, after);
       },

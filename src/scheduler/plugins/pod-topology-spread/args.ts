@@ -27,22 +27,30 @@ export function readSpreadArgs(plugin: string, args: PluginArgs): SpreadArgs {
     const system = (type.oneOf('System', 'List') ?? 'System') === 'System';
     const defaultConstraints = reader.child('defaultConstraints').items().map(readConstraint);
     if (system && defaultConstraints.length > 0) {
-      reader.errors.push(field.invalid(type.path, 'System', 'when .defaultConstraints are not empty'));
+      reader.errors.push(
+        field.invalid(type.path, 'System', 'when .defaultConstraints are not empty'),
+      );
     }
     const seen = new Set<string>();
     defaultConstraints.forEach(({ topologyKey, whenUnsatisfiable }, index) => {
       const key = `{${topologyKey}, ${whenUnsatisfiable}}`;
       const at = reader.child('defaultConstraints').path.index(index);
-      if (seen.has(key)) reader.errors.push(field.duplicate(at.child('{topologyKey, whenUnsatisfiable}'), key));
+      if (seen.has(key))
+        reader.errors.push(field.duplicate(at.child('{topologyKey, whenUnsatisfiable}'), key));
       seen.add(key);
     });
-    return { defaultConstraints: system ? SYSTEM_DEFAULTS : defaultConstraints, systemDefaulted: system };
+    return {
+      defaultConstraints: system ? SYSTEM_DEFAULTS : defaultConstraints,
+      systemDefaulted: system,
+    };
   });
 }
 
 function readTopologyKey(reader: ConfigReader): string {
   const key = reader.requiredString();
-  if (key !== '') for (const why of isQualifiedName(key)) reader.errors.push(field.invalid(reader.path, key, why));
+  if (key !== '')
+    for (const why of isQualifiedName(key))
+      reader.errors.push(field.invalid(reader.path, key, why));
   return key;
 }
 
@@ -61,12 +69,16 @@ function readConstraint(reader: ConfigReader): TopologySpreadConstraint {
     const child = reader.child(name);
     if (!child.present) continue;
     reader.errors.push(
-      field.forbidden(child.path, 'constraint must not define a selector, as they deduced for each pod'),
+      field.forbidden(
+        child.path,
+        'constraint must not define a selector, as they deduced for each pod',
+      ),
     );
   }
   const action = reader.child('whenUnsatisfiable');
   action.requiredString();
-  if (!reader.child('maxSkew').present) reader.errors.push(field.required(reader.child('maxSkew').path));
+  if (!reader.child('maxSkew').present)
+    reader.errors.push(field.required(reader.child('maxSkew').path));
   const whenUnsatisfiable = action.oneOf('DoNotSchedule', 'ScheduleAnyway') ?? 'ScheduleAnyway';
   const minDomains = reader.child('minDomains').integer(1, MAX_INT32);
   if (minDomains !== undefined && whenUnsatisfiable !== 'DoNotSchedule') {

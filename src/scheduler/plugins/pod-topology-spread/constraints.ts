@@ -1,8 +1,15 @@
 // A pod's topology spread constraints, read for one scheduling cycle.
 
-import type { TopologySpreadConstraint, UnsatisfiableConstraintAction } from '#api/groups/core/v1/index.ts';
+import type {
+  TopologySpreadConstraint,
+  UnsatisfiableConstraintAction,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { labelSelectorAsSelector, type Selector, selectorFromSet } from '#machinery/selectors/labels.ts';
+import {
+  labelSelectorAsSelector,
+  type Selector,
+  selectorFromSet,
+} from '#machinery/selectors/labels.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import type { Node, Pod } from '#scheduler/framework/objects.ts';
 import { type NodeMatcher, requiredBy } from '../node-selector.ts';
@@ -31,7 +38,11 @@ export function readConstraints(
     .map((constraint) => ({
       maxSkew: constraint.maxSkew,
       topologyKey: constraint.topologyKey,
-      selector: withLabelKeys(labelSelectorAsSelector(constraint.labelSelector), constraint.matchLabelKeys, pod),
+      selector: withLabelKeys(
+        labelSelectorAsSelector(constraint.labelSelector),
+        constraint.matchLabelKeys,
+        pod,
+      ),
       minDomains: constraint.minDomains ?? 1,
       honorsAffinity: (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
       honorsTaints: (constraint.nodeTaintsPolicy ?? 'Ignore') === 'Honor',
@@ -39,17 +50,27 @@ export function readConstraints(
 }
 
 /** Narrowed to pods that have the same values of these labels as the pod; those that it does not have are left out. */
-function withLabelKeys(selector: Selector, keys: readonly string[] | undefined, pod: Pod): Selector {
+function withLabelKeys(
+  selector: Selector,
+  keys: readonly string[] | undefined,
+  pod: Pod,
+): Selector {
   const labels = pod.metadata.labels;
   const present = (keys ?? []).filter((key) => labels !== undefined && Object.hasOwn(labels, key));
   if (labels === undefined || present.length === 0) return selector;
-  const same = selectorFromSet(Object.fromEntries(present.map((key) => [key, labels[key] as string])));
+  const same = selectorFromSet(
+    Object.fromEntries(present.map((key) => [key, labels[key] as string])),
+  );
   // As Kubernetes has it, the keys alone select if the constraint has no selector.
   return same.add(...(selector.requirements() ?? []));
 }
 
-export function hasAllTopologies(node: Node | undefined, constraints: readonly SpreadConstraint[]): boolean {
-  for (const { topologyKey } of constraints) if (topologyValue(node, topologyKey) === undefined) return false;
+export function hasAllTopologies(
+  node: Node | undefined,
+  constraints: readonly SpreadConstraint[],
+): boolean {
+  for (const { topologyKey } of constraints)
+    if (topologyValue(node, topologyKey) === undefined) return false;
   return true;
 }
 
@@ -75,7 +96,10 @@ export class NodeInclusion {
   identity({ honorsAffinity, honorsTaints }: SpreadConstraint): unknown {
     const { nodeSelector, affinity, tolerations } = this.#pod.spec;
     const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-    return [honorsAffinity ? [nodeSelector, required] : null, honorsTaints ? (tolerations ?? []) : null];
+    return [
+      honorsAffinity ? [nodeSelector, required] : null,
+      honorsTaints ? (tolerations ?? []) : null,
+    ];
   }
 }
 

@@ -21,7 +21,10 @@ export type DefaultSelector = (pod: Pod) => Selector;
  * Asks for the informers that it needs. That of stateful sets only when a pod of one is seen: not every API server serves them,
  * and scheduling waits for the first list of whatever is asked for at the start. `atOnce`: ask for it now all the same.
  */
-export function defaultSelectorFrom({ informers, startInformers }: Handle, atOnce: boolean): DefaultSelector {
+export function defaultSelectorFrom(
+  { informers, startInformers }: Handle,
+  atOnce: boolean,
+): DefaultSelector {
   const serviceLister = informers.informerFor(services).lister;
   const controllerLister = informers.informerFor(replicationControllers).lister;
   const replicaSetLister = informers.informerFor(replicaSets).lister;

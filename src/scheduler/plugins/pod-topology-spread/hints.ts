@@ -1,6 +1,11 @@
 // Which changes may help a pod that PodTopologySpread has refused.
 
-import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint } from '#scheduler/framework/events.ts';
+import {
+  ActionType,
+  clusterEvent,
+  type ClusterEventWithHint,
+  type QueueingHint,
+} from '#scheduler/framework/events.ts';
 import type { Node, Pod } from '#scheduler/framework/objects.ts';
 import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
@@ -11,7 +16,8 @@ export function spreadEvents(
   hardConstraintsOf: (pod: Pod) => readonly SpreadConstraint[],
 ): readonly ClusterEventWithHint[] {
   // One pod more may raise the least filled domain, one less makes room; a pod that is being deleted counts no more.
-  const podActions = ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel | ActionType.UpdateOther;
+  const podActions =
+    ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel | ActionType.UpdateOther;
   const podChange: QueueingHint = (pod, objects) => {
     const { before, after } = podsOf(objects);
     return hardConstraintsOf(pod).some(({ selector }) => {
@@ -21,24 +27,34 @@ export function spreadEvents(
     });
   };
 
-  const nodeActions = ActionType.Add | ActionType.Delete | ActionType.UpdateNodeLabel | ActionType.UpdateNodeTaint;
+  const nodeActions =
+    ActionType.Add | ActionType.Delete | ActionType.UpdateNodeLabel | ActionType.UpdateNodeTaint;
   const nodeChange: QueueingHint = (pod, objects) => {
     const { before, after } = nodesOf(objects);
     const constraints = hardConstraintsOf(pod);
-    const counted = (node: Node | undefined): boolean => node !== undefined && hasAllTopologies(node, constraints);
+    const counted = (node: Node | undefined): boolean =>
+      node !== undefined && hasAllTopologies(node, constraints);
     if (counted(before) !== counted(after)) return true;
     if (!counted(after)) return false;
     const moved = constraints.some(
       ({ topologyKey }) => topologyValue(before, topologyKey) !== topologyValue(after, topologyKey),
     );
     // Whether a domain is counted at all may depend on other labels and on taints.
-    return moved || before?.metadata.labels !== after?.metadata.labels || before?.spec.taints !== after?.spec.taints;
+    return (
+      moved ||
+      before?.metadata.labels !== after?.metadata.labels ||
+      before?.spec.taints !== after?.spec.taints
+    );
   };
 
   return [
     { event: clusterEvent('AssignedPod', podActions, 'AssignedPod'), hint: podChange },
     {
-      event: clusterEvent('UnscheduledPod', ActionType.UpdatePodLabel | ActionType.UpdatePodToleration, 'Pod'),
+      event: clusterEvent(
+        'UnscheduledPod',
+        ActionType.UpdatePodLabel | ActionType.UpdatePodToleration,
+        'Pod',
+      ),
       hint: concernsPod,
     },
     { event: clusterEvent('Node', nodeActions, 'Node'), hint: nodeChange },

@@ -24,14 +24,24 @@ import { HOSTNAME, topologyValue } from '../topology/labels.ts';
 import { DomainCounts, DomainTally, NodeTally } from '../topology/tally.ts';
 import { TallyCache } from '../topology/tally-cache.ts';
 import { readSpreadArgs, type SpreadArgs } from './args.ts';
-import { countsFor, hasAllTopologies, NodeInclusion, readConstraints, type SpreadConstraint } from './constraints.ts';
+import {
+  countsFor,
+  hasAllTopologies,
+  NodeInclusion,
+  readConstraints,
+  type SpreadConstraint,
+} from './constraints.ts';
 import { type DefaultSelector, defaultSelectorFrom } from './default-selector.ts';
 import { spreadEvents } from './hints.ts';
 
 const NAME = 'PodTopologySpread';
 const REASON = "node(s) didn't match pod topology spread constraints";
 const SKEWED = new Status('Unschedulable', [REASON], NAME);
-const NO_LABEL = new Status('UnschedulableAndUnresolvable', [`${REASON} (missing required label)`], NAME);
+const NO_LABEL = new Status(
+  'UnschedulableAndUnresolvable',
+  [`${REASON} (missing required label)`],
+  NAME,
+);
 const NONE: readonly SpreadConstraint[] = [];
 const SKIP = new Status('Skip', [], NAME);
 
@@ -82,7 +92,9 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     this.#tallies = new TallyCache(handle.snapshot);
     if (args.defaultConstraints.length === 0) return;
     // A stale list is acceptable for scoring, but not for filtering.
-    const atOnce = args.defaultConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
+    const atOnce = args.defaultConstraints.some(
+      ({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule',
+    );
     this.#defaultSelector = defaultSelectorFrom(handle, atOnce);
   }
 
@@ -131,13 +143,18 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     // By Kubernetes' own defaults, hosts count although a node may have no zone.
     const own = (pod.spec.topologySpreadConstraints?.length ?? 0) > 0;
     const demanded = own || !this.#args.systemDefaulted ? constraints : undefined;
-    const scored = demanded === undefined ? nodes : nodes.filter(({ node }) => hasAllTopologies(node, demanded));
+    const scored =
+      demanded === undefined ? nodes : nodes.filter(({ node }) => hasAllTopologies(node, demanded));
     const inclusion = new NodeInclusion(pod);
     const soft = constraints.map((constraint): Soft => {
       const { topologyKey } = constraint;
       if (topologyKey === HOSTNAME) {
         const tally = this.#perNode(pod, constraint);
-        return { constraint, count: (node) => tally.count(node), weight: Math.log(scored.length + 2) };
+        return {
+          constraint,
+          count: (node) => tally.count(node),
+          weight: Math.log(scored.length + 2),
+        };
       }
       const tally = this.#domains(pod, constraint, demanded ?? [], inclusion);
       const domains = new Set(scored.map(({ node }) => topologyValue(node, topologyKey) ?? ''));
@@ -164,9 +181,16 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     return Math.round(score);
   }
 
-  normalizeScore(state: CycleState, _pod: PodInfo, scores: number[], nodes: readonly NodeInfo[]): Answer {
+  normalizeScore(
+    state: CycleState,
+    _pod: PodInfo,
+    scores: number[],
+    nodes: readonly NodeInfo[],
+  ): Answer {
     const { demanded } = state.read(SOFT) as SoftState;
-    const ignored = nodes.map(({ node }) => demanded !== undefined && !hasAllTopologies(node, demanded));
+    const ignored = nodes.map(
+      ({ node }) => demanded !== undefined && !hasAllTopologies(node, demanded),
+    );
     let [least, most] = [Infinity, 0];
     scores.forEach((score, i) => {
       if (ignored[i] === true) return;
@@ -175,7 +199,11 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     });
     scores.forEach((score, i) => {
       if (ignored[i] === true) scores[i] = 0;
-      else scores[i] = most === 0 ? MAX_NODE_SCORE : Math.trunc((MAX_NODE_SCORE * (most + least - score)) / most);
+      else
+        scores[i] =
+          most === 0
+            ? MAX_NODE_SCORE
+            : Math.trunc((MAX_NODE_SCORE * (most + least - score)) / most);
     });
     return undefined;
   }
@@ -188,11 +216,17 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     const own = pod.spec.topologySpreadConstraints ?? [];
     if (own.length > 0) return readConstraints(own, pod, action);
     const defaults = this.#args.defaultConstraints;
-    if (this.#defaultSelector === undefined || !defaults.some((constraint) => constraint.whenUnsatisfiable === action))
+    if (
+      this.#defaultSelector === undefined ||
+      !defaults.some((constraint) => constraint.whenUnsatisfiable === action)
+    )
       return NONE;
     const selector = this.#defaultSelector(pod);
     if (selector.empty()) return NONE;
-    return readConstraints(defaults, pod, action).map((constraint) => ({ ...constraint, selector }));
+    return readConstraints(defaults, pod, action).map((constraint) => ({
+      ...constraint,
+      selector,
+    }));
   }
 
   /** The pods of the constraint by domain, on nodes that have all the topologies of `together` and that the pod's policies include. */
@@ -216,7 +250,8 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
         new DomainTally(
           this.#handle.snapshot,
           (info) => {
-            if (!hasAllTopologies(info.node, together) || !inclusion.includes(info, constraint)) return undefined;
+            if (!hasAllTopologies(info.node, together) || !inclusion.includes(info, constraint))
+              return undefined;
             return topologyValue(info.node, topologyKey) ?? '';
           },
           selectionOf(namespace, selector),
@@ -226,7 +261,10 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
 
   #perNode({ metadata: { namespace } }: Pod, { selector }: SpreadConstraint): NodeTally {
     const key = JSON.stringify(['node', namespace, selectorIdentity(selector)]);
-    return this.#tallies.get(key, () => new NodeTally(this.#handle.snapshot, selectionOf(namespace, selector)));
+    return this.#tallies.get(
+      key,
+      () => new NodeTally(this.#handle.snapshot, selectionOf(namespace, selector)),
+    );
   }
 }
 
@@ -235,7 +273,13 @@ function selectionOf(namespace: string | undefined, selector: Selector): PodSele
 }
 
 /** `other` is (by 1) or is not (by -1) on the node after all. */
-function count(state: HardState | undefined, { pod }: PodInfo, other: PodInfo, node: NodeInfo, by: 1 | -1): void {
+function count(
+  state: HardState | undefined,
+  { pod }: PodInfo,
+  other: PodInfo,
+  node: NodeInfo,
+  by: 1 | -1,
+): void {
   if (state === undefined || !hasAllTopologies(node.node, state.all)) return;
   for (const { constraint, counts } of state.hard) {
     if (!countsFor(pod.metadata.namespace, constraint.selector, other.pod)) continue;

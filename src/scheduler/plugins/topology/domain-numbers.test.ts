@@ -6,7 +6,8 @@ test('nodes of one domain have its count, those of none have 0', () => {
   const counts = new NumberedCounts();
   ['a', 'b', 'a', undefined].forEach((domain, position) => domains.put(position, domain));
   counts.add(domains.of('a'), 2);
-  const all = (): readonly number[] => [0, 1, 2, 3].map((position) => domains.count(position, counts));
+  const all = (): readonly number[] =>
+    [0, 1, 2, 3].map((position) => domains.count(position, counts));
   expect(all()).toEqual([2, 0, 2, 0]);
   counts.add(domains.of('a'), -1);
   counts.add(domains.of('b'), 5);

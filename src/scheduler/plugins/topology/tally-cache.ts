@@ -26,7 +26,10 @@ export class TallyCache {
     this.#tallies.delete(key);
     this.#tallies.set(key, tally);
     tally.update();
-    if (this.#tallies.size > FEWEST && this.#tallies.size * this.#snapshot.nodes.length > this.#budget) {
+    if (
+      this.#tallies.size > FEWEST &&
+      this.#tallies.size * this.#snapshot.nodes.length > this.#budget
+    ) {
       const [oldest] = this.#tallies;
       if (oldest !== undefined) {
         this.#tallies.delete(oldest[0]);

@@ -14,7 +14,11 @@ const every: PodSelection = { selects: () => true, label: undefined };
 
 const pods = ['a', 'b', 'c', 'd'].map((name) => makePodInfo(name));
 function nodeWith(index: number, zone: string | undefined, count: number): NodeInfo {
-  return makeNodeInfo(`n${index}`, zone === undefined ? {} : { labels: { [ZONE]: zone } }, pods.slice(0, count));
+  return makeNodeInfo(
+    `n${index}`,
+    zone === undefined ? {} : { labels: { [ZONE]: zone } },
+    pods.slice(0, count),
+  );
 }
 
 function snapshotOf(nodes: readonly NodeInfo[]): Snapshot {
@@ -42,9 +46,12 @@ describe('DomainTally', () => {
     fc.record({
       at: fc.nat({ max: 3 }),
       state,
-      trial: fc.array(fc.record({ zone: fc.constantFrom('x', 'y'), by: fc.integer({ min: -1, max: 2 }) }), {
-        maxLength: 3,
-      }),
+      trial: fc.array(
+        fc.record({ zone: fc.constantFrom('x', 'y'), by: fc.integer({ min: -1, max: 2 }) }),
+        {
+          maxLength: 3,
+        },
+      ),
     }),
     { maxLength: 12 },
   );
@@ -70,9 +77,13 @@ describe('DomainTally', () => {
             for (const [domain, sum] of sums) expect(counts.count(domain)).toBe(sum);
             const domains = snapshot.nodes.map(domainOf);
             expect(domains.map((_, position) => tally.domainAt(position))).toEqual(domains);
-            const sumsAt = domains.map((domain) => (domain === undefined ? undefined : sums.get(domain)));
+            const sumsAt = domains.map((domain) =>
+              domain === undefined ? undefined : sums.get(domain),
+            );
             expect(domains.map((_, position) => counts.countAt(position))).toEqual(sumsAt);
-            expect(tally.separate).toBe(domains.filter((domain) => domain !== undefined).length === sums.size);
+            expect(tally.separate).toBe(
+              domains.filter((domain) => domain !== undefined).length === sums.size,
+            );
             expect([counts.size, counts.total, counts.least()]).toEqual([
               sums.size,
               [...sums.values()].reduce((a, b) => a + b, 0),

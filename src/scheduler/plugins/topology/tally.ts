@@ -88,7 +88,11 @@ export class DomainTally implements Tally, PodCounter {
   #placed = 0;
 
   /** `domainOf`: undefined if the node is in no domain. It depends on the node alone, not on what runs there. */
-  constructor(snapshot: SnapshotReader, domainOf: (node: NodeInfo) => string | undefined, selection: PodSelection) {
+  constructor(
+    snapshot: SnapshotReader,
+    domainOf: (node: NodeInfo) => string | undefined,
+    selection: PodSelection,
+  ) {
     this.selection = selection;
     this.#snapshot = snapshot;
     this.#nodeFollower = new SnapshotFollower(snapshot.podGroups.nodeChanges);

@@ -15,7 +15,12 @@ import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Node } from '#scheduler/framework/objects.ts';
 import type { PodInfo } from '#scheduler/framework/pod-info.ts';
 import { type AssumeCache, isOlder } from '../assume-cache.ts';
-import { claimKey, isFullyBound, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';
+import {
+  claimKey,
+  isFullyBound,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from '../volumes/claims.ts';
 import { isAccessible, isBoundTo } from './matching.ts';
 import { type Decision, SELECTED_NODE, type View } from './volumes.ts';
 
@@ -25,7 +30,10 @@ const CHECK_INTERVAL_MS = 1000;
 
 /** The decision for one pod: the volumes and claims as they will be. */
 export interface Assumed {
-  readonly volumes: readonly { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim }[];
+  readonly volumes: readonly {
+    readonly volume: PersistentVolume;
+    readonly claim: PersistentVolumeClaim;
+  }[];
   /** With the node that their volumes are to be made for. */
   readonly claims: readonly PersistentVolumeClaim[];
 }
@@ -83,17 +91,26 @@ export class VolumeBinder {
   /** Writes what was assumed, and waits. Throws BindingError, or what the API server answers; what is written stays so. */
   async carryOut(assumed: Assumed, pod: PodInfo, node: string, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config.handle;
-    const written: { -readonly [K in keyof Assumed]: Assumed[K][number][] } = { volumes: [], claims: [] };
+    const written: { -readonly [K in keyof Assumed]: Assumed[K][number][] } = {
+      volumes: [],
+      claims: [],
+    };
     for (const { volume, claim } of assumed.volumes) {
-      written.volumes.push({ volume: await client.resource(persistentVolumes).update(volume, { signal }), claim });
+      written.volumes.push({
+        volume: await client.resource(persistentVolumes).update(volume, { signal }),
+        claim,
+      });
     }
     for (const claim of assumed.claims) {
-      const inNamespace = client.resource(persistentVolumeClaims).namespace(claim.metadata.namespace ?? '');
+      const inNamespace = client
+        .resource(persistentVolumeClaims)
+        .namespace(claim.metadata.namespace ?? '');
       written.claims.push(await inNamespace.update(claim, { signal }));
     }
     const deadline = clock.monotonic() + this.#config.timeoutMs;
     while (!this.#isDone(written, pod, node)) {
-      if (clock.monotonic() >= deadline) throw new BindingError('binding volumes: context deadline exceeded');
+      if (clock.monotonic() >= deadline)
+        throw new BindingError('binding volumes: context deadline exceeded');
       await this.#nextChange(written, signal);
     }
   }
@@ -103,7 +120,8 @@ export class VolumeBinder {
     const failed = (why: string): BindingError => new BindingError(`binding volumes: ${why}`);
     const { namespace = '', name = '' } = pod.pod.metadata;
     const node = this.#nodes.get('', nodeName);
-    if (node === undefined) throw failed(`failed to get node ${quote(nodeName)}: node ${quote(nodeName)} not found`);
+    if (node === undefined)
+      throw failed(`failed to get node ${quote(nodeName)}: node ${quote(nodeName)} not found`);
     if (this.#pods.get(namespace, name)?.metadata.uid !== pod.uid) {
       throw failed(`pod does not exist any more: pod ${quote(name)} not found`);
     }
@@ -115,26 +133,39 @@ export class VolumeBinder {
     return done.every(Boolean);
   }
 
-  #isBound({ volume, claim }: Assumed['volumes'][number], node: Node, failed: (why: string) => BindingError): boolean {
+  #isBound(
+    { volume, claim }: Assumed['volumes'][number],
+    node: Node,
+    failed: (why: string) => BindingError,
+  ): boolean {
     const now = this.#config.volumes.getSeen(objectKey(volume));
     if (now === undefined)
-      throw failed(`failed to check binding: could not find v1.PersistentVolume ${quote(objectKey(volume))}`);
+      throw failed(
+        `failed to check binding: could not find v1.PersistentVolume ${quote(objectKey(volume))}`,
+      );
     const claimNow = this.#config.claims.getSeen(claimKey(claim));
     if (claimNow === undefined) throw failed(`failed to check binding: ${missingClaim(claim)}`);
     if (isOlder(now, volume)) return false;
     this.#checkAccess(now, node, failed);
-    if (!now.spec.claimRef?.uid) throw failed(`ClaimRef got reset for pv ${quote(objectKey(volume))}`);
+    if (!now.spec.claimRef?.uid)
+      throw failed(`ClaimRef got reset for pv ${quote(objectKey(volume))}`);
     return isFullyBound(claimNow);
   }
 
-  #isProvisioned(claim: PersistentVolumeClaim, node: Node, failed: (why: string) => BindingError): boolean {
+  #isProvisioned(
+    claim: PersistentVolumeClaim,
+    node: Node,
+    failed: (why: string) => BindingError,
+  ): boolean {
     const now = this.#config.claims.getSeen(claimKey(claim));
     if (now === undefined) throw failed(`failed to check provisioning pvc: ${missingClaim(claim)}`);
     if (isOlder(now, claim)) return false;
     const { annotations, name = '' } = now.metadata;
-    if (annotations === undefined) throw failed(`selectedNode annotation reset for PVC ${quote(name)}`);
+    if (annotations === undefined)
+      throw failed(`selectedNode annotation reset for PVC ${quote(name)}`);
     // The provisioner removes the annotation of the node if the volume cannot be created there.
-    if (annotations[SELECTED_NODE] !== node.metadata.name) throw failed(`provisioning failed for PVC ${quote(name)}`);
+    if (annotations[SELECTED_NODE] !== node.metadata.name)
+      throw failed(`provisioning failed for PVC ${quote(name)}`);
     if (!now.spec.volumeName) return false;
     const volume = this.#config.volumes.getSeen(now.spec.volumeName);
     if (volume === undefined) return false;
@@ -147,12 +178,15 @@ export class VolumeBinder {
     try {
       accessible = isAccessible(this.#config.seenFrom(volume, node), node);
     } catch (err) {
-      if (err instanceof CsiMigrationError) throw failed(`failed to translate pv to csi: ${err.message}`);
+      if (err instanceof CsiMigrationError)
+        throw failed(`failed to translate pv to csi: ${err.message}`);
       throw err;
     }
     if (accessible) return;
     const [name, at] = [quote(objectKey(volume)), quote(node.metadata.name)];
-    throw failed(`pv ${name} node affinity doesn't match node ${at}: no matching NodeSelectorTerms`);
+    throw failed(
+      `pv ${name} node affinity doesn't match node ${at}: no matching NodeSelectorTerms`,
+    );
   }
 
   async #nextChange({ volumes, claims }: Assumed, signal: AbortSignal): Promise<void> {
@@ -189,10 +223,18 @@ function givenTo(volume: PersistentVolume, claim: PersistentVolumeClaim): Persis
     apiVersion: 'v1',
     resourceVersion,
   };
-  const named = volume.spec.claimRef?.uid === uid ? volume : { ...volume, spec: { ...volume.spec, claimRef } };
+  const named =
+    volume.spec.claimRef?.uid === uid ? volume : { ...volume, spec: { ...volume.spec, claimRef } };
   return meant ? named : withAnnotation(named, BOUND_BY_CONTROLLER, 'yes');
 }
 
-function withAnnotation<T extends PersistentVolume | PersistentVolumeClaim>(object: T, key: string, value: string): T {
-  return { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [key]: value } } };
+function withAnnotation<T extends PersistentVolume | PersistentVolumeClaim>(
+  object: T,
+  key: string,
+  value: string,
+): T {
+  return {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [key]: value } },
+  };
 }

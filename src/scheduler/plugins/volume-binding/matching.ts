@@ -7,7 +7,12 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Node } from '#scheduler/framework/objects.ts';
 import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { HOSTNAME } from '../topology/labels.ts';
-import { classOfClaim, classOfVolume, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';
+import {
+  classOfClaim,
+  classOfVolume,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from '../volumes/claims.ts';
 
 /** One for each version of a volume: its selector is read once. */
 const affinities = new WeakMap<Immutable<VolumeNodeAffinity>, NodeMatcher>();
@@ -24,8 +29,15 @@ export function isAccessible({ spec: { nodeAffinity } }: PersistentVolume, node:
 }
 
 /** The volume is the claim's, by what the volume says; whether the claim knows is another question. */
-export function isBoundTo({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
-  if (claimRef === undefined || claimRef.name !== metadata.name || claimRef.namespace !== metadata.namespace)
+export function isBoundTo(
+  { spec: { claimRef } }: PersistentVolume,
+  { metadata }: PersistentVolumeClaim,
+): boolean {
+  if (
+    claimRef === undefined ||
+    claimRef.name !== metadata.name ||
+    claimRef.namespace !== metadata.namespace
+  )
     return false;
   return !claimRef.uid || claimRef.uid === metadata.uid;
 }
@@ -76,7 +88,9 @@ export class Matches {
       if (isFree(volume)) candidates.push(candidate);
     }
     const anywhere: Candidate[] = [];
-    for (const candidate of this.#meant === undefined ? candidates.sort((a, b) => a.size - b.size) : []) {
+    for (const candidate of this.#meant === undefined
+      ? candidates.sort((a, b) => a.size - b.size)
+      : []) {
       const hosts = hostsOf(candidate.volume);
       if (hosts === undefined) anywhere.push(candidate);
       for (const host of hosts ?? []) {
@@ -103,14 +117,25 @@ export class Matches {
 }
 
 /** For volumes meant for the claim as well: large enough, of its mode and attributes, and not on their way out. */
-function suitsClaim(claim: PersistentVolumeClaim): (volume: PersistentVolume) => Candidate | undefined {
-  const { accessModes = [], selector, volumeAttributesClassName = '', volumeMode = 'Filesystem' } = claim.spec;
+function suitsClaim(
+  claim: PersistentVolumeClaim,
+): (volume: PersistentVolume) => Candidate | undefined {
+  const {
+    accessModes = [],
+    selector,
+    volumeAttributesClassName = '',
+    volumeMode = 'Filesystem',
+  } = claim.spec;
   const wanted = sizeOf(claim);
   const className = classOfClaim(claim);
   const labels = selector === undefined ? undefined : labelSelectorAsSelector(selector);
   return (volume) => {
     const { metadata, spec } = volume;
-    if (metadata.deletionTimestamp !== undefined || (spec.volumeMode ?? 'Filesystem') !== volumeMode) return undefined;
+    if (
+      metadata.deletionTimestamp !== undefined ||
+      (spec.volumeMode ?? 'Filesystem') !== volumeMode
+    )
+      return undefined;
     if ((spec.volumeAttributesClassName ?? '') !== volumeAttributesClassName) return undefined;
     const size = capacityOf(volume);
     if (wanted !== undefined && size < wanted) return undefined;
@@ -118,7 +143,9 @@ function suitsClaim(claim: PersistentVolumeClaim): (volume: PersistentVolume) =>
     if (isBoundTo(volume, claim)) return candidate;
     if (classOfVolume(volume) !== className) return undefined;
     if (labels !== undefined && !labels.matches(metadata.labels ?? {})) return undefined;
-    return accessModes.every((mode) => spec.accessModes?.includes(mode) === true) ? candidate : undefined;
+    return accessModes.every((mode) => spec.accessModes?.includes(mode) === true)
+      ? candidate
+      : undefined;
   };
 }
 
@@ -131,7 +158,9 @@ function hostsOf({ spec }: PersistentVolume): readonly string[] | undefined {
   const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   const hosts = new Set<string>();
   for (const { matchExpressions = [] } of terms) {
-    const named = matchExpressions.find(({ key, operator }) => key === HOSTNAME && operator === 'In');
+    const named = matchExpressions.find(
+      ({ key, operator }) => key === HOSTNAME && operator === 'In',
+    );
     if (named === undefined) return undefined;
     for (const host of named.values ?? []) hosts.add(host);
   }

@@ -2,7 +2,11 @@
 
 import type { TopologySelectorTerm } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { csiDrivers, csiStorageCapacities, type CSIStorageCapacity } from '#api/groups/storage/v1/index.ts';
+import {
+  csiDrivers,
+  csiStorageCapacities,
+  type CSIStorageCapacity,
+} from '#api/groups/storage/v1/index.ts';
 import { labelSelectorAsSelector, type Selector } from '#machinery/selectors/labels.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { Handle } from '#scheduler/framework/handle.ts';
@@ -14,7 +18,9 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 /** The provisioner of classes whose volumes are made by hand. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 const BY_CLASS = 'scheduler/storageClassName';
-const byClass = { [BY_CLASS]: ({ storageClassName }: Immutable<CSIStorageCapacity>) => [storageClassName] };
+const byClass = {
+  [BY_CLASS]: ({ storageClassName }: Immutable<CSIStorageCapacity>) => [storageClassName],
+};
 
 /** `impossible`: never for this node. `noSpace`: the driver says that it has too little for it there. */
 export type Provisioning = 'possible' | 'impossible' | 'noSpace';
@@ -42,9 +48,13 @@ export class Provisioner {
   }
 
   /** Only drivers that say so are asked how much they have where. */
-  #spaceFor(claim: PersistentVolumeClaim, { metadata, provisioner }: StorageClass): (node: Node) => boolean {
+  #spaceFor(
+    claim: PersistentVolumeClaim,
+    { metadata, provisioner }: StorageClass,
+  ): (node: Node) => boolean {
     const size = sizeOf(claim);
-    if (size === undefined || this.#drivers.get('', provisioner)?.spec.storageCapacity !== true) return () => true;
+    if (size === undefined || this.#drivers.get('', provisioner)?.spec.storageCapacity !== true)
+      return () => true;
     const large: Selector[] = [];
     for (const capacity of this.#capacities.byIndex(BY_CLASS, metadata.name ?? '')) {
       // Without a topology no node can use it.
@@ -56,13 +66,19 @@ export class Provisioner {
 }
 
 /** The size in bytes of the largest volume that could be made; undefined if that is not known. */
-export function largestVolume({ capacity, maximumVolumeSize }: Immutable<CSIStorageCapacity>): number | undefined {
+export function largestVolume({
+  capacity,
+  maximumVolumeSize,
+}: Immutable<CSIStorageCapacity>): number | undefined {
   const text = maximumVolumeSize ?? capacity;
   return text === undefined ? undefined : parseQuantity(text).value();
 }
 
 /** One term has to match; without terms, or without labels to look at, all nodes do. */
-function isAllowed(node: Node, terms: readonly Immutable<TopologySelectorTerm>[] | undefined): boolean {
+function isAllowed(
+  node: Node,
+  terms: readonly Immutable<TopologySelectorTerm>[] | undefined,
+): boolean {
   if (terms === undefined || terms.length === 0) return true;
   const labels = node.metadata.labels ?? {};
   return terms.some(({ matchLabelExpressions = [] }) =>

@@ -13,7 +13,13 @@ import {
   storageClasses,
 } from '#api/groups/storage/v1/index.ts';
 import { CycleState } from '#scheduler/framework/cycle-state.ts';
-import { ActionType, clusterEvent, type EventResource, matchesEvent, UPDATE } from '#scheduler/framework/events.ts';
+import {
+  ActionType,
+  clusterEvent,
+  type EventResource,
+  matchesEvent,
+  UPDATE,
+} from '#scheduler/framework/events.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
 import type {
   FilterPlugin,
@@ -27,7 +33,14 @@ import { Status } from '#scheduler/framework/status.ts';
 import { makeHandle } from '#scheduler/testing/handle.ts';
 import { TestInformers } from '#scheduler/testing/informers.ts';
 import { makeNode, makeNodeInfo, makePodInfo } from '#scheduler/testing/objects.ts';
-import { makeClaim, makeClass, makeVolume, mounting, onHost, type VolumeOptions } from '#scheduler/testing/volumes.ts';
+import {
+  makeClaim,
+  makeClass,
+  makeVolume,
+  mounting,
+  onHost,
+  type VolumeOptions,
+} from '#scheduler/testing/volumes.ts';
 import type { PersistentVolume } from '../volumes/claims.ts';
 import { Matches } from './matching.ts';
 import { volumeBinding } from './volume-binding.ts';
@@ -70,7 +83,10 @@ function ask(
   });
 }
 
-const [a, b] = [makeNodeInfo('a', { labels: { zone: 'z1' } }), makeNodeInfo('b', { labels: { zone: 'z2' } })];
+const [a, b] = [
+  makeNodeInfo('a', { labels: { zone: 'z1' } }),
+  makeNodeInfo('b', { labels: { zone: 'z2' } }),
+];
 const pod = (...claims: string[]): PodInfo => makePodInfo('p', { spec: mounting(...claims) });
 
 describe('VolumeBinding with claims that cannot be used', () => {
@@ -161,13 +177,19 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
       uid: name,
       resourceVersion: '1',
       creationTimestamp: '2026-01-01T00:00:00Z',
-      ...(plugins !== undefined && { annotations: { 'storage.alpha.kubernetes.io/migrated-plugins': plugins } }),
+      ...(plugins !== undefined && {
+        annotations: { 'storage.alpha.kubernetes.io/migrated-plugins': plugins },
+      }),
     },
     spec: { drivers: [] },
   });
   const inZone = (key: string) => ({
     nodeAffinity: {
-      required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In' as const, values: ['z1'] }] }] },
+      required: {
+        nodeSelectorTerms: [
+          { matchExpressions: [{ key, operator: 'In' as const, values: ['z1'] }] },
+        ],
+      },
     },
   });
   const ZONE = 'topology.kubernetes.io/zone';
@@ -195,7 +217,8 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     expect(ask(plugin, pod('by-affinity'), nodes)).toEqual(['ok', 'ok', NODE_CONFLICT]);
     expect(ask(plugin, pod('by-label'), nodes)).toEqual(['ok', 'ok', NODE_CONFLICT]);
     expect(ask(plugin, pod('other'), nodes)).toEqual(['ok', NODE_CONFLICT, NODE_CONFLICT]);
-    const why = 'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z1/x)';
+    const why =
+      'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z1/x)';
     const error = `Error: could not translate pv: ${why}`;
     expect(ask(plugin, pod('wrong'), nodes)).toEqual(['ok', error, error]);
   });
@@ -205,7 +228,10 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     const wakes = (before: CSINode | undefined, after: CSINode): boolean =>
       (plugin.eventsToRegister?.() ?? []).some(
         ({ event, hint }) =>
-          matchesEvent(event, clusterEvent('CSINode', before === undefined ? ActionType.Add : UPDATE, '')) &&
+          matchesEvent(
+            event,
+            clusterEvent('CSINode', before === undefined ? ActionType.Add : UPDATE, ''),
+          ) &&
           (hint?.(pod('c').pod, { before, after }) ?? true),
       );
     expect(wakes(undefined, csiNode('n'))).toBe(true);
@@ -216,10 +242,19 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
 
 describe('VolumeBinding with claims that wait for their first pod', () => {
   const driver = (storageCapacity?: boolean): CSIDriver => ({
-    metadata: { name: 'csi', uid: 'csi', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+    metadata: {
+      name: 'csi',
+      uid: 'csi',
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
     spec: { ...(storageCapacity !== undefined && { storageCapacity }) },
   });
-  const capacity = (name: string, zone: string | undefined, more: Partial<CSIStorageCapacity>): CSIStorageCapacity => ({
+  const capacity = (
+    name: string,
+    zone: string | undefined,
+    more: Partial<CSIStorageCapacity>,
+  ): CSIStorageCapacity => ({
     metadata: {
       name,
       namespace: 'kube-system',
@@ -247,7 +282,10 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
   });
 
   it('has volumes made where the class allows it', async () => {
-    const allowedTopologies = [{ matchLabelExpressions: [{ key: 'zone', values: ['z1', 'z3'] }] }, {}];
+    const allowedTopologies = [
+      { matchLabelExpressions: [{ key: 'zone', values: ['z1', 'z3'] }] },
+      {},
+    ];
     world.put(storageClasses, makeClass('late', 'csi', { allowedTopologies }));
     world.put(persistentVolumes, makeVolume('b1', { host: 'b' }));
     world.put(persistentVolumeClaims, makeClaim('small'));
@@ -271,10 +309,16 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('c'), [a, b])).toEqual(['ok', 'ok']);
     world.put(csiDrivers, driver(true));
     world.put(csiStorageCapacities, capacity('1', 'z1', { capacity: '2Gi' }));
-    world.put(csiStorageCapacities, capacity('2', 'z2', { capacity: '10Gi', maximumVolumeSize: '1Gi' }));
+    world.put(
+      csiStorageCapacities,
+      capacity('2', 'z2', { capacity: '10Gi', maximumVolumeSize: '1Gi' }),
+    );
     world.put(csiStorageCapacities, capacity('3', 'z2', {}));
     world.put(csiStorageCapacities, capacity('4', undefined, { capacity: '1Ti' }));
-    world.put(csiStorageCapacities, capacity('5', 'z2', { capacity: '1Ti', storageClassName: 'other' }));
+    world.put(
+      csiStorageCapacities,
+      capacity('5', 'z2', { capacity: '1Ti', storageClassName: 'other' }),
+    );
     await world.sync();
     expect(ask(plugin, pod('c'), [a, b])).toEqual(['ok', NO_SPACE]);
     world.put(csiDrivers, driver(false));
@@ -328,8 +372,12 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
 
 describe('Matches', () => {
   const node = makeNode('a');
-  const names = (volumes: readonly PersistentVolume[], taken: readonly string[] = []): string | undefined =>
-    new Matches(makeClaim('c', { storage: '2Gi' }), volumes).best(node, new Set(taken))?.metadata.name;
+  const names = (
+    volumes: readonly PersistentVolume[],
+    taken: readonly string[] = [],
+  ): string | undefined =>
+    new Matches(makeClaim('c', { storage: '2Gi' }), volumes).best(node, new Set(taken))?.metadata
+      .name;
   const large = (name: string, more: VolumeOptions = {}): PersistentVolume =>
     makeVolume(name, { storage: '4Gi', ...more });
 
@@ -343,8 +391,12 @@ describe('Matches', () => {
     expect(names(volumes)).toBe('3');
     expect(names(volumes, ['3'])).toBe('4');
     expect(names(volumes, ['3', '4', '5'])).toBeUndefined();
-    expect(names([large('anywhere'), makeVolume('here', { storage: '3Gi', host: 'a' })])).toBe('here');
-    expect(names([large('anywhere'), makeVolume('here', { storage: '5Gi', host: 'a' })])).toBe('anywhere');
+    expect(names([large('anywhere'), makeVolume('here', { storage: '3Gi', host: 'a' })])).toBe(
+      'here',
+    );
+    expect(names([large('anywhere'), makeVolume('here', { storage: '5Gi', host: 'a' })])).toBe(
+      'anywhere',
+    );
     expect(names([makeVolume('there', { storage: '3Gi', host: 'b' })])).toBeUndefined();
   });
 
@@ -355,7 +407,10 @@ describe('Matches', () => {
     ['without the access mode', { spec: { accessModes: ['ReadOnlyMany'] } }],
     ['that is not available', { phase: 'Released' }],
     ['of another claim', { spec: { claimRef: { namespace: 'default', name: 'd' } } }],
-    ['of a former claim of that name', { spec: { claimRef: { namespace: 'default', name: 'c', uid: 'former' } } }],
+    [
+      'of a former claim of that name',
+      { spec: { claimRef: { namespace: 'default', name: 'c', uid: 'former' } } },
+    ],
     ['only of other hosts', { spec: { nodeAffinity: { required: onHost('x', 'y') } } }],
   ])('takes none %s', (_what, options) => {
     expect(names([large('v', options)])).toBeUndefined();
@@ -363,11 +418,16 @@ describe('Matches', () => {
 
   it('takes the one that was meant for the claim, or none', () => {
     const claimRef = { namespace: 'default', name: 'c' };
-    expect(names([makeVolume('s', { storage: '2Gi' }), large('meant', { phase: 'Pending', spec: { claimRef } })])).toBe(
-      'meant',
-    );
+    expect(
+      names([
+        makeVolume('s', { storage: '2Gi' }),
+        large('meant', { phase: 'Pending', spec: { claimRef } }),
+      ]),
+    ).toBe('meant');
     const elsewhere = { claimRef, nodeAffinity: { required: onHost('b') } };
-    expect(names([makeVolume('s', { storage: '2Gi' }), large('meant', { spec: elsewhere })])).toBeUndefined();
+    expect(
+      names([makeVolume('s', { storage: '2Gi' }), large('meant', { spec: elsewhere })]),
+    ).toBeUndefined();
     // Too small, it is not looked at.
     expect(names([large('l'), makeVolume('meant', { spec: { claimRef } })])).toBe('l');
   });
@@ -380,46 +440,70 @@ describe('Matches', () => {
 
   it('answers as going through all volumes would', () => {
     const hosts = fc.option(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), { nil: undefined });
-    const volumes = fc.array(fc.record({ size: fc.integer({ min: 1, max: 6 }), hosts, free: fc.boolean() }), {
-      maxLength: 8,
-    });
+    const volumes = fc.array(
+      fc.record({ size: fc.integer({ min: 1, max: 6 }), hosts, free: fc.boolean() }),
+      {
+        maxLength: 8,
+      },
+    );
     fc.assert(
-      fc.property(volumes, fc.integer({ min: 1, max: 5 }), fc.constantFrom('a', 'b', 'c'), (all, wanted, host) => {
-        const made = all.map(({ size, hosts: on, free }, i) =>
-          makeVolume(`v${i}`, {
-            storage: `${size}Gi`,
-            phase: free ? 'Available' : 'Bound',
-            ...(on !== undefined && { spec: { nodeAffinity: { required: onHost(...on) } } }),
-          }),
-        );
-        const fitting = all.filter(
-          ({ size, hosts: on, free }) => free && size >= wanted && (on?.includes(host) ?? true),
-        );
-        const best = new Matches(makeClaim('c', { storage: `${wanted}Gi` }), made).best(makeNode(host), new Set());
-        const sizes = fitting.map(({ size }) => size);
-        expect(best?.spec.capacity?.storage).toBe(sizes.length === 0 ? undefined : `${Math.min(...sizes)}Gi`);
-        const found = best === undefined ? undefined : all[made.indexOf(best)];
-        expect(found === undefined || fitting.includes(found)).toBe(true);
-      }),
+      fc.property(
+        volumes,
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom('a', 'b', 'c'),
+        (all, wanted, host) => {
+          const made = all.map(({ size, hosts: on, free }, i) =>
+            makeVolume(`v${i}`, {
+              storage: `${size}Gi`,
+              phase: free ? 'Available' : 'Bound',
+              ...(on !== undefined && { spec: { nodeAffinity: { required: onHost(...on) } } }),
+            }),
+          );
+          const fitting = all.filter(
+            ({ size, hosts: on, free }) => free && size >= wanted && (on?.includes(host) ?? true),
+          );
+          const best = new Matches(makeClaim('c', { storage: `${wanted}Gi` }), made).best(
+            makeNode(host),
+            new Set(),
+          );
+          const sizes = fitting.map(({ size }) => size);
+          expect(best?.spec.capacity?.storage).toBe(
+            sizes.length === 0 ? undefined : `${Math.min(...sizes)}Gi`,
+          );
+          const found = best === undefined ? undefined : all[made.indexOf(best)];
+          expect(found === undefined || fitting.includes(found)).toBe(true);
+        },
+      ),
     );
   });
 });
 
 describe('VolumeBinding is', () => {
-  const wakes = (plugin: Plugin, resource: EventResource, action: number, before: unknown, after: unknown): boolean =>
+  const wakes = (
+    plugin: Plugin,
+    resource: EventResource,
+    action: number,
+    before: unknown,
+    after: unknown,
+  ): boolean =>
     (plugin.eventsToRegister?.() ?? []).some(
       ({ event, hint }) =>
-        matchesEvent(event, clusterEvent(resource, action, '')) && (hint?.(pod('c').pod, { before, after }) ?? true),
+        matchesEvent(event, clusterEvent(resource, action, '')) &&
+        (hint?.(pod('c').pod, { before, after }) ?? true),
     );
 
   it('woken by what may give its claims volumes', async () => {
     const plugin = await make();
     const { Add } = ActionType;
-    expect(wakes(plugin, 'PersistentVolumeClaim', UPDATE, makeClaim('c'), makeClaim('c'))).toBe(true);
+    expect(wakes(plugin, 'PersistentVolumeClaim', UPDATE, makeClaim('c'), makeClaim('c'))).toBe(
+      true,
+    );
     expect(wakes(plugin, 'PersistentVolumeClaim', Add, undefined, makeClaim('d'))).toBe(false);
     expect(wakes(plugin, 'PersistentVolume', Add, undefined, makeVolume('v'))).toBe(true);
     expect(wakes(plugin, 'StorageClass', Add, undefined, makeClass('s', 'x'))).toBe(true);
-    expect(wakes(plugin, 'StorageClass', UPDATE, makeClass('s', 'x'), makeClass('s', 'x'))).toBe(false);
+    expect(wakes(plugin, 'StorageClass', UPDATE, makeClass('s', 'x'), makeClass('s', 'x'))).toBe(
+      false,
+    );
     const narrowed = makeClass('s', 'x', { allowedTopologies: [{}] });
     expect(wakes(plugin, 'StorageClass', UPDATE, narrowed, makeClass('s', 'x'))).toBe(true);
     const space = (capacity?: string) => ({ ...(capacity !== undefined && { capacity }) });
@@ -437,7 +521,9 @@ describe('VolumeBinding is', () => {
     await expect(make({ bindTimeoutSeconds: -1 })).rejects.toThrow(
       /invalid BindTimeoutSeconds, should not be a negative value/,
     );
-    await expect(make({ shape: [] })).rejects.toThrow(/turn on the feature gate StorageCapacityScoring/);
+    await expect(make({ shape: [] })).rejects.toThrow(
+      /turn on the feature gate StorageCapacityScoring/,
+    );
     await expect(make({ timeout: 3 })).rejects.toThrow(/unknown field/);
   });
 });

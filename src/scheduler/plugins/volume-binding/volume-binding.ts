@@ -51,11 +51,22 @@ import { isMigratable, migratedPluginsOf, seenFrom } from '../volumes/migration.
 import { type Assumed, VolumeBinder } from './binding.ts';
 import { Matches } from './matching.ts';
 import { largestVolume, Provisioner } from './provisioning.ts';
-import { bySize, decide, type Decision, type OpenClaim, type PodClaims, type View } from './volumes.ts';
+import {
+  bySize,
+  decide,
+  type Decision,
+  type OpenClaim,
+  type PodClaims,
+  type View,
+} from './volumes.ts';
 
 const NAME = 'VolumeBinding';
 const SKIP = new Status('Skip', [], NAME);
-const UNBOUND = new Status('UnschedulableAndUnresolvable', ['pod has unbound immediate PersistentVolumeClaims'], NAME);
+const UNBOUND = new Status(
+  'UnschedulableAndUnresolvable',
+  ['pod has unbound immediate PersistentVolumeClaims'],
+  NAME,
+);
 const BY_CLASS = 'scheduler/storageClass';
 const byClass = { [BY_CLASS]: (volume: PersistentVolume) => [classOfVolume(volume)] };
 const DEFAULT_TIMEOUT_SECONDS = 600;
@@ -86,7 +97,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     const volumes = informers.informerFor(persistentVolumes);
     volumes.addIndexers(byClass);
     this.#volumes = new AssumeCache({ informer: volumes, ended });
-    this.#claims = new AssumeCache({ informer: informers.informerFor(persistentVolumeClaims), ended });
+    this.#claims = new AssumeCache({
+      informer: informers.informerFor(persistentVolumeClaims),
+      ended,
+    });
     this.#classes = informers.informerFor(storageClasses).lister;
     this.#provisioner = new Provisioner(handle);
     this.#errors = (handle.metrics?.instruments ?? new Instruments()).counter({
@@ -97,13 +111,20 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     const drivers = informers.informerFor(csiNodes).lister;
     this.#seenFrom = (volume, { metadata }) => seenFrom(volume, drivers.get('', metadata.name));
     const [seen, claims] = [this.#seenFrom, this.#claims];
-    this.#binder = new VolumeBinder({ handle, volumes: this.#volumes, claims, seenFrom: seen, timeoutMs });
+    this.#binder = new VolumeBinder({
+      handle,
+      volumes: this.#volumes,
+      claims,
+      seenFrom: seen,
+      timeoutMs,
+    });
   }
 
   preFilter(state: Parameters<PreFilterPlugin['preFilter']>[0], pod: PodInfo): Status | undefined {
     if (pod.claims.length === 0) return SKIP;
     const claims = this.#usableClaims(pod);
-    if (typeof claims === 'string') return new Status('UnschedulableAndUnresolvable', [claims], NAME);
+    if (typeof claims === 'string')
+      return new Status('UnschedulableAndUnresolvable', [claims], NAME);
     const found = this.#ask(claims);
     if (found instanceof Status) return found;
     // Every node will do, and nothing is to be done.
@@ -112,7 +133,11 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     return undefined;
   }
 
-  filter(state: Parameters<FilterPlugin['filter']>[0], _pod: PodInfo, { name, node }: NodeInfo): Answer {
+  filter(
+    state: Parameters<FilterPlugin['filter']>[0],
+    _pod: PodInfo,
+    { name, node }: NodeInfo,
+  ): Answer {
     const volumes = state.read(VOLUMES);
     if (volumes === undefined || node === undefined) return undefined;
     let decision: Decision | Status;
@@ -138,7 +163,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     const assumed = this.#binder.assume(decision, node);
     if (assumed === undefined) {
       this.#errors.with('assume').value++;
-      return Status.error(`the volumes of pod ${pod.key} have changed since they were chosen`, NAME);
+      return Status.error(
+        `the volumes of pod ${pod.key} have changed since they were chosen`,
+        NAME,
+      );
     }
     state.write(ASSUMED, assumed);
     return undefined;
@@ -208,16 +236,22 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
       if (isFullyBound(claim)) {
         const volume = this.#volumes.get(claim.spec.volumeName ?? '');
         if (volume === undefined) volumeMissing = true;
-        else if (volume.spec.nodeAffinity?.required !== undefined || isMigratable(volume)) bound.push(volume);
+        else if (volume.spec.nodeAffinity?.required !== undefined || isMigratable(volume))
+          bound.push(volume);
         continue;
       }
       const className = classOfClaim(claim);
       const storageClass = className === '' ? undefined : this.#classes.get('', className);
       if (storageClass !== undefined && storageClass.volumeBindingMode === undefined) {
-        return new Status('Error', [`VolumeBindingMode not set for StorageClass ${quote(className)}`], NAME);
+        return new Status(
+          'Error',
+          [`VolumeBindingMode not set for StorageClass ${quote(className)}`],
+          NAME,
+        );
       }
       // One that names a volume already is for the binder of volumes to finish.
-      if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer' || claim.spec.volumeName) unbound = true;
+      if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer' || claim.spec.volumeName)
+        unbound = true;
       else open.set(claimKey(claim), this.#open(claim, className, storageClass));
     }
     return unbound ? UNBOUND : { bound, volumeMissing, open: [...open.values()].sort(bySize) };
@@ -235,7 +269,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
 /** Where volumes may be made has changed; when they are bound never does. */
 const classAllowsMore: QueueingHint = (_pod, { before, after }) =>
   before === undefined ||
-  !semanticEqual((before as StorageClass).allowedTopologies, (after as StorageClass | undefined)?.allowedTopologies);
+  !semanticEqual(
+    (before as StorageClass).allowedTopologies,
+    (after as StorageClass | undefined)?.allowedTopologies,
+  );
 
 const moreSpace: QueueingHint = (_pod, { before, after }) => {
   if (before === undefined) return true;
@@ -251,10 +288,14 @@ const spaceUnasked: QueueingHint = (_pod, { before, after }) =>
 /** Its kubelet leaves other plugins to drivers. */
 const migratesOthers: QueueingHint = (_pod, { before, after }) =>
   before === undefined ||
-  migratedPluginsOf(before as Immutable<CSINode>) !== migratedPluginsOf(after as Immutable<CSINode>);
+  migratedPluginsOf(before as Immutable<CSINode>) !==
+    migratedPluginsOf(after as Immutable<CSINode>);
 
 const EVENTS: readonly ClusterEventWithHint[] = [
-  { event: clusterEvent('StorageClass', ActionType.Add | UPDATE, 'StorageClass'), hint: classAllowsMore },
+  {
+    event: clusterEvent('StorageClass', ActionType.Add | UPDATE, 'StorageClass'),
+    hint: classAllowsMore,
+  },
   {
     event: clusterEvent('PersistentVolumeClaim', ActionType.Add | UPDATE, 'PersistentVolumeClaim'),
     hint: concernsClaimOf(),
@@ -263,7 +304,10 @@ const EVENTS: readonly ClusterEventWithHint[] = [
   { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') },
   { event: clusterEvent('CSINode', ActionType.Add | UPDATE, 'CSINode'), hint: migratesOthers },
   { event: clusterEvent('CSIDriver', UPDATE, 'CSIDriverUpdate'), hint: spaceUnasked },
-  { event: clusterEvent('CSIStorageCapacity', ActionType.Add | UPDATE, 'CSIStorageCapacity'), hint: moreSpace },
+  {
+    event: clusterEvent('CSIStorageCapacity', ActionType.Add | UPDATE, 'CSIStorageCapacity'),
+    hint: moreSpace,
+  },
 ];
 
 export const volumeBinding: PluginRegistration = {
@@ -273,14 +317,19 @@ export const volumeBinding: PluginRegistration = {
       const shape = reader.child('shape');
       // It says how free space is scored, and free space is not scored.
       if (shape.present) {
-        const why = 'unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring';
+        const why =
+          'unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring';
         reader.errors.push(field.invalid(shape.path, shape.raw, why));
       }
       const timeout = reader.child('bindTimeoutSeconds');
       const value = timeout.integer(-MAX_INT32, MAX_INT32) ?? DEFAULT_TIMEOUT_SECONDS;
       if (value < 0)
         reader.errors.push(
-          field.invalid(timeout.path, value, 'invalid BindTimeoutSeconds, should not be a negative value'),
+          field.invalid(
+            timeout.path,
+            value,
+            'invalid BindTimeoutSeconds, should not be a negative value',
+          ),
         );
       return value;
     });

@@ -13,7 +13,10 @@ export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 /** The actions for a pod on one node. */
 export interface Decision {
   /** Each with the volume that it gets. */
-  readonly bind: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
+  readonly bind: readonly {
+    readonly claim: PersistentVolumeClaim;
+    readonly volume: PersistentVolume;
+  }[];
   /** A volume has to be made for these. */
   readonly provision: readonly PersistentVolumeClaim[];
 }
@@ -67,7 +70,8 @@ export type View = (volume: PersistentVolume, node: Node) => PersistentVolume;
 /** Returns the actions, or why the pod cannot run on the node. Throws CsiMigrationError, as `seenFrom` does. */
 export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision | Status {
   let bits = claims.volumeMissing ? NO_VOLUME : 0;
-  if (!claims.bound.every((volume) => isAccessible(seenFrom(volume, node), node))) bits |= NODE_CONFLICT;
+  if (!claims.bound.every((volume) => isAccessible(seenFrom(volume, node), node)))
+    bits |= NODE_CONFLICT;
   const decision = claims.open.length === 0 ? NOTHING : decideOpen(claims.open, node);
   if (typeof decision === 'number') bits |= decision;
   return bits === 0 ? (decision as Decision) : (statuses[bits] as Status);

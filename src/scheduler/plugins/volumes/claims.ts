@@ -1,6 +1,9 @@
 // Persistent volumes and claims as the volume plugins read them.
 
-import type { PersistentVolume as CoreVolume, PersistentVolumeClaim as CoreClaim } from '#api/groups/core/v1/index.ts';
+import type {
+  PersistentVolume as CoreVolume,
+  PersistentVolumeClaim as CoreClaim,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { StorageClass as StorageClassObject } from '#api/groups/storage/v1/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
@@ -40,7 +43,9 @@ export function notFoundMessage(
 
 /** Why a claim that should have been made for the pod's ephemeral volume is not the pod's; undefined if it is. */
 export function notOwnedBy(pod: Pod, { metadata }: PersistentVolumeClaim): string | undefined {
-  const owned = metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === pod.metadata.uid);
+  const owned = metadata.ownerReferences?.some(
+    (owner) => owner.controller === true && owner.uid === pod.metadata.uid,
+  );
   if (owned === true) return undefined;
   const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? ''];
   return `PVC ${namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`;

@@ -48,7 +48,10 @@ function ofMigrated(volume: PersistentVolume) {
 }
 
 /** Returns the driver's volume for a volume in a pod's spec. Throws CsiMigrationError for one that its driver does not understand. */
-export function attachableOfInline(volume: Immutable<Volume>, namespace: string): Attachable | undefined {
+export function attachableOfInline(
+  volume: Immutable<Volume>,
+  namespace: string,
+): Attachable | undefined {
   if (!PLUGINS.has(pluginOfSource(volume) ?? '')) return undefined;
   const csi = migratedInline(volume, namespace)?.csi;
   return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
@@ -67,7 +70,10 @@ export function isMigratable(volume: PersistentVolume): boolean {
 }
 
 /** The volume as a node sees it. Throws CsiMigrationError. */
-export function seenFrom(volume: PersistentVolume, node: Immutable<CSINode> | undefined): PersistentVolume {
+export function seenFrom(
+  volume: PersistentVolume,
+  node: Immutable<CSINode> | undefined,
+): PersistentVolume {
   if (volume.spec.csi !== undefined) return volume;
   const plugin = pluginOfSource(volume.spec) ?? '';
   if (!PLUGINS.has(plugin) || !migratedPluginsOf(node).split(',').includes(plugin)) return volume;

@@ -1,7 +1,11 @@
 // VolumeRestrictions, NodeVolumeLimits and VolumeZone: which nodes they refuse, in which words, and what wakes a pod again.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes, type Volume } from '#api/groups/core/v1/index.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Volume,
+} from '#api/groups/core/v1/index.ts';
 import {
   type CSINode,
   csiNodes,
@@ -44,14 +48,22 @@ afterEach(() => {
 
 /** With what was put into the world so far. */
 async function make(name: string, nodes: readonly NodeInfo[] = []): Promise<VolumePlugin> {
-  const handle = makeHandle({ informers: world.informers, snapshot: snapshotOf(nodes), ended: world.ended });
+  const handle = makeHandle({
+    informers: world.informers,
+    snapshot: snapshotOf(nodes),
+    ended: world.ended,
+  });
   const plugin = inTreeRegistry.get(name)?.create({ value: undefined, path: 'args' }, handle);
   await world.sync();
   return plugin as VolumePlugin;
 }
 
 /** 'skip', what PreFilter says, or what Filter says of each node. */
-function ask(plugin: VolumePlugin, pod: PodInfo, nodes: readonly NodeInfo[]): string | readonly string[] {
+function ask(
+  plugin: VolumePlugin,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): string | readonly string[] {
   const state = new CycleState();
   const text = (status: Status): string => `${status.code}: ${status.message}`;
   const pre = plugin.preFilter(state, pod, nodes);
@@ -64,15 +76,20 @@ function ask(plugin: VolumePlugin, pod: PodInfo, nodes: readonly NodeInfo[]): st
 
 function wakes(plugin: Plugin, pod: Pod, event: ClusterEvent, objects: EventObjects): boolean {
   return (plugin.eventsToRegister?.() ?? []).some(
-    (registration) => matchesEvent(registration.event, event) && (registration.hint?.(pod, objects) ?? true),
+    (registration) =>
+      matchesEvent(registration.event, event) && (registration.hint?.(pod, objects) ?? true),
   );
 }
-const added = (resource: EventResource): ClusterEvent => clusterEvent(resource, ActionType.Add, 'add');
+const added = (resource: EventResource): ClusterEvent =>
+  clusterEvent(resource, ActionType.Add, 'add');
 const updated = (resource: EventResource): ClusterEvent => clusterEvent(resource, UPDATE, 'update');
-const deleted = (resource: EventResource): ClusterEvent => clusterEvent(resource, ActionType.Delete, 'delete');
+const deleted = (resource: EventResource): ClusterEvent =>
+  clusterEvent(resource, ActionType.Delete, 'delete');
 
-const withVolumes = (name: string, ...volumes: Volume[]): PodInfo => makePodInfo(name, { spec: { volumes } });
-const withClaims = (name: string, ...claims: string[]): PodInfo => makePodInfo(name, { spec: mounting(...claims) });
+const withVolumes = (name: string, ...volumes: Volume[]): PodInfo =>
+  makePodInfo(name, { spec: { volumes } });
+const withClaims = (name: string, ...claims: string[]): PodInfo =>
+  makePodInfo(name, { spec: mounting(...claims) });
 
 describe('VolumeRestrictions', () => {
   const gce = (readOnly?: boolean): Volume => ({
@@ -110,11 +127,16 @@ describe('VolumeRestrictions', () => {
       'ok',
     ]);
     const gone = withVolumes('there', present).pod;
-    expect(wakes(plugin, withVolumes('p', wanted).pod, assignedPodDelete, { before: gone })).toBe(conflict);
+    expect(wakes(plugin, withVolumes('p', wanted).pod, assignedPodDelete, { before: gone })).toBe(
+      conflict,
+    );
   });
 
   it('gives a claim with ReadWriteOncePod to one pod in the cluster', async () => {
-    world.put(persistentVolumeClaims, makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }));
+    world.put(
+      persistentVolumeClaims,
+      makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }),
+    );
     world.put(persistentVolumeClaims, makeClaim('many'));
     const user = withClaims('user', 'one', 'many');
     const [used, free] = [makeNodeInfo('used', {}, [user]), makeNodeInfo('free')];
@@ -126,18 +148,29 @@ describe('VolumeRestrictions', () => {
     expect(ask(plugin, withClaims('p'), [used, free])).toBe('skip');
     // Another namespace has its own claims.
     const elsewhere = makePodInfo('p', { namespace: 'other', spec: mounting('one') });
-    expect(ask(plugin, elsewhere, [used])).toBe('UnschedulableAndUnresolvable: persistentvolumeclaim "one" not found');
+    expect(ask(plugin, elsewhere, [used])).toBe(
+      'UnschedulableAndUnresolvable: persistentvolumeclaim "one" not found',
+    );
     expect(
-      wakes(plugin, elsewhere.pod, added('PersistentVolumeClaim'), { after: makeClaim('one', { namespace: 'other' }) }),
+      wakes(plugin, elsewhere.pod, added('PersistentVolumeClaim'), {
+        after: makeClaim('one', { namespace: 'other' }),
+      }),
     ).toBe(true);
-    expect(wakes(plugin, elsewhere.pod, added('PersistentVolumeClaim'), { after: makeClaim('one') })).toBe(false);
-    expect(wakes(plugin, withClaims('p', 'one').pod, assignedPodDelete, { before: user.pod })).toBe(true);
+    expect(
+      wakes(plugin, elsewhere.pod, added('PersistentVolumeClaim'), { after: makeClaim('one') }),
+    ).toBe(false);
+    expect(wakes(plugin, withClaims('p', 'one').pod, assignedPodDelete, { before: user.pod })).toBe(
+      true,
+    );
     expect(wakes(plugin, elsewhere.pod, assignedPodDelete, { before: user.pod })).toBe(false);
     expect(wakes(plugin, elsewhere.pod, nodeAdd, {})).toBe(true);
   });
 
   it('sees what would be if the user of the claim went', async () => {
-    world.put(persistentVolumeClaims, makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }));
+    world.put(
+      persistentVolumeClaims,
+      makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }),
+    );
     const user = withClaims('user', 'one');
     const node = makeNodeInfo('n', {}, [user]);
     const plugin = await make('VolumeRestrictions', [node]);
@@ -156,7 +189,10 @@ describe('VolumeRestrictions', () => {
 });
 
 describe('NodeVolumeLimits', () => {
-  const csiNode = (name: string, counts: Readonly<Record<string, number | undefined>>): CSINode => ({
+  const csiNode = (
+    name: string,
+    counts: Readonly<Record<string, number | undefined>>,
+  ): CSINode => ({
     metadata: { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
     spec: {
       drivers: Object.entries(counts).map(([driver, count]) => ({
@@ -190,7 +226,11 @@ describe('NodeVolumeLimits', () => {
     world.put(csiNodes, csiNode('two', { ebs: 2, other: 0 }));
     world.put(csiNodes, csiNode('any', { ebs: undefined }));
     const there = [withClaims('x', 'a'), withClaims('y', 'a', 'b')];
-    const nodes = [makeNodeInfo('two', {}, there), makeNodeInfo('any', {}, there), makeNodeInfo('unknown', {}, there)];
+    const nodes = [
+      makeNodeInfo('two', {}, there),
+      makeNodeInfo('any', {}, there),
+      makeNodeInfo('unknown', {}, there),
+    ];
     const plugin = await make('NodeVolumeLimits', nodes);
     expect(ask(plugin, withClaims('p', 'c'), nodes)).toEqual([FULL, 'ok', 'ok']);
     // Attached already.
@@ -199,7 +239,8 @@ describe('NodeVolumeLimits', () => {
     expect(ask(plugin, makePodInfo('p'), nodes)).toBe('skip');
     expect(ask(plugin, withClaims('p', 'nope'), nodes)).toEqual(
       nodes.map(
-        () => 'UnschedulableAndUnresolvable: looking up PVC default/nope: persistentvolumeclaim "nope" not found',
+        () =>
+          'UnschedulableAndUnresolvable: looking up PVC default/nope: persistentvolumeclaim "nope" not found',
       ),
     );
   });
@@ -226,8 +267,13 @@ describe('NodeVolumeLimits', () => {
     const plugin = await make('NodeVolumeLimits', [node]);
     expect(ask(plugin, withClaims('p', 'c'), [node])).toEqual([FULL]);
     const pod = withClaims('p', 'c').pod;
-    expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: attachment('2', 'b', 'n') })).toBe(true);
-    const foreign = { ...attachment('3', 'z', 'n'), spec: { ...attachment('3', 'z', 'n').spec, attacher: 'nfs' } };
+    expect(
+      wakes(plugin, pod, deleted('VolumeAttachment'), { before: attachment('2', 'b', 'n') }),
+    ).toBe(true);
+    const foreign = {
+      ...attachment('3', 'z', 'n'),
+      spec: { ...attachment('3', 'z', 'n').spec, attacher: 'nfs' },
+    };
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: foreign })).toBe(false);
   });
 
@@ -243,9 +289,15 @@ describe('NodeVolumeLimits', () => {
     world.put(csiNodes, csiNode('one', { [driver]: 1 }));
     world.put(csiNodes, csiNode('two', { [driver]: 2 }));
     const inline = (name: string, ...disks: object[]) =>
-      makePodInfo(name, { spec: { volumes: disks.map((disk, i) => ({ name: `v${i}`, ...disk })) as Volume[] } });
+      makePodInfo(name, {
+        spec: { volumes: disks.map((disk, i) => ({ name: `v${i}`, ...disk })) as Volume[] },
+      });
     const there = [inline('x', ebs('vol-x'))];
-    const nodes = [makeNodeInfo('one', {}, there), makeNodeInfo('two', {}, there), makeNodeInfo('unknown', {}, there)];
+    const nodes = [
+      makeNodeInfo('one', {}, there),
+      makeNodeInfo('two', {}, there),
+      makeNodeInfo('unknown', {}, there),
+    ];
     const plugin = await make('NodeVolumeLimits', nodes);
     for (const pod of [withClaims('p', 'a'), withClaims('p', 'new'), inline('p', ebs('vol-y'))]) {
       expect(ask(plugin, pod, nodes)).toEqual([FULL, 'ok', 'ok']);
@@ -257,11 +309,14 @@ describe('NodeVolumeLimits', () => {
     const shared = { azureDisk: { diskName: 'd', diskURI: 'u', kind: 'Shared' } };
     expect(ask(plugin, inline('p', shared), nodes)).toEqual(
       nodes.map(
-        () => 'Error: converting volume(v0) from inline to csi: kind(Shared) is not supported in csi migration',
+        () =>
+          'Error: converting volume(v0) from inline to csi: kind(Shared) is not supported in csi migration',
       ),
     );
     const { pod } = inline('p', ebs('vol-y'));
-    expect(wakes(plugin, pod, assignedPodDelete, { before: inline('x', ebs('vol-x')).pod })).toBe(true);
+    expect(wakes(plugin, pod, assignedPodDelete, { before: inline('x', ebs('vol-x')).pod })).toBe(
+      true,
+    );
     const gone = attachment('1', 'v', 'one');
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: gone })).toBe(false);
     const itsOwn = { ...gone, spec: { ...gone.spec, attacher: driver } };
@@ -271,15 +326,20 @@ describe('NodeVolumeLimits', () => {
   it('is woken by room', async () => {
     const plugin = await make('NodeVolumeLimits');
     const { pod } = withClaims('p', 'c');
-    const update = (before: CSINode, after: CSINode) => wakes(plugin, pod, updated('CSINode'), { before, after });
+    const update = (before: CSINode, after: CSINode) =>
+      wakes(plugin, pod, updated('CSINode'), { before, after });
     expect(wakes(plugin, pod, added('CSINode'), { after: csiNode('n', {}) })).toBe(true);
     expect(update(csiNode('n', { ebs: 1 }), csiNode('n', { ebs: 2 }))).toBe(true);
     expect(update(csiNode('n', { ebs: 1 }), csiNode('n', {}))).toBe(true);
     expect(update(csiNode('n', { ebs: 2 }), csiNode('n', { ebs: 1 }))).toBe(false);
     expect(wakes(plugin, pod, assignedPodDelete, { before: withClaims('x', 'a').pod })).toBe(true);
     expect(wakes(plugin, pod, assignedPodDelete, { before: makePod('x') })).toBe(false);
-    expect(wakes(plugin, pod, added('PersistentVolumeClaim'), { after: makeClaim('c') })).toBe(true);
-    expect(wakes(plugin, pod, added('PersistentVolumeClaim'), { after: makeClaim('d') })).toBe(false);
+    expect(wakes(plugin, pod, added('PersistentVolumeClaim'), { after: makeClaim('c') })).toBe(
+      true,
+    );
+    expect(wakes(plugin, pod, added('PersistentVolumeClaim'), { after: makeClaim('d') })).toBe(
+      false,
+    );
   });
 });
 
@@ -297,7 +357,11 @@ describe('VolumeZone', () => {
     ['one zone', { [ZONE]: 'a' }, ['ok', CONFLICT, 'ok']],
     ['several zones', { [ZONE]: 'b__c' }, [CONFLICT, 'ok', 'ok']],
     ['a former name of the label', { [OLD_ZONE]: 'a' }, ['ok', CONFLICT, 'ok']],
-    ['a region that no node is in', { 'topology.kubernetes.io/region': 'r' }, [CONFLICT, CONFLICT, 'ok']],
+    [
+      'a region that no node is in',
+      { 'topology.kubernetes.io/region': 'r' },
+      [CONFLICT, CONFLICT, 'ok'],
+    ],
     ['a label that cannot be read', { [ZONE]: 'a__' }, 'skip'],
     ['no label', {}, 'skip'],
   ])('%s', async (_what, labels, expected) => {
@@ -320,7 +384,9 @@ describe('VolumeZone', () => {
     const refused = (message: string): string => `UnschedulableAndUnresolvable: ${message}`;
     expect(why('waits')).toBe('skip');
     expect(why('soon')).toBe(refused('PersistentVolume had no name'));
-    expect(why('classless')).toBe(refused('PersistentVolumeClaim had no pv name and storageClass name'));
+    expect(why('classless')).toBe(
+      refused('PersistentVolumeClaim had no pv name and storageClass name'),
+    );
     expect(why('lost')).toBe(refused('persistentvolume "gone" not found'));
     expect(why('wrong')).toBe(refused('storageclass.storage.k8s.io "nope" not found'));
     expect(why('nope')).toBe(refused('persistentvolumeclaim "nope" not found'));
@@ -337,15 +403,25 @@ describe('VolumeZone', () => {
     expect(volumeUpdate(volume('a'), volume('a', '2Gi'))).toBe(false);
     expect(wakes(plugin, pod, added('PersistentVolume'), { after: volume('a') })).toBe(true);
     expect(
-      wakes(plugin, pod, updated('PersistentVolumeClaim'), { before: makeClaim('c'), after: makeClaim('c') }),
+      wakes(plugin, pod, updated('PersistentVolumeClaim'), {
+        before: makeClaim('c'),
+        after: makeClaim('c'),
+      }),
     ).toBe(true);
     expect(
-      wakes(plugin, pod, updated('PersistentVolumeClaim'), { before: makeClaim('d'), after: makeClaim('d') }),
+      wakes(plugin, pod, updated('PersistentVolumeClaim'), {
+        before: makeClaim('d'),
+        after: makeClaim('d'),
+      }),
     ).toBe(false);
     expect(wakes(plugin, pod, added('StorageClass'), { after: makeClass('late', 'x') })).toBe(true);
     const immediate = makeClass('now', 'x', { volumeBindingMode: 'Immediate' });
     expect(wakes(plugin, pod, added('StorageClass'), { after: immediate })).toBe(false);
-    expect(wakes(plugin, pod, clusterEvent('Node', ActionType.UpdateNodeLabel, 'label'), {})).toBe(true);
-    expect(wakes(plugin, pod, clusterEvent('Node', ActionType.UpdateNodeTaint, 'taint'), {})).toBe(false);
+    expect(wakes(plugin, pod, clusterEvent('Node', ActionType.UpdateNodeLabel, 'label'), {})).toBe(
+      true,
+    );
+    expect(wakes(plugin, pod, clusterEvent('Node', ActionType.UpdateNodeTaint, 'taint'), {})).toBe(
+      false,
+    );
   });
 });

@@ -3,7 +3,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
-import { type CSINode, csiNodes, type VolumeAttachment, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import {
+  type CSINode,
+  csiNodes,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '#api/groups/storage/v1/index.ts';
 import { Snapshot } from '#scheduler/cache/snapshot.ts';
 import { CycleState } from '#scheduler/framework/cycle-state.ts';
 import type { FilterPlugin, Plugin, PreFilterPlugin } from '#scheduler/framework/plugin.ts';
@@ -46,7 +51,12 @@ const node = fc.nat({ max: NODES.length - 1 });
 const claim = fc.constantFrom(...CLAIMS);
 const limit = fc.integer({ min: 1, max: 3 });
 const step = fc.oneof(
-  fc.record({ what: fc.constant('limits' as const), node, one: fc.option(limit), two: fc.option(limit) }),
+  fc.record({
+    what: fc.constant('limits' as const),
+    node,
+    one: fc.option(limit),
+    two: fc.option(limit),
+  }),
   fc.record({ what: fc.constant('no limits' as const), node }),
   // An attachment that is there already moves.
   fc.record({ what: fc.constant('attach' as const), node, claim }),
@@ -76,9 +86,10 @@ describe('NodeVolumeLimits', () => {
         };
         arrange(NODES);
         const handle = makeHandle({ informers: world.informers, snapshot, ended: world.ended });
-        const plugin = nodeVolumeLimits.create({ value: undefined, path: 'args' }, handle) as Plugin &
-          PreFilterPlugin &
-          FilterPlugin;
+        const plugin = nodeVolumeLimits.create(
+          { value: undefined, path: 'args' },
+          handle,
+        ) as Plugin & PreFilterPlugin & FilterPlugin;
         await world.sync();
         const attached = new Map<string, VolumeAttachment>();
         for (const change of steps) {
@@ -105,7 +116,9 @@ describe('NodeVolumeLimits', () => {
               break;
             }
             case 'pods': {
-              const pods = change.claims.map((name) => makePodInfo(`x-${name}`, { spec: mounting(name) }));
+              const pods = change.claims.map((name) =>
+                makePodInfo(`x-${name}`, { spec: mounting(name) }),
+              );
               snapshot.nodes[change.node] = makeNodeInfo(
                 (snapshot.nodes[change.node] as { name: string }).name,
                 {},
@@ -124,7 +137,9 @@ describe('NodeVolumeLimits', () => {
             const state = new CycleState();
             expect(plugin.preFilter(state, pod, snapshot.nodes)).toBeUndefined();
             const answers = (positions: boolean): readonly (Status | undefined)[] =>
-              snapshot.nodes.map((info, position) => plugin.filter(state, pod, info, positions ? position : undefined));
+              snapshot.nodes.map((info, position) =>
+                plugin.filter(state, pod, info, positions ? position : undefined),
+              );
             expect(answers(true)).toEqual(answers(false));
           }
         }

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 
 /** The program; another with the environment variable ETCD. */
 const PROGRAM = process.env['ETCD'] ?? 'etcd';
-export const ETCD_HINT = 'there is no etcd here: apt-get install etcd-server, or set ETCD to the program';
+export const ETCD_HINT =
+  'there is no etcd here: apt-get install etcd-server, or set ETCD to the program';
 
 export function hasEtcd(): boolean {
   try {
@@ -52,7 +53,10 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
 }
 
 /** Members of one cluster. */
-export async function startEtcdCluster(size: number, options: EtcdProcessOptions = {}): Promise<EtcdProcess[]> {
+export async function startEtcdCluster(
+  size: number,
+  options: EtcdProcessOptions = {},
+): Promise<EtcdProcess[]> {
   const ports = await freePorts(2 * size);
   const place = (index: number): EtcdPlace =>
     options.places?.[index] ?? { clientHost: '127.0.0.1', peerHost: '127.0.0.1', command: [] };
@@ -129,7 +133,8 @@ class Member implements EtcdProcess {
     child.stderr?.on('data', note);
     const { hostname, port } = new URL(this.endpoint);
     for (;;) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`etcd ended: ${this.#output}`);
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`etcd ended: ${this.#output}`);
       if (await accepts(hostname, Number(port))) return;
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -185,7 +190,9 @@ async function accepts(host: string, port: number): Promise<boolean> {
 
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
+  await Promise.all(
+    servers.map((server) => new Promise((resolve) => server.once('listening', resolve))),
+  );
   const ports = servers.map((server) => (server.address() as { port: number }).port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return ports;

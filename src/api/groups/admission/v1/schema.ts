@@ -1,9 +1,20 @@
 // Every type of admission.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { atomic, f, groupVersion, kind, known, message, optional } from '#api/machinery/schema/builder.ts';
+import {
+  atomic,
+  f,
+  groupVersion,
+  kind,
+  known,
+  message,
+  optional,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('admission.k8s.io', 'v1', 'io.k8s.api.admission.v1', {
-  AdmissionReview: kind(() => [f('request?', 1, '*AdmissionRequest'), f('response?', 2, '*AdmissionResponse')]),
+  AdmissionReview: kind(() => [
+    f('request?', 1, '*AdmissionRequest'),
+    f('response?', 2, '*AdmissionResponse'),
+  ]),
   AdmissionRequest: message(() => [
     f('uid', 1, 'string', optional),
     f('kind', 2, 'meta/v1.GroupVersionKind', optional),

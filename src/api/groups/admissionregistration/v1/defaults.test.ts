@@ -4,7 +4,11 @@ import { variation } from '#api/testing/variation.ts';
 import type * as admission from './types.ts';
 
 const rule = { operations: ['CREATE'], apiGroups: ['a'], apiVersions: ['v1'], resources: ['b'] };
-const hook = { name: 'a.b.c', clientConfig: { service: { name: 's', namespace: 'n' } }, rules: [rule] };
+const hook = {
+  name: 'a.b.c',
+  clientConfig: { service: { name: 's', namespace: 'n' } },
+  rules: [rule],
+};
 const FILLED = {
   failurePolicy: 'Fail',
   matchPolicy: 'Equivalent',
@@ -60,17 +64,26 @@ test('of policies and bindings', () => {
     },
   );
   expect(validating().spec).toMatchObject({ failurePolicy: 'Fail', matchConstraints: filled });
-  const mutating = variation<admission.MutatingAdmissionPolicy>('admissionregistration/v1.MutatingAdmissionPolicy', {
-    spec,
-  });
+  const mutating = variation<admission.MutatingAdmissionPolicy>(
+    'admissionregistration/v1.MutatingAdmissionPolicy',
+    {
+      spec,
+    },
+  );
   expect(mutating().spec).toMatchObject({ failurePolicy: 'Fail', matchConstraints: filled });
   expect(validating({ spec: { failurePolicy: 'Ignore', matchConstraints: null } }).spec).toEqual({
     failurePolicy: 'Ignore',
   });
-  for (const kind of ['ValidatingAdmissionPolicyBinding', 'MutatingAdmissionPolicyBinding'] as const) {
-    const binding = variation<admission.ValidatingAdmissionPolicyBinding>(`admissionregistration/v1.${kind}`, {
-      spec: { policyName: 'a', matchResources: match },
-    });
+  for (const kind of [
+    'ValidatingAdmissionPolicyBinding',
+    'MutatingAdmissionPolicyBinding',
+  ] as const) {
+    const binding = variation<admission.ValidatingAdmissionPolicyBinding>(
+      `admissionregistration/v1.${kind}`,
+      {
+        spec: { policyName: 'a', matchResources: match },
+      },
+    );
     expect(binding().spec.matchResources).toMatchObject(filled);
     expect(binding({ spec: { matchResources: null } }).spec).not.toHaveProperty('matchResources');
   }

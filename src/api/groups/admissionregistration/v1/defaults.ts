@@ -17,11 +17,15 @@ import type {
 const HTTPS_PORT = 443;
 const TIMEOUT_SECONDS = 10;
 
-function setValidatingWebhookConfigurationDefaults({ webhooks = [] }: ValidatingWebhookConfiguration): void {
+function setValidatingWebhookConfigurationDefaults({
+  webhooks = [],
+}: ValidatingWebhookConfiguration): void {
   webhooks.forEach(setWebhookDefaults);
 }
 
-function setMutatingWebhookConfigurationDefaults({ webhooks = [] }: MutatingWebhookConfiguration): void {
+function setMutatingWebhookConfigurationDefaults({
+  webhooks = [],
+}: MutatingWebhookConfiguration): void {
   for (const webhook of webhooks) {
     setWebhookDefaults(webhook);
     webhook.reinvocationPolicy ??= 'Never';
@@ -50,7 +54,9 @@ function setMutatingAdmissionPolicyDefaults({ spec }: MutatingAdmissionPolicy): 
 }
 
 /** Of both kinds of bindings. */
-function setPolicyBindingDefaults({ spec }: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
+function setPolicyBindingDefaults({
+  spec,
+}: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
   setMatchResourcesDefaults(spec.matchResources);
 }
 

@@ -15,7 +15,11 @@ import type { FieldType, ObjectType, Program, Type } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;
 
-const VERSIONED_KIND = object('kubernetes.GroupVersionKind', { group: STRING, version: STRING, kind: STRING });
+const VERSIONED_KIND = object('kubernetes.GroupVersionKind', {
+  group: STRING,
+  version: STRING,
+  kind: STRING,
+});
 const VERSIONED_RESOURCE = object('kubernetes.GroupVersionResource', {
   group: STRING,
   version: STRING,
@@ -117,7 +121,10 @@ function environmentWith(extras: Extras): Environment {
     environment = BASE.extend({
       variables: {
         ...(extras.params && { params: DYN }),
-        ...(extras.authorizer && { authorizer: AUTHORIZER, 'authorizer.requestResource': RESOURCE_CHECK }),
+        ...(extras.authorizer && {
+          authorizer: AUTHORIZER,
+          'authorizer.requestResource': RESOURCE_CHECK,
+        }),
       },
       libraries: extras.patches ? [patchLibrary] : [],
     });
@@ -147,7 +154,12 @@ export class ExpressionCompiler {
   readonly #variables: Map<string, FieldType> | undefined;
   readonly #environments = new Map<Environment, Environment>();
 
-  constructor({ hasParams = false, hasVariables = false, objectType, paramsType }: ExpressionCompilerConfig = {}) {
+  constructor({
+    hasParams = false,
+    hasVariables = false,
+    objectType,
+    paramsType,
+  }: ExpressionCompilerConfig = {}) {
     this.#hasParams = hasParams;
     this.#known = {
       ...(objectType !== undefined && { object: objectType, oldObject: objectType }),
@@ -160,7 +172,8 @@ export class ExpressionCompiler {
     const { program, error } = this.#environmentFor(use).compile(expression);
     if (program === undefined) return { problem: `compilation failed: ${error.message}` };
     const wanted = RESULTS[use];
-    if (wanted.length === 0 || wanted.some((type) => types.sameType(program.resultType, type))) return { program };
+    if (wanted.length === 0 || wanted.some((type) => types.sameType(program.resultType, type)))
+      return { program };
     const nameOf = (type: Type): string => LONG_NAMES[type.kind] ?? types.formatType(type);
     const names = wanted.map(nameOf);
     const choice = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;

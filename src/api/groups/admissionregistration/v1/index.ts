@@ -17,17 +17,18 @@ export const validatingAdmissionPolicies: ResourceType<types.ValidatingAdmission
   subresources: ['status'],
 };
 
-export const validatingAdmissionPolicyBindings: ResourceType<types.ValidatingAdmissionPolicyBinding> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  resource: 'validatingadmissionpolicybindings',
-  singular: 'validatingadmissionpolicybinding',
-  kind: 'ValidatingAdmissionPolicyBinding',
-  namespaced: false,
-  shortNames: [],
-  categories: ['api-extensions'],
-  subresources: [],
-};
+export const validatingAdmissionPolicyBindings: ResourceType<types.ValidatingAdmissionPolicyBinding> =
+  {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    resource: 'validatingadmissionpolicybindings',
+    singular: 'validatingadmissionpolicybinding',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    namespaced: false,
+    shortNames: [],
+    categories: ['api-extensions'],
+    subresources: [],
+  };
 
 export const validatingWebhookConfigurations: ResourceType<types.ValidatingWebhookConfiguration> = {
   group: 'admissionregistration.k8s.io',

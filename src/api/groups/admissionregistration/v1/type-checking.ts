@@ -28,12 +28,17 @@ interface Kind extends GroupVersionKind {
 }
 
 /** Returns the warnings for expressions that do not fit the kinds which the rules of the policy name. */
-export function typeCheckPolicy(policy: Policy, known: CheckedKinds): admission.ExpressionWarning[] {
+export function typeCheckPolicy(
+  policy: Policy,
+  known: CheckedKinds,
+): admission.ExpressionWarning[] {
   const kinds = kindsOf(policy, known);
   const { paramKind, variables = [], validations = [] } = policy.spec;
   const paramsVersion = parseApiVersion(paramKind?.apiVersion ?? '');
   const paramsType =
-    paramsVersion === undefined ? undefined : known.typeOf({ ...paramsVersion, kind: paramKind?.kind ?? '' });
+    paramsVersion === undefined
+      ? undefined
+      : known.typeOf({ ...paramsVersion, kind: paramKind?.kind ?? '' });
   const compilers = kinds.map((kind) => {
     const compiler = new ExpressionCompiler({
       hasParams: paramKind !== undefined,
@@ -44,7 +49,11 @@ export function typeCheckPolicy(policy: Policy, known: CheckedKinds): admission.
     for (const { name, expression } of variables) compiler.compileVariable(name, expression);
     return { kind, compiler };
   });
-  const check = (fieldRef: string, expression: string, use: ExpressionUse): admission.ExpressionWarning[] => {
+  const check = (
+    fieldRef: string,
+    expression: string,
+    use: ExpressionUse,
+  ): admission.ExpressionWarning[] => {
     const problems = compilers.flatMap(({ kind, compiler }) => {
       const { problem } = compiler.compile(expression, use);
       return problem === undefined ? [] : [`${nameOf(kind)}: ${problem.replace(COMPILATION, '')}`];
@@ -66,11 +75,18 @@ function nameOf({ group, version, kind }: Kind): string {
 /** Those that its rules name; what is meant by `*` nobody can check. */
 function kindsOf({ spec }: Policy, known: CheckedKinds): readonly Kind[] {
   const found = new Map<string, Kind>();
-  for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints?.resourceRules ?? []) {
+  for (const { apiGroups = [], apiVersions = [], resources = [] } of spec.matchConstraints
+    ?.resourceRules ?? []) {
     for (const { group, version, resource, kind } of known.resources) {
-      if (!apiGroups?.includes(group) || !apiVersions?.includes(version) || !resources?.includes(resource)) continue;
+      if (
+        !apiGroups?.includes(group) ||
+        !apiVersions?.includes(version) ||
+        !resources?.includes(resource)
+      )
+        continue;
       const type = known.typeOf({ group, version, kind });
-      if (type !== undefined) found.set(`${group} ${version} ${kind}`, { group, version, kind, type });
+      if (type !== undefined)
+        found.set(`${group} ${version} ${kind}`, { group, version, kind, type });
     }
   }
   return [...found]

@@ -1,9 +1,20 @@
 // Every type of apidiscovery.k8s.io/v2: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { f, groupVersion, kind, known, mapList, message, set } from '#api/machinery/schema/builder.ts';
+import {
+  f,
+  groupVersion,
+  kind,
+  known,
+  mapList,
+  message,
+  set,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('apidiscovery.k8s.io', 'v2', 'io.k8s.api.apidiscovery.v2', {
-  APIGroupDiscoveryList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]APIGroupDiscovery')]),
+  APIGroupDiscoveryList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]APIGroupDiscovery'),
+  ]),
   APIGroupDiscovery: kind(() => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('versions?', 2, '[]APIVersionDiscovery', mapList('version')),

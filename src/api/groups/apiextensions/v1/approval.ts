@@ -20,7 +20,9 @@ const CONTROL = /\p{Cc}/u;
 
 /** Reports whether definitions of the group need an approval. */
 export function isProtectedGroup(group: string): boolean {
-  return ['k8s.io', 'kubernetes.io'].some((domain) => group === domain || group.endsWith(`.${domain}`));
+  return ['k8s.io', 'kubernetes.io'].some(
+    (domain) => group === domain || group.endsWith(`.${domain}`),
+  );
 }
 
 /** Returns the state of the approval that the annotations give. */
@@ -28,7 +30,8 @@ export function approvalOf(annotations: Readonly<Record<string, string>> | undef
   const annotation = annotations?.[APPROVED_ANNOTATION] ?? '';
   const mustHave = `protected groups must have approval annotation ${quote(APPROVED_ANNOTATION)}`;
   if (annotation === '') return { state: 'missing', reason: `${mustHave}, ${REVIEW}` };
-  if (annotation.startsWith(UNAPPROVED)) return { state: 'bypassed', reason: `not approved: ${quote(annotation)}` };
+  if (annotation.startsWith(UNAPPROVED))
+    return { state: 'bypassed', reason: `not approved: ${quote(annotation)}` };
   if (URL_WITH_HOST.test(annotation) && !CONTROL.test(annotation))
     return { state: 'approved', reason: `approved in ${annotation}` };
   return {

@@ -28,7 +28,10 @@ export function withCondition(status: Status, condition: NewCondition, now: numb
   const conditions = status.conditions ?? [];
   const old = findCondition(status, condition.type);
   if (old === undefined) {
-    return { ...status, conditions: [...conditions, { ...condition, lastTransitionTime: formatTime(now) }] };
+    return {
+      ...status,
+      conditions: [...conditions, { ...condition, lastTransitionTime: formatTime(now) }],
+    };
   }
   const same = old.status === condition.status && old.lastTransitionTime !== null;
   const lastTransitionTime = same ? old.lastTransitionTime : formatTime(now);
@@ -40,5 +43,8 @@ export function withCondition(status: Status, condition: NewCondition, now: numb
 /** Returns the status without the condition. */
 export function withoutCondition(status: Status, type: Condition['type']): Status {
   if (findCondition(status, type) === undefined) return status;
-  return { ...status, conditions: (status.conditions ?? []).filter((condition) => condition.type !== type) };
+  return {
+    ...status,
+    conditions: (status.conditions ?? []).filter((condition) => condition.type !== type),
+  };
 }

@@ -131,7 +131,10 @@ export const schema = groupVersion(
       f('statusReplicasPath', 2, 'string'),
       f('labelSelectorPath?', 3, '*string'),
     ]),
-    ConversionReview: kind(() => [f('request?', 1, '*ConversionRequest'), f('response?', 2, '*ConversionResponse')]),
+    ConversionReview: kind(() => [
+      f('request?', 1, '*ConversionRequest'),
+      f('response?', 2, '*ConversionResponse'),
+    ]),
     ConversionRequest: message(() => [
       f('uid', 1, 'string'),
       f('desiredAPIVersion', 2, 'string'),
@@ -189,7 +192,12 @@ export const schema = groupVersion(
       f('externalDocs?', 35, '*ExternalDocumentation'),
       f('example?', 36, '*json'),
       f('nullable?', 37, 'bool'),
-      f('x-kubernetes-preserve-unknown-fields?', 38, '*bool', protoName('xKubernetesPreserveUnknownFields')),
+      f(
+        'x-kubernetes-preserve-unknown-fields?',
+        38,
+        '*bool',
+        protoName('xKubernetesPreserveUnknownFields'),
+      ),
       f('x-kubernetes-embedded-resource?', 39, 'bool', protoName('xKubernetesEmbeddedResource')),
       f('x-kubernetes-int-or-string?', 40, 'bool', protoName('xKubernetesIntOrString')),
       f('x-kubernetes-list-map-keys?', 41, '[]string', atomic, protoName('xKubernetesListMapKeys')),

@@ -17,8 +17,15 @@ export const schema = groupVersion(
   'v1',
   'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1',
   {
-    APIServiceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]APIService')]),
-    ServiceReference: message(() => [f('namespace?', 1, 'string'), f('name?', 2, 'string'), f('port?', 3, '*int32')]),
+    APIServiceList: kind(() => [
+      f('metadata?', 1, 'meta/v1.ListMeta'),
+      f('items', 2, '[]APIService'),
+    ]),
+    ServiceReference: message(() => [
+      f('namespace?', 1, 'string'),
+      f('name?', 2, 'string'),
+      f('port?', 3, '*int32'),
+    ]),
     APIServiceSpec: message(() => [
       f('service?', 1, '*ServiceReference'),
       f('group?', 2, 'string'),
@@ -37,9 +44,16 @@ export const schema = groupVersion(
       f('reason?', 4, 'string'),
       f('message?', 5, 'string'),
     ]),
-    APIServiceStatus: message(() => [f('conditions?', 1, '[]APIServiceCondition', mapList('type'), merge('type'))]),
+    APIServiceStatus: message(() => [
+      f('conditions?', 1, '[]APIServiceCondition', mapList('type'), merge('type')),
+    ]),
     APIService: resource(
-      { resource: 'apiservices', scope: 'Cluster', categories: ['api-extensions'], subresources: ['status'] },
+      {
+        resource: 'apiservices',
+        scope: 'Cluster',
+        categories: ['api-extensions'],
+        subresources: ['status'],
+      },
       () => [
         f('metadata?', 1, 'meta/v1.ObjectMeta'),
         f('spec?', 2, 'APIServiceSpec'),

@@ -34,7 +34,9 @@ test.each(
     ],
     [
       { metadata: { name: 'v2.example.com' } },
-      ['metadata.name: Invalid value: "v2.example.com": must be `spec.version+"."+spec.group`: "v1.example.com"'],
+      [
+        'metadata.name: Invalid value: "v2.example.com": must be `spec.version+"."+spec.group`: "v1.example.com"',
+      ],
     ],
     [
       { metadata: { name: 'v1.Example' }, spec: { group: 'Example' } },
@@ -63,11 +65,15 @@ test.each(
     ],
     [
       local({ insecureSkipTLSVerify: true }),
-      ['spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify'],
+      [
+        'spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify',
+      ],
     ],
     [
       { spec: { service: { port: 0 } } },
-      ['spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive'],
+      [
+        'spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive',
+      ],
     ],
     [
       { spec: { service: { namespace: null, name: null } } },
@@ -91,7 +97,9 @@ test.each(
         { type: 'Available', status: 'True' },
         { type: 'B', status: 'x' },
       ],
-      ['status.conditions[1].status: Unsupported value: "x": supported values: "True", "False", "Unknown"'],
+      [
+        'status.conditions[1].status: Unsupported value: "x": supported values: "True", "False", "Unknown"',
+      ],
     ],
   ]),
 )('status %s', (_, conditions, errors) => {

@@ -30,16 +30,32 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
   const name = metadata.name ?? '';
   if (name !== '' && name !== wanted) {
     errors.push(
-      field.invalid(field.path('metadata', 'name'), name, `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`),
+      field.invalid(
+        field.path('metadata', 'name'),
+        name,
+        `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`,
+      ),
     );
   }
   if (group === '' && version !== 'v1') {
-    errors.push(field.required(SPEC.child('group'), 'only v1 may have an empty group and it better be legacy kube'));
+    errors.push(
+      field.required(
+        SPEC.child('group'),
+        'only v1 may have an empty group and it better be legacy kube',
+      ),
+    );
   }
-  if (group !== '') errors.push(...invalidEach(SPEC.child('group'), group, validation.isDNS1123Subdomain(group)));
+  if (group !== '')
+    errors.push(...invalidEach(SPEC.child('group'), group, validation.isDNS1123Subdomain(group)));
   errors.push(...invalidEach(SPEC.child('version'), version, validation.isDNS1035Label(version)));
-  const inRange = (at: 'groupPriorityMinimum' | 'versionPriority', value: number, max: number): FieldErrorList =>
-    value > 0 && value <= max ? [] : [field.invalid(SPEC.child(at), value, `must be positive and less than ${max}`)];
+  const inRange = (
+    at: 'groupPriorityMinimum' | 'versionPriority',
+    value: number,
+    max: number,
+  ): FieldErrorList =>
+    value > 0 && value <= max
+      ? []
+      : [field.invalid(SPEC.child(at), value, `must be positive and less than ${max}`)];
   errors.push(
     ...inRange('groupPriorityMinimum', groupPriorityMinimum, MAX_GROUP_PRIORITY),
     ...inRange('versionPriority', versionPriority, MAX_VERSION_PRIORITY),
@@ -51,9 +67,14 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
   if (service === undefined) {
     if (caBundle !== undefined) {
       const bytes = `${Buffer.from(caBundle, 'base64').length} bytes`;
-      errors.push(field.invalid(SPEC.child('caBundle'), bytes, 'local APIServices may not have a caBundle'));
+      errors.push(
+        field.invalid(SPEC.child('caBundle'), bytes, 'local APIServices may not have a caBundle'),
+      );
     }
-    return [...errors, ...(skips ? insecure('local APIServices may not have insecureSkipTLSVerify') : [])];
+    return [
+      ...errors,
+      ...(skips ? insecure('local APIServices may not have insecureSkipTLSVerify') : []),
+    ];
   }
   const problems = validation.isValidPortNum(service.port ?? 0);
   return [
@@ -62,7 +83,13 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
     ...nonEmpty(service.name, SPEC.child('service', 'name')),
     ...(problems.length === 0
       ? []
-      : [field.invalid(SPEC.child('service', 'port'), service.port ?? 0, `port is not valid: ${problems.join(', ')}`)]),
+      : [
+          field.invalid(
+            SPEC.child('service', 'port'),
+            service.port ?? 0,
+            `port is not valid: ${problems.join(', ')}`,
+          ),
+        ]),
     ...(skips && caBundle !== undefined ? insecure('may not be true if caBundle is present') : []),
   ];
 }
@@ -71,6 +98,12 @@ export function validateAPIServiceStatus({ status }: APIService): FieldErrorList
   return (status.conditions ?? []).flatMap(({ status: value }, index) =>
     STATUSES.includes(value)
       ? []
-      : [field.notSupported(field.path('status', 'conditions').index(index).child('status'), value, STATUSES)],
+      : [
+          field.notSupported(
+            field.path('status', 'conditions').index(index).child('status'),
+            value,
+            STATUSES,
+          ),
+        ],
   );
 }

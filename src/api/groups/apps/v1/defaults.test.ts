@@ -16,7 +16,10 @@ describe('deployments', () => {
       '',
       {
         replicas: 1,
-        strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
+        strategy: {
+          type: 'RollingUpdate',
+          rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' },
+        },
         revisionHistoryLimit: 10,
         progressDeadlineSeconds: 600,
       },
@@ -25,19 +28,29 @@ describe('deployments', () => {
     ['strategy: {type: Recreate}', { strategy: { type: 'Recreate' } }],
     [
       'strategy: {rollingUpdate: {maxSurge: 0}}',
-      { strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: 0 } } },
+      {
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: 0 } },
+      },
     ],
     [
       'strategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 2}}',
-      { strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: '25%' } } },
+      {
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: '25%' } },
+      },
     ],
-    ['revisionHistoryLimit: 0, progressDeadlineSeconds: 7', { revisionHistoryLimit: 0, progressDeadlineSeconds: 7 }],
+    [
+      'revisionHistoryLimit: 0, progressDeadlineSeconds: 7',
+      { revisionHistoryLimit: 0, progressDeadlineSeconds: 7 },
+    ],
   ])('%s', (given, defaults) => {
     expect(deployment(given)).toMatchObject(defaults);
   });
 
   test('the template has those of pods', () => {
-    expect(deployment('').template.spec).toMatchObject({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' });
+    expect(deployment('').template.spec).toMatchObject({
+      restartPolicy: 'Always',
+      dnsPolicy: 'ClusterFirst',
+    });
   });
 });
 
@@ -50,7 +63,10 @@ describe('replica sets', () => {
     ['replicas: 0', 0],
     ['replicas: 3', 3],
   ])('%s', (given, replicas) => {
-    expect(replicaSet(given)).toMatchObject({ replicas, template: { spec: { restartPolicy: 'Always' } } });
+    expect(replicaSet(given)).toMatchObject({
+      replicas,
+      template: { spec: { restartPolicy: 'Always' } },
+    });
   });
 });
 
@@ -80,7 +96,12 @@ describe('stateful sets', () => {
     ],
     [
       'updateStrategy: {rollingUpdate: {maxUnavailable: 50%}}',
-      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0, maxUnavailable: '50%' } } },
+      {
+        updateStrategy: {
+          type: 'RollingUpdate',
+          rollingUpdate: { partition: 0, maxUnavailable: '50%' },
+        },
+      },
     ],
     [
       'persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}',
@@ -92,11 +113,14 @@ describe('stateful sets', () => {
   });
 
   test('what is not said of the strategy is not made up', () => {
-    expect(statefulSet('updateStrategy: {type: RollingUpdate}').updateStrategy).toEqual({ type: 'RollingUpdate' });
+    expect(statefulSet('updateStrategy: {type: RollingUpdate}').updateStrategy).toEqual({
+      type: 'RollingUpdate',
+    });
   });
 
   test('each claim is a whole object', () => {
-    const claim = 'volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: 0.5m}}}}]';
+    const claim =
+      'volumeClaimTemplates: [{metadata: {name: data}, spec: {resources: {requests: {storage: 0.5m}}}}]';
     expect(statefulSet(claim).volumeClaimTemplates).toMatchObject([
       {
         apiVersion: 'v1',
@@ -117,7 +141,10 @@ describe('daemon sets', () => {
     [
       '',
       {
-        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+        updateStrategy: {
+          type: 'RollingUpdate',
+          rollingUpdate: { maxUnavailable: 1, maxSurge: 0 },
+        },
         revisionHistoryLimit: 10,
         template: { spec: { restartPolicy: 'Always' } },
       },
@@ -125,7 +152,12 @@ describe('daemon sets', () => {
     ['updateStrategy: {type: OnDelete}', { updateStrategy: { type: 'OnDelete' } }],
     [
       'updateStrategy: {rollingUpdate: {maxUnavailable: 0, maxSurge: 10%}}',
-      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '10%' } } },
+      {
+        updateStrategy: {
+          type: 'RollingUpdate',
+          rollingUpdate: { maxUnavailable: 0, maxSurge: '10%' },
+        },
+      },
     ],
     ['revisionHistoryLimit: 0', { revisionHistoryLimit: 0 }],
   ])('%s', (given, defaults) => {

@@ -1,7 +1,10 @@
 // Defaults of apps/v1. See core/v1/defaults.ts for what a defaulter may do.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
-import { setPersistentVolumeClaimDefaults, setPodTemplateDefaults } from '#api/groups/core/v1/defaults.ts';
+import {
+  setPersistentVolumeClaimDefaults,
+  setPodTemplateDefaults,
+} from '#api/groups/core/v1/defaults.ts';
 import { mergedMap } from '#machinery/collections/string-map.ts';
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts';
 

@@ -56,7 +56,11 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('updateStrategy?', 7, 'StatefulSetUpdateStrategy'),
     f('revisionHistoryLimit?', 8, '*int32'),
     f('minReadySeconds?', 9, 'int32'),
-    f('persistentVolumeClaimRetentionPolicy?', 10, '*StatefulSetPersistentVolumeClaimRetentionPolicy'),
+    f(
+      'persistentVolumeClaimRetentionPolicy?',
+      10,
+      '*StatefulSetPersistentVolumeClaimRetentionPolicy',
+    ),
     f('ordinals?', 11, '*StatefulSetOrdinals'),
   ]),
   StatefulSetStatus: message(() => [
@@ -78,7 +82,10 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
   ]),
-  StatefulSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]StatefulSet')]),
+  StatefulSetList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]StatefulSet'),
+  ]),
   Deployment: resource(
     {
       resource: 'deployments',
@@ -108,7 +115,10 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('rollingUpdate?', 2, '*RollingUpdateDeployment'),
   ]),
   DeploymentStrategyType: oneOf('Recreate', 'RollingUpdate'),
-  RollingUpdateDeployment: message(() => [f('maxUnavailable?', 1, '*intOrString'), f('maxSurge?', 2, '*intOrString')]),
+  RollingUpdateDeployment: message(() => [
+    f('maxUnavailable?', 1, '*intOrString'),
+    f('maxSurge?', 2, '*intOrString'),
+  ]),
   DeploymentStatus: message(() => [
     f('observedGeneration?', 1, 'int64'),
     f('replicas?', 2, 'int32'),
@@ -129,13 +139,19 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
   ]),
-  DeploymentList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Deployment')]),
+  DeploymentList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]Deployment'),
+  ]),
   DaemonSetUpdateStrategy: message(() => [
     f('type?', 1, 'DaemonSetUpdateStrategyType'),
     f('rollingUpdate?', 2, '*RollingUpdateDaemonSet'),
   ]),
   DaemonSetUpdateStrategyType: oneOf('RollingUpdate', 'OnDelete'),
-  RollingUpdateDaemonSet: message(() => [f('maxUnavailable?', 1, '*intOrString'), f('maxSurge?', 2, '*intOrString')]),
+  RollingUpdateDaemonSet: message(() => [
+    f('maxUnavailable?', 1, '*intOrString'),
+    f('maxSurge?', 2, '*intOrString'),
+  ]),
   DaemonSetSpec: message(() => [
     f('selector', 1, '*meta/v1.LabelSelector'),
     f('template', 2, 'core/v1.PodTemplateSpec'),
@@ -163,8 +179,18 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('message?', 5, 'string'),
   ]),
   DaemonSet: resource(
-    { resource: 'daemonsets', scope: 'Namespaced', shortNames: ['ds'], categories: ['all'], subresources: ['status'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'DaemonSetSpec'), f('status?', 3, 'DaemonSetStatus')],
+    {
+      resource: 'daemonsets',
+      scope: 'Namespaced',
+      shortNames: ['ds'],
+      categories: ['all'],
+      subresources: ['status'],
+    },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'DaemonSetSpec'),
+      f('status?', 3, 'DaemonSetStatus'),
+    ],
   ),
   DaemonSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DaemonSet')]),
   ReplicaSet: resource(
@@ -181,7 +207,10 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
       f('status?', 3, 'ReplicaSetStatus'),
     ],
   ),
-  ReplicaSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicaSet')]),
+  ReplicaSetList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ReplicaSet'),
+  ]),
   ReplicaSetSpec: message(() => [
     f('replicas?', 1, '*int32'),
     f('minReadySeconds?', 4, 'int32'),
@@ -210,5 +239,8 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('data?', 2, 'rawExtension'),
     f('revision', 3, 'int64'),
   ]),
-  ControllerRevisionList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ControllerRevision')]),
+  ControllerRevisionList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ControllerRevision'),
+  ]),
 });

@@ -34,10 +34,22 @@ const daemonSet = {
 test.each<[kind: string, given: string, expected: object]>([
   ['DaemonSet', '', daemonSet],
   ['DaemonSet', 'revisionHistoryLimit: 1', { ...daemonSet, revisionHistoryLimit: 1 }],
-  ['DaemonSet', 'updateStrategy: {type: OnDelete}', { ...daemonSet, updateStrategy: { type: 'OnDelete' } }],
+  [
+    'DaemonSet',
+    'updateStrategy: {type: OnDelete}',
+    { ...daemonSet, updateStrategy: { type: 'OnDelete' } },
+  ],
   ['StatefulSet', '', statefulSet],
-  ['StatefulSet', 'updateStrategy: {type: OnDelete}', { ...statefulSet, updateStrategy: { type: 'OnDelete' } }],
-  ['StatefulSet', 'podManagementPolicy: Parallel', { ...statefulSet, podManagementPolicy: 'Parallel' }],
+  [
+    'StatefulSet',
+    'updateStrategy: {type: OnDelete}',
+    { ...statefulSet, updateStrategy: { type: 'OnDelete' } },
+  ],
+  [
+    'StatefulSet',
+    'podManagementPolicy: Parallel',
+    { ...statefulSet, podManagementPolicy: 'Parallel' },
+  ],
   [
     'StatefulSet',
     'updateStrategy: {rollingUpdate: {partition: 42}}',
@@ -46,7 +58,13 @@ test.each<[kind: string, given: string, expected: object]>([
   [
     'StatefulSet',
     'updateStrategy: {rollingUpdate: {partition: 42, maxUnavailable: 3}}',
-    { ...statefulSet, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 42, maxUnavailable: 3 } } },
+    {
+      ...statefulSet,
+      updateStrategy: {
+        type: 'RollingUpdate',
+        rollingUpdate: { partition: 42, maxUnavailable: 3 },
+      },
+    },
   ],
   [
     'StatefulSet',
@@ -77,7 +95,12 @@ test.each<[kind: string, given: string, expected: object]>([
   [
     'Deployment',
     'strategy: {type: Recreate}, progressDeadlineSeconds: 30, revisionHistoryLimit: 2',
-    { replicas: 1, strategy: { type: 'Recreate' }, progressDeadlineSeconds: 30, revisionHistoryLimit: 2 },
+    {
+      replicas: 1,
+      strategy: { type: 'Recreate' },
+      progressDeadlineSeconds: 30,
+      revisionHistoryLimit: 2,
+    },
   ],
   ['ReplicaSet', '', { replicas: 1 }],
   ['ReplicaSet', 'replicas: 0', { replicas: 0 }],

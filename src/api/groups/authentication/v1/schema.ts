@@ -18,7 +18,10 @@ export const schema = groupVersion('authentication.k8s.io', 'v1', 'io.k8s.api.au
     f('spec', 2, 'TokenReviewSpec'),
     f('status?', 3, 'TokenReviewStatus'),
   ]),
-  TokenReviewSpec: message(() => [f('token?', 1, 'string', required), f('audiences?', 2, '[]string', atomic)]),
+  TokenReviewSpec: message(() => [
+    f('token?', 1, 'string', required),
+    f('audiences?', 2, '[]string', atomic),
+  ]),
   TokenReviewStatus: message(() => [
     f('authenticated?', 1, 'bool'),
     f('user?', 2, 'UserInfo'),
@@ -42,16 +45,19 @@ export const schema = groupVersion('authentication.k8s.io', 'v1', 'io.k8s.api.au
     f('expirationSeconds', 4, '*int64', optional),
     f('boundObjectRef', 3, '*BoundObjectReference', optional),
   ]),
-  TokenRequestStatus: message(() => [f('token', 1, 'string', optional), f('expirationTimestamp', 2, 'time', optional)]),
+  TokenRequestStatus: message(() => [
+    f('token', 1, 'string', optional),
+    f('expirationTimestamp', 2, 'time', optional),
+  ]),
   BoundObjectReference: message(() => [
     f('kind?', 1, 'string'),
     f('apiVersion?', 2, 'string'),
     f('name?', 3, 'string'),
     f('uid?', 4, 'string', protoName('uID')),
   ]),
-  SelfSubjectReview: resource({ resource: 'selfsubjectreviews', scope: 'Cluster', verbs: ['create'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('status?', 2, 'SelfSubjectReviewStatus'),
-  ]),
+  SelfSubjectReview: resource(
+    { resource: 'selfsubjectreviews', scope: 'Cluster', verbs: ['create'] },
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('status?', 2, 'SelfSubjectReviewStatus')],
+  ),
   SelfSubjectReviewStatus: message(() => [f('userInfo?', 1, 'UserInfo')]),
 });

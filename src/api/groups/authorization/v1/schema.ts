@@ -3,11 +3,14 @@
 import { atomic, f, groupVersion, message, resource } from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('authorization.k8s.io', 'v1', 'io.k8s.api.authorization.v1', {
-  SubjectAccessReview: resource({ resource: 'subjectaccessreviews', scope: 'Cluster', verbs: ['create'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'SubjectAccessReviewSpec'),
-    f('status?', 3, 'SubjectAccessReviewStatus'),
-  ]),
+  SubjectAccessReview: resource(
+    { resource: 'subjectaccessreviews', scope: 'Cluster', verbs: ['create'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'SubjectAccessReviewSpec'),
+      f('status?', 3, 'SubjectAccessReviewStatus'),
+    ],
+  ),
   SelfSubjectAccessReview: resource(
     { resource: 'selfsubjectaccessreviews', scope: 'Cluster', verbs: ['create'] },
     () => [
@@ -63,11 +66,14 @@ export const schema = groupVersion('authorization.k8s.io', 'v1', 'io.k8s.api.aut
     f('reason?', 2, 'string'),
     f('evaluationError?', 3, 'string'),
   ]),
-  SelfSubjectRulesReview: resource({ resource: 'selfsubjectrulesreviews', scope: 'Cluster', verbs: ['create'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'SelfSubjectRulesReviewSpec'),
-    f('status?', 3, 'SubjectRulesReviewStatus'),
-  ]),
+  SelfSubjectRulesReview: resource(
+    { resource: 'selfsubjectrulesreviews', scope: 'Cluster', verbs: ['create'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'SelfSubjectRulesReviewSpec'),
+      f('status?', 3, 'SubjectRulesReviewStatus'),
+    ],
+  ),
   SelfSubjectRulesReviewSpec: message(() => [f('namespace?', 1, 'string')]),
   SubjectRulesReviewStatus: message(() => [
     f('resourceRules', 1, '[]ResourceRule', atomic),
@@ -81,5 +87,8 @@ export const schema = groupVersion('authorization.k8s.io', 'v1', 'io.k8s.api.aut
     f('resources?', 3, '[]string', atomic),
     f('resourceNames?', 4, '[]string', atomic),
   ]),
-  NonResourceRule: message(() => [f('verbs', 1, '[]string', atomic), f('nonResourceURLs?', 2, '[]string', atomic)]),
+  NonResourceRule: message(() => [
+    f('verbs', 1, '[]string', atomic),
+    f('nonResourceURLs?', 2, '[]string', atomic),
+  ]),
 });

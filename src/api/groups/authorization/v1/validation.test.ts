@@ -12,16 +12,25 @@ import {
 const text = (errors: FieldErrorList): string[] => errors.map(String);
 const resourceAttributes = { verb: 'list', resource: 'pods' };
 const nonResourceAttributes = { verb: 'get', path: '/healthz' };
-const review = variation<authorization.SubjectAccessReview>('authorization/v1.SubjectAccessReview', {
-  spec: { user: 'joe', resourceAttributes },
-});
-const self = variation<authorization.SelfSubjectAccessReview>('authorization/v1.SelfSubjectAccessReview', {
-  spec: { resourceAttributes },
-});
-const local = variation<authorization.LocalSubjectAccessReview>('authorization/v1.LocalSubjectAccessReview', {
-  metadata: { namespace: 'a' },
-  spec: { user: 'joe', resourceAttributes: { ...resourceAttributes, namespace: 'a' } },
-});
+const review = variation<authorization.SubjectAccessReview>(
+  'authorization/v1.SubjectAccessReview',
+  {
+    spec: { user: 'joe', resourceAttributes },
+  },
+);
+const self = variation<authorization.SelfSubjectAccessReview>(
+  'authorization/v1.SelfSubjectAccessReview',
+  {
+    spec: { resourceAttributes },
+  },
+);
+const local = variation<authorization.LocalSubjectAccessReview>(
+  'authorization/v1.LocalSubjectAccessReview',
+  {
+    metadata: { namespace: 'a' },
+    spec: { user: 'joe', resourceAttributes: { ...resourceAttributes, namespace: 'a' } },
+  },
+);
 
 const BOTH =
   'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: cannot be specified in combination with resourceAttributes';
@@ -34,13 +43,19 @@ describe('whether somebody may do something', () => {
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
       [{ spec: { resourceAttributes: {} } }, []],
-      [{ spec: { user: null, groups: ['crew'], resourceAttributes: null, nonResourceAttributes } }, []],
+      [
+        { spec: { user: null, groups: ['crew'], resourceAttributes: null, nonResourceAttributes } },
+        [],
+      ],
       [{ spec: { nonResourceAttributes } }, [BOTH]],
       [{ spec: { resourceAttributes: null } }, [NEITHER]],
       [{ spec: { user: null } }, [NOBODY]],
       [{ spec: { user: '', groups: [], resourceAttributes: null } }, [NEITHER, NOBODY]],
       [{ metadata: { name: 'a' } }, ['metadata: Invalid value: {"name":"a"}: must be empty']],
-      [{ metadata: { labels: { a: 'b' } } }, ['metadata: Invalid value: {"labels":{"a":"b"}}: must be empty']],
+      [
+        { metadata: { labels: { a: 'b' } } },
+        ['metadata: Invalid value: {"labels":{"a":"b"}}: must be empty'],
+      ],
     ]),
   )('%s', (_, change, errors) => {
     expect(text(validateSubjectAccessReview(review(change)))).toEqual(errors);
@@ -55,7 +70,10 @@ describe('whether one may oneself', () => {
       [{ spec: { resourceAttributes: null, nonResourceAttributes } }, []],
       [{ spec: { nonResourceAttributes } }, [BOTH]],
       [{ spec: { resourceAttributes: null } }, [NEITHER]],
-      [{ metadata: { namespace: 'a' } }, ['metadata: Invalid value: {"namespace":"a"}: must be empty']],
+      [
+        { metadata: { namespace: 'a' } },
+        ['metadata: Invalid value: {"namespace":"a"}: must be empty'],
+      ],
     ]),
   )('%s', (_, change, errors) => {
     expect(text(validateSelfSubjectAccessReview(self(change)))).toEqual(errors);
@@ -63,7 +81,8 @@ describe('whether one may oneself', () => {
 });
 
 describe('whether somebody may in a namespace', () => {
-  const other = 'spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace';
+  const other =
+    'spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace';
   const path =
     'spec.nonResourceAttributes: Invalid value: {"path":"/healthz","verb":"get"}: disallowed on this kind of request';
   test.each(
@@ -71,7 +90,9 @@ describe('whether somebody may in a namespace', () => {
       [{}, []],
       [
         { metadata: { name: 'a' } },
-        ['metadata: Invalid value: {"name":"a","namespace":"a"}: must be empty except for namespace'],
+        [
+          'metadata: Invalid value: {"name":"a","namespace":"a"}: must be empty except for namespace',
+        ],
       ],
       [{ spec: { resourceAttributes: { namespace: 'b' } } }, [other]],
       [
@@ -105,14 +126,32 @@ describe('selectors', () => {
       { requirements: [requirement, { key: 'a', operator: 'NotIn', values: [] }] },
       [`requirements[1].values: ${VALUES}`],
     ],
-    [{ requirements: [{ ...requirement, operator: 'Exists' }] }, [`requirements[0].values: ${NO_VALUES}`]],
-    [{ requirements: [{ ...requirement, operator: 'DoesNotExist' }] }, [`requirements[0].values: ${NO_VALUES}`]],
+    [
+      { requirements: [{ ...requirement, operator: 'Exists' }] },
+      [`requirements[0].values: ${NO_VALUES}`],
+    ],
+    [
+      { requirements: [{ ...requirement, operator: 'DoesNotExist' }] },
+      [`requirements[0].values: ${NO_VALUES}`],
+    ],
   ];
   test.each([
-    ...rows(common.map(([selector, errors]) => [{ fieldSelector: selector }, 'fieldSelector', errors] as const)),
-    ...rows(common.map(([selector, errors]) => [{ labelSelector: selector }, 'labelSelector', errors] as const)),
+    ...rows(
+      common.map(
+        ([selector, errors]) => [{ fieldSelector: selector }, 'fieldSelector', errors] as const,
+      ),
+    ),
+    ...rows(
+      common.map(
+        ([selector, errors]) => [{ labelSelector: selector }, 'labelSelector', errors] as const,
+      ),
+    ),
     ...rows<[attributes: object, name: string, errors: readonly string[]]>([
-      [{ fieldSelector: { requirements: [{ ...requirement, values: ['-'] }] } }, 'fieldSelector', []],
+      [
+        { fieldSelector: { requirements: [{ ...requirement, values: ['-'] }] } },
+        'fieldSelector',
+        [],
+      ],
       [
         { fieldSelector: { requirements: [{ ...requirement, key: '' }] } },
         'fieldSelector',

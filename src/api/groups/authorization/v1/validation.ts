@@ -12,20 +12,35 @@ type LocalSubjectAccessReview = Immutable<authorization.LocalSubjectAccessReview
 type SelfSubjectAccessReview = Immutable<authorization.SelfSubjectAccessReview>;
 type ResourceAttributes = Immutable<authorization.ResourceAttributes>;
 /** Of fields and of labels. */
-type SelectorAttributes = Immutable<authorization.LabelSelectorAttributes | authorization.FieldSelectorAttributes>;
+type SelectorAttributes = Immutable<
+  authorization.LabelSelectorAttributes | authorization.FieldSelectorAttributes
+>;
 type Requirement = NonNullable<SelectorAttributes['requirements']>[number];
 
 const SPEC = field.path('spec');
 
-export function validateSubjectAccessReview({ metadata, spec }: SubjectAccessReview): FieldErrorList {
+export function validateSubjectAccessReview({
+  metadata,
+  spec,
+}: SubjectAccessReview): FieldErrorList {
   return [...aboutSomebody(spec), ...emptyMetadata(metadata, [], 'must be empty')];
 }
 
-export function validateSelfSubjectAccessReview({ metadata, spec }: SelfSubjectAccessReview): FieldErrorList {
-  return [...attributes(spec), ...selectors(spec.resourceAttributes), ...emptyMetadata(metadata, [], 'must be empty')];
+export function validateSelfSubjectAccessReview({
+  metadata,
+  spec,
+}: SelfSubjectAccessReview): FieldErrorList {
+  return [
+    ...attributes(spec),
+    ...selectors(spec.resourceAttributes),
+    ...emptyMetadata(metadata, [], 'must be empty'),
+  ];
 }
 
-export function validateLocalSubjectAccessReview({ metadata, spec }: LocalSubjectAccessReview): FieldErrorList {
+export function validateLocalSubjectAccessReview({
+  metadata,
+  spec,
+}: LocalSubjectAccessReview): FieldErrorList {
   const { resourceAttributes: resource, nonResourceAttributes: path } = spec;
   const errors = [
     ...aboutSomebody(spec),
@@ -34,11 +49,21 @@ export function validateLocalSubjectAccessReview({ metadata, spec }: LocalSubjec
   const { namespace = '' } = resource ?? {};
   if (resource !== undefined && namespace !== (metadata.namespace ?? '')) {
     errors.push(
-      field.invalid(SPEC.child('resourceAttributes', 'namespace'), namespace, 'must match metadata.namespace'),
+      field.invalid(
+        SPEC.child('resourceAttributes', 'namespace'),
+        namespace,
+        'must match metadata.namespace',
+      ),
     );
   }
   if (path !== undefined) {
-    errors.push(field.invalid(SPEC.child('nonResourceAttributes'), path, 'disallowed on this kind of request'));
+    errors.push(
+      field.invalid(
+        SPEC.child('nonResourceAttributes'),
+        path,
+        'disallowed on this kind of request',
+      ),
+    );
   }
   return errors;
 }
@@ -47,12 +72,17 @@ function aboutSomebody(spec: SubjectAccessReview['spec']): FieldErrorList {
   const errors = attributes(spec);
   const { user = '', groups = [] } = spec;
   if (user === '' && groups.length === 0) {
-    errors.push(field.invalid(SPEC.child('user'), user, 'at least one of user or group must be specified'));
+    errors.push(
+      field.invalid(SPEC.child('user'), user, 'at least one of user or group must be specified'),
+    );
   }
   return [...errors, ...selectors(spec.resourceAttributes)];
 }
 
-function attributes({ resourceAttributes, nonResourceAttributes }: SelfSubjectAccessReview['spec']): FieldErrorList {
+function attributes({
+  resourceAttributes,
+  nonResourceAttributes,
+}: SelfSubjectAccessReview['spec']): FieldErrorList {
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
     const message = 'cannot be specified in combination with resourceAttributes';
     return [field.invalid(SPEC.child('nonResourceAttributes'), nonResourceAttributes, message)];
@@ -69,7 +99,11 @@ function emptyMetadata(
 ): FieldErrorList {
   const isEmpty = Object.entries(metadata).every(
     ([name, value]) =>
-      name === 'managedFields' || allowed.includes(name) || value === undefined || value === null || value === '',
+      name === 'managedFields' ||
+      allowed.includes(name) ||
+      value === undefined ||
+      value === null ||
+      value === '',
   );
   return isEmpty ? [] : [field.invalid(field.path('metadata'), metadata, message)];
 }
@@ -93,17 +127,30 @@ function selector(
   const path = at.child('requirements');
   if (rawSelector !== '' && requirements.length > 0) {
     errors.push(
-      field.invalid(at.child('rawSelector'), rawSelector, 'may not specified at the same time as requirements'),
+      field.invalid(
+        at.child('rawSelector'),
+        rawSelector,
+        'may not specified at the same time as requirements',
+      ),
     );
   }
   if (rawSelector === '' && requirements.length === 0) {
-    errors.push(field.required(path, `when ${String(at)} is specified, requirements or rawSelector is required`));
+    errors.push(
+      field.required(
+        path,
+        `when ${String(at)} is specified, requirements or rawSelector is required`,
+      ),
+    );
   }
-  return [...errors, ...requirements.flatMap((requirement, index) => rules(requirement, path.index(index)))];
+  return [
+    ...errors,
+    ...requirements.flatMap((requirement, index) => rules(requirement, path.index(index))),
+  ];
 }
 
 function fieldKey(requirement: Requirement, at: FieldPath): FieldErrorList {
-  const errors = requirement.key === '' ? [field.required(at.child('key'), 'must be specified')] : [];
+  const errors =
+    requirement.key === '' ? [field.required(at.child('key'), 'must be specified')] : [];
   return [...errors, ...values(requirement, at)];
 }
 
@@ -126,7 +173,9 @@ function values({ operator, values: list = [] }: Requirement, at: FieldPath): Fi
     return [field.required(path, "must be specified when `operator` is 'In' or 'NotIn'")];
   }
   if ((operator === 'Exists' || operator === 'DoesNotExist') && list.length > 0) {
-    return [field.forbidden(path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")];
+    return [
+      field.forbidden(path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"),
+    ];
   }
   return [];
 }

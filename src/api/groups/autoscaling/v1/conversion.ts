@@ -34,10 +34,14 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
     ...(spec?.behavior !== undefined && { [BEHAVIOR]: behaviorText(spec.behavior) }),
   };
   const annotations = { ...metadata?.annotations, ...carried };
-  const utilization = current.find(({ type, resource }) => type === 'Resource' && resource?.name === 'cpu')?.resource
-    ?.current.averageUtilization;
+  const utilization = current.find(
+    ({ type, resource }) => type === 'Resource' && resource?.name === 'cpu',
+  )?.resource?.current.averageUtilization;
   return part({
-    metadata: metadata && { ...metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
+    metadata: metadata && {
+      ...metadata,
+      ...(Object.keys(annotations).length > 0 && { annotations }),
+    },
     spec:
       spec &&
       part({
@@ -61,7 +65,9 @@ export function toV1({ metadata, spec, status }: New): Omit<Old, 'kind' | 'apiVe
 /** Without kind and apiVersion. Annotations that cannot be read carry nothing. */
 export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'apiVersion'> {
   const { annotations = {} } = metadata ?? {};
-  const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => !CARRIED.includes(key)));
+  const kept = Object.fromEntries(
+    Object.entries(annotations).filter(([key]) => !CARRIED.includes(key)),
+  );
   const { annotations: _replaced, ...otherMetadata } = metadata ?? {};
   const behavior = behaviorFrom(annotations[BEHAVIOR]);
   const current = readList(annotations[CURRENT_METRICS])?.map((each) =>
@@ -71,7 +77,9 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
   const conditions = readList(annotations[CONDITIONS]);
   return part({
     // The annotations stay in their place: the order of what is encoded is that of the fields.
-    metadata: metadata && (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
+    metadata:
+      metadata &&
+      (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
     spec:
       spec &&
       part({
@@ -95,16 +103,24 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
 }
 
 function isCpuUtilization({ type, resource }: Metric): boolean {
-  return type === 'Resource' && resource?.name === 'cpu' && resource.target.averageUtilization !== undefined;
+  return (
+    type === 'Resource' &&
+    resource?.name === 'cpu' &&
+    resource.target.averageUtilization !== undefined
+  );
 }
 
-function metricsFrom(utilization: number | undefined, carried: string | undefined): readonly Metric[] {
+function metricsFrom(
+  utilization: number | undefined,
+  carried: string | undefined,
+): readonly Metric[] {
   const cpu: Metric[] = [];
   if (utilization !== undefined) {
     const target = { type: 'Utilization', averageUtilization: utilization };
     cpu.push({ type: 'Resource', resource: { name: 'cpu', target } });
   }
-  const others = readList(carried)?.map((each) => specFromV1(each as Immutable<v1.MetricSpec>)) ?? [];
+  const others =
+    readList(carried)?.map((each) => specFromV1(each as Immutable<v1.MetricSpec>)) ?? [];
   const all = [...cpu, ...others];
   return all.length === 0 ? [defaultMetric()] : all;
 }
@@ -115,7 +131,10 @@ export function carriesMetrics(annotations: Readonly<Record<string, string>> | u
 }
 
 function cpuStatus(averageUtilization: number): Immutable<v2.MetricStatus> {
-  return { type: 'Resource', resource: { name: 'cpu', current: { averageValue: '0', averageUtilization } } };
+  return {
+    type: 'Resource',
+    resource: { name: 'cpu', current: { averageValue: '0', averageUtilization } },
+  };
 }
 
 function readList(text: string | undefined): readonly object[] | undefined {
@@ -133,7 +152,10 @@ function readJson(text: string | undefined): unknown {
 }
 
 /** In the annotation, behavior has the names of Go's fields, and all of them. */
-function behaviorText({ scaleUp, scaleDown }: Immutable<v2.HorizontalPodAutoscalerBehavior>): string {
+function behaviorText({
+  scaleUp,
+  scaleDown,
+}: Immutable<v2.HorizontalPodAutoscalerBehavior>): string {
   const rules = (each: Rules | undefined): unknown =>
     each === undefined
       ? null
@@ -151,7 +173,9 @@ function behaviorText({ scaleUp, scaleDown }: Immutable<v2.HorizontalPodAutoscal
   return JSON.stringify({ ScaleUp: rules(scaleUp), ScaleDown: rules(scaleDown) });
 }
 
-function behaviorFrom(text: string | undefined): Immutable<v2.HorizontalPodAutoscalerBehavior> | undefined {
+function behaviorFrom(
+  text: string | undefined,
+): Immutable<v2.HorizontalPodAutoscalerBehavior> | undefined {
   const value = readJson(text);
   if (!isPlainObject(value)) return undefined;
   return part({ scaleUp: rulesFrom(value['ScaleUp']), scaleDown: rulesFrom(value['ScaleDown']) });
@@ -159,7 +183,12 @@ function behaviorFrom(text: string | undefined): Immutable<v2.HorizontalPodAutos
 
 function rulesFrom(value: unknown): Rules | undefined {
   if (!isPlainObject(value)) return undefined;
-  const { StabilizationWindowSeconds: window, SelectPolicy: select, Policies: policies, Tolerance: tolerance } = value;
+  const {
+    StabilizationWindowSeconds: window,
+    SelectPolicy: select,
+    Policies: policies,
+    Tolerance: tolerance,
+  } = value;
   return part({
     stabilizationWindowSeconds: typeof window === 'number' ? window : undefined,
     selectPolicy: typeof select === 'string' ? select : undefined,

@@ -5,7 +5,10 @@ import { DEFAULT_CPU_UTILIZATION } from '../v2/defaults.ts';
 import { carriesMetrics } from './conversion.ts';
 import type { HorizontalPodAutoscaler } from './types.ts';
 
-export function setHorizontalPodAutoscalerDefaults({ metadata, spec }: HorizontalPodAutoscaler): void {
+export function setHorizontalPodAutoscalerDefaults({
+  metadata,
+  spec,
+}: HorizontalPodAutoscaler): void {
   spec.minReplicas ??= 1;
   if (spec.targetCPUUtilizationPercentage === undefined && !carriesMetrics(metadata.annotations)) {
     spec.targetCPUUtilizationPercentage = DEFAULT_CPU_UTILIZATION;

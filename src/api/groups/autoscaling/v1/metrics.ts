@@ -10,7 +10,14 @@ type Status = Immutable<v2.MetricStatus>;
 type OldStatus = Immutable<v1.MetricStatus>;
 type Target = Immutable<v2.MetricTarget>;
 
-export function specToV1({ type, object, pods, resource, containerResource, external }: Spec): OldSpec {
+export function specToV1({
+  type,
+  object,
+  pods,
+  resource,
+  containerResource,
+  external,
+}: Spec): OldSpec {
   return defined({
     type: type as v1.MetricSourceType,
     object: object && {
@@ -41,7 +48,14 @@ export function specToV1({ type, object, pods, resource, containerResource, exte
   });
 }
 
-export function specFromV1({ type, object, pods, resource, containerResource, external }: OldSpec): Spec {
+export function specFromV1({
+  type,
+  object,
+  pods,
+  resource,
+  containerResource,
+  external,
+}: OldSpec): Spec {
   return defined({
     type,
     object: object && {
@@ -72,7 +86,14 @@ export function specFromV1({ type, object, pods, resource, containerResource, ex
   } satisfies Loose<Spec>) as Spec;
 }
 
-export function statusToV1({ type, object, pods, resource, containerResource, external }: Status): OldStatus {
+export function statusToV1({
+  type,
+  object,
+  pods,
+  resource,
+  containerResource,
+  external,
+}: Status): OldStatus {
   return defined({
     type: type as v1.MetricSourceType,
     object: object && {
@@ -95,14 +116,30 @@ export function statusToV1({ type, object, pods, resource, containerResource, ex
     external: external && {
       metricName: external.metric.name,
       currentValue: external.current.value ?? '0',
-      ...defined({ metricSelector: external.metric.selector, currentAverageValue: external.current.averageValue }),
+      ...defined({
+        metricSelector: external.metric.selector,
+        currentAverageValue: external.current.averageValue,
+      }),
     },
   });
 }
 
-export function statusFromV1({ type, object, pods, resource, containerResource, external }: OldStatus): Status {
-  const currentOf = (source: { readonly currentAverageUtilization?: number; readonly currentAverageValue: string }) =>
-    defined({ averageUtilization: source.currentAverageUtilization, averageValue: source.currentAverageValue });
+export function statusFromV1({
+  type,
+  object,
+  pods,
+  resource,
+  containerResource,
+  external,
+}: OldStatus): Status {
+  const currentOf = (source: {
+    readonly currentAverageUtilization?: number;
+    readonly currentAverageValue: string;
+  }) =>
+    defined({
+      averageUtilization: source.currentAverageUtilization,
+      averageValue: source.currentAverageValue,
+    });
   return defined({
     type,
     object: object && {
@@ -122,7 +159,10 @@ export function statusFromV1({ type, object, pods, resource, containerResource, 
     },
     external: external && {
       metric: metric(external.metricName, external.metricSelector),
-      current: { value: external.currentValue, ...defined({ averageValue: external.currentAverageValue }) },
+      current: {
+        value: external.currentValue,
+        ...defined({ averageValue: external.currentAverageValue }),
+      },
     },
   } satisfies Loose<Status>) as Status;
 }
@@ -132,19 +172,30 @@ type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
 /** Without what is undefined: absent fields are absent. */
 function defined<T extends object>(object: T): Defined<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
+  return Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined),
+  ) as Defined<T>;
 }
 
-function metric(name: string, selector: Immutable<v2.MetricIdentifier>['selector']): Immutable<v2.MetricIdentifier> {
+function metric(
+  name: string,
+  selector: Immutable<v2.MetricIdentifier>['selector'],
+): Immutable<v2.MetricIdentifier> {
   return { name, ...defined({ selector }) };
 }
 
 function resourceTarget({ averageUtilization, averageValue }: Target) {
-  return defined({ targetAverageUtilization: averageUtilization, targetAverageValue: averageValue });
+  return defined({
+    targetAverageUtilization: averageUtilization,
+    targetAverageValue: averageValue,
+  });
 }
 
 function resourceCurrent({ averageUtilization, averageValue }: Immutable<v2.MetricValueStatus>) {
-  return { ...defined({ currentAverageUtilization: averageUtilization }), currentAverageValue: averageValue ?? '0' };
+  return {
+    ...defined({ currentAverageUtilization: averageUtilization }),
+    currentAverageValue: averageValue ?? '0',
+  };
 }
 
 function targetOf({

@@ -103,7 +103,12 @@ export const schema = groupVersion('autoscaling', 'v1', 'io.k8s.api.autoscaling.
     f('containerResource?', 7, '*ContainerResourceMetricStatus'),
     f('external?', 5, '*ExternalMetricStatus'),
   ]),
-  HorizontalPodAutoscalerConditionType: known('ScalingActive', 'AbleToScale', 'ScalingLimited', 'ScaledToZero'),
+  HorizontalPodAutoscalerConditionType: known(
+    'ScalingActive',
+    'AbleToScale',
+    'ScalingLimited',
+    'ScaledToZero',
+  ),
   HorizontalPodAutoscalerCondition: message(() => [
     f('type', 1, 'HorizontalPodAutoscalerConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),

@@ -2,7 +2,12 @@
 // straight from the decoder.
 
 import type { Defaulters } from '#api/machinery/scheme.ts';
-import type { HorizontalPodAutoscaler, HPAScalingPolicy, HPAScalingRules, MetricSpec } from './types.ts';
+import type {
+  HorizontalPodAutoscaler,
+  HPAScalingPolicy,
+  HPAScalingRules,
+  MetricSpec,
+} from './types.ts';
 
 export const DEFAULT_CPU_UTILIZATION = 80;
 
@@ -17,7 +22,10 @@ export function setHorizontalPodAutoscalerDefaults({ spec }: HorizontalPodAutosc
 export function defaultMetric(): MetricSpec {
   return {
     type: 'Resource',
-    resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: DEFAULT_CPU_UTILIZATION } },
+    resource: {
+      name: 'cpu',
+      target: { type: 'Utilization', averageUtilization: DEFAULT_CPU_UTILIZATION },
+    },
   };
 }
 

@@ -72,15 +72,27 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('target', 2, 'MetricTarget'),
     f('metric', 3, 'MetricIdentifier'),
   ]),
-  PodsMetricSource: message(() => [f('metric', 1, 'MetricIdentifier'), f('target', 2, 'MetricTarget')]),
-  ResourceMetricSource: message(() => [f('name', 1, 'core/v1.ResourceName'), f('target', 2, 'MetricTarget')]),
+  PodsMetricSource: message(() => [
+    f('metric', 1, 'MetricIdentifier'),
+    f('target', 2, 'MetricTarget'),
+  ]),
+  ResourceMetricSource: message(() => [
+    f('name', 1, 'core/v1.ResourceName'),
+    f('target', 2, 'MetricTarget'),
+  ]),
   ContainerResourceMetricSource: message(() => [
     f('name', 1, 'core/v1.ResourceName'),
     f('target', 2, 'MetricTarget'),
     f('container', 3, 'string'),
   ]),
-  ExternalMetricSource: message(() => [f('metric', 1, 'MetricIdentifier'), f('target', 2, 'MetricTarget')]),
-  MetricIdentifier: message(() => [f('name', 1, 'string'), f('selector?', 2, '*meta/v1.LabelSelector')]),
+  ExternalMetricSource: message(() => [
+    f('metric', 1, 'MetricIdentifier'),
+    f('target', 2, 'MetricTarget'),
+  ]),
+  MetricIdentifier: message(() => [
+    f('name', 1, 'string'),
+    f('selector?', 2, '*meta/v1.LabelSelector'),
+  ]),
   MetricTarget: message(() => [
     f('type', 1, 'MetricTargetType'),
     f('value?', 2, '*quantity'),
@@ -96,7 +108,12 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('currentMetrics', 5, '[]MetricStatus', optional, atomic),
     f('conditions?', 6, '[]HorizontalPodAutoscalerCondition', mapList('type'), merge('type')),
   ]),
-  HorizontalPodAutoscalerConditionType: known('ScalingActive', 'AbleToScale', 'ScalingLimited', 'ScaledToZero'),
+  HorizontalPodAutoscalerConditionType: known(
+    'ScalingActive',
+    'AbleToScale',
+    'ScalingLimited',
+    'ScaledToZero',
+  ),
   HorizontalPodAutoscalerCondition: message(() => [
     f('type', 1, 'HorizontalPodAutoscalerConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),
@@ -117,14 +134,23 @@ export const schema = groupVersion('autoscaling', 'v2', 'io.k8s.api.autoscaling.
     f('current', 2, 'MetricValueStatus'),
     f('describedObject', 3, 'CrossVersionObjectReference'),
   ]),
-  PodsMetricStatus: message(() => [f('metric', 1, 'MetricIdentifier'), f('current', 2, 'MetricValueStatus')]),
-  ResourceMetricStatus: message(() => [f('name', 1, 'core/v1.ResourceName'), f('current', 2, 'MetricValueStatus')]),
+  PodsMetricStatus: message(() => [
+    f('metric', 1, 'MetricIdentifier'),
+    f('current', 2, 'MetricValueStatus'),
+  ]),
+  ResourceMetricStatus: message(() => [
+    f('name', 1, 'core/v1.ResourceName'),
+    f('current', 2, 'MetricValueStatus'),
+  ]),
   ContainerResourceMetricStatus: message(() => [
     f('name', 1, 'core/v1.ResourceName'),
     f('current', 2, 'MetricValueStatus'),
     f('container', 3, 'string'),
   ]),
-  ExternalMetricStatus: message(() => [f('metric', 1, 'MetricIdentifier'), f('current', 2, 'MetricValueStatus')]),
+  ExternalMetricStatus: message(() => [
+    f('metric', 1, 'MetricIdentifier'),
+    f('current', 2, 'MetricValueStatus'),
+  ]),
   MetricValueStatus: message(() => [
     f('value?', 1, '*quantity'),
     f('averageValue?', 2, '*quantity'),

@@ -5,20 +5,26 @@ import { describe, expect, test } from 'vitest';
 import { messages } from '#api/testing/manifest.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as autoscaling from './types.ts';
-import { validateHorizontalPodAutoscaler, validateHorizontalPodAutoscalerStatus } from './validation.ts';
+import {
+  validateHorizontalPodAutoscaler,
+  validateHorizontalPodAutoscalerStatus,
+} from './validation.ts';
 
 const names = {
   pathSegmentProblems: (name: string): string[] =>
     ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`),
 };
-const hpaOf = variation<autoscaling.HorizontalPodAutoscaler>('autoscaling/v2.HorizontalPodAutoscaler', {
-  metadata: { name: 'myautoscaler', namespace: 'default' },
-  spec: {
-    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'mydeployment' },
-    minReplicas: 1,
-    maxReplicas: 5,
+const hpaOf = variation<autoscaling.HorizontalPodAutoscaler>(
+  'autoscaling/v2.HorizontalPodAutoscaler',
+  {
+    metadata: { name: 'myautoscaler', namespace: 'default' },
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'mydeployment' },
+      minReplicas: 1,
+      maxReplicas: 5,
+    },
   },
-});
+);
 const hpa = (spec: object = {}): autoscaling.HorizontalPodAutoscaler => hpaOf({ spec });
 const check = (spec: object, old?: object): string[] =>
   messages(validateHorizontalPodAutoscaler(hpa(spec), old && hpa(old), names)).map((message) =>
@@ -43,11 +49,20 @@ const pods = (change: object): object => ({
 });
 const object = (change: object): object => ({
   type: 'Object',
-  object: { describedObject: described, metric: { name: 'somemetric' }, target: total('100m'), ...change },
+  object: {
+    describedObject: described,
+    metric: { name: 'somemetric' },
+    target: total('100m'),
+    ...change,
+  },
 });
 const external = (change: object): object => ({
   type: 'External',
-  external: { metric: { name: 'somemetric', selector: { matchLabels: { a: 'b' } } }, target: total('10'), ...change },
+  external: {
+    metric: { name: 'somemetric', selector: { matchLabels: { a: 'b' } } },
+    target: total('10'),
+    ...change,
+  },
 });
 const metrics = (...list: readonly object[]): object => ({ metrics: list });
 
@@ -63,9 +78,15 @@ describe('replicas and their target', () => {
       [{ minReplicas: 5, maxReplicas: 5 }, []],
       [target({ apiVersion: 'v1', kind: 'ReplicationController' }), []],
       [target({ apiVersion: null, kind: 'ReplicationController' }), []],
-      [{ minReplicas: 0 }, ['minReplicas: Invalid value: 0: must be greater than or equal to 1', SCALE_TO_ZERO]],
+      [
+        { minReplicas: 0 },
+        ['minReplicas: Invalid value: 0: must be greater than or equal to 1', SCALE_TO_ZERO],
+      ],
       [{ minReplicas: -1 }, ['minReplicas: Invalid value: -1: must be greater than or equal to 1']],
-      [{ minReplicas: 7 }, ['maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`']],
+      [
+        { minReplicas: 7 },
+        ['maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`'],
+      ],
       [
         { maxReplicas: 0 },
         [
@@ -77,11 +98,16 @@ describe('replicas and their target', () => {
       [target({ kind: '/' }), ['scaleTargetRef.kind: Invalid value: "/": may not contain \'/\'']],
       [target({ name: '' }), ['scaleTargetRef.name: Required value']],
       [target({ name: 'a%' }), ['scaleTargetRef.name: Invalid value: "a%": may not contain \'%\'']],
-      [target({ apiVersion: 'v1' }), [`scaleTargetRef.apiVersion: Invalid value: "v1": ${NO_GROUP}`]],
+      [
+        target({ apiVersion: 'v1' }),
+        [`scaleTargetRef.apiVersion: Invalid value: "v1": ${NO_GROUP}`],
+      ],
       [target({ apiVersion: null }), [`scaleTargetRef.apiVersion: Invalid value: "": ${NO_GROUP}`]],
       [
         target({ apiVersion: 'a/b/c' }),
-        ['scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'],
+        [
+          'scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
+        ],
       ],
     ]),
   )('%s', (_, spec, errors) => {
@@ -92,9 +118,17 @@ describe('replicas and their target', () => {
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{ minReplicas: 2 }, {}, []],
       [{ minReplicas: 0, ...metrics(object({})) }, { minReplicas: 0, ...metrics(object({})) }, []],
-      [{ minReplicas: 0, ...metrics(external({})) }, { minReplicas: 0, ...metrics(object({})) }, []],
+      [
+        { minReplicas: 0, ...metrics(external({})) },
+        { minReplicas: 0, ...metrics(object({})) },
+        [],
+      ],
       [{ minReplicas: 0 }, { minReplicas: 0 }, [SCALE_TO_ZERO]],
-      [{ minReplicas: -1 }, { minReplicas: 0 }, ['minReplicas: Invalid value: -1: must be greater than or equal to 0']],
+      [
+        { minReplicas: -1 },
+        { minReplicas: 0 },
+        ['minReplicas: Invalid value: -1: must be greater than or equal to 0'],
+      ],
       [
         { minReplicas: 0, ...metrics(object({})) },
         { minReplicas: 1, ...metrics(object({})) },
@@ -102,7 +136,11 @@ describe('replicas and their target', () => {
       ],
       // What was wrong already may stay.
       [target({ apiVersion: 'v1' }), target({ apiVersion: 'v1' }), []],
-      [target({ apiVersion: 'v1' }), {}, [`scaleTargetRef.apiVersion: Invalid value: "v1": ${NO_GROUP}`]],
+      [
+        target({ apiVersion: 'v1' }),
+        {},
+        [`scaleTargetRef.apiVersion: Invalid value: "v1": ${NO_GROUP}`],
+      ],
     ]),
   )('update to %s', (_, now, old, errors) => {
     expect(check(now, old)).toEqual(errors);
@@ -128,7 +166,11 @@ describe('metrics', () => {
       [pods({ metric: { name: 'somemetric', selector: { matchLabels: { a: 'b' } } } })],
       [object({})],
       [object({ target: average('5') })],
-      [object({ describedObject: { ...described, apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' } })],
+      [
+        object({
+          describedObject: { ...described, apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' },
+        }),
+      ],
       [external({})],
       [external({ target: average('10') })],
     ]),
@@ -159,7 +201,10 @@ describe('metrics', () => {
       [{ ...pods({}), ...resource({}), type: 'Resource' }, [`${AT}.pods: Forbidden: ${ONLY}`]],
       [{ ...external({}), ...object({}), type: 'Object' }, [`${AT}.external: Forbidden: ${ONLY}`]],
       // Resources.
-      [resource({ name: '' }), [`${AT}.resource.name: Required value: must specify a resource name`]],
+      [
+        resource({ name: '' }),
+        [`${AT}.resource.name: Required value: must specify a resource name`],
+      ],
       [
         resource({ target: utilization(0) }),
         [`${AT}.resource.target.averageUtilization: Invalid value: 0: must be greater than 0`],
@@ -187,21 +232,34 @@ describe('metrics', () => {
         resource({ target: { ...utilization(70), type: 'x' } }),
         [`${AT}.resource.target.type: Invalid value: "x": ${TARGET_TYPE}`],
       ],
-      [resource({ target: average('0') }), [`${AT}.resource.target.averageValue: Invalid value: "0": ${POSITIVE}`]],
+      [
+        resource({ target: average('0') }),
+        [`${AT}.resource.target.averageValue: Invalid value: "0": ${POSITIVE}`],
+      ],
       // Of one container.
-      [container({ name: '' }), [`${AT}.containerResource.name: Required value: must specify a resource name`]],
+      [
+        container({ name: '' }),
+        [`${AT}.containerResource.name: Required value: must specify a resource name`],
+      ],
       [
         container({ name: 'pods' }),
-        [`${AT}.containerResource.name: Invalid value: "pods": must be a standard resource for containers`],
+        [
+          `${AT}.containerResource.name: Invalid value: "pods": must be a standard resource for containers`,
+        ],
       ],
-      [container({ container: '' }), [`${AT}.containerResource.container: Required value: must specify a container`]],
+      [
+        container({ container: '' }),
+        [`${AT}.containerResource.container: Required value: must specify a container`],
+      ],
       [
         container({ container: 'A' }),
         [`${AT}.containerResource.container: Invalid value: "A": ${NAME_MESSAGES.label}`],
       ],
       [
         container({ target: utilization(-10) }),
-        [`${AT}.containerResource.target.averageUtilization: Invalid value: -10: must be greater than 0`],
+        [
+          `${AT}.containerResource.target.averageUtilization: Invalid value: -10: must be greater than 0`,
+        ],
       ],
       [
         container({ target: { type: 'Utilization' } }),
@@ -212,36 +270,67 @@ describe('metrics', () => {
         [`${AT}.containerResource.target.averageValue: Forbidden: ${NOT_BOTH}`],
       ],
       // Of pods.
-      [pods({ metric: { name: '' } }), [`${AT}.pods.metric.name: Required value: must specify a metric name`]],
+      [
+        pods({ metric: { name: '' } }),
+        [`${AT}.pods.metric.name: Required value: must specify a metric name`],
+      ],
       [
         pods({ metric: { name: 'foo/../' } }),
         [`${AT}.pods.metric.name: Invalid value: "foo/../": may not contain '/'`],
       ],
       [
         pods({ target: { type: 'AverageValue' } }),
-        [`${AT}.pods.target.averageValue: Required value: must specify a positive target averageValue`],
+        [
+          `${AT}.pods.target.averageValue: Required value: must specify a positive target averageValue`,
+        ],
       ],
-      [pods({ target: average('0') }), [`${AT}.pods.target.averageValue: Invalid value: "0": ${POSITIVE}`]],
-      [pods({ target: average('-1') }), [`${AT}.pods.target.averageValue: Invalid value: "-1": ${POSITIVE}`]],
+      [
+        pods({ target: average('0') }),
+        [`${AT}.pods.target.averageValue: Invalid value: "0": ${POSITIVE}`],
+      ],
+      [
+        pods({ target: average('-1') }),
+        [`${AT}.pods.target.averageValue: Invalid value: "-1": ${POSITIVE}`],
+      ],
       // Of objects.
       [
         object({ describedObject: { ...described, kind: '', name: '' } }),
-        [`${AT}.object.describedObject.kind: Required value`, `${AT}.object.describedObject.name: Required value`],
+        [
+          `${AT}.object.describedObject.kind: Required value`,
+          `${AT}.object.describedObject.name: Required value`,
+        ],
       ],
-      [object({ metric: { name: '' } }), [`${AT}.object.metric.name: Required value: must specify a metric name`]],
+      [
+        object({ metric: { name: '' } }),
+        [`${AT}.object.metric.name: Required value: must specify a metric name`],
+      ],
       [
         object({ metric: { name: 'foo/../' } }),
         [`${AT}.object.metric.name: Invalid value: "foo/../": may not contain '/'`],
       ],
       [
         object({ target: { type: 'Value' } }),
-        [`${AT}.object.target.averageValue: Required value: must set either a target value or averageValue`],
+        [
+          `${AT}.object.target.averageValue: Required value: must set either a target value or averageValue`,
+        ],
       ],
-      [object({ target: total('0') }), [`${AT}.object.target.value: Invalid value: "0": ${POSITIVE}`]],
-      [object({ target: total('-1') }), [`${AT}.object.target.value: Invalid value: "-1": ${POSITIVE}`]],
-      [object({ target: average('-1') }), [`${AT}.object.target.averageValue: Invalid value: "-1": ${POSITIVE}`]],
+      [
+        object({ target: total('0') }),
+        [`${AT}.object.target.value: Invalid value: "0": ${POSITIVE}`],
+      ],
+      [
+        object({ target: total('-1') }),
+        [`${AT}.object.target.value: Invalid value: "-1": ${POSITIVE}`],
+      ],
+      [
+        object({ target: average('-1') }),
+        [`${AT}.object.target.averageValue: Invalid value: "-1": ${POSITIVE}`],
+      ],
       // Of elsewhere.
-      [external({ metric: { name: '' } }), [`${AT}.external.metric.name: Required value: must specify a metric name`]],
+      [
+        external({ metric: { name: '' } }),
+        [`${AT}.external.metric.name: Required value: must specify a metric name`],
+      ],
       [
         external({ metric: { name: 'foo/../' } }),
         [`${AT}.external.metric.name: Invalid value: "foo/../": may not contain '/'`],
@@ -254,17 +343,27 @@ describe('metrics', () => {
       ],
       [
         external({ target: { ...total('10'), averageValue: '10' } }),
-        [`${AT}.external.target.value: Forbidden: may not set both a target value for metric and a per-pod target`],
+        [
+          `${AT}.external.target.value: Forbidden: may not set both a target value for metric and a per-pod target`,
+        ],
       ],
-      [external({ target: total('0') }), [`${AT}.external.target.value: Invalid value: "0": ${POSITIVE}`]],
-      [external({ target: average('-1') }), [`${AT}.external.target.averageValue: Invalid value: "-1": ${POSITIVE}`]],
+      [
+        external({ target: total('0') }),
+        [`${AT}.external.target.value: Invalid value: "0": ${POSITIVE}`],
+      ],
+      [
+        external({ target: average('-1') }),
+        [`${AT}.external.target.averageValue: Invalid value: "-1": ${POSITIVE}`],
+      ],
     ]),
   )('bad: %s', (_, metric, errors) => {
     expect(check(metrics(metric))).toEqual(errors);
   });
 
   test('each by itself', () => {
-    expect(check(metrics(resource({}), pods({ metric: { name: '' } }), resource({ name: '' })))).toEqual([
+    expect(
+      check(metrics(resource({}), pods({ metric: { name: '' } }), resource({ name: '' }))),
+    ).toEqual([
       'metrics[1].pods.metric.name: Required value: must specify a metric name',
       'metrics[2].resource.name: Required value: must specify a resource name',
     ]);
@@ -272,7 +371,12 @@ describe('metrics', () => {
 });
 
 describe('behavior', () => {
-  const policy = (change: object = {}): object => ({ type: 'Pods', value: 1, periodSeconds: 1800, ...change });
+  const policy = (change: object = {}): object => ({
+    type: 'Pods',
+    value: 1,
+    periodSeconds: 1800,
+    ...change,
+  });
   const good = {
     stabilizationWindowSeconds: 3600,
     selectPolicy: 'Min',
@@ -288,7 +392,10 @@ describe('behavior', () => {
       [{ ...good, tolerance: '0' }, []],
       [{ ...good, tolerance: '100m' }, []],
       [{ ...good, tolerance: '1' }, []],
-      [{ tolerance: '-10m' }, ['tolerance: Invalid value: "-10m": must be greater than or equal to 0']],
+      [
+        { tolerance: '-10m' },
+        ['tolerance: Invalid value: "-10m": must be greater than or equal to 0'],
+      ],
       [
         { ...good, stabilizationWindowSeconds: -1 },
         ['stabilizationWindowSeconds: Invalid value: -1: must be greater than or equal to zero'],
@@ -334,14 +441,18 @@ describe('behavior', () => {
       const { scaleUp, scaleDown } = found.spec.behavior ?? {};
       const given = direction === 'scaleUp' ? scaleUp : scaleDown;
       const bare =
-        'policies' in rules && (rules.policies as unknown[]).length === 0 ? { ...given, policies: [] } : given;
+        'policies' in rules && (rules.policies as unknown[]).length === 0
+          ? { ...given, policies: [] }
+          : given;
       const behavior = { ...found.spec.behavior, [direction]: bare };
       const errorsFound = validateHorizontalPodAutoscaler(
         { ...found, spec: { ...found.spec, behavior } },
         undefined,
         names,
       );
-      expect(messages(errorsFound)).toEqual(errors.map((error) => `spec.behavior.${direction}.${error}`));
+      expect(messages(errorsFound)).toEqual(
+        errors.map((error) => `spec.behavior.${direction}.${error}`),
+      );
     }
   });
 });
@@ -359,7 +470,9 @@ test.each(
     ],
   ]),
 )('status %s', (_, status, errors) => {
-  expect(messages(validateHorizontalPodAutoscalerStatus(hpaOf({ status: { currentMetrics: [], ...status } })))).toEqual(
-    errors,
-  );
+  expect(
+    messages(
+      validateHorizontalPodAutoscalerStatus(hpaOf({ status: { currentMetrics: [], ...status } })),
+    ),
+  ).toEqual(errors);
 });

@@ -37,22 +37,41 @@ export function validateHorizontalPodAutoscaler(
   // What once came with 0 replicas may go on with them.
   const lowest = old?.spec.minReplicas === 0 ? 0 : 1;
   if (minReplicas !== undefined && minReplicas < lowest) {
-    errors.push(field.invalid(at.child('minReplicas'), minReplicas, `must be greater than or equal to ${lowest}`));
+    errors.push(
+      field.invalid(
+        at.child('minReplicas'),
+        minReplicas,
+        `must be greater than or equal to ${lowest}`,
+      ),
+    );
   }
-  if (maxReplicas === 0) errors.push(field.required(at.child('maxReplicas'), 'must be set and greater than 0'));
+  if (maxReplicas === 0)
+    errors.push(field.required(at.child('maxReplicas'), 'must be set and greater than 0'));
   if (maxReplicas < 0)
-    errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to 1'));
+    errors.push(
+      field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to 1'),
+    );
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
-    errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to `minReplicas`'));
+    errors.push(
+      field.invalid(
+        at.child('maxReplicas'),
+        maxReplicas,
+        'must be greater than or equal to `minReplicas`',
+      ),
+    );
   }
   const target = spec.scaleTargetRef;
   // A kind of the core group can be scaled, and needs no group; what is wrong already may stay so.
   const groupless = target.kind === 'ReplicationController';
-  const checked = old === undefined || versionProblem(old.spec.scaleTargetRef, groupless) === undefined;
+  const checked =
+    old === undefined || versionProblem(old.spec.scaleTargetRef, groupless) === undefined;
   errors.push(...reference(target, at.child('scaleTargetRef'), { groupless, checked }, names));
-  metrics.forEach((metric, index) => errors.push(...metricSpec(metric, at.child('metrics').index(index), old, names)));
+  metrics.forEach((metric, index) =>
+    errors.push(...metricSpec(metric, at.child('metrics').index(index), old, names)),
+  );
   if (minReplicas === 0 && !metrics.some(({ type }) => type === 'Object' || type === 'External')) {
-    const why = 'must specify at least one Object or External metric to support scaling to zero replicas';
+    const why =
+      'must specify at least one Object or External metric to support scaling to zero replicas';
     errors.push(field.forbidden(at.child('metrics'), why));
   }
   const inBehavior = at.child('behavior');
@@ -63,7 +82,9 @@ export function validateHorizontalPodAutoscaler(
   ];
 }
 
-export function validateHorizontalPodAutoscalerStatus({ status }: HorizontalPodAutoscaler): FieldErrorList {
+export function validateHorizontalPodAutoscalerStatus({
+  status,
+}: HorizontalPodAutoscaler): FieldErrorList {
   const at = field.path('status');
   return [
     ...nonNegative(status.currentReplicas ?? 0, at.child('currentReplicas')),
@@ -88,8 +109,11 @@ function reference(
   else errors.push(...invalidEach(at.child('kind'), kind, pathSegmentProblems(kind)));
   if (name === '') errors.push(field.required(at.child('name')));
   else errors.push(...invalidEach(at.child('name'), name, pathSegmentProblems(name)));
-  const problem = checked ? versionProblem({ kind, name, apiVersion, ...more }, groupless) : undefined;
-  if (problem !== undefined) errors.push(field.invalid(at.child('apiVersion'), apiVersion, problem));
+  const problem = checked
+    ? versionProblem({ kind, name, apiVersion, ...more }, groupless)
+    : undefined;
+  if (problem !== undefined)
+    errors.push(field.invalid(at.child('apiVersion'), apiVersion, problem));
   return errors;
 }
 
@@ -108,25 +132,35 @@ function metricSpec(
 ): FieldErrorList {
   const { type } = metric;
   const errors: FieldErrorList = [];
-  if (type === '') errors.push(field.required(at.child('type'), 'must specify a metric source type'));
-  if (!METRIC_TYPES.includes(type)) errors.push(field.notSupported(at.child('type'), type, METRIC_TYPES));
+  if (type === '')
+    errors.push(field.required(at.child('type'), 'must specify a metric source type'));
+  if (!METRIC_TYPES.includes(type))
+    errors.push(field.notSupported(at.child('type'), type, METRIC_TYPES));
   const checks = {
     object: () => objectSource(metric.object, at.child('object'), old, names),
     external: () => externalSource(metric.external, at.child('external'), names),
     pods: () => podsSource(metric.pods, at.child('pods'), names),
     resource: () => resourceSource(metric.resource, at.child('resource')),
-    containerResource: () => containerResourceSource(metric.containerResource, at.child('containerResource')),
+    containerResource: () =>
+      containerResourceSource(metric.containerResource, at.child('containerResource')),
   } as const;
-  const present = (Object.keys(checks) as (keyof typeof checks)[]).filter((name) => metric[name] !== undefined);
+  const present = (Object.keys(checks) as (keyof typeof checks)[]).filter(
+    (name) => metric[name] !== undefined,
+  );
   const [first] = present;
   if (first !== undefined) errors.push(...checks[first]());
-  const expected = METRIC_TYPES.includes(type) ? `${type[0]?.toLowerCase()}${type.slice(1)}` : undefined;
+  const expected = METRIC_TYPES.includes(type)
+    ? `${type[0]?.toLowerCase()}${type.slice(1)}`
+    : undefined;
   if (expected !== undefined && !present.some((name) => name === expected)) {
-    errors.push(field.required(at.child(expected), 'must populate information for the given metric source'));
+    errors.push(
+      field.required(at.child(expected), 'must populate information for the given metric source'),
+    );
   }
   if (present.length !== 1) {
     for (const name of present) {
-      if (name !== expected) errors.push(field.forbidden(at.child(name), 'must populate the given metric source only'));
+      if (name !== expected)
+        errors.push(field.forbidden(at.child(name), 'must populate the given metric source only'));
     }
   }
   return errors;
@@ -141,24 +175,42 @@ function objectSource(
   if (source === undefined) return [];
   const before = old?.spec.metrics ?? [];
   const checked = before.every(
-    ({ object }) => object === undefined || versionProblem(object.describedObject, true) === undefined,
+    ({ object }) =>
+      object === undefined || versionProblem(object.describedObject, true) === undefined,
   );
   const errors = [
-    ...reference(source.describedObject, at.child('describedObject'), { groupless: true, checked }, names),
+    ...reference(
+      source.describedObject,
+      at.child('describedObject'),
+      { groupless: true, checked },
+      names,
+    ),
     ...identifier(source.metric, at.child('metric'), names),
     ...metricTarget(source.target, at.child('target')),
   ];
   if (source.target.value === undefined && source.target.averageValue === undefined) {
-    errors.push(field.required(at.child('target', 'averageValue'), 'must set either a target value or averageValue'));
+    errors.push(
+      field.required(
+        at.child('target', 'averageValue'),
+        'must set either a target value or averageValue',
+      ),
+    );
   }
   return errors;
 }
 
-function externalSource(source: Metric['external'], at: FieldPath, names: NameRules): FieldErrorList {
+function externalSource(
+  source: Metric['external'],
+  at: FieldPath,
+  names: NameRules,
+): FieldErrorList {
   if (source === undefined) return [];
   const { value, averageValue } = source.target;
   const target = at.child('target');
-  const errors = [...identifier(source.metric, at.child('metric'), names), ...metricTarget(source.target, target)];
+  const errors = [
+    ...identifier(source.metric, at.child('metric'), names),
+    ...metricTarget(source.target, target),
+  ];
   if (value === undefined && averageValue === undefined) {
     const why = 'must set either a target value for metric or a per-pod target';
     errors.push(field.required(target.child('averageValue'), why));
@@ -173,9 +225,14 @@ function externalSource(source: Metric['external'], at: FieldPath, names: NameRu
 function podsSource(source: Metric['pods'], at: FieldPath, names: NameRules): FieldErrorList {
   if (source === undefined) return [];
   const target = at.child('target');
-  const errors = [...identifier(source.metric, at.child('metric'), names), ...metricTarget(source.target, target)];
+  const errors = [
+    ...identifier(source.metric, at.child('metric'), names),
+    ...metricTarget(source.target, target),
+  ];
   if (source.target.averageValue === undefined) {
-    errors.push(field.required(target.child('averageValue'), 'must specify a positive target averageValue'));
+    errors.push(
+      field.required(target.child('averageValue'), 'must specify a positive target averageValue'),
+    );
   }
   return errors;
 }
@@ -183,18 +240,30 @@ function podsSource(source: Metric['pods'], at: FieldPath, names: NameRules): Fi
 function resourceSource(source: Metric['resource'], at: FieldPath): FieldErrorList {
   if (source === undefined) return [];
   const errors: FieldErrorList = [];
-  if (source.name === '') errors.push(field.required(at.child('name'), 'must specify a resource name'));
+  if (source.name === '')
+    errors.push(field.required(at.child('name'), 'must specify a resource name'));
   return [...errors, ...resourceTarget(source.target, at.child('target'))];
 }
 
-function containerResourceSource(source: Metric['containerResource'], at: FieldPath): FieldErrorList {
+function containerResourceSource(
+  source: Metric['containerResource'],
+  at: FieldPath,
+): FieldErrorList {
   if (source === undefined) return [];
   const errors: FieldErrorList = [];
-  if (source.name === '') errors.push(field.required(at.child('name'), 'must specify a resource name'));
+  if (source.name === '')
+    errors.push(field.required(at.child('name'), 'must specify a resource name'));
   else errors.push(...containerResourceName(source.name, at.child('name')));
-  if (source.container === '') errors.push(field.required(at.child('container'), 'must specify a container'));
+  if (source.container === '')
+    errors.push(field.required(at.child('container'), 'must specify a container'));
   else
-    errors.push(...invalidEach(at.child('container'), source.container, validation.isDNS1123Label(source.container)));
+    errors.push(
+      ...invalidEach(
+        at.child('container'),
+        source.container,
+        validation.isDNS1123Label(source.container),
+      ),
+    );
   return [...errors, ...resourceTarget(source.target, at.child('target'))];
 }
 
@@ -203,22 +272,34 @@ function resourceTarget(target: Target, at: FieldPath): FieldErrorList {
   const { averageUtilization, averageValue } = target;
   if (averageUtilization === undefined && averageValue === undefined) {
     errors.push(
-      field.required(at.child('averageUtilization'), 'must set either a target raw value or a target utilization'),
+      field.required(
+        at.child('averageUtilization'),
+        'must set either a target raw value or a target utilization',
+      ),
     );
   }
   if (averageUtilization !== undefined && averageValue !== undefined) {
     errors.push(
-      field.forbidden(at.child('averageValue'), 'may not set both a target raw value and a target utilization'),
+      field.forbidden(
+        at.child('averageValue'),
+        'may not set both a target raw value and a target utilization',
+      ),
     );
   }
   return errors;
 }
 
-function metricTarget({ type, value, averageValue, averageUtilization }: Target, at: FieldPath): FieldErrorList {
+function metricTarget(
+  { type, value, averageValue, averageUtilization }: Target,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
-  if (type === '') errors.push(field.required(at.child('type'), 'must specify a metric target type'));
+  if (type === '')
+    errors.push(field.required(at.child('type'), 'must specify a metric target type'));
   if (!['Utilization', 'Value', 'AverageValue'].includes(type)) {
-    errors.push(field.invalid(at.child('type'), type, 'must be either Utilization, Value, or AverageValue'));
+    errors.push(
+      field.invalid(at.child('type'), type, 'must be either Utilization, Value, or AverageValue'),
+    );
   }
   if (value !== undefined && quantitySign(value) !== 1) {
     errors.push(field.invalid(at.child('value'), value, 'must be positive'));
@@ -227,7 +308,9 @@ function metricTarget({ type, value, averageValue, averageUtilization }: Target,
     errors.push(field.invalid(at.child('averageValue'), averageValue, 'must be positive'));
   }
   if (averageUtilization !== undefined && averageUtilization < 1) {
-    errors.push(field.invalid(at.child('averageUtilization'), averageUtilization, 'must be greater than 0'));
+    errors.push(
+      field.invalid(at.child('averageUtilization'), averageUtilization, 'must be greater than 0'),
+    );
   }
   return errors;
 }
@@ -246,7 +329,13 @@ function rules(given: Rules | undefined, at: FieldPath): FieldErrorList {
   const { stabilizationWindowSeconds: window, selectPolicy, policies = [], tolerance } = given;
   const errors: FieldErrorList = [];
   if (window !== undefined && window < 0) {
-    errors.push(field.invalid(at.child('stabilizationWindowSeconds'), window, 'must be greater than or equal to zero'));
+    errors.push(
+      field.invalid(
+        at.child('stabilizationWindowSeconds'),
+        window,
+        'must be greater than or equal to zero',
+      ),
+    );
   }
   if (window !== undefined && window > MAX_WINDOW_SECONDS) {
     const why = `must be less than or equal to ${MAX_WINDOW_SECONDS}`;
@@ -255,13 +344,18 @@ function rules(given: Rules | undefined, at: FieldPath): FieldErrorList {
   if (selectPolicy !== undefined && !SELECT_POLICIES.includes(selectPolicy)) {
     errors.push(field.notSupported(at.child('selectPolicy'), selectPolicy, SELECT_POLICIES));
   }
-  if (policies.length === 0) errors.push(field.required(at.child('policies'), 'must specify at least one Policy'));
+  if (policies.length === 0)
+    errors.push(field.required(at.child('policies'), 'must specify at least one Policy'));
   policies.forEach(({ type, value, periodSeconds }, index) => {
     const policy = at.child('policies').index(index);
-    if (!POLICY_TYPES.includes(type)) errors.push(field.notSupported(policy.child('type'), type, POLICY_TYPES));
-    if (value <= 0) errors.push(field.invalid(policy.child('value'), value, 'must be greater than zero'));
+    if (!POLICY_TYPES.includes(type))
+      errors.push(field.notSupported(policy.child('type'), type, POLICY_TYPES));
+    if (value <= 0)
+      errors.push(field.invalid(policy.child('value'), value, 'must be greater than zero'));
     if (periodSeconds <= 0) {
-      errors.push(field.invalid(policy.child('periodSeconds'), periodSeconds, 'must be greater than zero'));
+      errors.push(
+        field.invalid(policy.child('periodSeconds'), periodSeconds, 'must be greater than zero'),
+      );
     }
     if (periodSeconds > MAX_PERIOD_SECONDS) {
       const why = `must be less than or equal to ${MAX_PERIOD_SECONDS}`;
@@ -269,7 +363,9 @@ function rules(given: Rules | undefined, at: FieldPath): FieldErrorList {
     }
   });
   if (tolerance !== undefined && quantitySign(tolerance) < 0) {
-    errors.push(field.invalid(at.child('tolerance'), tolerance, 'must be greater than or equal to 0'));
+    errors.push(
+      field.invalid(at.child('tolerance'), tolerance, 'must be greater than or equal to 0'),
+    );
   }
   return errors;
 }

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { manifest } from '#api/testing/manifest.ts';
 import type { CronJob, Job } from './types.ts';
 
-const template = 'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}';
+const template =
+  'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}';
 const rules = (pattern: string): string =>
   `podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [${pattern}]}]}`;
 
@@ -37,7 +38,10 @@ describe('jobs', () => {
       { podReplacementPolicy: 'TerminatingOrFailed' },
     ],
     ['manualSelector: true', { manualSelector: true }],
-    [rules('{type: X}'), { podFailurePolicy: { rules: [{ onPodConditions: [{ type: 'X', status: 'True' }] }] } }],
+    [
+      rules('{type: X}'),
+      { podFailurePolicy: { rules: [{ onPodConditions: [{ type: 'X', status: 'True' }] }] } },
+    ],
     [
       rules('{type: X, status: "False"}'),
       { podFailurePolicy: { rules: [{ onPodConditions: [{ status: 'False' }] }] } },
@@ -51,7 +55,10 @@ describe('jobs', () => {
   });
 
   test('the template has those of pods; a job without labels shares those of its template', () => {
-    expect(job('').spec.template.spec).toMatchObject({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' });
+    expect(job('').spec.template.spec).toMatchObject({
+      restartPolicy: 'Always',
+      dnsPolicy: 'ClusterFirst',
+    });
     const { metadata, spec } = job('');
     expect(metadata.labels).toBe(spec.template.metadata.labels);
     expect(metadata.labels).toEqual({ a: 'b' });
@@ -66,7 +73,15 @@ describe('cron jobs', () => {
     ).spec;
 
   test.each<[given: string, defaults: object]>([
-    ['', { concurrencyPolicy: 'Allow', suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 }],
+    [
+      '',
+      {
+        concurrencyPolicy: 'Allow',
+        suspend: false,
+        successfulJobsHistoryLimit: 3,
+        failedJobsHistoryLimit: 1,
+      },
+    ],
     ['concurrencyPolicy: Forbid, suspend: true', { concurrencyPolicy: 'Forbid', suspend: true }],
     [
       'successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0',
@@ -80,6 +95,8 @@ describe('cron jobs', () => {
     const { spec } = cronJob('', rules('{type: X}')).jobTemplate;
     expect(Object.keys(spec).sort()).toEqual(['podFailurePolicy', 'template']);
     expect(spec.template.spec.restartPolicy).toBe('Always');
-    expect(spec.podFailurePolicy?.rules?.[0]?.onPodConditions).toEqual([{ type: 'X', status: 'True' }]);
+    expect(spec.podFailurePolicy?.rules?.[0]?.onPodConditions).toEqual([
+      { type: 'X', status: 'True' },
+    ]);
   });
 });

@@ -11,14 +11,16 @@ function setJobDefaults({ metadata, spec }: Job): void {
   setJobTemplateDefaults(spec);
   // One and the same map, so that the strategy sees that the labels it generates for the template are the job's, too.
   const { labels } = spec.template.metadata;
-  if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
+  if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0)
+    metadata.labels = labels;
   // One pod that must succeed; with parallelism alone, any that succeeds is enough.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? BACKOFF_LIMIT : MAX_INT32;
   spec.completionMode ??= 'NonIndexed';
   spec.suspend ??= false;
-  spec.podReplacementPolicy ??= spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
+  spec.podReplacementPolicy ??=
+    spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
   spec.manualSelector ??= false;
 }
 

@@ -9,7 +9,9 @@ export function hasCondition(
   type: JobConditionType,
   value: 'True' | 'False' = 'True',
 ): boolean {
-  return (status.conditions ?? []).some((condition) => condition.type === type && condition.status === value);
+  return (status.conditions ?? []).some(
+    (condition) => condition.type === type && condition.status === value,
+  );
 }
 
 /** It has succeeded or failed, and nothing more happens. */

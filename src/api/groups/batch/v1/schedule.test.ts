@@ -105,7 +105,10 @@ test.each([
   ['@every', 'unrecognized descriptor: @every'],
   ['@every day', 'failed to parse duration @every day: time: invalid duration "day"'],
   ['TZ=0', 'invalid schedule format: runtime error: slice bounds out of range [:-1]'],
-  ['TZ=Mars/Olympus 0 0 * * *', 'provided bad location Mars/Olympus: unknown time zone Mars/Olympus'],
+  [
+    'TZ=Mars/Olympus 0 0 * * *',
+    'provided bad location Mars/Olympus: unknown time zone Mars/Olympus',
+  ],
   ['TZ=UTC ', 'expected exactly 5 fields, found 0: []'],
 ])('%j: %s', (text, message) => {
   expect(() => parseSchedule(text)).toThrow(new Error(message));
@@ -134,7 +137,14 @@ test.each([
 });
 
 test('ICU can reckon with each of them', () => {
-  for (const name of ['Africa/Asmara', 'Etc/Zulu', 'W-SU', 'US/Indiana-Starke', 'Pacific/Kanton', 'MST7MDT']) {
+  for (const name of [
+    'Africa/Asmara',
+    'Etc/Zulu',
+    'W-SU',
+    'US/Indiana-Starke',
+    'Pacific/Kanton',
+    'MST7MDT',
+  ]) {
     expect(isTimeZone(name)).toBe(true);
     expect(() => new Intl.DateTimeFormat('en', { timeZone: name })).not.toThrow();
   }

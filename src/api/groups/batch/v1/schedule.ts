@@ -49,7 +49,11 @@ const MONTH: Bounds = {
   max: 12,
   names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
 };
-const DAY_OF_WEEK: Bounds = { min: 0, max: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] };
+const DAY_OF_WEEK: Bounds = {
+  min: 0,
+  max: 6,
+  names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
+};
 const FIELDS = [MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK] as const;
 
 const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
@@ -69,10 +73,12 @@ const MAX_LENGTH = 4096;
 /** Throws an Error that says what is wrong with the text. */
 export function parseSchedule(text: string): CronSchedule {
   if (text === '') throw new Error('empty spec string');
-  if (text.length > MAX_LENGTH) throw new Error(`the schedule must have at most ${MAX_LENGTH} characters`);
+  if (text.length > MAX_LENGTH)
+    throw new Error(`the schedule must have at most ${MAX_LENGTH} characters`);
   if (!/^(CRON_)?TZ=/.test(text)) return parseTimes(text);
   const end = text.indexOf(' ');
-  if (end < 0) throw new Error('invalid schedule format: runtime error: slice bounds out of range [:-1]');
+  if (end < 0)
+    throw new Error('invalid schedule format: runtime error: slice bounds out of range [:-1]');
   const timeZone = text.slice(text.indexOf('=') + 1, end);
   if (timeZone !== '' && timeZone !== 'Local' && !isTimeZone(timeZone)) {
     throw new Error(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
@@ -85,7 +91,9 @@ function parseTimes(text: string): CronSchedule {
   if (text.startsWith('@')) return parseDescriptor(text);
   const words = text.split(/\s+/).filter((word) => word !== '');
   if (words.length !== FIELDS.length) {
-    throw new Error(`expected exactly ${FIELDS.length} fields, found ${words.length}: [${words.join(' ')}]`);
+    throw new Error(
+      `expected exactly ${FIELDS.length} fields, found ${words.length}: [${words.join(' ')}]`,
+    );
   }
   const [minute, hour, dayOfMonth, month, dayOfWeek] = FIELDS.map((bounds, index) =>
     parseField(words[index] as string, bounds),
@@ -101,7 +109,9 @@ function parseDescriptor(text: string): CronSchedule {
   try {
     durationMs = parseDuration(text.slice(EVERY.length));
   } catch (error) {
-    throw new Error(`failed to parse duration ${text}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`failed to parse duration ${text}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   return { everyMs: Math.max(1000, durationMs - (durationMs % 1000)) };
 }
@@ -146,9 +156,12 @@ function parseRange(text: string, bounds: Bounds): Range {
     if (high === undefined) last = bounds.max;
     if (step > 1) any = false;
   }
-  if (first < bounds.min) throw new Error(`beginning of range (${first}) below minimum (${bounds.min}): ${text}`);
-  if (last > bounds.max) throw new Error(`end of range (${last}) above maximum (${bounds.max}): ${text}`);
-  if (first > last) throw new Error(`beginning of range (${first}) beyond end of range (${last}): ${text}`);
+  if (first < bounds.min)
+    throw new Error(`beginning of range (${first}) below minimum (${bounds.min}): ${text}`);
+  if (last > bounds.max)
+    throw new Error(`end of range (${last}) above maximum (${bounds.max}): ${text}`);
+  if (first > last)
+    throw new Error(`beginning of range (${first}) beyond end of range (${last}): ${text}`);
   if (step === 0) throw new Error(`step of range should be a positive number: ${text}`);
   return { first, last, step, any };
 }
@@ -169,7 +182,9 @@ function parseNatural(text: string): number {
       ? 'value out of range'
       : undefined;
   if (problem !== undefined) {
-    throw new Error(`failed to parse int from ${text}: strconv.Atoi: parsing ${quote(text)}: ${problem}`);
+    throw new Error(
+      `failed to parse int from ${text}: strconv.Atoi: parsing ${quote(text)}: ${problem}`,
+    );
   }
   const value = Number(text);
   if (value < 0) throw new Error(`negative number (${value}) not allowed: ${text}`);

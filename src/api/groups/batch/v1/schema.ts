@@ -17,11 +17,14 @@ import {
 } from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
-  Job: resource({ resource: 'jobs', scope: 'Namespaced', categories: ['all'], subresources: ['status'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'JobSpec'),
-    f('status?', 3, 'JobStatus'),
-  ]),
+  Job: resource(
+    { resource: 'jobs', scope: 'Namespaced', categories: ['all'], subresources: ['status'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'JobSpec'),
+      f('status?', 3, 'JobStatus'),
+    ],
+  ),
   JobList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Job')]),
   CompletionMode: oneOf('NonIndexed', 'Indexed'),
   PodFailurePolicyAction: oneOf('FailJob', 'FailIndex', 'Ignore', 'Count'),
@@ -43,7 +46,10 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
   ]),
   PodFailurePolicy: message(() => [f('rules', 1, '[]PodFailurePolicyRule', atomic, nullable)]),
   SuccessPolicy: message(() => [f('rules', 1, '[]SuccessPolicyRule', atomic)]),
-  SuccessPolicyRule: message(() => [f('succeededIndexes?', 1, '*string'), f('succeededCount?', 2, '*int32')]),
+  SuccessPolicyRule: message(() => [
+    f('succeededIndexes?', 1, '*string'),
+    f('succeededCount?', 2, '*int32'),
+  ]),
   JobSpec: message(() => [
     f('parallelism?', 1, '*int32'),
     f('completions?', 2, '*int32'),
@@ -75,7 +81,10 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('uncountedTerminatedPods?', 8, '*UncountedTerminatedPods'),
     f('ready?', 9, '*int32'),
   ]),
-  UncountedTerminatedPods: message(() => [f('succeeded?', 1, '[]string', set), f('failed?', 2, '[]string', set)]),
+  UncountedTerminatedPods: message(() => [
+    f('succeeded?', 1, '[]string', set),
+    f('failed?', 2, '[]string', set),
+  ]),
   JobConditionType: known('Suspended', 'Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaMet'),
   JobCondition: message(() => [
     f('type', 1, 'JobConditionType'),
@@ -85,9 +94,18 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
   ]),
-  JobTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'JobSpec')]),
+  JobTemplateSpec: message(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('spec?', 2, 'JobSpec'),
+  ]),
   CronJob: resource(
-    { resource: 'cronjobs', scope: 'Namespaced', shortNames: ['cj'], categories: ['all'], subresources: ['status'] },
+    {
+      resource: 'cronjobs',
+      scope: 'Namespaced',
+      shortNames: ['cj'],
+      categories: ['all'],
+      subresources: ['status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec?', 2, 'CronJobSpec', required),

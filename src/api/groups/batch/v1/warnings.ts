@@ -12,7 +12,10 @@ const TOO_MANY_INDEXES =
 
 export function jobSpecWarnings(spec: Immutable<JobSpec>, at: FieldPath): string[] {
   const { completionMode, completions = 0, parallelism = 0, template } = spec;
-  const many = completionMode === 'Indexed' && completions > MANY_COMPLETIONS && parallelism > MUCH_PARALLELISM;
+  const many =
+    completionMode === 'Indexed' &&
+    completions > MANY_COMPLETIONS &&
+    parallelism > MUCH_PARALLELISM;
   return [
     ...(many ? [`${at.toString()}: ${TOO_MANY_INDEXES}`] : []),
     ...podTemplateWarnings(template, at.child('template')),

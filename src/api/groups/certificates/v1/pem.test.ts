@@ -7,7 +7,9 @@ const block = (type: string, contents = 'eA==\n', headers = ''): string =>
 const typesOf = (text: string): string[] => [...pemBlocks(text)].map(({ type }) => type);
 
 test('reads blocks, and ignores the text around them', () => {
-  expect([...pemBlocks(`before\n${block('A')}between\n${block('B', 'eHg=\n', 'Key: value\n\n')}after`)]).toEqual([
+  expect([
+    ...pemBlocks(`before\n${block('A')}between\n${block('B', 'eHg=\n', 'Key: value\n\n')}after`),
+  ]).toEqual([
     { type: 'A', hasHeaders: false, bytes: Buffer.from('x') },
     { type: 'B', hasHeaders: true, bytes: Buffer.from('xx') },
   ]);

@@ -37,7 +37,8 @@ function blockBefore(before: string, text: string, trailer: number): PemBlock | 
   if (!text.startsWith(endLine, trailer)) return undefined;
   // Only white space may follow on the END line.
   const nextLine = text.indexOf('\n', trailer);
-  if (trimLine(text.slice(trailer + endLine.length, nextLine < 0 ? undefined : nextLine)) !== '') return undefined;
+  if (trimLine(text.slice(trailer + endLine.length, nextLine < 0 ? undefined : nextLine)) !== '')
+    return undefined;
   let at = lineEnd + 1;
   let hasHeaders = false;
   for (let next = before.indexOf('\n', at); next >= 0; next = before.indexOf('\n', at)) {
@@ -49,7 +50,9 @@ function blockBefore(before: string, text: string, trailer: number): PemBlock | 
   // Between headers and the END line there must be a line.
   if (hasHeaders && at >= before.length) return undefined;
   const base64 = before.slice(at).replace(/[ \t\r\n]/g, '');
-  return BASE64.test(base64) ? { type, hasHeaders, bytes: Buffer.from(base64, 'base64') } : undefined;
+  return BASE64.test(base64)
+    ? { type, hasHeaders, bytes: Buffer.from(base64, 'base64') }
+    : undefined;
 }
 
 /** Returns the line without white space at its end. (An expression would take time with the square of the length of white space.) */

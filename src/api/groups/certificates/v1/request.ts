@@ -58,7 +58,10 @@ const SUBJECT_STRINGS: Readonly<
   Record<number, { readonly name: string; readonly accepts: (bytes: Buffer) => boolean }>
 > = {
   0x0c: { name: 'UTF-8 string', accepts: (bytes) => isUtf8(bytes) && !bytes.includes(0) },
-  0x13: { name: 'PrintableString', accepts: (bytes) => /^[A-Za-z0-9 '()+,\-./:=?*&]*$/.test(bytes.toString('latin1')) },
+  0x13: {
+    name: 'PrintableString',
+    accepts: (bytes) => /^[A-Za-z0-9 '()+,\-./:=?*&]*$/.test(bytes.toString('latin1')),
+  },
   0x16: { name: 'IA5String', accepts: (bytes) => bytes.every((byte) => byte > 0 && byte < 0x80) },
 };
 const OTHER_STRINGS: Readonly<Record<number, string>> = {
@@ -74,9 +77,14 @@ const OTHER_STRINGS: Readonly<Record<number, string>> = {
  */
 export function parseCertificateRequest(base64: string): CertificateRequest {
   const { value: block } = pemBlocks(Buffer.from(base64, 'base64').toString('latin1')).next();
-  if (block?.type !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
+  if (block?.type !== 'CERTIFICATE REQUEST')
+    throw new Error('PEM block type must be CERTIFICATE REQUEST');
   if (block.bytes.length > MAX_BYTES) throw new Error(`must have at most ${MAX_BYTES} bytes`);
-  const [info, algorithm, signature] = constructed(readDer(block.bytes), SEQUENCE, 3, 3) as [Der, Der, Der];
+  const [info, algorithm, signature] = constructed(readDer(block.bytes), SEQUENCE, 3, 3) as [
+    Der,
+    Der,
+    Der,
+  ];
   const [version, subject, publicKey, attributes] = constructed(info, SEQUENCE, 3, 4) as [
     Der,
     Der,
@@ -93,8 +101,12 @@ export function parseCertificateRequest(base64: string): CertificateRequest {
     subject: subject.whole,
     dnsNames: names.filter(({ tag }) => tag === 0x82).map(({ value }) => ia5(value, 'dNSName')),
     ipAddresses: names.filter(({ tag }) => tag === 0x87).map(({ value }) => addressOf(value)),
-    emailAddresses: names.filter(({ tag }) => tag === 0x81).map(({ value }) => ia5(value, 'rfc822Name')),
-    uris: names.filter(({ tag }) => tag === 0x86).map(({ value }) => ia5(value, 'uniformResourceIdentifier')),
+    emailAddresses: names
+      .filter(({ tag }) => tag === 0x81)
+      .map(({ value }) => ia5(value, 'rfc822Name')),
+    uris: names
+      .filter(({ tag }) => tag === 0x86)
+      .map(({ value }) => ia5(value, 'uniformResourceIdentifier')),
     publicKey: publicKey.whole,
   };
 }
@@ -122,7 +134,9 @@ function checkSignature(signed: Buffer, spki: Buffer, algorithm: Der, signature:
   const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   if (!verify(hash, signed, key, signature.value.subarray(1))) {
     throw new Error(
-      key.asymmetricKeyType === 'rsa' ? 'crypto/rsa: verification error' : 'x509: ECDSA verification failure',
+      key.asymmetricKeyType === 'rsa'
+        ? 'crypto/rsa: verification error'
+        : 'x509: ECDSA verification failure',
     );
   }
 }
@@ -152,7 +166,9 @@ function subjectString({ tag, value }: Der): string {
   if (string === undefined) {
     const name = OTHER_STRINGS[tag] ?? `type with tag ${tag}`;
     const allowed = 'only UTF8String, PrintableString and IA5String are supported';
-    throw new Error(`x509: invalid RDNSequence: invalid attribute value: unsupported string type: ${name}: ${allowed}`);
+    throw new Error(
+      `x509: invalid RDNSequence: invalid attribute value: unsupported string type: ${name}: ${allowed}`,
+    );
   }
   if (!string.accepts(value)) {
     throw new Error(`x509: invalid RDNSequence: invalid attribute value: invalid ${string.name}`);
@@ -189,12 +205,16 @@ function alternativeNames(attributes: Der | undefined): readonly Der[] {
 
 /** Control characters are rejected: readers that end a name at a NUL, or print names in lines, would read another one. */
 function ia5(bytes: Buffer, name: string): string {
-  if (!bytes.every((byte) => byte >= 0x20 && byte < 0x7f)) throw new Error(`x509: SAN ${name} is malformed`);
+  if (!bytes.every((byte) => byte >= 0x20 && byte < 0x7f))
+    throw new Error(`x509: SAN ${name} is malformed`);
   return bytes.toString('latin1');
 }
 
 function addressOf(bytes: Buffer): string {
   if (bytes.length === 4) return bytes.join('.');
-  if (bytes.length !== 16) throw new Error(`x509: cannot parse IP address of length ${bytes.length}`);
-  return Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16)).join(':');
+  if (bytes.length !== 16)
+    throw new Error(`x509: cannot parse IP address of length ${bytes.length}`);
+  return Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16)).join(
+    ':',
+  );
 }

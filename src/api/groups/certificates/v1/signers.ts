@@ -20,25 +20,34 @@ const SERVING_USAGES = [
 ];
 
 /** What is wrong with a request for the client certificate of a kubelet; undefined if nothing is. */
-export function kubeletClientProblem(request: CertificateRequest, usages: readonly string[]): string | undefined {
+export function kubeletClientProblem(
+  request: CertificateRequest,
+  usages: readonly string[],
+): string | undefined {
   if (!isOneGroup(request)) return 'subject organization is not system:nodes';
   if (request.dnsNames.length > 0) return 'DNS subjectAltNames are not allowed';
   if (request.emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
   if (request.ipAddresses.length > 0) return 'IP subjectAltNames are not allowed';
   if (request.uris.length > 0) return 'URI subjectAltNames are not allowed';
-  if (!request.commonName.startsWith(NODE_PREFIX)) return 'subject common name does not begin with system:node:';
+  if (!request.commonName.startsWith(NODE_PREFIX))
+    return 'subject common name does not begin with system:node:';
   return isOneOf(usages, CLIENT_USAGES)
     ? undefined
     : 'usages did not match [client auth digital signature key encipherment] or [client auth digital signature]';
 }
 
 /** The same for the certificate with which a kubelet serves. */
-export function kubeletServingProblem(request: CertificateRequest, usages: readonly string[]): string | undefined {
+export function kubeletServingProblem(
+  request: CertificateRequest,
+  usages: readonly string[],
+): string | undefined {
   if (!isOneGroup(request)) return 'subject organization is not system:nodes';
-  if (request.dnsNames.length === 0 && request.ipAddresses.length === 0) return 'DNS or IP subjectAltName is required';
+  if (request.dnsNames.length === 0 && request.ipAddresses.length === 0)
+    return 'DNS or IP subjectAltName is required';
   if (request.emailAddresses.length > 0) return 'Email subjectAltNames are not allowed';
   if (request.uris.length > 0) return 'URI subjectAltNames are not allowed';
-  if (!request.commonName.startsWith(NODE_PREFIX)) return 'subject common name does not begin with system:node:';
+  if (!request.commonName.startsWith(NODE_PREFIX))
+    return 'subject common name does not begin with system:node:';
   return isOneOf(usages, SERVING_USAGES)
     ? undefined
     : 'usages did not match [digital signature key encipherment server auth] or [digital signature server auth]';

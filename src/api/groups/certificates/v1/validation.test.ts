@@ -5,15 +5,18 @@ import { describe, expect, test } from 'vitest';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as certificates from './types.ts';
-import { validateCertificateSigningRequest, validateCertificateSigningRequestUpdate } from './validation.ts';
+import {
+  validateCertificateSigningRequest,
+  validateCertificateSigningRequestUpdate,
+} from './validation.ts';
 import type { AllowedUpdates } from './validation.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
 const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-const pem = (await Pkcs10CertificateRequestGenerator.create({ name: 'O=crew', keys, signingAlgorithm: EC })).toString(
-  'pem',
-);
+const pem = (
+  await Pkcs10CertificateRequestGenerator.create({ name: 'O=crew', keys, signingAlgorithm: EC })
+).toString('pem');
 const signed = await X509CertificateGenerator.createSelfSigned({
   name: 'CN=x',
   keys,
@@ -22,10 +25,13 @@ const signed = await X509CertificateGenerator.createSelfSigned({
 });
 const certificate = base64(`issued for x\n${signed.toString('pem')}\n`);
 
-const of = variation<certificates.CertificateSigningRequest>('certificates/v1.CertificateSigningRequest', {
-  metadata: { name: 'a', resourceVersion: '1' },
-  spec: { request: base64(pem), usages: ['key encipherment'], signerName: 'example.com/mine' },
-});
+const of = variation<certificates.CertificateSigningRequest>(
+  'certificates/v1.CertificateSigningRequest',
+  {
+    metadata: { name: 'a', resourceVersion: '1' },
+    spec: { request: base64(pem), usages: ['key encipherment'], signerName: 'example.com/mine' },
+  },
+);
 const text = (errors: FieldErrorList): string[] => errors.map(String);
 const signer = (signerName: string): object => ({ spec: { signerName } });
 const conditions = (...list: object[]): object => ({ status: { conditions: list } });
@@ -42,7 +48,8 @@ const USAGES =
 const PATH_FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
 const NO_BLOCK =
   'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block';
-const block = (type: string, body: string): string => `-----BEGIN ${type}-----\n${body}-----END ${type}-----\n`;
+const block = (type: string, body: string): string =>
+  `-----BEGIN ${type}-----\n${body}-----END ${type}-----\n`;
 const body = signed.toString('base64').replace(/\s/g, '').replace(/.{64}/g, '$&\n');
 
 describe('a request', () => {
@@ -59,7 +66,11 @@ describe('a request', () => {
       [conditions(failed)],
       [conditions(approved, failed, { type: 'Mine', status: 'Unknown' })],
       [{ status: { conditions: [approved], certificate } }],
-      [issued(`${block('CERTIFICATE', `${body}\n`)}# and the one before\n${block('CERTIFICATE', `${body}\n`)}`)],
+      [
+        issued(
+          `${block('CERTIFICATE', `${body}\n`)}# and the one before\n${block('CERTIFICATE', `${body}\n`)}`,
+        ),
+      ],
       [issued(`-----BEGIN \n${block('CERTIFICATE', ` ${body} \n`)}`)],
     ]),
   )('may be %s', (_, change) => {
@@ -74,7 +85,10 @@ describe('a request', () => {
       { spec: { request: base64('no request') } },
       `spec.request: Invalid value: "${base64('no request')}": PEM block type must be CERTIFICATE REQUEST`,
     ],
-    [{ spec: { request: '' } }, 'spec.request: Invalid value: null: PEM block type must be CERTIFICATE REQUEST'],
+    [
+      { spec: { request: '' } },
+      'spec.request: Invalid value: null: PEM block type must be CERTIFICATE REQUEST',
+    ],
     [
       { spec: { request: base64(block('CERTIFICATE', '')) } },
       `spec.request: Invalid value: "${base64(block('CERTIFICATE', ''))}": PEM block type must be CERTIFICATE REQUEST`,
@@ -90,7 +104,10 @@ describe('a request', () => {
     [{ spec: { usages: ['any', 'signing', 'any'] } }, 'spec.usages[2]: Duplicate value: "any"'],
     [signer(''), 'spec.signerName: Required value'],
     [signer('plain'), `spec.signerName: Invalid value: "plain": ${PATH_FORM}`],
-    [signer('example.com/one/more'), `spec.signerName: Invalid value: "example.com/one/more": ${PATH_FORM}`],
+    [
+      signer('example.com/one/more'),
+      `spec.signerName: Invalid value: "example.com/one/more": ${PATH_FORM}`,
+    ],
     [
       signer('example/one'),
       'spec.signerName: Invalid value: "example": should be a domain with at least two segments separated by dots',
@@ -135,7 +152,10 @@ describe('a request', () => {
       conditions(denied, approved),
       'status.conditions: Invalid value: "Approved": Approved and Denied conditions are mutually exclusive',
     ],
-    [conditions(approved, failed, approved), 'status.conditions[2].type: Duplicate value: "Approved"'],
+    [
+      conditions(approved, failed, approved),
+      'status.conditions[2].type: Duplicate value: "Approved"',
+    ],
     [issued('nothing'), NO_BLOCK],
     [
       issued(block('CERTIFICATE1', `${body}\n`)),
@@ -157,12 +177,13 @@ describe('a request', () => {
     ],
   ];
 
-  test.each(rows<[change: object, errors: readonly string[]]>(refusals.map(([change, ...errors]) => [change, errors])))(
-    'may not be %s',
-    (_, change, errors) => {
-      expect(text(validateCertificateSigningRequest(of(change)))).toEqual(errors);
-    },
-  );
+  test.each(
+    rows<[change: object, errors: readonly string[]]>(
+      refusals.map(([change, ...errors]) => [change, errors]),
+    ),
+  )('may not be %s', (_, change, errors) => {
+    expect(text(validateCertificateSigningRequest(of(change)))).toEqual(errors);
+  });
 });
 
 const ANYONE: AllowedUpdates = { decisions: false, certificate: false };
@@ -182,7 +203,12 @@ describe.each([
     const twice = { spec: { usages: ['fly', 'fly'] } };
     for (const spec of [{}, none, twice, signer('kubernetes.io/legacy-unknown')])
       expect(update(spec, spec)).toEqual([]);
-    for (const list of [[{ status: 'True' }], [approved, denied], [approved, approved], [denied, denied, approved]]) {
+    for (const list of [
+      [{ status: 'True' }],
+      [approved, denied],
+      [approved, approved],
+      [denied, denied, approved],
+    ]) {
       expect(update(conditions(...list), conditions(...list))).toEqual([]);
     }
     const repeated = conditions({ type: 'A', status: 'True' }, { type: 'A', status: 'True' });
@@ -194,7 +220,9 @@ describe.each([
   test('may say that it failed, and takes back nothing', () => {
     expect(update(conditions(failed), {})).toEqual([]);
     for (const condition of [approved, denied, failed]) {
-      const expected = [`status.conditions: Forbidden: updates may not remove a condition of type "${condition.type}"`];
+      const expected = [
+        `status.conditions: Forbidden: updates may not remove a condition of type "${condition.type}"`,
+      ];
       expect(update({}, conditions(condition))).toEqual(expected);
     }
   });
@@ -213,10 +241,13 @@ describe.each([
 
   test('issues the certificate if he is a signer, once', () => {
     const set = 'status.certificate: Forbidden: updates may not set certificate content';
-    const change = 'status.certificate: Forbidden: updates may not modify existing certificate content';
+    const change =
+      'status.certificate: Forbidden: updates may not modify existing certificate content';
     expect(update({ status: { certificate } }, {})).toEqual(allowed.certificate ? [] : [set]);
     expect(update(none, {})).toEqual(allowed.certificate ? [NO_BLOCK] : [NO_BLOCK, set]);
     expect(update({ status: { certificate } }, none)).toEqual([allowed.certificate ? change : set]);
-    expect(update(none, issued(block('CERTIFICATE1', body)))).toEqual([allowed.certificate ? change : set]);
+    expect(update(none, issued(block('CERTIFICATE1', body)))).toEqual([
+      allowed.certificate ? change : set,
+    ]);
   });
 });

@@ -77,7 +77,8 @@ export function validateCertificateSigningRequest(
   }
   errors.push(...conditions(status.conditions ?? [], old?.status.conditions));
   const isNew =
-    status.certificate !== old?.status.certificate && certificateProblem(old?.status.certificate) === undefined;
+    status.certificate !== old?.status.certificate &&
+    certificateProblem(old?.status.certificate) === undefined;
   const problem = isNew ? certificateProblem(status.certificate) : undefined;
   if (problem !== undefined)
     errors.push(field.invalid(field.path('status', 'certificate'), '<certificate data>', problem));
@@ -97,11 +98,21 @@ export function validateCertificateSigningRequestUpdate(
   allowed: AllowedUpdates,
 ): FieldErrorList {
   const errors = validateCertificateSigningRequest(request, old);
-  const counts = DECISIONS.map((type) => ({ type, now: ofType(request, type), before: ofType(old, type) }));
+  const counts = DECISIONS.map((type) => ({
+    type,
+    now: ofType(request, type),
+    before: ofType(old, type),
+  }));
   const refuse = (verb: string, type: string): void => {
-    errors.push(field.forbidden(CONDITIONS_PATH, `updates may not ${verb} a condition of type ${quote(type)}`));
+    errors.push(
+      field.forbidden(
+        CONDITIONS_PATH,
+        `updates may not ${verb} a condition of type ${quote(type)}`,
+      ),
+    );
   };
-  for (const { type, now, before } of counts) if (now.length < before.length) refuse('remove', type);
+  for (const { type, now, before } of counts)
+    if (now.length < before.length) refuse('remove', type);
   for (const { type, now, before } of counts) {
     if (type === 'Failed' || allowed.decisions || now.length < before.length) continue;
     if (now.length > before.length) refuse('add', type);
@@ -109,7 +120,8 @@ export function validateCertificateSigningRequestUpdate(
   }
   if (request.status.certificate !== old.status.certificate) {
     const at = field.path('status', 'certificate');
-    if (!allowed.certificate) errors.push(field.forbidden(at, 'updates may not set certificate content'));
+    if (!allowed.certificate)
+      errors.push(field.forbidden(at, 'updates may not set certificate content'));
     else if (old.status.certificate !== undefined) {
       errors.push(field.forbidden(at, 'updates may not modify existing certificate content'));
     }
@@ -121,16 +133,24 @@ function ofType({ status }: CertificateSigningRequest, type: string): readonly C
   return (status.conditions ?? []).filter((condition) => condition.type === type);
 }
 
-function usages(list: readonly string[], at: FieldPath, old: readonly string[] = []): FieldErrorList {
+function usages(
+  list: readonly string[],
+  at: FieldPath,
+  old: readonly string[] = [],
+): FieldErrorList {
   if (list.length === 0) return [field.required(at)];
   const isRepeated = (each: readonly string[]): boolean => new Set(each).size < each.length;
   const hasUnknown = old.some((usage) => !USAGES.includes(usage));
   return [
     ...list.flatMap((usage, index) =>
-      hasUnknown || USAGES.includes(usage) ? [] : [field.notSupported(at.index(index), usage, USAGES)],
+      hasUnknown || USAGES.includes(usage)
+        ? []
+        : [field.notSupported(at.index(index), usage, USAGES)],
     ),
     ...list.flatMap((usage, index) =>
-      isRepeated(old) || list.indexOf(usage) === index ? [] : [field.duplicate(at.index(index), usage)],
+      isRepeated(old) || list.indexOf(usage) === index
+        ? []
+        : [field.duplicate(at.index(index), usage)],
     ),
   ];
 }
@@ -140,14 +160,22 @@ function signerName(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   const [domain = '', path, ...more] = name.split('/');
   if (path === undefined || more.length > 0) {
-    return [field.invalid(at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")];
+    return [
+      field.invalid(
+        at,
+        name,
+        "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+      ),
+    ];
   }
   const errors: FieldErrorList = [];
   if (domain.length > MAX_NAME) errors.push(field.tooLong(at, domain, MAX_NAME));
   const labels = domain.split('.');
   errors.push(...firstBad(labels, validation.isDNS1123Label, domain, at));
   if (labels.length < 2) {
-    errors.push(field.invalid(at, domain, 'should be a domain with at least two segments separated by dots'));
+    errors.push(
+      field.invalid(at, domain, 'should be a domain with at least two segments separated by dots'),
+    );
   }
   errors.push(...firstBad(path.split('.'), validation.isDNS1123Subdomain, path, at));
   if (name.length > MAX_SIGNER_NAME) errors.push(field.tooLong(at, name, MAX_SIGNER_NAME));
@@ -164,7 +192,9 @@ function firstBad(
   for (const label of labels) {
     const problems = problemsOf(label);
     if (problems.length > 0) {
-      return problems.map((problem) => field.invalid(at, whole, `validating label ${quote(label)}: ${problem}`));
+      return problems.map((problem) =>
+        field.invalid(at, whole, `validating label ${quote(label)}: ${problem}`),
+      );
     }
   }
   return [];
@@ -179,12 +209,21 @@ function conditions(list: readonly Condition[], old: readonly Condition[] = []):
   list.forEach(({ type, status }, index) => {
     const at = CONDITIONS_PATH.index(index);
     if (type === '' && !before.has('')) errors.push(field.required(at.child('type')));
-    const statuses = (DECISIONS as readonly string[]).includes(type) ? ['True'] : ['False', 'True', 'Unknown'];
+    const statuses = (DECISIONS as readonly string[]).includes(type)
+      ? ['True']
+      : ['False', 'True', 'Unknown'];
     if (status === '') errors.push(field.required(at.child('status')));
-    else if (!statuses.includes(status)) errors.push(field.notSupported(at.child('status'), status, statuses));
+    else if (!statuses.includes(status))
+      errors.push(field.notSupported(at.child('status'), status, statuses));
     const other = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined;
     if (other !== undefined && seen.has(other) && !hadBoth) {
-      errors.push(field.invalid(CONDITIONS_PATH, type, 'Approved and Denied conditions are mutually exclusive'));
+      errors.push(
+        field.invalid(
+          CONDITIONS_PATH,
+          type,
+          'Approved and Denied conditions are mutually exclusive',
+        ),
+      );
     }
     if (seen.has(type) && !hadRepeated) errors.push(field.duplicate(at.child('type'), type));
     seen.add(type);
@@ -195,8 +234,11 @@ function conditions(list: readonly Condition[], old: readonly Condition[] = []):
 function certificateProblem(base64: string | undefined): string | undefined {
   if (base64 === undefined || base64 === '') return undefined;
   let isEmpty = true;
-  for (const { type, hasHeaders, bytes } of pemBlocks(Buffer.from(base64, 'base64').toString('latin1'))) {
-    if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${quote(type)}`;
+  for (const { type, hasHeaders, bytes } of pemBlocks(
+    Buffer.from(base64, 'base64').toString('latin1'),
+  )) {
+    if (type !== 'CERTIFICATE')
+      return `only CERTIFICATE PEM blocks are allowed, found ${quote(type)}`;
     if (hasHeaders) return 'no PEM block headers are permitted';
     if (bytes.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
     if (!isCertificate(bytes)) return 'x509: malformed certificate';

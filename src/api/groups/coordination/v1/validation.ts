@@ -14,14 +14,31 @@ export function validateLease({ spec }: Immutable<Lease>): FieldErrorList {
   const errors: FieldErrorList = [];
   const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder = '' } = spec;
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
-    errors.push(field.invalid(SPEC.child('leaseDurationSeconds'), leaseDurationSeconds, 'must be greater than 0'));
+    errors.push(
+      field.invalid(
+        SPEC.child('leaseDurationSeconds'),
+        leaseDurationSeconds,
+        'must be greater than 0',
+      ),
+    );
   }
   if (leaseTransitions !== undefined && leaseTransitions < 0) {
-    errors.push(field.invalid(SPEC.child('leaseTransitions'), leaseTransitions, validation.IS_NEGATIVE_MESSAGE));
+    errors.push(
+      field.invalid(
+        SPEC.child('leaseTransitions'),
+        leaseTransitions,
+        validation.IS_NEGATIVE_MESSAGE,
+      ),
+    );
   }
   if (strategy !== undefined) errors.push(...validateStrategy(strategy));
   if (preferredHolder !== '' && (strategy ?? '') === '') {
-    errors.push(field.forbidden(SPEC.child('preferredHolder'), 'may only be specified if `strategy` is defined'));
+    errors.push(
+      field.forbidden(
+        SPEC.child('preferredHolder'),
+        'may only be specified if `strategy` is defined',
+      ),
+    );
   }
   return errors;
 }
@@ -31,5 +48,7 @@ function validateStrategy(strategy: string): FieldErrorList {
   const at = SPEC.child('strategy', 'strategy');
   if (!strategy.includes('/'))
     return STRATEGIES.includes(strategy) ? [] : [field.notSupported(at, strategy, STRATEGIES)];
-  return validation.isQualifiedName(strategy).map((problem) => field.invalid(at, strategy, problem));
+  return validation
+    .isQualifiedName(strategy)
+    .map((problem) => field.invalid(at, strategy, problem));
 }

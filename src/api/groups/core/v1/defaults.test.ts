@@ -13,14 +13,18 @@ function at(object: unknown, path: string): unknown {
   return path
     .split(/[.[\]]+/)
     .filter((part) => part !== '')
-    .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], object);
+    .reduce<unknown>(
+      (value, part) => (value as Record<string, unknown> | undefined)?.[part],
+      object,
+    );
 }
 
 type Case = [path: string, yaml: string, value: unknown];
 
 const podOf = (container: string, spec = ''): string =>
   `spec: {containers: [{name: c, image: i, ${container}}]${spec}}`;
-const volume = (source: string): string => `spec: {containers: [], volumes: [{name: v, ${source}}]}`;
+const volume = (source: string): string =>
+  `spec: {containers: [], volumes: [{name: v, ${source}}]}`;
 
 describe('pods', () => {
   test.each<Case>([
@@ -43,7 +47,10 @@ describe('pods', () => {
     // Absent means Honor and Ignore, but nothing is written.
     [
       'spec.topologySpreadConstraints[0]',
-      podOf('', ', topologySpreadConstraints: [{maxSkew: 1, topologyKey: k, whenUnsatisfiable: DoNotSchedule}]'),
+      podOf(
+        '',
+        ', topologySpreadConstraints: [{maxSkew: 1, topologyKey: k, whenUnsatisfiable: DoNotSchedule}]',
+      ),
       { maxSkew: 1, topologyKey: 'k', whenUnsatisfiable: 'DoNotSchedule' },
     ],
     ['spec.overhead', podOf('', ', overhead: {cpu: 1500u}'), { cpu: '2m' }],
@@ -69,10 +76,18 @@ describe('pods', () => {
 
   test.each<Case>([
     ['terminationMessagePath', podOf('terminationMessagePath: /x'), '/x'],
-    ['terminationMessagePolicy', podOf('terminationMessagePolicy: FallbackToLogsOnError'), 'FallbackToLogsOnError'],
+    [
+      'terminationMessagePolicy',
+      podOf('terminationMessagePolicy: FallbackToLogsOnError'),
+      'FallbackToLogsOnError',
+    ],
     ['imagePullPolicy', podOf('imagePullPolicy: Never'), 'Never'],
     ['ports[0]', podOf('ports: [{containerPort: 80}]'), { containerPort: 80, protocol: 'TCP' }],
-    ['ports[0]', podOf('ports: [{containerPort: 80, protocol: UDP}]'), { containerPort: 80, protocol: 'UDP' }],
+    [
+      'ports[0]',
+      podOf('ports: [{containerPort: 80, protocol: UDP}]'),
+      { containerPort: 80, protocol: 'UDP' },
+    ],
     [
       'ports[0]',
       podOf('ports: [{containerPort: 80}]', ', hostNetwork: true'),
@@ -96,7 +111,13 @@ describe('pods', () => {
     [
       'livenessProbe',
       podOf('livenessProbe: {exec: {command: [x]}}'),
-      { exec: { command: ['x'] }, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 },
+      {
+        exec: { command: ['x'] },
+        timeoutSeconds: 1,
+        periodSeconds: 10,
+        successThreshold: 1,
+        failureThreshold: 3,
+      },
     ],
     [
       'readinessProbe',
@@ -115,7 +136,11 @@ describe('pods', () => {
     // Zero is the same as nothing.
     ['startupProbe.periodSeconds', podOf('startupProbe: {grpc: {port: 1}, periodSeconds: 0}'), 10],
     ['startupProbe.grpc', podOf('startupProbe: {grpc: {port: 1}}'), { port: 1, service: '' }],
-    ['livenessProbe.httpGet', podOf('livenessProbe: {httpGet: {port: 80}}'), { path: '/', port: 80, scheme: 'HTTP' }],
+    [
+      'livenessProbe.httpGet',
+      podOf('livenessProbe: {httpGet: {port: 80}}'),
+      { path: '/', port: 80, scheme: 'HTTP' },
+    ],
     [
       'livenessProbe.httpGet',
       podOf('livenessProbe: {httpGet: {port: 80, path: /x, scheme: HTTPS}}'),
@@ -132,14 +157,22 @@ describe('pods', () => {
       { path: '/', port: 80, scheme: 'HTTP' },
     ],
     ['securityContext', podOf('securityContext: {privileged: true}'), { privileged: true }],
-    ['resources', podOf('resources: {limits: {cpu: 1}}'), { limits: { cpu: '1' }, requests: { cpu: '1' } }],
+    [
+      'resources',
+      podOf('resources: {limits: {cpu: 1}}'),
+      { limits: { cpu: '1' }, requests: { cpu: '1' } },
+    ],
     [
       'resources',
       podOf('resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 100m}}'),
       { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '100m', memory: '1Gi' } },
     ],
     ['resources', podOf('resources: {requests: {cpu: 1u}}'), { requests: { cpu: '1m' } }],
-    ['resources', podOf('resources: {limits: {cpu: 100n}}'), { limits: { cpu: '1m' }, requests: { cpu: '1m' } }],
+    [
+      'resources',
+      podOf('resources: {limits: {cpu: 100n}}'),
+      { limits: { cpu: '1m' }, requests: { cpu: '1m' } },
+    ],
   ])('%s of a container of %s', (path, yaml, value) => {
     expect(at(defaulted('Pod', yaml), `spec.containers[0].${path}`)).toEqual(value);
   });
@@ -147,14 +180,21 @@ describe('pods', () => {
   test.each<Case>([
     ['emptyDir', 'spec: {containers: [], volumes: [{name: v}]}', {}],
     ['secret', volume('secret: {secretName: s}'), { secretName: 's', defaultMode: 420 }],
-    ['secret', volume('secret: {secretName: s, defaultMode: 0}'), { secretName: 's', defaultMode: 0 }],
+    [
+      'secret',
+      volume('secret: {secretName: s, defaultMode: 0}'),
+      { secretName: 's', defaultMode: 0 },
+    ],
     ['configMap', volume('configMap: {name: m}'), { name: 'm', defaultMode: 420 }],
     ['hostPath', volume('hostPath: {path: /x}'), { path: '/x', type: '' }],
     ['hostPath', volume('hostPath: {path: /x, type: File}'), { path: '/x', type: 'File' }],
     [
       'downwardAPI',
       volume('downwardAPI: {items: [{path: p, fieldRef: {fieldPath: metadata.name}}]}'),
-      { items: [{ path: 'p', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } }], defaultMode: 420 },
+      {
+        items: [{ path: 'p', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } }],
+        defaultMode: 420,
+      },
     ],
     [
       'projected',
@@ -164,7 +204,11 @@ describe('pods', () => {
       {
         sources: [
           { serviceAccountToken: { expirationSeconds: 3600, path: 't' } },
-          { downwardAPI: { items: [{ path: 'p', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } }] } },
+          {
+            downwardAPI: {
+              items: [{ path: 'p', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } }],
+            },
+          },
         ],
         defaultMode: 420,
       },
@@ -174,8 +218,16 @@ describe('pods', () => {
       volume('ephemeral: {volumeClaimTemplate: {spec: {}}}'),
       'Filesystem',
     ],
-    ['image', volume('image: {reference: "a:latest"}'), { reference: 'a:latest', pullPolicy: 'Always' }],
-    ['image', volume('image: {reference: "a:1"}'), { reference: 'a:1', pullPolicy: 'IfNotPresent' }],
+    [
+      'image',
+      volume('image: {reference: "a:latest"}'),
+      { reference: 'a:latest', pullPolicy: 'Always' },
+    ],
+    [
+      'image',
+      volume('image: {reference: "a:1"}'),
+      { reference: 'a:1', pullPolicy: 'IfNotPresent' },
+    ],
     ['iscsi.iscsiInterface', volume('iscsi: {targetPortal: a, iqn: b, lun: 0}'), 'default'],
     [
       'rbd',
@@ -185,7 +237,14 @@ describe('pods', () => {
     [
       'azureDisk',
       volume('azureDisk: {diskName: a, diskURI: b}'),
-      { diskName: 'a', diskURI: 'b', cachingMode: 'ReadWrite', fsType: 'ext4', readOnly: false, kind: 'Shared' },
+      {
+        diskName: 'a',
+        diskURI: 'b',
+        cachingMode: 'ReadWrite',
+        fsType: 'ext4',
+        readOnly: false,
+        kind: 'Shared',
+      },
     ],
     [
       'scaleIO',
@@ -224,7 +283,10 @@ describe('pods', () => {
     ],
     [
       'huge pages follow from the limits of the containers',
-      podOf('resources: {limits: {hugepages-2Mi: 4Mi, cpu: 1}}', ', resources: {requests: {cpu: 1}}'),
+      podOf(
+        'resources: {limits: {hugepages-2Mi: 4Mi, cpu: 1}}',
+        ', resources: {requests: {cpu: 1}}',
+      ),
       { limits: { 'hugepages-2Mi': '4Mi' }, requests: { cpu: '1', 'hugepages-2Mi': '4Mi' } },
     ],
     ['nothing follows from nothing', podOf('resources: {limits: {cpu: 1}}', ', resources: {}'), {}],
@@ -236,7 +298,11 @@ describe('pods', () => {
     ['{}', undefined, undefined],
     ['{podIP: 10.0.0.1}', '10.0.0.1', [{ ip: '10.0.0.1' }]],
     ['{podIPs: [{ip: 10.0.0.1}, {ip: "::1"}]}', '10.0.0.1', [{ ip: '10.0.0.1' }, { ip: '::1' }]],
-    ['{podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "::1"}]}', '10.0.0.1', [{ ip: '10.0.0.1' }, { ip: '::1' }]],
+    [
+      '{podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "::1"}]}',
+      '10.0.0.1',
+      [{ ip: '10.0.0.1' }, { ip: '::1' }],
+    ],
     ['{podIP: 10.0.0.2, podIPs: [{ip: 10.0.0.1}]}', '10.0.0.2', [{ ip: '10.0.0.2' }]],
   ])('both forms of addresses, from %s', (status, podIP, podIPs) => {
     const pod = defaulted('Pod', `spec: {containers: []}\nstatus: ${status}`);
@@ -296,7 +362,8 @@ describe('replication controllers', () => {
 });
 
 test('a replica set keeps zero replicas, and gets no selector from its template', () => {
-  const yaml = 'spec: {replicas: 0, template: {metadata: {labels: {a: b}}, spec: {containers: []}}}';
+  const yaml =
+    'spec: {replicas: 0, template: {metadata: {labels: {a: b}}, spec: {containers: []}}}';
   const replicaSet = defaulted('ReplicaSet', yaml, 'apps');
   expect(at(replicaSet, 'spec.replicas')).toBe(0);
   expect(at(replicaSet, 'spec.selector')).toBeNull();
@@ -313,24 +380,44 @@ describe('services', () => {
     ['spec.externalTrafficPolicy', 'spec: {}', undefined],
     ['spec.externalTrafficPolicy', 'spec: {externalIPs: [1.2.3.4]}', 'Cluster'],
     ['spec.externalTrafficPolicy', 'spec: {type: NodePort}', 'Cluster'],
-    ['spec.externalTrafficPolicy', 'spec: {type: LoadBalancer, externalTrafficPolicy: Local}', 'Local'],
+    [
+      'spec.externalTrafficPolicy',
+      'spec: {type: LoadBalancer, externalTrafficPolicy: Local}',
+      'Local',
+    ],
     ['spec.allocateLoadBalancerNodePorts', 'spec: {type: LoadBalancer}', true],
-    ['spec.allocateLoadBalancerNodePorts', 'spec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false}', false],
+    [
+      'spec.allocateLoadBalancerNodePorts',
+      'spec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false}',
+      false,
+    ],
     ['spec.allocateLoadBalancerNodePorts', 'spec: {type: NodePort}', undefined],
     ['spec.ports[0]', 'spec: {ports: [{port: 80}]}', { port: 80, protocol: 'TCP', targetPort: 80 }],
-    ['spec.ports[0]', 'spec: {ports: [{port: 80, targetPort: ""}]}', { port: 80, protocol: 'TCP', targetPort: 80 }],
+    [
+      'spec.ports[0]',
+      'spec: {ports: [{port: 80, targetPort: ""}]}',
+      { port: 80, protocol: 'TCP', targetPort: 80 },
+    ],
     [
       'spec.ports[0]',
       'spec: {ports: [{port: 80, targetPort: web, protocol: UDP}]}',
       { port: 80, protocol: 'UDP', targetPort: 'web' },
     ],
-    ['spec.sessionAffinityConfig', 'spec: {sessionAffinity: ClientIP}', { clientIP: { timeoutSeconds: 10_800 } }],
+    [
+      'spec.sessionAffinityConfig',
+      'spec: {sessionAffinity: ClientIP}',
+      { clientIP: { timeoutSeconds: 10_800 } },
+    ],
     [
       'spec.sessionAffinityConfig',
       'spec: {sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutSeconds: 9}}}',
       { clientIP: { timeoutSeconds: 9 } },
     ],
-    ['spec.sessionAffinityConfig', 'spec: {sessionAffinityConfig: {clientIP: {timeoutSeconds: 9}}}', undefined],
+    [
+      'spec.sessionAffinityConfig',
+      'spec: {sessionAffinityConfig: {clientIP: {timeoutSeconds: 9}}}',
+      undefined,
+    ],
     ['status', 'spec: {}', { loadBalancer: {} }],
     [
       'status.loadBalancer.ingress',
@@ -354,7 +441,12 @@ describe('other kinds', () => {
     ['Namespace', 'metadata.labels', 'metadata: {generateName: x}', undefined],
     ['Namespace', 'status.phase', 'metadata: {name: x}', 'Active'],
     ['Node', 'status.allocatable', 'status: {capacity: {cpu: 2}}', { cpu: '2' }],
-    ['Node', 'status.allocatable', 'status: {capacity: {cpu: 2}, allocatable: {cpu: 1}}', { cpu: '1' }],
+    [
+      'Node',
+      'status.allocatable',
+      'status: {capacity: {cpu: 2}, allocatable: {cpu: 1}}',
+      { cpu: '1' },
+    ],
     ['Node', 'spec.podCIDRs', 'spec: {podCIDR: 10.0.0.0/24}', ['10.0.0.0/24']],
     ['Node', 'spec.podCIDR', 'spec: {podCIDRs: [10.0.0.0/24, "fd00::/64"]}', '10.0.0.0/24'],
     ['Node', 'spec', '{}', {}],

@@ -5,7 +5,12 @@ import { encodeBase64 } from '#api/machinery/codec/base64.ts';
 import type { Defaulters } from '#api/machinery/scheme.ts';
 import { setOwn } from '#machinery/deep.ts';
 import { MILLI, parseQuantity } from '#machinery/text/quantity.ts';
-import { aggregateContainerResources, isHugePages, isOvercommitAllowed, isPodLevelResource } from './pod-resources.ts';
+import {
+  aggregateContainerResources,
+  isHugePages,
+  isOvercommitAllowed,
+  isPodLevelResource,
+} from './pod-resources.ts';
 import type {
   Endpoints,
   Container,
@@ -42,7 +47,8 @@ import { ownValue } from '#machinery/collections/string-map.ts';
 export function setPodDefaults(pod: Pod): void {
   const { spec } = pod;
   // Only a pod, not a template: what is limited is requested too.
-  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) setRequestDefaults(container.resources);
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers])
+    setRequestDefaults(container.resources);
   if (spec.resources !== undefined) setPodResourceDefaults(spec, spec.resources);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork === true) setHostNetworkPorts(spec);
@@ -59,8 +65,10 @@ function setReplicationControllerDefaults(controller: ReplicationController): vo
   spec.replicas ??= 1;
   const labels = spec.template?.metadata.labels;
   if (labels !== undefined && Object.keys(labels).length > 0) {
-    if (spec.selector === undefined || Object.keys(spec.selector).length === 0) spec.selector = { ...labels };
-    if (metadata.labels === undefined || Object.keys(metadata.labels).length === 0) metadata.labels = { ...labels };
+    if (spec.selector === undefined || Object.keys(spec.selector).length === 0)
+      spec.selector = { ...labels };
+    if (metadata.labels === undefined || Object.keys(metadata.labels).length === 0)
+      metadata.labels = { ...labels };
   }
   if (spec.template !== undefined) setPodTemplateDefaults(spec.template);
 }
@@ -81,7 +89,8 @@ function setNodeDefaults(node: Node): void {
     spec.podCIDRs = cidrs;
   }
   for (const list of [status.capacity, status.allocatable]) roundUp(list);
-  if (hasNames(status.capacity) && !hasNames(status.allocatable)) status.allocatable = { ...status.capacity };
+  if (hasNames(status.capacity) && !hasNames(status.allocatable))
+    status.allocatable = { ...status.capacity };
 }
 
 /** Also of the claims that are templates in a stateful set. */
@@ -114,7 +123,13 @@ function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void {
 
 function setLimitRangeDefaults({ spec }: LimitRange): void {
   for (const item of spec.limits ?? []) {
-    for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio])
+    for (const list of [
+      item.max,
+      item.min,
+      item.default,
+      item.defaultRequest,
+      item.maxLimitRequestRatio,
+    ])
       roundUp(list);
     if (item.type === 'Container') setContainerLimitDefaults(item);
   }
@@ -132,7 +147,8 @@ function setSecretDefaults(secret: Secret): void {
   // What was written as text is kept as data; the text is never answered.
   if (secret.stringData !== undefined && Object.keys(secret.stringData).length > 0) {
     const data = { ...secret.data };
-    for (const [key, text] of Object.entries(secret.stringData)) setOwn(data, key, encodeBase64(text));
+    for (const [key, text] of Object.entries(secret.stringData))
+      setOwn(data, key, encodeBase64(text));
     secret.data = data;
   }
   delete secret.stringData;
@@ -147,13 +163,17 @@ function setServiceDefaults(service: Service): void {
   const { spec } = service;
   spec.sessionAffinity ??= 'None';
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
-  if (spec.sessionAffinity === 'ClientIP' && spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined) {
+  if (
+    spec.sessionAffinity === 'ClientIP' &&
+    spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined
+  ) {
     spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: 10_800 } };
   }
   spec.type ??= 'ClusterIP';
   for (const port of spec.ports ?? []) {
     port.protocol ??= 'TCP';
-    if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '') port.targetPort = port.port;
+    if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '')
+      port.targetPort = port.port;
   }
   const reachableFromOutside = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   if (reachableFromOutside || (spec.type === 'ClusterIP' && (spec.externalIPs?.length ?? 0) > 0))
@@ -161,7 +181,8 @@ function setServiceDefaults(service: Service): void {
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   if (reachableFromOutside || spec.type === 'ClusterIP') spec.internalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') {
-    for (const point of service.status.loadBalancer.ingress ?? []) if (point.ip !== undefined) point.ipMode ??= 'VIP';
+    for (const point of service.status.loadBalancer.ingress ?? [])
+      if (point.ip !== undefined) point.ipMode ??= 'VIP';
   }
 }
 
@@ -178,7 +199,8 @@ function setPodSpecDefaults(spec: PodSpec): void {
   for (const container of spec.initContainers ?? []) setContainerDefaults(container);
   for (const container of spec.containers) setContainerDefaults(container);
   for (const container of spec.ephemeralContainers ?? []) setContainerDefaults(container);
-  for (const list of [spec.overhead, spec.resources?.requests, spec.resources?.limits]) roundUp(list);
+  for (const list of [spec.overhead, spec.resources?.requests, spec.resources?.limits])
+    roundUp(list);
 }
 
 /** The older field, of one address, and the newer one, of up to two, say the same; where they differ the older one is meant. */
@@ -193,7 +215,11 @@ function setPodStatusDefaults(status: PodStatus): void {
   }
   roundUp(status.allocatedResources);
   for (const list of [status.resources?.requests, status.resources?.limits]) roundUp(list);
-  for (const name of ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const) {
+  for (const name of [
+    'initContainerStatuses',
+    'containerStatuses',
+    'ephemeralContainerStatuses',
+  ] as const) {
     for (const container of status[name] ?? []) setContainerStatusDefaults(container);
   }
 }
@@ -202,13 +228,17 @@ function setContainerStatusDefaults({ allocatedResources, resources }: Container
   for (const list of [allocatedResources, resources?.requests, resources?.limits]) roundUp(list);
 }
 
-function firstOf(single: string | undefined, list: readonly string[] | undefined): string[] | undefined {
+function firstOf(
+  single: string | undefined,
+  list: readonly string[] | undefined,
+): string[] | undefined {
   if (list === undefined || list.length === 0) return single === undefined ? undefined : [single];
   return single === undefined || single === list[0] ? [...list] : [single];
 }
 
 function setContainerDefaults(container: Container | EphemeralContainer): void {
-  container.imagePullPolicy ??= imageTag(container.image ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
+  container.imagePullPolicy ??=
+    imageTag(container.image ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
   container.terminationMessagePath ??= '/dev/termination-log';
   container.terminationMessagePolicy ??= 'File';
   for (const port of container.ports ?? []) port.protocol ??= 'TCP';
@@ -237,7 +267,10 @@ function setProbeDefaults(probe: Probe): void {
 }
 
 function setLifecycleDefaults(lifecycle: Lifecycle): void {
-  for (const handler of [lifecycle.postStart, lifecycle.preStop] as (LifecycleHandler | undefined)[]) {
+  for (const handler of [lifecycle.postStart, lifecycle.preStop] as (
+    | LifecycleHandler
+    | undefined
+  )[]) {
     if (handler?.httpGet !== undefined) setHttpGetDefaults(handler.httpGet);
   }
 }
@@ -282,7 +315,8 @@ function setVolumeDefaults(volume: Volume): void {
   if (volume.projected !== undefined) {
     volume.projected.defaultMode ??= FILE_MODE;
     for (const source of volume.projected.sources ?? []) {
-      if (source.serviceAccountToken !== undefined) source.serviceAccountToken.expirationSeconds ??= 3600;
+      if (source.serviceAccountToken !== undefined)
+        source.serviceAccountToken.expirationSeconds ??= 3600;
       for (const item of source.downwardAPI?.items ?? [])
         if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
     }
@@ -291,7 +325,8 @@ function setVolumeDefaults(volume: Volume): void {
   const claim = volume.ephemeral?.volumeClaimTemplate;
   if (claim !== undefined) setClaimSpecDefaults(claim.spec);
   if (volume.image !== undefined)
-    volume.image.pullPolicy ??= imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
+    volume.image.pullPolicy ??=
+      imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 /** Of the sources that pods and persistent volumes have in common. */
@@ -333,7 +368,8 @@ function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements):
   if (!hasNames(resources.limits) && !hasNames(resources.requests)) return;
   const limits = { ...resources.limits };
   for (const [name, amount] of aggregateContainerResources(spec, 'limits')) {
-    if (isHugePages(name) && ownValue(resources.requests, name) === undefined) limits[name] ??= amount.toString();
+    if (isHugePages(name) && ownValue(resources.requests, name) === undefined)
+      limits[name] ??= amount.toString();
   }
   if (!hasNames(limits)) return;
   resources.limits = limits;
@@ -341,7 +377,8 @@ function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements):
   for (const [name, amount] of aggregateContainerResources(spec, 'requests')) {
     if (isPodLevelResource(name) && isOvercommitAllowed(name)) requests[name] ??= amount.toString();
   }
-  for (const [name, amount] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= amount;
+  for (const [name, amount] of Object.entries(limits))
+    if (isPodLevelResource(name)) requests[name] ??= amount;
   if (hasNames(requests)) resources.requests = requests;
 }
 

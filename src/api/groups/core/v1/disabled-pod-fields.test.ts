@@ -8,8 +8,10 @@ const spec = (text: string): core.PodSpec =>
   manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec:\n${indent(text)}`).spec;
 
 const status = (text: string): core.PodStatus =>
-  manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec: {containers: [{name: c}]}\nstatus:\n${indent(text)}`)
-    .status;
+  manifest<core.Pod>(
+    'core/v1.Pod',
+    `metadata: {name: p}\nspec: {containers: [{name: c}]}\nstatus:\n${indent(text)}`,
+  ).status;
 
 const signal = '{stopSignal: SIGUSR1}';
 const hook = 'preStop: {sleep: {seconds: 1}}';
@@ -18,7 +20,11 @@ const bundle = '{clusterTrustBundle: {name: b, path: p}}';
 
 describe('fields of features that are off', () => {
   test.each<[what: string, written: string, kept: string]>([
-    ['the group', 'containers: [{name: c}]\nschedulingGroup: {podGroupName: g}', 'containers: [{name: c}]'],
+    [
+      'the group',
+      'containers: [{name: c}]\nschedulingGroup: {podGroupName: g}',
+      'containers: [{name: c}]',
+    ],
     ['a stop signal', `containers: [{name: c, lifecycle: ${signal}}]`, 'containers: [{name: c}]'],
     [
       'a stop signal beside a hook',

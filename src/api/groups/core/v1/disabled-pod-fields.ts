@@ -21,7 +21,9 @@ const PROJECTIONS = ['clusterTrustBundle', 'podCertificate'] as const;
 type Projection = (typeof PROJECTIONS)[number];
 
 const hasProjection = ({ volumes = [] }: PodSpec, name: Projection): boolean =>
-  volumes.some(({ projected }) => (projected?.sources ?? []).some((source) => source[name] !== undefined));
+  volumes.some(({ projected }) =>
+    (projected?.sources ?? []).some((source) => source[name] !== undefined),
+  );
 
 /** Of a pod, or of a template of one. Answers the same spec if there is nothing to drop. `old`: as it is stored. */
 export function withoutDisabledPodFields(spec: PodSpec, old?: PodSpec): PodSpec {
@@ -32,7 +34,8 @@ export function withoutDisabledPodFields(spec: PodSpec, old?: PodSpec): PodSpec 
     result = rest;
   }
   // ContainerStopSignals
-  if (hasStopSignal(result) && (old === undefined || !hasStopSignal(old))) result = withoutStopSignals(result);
+  if (hasStopSignal(result) && (old === undefined || !hasStopSignal(old)))
+    result = withoutStopSignals(result);
   for (const name of PROJECTIONS) {
     if (hasProjection(result, name) && (old === undefined || !hasProjection(old, name)))
       result = withoutProjection(result, name);
@@ -46,7 +49,9 @@ function withoutStopSignals(spec: PodSpec): PodSpec {
     ...spec,
     containers: spec.containers.map(withoutStopSignal),
     ...(initContainers !== undefined && { initContainers: initContainers.map(withoutStopSignal) }),
-    ...(ephemeralContainers !== undefined && { ephemeralContainers: ephemeralContainers.map(withoutStopSignal) }),
+    ...(ephemeralContainers !== undefined && {
+      ephemeralContainers: ephemeralContainers.map(withoutStopSignal),
+    }),
   };
 }
 
@@ -73,7 +78,11 @@ function withoutProjection(spec: PodSpec, name: Projection): PodSpec {
 type PodStatus = Immutable<core.PodStatus>;
 type ContainerStatus = Immutable<core.ContainerStatus>;
 
-const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
+const STATUS_LISTS = [
+  'containerStatuses',
+  'initContainerStatuses',
+  'ephemeralContainerStatuses',
+] as const;
 
 const hasVolumeStatus = ({ volumeMounts = [] }: ContainerStatus): boolean =>
   volumeMounts.some(({ volumeStatus }) => volumeStatus !== undefined);
@@ -95,7 +104,9 @@ export function withoutDisabledStatusFields(status: PodStatus, old: PodStatus): 
   if (!hasAnyVolumeStatus(result) || hasAnyVolumeStatus(old)) return result;
   const lists = STATUS_LISTS.flatMap((name) => {
     const list = result[name];
-    return list === undefined ? [] : [[name, list.map((container) => withoutVolumeStatus(container))] as const];
+    return list === undefined
+      ? []
+      : [[name, list.map((container) => withoutVolumeStatus(container))] as const];
   });
   return { ...result, ...Object.fromEntries(lists) };
 }

@@ -30,11 +30,18 @@ export function repackSubsets(subsets: readonly Subset[]): readonly Subset[] {
       for (const port of ports) known.ports.set(stableStringify(port), port);
     }
   }
-  const groups = new Map<string, { ports: readonly Port[]; ready: Address[]; notReady: Address[] }>();
+  const groups = new Map<
+    string,
+    { ports: readonly Port[]; ready: Address[]; notReady: Address[] }
+  >();
   for (const { address, ready, ports } of byAddress.values()) {
     const sorted = [...ports].sort(([a], [b]) => (a < b ? -1 : 1));
     const key = sorted.map(([text]) => text).join('\n');
-    const group = groups.get(key) ?? { ports: sorted.map(([, port]) => port).sort(byPort), ready: [], notReady: [] };
+    const group = groups.get(key) ?? {
+      ports: sorted.map(([, port]) => port).sort(byPort),
+      ready: [],
+      notReady: [],
+    };
     groups.set(key, group);
     (ready ? group.ready : group.notReady).push(address);
   }
@@ -52,5 +59,9 @@ function byAddressText(a: Address, b: Address): number {
   return textOf(a) < textOf(b) ? -1 : textOf(a) > textOf(b) ? 1 : 0;
 }
 function byPort(a: Port, b: Port): number {
-  return (a.name ?? '') < (b.name ?? '') ? -1 : (a.name ?? '') > (b.name ?? '') ? 1 : a.port - b.port;
+  return (a.name ?? '') < (b.name ?? '')
+    ? -1
+    : (a.name ?? '') > (b.name ?? '')
+      ? 1
+      : a.port - b.port;
 }

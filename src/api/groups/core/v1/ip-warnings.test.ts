@@ -23,18 +23,29 @@ test.each([
   ['10.1.2.0/23', undefined],
   ['0.0.0.0/0', undefined],
   ['::/0', undefined],
-  ['10.1.2.3/16', 'CIDR value "10.1.2.3/16" is ambiguous in this context (should be "10.1.0.0/16" or "10.1.2.3/32"?)'],
+  [
+    '10.1.2.3/16',
+    'CIDR value "10.1.2.3/16" is ambiguous in this context (should be "10.1.0.0/16" or "10.1.2.3/32"?)',
+  ],
   ['fd00::/64', undefined],
   ['FD00::/64', 'IPv6 CIDR value "FD00::/64" should be in RFC 5952 canonical format ("fd00::/64")'],
-  ['fd00::1/64', 'CIDR value "fd00::1/64" is ambiguous in this context (should be "fd00::/64" or "fd00::1/128"?)'],
-  ['::ffff:10.0.0.0/104', `non-standard CIDR value "::ffff:10.0.0.0/104" ${IN_FUTURE} "10.0.0.0/8"`],
+  [
+    'fd00::1/64',
+    'CIDR value "fd00::1/64" is ambiguous in this context (should be "fd00::/64" or "fd00::1/128"?)',
+  ],
+  [
+    '::ffff:10.0.0.0/104',
+    `non-standard CIDR value "::ffff:10.0.0.0/104" ${IN_FUTURE} "10.0.0.0/8"`,
+  ],
   ['010.0.0.0/8', `non-standard CIDR value "010.0.0.0/8" ${IN_FUTURE} "10.0.0.0/8"`],
   ['10.0.0.0/08', `non-standard CIDR value "10.0.0.0/08" ${IN_FUTURE} "10.0.0.0/8"`],
   ['no range', undefined],
   ['10.0.0.0/x', undefined],
   ['10.0.0.0', undefined],
 ])('the range %s', (value, expected) => {
-  expect(warningsForCIDR(at, value)).toEqual(expected === undefined ? [] : [`spec.it: ${expected}`]);
+  expect(warningsForCIDR(at, value)).toEqual(
+    expected === undefined ? [] : [`spec.it: ${expected}`],
+  );
 });
 
 test('a range may be wrong in two ways', () => {

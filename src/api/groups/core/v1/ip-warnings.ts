@@ -17,7 +17,9 @@ export function warningsForIP(at: FieldPath, value: string): string[] {
   }
   return canonical === value
     ? []
-    : [`${at.toString()}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
+    : [
+        `${at.toString()}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`,
+      ];
 }
 
 /** `value`: a valid range, or one that was taken once; of anything else nothing is said. */
@@ -32,7 +34,10 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
     : networkOfIPv6(canonical, length);
   const mapped = mappedIPv4(canonical);
   const mappedNetwork = mappedIPv4(network);
-  const better = mappedNetwork === undefined ? `${network}/${length}` : `${mappedNetwork}/${Number(length) - 96}`;
+  const better =
+    mappedNetwork === undefined
+      ? `${network}/${length}`
+      : `${mappedNetwork}/${Number(length) - 96}`;
   const warnings: string[] = [];
   if (network !== canonical) {
     const single = `${mapped ?? canonical}/${isIPv4(address) ? 32 : 128}`;
@@ -54,7 +59,8 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
 const nonStandard = (what: string, value: string, better: string): string =>
   `non-standard ${what} "${value}" is invalid: use "${better}"`;
 
-const canonicalIP = (address: string): string => (isIPv4(address) ? address : canonicalIPv6(address));
+const canonicalIP = (address: string): string =>
+  isIPv4(address) ? address : canonicalIPv6(address);
 
 /** As RFC 5952 has it, IPv4-mapped addresses apart. */
 function canonicalIPv6(value: string): string {
@@ -65,14 +71,20 @@ function canonicalIPv6(value: string): string {
 function mappedIPv4(canonical: string): string | undefined {
   const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
   if (high === undefined || low === undefined) return undefined;
-  return [high, low].flatMap((part) => [parseInt(part, 16) >> 8, parseInt(part, 16) & 255]).join('.');
+  return [high, low]
+    .flatMap((part) => [parseInt(part, 16) >> 8, parseInt(part, 16) & 255])
+    .join('.');
 }
 
 function networkOfIPv6(canonical: string, length: string): string {
   const [head = '', tail] = canonical.split('::');
   const before = head.split(':').filter(Boolean);
   const after = (tail ?? '').split(':').filter(Boolean);
-  const parts = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => '0'), ...after];
+  const parts = [
+    ...before,
+    ...Array.from({ length: 8 - before.length - after.length }, () => '0'),
+    ...after,
+  ];
   return canonicalIPv6(
     networkOf(parts, 16, 16, Number(length))
       .map((part) => part.toString(16))
@@ -81,7 +93,12 @@ function networkOfIPv6(canonical: string, length: string): string {
 }
 
 /** Parts of `bits` bits each, those behind the prefix zero. */
-function networkOf(parts: readonly string[], radix: number, bits: number, prefix: number): number[] {
+function networkOf(
+  parts: readonly string[],
+  radix: number,
+  bits: number,
+  prefix: number,
+): number[] {
   return parts.map((part, index) => {
     const free = Math.min(Math.max((index + 1) * bits - prefix, 0), bits);
     const number = parseInt(part, radix);

@@ -25,13 +25,29 @@ const OF_CONTAINERS: readonly (readonly [given: string, path: string, value: unk
   ['image: a', 'terminationMessagePolicy', 'File'],
   ['ports: [{containerPort: 1}]', 'ports[0].protocol', 'TCP'],
   ['ports: [{containerPort: 1, protocol: SCTP}]', 'ports[0].protocol', 'SCTP'],
-  ['env: [{name: a, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]', 'env[0].valueFrom.fieldRef.apiVersion', 'v1'],
+  [
+    'env: [{name: a, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]',
+    'env[0].valueFrom.fieldRef.apiVersion',
+    'v1',
+  ],
   ...['postStart', 'preStop'].flatMap((hook): [string, string, unknown][] => [
-    [`lifecycle: {${hook}: {httpGet: {host: localhost, port: 1}}}`, `lifecycle.${hook}.httpGet.path`, '/'],
-    [`lifecycle: {${hook}: {httpGet: {host: localhost, port: 1}}}`, `lifecycle.${hook}.httpGet.scheme`, 'HTTP'],
+    [
+      `lifecycle: {${hook}: {httpGet: {host: localhost, port: 1}}}`,
+      `lifecycle.${hook}.httpGet.path`,
+      '/',
+    ],
+    [
+      `lifecycle: {${hook}: {httpGet: {host: localhost, port: 1}}}`,
+      `lifecycle.${hook}.httpGet.scheme`,
+      'HTTP',
+    ],
   ]),
   ...PROBES.flatMap((probe): [string, string, unknown][] => [
-    [`${probe}: {}`, probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }],
+    [
+      `${probe}: {}`,
+      probe,
+      { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 },
+    ],
     [`${probe}: {timeoutSeconds: 0, failureThreshold: 7}`, `${probe}.timeoutSeconds`, 1],
     [`${probe}: {timeoutSeconds: 0, failureThreshold: 7}`, `${probe}.failureThreshold`, 7],
     [`${probe}: {httpGet: {host: localhost, port: 1}}`, `${probe}.httpGet.path`, '/'],
@@ -47,7 +63,9 @@ describe.each(LISTS)('%s', (list) => {
   test.each(OF_CONTAINERS)('of %s: %s', (given, path, value) => {
     expect(at('Pod', podOf(list, given), `spec.${list}[0].${path}`)).toEqual(value);
     const template = `spec: {template: ${podOf(list, given).replace(/^/, '{')}}}`;
-    expect(at('ReplicationController', template, `spec.template.spec.${list}[0].${path}`)).toEqual(value);
+    expect(at('ReplicationController', template, `spec.template.spec.${list}[0].${path}`)).toEqual(
+      value,
+    );
   });
 });
 
@@ -61,7 +79,9 @@ describe('what is asked for', () => {
       [list, 'requests: {memory: 1n}, limits: {cpu: 2n}', { cpu: '1m', memory: '1m' }],
     ]),
   )('of %s with %s', (list, given, requests) => {
-    expect(at('Pod', podOf(list, `resources: {${given}}`), `spec.${list}[0].resources.requests`)).toEqual(requests);
+    expect(
+      at('Pod', podOf(list, `resources: {${given}}`), `spec.${list}[0].resources.requests`),
+    ).toEqual(requests);
   });
 
   test('nothing, of those who only watch', () => {
@@ -85,7 +105,9 @@ describe('ports of the host', () => {
     expect(at('Pod', given, `spec.${list}[0].ports[0].hostPort`)).toBeUndefined();
     expect(at('Pod', ofHost, `spec.${list}[0].ports[0].hostPort`)).toBe(8080);
     const template = `spec: {template: {${ofHost}}}`;
-    expect(at('ReplicationController', template, `spec.template.spec.${list}[0].ports[0].hostPort`)).toBeUndefined();
+    expect(
+      at('ReplicationController', template, `spec.template.spec.${list}[0].ports[0].hostPort`),
+    ).toBeUndefined();
   });
 });
 
@@ -102,7 +124,12 @@ test.each<[kind: string, yaml: string, path: string, value: unknown]>([
     ],
   ),
   ['Service', 'spec: {type: ExternalName}', 'spec.externalTrafficPolicy', undefined],
-  ['Service', 'spec: {type: ClusterIP, externalIPs: [1.2.3.4]}', 'spec.externalTrafficPolicy', 'Cluster'],
+  [
+    'Service',
+    'spec: {type: ClusterIP, externalIPs: [1.2.3.4]}',
+    'spec.externalTrafficPolicy',
+    'Cluster',
+  ],
   ['Service', 'spec: {ports: [{port: 8675, targetPort: 0}]}', 'spec.ports[0].targetPort', 8675],
   ['Service', 'spec: {ports: [{port: 8675, targetPort: 309}]}', 'spec.ports[0].targetPort', 309],
   ['Node', 'status: {allocatable: {cpu: 500m}}', 'status.allocatable', { cpu: '500m' }],
@@ -110,8 +137,18 @@ test.each<[kind: string, yaml: string, path: string, value: unknown]>([
   ['ReplicationController', `spec: {${LABELLED}}`, 'spec.replicas', 1],
   ['ReplicationController', `spec: {replicas: 0, ${LABELLED}}`, 'spec.replicas', 0],
   ['ReplicationController', `spec: {replicas: 3, ${LABELLED}}`, 'spec.replicas', 3],
-  ['ReplicationController', `spec: {selector: {some: other}, ${LABELLED}}`, 'metadata.labels', { foo: 'bar' }],
-  ['ReplicationController', `metadata: {labels: {bar: foo}}\nspec: {${LABELLED}}`, 'spec.selector', { foo: 'bar' }],
+  [
+    'ReplicationController',
+    `spec: {selector: {some: other}, ${LABELLED}}`,
+    'metadata.labels',
+    { foo: 'bar' },
+  ],
+  [
+    'ReplicationController',
+    `metadata: {labels: {bar: foo}}\nspec: {${LABELLED}}`,
+    'spec.selector',
+    { foo: 'bar' },
+  ],
   ['PersistentVolume', '{}', 'status.phase', 'Pending'],
   ['PersistentVolume', '{}', 'spec.persistentVolumeReclaimPolicy', 'Retain'],
   ['PersistentVolume', '{}', 'spec.volumeMode', 'Filesystem'],
@@ -127,8 +164,18 @@ test.each<[kind: string, yaml: string, path: string, value: unknown]>([
       mode,
     ],
   ]),
-  ['Endpoints', 'subsets: [{ports: [{port: 1}, {port: 2, protocol: UDP}]}]', 'subsets[0].ports[0].protocol', 'TCP'],
-  ['Endpoints', 'subsets: [{ports: [{port: 1}, {port: 2, protocol: UDP}]}]', 'subsets[0].ports[1].protocol', 'UDP'],
+  [
+    'Endpoints',
+    'subsets: [{ports: [{port: 1}, {port: 2, protocol: UDP}]}]',
+    'subsets[0].ports[0].protocol',
+    'TCP',
+  ],
+  [
+    'Endpoints',
+    'subsets: [{ports: [{port: 1}, {port: 2, protocol: UDP}]}]',
+    'subsets[0].ports[1].protocol',
+    'UDP',
+  ],
   [
     'LimitRange',
     'spec: {limits: [{type: Container, max: {cpu: 100m}, min: {memory: 100Mi}, default: {}, defaultRequest: {}}]}',

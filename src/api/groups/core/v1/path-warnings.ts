@@ -27,7 +27,8 @@ export function pathWarnings(volumes: readonly Volume[]): string[] {
     add(() => 'DownwardAPI', filesOf(downwardAPI?.items, ''));
     const sources = projected?.sources ?? [];
     for (const source of sources) {
-      if (Object.keys(source).length === 0) warnings.push(`volume ${quote(name)} (Projected) has no sources provided`);
+      if (Object.keys(source).length === 0)
+        warnings.push(`volume ${quote(name)} (Projected) has no sources provided`);
     }
     add(() => 'Projected', sources.flatMap(projectedFiles));
     return warnings;
@@ -46,15 +47,22 @@ function projectedFiles({
   clusterTrustBundle,
   podCertificate,
 }: Projection): readonly File[] {
-  if (configMap?.items !== undefined) return filesOf(configMap.items, `ConfigMap ${quote(configMap.name ?? '')}`);
-  if (secret?.items !== undefined) return filesOf(secret.items, `Secret ${quote(secret.name ?? '')}`);
+  if (configMap?.items !== undefined)
+    return filesOf(configMap.items, `ConfigMap ${quote(configMap.name ?? '')}`);
+  if (secret?.items !== undefined)
+    return filesOf(secret.items, `Secret ${quote(secret.name ?? '')}`);
   if (downwardAPI?.items !== undefined) return filesOf(downwardAPI.items, 'DownwardAPI');
-  if (serviceAccountToken !== undefined) return [{ path: serviceAccountToken.path, source: 'ServiceAccountToken' }];
+  if (serviceAccountToken !== undefined)
+    return [{ path: serviceAccountToken.path, source: 'ServiceAccountToken' }];
   if (clusterTrustBundle !== undefined) {
     const { name, signerName = '', path } = clusterTrustBundle;
     return [{ path, source: `ClusterTrustBundle ${quote(name ?? signerName)}` }];
   }
-  const { certificateChainPath = '', keyPath = '', credentialBundlePath = '' } = podCertificate ?? {};
+  const {
+    certificateChainPath = '',
+    keyPath = '',
+    credentialBundlePath = '',
+  } = podCertificate ?? {};
   return [
     { path: certificateChainPath, source: 'PodCertificate chain' },
     { path: keyPath, source: 'PodCertificate key' },
@@ -67,7 +75,9 @@ const MAX_COMPARED = 100;
 
 function overlaps(files: readonly File[]): string[] {
   if (files.length < 2) return [];
-  const trimmed = files.slice(0, MAX_COMPARED).map(({ path, source }) => ({ path: trimEnd(path, '/'), source }));
+  const trimmed = files
+    .slice(0, MAX_COMPARED)
+    .map(({ path, source }) => ({ path: trimEnd(path, '/'), source }));
   return trimmed.flatMap((file, index) =>
     trimmed
       .slice(0, index)
@@ -79,4 +89,5 @@ function overlaps(files: readonly File[]): string[] {
 const overlap = (a: string, b: string): boolean =>
   a !== '' && b !== '' && (`${a}/`.startsWith(`${b}/`) || `${b}/`.startsWith(`${a}/`));
 
-const text = ({ path, source }: File): string => (source === '' ? quote(path) : `${quote(path)} (${source})`);
+const text = ({ path, source }: File): string =>
+  source === '' ? quote(path) : `${quote(path)} (${source})`;

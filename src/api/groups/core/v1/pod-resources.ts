@@ -7,15 +7,18 @@ import type * as core from './types.ts';
 const HUGE_PAGES = 'hugepages-';
 
 /** Resources of Kubernetes itself: without a domain, or under kubernetes.io. */
-export const isNativeResource = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
+export const isNativeResource = (name: string): boolean =>
+  !name.includes('/') || name.includes('kubernetes.io/');
 
 export const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
 
 /** More of these may be promised than there is. */
-export const isOvercommitAllowed = (name: string): boolean => isNativeResource(name) && !isHugePages(name);
+export const isOvercommitAllowed = (name: string): boolean =>
+  isNativeResource(name) && !isHugePages(name);
 
 /** Resources that a pod may ask for as a whole. */
-export const isPodLevelResource = (name: string): boolean => name === 'cpu' || name === 'memory' || isHugePages(name);
+export const isPodLevelResource = (name: string): boolean =>
+  name === 'cpu' || name === 'memory' || isHugePages(name);
 
 type Amounts = Map<string, Quantity>;
 

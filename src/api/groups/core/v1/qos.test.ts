@@ -10,7 +10,11 @@ const exact = { requests: all('1', '1Gi'), limits: all('1', '1Gi') };
 test.each<[what: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, qos: string]>([
   ['nothing', { containers: [container({})] }, 'BestEffort'],
   ['nothing but zeros', { containers: [container({ requests: all('0', '0') })] }, 'BestEffort'],
-  ['only what does not count', { containers: [container({ requests: { 'example.com/gpu': '1' } })] }, 'BestEffort'],
+  [
+    'only what does not count',
+    { containers: [container({ requests: { 'example.com/gpu': '1' } })] },
+    'BestEffort',
+  ],
   ['just as much as the limits', { containers: [container(exact)] }, 'Guaranteed'],
   [
     'the same amount in other words',
@@ -18,7 +22,11 @@ test.each<[what: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, q
     'Guaranteed',
   ],
   ['one of two containers without', { containers: [container(exact), container({})] }, 'Burstable'],
-  ['an init container without', { containers: [container(exact)], initContainers: [container({})] }, 'Burstable'],
+  [
+    'an init container without',
+    { containers: [container(exact)], initContainers: [container({})] },
+    'Burstable',
+  ],
   [
     'less than the limits',
     { containers: [container({ requests: all('1', '1Gi'), limits: all('2', '1Gi') })] },
@@ -29,7 +37,11 @@ test.each<[what: string, spec: Partial<PodSpec> & Pick<PodSpec, 'containers'>, q
     { containers: [container({ requests: all('0', '0'), limits: all('1', '1Gi') })] },
     'Burstable',
   ],
-  ['only CPU', { containers: [container({ requests: { cpu: '1' }, limits: { cpu: '1' } })] }, 'Burstable'],
+  [
+    'only CPU',
+    { containers: [container({ requests: { cpu: '1' }, limits: { cpu: '1' } })] },
+    'Burstable',
+  ],
   ['as a whole', { containers: [container({})], resources: exact }, 'Guaranteed'],
   [
     'as a whole, less than the limits',

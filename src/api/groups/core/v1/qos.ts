@@ -16,7 +16,9 @@ export function podQosClass(spec: Immutable<core.PodSpec>): core.PodQOSClass {
   const parts: readonly ResourceRequirements[] =
     spec.resources !== undefined
       ? [spec.resources]
-      : [...spec.containers, ...(spec.initContainers ?? [])].map((container) => container.resources);
+      : [...spec.containers, ...(spec.initContainers ?? [])].map(
+          (container) => container.resources,
+        );
   let any = false;
   let guaranteed = true;
   const requests = new Map<string, Quantity>();

@@ -59,7 +59,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('ephemeral?', 29, '*EphemeralVolumeSource'),
     f('image?', 30, '*ImageVolumeSource'),
   ]),
-  PersistentVolumeClaimVolumeSource: message(() => [f('claimName', 1, 'string'), f('readOnly?', 2, 'bool')]),
+  PersistentVolumeClaimVolumeSource: message(() => [
+    f('claimName', 1, 'string'),
+    f('readOnly?', 2, 'bool'),
+  ]),
   PersistentVolumeSource: message(() => [
     f('gcePersistentDisk?', 1, '*GCEPersistentDiskVolumeSource'),
     f('awsElasticBlockStore?', 2, '*AWSElasticBlockStoreVolumeSource'),
@@ -85,7 +88,12 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('csi?', 22, '*CSIPersistentVolumeSource'),
   ]),
   PersistentVolume: resource(
-    { resource: 'persistentvolumes', scope: 'Cluster', shortNames: ['pv'], subresources: ['status'] },
+    {
+      resource: 'persistentvolumes',
+      scope: 'Cluster',
+      shortNames: ['pv'],
+      subresources: ['status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec?', 2, 'PersistentVolumeSpec'),
@@ -113,9 +121,17 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('reason?', 3, 'string'),
     f('lastPhaseTransitionTime?', 4, '*time'),
   ]),
-  PersistentVolumeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PersistentVolume')]),
+  PersistentVolumeList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]PersistentVolume'),
+  ]),
   PersistentVolumeClaim: resource(
-    { resource: 'persistentvolumeclaims', scope: 'Namespaced', shortNames: ['pvc'], subresources: ['status'] },
+    {
+      resource: 'persistentvolumeclaims',
+      scope: 'Namespaced',
+      shortNames: ['pvc'],
+      subresources: ['status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec?', 2, 'PersistentVolumeClaimSpec'),
@@ -182,7 +198,12 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('currentVolumeAttributesClassName?', 8, '*string'),
     f('modifyVolumeStatus?', 9, '*ModifyVolumeStatus'),
   ]),
-  PersistentVolumeAccessMode: oneOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'),
+  PersistentVolumeAccessMode: oneOf(
+    'ReadWriteOnce',
+    'ReadOnlyMany',
+    'ReadWriteMany',
+    'ReadWriteOncePod',
+  ),
   PersistentVolumePhase: oneOf('Pending', 'Available', 'Bound', 'Released', 'Failed'),
   PersistentVolumeClaimPhase: oneOf('Pending', 'Bound', 'Lost'),
   HostPathType: oneOf(
@@ -196,7 +217,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'BlockDevice',
   ),
   HostPathVolumeSource: message(() => [f('path', 1, 'string'), f('type?', 2, '*HostPathType')]),
-  EmptyDirVolumeSource: message(() => [f('medium?', 1, 'StorageMedium'), f('sizeLimit?', 2, '*quantity')]),
+  EmptyDirVolumeSource: message(() => [
+    f('medium?', 1, 'StorageMedium'),
+    f('sizeLimit?', 2, '*quantity'),
+  ]),
   GlusterfsVolumeSource: message(() => [
     f('endpoints', 1, 'string'),
     f('path', 2, 'string'),
@@ -257,7 +281,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('secretRef?', 5, '*SecretReference'),
     f('readOnly?', 6, 'bool'),
   ]),
-  FlockerVolumeSource: message(() => [f('datasetName?', 1, 'string'), f('datasetUUID?', 2, 'string')]),
+  FlockerVolumeSource: message(() => [
+    f('datasetName?', 1, 'string'),
+    f('datasetUUID?', 2, 'string'),
+  ]),
   StorageMedium: known('', 'Memory', 'HugePages', 'HugePages-'),
   Protocol: oneOf('TCP', 'UDP', 'SCTP'),
   GCEPersistentDiskVolumeSource: message(() => [
@@ -310,7 +337,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('items?', 2, '[]KeyToPath', atomic),
     f('optional?', 4, '*bool'),
   ]),
-  NFSVolumeSource: message(() => [f('server', 1, 'string'), f('path', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  NFSVolumeSource: message(() => [
+    f('server', 1, 'string'),
+    f('path', 2, 'string'),
+    f('readOnly?', 3, 'bool'),
+  ]),
   ISCSIVolumeSource: message(() => [
     f('targetPortal', 1, 'string'),
     f('iqn', 2, 'string'),
@@ -361,7 +392,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('storagePolicyName?', 3, 'string'),
     f('storagePolicyID?', 4, 'string'),
   ]),
-  PhotonPersistentDiskVolumeSource: message(() => [f('pdID', 1, 'string'), f('fsType?', 2, 'string')]),
+  PhotonPersistentDiskVolumeSource: message(() => [
+    f('pdID', 1, 'string'),
+    f('fsType?', 2, 'string'),
+  ]),
   AzureDataDiskCachingMode: oneOf('None', 'ReadOnly', 'ReadWrite'),
   AzureDataDiskKind: oneOf('Shared', 'Dedicated', 'Managed'),
   AzureDiskVolumeSource: message(() => [
@@ -459,7 +493,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('clusterTrustBundle?', 5, '*ClusterTrustBundleProjection'),
     f('podCertificate?', 6, '*PodCertificateProjection'),
   ]),
-  KeyToPath: message(() => [f('key', 1, 'string'), f('path', 2, 'string'), f('mode?', 3, '*int32')]),
+  KeyToPath: message(() => [
+    f('key', 1, 'string'),
+    f('path', 2, 'string'),
+    f('mode?', 3, '*int32'),
+  ]),
   LocalVolumeSource: message(() => [f('path', 1, 'string'), f('fsType?', 2, '*string')]),
   CSIPersistentVolumeSource: message(() => [
     f('driver', 1, 'string'),
@@ -480,7 +518,9 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('volumeAttributes?', 4, '{}string'),
     f('nodePublishSecretRef?', 5, '*LocalObjectReference'),
   ]),
-  EphemeralVolumeSource: message(() => [f('volumeClaimTemplate?', 1, '*PersistentVolumeClaimTemplate')]),
+  EphemeralVolumeSource: message(() => [
+    f('volumeClaimTemplate?', 1, '*PersistentVolumeClaimTemplate'),
+  ]),
   PersistentVolumeClaimTemplate: message(() => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'PersistentVolumeClaimSpec'),
@@ -504,7 +544,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   MountPropagationMode: oneOf('None', 'HostToContainer', 'Bidirectional'),
   RecursiveReadOnlyMode: known('Disabled', 'IfPossible', 'Enabled'),
   VolumeDevice: message(() => [f('name', 1, 'string'), f('devicePath', 2, 'string')]),
-  EnvVar: message(() => [f('name', 1, 'string'), f('value?', 2, 'string'), f('valueFrom?', 3, '*EnvVarSource')]),
+  EnvVar: message(() => [
+    f('name', 1, 'string'),
+    f('value?', 2, 'string'),
+    f('valueFrom?', 3, '*EnvVarSource'),
+  ]),
   EnvVarSource: message(() => [
     f('fieldRef?', 1, '*ObjectFieldSelector'),
     f('resourceFieldRef?', 2, '*ResourceFieldSelector'),
@@ -518,7 +562,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('key', 3, 'string'),
     f('optional?', 4, '*bool', defaults(false)),
   ]),
-  ObjectFieldSelector: atomicMessage(() => [f('apiVersion?', 1, 'string'), f('fieldPath', 2, 'string')]),
+  ObjectFieldSelector: atomicMessage(() => [
+    f('apiVersion?', 1, 'string'),
+    f('fieldPath', 2, 'string'),
+  ]),
   ResourceFieldSelector: atomicMessage(() => [
     f('containerName?', 1, 'string'),
     f('resource', 2, 'string'),
@@ -539,7 +586,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('configMapRef?', 2, '*ConfigMapEnvSource'),
     f('secretRef?', 3, '*SecretEnvSource'),
   ]),
-  ConfigMapEnvSource: message(() => [inline('LocalObjectReference', 1), f('optional?', 2, '*bool')]),
+  ConfigMapEnvSource: message(() => [
+    inline('LocalObjectReference', 1),
+    f('optional?', 2, '*bool'),
+  ]),
   SecretEnvSource: message(() => [inline('LocalObjectReference', 1), f('optional?', 2, '*bool')]),
   HTTPHeader: message(() => [f('name', 1, 'string'), f('value', 2, 'string')]),
   HTTPGetAction: message(() => [
@@ -551,7 +601,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   ]),
   URIScheme: oneOf('HTTP', 'HTTPS'),
   TCPSocketAction: message(() => [f('port', 1, 'intOrString'), f('host?', 2, 'string')]),
-  GRPCAction: message(() => [f('port', 1, 'int32'), f('service', 2, '*string', optional, defaults(''))]),
+  GRPCAction: message(() => [
+    f('port', 1, 'int32'),
+    f('service', 2, '*string', optional, defaults('')),
+  ]),
   ExecAction: message(() => [f('command?', 1, '[]string', atomic)]),
   SleepAction: message(() => [f('seconds', 1, 'int64')]),
   Probe: message(() => [
@@ -571,13 +624,19 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   ]),
   PreemptionPolicy: oneOf('PreemptLowerPriority', 'Never'),
   TerminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
-  Capabilities: message(() => [f('add?', 1, '[]string', atomic), f('drop?', 2, '[]string', atomic)]),
+  Capabilities: message(() => [
+    f('add?', 1, '[]string', atomic),
+    f('drop?', 2, '[]string', atomic),
+  ]),
   ResourceRequirements: message(() => [
     f('limits?', 1, 'ResourceList'),
     f('requests?', 2, 'ResourceList'),
     f('claims?', 3, '[]ResourceClaim', mapList('name')),
   ]),
-  VolumeResourceRequirements: message(() => [f('limits?', 1, 'ResourceList'), f('requests?', 2, 'ResourceList')]),
+  VolumeResourceRequirements: message(() => [
+    f('limits?', 1, 'ResourceList'),
+    f('requests?', 2, 'ResourceList'),
+  ]),
   ResourceClaim: message(() => [f('name', 1, 'string'), f('request?', 2, 'string')]),
   Container: message(() => [
     f('name', 1, 'string'),
@@ -798,7 +857,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   TopologySelectorTerm: atomicMessage(() => [
     f('matchLabelExpressions?', 1, '[]TopologySelectorLabelRequirement', atomic),
   ]),
-  TopologySelectorLabelRequirement: message(() => [f('key', 1, 'string'), f('values', 2, '[]string', atomic)]),
+  TopologySelectorLabelRequirement: message(() => [
+    f('key', 1, 'string'),
+    f('values', 2, '[]string', atomic),
+  ]),
   Affinity: message(() => [
     f('nodeAffinity?', 1, '*NodeAffinity'),
     f('podAffinity?', 2, '*PodAffinity'),
@@ -812,7 +874,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('requiredDuringSchedulingIgnoredDuringExecution?', 1, '[]PodAffinityTerm', atomic),
     f('preferredDuringSchedulingIgnoredDuringExecution?', 2, '[]WeightedPodAffinityTerm', atomic),
   ]),
-  WeightedPodAffinityTerm: message(() => [f('weight', 1, 'int32'), f('podAffinityTerm', 2, 'PodAffinityTerm')]),
+  WeightedPodAffinityTerm: message(() => [
+    f('weight', 1, 'int32'),
+    f('podAffinityTerm', 2, 'PodAffinityTerm'),
+  ]),
   PodAffinityTerm: message(() => [
     f('labelSelector?', 1, '*meta/v1.LabelSelector'),
     f('namespaces?', 2, '[]string', atomic),
@@ -825,7 +890,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('requiredDuringSchedulingIgnoredDuringExecution?', 1, '*NodeSelector'),
     f('preferredDuringSchedulingIgnoredDuringExecution?', 2, '[]PreferredSchedulingTerm', atomic),
   ]),
-  PreferredSchedulingTerm: message(() => [f('weight', 1, 'int32'), f('preference', 2, 'NodeSelectorTerm')]),
+  PreferredSchedulingTerm: message(() => [
+    f('weight', 1, 'int32'),
+    f('preference', 2, 'NodeSelectorTerm'),
+  ]),
   Taint: message(() => [
     f('key', 1, 'string'),
     f('value?', 2, 'string'),
@@ -887,7 +955,13 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('os?', 36, '*PodOS'),
     f('hostUsers?', 37, '*bool'),
     f('schedulingGates?', 38, '[]PodSchedulingGate', mapList('name'), merge('name')),
-    f('resourceClaims?', 39, '[]PodResourceClaim', mapList('name'), strategy('merge,retainKeys', 'name')),
+    f(
+      'resourceClaims?',
+      39,
+      '[]PodResourceClaim',
+      mapList('name'),
+      strategy('merge,retainKeys', 'name'),
+    ),
     f('resources?', 40, '*ResourceRequirements'),
     f('hostnameOverride?', 41, '*string'),
     f('schedulingGroup?', 43, '*PodSchedulingGroup'),
@@ -897,7 +971,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('resourceClaimName?', 3, '*string'),
     f('resourceClaimTemplateName?', 4, '*string'),
   ]),
-  PodResourceClaimStatus: message(() => [f('name', 1, 'string'), f('resourceClaimName?', 2, '*string')]),
+  PodResourceClaimStatus: message(() => [
+    f('name', 1, 'string'),
+    f('resourceClaimName?', 2, '*string'),
+  ]),
   PodExtendedResourceClaimStatus: message(() => [
     f('requestMappings', 1, '[]ContainerExtendedResourceRequest', atomic),
     f('resourceClaimName', 2, 'string'),
@@ -942,9 +1019,15 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('appArmorProfile?', 11, '*AppArmorProfile'),
     f('seLinuxChangePolicy?', 13, '*PodSELinuxChangePolicy'),
   ]),
-  SeccompProfile: union(() => [f('type', 1, 'SeccompProfileType'), f('localhostProfile?', 2, '*string')], 'type'),
+  SeccompProfile: union(
+    () => [f('type', 1, 'SeccompProfileType'), f('localhostProfile?', 2, '*string')],
+    'type',
+  ),
   SeccompProfileType: oneOf('Unconfined', 'RuntimeDefault', 'Localhost'),
-  AppArmorProfile: union(() => [f('type', 1, 'AppArmorProfileType'), f('localhostProfile?', 2, '*string')], 'type'),
+  AppArmorProfile: union(
+    () => [f('type', 1, 'AppArmorProfileType'), f('localhostProfile?', 2, '*string')],
+    'type',
+  ),
   AppArmorProfileType: oneOf('Unconfined', 'RuntimeDefault', 'Localhost'),
   PodQOSClass: oneOf('Guaranteed', 'Burstable', 'BestEffort'),
   PodDNSConfig: message(() => [
@@ -982,7 +1065,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('stdinOnce?', 17, 'bool'),
     f('tty?', 18, 'bool'),
   ]),
-  EphemeralContainer: message(() => [inline('EphemeralContainerCommon', 1), f('targetContainerName?', 2, 'string')]),
+  EphemeralContainer: message(() => [
+    inline('EphemeralContainerCommon', 1),
+    f('targetContainerName?', 2, 'string'),
+  ]),
   PodStatus: message(() => [
     f('observedGeneration?', 17, 'int64'),
     f('phase?', 1, 'PodPhase'),
@@ -1000,13 +1086,22 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('qosClass?', 9, 'PodQOSClass'),
     f('ephemeralContainerStatuses?', 13, '[]ContainerStatus', atomic),
     f('resize?', 14, 'PodResizeStatus'),
-    f('resourceClaimStatuses?', 15, '[]PodResourceClaimStatus', mapList('name'), strategy('merge,retainKeys', 'name')),
+    f(
+      'resourceClaimStatuses?',
+      15,
+      '[]PodResourceClaimStatus',
+      mapList('name'),
+      strategy('merge,retainKeys', 'name'),
+    ),
     f('extendedResourceClaimStatus?', 18, '*PodExtendedResourceClaimStatus'),
     f('allocatedResources?', 19, 'ResourceList'),
     f('resources?', 20, '*ResourceRequirements'),
     f('nodeAllocatableResourceClaimStatuses?', 21, '[]NodeAllocatableResourceClaimStatus', atomic),
   ]),
-  PodStatusResult: kind(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('status?', 2, 'PodStatus')]),
+  PodStatusResult: kind(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('status?', 2, 'PodStatus'),
+  ]),
   Pod: resource(
     {
       resource: 'pods',
@@ -1026,15 +1121,25 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
         'status',
       ],
     },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'PodSpec'), f('status?', 3, 'PodStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'PodSpec'),
+      f('status?', 3, 'PodStatus'),
+    ],
   ),
   PodList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Pod')]),
-  PodTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'PodSpec')]),
+  PodTemplateSpec: message(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('spec?', 2, 'PodSpec'),
+  ]),
   PodTemplate: resource({ resource: 'podtemplates', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('template?', 2, 'PodTemplateSpec'),
   ]),
-  PodTemplateList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PodTemplate')]),
+  PodTemplateList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]PodTemplate'),
+  ]),
   ReplicationControllerSpec: message(() => [
     f('replicas?', 1, '*int32', defaults(1)),
     f('minReadySeconds?', 4, 'int32', defaults(0)),
@@ -1132,11 +1237,20 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       categories: ['all'],
       subresources: ['proxy', 'status'],
     },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ServiceSpec'), f('status?', 3, 'ServiceStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'ServiceSpec'),
+      f('status?', 3, 'ServiceStatus'),
+    ],
   ),
   ServiceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Service')]),
   ServiceAccount: resource(
-    { resource: 'serviceaccounts', scope: 'Namespaced', shortNames: ['sa'], subresources: ['token'] },
+    {
+      resource: 'serviceaccounts',
+      scope: 'Namespaced',
+      shortNames: ['sa'],
+      subresources: ['token'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('secrets?', 2, '[]ObjectReference', mapList('name'), merge('name')),
@@ -1144,7 +1258,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       f('automountServiceAccountToken?', 4, '*bool'),
     ],
   ),
-  ServiceAccountList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ServiceAccount')]),
+  ServiceAccountList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ServiceAccount'),
+  ]),
   Endpoints: resource({ resource: 'endpoints', scope: 'Namespaced', shortNames: ['ep'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('subsets?', 2, '[]EndpointSubset', atomic),
@@ -1240,9 +1357,18 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('message?', 4, 'string'),
   ]),
   PodSignature: message(() => [f('podController?', 1, '*meta/v1.OwnerReference')]),
-  ContainerImage: message(() => [f('names', 1, '[]string', optional, atomic), f('sizeBytes?', 2, 'int64')]),
+  ContainerImage: message(() => [
+    f('names', 1, '[]string', optional, atomic),
+    f('sizeBytes?', 2, 'int64'),
+  ]),
   NodePhase: oneOf('Pending', 'Running', 'Terminated'),
-  NodeConditionType: known('Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable'),
+  NodeConditionType: known(
+    'Ready',
+    'MemoryPressure',
+    'DiskPressure',
+    'PIDPressure',
+    'NetworkUnavailable',
+  ),
   NodeCondition: message(() => [
     f('type', 1, 'NodeConditionType'),
     f('status', 2, 'ConditionStatus'),
@@ -1276,11 +1402,14 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'limits.ephemeral-storage',
   ),
   ResourceList: alias('{}quantity'),
-  Node: resource({ resource: 'nodes', scope: 'Cluster', shortNames: ['no'], subresources: ['proxy', 'status'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'NodeSpec'),
-    f('status?', 3, 'NodeStatus'),
-  ]),
+  Node: resource(
+    { resource: 'nodes', scope: 'Cluster', shortNames: ['no'], subresources: ['proxy', 'status'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'NodeSpec'),
+      f('status?', 3, 'NodeStatus'),
+    ],
+  ),
   NodeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Node')]),
   FinalizerName: known('kubernetes'),
   NamespaceSpec: message(() => [f('finalizers?', 1, '[]FinalizerName', atomic)]),
@@ -1311,7 +1440,11 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       subresources: ['finalize', 'status'],
       verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
     },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'NamespaceSpec'), f('status?', 3, 'NamespaceStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'NamespaceSpec'),
+      f('status?', 3, 'NamespaceStatus'),
+    ],
   ),
   NamespaceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Namespace')]),
   Binding: resource({ resource: 'bindings', scope: 'Namespaced', verbs: ['create'] }, () => [
@@ -1396,11 +1529,14 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('maxLimitRequestRatio?', 6, 'ResourceList'),
   ]),
   LimitRangeSpec: message(() => [f('limits', 1, '[]LimitRangeItem', atomic, nullable)]),
-  LimitRange: resource({ resource: 'limitranges', scope: 'Namespaced', shortNames: ['limits'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'LimitRangeSpec'),
+  LimitRange: resource(
+    { resource: 'limitranges', scope: 'Namespaced', shortNames: ['limits'] },
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'LimitRangeSpec')],
+  ),
+  LimitRangeList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]LimitRange'),
   ]),
-  LimitRangeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]LimitRange')]),
   ResourceQuotaScope: oneOf(
     'Terminating',
     'NotTerminating',
@@ -1415,23 +1551,36 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('scopes?', 2, '[]ResourceQuotaScope', atomic),
     f('scopeSelector?', 3, '*ScopeSelector'),
   ]),
-  ScopeSelector: atomicMessage(() => [f('matchExpressions?', 1, '[]ScopedResourceSelectorRequirement', atomic)]),
+  ScopeSelector: atomicMessage(() => [
+    f('matchExpressions?', 1, '[]ScopedResourceSelectorRequirement', atomic),
+  ]),
   ScopedResourceSelectorRequirement: message(() => [
     f('scopeName', 1, 'ResourceQuotaScope'),
     f('operator', 2, 'ScopeSelectorOperator'),
     f('values?', 3, '[]string', atomic),
   ]),
   ScopeSelectorOperator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'),
-  ResourceQuotaStatus: message(() => [f('hard?', 1, 'ResourceList'), f('used?', 2, 'ResourceList')]),
+  ResourceQuotaStatus: message(() => [
+    f('hard?', 1, 'ResourceList'),
+    f('used?', 2, 'ResourceList'),
+  ]),
   ResourceQuota: resource(
-    { resource: 'resourcequotas', scope: 'Namespaced', shortNames: ['quota'], subresources: ['status'] },
+    {
+      resource: 'resourcequotas',
+      scope: 'Namespaced',
+      shortNames: ['quota'],
+      subresources: ['status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec?', 2, 'ResourceQuotaSpec'),
       f('status?', 3, 'ResourceQuotaStatus'),
     ],
   ),
-  ResourceQuotaList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceQuota')]),
+  ResourceQuotaList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ResourceQuota'),
+  ]),
   Secret: resource({ resource: 'secrets', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('immutable?', 5, '*bool'),
@@ -1471,7 +1620,10 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       f('conditions?', 2, '[]ComponentCondition', mapList('type'), merge('type')),
     ],
   ),
-  ComponentStatusList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ComponentStatus')]),
+  ComponentStatusList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ComponentStatus'),
+  ]),
   DownwardAPIVolumeSource: message(() => [
     f('items?', 1, '[]DownwardAPIVolumeFile', atomic),
     f('defaultMode?', 2, '*int32'),
@@ -1516,9 +1668,16 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('data', 3, 'bytes'),
   ]),
   Sysctl: message(() => [f('name', 1, 'string'), f('value', 2, 'string')]),
-  PortStatus: message(() => [f('port', 1, 'int32'), f('protocol', 2, 'Protocol'), f('error?', 3, '*string')]),
+  PortStatus: message(() => [
+    f('port', 1, 'int32'),
+    f('protocol', 2, 'Protocol'),
+    f('error?', 3, '*string'),
+  ]),
   LoadBalancerIPMode: known('VIP', 'Proxy'),
-  ImageVolumeSource: message(() => [f('reference?', 1, 'string'), f('pullPolicy?', 2, 'PullPolicy')]),
+  ImageVolumeSource: message(() => [
+    f('reference?', 1, 'string'),
+    f('pullPolicy?', 2, 'PullPolicy'),
+  ]),
   NodeAllocatableResourceClaimStatus: message(() => [
     f('resourceClaimName', 1, 'string'),
     f('containers?', 2, '[]string', set),

@@ -24,7 +24,10 @@ const DEPRECATED_SOURCES: readonly (readonly [
   ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
 
-export function persistentVolumeWarnings({ metadata, spec }: Immutable<core.PersistentVolume>): string[] {
+export function persistentVolumeWarnings({
+  metadata,
+  spec,
+}: Immutable<core.PersistentVolume>): string[] {
   const warnings = annotations(metadata.annotations);
   if (spec.persistentVolumeReclaimPolicy === 'Recycle') {
     warnings.push(`${SPEC.child('persistentVolumeReclaimPolicy').toString()}: ${RECYCLE}`);
@@ -39,7 +42,10 @@ export function persistentVolumeWarnings({ metadata, spec }: Immutable<core.Pers
   return warnings;
 }
 
-export function persistentVolumeClaimWarnings({ metadata, spec }: Immutable<core.PersistentVolumeClaim>): string[] {
+export function persistentVolumeClaimWarnings({
+  metadata,
+  spec,
+}: Immutable<core.PersistentVolumeClaim>): string[] {
   return [...annotations(metadata.annotations), ...claimWarnings(spec, SPEC)];
 }
 

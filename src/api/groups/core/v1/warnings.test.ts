@@ -6,12 +6,19 @@ import * as field from '#machinery/validation/field.ts';
 import { manifest } from '#api/testing/manifest.ts';
 import type { Deployment } from '#api/groups/apps/v1/index.ts';
 import type { PersistentVolumeClaim, Pod } from './types.ts';
-import { claimWarnings, podTemplateWarnings, podWarnings, resourceNameWarnings } from './warnings.ts';
+import {
+  claimWarnings,
+  podTemplateWarnings,
+  podWarnings,
+  resourceNameWarnings,
+} from './warnings.ts';
 
 const CONTAINER = 'containers: [{name: c, image: i}]';
 
 function ofPod(spec: string, annotations = '{}'): string[] {
-  return podWarnings(manifest<Pod>('core/v1.Pod', `metadata: {annotations: ${annotations}}\nspec: {${spec}}`));
+  return podWarnings(
+    manifest<Pod>('core/v1.Pod', `metadata: {annotations: ${annotations}}\nspec: {${spec}}`),
+  );
 }
 
 function ofTemplate(spec: string, annotations = '{}'): string[] {
@@ -20,7 +27,8 @@ function ofTemplate(spec: string, annotations = '{}'): string[] {
   return podTemplateWarnings(template, field.path('spec', 'template'));
 }
 
-const one = (container: string, spec = ''): string => `containers: [{name: c, image: i, ${container}}], ${spec}`;
+const one = (container: string, spec = ''): string =>
+  `containers: [{name: c, image: i, ${container}}], ${spec}`;
 const affinity = (text: string): string => `${CONTAINER}, affinity: {${text}}`;
 const volume = (source: string): string => `${CONTAINER}, volumes: [{name: v, ${source}}]`;
 const HIDES = 'hides previous definition of "A", which may be dropped when using apply';
@@ -34,7 +42,9 @@ describe('pods', () => {
     [
       'an old label of nodes',
       `${CONTAINER}, nodeSelector: {beta.kubernetes.io/arch: arm}`,
-      ['spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14; use "kubernetes.io/arch" instead'],
+      [
+        'spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14; use "kubernetes.io/arch" instead',
+      ],
     ],
     [
       'an old label, required',
@@ -107,7 +117,9 @@ describe('pods', () => {
     ],
     [
       'files in each other',
-      volume('configMap: {name: c, items: [{key: k, path: a/b/}, {key: l, path: a}, {key: m, path: ab}]}'),
+      volume(
+        'configMap: {name: c, items: [{key: k, path: a/b/}, {key: l, path: a}, {key: m, path: ab}]}',
+      ),
       ['volume "v" (ConfigMap "c"): overlapping paths: "a" with "a/b"'],
     ],
     [
@@ -131,7 +143,10 @@ describe('pods', () => {
     [
       'a secret twice, and one without a name',
       `${CONTAINER}, imagePullSecrets: [{name: a}, {name: a}, {}]`,
-      ['spec.imagePullSecrets[1].name: duplicate name "a"', 'spec.imagePullSecrets[2].name: invalid empty name ""'],
+      [
+        'spec.imagePullSecrets[1].name: duplicate name "a"',
+        'spec.imagePullSecrets[2].name: invalid empty name ""',
+      ],
     ],
     [
       'parts of bytes',
@@ -157,10 +172,16 @@ describe('pods', () => {
     ],
     [
       'a variable from elsewhere',
-      one('env: [{name: A, value: a}, {name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]'),
+      one(
+        'env: [{name: A, value: a}, {name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]',
+      ),
       [`spec.containers[0].env[1]: ${HIDES}`],
     ],
-    ['a variable that is built on', one('env: [{name: A, value: a}, {name: A, value: "$(A):b"}]'), []],
+    [
+      'a variable that is built on',
+      one('env: [{name: A, value: a}, {name: A, value: "$(A):b"}]'),
+      [],
+    ],
     [
       'an address without a port',
       one('ports: [{containerPort: 80, hostIP: 1.2.3.4}]'),
@@ -173,7 +194,11 @@ describe('pods', () => {
       'containers: [{name: c, image: i, ports: [{containerPort: 80}]}, {name: d, image: i, ports: [{containerPort: 80}]}]',
       ['spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]'],
     ],
-    ['ports of two protocols', one('ports: [{containerPort: 53}, {containerPort: 53, protocol: UDP}]'), []],
+    [
+      'ports of two protocols',
+      one('ports: [{containerPort: 53}, {containerPort: 53, protocol: UDP}]'),
+      [],
+    ],
     [
       'a port of the host and one that is none',
       one('ports: [{containerPort: 80, hostPort: 80}, {containerPort: 80}]'),
@@ -181,8 +206,12 @@ describe('pods', () => {
     ],
     [
       'a port of one address and of all',
-      one('ports: [{containerPort: 80, hostPort: 80, hostIP: 1.2.3.4}, {containerPort: 80, hostPort: 80}]'),
-      ['spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]'],
+      one(
+        'ports: [{containerPort: 80, hostPort: 80, hostIP: 1.2.3.4}, {containerPort: 80, hostPort: 80}]',
+      ),
+      [
+        'spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]',
+      ],
     ],
     [
       'a port of two addresses',
@@ -194,7 +223,9 @@ describe('pods', () => {
     [
       'no time to end',
       `${CONTAINER}, terminationGracePeriodSeconds: -1`,
-      ['spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1'],
+      [
+        'spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1',
+      ],
     ],
   ])('%s', (_, spec, warnings) => {
     expect(ofPod(spec)).toEqual(warnings);
@@ -203,7 +234,10 @@ describe('pods', () => {
   const PROFILES =
     '{container.apparmor.security.beta.kubernetes.io/c: x, container.seccomp.security.alpha.kubernetes.io/c: x, seccomp.security.alpha.kubernetes.io/pod: x}';
   const seccomp = (at: string): string[] =>
-    ['seccomp.security.alpha.kubernetes.io/pod', 'container.seccomp.security.alpha.kubernetes.io/c'].map(
+    [
+      'seccomp.security.alpha.kubernetes.io/pod',
+      'container.seccomp.security.alpha.kubernetes.io/c',
+    ].map(
       (key) => `${at}[${key}]: non-functional in v1.27+; use the "seccompProfile" field instead`,
     );
 
@@ -212,7 +246,8 @@ describe('pods', () => {
     expect(ofPod(CONTAINER, '{scheduler.alpha.kubernetes.io/critical-pod: ""}')).toEqual([
       'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "priorityClassName" field instead',
     ]);
-    const fields = 'securityContext: {seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: RuntimeDefault}}';
+    const fields =
+      'securityContext: {seccompProfile: {type: RuntimeDefault}, appArmorProfile: {type: RuntimeDefault}}';
     expect(ofTemplate(one(fields, fields), PROFILES)).toEqual([]);
   });
 
@@ -221,9 +256,11 @@ describe('pods', () => {
       ...seccomp('spec.template.metadata.annotations'),
       'spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead',
     ]);
-    expect(ofTemplate(`${CONTAINER}, initContainers: [{name: d, image: i, env: [{name: A}, {name: A}]}]`)).toEqual([
-      `spec.template.spec.initContainers[0].env[1]: ${HIDES}`,
-    ]);
+    expect(
+      ofTemplate(
+        `${CONTAINER}, initContainers: [{name: d, image: i, env: [{name: A}, {name: A}]}]`,
+      ),
+    ).toEqual([`spec.template.spec.initContainers[0].env[1]: ${HIDES}`]);
   });
 });
 

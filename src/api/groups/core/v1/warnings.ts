@@ -38,13 +38,21 @@ export function resourceNameWarnings(name: string): string[] {
   return [`metadata.name: ${why}: [${problems.join(' ')}]`];
 }
 
-export function claimWarnings({ resources }: Immutable<core.PersistentVolumeClaimSpec>, at: FieldPath): string[] {
+export function claimWarnings(
+  { resources }: Immutable<core.PersistentVolumeClaimSpec>,
+  at: FieldPath,
+): string[] {
   return (['requests', 'limits'] as const).flatMap((list) =>
     fractionalBytes(resources[list], ['storage'], at, 'resources', list),
   );
 }
 
-function specWarnings(spec: PodSpec, annotations: Annotations, root: FieldPath, isTemplate: boolean): string[] {
+function specWarnings(
+  spec: PodSpec,
+  annotations: Annotations,
+  root: FieldPath,
+  isTemplate: boolean,
+): string[] {
   const at = root.child('spec');
   const notes = root.child('metadata', 'annotations');
   const containers = containersOf(spec, at);
@@ -78,7 +86,9 @@ function addresses({ dnsConfig, hostAliases }: PodSpec, at: FieldPath): string[]
   if (dnsConfig === undefined && hostAliases === undefined) return NONE;
   const servers = at.child('dnsConfig', 'nameservers');
   return [
-    ...(dnsConfig?.nameservers ?? []).flatMap((address, index) => warningsForIP(servers.index(index), address)),
+    ...(dnsConfig?.nameservers ?? []).flatMap((address, index) =>
+      warningsForIP(servers.index(index), address),
+    ),
     ...(hostAliases ?? []).flatMap(({ ip }, index) =>
       warningsForIP(at.child('hostAliases').index(index).child('ip'), ip),
     ),
@@ -95,9 +105,18 @@ function containersOf(spec: PodSpec, at: FieldPath): (readonly [Container, Field
 const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/arch', 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ['beta.kubernetes.io/os', 'deprecated since v1.14; use "kubernetes.io/os" instead'],
-  ['failure-domain.beta.kubernetes.io/region', 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
-  ['failure-domain.beta.kubernetes.io/zone', 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'],
-  ['beta.kubernetes.io/instance-type', 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
+  [
+    'failure-domain.beta.kubernetes.io/region',
+    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  ],
+  [
+    'failure-domain.beta.kubernetes.io/zone',
+    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  ],
+  [
+    'beta.kubernetes.io/instance-type',
+    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  ],
 ]);
 
 function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[] {
@@ -105,7 +124,8 @@ function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[
   const warnings: string[] = [];
   for (const label of Object.keys(nodeSelector ?? {})) {
     const message = DEPRECATED_NODE_LABELS.get(label);
-    if (message !== undefined) warnings.push(`${at.child('nodeSelector').key(label).toString()}: ${message}`);
+    if (message !== undefined)
+      warnings.push(`${at.child('nodeSelector').key(label).toString()}: ${message}`);
   }
   const {
     requiredDuringSchedulingIgnoredDuringExecution: required,
@@ -124,9 +144,13 @@ function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[
 }
 
 /** What is wrong with using a label of nodes, if it has a newer name. */
-export const nodeLabelWarning = (label: string): string | undefined => DEPRECATED_NODE_LABELS.get(label);
+export const nodeLabelWarning = (label: string): string | undefined =>
+  DEPRECATED_NODE_LABELS.get(label);
 
-export function nodeSelectorTerm({ matchExpressions }: Immutable<core.NodeSelectorTerm>, at: FieldPath): string[] {
+export function nodeSelectorTerm(
+  { matchExpressions }: Immutable<core.NodeSelectorTerm>,
+  at: FieldPath,
+): string[] {
   return (matchExpressions ?? []).flatMap(({ key }, index) => {
     const message = DEPRECATED_NODE_LABELS.get(key);
     const path = at.child('matchExpressions').index(index).child('key');
@@ -139,13 +163,18 @@ const nullSelector = ({ labelSelector }: Selects, at: FieldPath): string[] =>
     ? [`${at.child('labelSelector').toString()}: a null labelSelector results in matching no pod`]
     : [];
 
-function spreadConstraints({ topologySpreadConstraints: constraints }: PodSpec, at: FieldPath): string[] {
+function spreadConstraints(
+  { topologySpreadConstraints: constraints }: PodSpec,
+  at: FieldPath,
+): string[] {
   return (constraints ?? []).flatMap((constraint, index) => {
     const { topologyKey } = constraint;
     const message = DEPRECATED_NODE_LABELS.get(topologyKey);
     const path = at.index(index);
     return [
-      ...(message === undefined ? [] : [`${path.child('topologyKey').toString()}: ${topologyKey} is ${message}`]),
+      ...(message === undefined
+        ? []
+        : [`${path.child('topologyKey').toString()}: ${topologyKey} is ${message}`]),
       ...nullSelector(constraint, path),
     ];
   });
@@ -171,7 +200,8 @@ function podAffinities({ affinity }: PodSpec, at: FieldPath): string[] {
 
 const SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead';
 const DEPRECATED_ANNOTATIONS = Object.entries({
-  'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'scheduler.alpha.kubernetes.io/critical-pod':
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
   'security.alpha.kubernetes.io/sysctls': SYSCTLS,
   'security.alpha.kubernetes.io/unsafe-sysctls': SYSCTLS,
 });
@@ -188,8 +218,14 @@ const CONTAINER_SECCOMP_ANNOTATION = 'container.seccomp.security.alpha.kubernete
 const APP_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead';
 const APP_ARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 
-function podSeccompAnnotation({ securityContext }: PodSpec, annotations: Annotations, at: FieldPath): string[] {
-  const ignored = securityContext?.seccompProfile === undefined && Object.hasOwn(annotations, POD_SECCOMP_ANNOTATION);
+function podSeccompAnnotation(
+  { securityContext }: PodSpec,
+  annotations: Annotations,
+  at: FieldPath,
+): string[] {
+  const ignored =
+    securityContext?.seccompProfile === undefined &&
+    Object.hasOwn(annotations, POD_SECCOMP_ANNOTATION);
   return ignored ? [`${at.key(POD_SECCOMP_ANNOTATION).toString()}: ${SECCOMP}`] : [];
 }
 
@@ -205,9 +241,11 @@ function profileAnnotations(
   const told = (key: string, message: string): void => {
     if (Object.hasOwn(annotations, key)) warnings.push(`${at.key(key).toString()}: ${message}`);
   };
-  if (securityContext?.seccompProfile === undefined) told(CONTAINER_SECCOMP_ANNOTATION + name, SECCOMP);
+  if (securityContext?.seccompProfile === undefined)
+    told(CONTAINER_SECCOMP_ANNOTATION + name, SECCOMP);
   const hasField =
-    spec.securityContext?.appArmorProfile !== undefined || securityContext?.appArmorProfile !== undefined;
+    spec.securityContext?.appArmorProfile !== undefined ||
+    securityContext?.appArmorProfile !== undefined;
   if (isTemplate && !hasField) told(APP_ARMOR_ANNOTATION + name, APP_ARMOR);
   return warnings;
 }
@@ -234,7 +272,9 @@ function volumes({ volumes: list = [] }: PodSpec, at: FieldPath): string[] {
       ...DEPRECATED_VOLUMES.filter(([source]) => volume[source] !== undefined).map(
         ([source, message]) => `${path.child(SPELLED[source] ?? source).toString()}: ${message}`,
       ),
-      ...(claim === undefined ? [] : claimWarnings(claim.spec, path.child('ephemeral', 'volumeClaimTemplate', 'spec'))),
+      ...(claim === undefined
+        ? []
+        : claimWarnings(claim.spec, path.child('ephemeral', 'volumeClaimTemplate', 'spec'))),
     ];
   });
   return [...warnings, ...pathWarnings(list)];
@@ -244,7 +284,11 @@ function duplicates({ hostAliases, imagePullSecrets }: PodSpec, at: FieldPath): 
   if (hostAliases === undefined && imagePullSecrets === undefined) return NONE;
   const secrets = (imagePullSecrets ?? []).map(({ name }) => name ?? '');
   const empty = secrets.flatMap((name, index) =>
-    name === '' ? [`${at.child('imagePullSecrets').index(index).child('name').toString()}: invalid empty name ""`] : [],
+    name === ''
+      ? [
+          `${at.child('imagePullSecrets').index(index).child('name').toString()}: invalid empty name ""`,
+        ]
+      : [],
   );
   const aliases = (hostAliases ?? []).map(({ ip }) => ip);
   return [
@@ -296,9 +340,12 @@ function hiddenVariables({ env }: Container, container: FieldPath): string[] {
     const first = !seen.has(name);
     seen.add(name);
     const reference = `$(${name})`;
-    if (first || (valueFrom === undefined && value !== reference && value.includes(reference))) return [];
+    if (first || (valueFrom === undefined && value !== reference && value.includes(reference)))
+      return [];
     const path = at.index(index).toString();
-    return [`${path}: hides previous definition of ${quote(name)}, which may be dropped when using apply`];
+    return [
+      `${path}: hides previous definition of ${quote(name)}, which may be dropped when using apply`,
+    ];
   });
 }
 
@@ -328,7 +375,10 @@ function ports(containers: readonly (readonly [Container, FieldPath])[]): string
 }
 
 /** How two definitions of one port of a pod get into each other's way. */
-function portClash(a: Immutable<core.ContainerPort>, b: Immutable<core.ContainerPort>): string | undefined {
+function portClash(
+  a: Immutable<core.ContainerPort>,
+  b: Immutable<core.ContainerPort>,
+): string | undefined {
   const [portA, portB] = [a.hostPort ?? 0, b.hostPort ?? 0];
   const [ipA, ipB] = [a.hostIP ?? '', b.hostIP ?? ''];
   if (portA === portB && ipA === ipB) return 'duplicate';

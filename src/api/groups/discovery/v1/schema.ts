@@ -34,7 +34,10 @@ export const schema = groupVersion('discovery.k8s.io', 'v1', 'io.k8s.api.discove
     f('serving?', 2, '*bool'),
     f('terminating?', 3, '*bool'),
   ]),
-  EndpointHints: message(() => [f('forZones?', 1, '[]ForZone', atomic), f('forNodes?', 2, '[]ForNode', atomic)]),
+  EndpointHints: message(() => [
+    f('forZones?', 1, '[]ForZone', atomic),
+    f('forNodes?', 2, '[]ForNode', atomic),
+  ]),
   ForZone: message(() => [f('name', 1, 'string')]),
   ForNode: message(() => [f('name', 1, 'string')]),
   EndpointPort: atomicMessage(() => [
@@ -43,5 +46,8 @@ export const schema = groupVersion('discovery.k8s.io', 'v1', 'io.k8s.api.discove
     f('port?', 3, '*int32'),
     f('appProtocol?', 4, '*string'),
   ]),
-  EndpointSliceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]EndpointSlice')]),
+  EndpointSliceList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]EndpointSlice'),
+  ]),
 });

@@ -14,7 +14,9 @@ const slice = variation<discovery.EndpointSlice>('discovery/v1.EndpointSlice', {
   endpoints: [{ addresses: ['10.1.2.3'], hostname: 'valid-123' }],
 });
 const check = (change: object): string[] => messages(validateEndpointSlice(slice(change)));
-const endpoint = (change: object): object => ({ endpoints: [{ addresses: ['10.1.2.3'], ...change }] });
+const endpoint = (change: object): object => ({
+  endpoints: [{ addresses: ['10.1.2.3'], ...change }],
+});
 const of = (addressType: string, ...addresses: readonly string[]): object => ({
   addressType,
   endpoints: [{ addresses }],
@@ -56,7 +58,11 @@ test.each(
     [endpoint({ nodeName: 'valid-node.example' })],
     [endpoint({ conditions: { ready: true, serving: false, terminating: true } })],
     [endpoint({ targetRef: { kind: 'Pod', namespace: 'world', name: 'pod' } })],
-    [endpoint({ deprecatedTopology: Object.fromEntries(range(16, (index) => [`a${index}`, 'b'])) })],
+    [
+      endpoint({
+        deprecatedTopology: Object.fromEntries(range(16, (index) => [`a${index}`, 'b'])),
+      }),
+    ],
     [zones(...range(8, (index) => `zone-${index}`))],
     [nodes(...range(8, (index) => `node-${index}`))],
   ]),
@@ -67,12 +73,24 @@ test.each(
 test.each(
   rows<[change: object, errors: readonly string[]]>([
     [{ addressType: '' }, ['addressType: Required value']],
-    [{ addressType: 'other' }, ['addressType: Unsupported value: "other": supported values: "FQDN", "IPv4", "IPv6"']],
-    [{ addressType: 'IP' }, ['addressType: Unsupported value: "IP": supported values: "FQDN", "IPv4", "IPv6"']],
+    [
+      { addressType: 'other' },
+      ['addressType: Unsupported value: "other": supported values: "FQDN", "IPv4", "IPv6"'],
+    ],
+    [
+      { addressType: 'IP' },
+      ['addressType: Unsupported value: "IP": supported values: "FQDN", "IPv4", "IPv6"'],
+    ],
     [{ ports: [{ name: 'http' }, { name: 'http' }] }, ['ports[1].name: Duplicate value: "http"']],
     [{ ports: [{}, {}] }, ['ports[1].name: Duplicate value: ""']],
-    [port({ name: 'aCapital' }), [`ports[0].name: Invalid value: "aCapital": ${NAME_MESSAGES.label}`]],
-    [port({ name: 'almost_valid' }), [`ports[0].name: Invalid value: "almost_valid": ${NAME_MESSAGES.label}`]],
+    [
+      port({ name: 'aCapital' }),
+      [`ports[0].name: Invalid value: "aCapital": ${NAME_MESSAGES.label}`],
+    ],
+    [
+      port({ name: 'almost_valid' }),
+      [`ports[0].name: Invalid value: "almost_valid": ${NAME_MESSAGES.label}`],
+    ],
     [
       port({ name: 'a'.repeat(64) }),
       [`ports[0].name: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`],
@@ -81,7 +99,10 @@ test.each(
       port({ protocol: 'foo' }),
       ['ports[0].protocol: Unsupported value: "foo": supported values: "SCTP", "TCP", "UDP"'],
     ],
-    [port({ appProtocol: '--' }), [`ports[0].appProtocol: Invalid value: "--": ${NAME_MESSAGES.namePart}`]],
+    [
+      port({ appProtocol: '--' }),
+      [`ports[0].appProtocol: Invalid value: "--": ${NAME_MESSAGES.namePart}`],
+    ],
     [
       { ports: range(20_001, (index) => ({ name: `p${index}` })) },
       ['ports: Too many: 20001: must have at most 20000 items'],
@@ -90,16 +111,27 @@ test.each(
       { endpoints: range(1001, () => ({ addresses: ['10.0.0.1'] })) },
       ['endpoints: Too many: 1001: must have at most 1000 items'],
     ],
-    [endpoint({ addresses: [] }), [`${AT}.addresses: Required value: must contain at least 1 address`]],
+    [
+      endpoint({ addresses: [] }),
+      [`${AT}.addresses: Required value: must contain at least 1 address`],
+    ],
     [
       endpoint({ addresses: range(101, (index) => `10.1.2.${index}`) }),
       [`${AT}.addresses: Too many: 101: must have at most 100 items`],
     ],
-    [of('IPv6', '10.1.2.3'), [`${AT}.addresses: Invalid value: "10.1.2.3": must be an IPv6 address`]],
-    [of('IPv4', '2001:db8::1'), [`${AT}.addresses: Invalid value: "2001:db8::1": must be an IPv4 address`]],
+    [
+      of('IPv6', '10.1.2.3'),
+      [`${AT}.addresses: Invalid value: "10.1.2.3": must be an IPv6 address`],
+    ],
+    [
+      of('IPv4', '2001:db8::1'),
+      [`${AT}.addresses: Invalid value: "2001:db8::1": must be an IPv4 address`],
+    ],
     [
       of('IPv6', '2001:DB8::1'),
-      [`${AT}.addresses[0]: Invalid value: "2001:DB8::1": must be in canonical form ("2001:db8::1")`],
+      [
+        `${AT}.addresses[0]: Invalid value: "2001:DB8::1": must be in canonical form ("2001:db8::1")`,
+      ],
     ],
     [
       of('IPv4', 'a.b', '01.2.3.4', '::ffff:1.2.3.4'),
@@ -111,7 +143,9 @@ test.each(
     ],
     [
       of('IPv4', '127.0.0.1'),
-      [`${AT}.addresses[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`],
+      [
+        `${AT}.addresses[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
+      ],
     ],
     [
       of('IPv4', '169.254.1.1', '224.0.0.1', '0.0.0.0'),
@@ -130,24 +164,35 @@ test.each(
     [of('FQDN', ''), [`${AT}.addresses[0]: Required value`]],
     [
       of('FQDN', 'foo'),
-      [`${AT}.addresses[0]: Invalid value: "foo": should be a domain with at least two segments separated by dots`],
+      [
+        `${AT}.addresses[0]: Invalid value: "foo": should be a domain with at least two segments separated by dots`,
+      ],
     ],
     [
       of('FQDN', '123.456.789_012', 'A.example.com', 'foo.*'),
       ['123.456.789_012', 'A.example.com', 'foo.*'].map(
-        (name, index) => `${AT}.addresses[${index}]: Invalid value: "${name}": ${NAME_MESSAGES.subdomain}`,
+        (name, index) =>
+          `${AT}.addresses[${index}]: Invalid value: "${name}": ${NAME_MESSAGES.subdomain}`,
       ),
     ],
     [
       of('FQDN', `${'a'.repeat(64)}.com`),
-      [`${AT}.addresses[0]: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`],
+      [
+        `${AT}.addresses[0]: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`,
+      ],
     ],
     [
       endpoint({ nodeName: 'INvalid-node-name' }),
       [`${AT}.nodeName: Invalid value: "INvalid-node-name": ${NAME_MESSAGES.subdomain}`],
     ],
-    [endpoint({ hostname: '--INvalid' }), [`${AT}.hostname: Invalid value: "--INvalid": ${NAME_MESSAGES.label}`]],
-    [endpoint({ hostname: 'a.b' }), [`${AT}.hostname: Invalid value: "a.b": must not contain dots`]],
+    [
+      endpoint({ hostname: '--INvalid' }),
+      [`${AT}.hostname: Invalid value: "--INvalid": ${NAME_MESSAGES.label}`],
+    ],
+    [
+      endpoint({ hostname: 'a.b' }),
+      [`${AT}.hostname: Invalid value: "a.b": must not contain dots`],
+    ],
     [
       endpoint({ deprecatedTopology: { '--INvalid': 'example' } }),
       [`${AT}.deprecatedTopology: Invalid value: "--INvalid": ${NAME_MESSAGES.namePart}`],
@@ -157,15 +202,29 @@ test.each(
       [`${AT}.deprecatedTopology: Invalid value: "--INvalid": ${NAME_MESSAGES.labelValue}`],
     ],
     [
-      endpoint({ deprecatedTopology: Object.fromEntries(range(17, (index) => [`a${index}`, 'b'])) }),
+      endpoint({
+        deprecatedTopology: Object.fromEntries(range(17, (index) => [`a${index}`, 'b'])),
+      }),
       [`${AT}.deprecatedTopology: Too many: 17: must have at most 16 items`],
     ],
     [zones('a', 'b', 'a'), [`${AT}.hints.forZones[2].name: Duplicate value: "a"`]],
-    [zones('inv&lid'), [`${AT}.hints.forZones[0].name: Invalid value: "inv&lid": ${NAME_MESSAGES.labelValue}`]],
-    [zones(...range(9, (index) => `zone-${index}`)), [`${AT}.hints.forZones: Too many: 9: must have at most 8 items`]],
+    [
+      zones('inv&lid'),
+      [`${AT}.hints.forZones[0].name: Invalid value: "inv&lid": ${NAME_MESSAGES.labelValue}`],
+    ],
+    [
+      zones(...range(9, (index) => `zone-${index}`)),
+      [`${AT}.hints.forZones: Too many: 9: must have at most 8 items`],
+    ],
     [nodes('a', 'a'), [`${AT}.hints.forNodes[1].name: Duplicate value: "a"`]],
-    [nodes('Node'), [`${AT}.hints.forNodes[0].name: Invalid value: "Node": ${NAME_MESSAGES.subdomain}`]],
-    [nodes(...range(9, (index) => `node-${index}`)), [`${AT}.hints.forNodes: Too many: 9: must have at most 8 items`]],
+    [
+      nodes('Node'),
+      [`${AT}.hints.forNodes[0].name: Invalid value: "Node": ${NAME_MESSAGES.subdomain}`],
+    ],
+    [
+      nodes(...range(9, (index) => `node-${index}`)),
+      [`${AT}.hints.forNodes: Too many: 9: must have at most 8 items`],
+    ],
     [
       { addressType: 'other', ports: [{ name: 'x!' }], endpoints: [{ addresses: [] }] },
       [

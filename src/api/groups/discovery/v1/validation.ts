@@ -31,18 +31,24 @@ export function validateEndpointSlice(
   const errors: FieldErrorList = [];
   const at = field.path('addressType');
   if (addressType === '') errors.push(field.required(at));
-  else if (!ADDRESS_TYPES.includes(addressType)) errors.push(field.notSupported(at, addressType, ADDRESS_TYPES));
+  else if (!ADDRESS_TYPES.includes(addressType))
+    errors.push(field.notSupported(at, addressType, ADDRESS_TYPES));
   const place = field.path('endpoints');
   const list = endpoints ?? [];
   errors.push(...validatePorts(ports ?? []));
   if (list.length > MAX_ENDPOINTS) errors.push(field.tooMany(place, list.length, MAX_ENDPOINTS));
   else if (old === undefined || !semanticEqual(list, old.endpoints ?? [])) {
-    list.forEach((endpoint, index) => errors.push(...validateEndpoint(endpoint, addressType, place.index(index))));
+    list.forEach((endpoint, index) =>
+      errors.push(...validateEndpoint(endpoint, addressType, place.index(index))),
+    );
   }
   return errors;
 }
 
-export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointSlice): FieldErrorList {
+export function validateEndpointSliceUpdate(
+  slice: EndpointSlice,
+  old: EndpointSlice,
+): FieldErrorList {
   return [
     ...validateEndpointSlice(slice, old),
     ...immutable(slice.addressType, old.addressType, field.path('addressType'), Object.is),
@@ -55,17 +61,24 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
   const place = at.child('addresses');
   const list = addresses ?? [];
   if (list.length === 0) errors.push(field.required(place, 'must contain at least 1 address'));
-  else if (list.length > MAX_ADDRESSES) errors.push(field.tooMany(place, list.length, MAX_ADDRESSES));
-  list.forEach((address, index) => errors.push(...validateAddress(address, addressType, place, index)));
+  else if (list.length > MAX_ADDRESSES)
+    errors.push(field.tooMany(place, list.length, MAX_ADDRESSES));
+  list.forEach((address, index) =>
+    errors.push(...validateAddress(address, addressType, place, index)),
+  );
   if (nodeName !== undefined)
-    errors.push(...invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)));
+    errors.push(
+      ...invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)),
+    );
   const topology = at.child('deprecatedTopology');
   if (Object.keys(deprecatedTopology).length > MAX_TOPOLOGY) {
     errors.push(field.tooMany(topology, Object.keys(deprecatedTopology).length, MAX_TOPOLOGY));
   }
   errors.push(...validation.validateLabels(deprecatedTopology, topology));
   if (hostname !== undefined)
-    errors.push(...invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname)));
+    errors.push(
+      ...invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname)),
+    );
   for (const name of ['forZones', 'forNodes'] as const)
     errors.push(...validateHints(hints?.[name] ?? [], name, at.child('hints', name)));
   return errors;
@@ -85,12 +98,19 @@ function validateHints(
     return invalidEach(
       place,
       name,
-      kind === 'forZones' ? validation.isValidLabelValue(name) : validation.isDNS1123Subdomain(name),
+      kind === 'forZones'
+        ? validation.isValidLabelValue(name)
+        : validation.isDNS1123Subdomain(name),
     );
   });
 }
 
-function validateAddress(address: string, addressType: string, addresses: FieldPath, index: number): FieldErrorList {
+function validateAddress(
+  address: string,
+  addressType: string,
+  addresses: FieldPath,
+  index: number,
+): FieldErrorList {
   const at = addresses.index(index);
   if (addressType === 'FQDN') return fullName(address, at);
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return [];
@@ -99,7 +119,9 @@ function validateAddress(address: string, addressType: string, addresses: FieldP
   if (errors.length > 0) return errors;
   const isOther = isIPv6(address) !== (addressType === 'IPv6');
   // That it is of the other family is told of the list.
-  const mismatch = isOther ? [field.invalid(addresses, address, `must be an ${addressType} address`)] : [];
+  const mismatch = isOther
+    ? [field.invalid(addresses, address, `must be an ${addressType} address`)]
+    : [];
   return [...mismatch, ...nonSpecialIP(address, at)];
 }
 
@@ -118,10 +140,14 @@ function fullName(given: string, at: FieldPath): FieldErrorList {
   if (problems.length > 0) return [field.invalid(at, name, problems.join(','))];
   const labels = name.split('.');
   if (labels.length < 2) {
-    return [field.invalid(at, name, 'should be a domain with at least two segments separated by dots')];
+    return [
+      field.invalid(at, name, 'should be a domain with at least two segments separated by dots'),
+    ];
   }
   const bad = labels.find((label) => validation.isDNS1123Label(label).length > 0);
-  return bad === undefined ? [] : [field.invalid(at, bad, validation.isDNS1123Label(bad).join(','))];
+  return bad === undefined
+    ? []
+    : [field.invalid(at, bad, validation.isDNS1123Label(bad).join(','))];
 }
 
 function validatePorts(ports: readonly Immutable<discovery.EndpointPort>[]): FieldErrorList {
@@ -131,14 +157,21 @@ function validatePorts(ports: readonly Immutable<discovery.EndpointPort>[]): Fie
   return ports.flatMap(({ name = '', protocol, appProtocol }, index) => {
     const place = at.index(index);
     const errors: FieldErrorList = [];
-    if (name !== '') errors.push(...invalidEach(place.child('name'), name, validation.isDNS1123Label(name)));
+    if (name !== '')
+      errors.push(...invalidEach(place.child('name'), name, validation.isDNS1123Label(name)));
     if (seen.has(name)) errors.push(field.duplicate(place.child('name'), name));
     seen.add(name);
     if (protocol === undefined) errors.push(field.required(place.child('protocol')));
     else if (!PROTOCOLS.includes(protocol))
       errors.push(field.notSupported(place.child('protocol'), protocol, PROTOCOLS));
     if (appProtocol !== undefined) {
-      errors.push(...invalidEach(place.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)));
+      errors.push(
+        ...invalidEach(
+          place.child('appProtocol'),
+          appProtocol,
+          validation.isQualifiedName(appProtocol),
+        ),
+      );
     }
     return errors;
   });

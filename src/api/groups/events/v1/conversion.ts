@@ -75,7 +75,10 @@ export function toCore(event: Immutable<Event>): Draft<Immutable<CoreEvent>> {
     series:
       series === undefined
         ? undefined
-        : dropUndefined({ count: series.count || undefined, lastObservedTime: series.lastObservedTime }),
+        : dropUndefined({
+            count: series.count || undefined,
+            lastObservedTime: series.lastObservedTime,
+          }),
     action,
     related,
     reportingComponent: reportingController ?? '',
@@ -85,7 +88,8 @@ export function toCore(event: Immutable<Event>): Draft<Immutable<CoreEvent>> {
 
 /** Absent fields are absent, not undefined: the normalized form. */
 function dropUndefined<T extends object>(object: T): T {
-  for (const key of Object.keys(object) as (keyof T)[]) if (object[key] === undefined) delete object[key];
+  for (const key of Object.keys(object) as (keyof T)[])
+    if (object[key] === undefined) delete object[key];
   return object;
 }
 

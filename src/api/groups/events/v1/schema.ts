@@ -1,6 +1,13 @@
 // Every type of events.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { f, groupVersion, kind, message, optional, resource } from '#api/machinery/schema/builder.ts';
+import {
+  f,
+  groupVersion,
+  kind,
+  message,
+  optional,
+  resource,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('events.k8s.io', 'v1', 'io.k8s.api.events.v1', {
   Event: resource({ resource: 'events', scope: 'Namespaced', shortNames: ['ev'] }, () => [

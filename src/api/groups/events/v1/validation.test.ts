@@ -30,11 +30,18 @@ describe('a new one', () => {
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
       [
-        { type: 'Warning', series: { count: 2, lastObservedTime: microLater }, related: { kind: 'Node', name: 'n' } },
+        {
+          type: 'Warning',
+          series: { count: 2, lastObservedTime: microLater },
+          related: { kind: 'Node', name: 'n' },
+        },
         [],
       ],
       [{ source: {} }, []],
-      [{ metadata: { name: 'A' } }, [`metadata.name: Invalid value: "A": ${NAME_MESSAGES.subdomain}`]],
+      [
+        { metadata: { name: 'A' } },
+        [`metadata.name: Invalid value: "A": ${NAME_MESSAGES.subdomain}`],
+      ],
       [{ eventTime: null }, ['eventTime: Required value']],
       [{ type: null }, ['type: Invalid value: "": has invalid value: ']],
       [{ type: 'Odd' }, ['type: Invalid value: "": has invalid value: Odd']],
@@ -43,7 +50,10 @@ describe('a new one', () => {
       [{ count: 1 }, [unset('count')]],
       [{ source: { component: 'a' } }, [unset('source')]],
       [{ source: { host: 'a' } }, [unset('source')]],
-      [{ series: { count: 1, lastObservedTime: micro } }, ['series.count: Invalid value: "": should be at least 2']],
+      [
+        { series: { count: 1, lastObservedTime: micro } },
+        ['series.count: Invalid value: "": should be at least 2'],
+      ],
       [{ series: { count: 2 } }, ['series.lastObservedTime: Required value']],
       [
         { series: {}, eventTime: null, count: 7 },
@@ -61,7 +71,8 @@ describe('a new one', () => {
 });
 
 describe('an old one', () => {
-  const update = (now: object, old: object = {}): string[] => text(validateNewerEventUpdate(event(now), event(old)));
+  const update = (now: object, old: object = {}): string[] =>
+    text(validateNewerEventUpdate(event(now), event(old)));
   const fixed = (name: string, value: unknown): string =>
     `${name}: Invalid value: ${JSON.stringify(value)}: field is immutable`;
 
@@ -71,14 +82,21 @@ describe('an old one', () => {
     expect(update(series(2))).toEqual([]);
     expect(update(series(3), series(2))).toEqual([]);
     expect(update({}, series(2))).toEqual([]);
-    expect(update(series(1), series(2))).toEqual(['series.count: Invalid value: "": should be at least 2']);
-    expect(update({ series: { count: 3 } }, series(2))).toEqual(['series.lastObservedTime: Required value']);
+    expect(update(series(1), series(2))).toEqual([
+      'series.count: Invalid value: "": should be at least 2',
+    ]);
+    expect(update({ series: { count: 3 } }, series(2))).toEqual([
+      'series.lastObservedTime: Required value',
+    ]);
     expect(update(series(1), series(1))).toEqual([]);
   });
 
   test.each(
     rows<[change: object, error: string]>([
-      [{ involvedObject: { name: 'back' } }, fixed('involvedObject', { kind: 'Pod', namespace: 'web', name: 'back' })],
+      [
+        { involvedObject: { name: 'back' } },
+        fixed('involvedObject', { kind: 'Pod', namespace: 'web', name: 'back' }),
+      ],
       [{ reason: 'Other' }, fixed('reason', 'Other')],
       [{ message: 'other' }, fixed('message', 'other')],
       [{ source: { component: 'c' } }, fixed('source', { component: 'c' })],
@@ -89,7 +107,10 @@ describe('an old one', () => {
       [{ eventTime: microLater }, fixed('eventTime', microLater)],
       [{ action: 'Other' }, fixed('action', 'Other')],
       [{ related: { kind: 'Node', name: 'n' } }, fixed('related', { kind: 'Node', name: 'n' })],
-      [{ reportingComponent: 'example.com/other' }, fixed('reportingController', 'example.com/other')],
+      [
+        { reportingComponent: 'example.com/other' },
+        fixed('reportingController', 'example.com/other'),
+      ],
       [{ reportingInstance: 'other' }, fixed('reportingInstance', 'other')],
     ]),
   )('keeps its %s', (_, change, error) => {

@@ -34,7 +34,8 @@ export function validateNewerEvent(event: Event): FieldErrorList {
     ...invalidEach(field.path('metadata', 'name'), name, validation.isDNS1123Subdomain(name)),
     ...series(event),
   ];
-  if (eventTime === undefined || eventTime === null) errors.push(field.required(field.path('eventTime')));
+  if (eventTime === undefined || eventTime === null)
+    errors.push(field.required(field.path('eventTime')));
   if (type !== 'Normal' && type !== 'Warning')
     errors.push(field.invalid(field.path('type'), '', `has invalid value: ${type}`));
   if (firstTimestamp !== undefined && firstTimestamp !== null) {
@@ -51,7 +52,9 @@ export function validateNewerEvent(event: Event): FieldErrorList {
 export function validateNewerEventUpdate(event: Event, old: Event): FieldErrorList {
   return [
     ...(semanticEqual(event.series, old.series) ? [] : series(event)),
-    ...FIXED.flatMap((name) => immutable(event[name] ?? null, old[name] ?? null, field.path(name), semanticEqual)),
+    ...FIXED.flatMap((name) =>
+      immutable(event[name] ?? null, old[name] ?? null, field.path(name), semanticEqual),
+    ),
     ...immutable(
       event.reportingComponent ?? '',
       old.reportingComponent ?? '',
@@ -70,7 +73,8 @@ export function validateNewerEventUpdate(event: Event, old: Event): FieldErrorLi
 function series({ series: repeated }: Event): FieldErrorList {
   if (repeated === undefined) return [];
   const errors: FieldErrorList = [];
-  if ((repeated.count ?? 0) < 2) errors.push(field.invalid(field.path('series', 'count'), '', 'should be at least 2'));
+  if ((repeated.count ?? 0) < 2)
+    errors.push(field.invalid(field.path('series', 'count'), '', 'should be at least 2'));
   if (repeated.lastObservedTime === undefined || repeated.lastObservedTime === null) {
     errors.push(field.required(field.path('series', 'lastObservedTime')));
   }

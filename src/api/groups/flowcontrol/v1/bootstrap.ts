@@ -1,7 +1,12 @@
 // The flow schemas and priority levels that every cluster begins with. Without the mandatory ones no request would belong anywhere, so
 // nobody may change their spec; the suggested ones separate what keeps a cluster alive from what runs in it, and are a user's to change.
 
-import type { FlowSchemaSpec, PolicyRulesWithSubjects, PriorityLevelConfigurationSpec, Subject } from './types.ts';
+import type {
+  FlowSchemaSpec,
+  PolicyRulesWithSubjects,
+  PriorityLevelConfigurationSpec,
+  Subject,
+} from './types.ts';
 
 export interface BootstrapFlowSchema {
   readonly name: string;
@@ -22,12 +27,22 @@ const CATCH_ALL = 'catch-all';
 
 type Queuing = readonly [queues: number, handSize: number];
 
-function limited(shares: number, lendablePercent: number, queuing?: Queuing): PriorityLevelConfigurationSpec {
+function limited(
+  shares: number,
+  lendablePercent: number,
+  queuing?: Queuing,
+): PriorityLevelConfigurationSpec {
   const limitResponse =
     queuing === undefined
       ? { type: 'Reject' }
-      : { type: 'Queue', queuing: { queues: queuing[0], handSize: queuing[1], queueLengthLimit: 50 } };
-  return { type: 'Limited', limited: { nominalConcurrencyShares: shares, limitResponse, lendablePercent } };
+      : {
+          type: 'Queue',
+          queuing: { queues: queuing[0], handSize: queuing[1], queueLengthLimit: 50 },
+        };
+  return {
+    type: 'Limited',
+    limited: { nominalConcurrencyShares: shares, limitResponse, lendablePercent },
+  };
 }
 
 export const PRIORITY_LEVELS: readonly BootstrapPriorityLevel[] = [
@@ -45,10 +60,15 @@ export const PRIORITY_LEVELS: readonly BootstrapPriorityLevel[] = [
   { name: 'global-default', mandatory: false, spec: limited(20, 50, [128, 6]) },
 ];
 
-const groups = (...names: readonly string[]): Subject[] => names.map((name) => ({ kind: 'Group', group: { name } }));
-const users = (...names: readonly string[]): Subject[] => names.map((name) => ({ kind: 'User', user: { name } }));
+const groups = (...names: readonly string[]): Subject[] =>
+  names.map((name) => ({ kind: 'Group', group: { name } }));
+const users = (...names: readonly string[]): Subject[] =>
+  names.map((name) => ({ kind: 'User', user: { name } }));
 const systemAccounts = (...names: readonly string[]): Subject[] =>
-  names.map((name) => ({ kind: 'ServiceAccount', serviceAccount: { namespace: 'kube-system', name } }));
+  names.map((name) => ({
+    kind: 'ServiceAccount',
+    serviceAccount: { namespace: 'kube-system', name },
+  }));
 
 type Resources = readonly [
   verbs: readonly string[],
@@ -94,9 +114,21 @@ const LEASES: Resources = [ELECTION, 'coordination.k8s.io', ['leases'], '*', fal
 const PROBES = { verbs: ['get'], nonResourceURLs: ['/healthz', '/readyz', '/livez'] };
 
 export const FLOW_SCHEMAS: readonly BootstrapFlowSchema[] = [
-  { name: EXEMPT, mandatory: true, spec: spec(EXEMPT, 1, undefined, all(groups('system:masters'))) },
-  { name: CATCH_ALL, mandatory: true, spec: spec(CATCH_ALL, 10_000, 'ByUser', all(groups(...EVERYBODY))) },
-  { name: 'system-nodes', mandatory: false, spec: spec('system', 500, 'ByUser', all(groups('system:nodes'))) },
+  {
+    name: EXEMPT,
+    mandatory: true,
+    spec: spec(EXEMPT, 1, undefined, all(groups('system:masters'))),
+  },
+  {
+    name: CATCH_ALL,
+    mandatory: true,
+    spec: spec(CATCH_ALL, 10_000, 'ByUser', all(groups(...EVERYBODY))),
+  },
+  {
+    name: 'system-nodes',
+    mandatory: false,
+    spec: spec('system', 500, 'ByUser', all(groups('system:nodes'))),
+  },
   {
     name: 'system-node-high',
     mandatory: false,
@@ -114,7 +146,10 @@ export const FLOW_SCHEMAS: readonly BootstrapFlowSchema[] = [
   {
     name: 'probes',
     mandatory: false,
-    spec: spec(EXEMPT, 2, undefined, { subjects: groups(...EVERYBODY), nonResourceRules: [PROBES] }),
+    spec: spec(EXEMPT, 2, undefined, {
+      subjects: groups(...EVERYBODY),
+      nonResourceRules: [PROBES],
+    }),
   },
   {
     name: 'system-leader-election',
@@ -123,7 +158,13 @@ export const FLOW_SCHEMAS: readonly BootstrapFlowSchema[] = [
       'leader-election',
       100,
       'ByUser',
-      some([...users('system:kube-controller-manager', 'system:kube-scheduler'), ...systemAccounts('*')], LEASES),
+      some(
+        [
+          ...users('system:kube-controller-manager', 'system:kube-scheduler'),
+          ...systemAccounts('*'),
+        ],
+        LEASES,
+      ),
     ),
   },
   {

@@ -13,7 +13,9 @@ function setFlowSchemaDefaults({ spec }: FlowSchema): void {
   if ((spec.matchingPrecedence ?? 0) === 0) spec.matchingPrecedence = MATCHING_PRECEDENCE;
 }
 
-function setPriorityLevelConfigurationDefaults({ spec: { limited, exempt } }: PriorityLevelConfiguration): void {
+function setPriorityLevelConfigurationDefaults({
+  spec: { limited, exempt },
+}: PriorityLevelConfiguration): void {
   if (exempt !== undefined) {
     exempt.nominalConcurrencyShares ??= 0;
     exempt.lendablePercent ??= 0;

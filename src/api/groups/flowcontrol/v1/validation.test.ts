@@ -9,7 +9,11 @@ import { allSchemas } from '#api/all-schemas.ts';
 import { messages } from '#api/testing/manifest.ts';
 import { FLOW_SCHEMAS, PRIORITY_LEVELS } from './bootstrap.ts';
 import type * as flowcontrol from './types.ts';
-import { validateFlowControlStatus, validateFlowSchema, validatePriorityLevelConfiguration } from './validation.ts';
+import {
+  validateFlowControlStatus,
+  validateFlowSchema,
+  validatePriorityLevelConfiguration,
+} from './validation.ts';
 
 const scheme = newDefaultScheme();
 
@@ -17,11 +21,13 @@ function make<T extends object>(kind: string, base: object, patch: object): T {
   const message = allSchemas.message(`flowcontrol/v1.${kind}`);
   const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(base, patch));
   expect(unknownFields).toEqual([]);
-  if (message.gvk !== undefined) scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
+  if (message.gvk !== undefined)
+    scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
   return object;
 }
 
-const schema = (base: object, patch: object = {}): flowcontrol.FlowSchema => make('FlowSchema', base, patch);
+const schema = (base: object, patch: object = {}): flowcontrol.FlowSchema =>
+  make('FlowSchema', base, patch);
 const level = (base: object, patch: object = {}): flowcontrol.PriorityLevelConfiguration =>
   make('PriorityLevelConfiguration', base, patch);
 
@@ -38,7 +44,9 @@ describe('flow schemas', () => {
     },
   };
   const check = (spec: object): string[] => messages(validateFlowSchema(schema(good, { spec })));
-  const subject = (one: object): object => ({ rules: [{ subjects: [one], resourceRules: [resourceRule] }] });
+  const subject = (one: object): object => ({
+    rules: [{ subjects: [one], resourceRules: [resourceRule] }],
+  });
   const resource = (change: object): object => ({
     rules: [{ subjects: [user], resourceRules: [{ ...resourceRule, ...change }] }],
   });
@@ -47,20 +55,31 @@ describe('flow schemas', () => {
   });
   const LABEL =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-  const ALL_VERBS = '"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"';
+  const ALL_VERBS =
+    '"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"';
 
   test.each<[spec: object, errors: readonly string[]]>([
     [{}, []],
     [{ matchingPrecedence: null }, []],
-    [{ matchingPrecedence: -1 }, ['spec.matchingPrecedence: Invalid value: -1: must be a positive value']],
-    [{ matchingPrecedence: 10_001 }, ['spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000']],
+    [
+      { matchingPrecedence: -1 },
+      ['spec.matchingPrecedence: Invalid value: -1: must be a positive value'],
+    ],
+    [
+      { matchingPrecedence: 10_001 },
+      ['spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000'],
+    ],
     [
       { matchingPrecedence: 1 },
-      ["spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"],
+      [
+        "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1",
+      ],
     ],
     [
       { distinguisherMethod: { type: 'x' } },
-      ['spec.distinguisherMethod.type: Unsupported value: {"type":"x"}: supported values: "ByNamespace", "ByUser"'],
+      [
+        'spec.distinguisherMethod.type: Unsupported value: {"type":"x"}: supported values: "ByNamespace", "ByUser"',
+      ],
     ],
     [
       { priorityLevelConfiguration: { name: '' } },
@@ -72,16 +91,25 @@ describe('flow schemas', () => {
     ],
     [
       { rules: [{ subjects: [user] }] },
-      ['spec.rules[0]: Required value: at least one of resourceRules and nonResourceRules has to be non-empty'],
+      [
+        'spec.rules[0]: Required value: at least one of resourceRules and nonResourceRules has to be non-empty',
+      ],
     ],
     [
       subject({ kind: 'User' }),
-      ["spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'"],
+      [
+        "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
+      ],
     ],
-    [subject({ kind: 'User', user: { name: '' } }), ['spec.rules[0].subjects[0].user.name: Required value']],
+    [
+      subject({ kind: 'User', user: { name: '' } }),
+      ['spec.rules[0].subjects[0].user.name: Required value'],
+    ],
     [
       subject({ ...user, group: { name: 'a' } }),
-      ["spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'"],
+      [
+        "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'",
+      ],
     ],
     [
       subject({ kind: 'ServiceAccount', user: { name: 'fred' }, group: { name: 'fred' } }),
@@ -92,7 +120,11 @@ describe('flow schemas', () => {
       ],
     ],
     [
-      subject({ kind: 'User', group: { name: 'fred' }, serviceAccount: { namespace: 's', name: 'n' } }),
+      subject({
+        kind: 'User',
+        group: { name: 'fred' },
+        serviceAccount: { namespace: 's', name: 'n' },
+      }),
       [
         "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
         "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
@@ -100,14 +132,21 @@ describe('flow schemas', () => {
       ],
     ],
     [
-      subject({ kind: 'Group', user: { name: 'fred' }, serviceAccount: { namespace: 's', name: 'n' } }),
+      subject({
+        kind: 'Group',
+        user: { name: 'fred' },
+        serviceAccount: { namespace: 's', name: 'n' },
+      }),
       [
         "spec.rules[0].subjects[0].group: Required value: group is required when subject kind is 'Group'",
         "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
         "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
       ],
     ],
-    [subject({ kind: 'Group', group: { name: '' } }), ['spec.rules[0].subjects[0].group.name: Required value']],
+    [
+      subject({ kind: 'Group', group: { name: '' } }),
+      ['spec.rules[0].subjects[0].group.name: Required value'],
+    ],
     [
       subject({ kind: 'ServiceAccount', serviceAccount: { name: '', namespace: 'A' } }),
       [
@@ -116,7 +155,12 @@ describe('flow schemas', () => {
       ],
     ],
     [
-      resource({ verbs: ['*', 'create'], apiGroups: ['*', 'a'], resources: ['*', 'b'], namespaces: ['*', 'c'] }),
+      resource({
+        verbs: ['*', 'create'],
+        apiGroups: ['*', 'a'],
+        resources: ['*', 'b'],
+        namespaces: ['*', 'c'],
+      }),
       [
         `spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","create"]: if '*' is present, must not specify other verbs`,
         `spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other api groups`,
@@ -125,7 +169,12 @@ describe('flow schemas', () => {
       ],
     ],
     [
-      resource({ apiGroups: ['', 'batch'], resources: ['pods', 'jobs'], namespaces: ['a', 'b'], clusterScope: true }),
+      resource({
+        apiGroups: ['', 'batch'],
+        resources: ['pods', 'jobs'],
+        namespaces: ['a', 'b'],
+        clusterScope: true,
+      }),
       [],
     ],
     [
@@ -142,18 +191,24 @@ describe('flow schemas', () => {
     ],
     [
       { rules: [{ subjects: [user], nonResourceRules: [{ ...url, verbs: ['feed'] }] }] },
-      [`spec.rules[0].nonResourceRules[0].verbs: Unsupported value: ["feed"]: supported values: ${ALL_VERBS}`],
+      [
+        `spec.rules[0].nonResourceRules[0].verbs: Unsupported value: ["feed"]: supported values: ${ALL_VERBS}`,
+      ],
     ],
     [
       { rules: [{ subjects: [user], nonResourceRules: [{ ...url, verbs: [] }] }] },
-      ['spec.rules[0].nonResourceRules[0].verbs: Required value: verbs must contain at least one value'],
+      [
+        'spec.rules[0].nonResourceRules[0].verbs: Required value: verbs must contain at least one value',
+      ],
     ],
     [urls('/healthz', '/a/b/c', '/a/'), []],
     [{ rules: null }, []],
     [{ matchingPrecedence: 10_000, distinguisherMethod: { type: 'ByNamespace' } }, []],
     [
       subject({ kind: 'x' }),
-      ['spec.rules[0].subjects[0].kind: Unsupported value: "x": supported values: "Group", "ServiceAccount", "User"'],
+      [
+        'spec.rules[0].subjects[0].kind: Unsupported value: "x": supported values: "Group", "ServiceAccount", "User"',
+      ],
     ],
     [subject({ kind: 'ServiceAccount', serviceAccount: { name: '*', namespace: 'a' } }), []],
     [
@@ -170,11 +225,15 @@ describe('flow schemas', () => {
     ],
     [
       resource({ verbs: [] }),
-      ['spec.rules[0].resourceRules[0].verbs: Required value: verbs must contain at least one value'],
+      [
+        'spec.rules[0].resourceRules[0].verbs: Required value: verbs must contain at least one value',
+      ],
     ],
     [
       resource({ verbs: ['feed'] }),
-      [`spec.rules[0].resourceRules[0].verbs: Unsupported value: ["feed"]: supported values: ${ALL_VERBS}`],
+      [
+        `spec.rules[0].resourceRules[0].verbs: Unsupported value: ["feed"]: supported values: ${ALL_VERBS}`,
+      ],
     ],
     [
       resource({ verbs: ['create', '*'] }),
@@ -184,11 +243,15 @@ describe('flow schemas', () => {
     ],
     [
       resource({ apiGroups: [] }),
-      ['spec.rules[0].resourceRules[0].apiGroups: Required value: resource rules must supply at least one api group'],
+      [
+        'spec.rules[0].resourceRules[0].apiGroups: Required value: resource rules must supply at least one api group',
+      ],
     ],
     [
       resource({ resources: [] }),
-      ['spec.rules[0].resourceRules[0].resources: Required value: resource rules must supply at least one resource'],
+      [
+        'spec.rules[0].resourceRules[0].resources: Required value: resource rules must supply at least one resource',
+      ],
     ],
     [
       resource({ namespaces: [] }),
@@ -204,15 +267,29 @@ describe('flow schemas', () => {
       ],
     ],
     [urls('/', '/foo', '/foo/*'), []],
-    [urls(''), ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "": must not be empty']],
-    [urls('a'), ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "a": must start with slash']],
+    [
+      urls(''),
+      [
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "": must not be empty',
+      ],
+    ],
+    [
+      urls('a'),
+      [
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "a": must start with slash',
+      ],
+    ],
     [
       urls('/a b'),
-      ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/a b": must not contain white-space'],
+      [
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/a b": must not contain white-space',
+      ],
     ],
     [
       urls('//a'),
-      ['spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "//a": must not contain double slash'],
+      [
+        'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "//a": must not contain double slash',
+      ],
     ],
     [
       urls('/a*', '/a/*/b'),
@@ -225,17 +302,22 @@ describe('flow schemas', () => {
     expect(check(spec)).toEqual(errors);
   });
 
-  test.each(FLOW_SCHEMAS)('$name is made right, and kept so if it must be', ({ name, mandatory, spec }) => {
-    const object = schema({ metadata: { name }, spec });
-    expect(object.spec).toEqual(spec);
-    expect(validateFlowSchema(object)).toEqual([]);
-    const other = messages(
-      validateFlowSchema(schema(object, { spec: { priorityLevelConfiguration: { name: 'other' } } })),
-    );
-    expect(other.map((message) => message.slice(-50))).toEqual(
-      mandatory ? [expect.stringMatching(`spec of '${name}' must equal the fixed value$`)] : [],
-    );
-  });
+  test.each(FLOW_SCHEMAS)(
+    '$name is made right, and kept so if it must be',
+    ({ name, mandatory, spec }) => {
+      const object = schema({ metadata: { name }, spec });
+      expect(object.spec).toEqual(spec);
+      expect(validateFlowSchema(object)).toEqual([]);
+      const other = messages(
+        validateFlowSchema(
+          schema(object, { spec: { priorityLevelConfiguration: { name: 'other' } } }),
+        ),
+      );
+      expect(other.map((message) => message.slice(-50))).toEqual(
+        mandatory ? [expect.stringMatching(`spec of '${name}' must equal the fixed value$`)] : [],
+      );
+    },
+  );
 
   test('their status', () => {
     const status = { conditions: [{ type: 'a' }, { type: 'a' }, {}] };
@@ -252,7 +334,8 @@ describe('priority levels', () => {
     metadata: { name: 'it' },
     spec: { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing } } },
   };
-  const check = (spec: object): string[] => messages(validatePriorityLevelConfiguration(level(good, { spec })));
+  const check = (spec: object): string[] =>
+    messages(validatePriorityLevelConfiguration(level(good, { spec })));
   const limited = (change: object): object => ({ limited: change });
   const queues = (change: object): object => limited({ limitResponse: { queuing: change } });
   const AT = 'spec.limited.limitResponse.queuing';
@@ -277,7 +360,9 @@ describe('priority levels', () => {
     ],
     [
       limited({ borrowingLimitPercent: -1 }),
-      ['spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer'],
+      [
+        'spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer',
+      ],
     ],
     [
       limited({ limitResponse: { type: 'Reject' } }),
@@ -289,9 +374,14 @@ describe('priority levels', () => {
     ],
     [
       limited({ limitResponse: { type: 'x' } }),
-      ['spec.limited.limitResponse.type: Unsupported value: "x": supported values: "Queue", "Reject"'],
+      [
+        'spec.limited.limitResponse.type: Unsupported value: "x": supported values: "Queue", "Reject"',
+      ],
     ],
-    [queues({ queueLengthLimit: -1 }), [`${AT}.queueLengthLimit: Invalid value: -1: must be positive`]],
+    [
+      queues({ queueLengthLimit: -1 }),
+      [`${AT}.queueLengthLimit: Invalid value: -1: must be positive`],
+    ],
     [
       queues({ queues: -1 }),
       [
@@ -304,7 +394,10 @@ describe('priority levels', () => {
       [`${AT}.queues: Invalid value: 10000001: must not be greater than 10000000`],
     ],
     [queues({ handSize: -1 }), [`${AT}.handSize: Invalid value: -1: must be positive`]],
-    [queues({ handSize: 65 }), [`${AT}.handSize: Invalid value: 65: should not be greater than queues (64)`]],
+    [
+      queues({ handSize: 65 }),
+      [`${AT}.handSize: Invalid value: 65: should not be greater than queues (64)`],
+    ],
     [queues({ queues: 64, handSize: 10 }), []],
     [
       queues({ queues: 128, handSize: 10 }),
@@ -323,7 +416,10 @@ describe('priority levels', () => {
   });
 
   test('of the exempt level only that may change what others may have of it', () => {
-    const exempt = { metadata: { name: 'exempt' }, spec: { type: 'Exempt', exempt: { lendablePercent: 50 } } };
+    const exempt = {
+      metadata: { name: 'exempt' },
+      spec: { type: 'Exempt', exempt: { lendablePercent: 50 } },
+    };
     expect(validatePriorityLevelConfiguration(level(exempt))).toEqual([]);
     const messagesOf = messages(
       validatePriorityLevelConfiguration(
@@ -337,8 +433,12 @@ describe('priority levels', () => {
     const limitedExempt = messages(
       validatePriorityLevelConfiguration(level({ ...good, metadata: { name: 'exempt' } })),
     );
-    expect(limitedExempt.at(-1)).toMatch(/spec of 'exempt' except the 'spec.exempt' field must equal the fixed value$/);
-    const catchAll = messages(validatePriorityLevelConfiguration(level({ ...good, metadata: { name: 'catch-all' } })));
+    expect(limitedExempt.at(-1)).toMatch(
+      /spec of 'exempt' except the 'spec.exempt' field must equal the fixed value$/,
+    );
+    const catchAll = messages(
+      validatePriorityLevelConfiguration(level({ ...good, metadata: { name: 'catch-all' } })),
+    );
     expect(catchAll.at(-1)).toMatch(/spec of 'catch-all' must equal the fixed value$/);
   });
 });

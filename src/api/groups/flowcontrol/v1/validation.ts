@@ -16,7 +16,17 @@ type Exempt = Immutable<flowcontrol.ExemptPriorityLevelConfiguration>;
 type ResourceRule = Immutable<flowcontrol.ResourcePolicyRule>;
 
 const SPEC = field.path('spec');
-const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
+const VERBS = [
+  'create',
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'proxy',
+  'update',
+  'watch',
+];
 const SUBJECT_KINDS = ['Group', 'ServiceAccount', 'User'];
 const DISTINGUISHERS = ['ByNamespace', 'ByUser'];
 const MAX_PRECEDENCE = 10_000;
@@ -27,7 +37,11 @@ const NAMESPACE_INTRO = "each member of this list must be '*' or a DNS-1123 labe
 const PERCENT = 'must be between 0 and 100, inclusive';
 const NOT_NEGATIVE = 'must be a non-negative integer';
 
-export function validateFlowSchema({ metadata: { name = '' }, spec, status }: FlowSchema): FieldErrorList {
+export function validateFlowSchema({
+  metadata: { name = '' },
+  spec,
+  status,
+}: FlowSchema): FieldErrorList {
   const errors = flowSchemaSpec(name, spec);
   const fixed = FLOW_SCHEMAS.find((schema) => schema.mandatory && schema.name === name);
   if (fixed !== undefined && !semanticEqual(spec, fixed.spec)) {
@@ -43,24 +57,40 @@ export function validateFlowControlStatus({ status }: FlowSchema | PriorityLevel
 
 function flowSchemaSpec(name: string, spec: FlowSchema['spec']): FieldErrorList {
   const errors: FieldErrorList = [];
-  const { matchingPrecedence: precedence, distinguisherMethod, priorityLevelConfiguration: level } = spec;
+  const {
+    matchingPrecedence: precedence,
+    distinguisherMethod,
+    priorityLevelConfiguration: level,
+  } = spec;
   const wrong = (message: string): void => {
     errors.push(field.invalid(SPEC.child('matchingPrecedence'), precedence, message));
   };
   if (precedence <= 0) wrong('must be a positive value');
   if (precedence > MAX_PRECEDENCE) wrong(`must not be greater than ${MAX_PRECEDENCE}`);
-  if (precedence === 1 && name !== EXEMPT) wrong("only the schema named 'exempt' may have matchingPrecedence 1");
+  if (precedence === 1 && name !== EXEMPT)
+    wrong("only the schema named 'exempt' may have matchingPrecedence 1");
   if (distinguisherMethod !== undefined && !DISTINGUISHERS.includes(distinguisherMethod.type)) {
-    errors.push(field.notSupported(SPEC.child('distinguisherMethod', 'type'), distinguisherMethod, DISTINGUISHERS));
+    errors.push(
+      field.notSupported(
+        SPEC.child('distinguisherMethod', 'type'),
+        distinguisherMethod,
+        DISTINGUISHERS,
+      ),
+    );
   }
   const at = SPEC.child('priorityLevelConfiguration', 'name');
   if (level.name === '') errors.push(field.required(at, 'must reference a priority level'));
   else errors.push(...invalidEach(at, level.name, validation.isDNS1123Subdomain(level.name)));
-  spec.rules?.forEach((rule, index) => errors.push(...rulesWithSubjects(rule, SPEC.child('rules').index(index))));
+  spec.rules?.forEach((rule, index) =>
+    errors.push(...rulesWithSubjects(rule, SPEC.child('rules').index(index))),
+  );
   return errors;
 }
 
-function rulesWithSubjects(rule: Immutable<flowcontrol.PolicyRulesWithSubjects>, at: FieldPath): FieldErrorList {
+function rulesWithSubjects(
+  rule: Immutable<flowcontrol.PolicyRulesWithSubjects>,
+  at: FieldPath,
+): FieldErrorList {
   const { subjects, resourceRules = [], nonResourceRules = [] } = rule;
   return [
     ...(subjects.length === 0
@@ -68,15 +98,25 @@ function rulesWithSubjects(rule: Immutable<flowcontrol.PolicyRulesWithSubjects>,
       : []),
     ...subjects.flatMap((each, index) => subject(each, at.child('subjects').index(index))),
     ...(resourceRules.length === 0 && nonResourceRules.length === 0
-      ? [field.required(at, 'at least one of resourceRules and nonResourceRules has to be non-empty')]
+      ? [
+          field.required(
+            at,
+            'at least one of resourceRules and nonResourceRules has to be non-empty',
+          ),
+        ]
       : []),
-    ...resourceRules.flatMap((each, index) => resourceRule(each, at.child('resourceRules').index(index))),
-    ...nonResourceRules.flatMap((each, index) => nonResourceRule(each, at.child('nonResourceRules').index(index))),
+    ...resourceRules.flatMap((each, index) =>
+      resourceRule(each, at.child('resourceRules').index(index)),
+    ),
+    ...nonResourceRules.flatMap((each, index) =>
+      nonResourceRule(each, at.child('nonResourceRules').index(index)),
+    ),
   ];
 }
 
 function subject(each: Immutable<flowcontrol.Subject>, at: FieldPath): FieldErrorList {
-  if (!SUBJECT_KINDS.includes(each.kind)) return [field.notSupported(at.child('kind'), each.kind, SUBJECT_KINDS)];
+  if (!SUBJECT_KINDS.includes(each.kind))
+    return [field.notSupported(at.child('kind'), each.kind, SUBJECT_KINDS)];
   const own = `${each.kind.charAt(0).toLowerCase()}${each.kind.slice(1)}`;
   const value = { group: each.group, serviceAccount: each.serviceAccount, user: each.user };
   const errors =
@@ -90,13 +130,21 @@ function subject(each: Immutable<flowcontrol.Subject>, at: FieldPath): FieldErro
     ['group', 'Group'],
   ] as const) {
     if (name === own || value[name] === undefined) continue;
-    errors.push(field.forbidden(at.child(name), `${name} is forbidden when subject kind is not '${kind}'`));
+    errors.push(
+      field.forbidden(at.child(name), `${name} is forbidden when subject kind is not '${kind}'`),
+    );
   }
   return errors;
 }
 
-function named(value: { readonly name: string } | undefined, own: string, kind: string, at: FieldPath): FieldErrorList {
-  if (value === undefined) return [field.required(at, `${own} is required when subject kind is '${kind}'`)];
+function named(
+  value: { readonly name: string } | undefined,
+  own: string,
+  kind: string,
+  at: FieldPath,
+): FieldErrorList {
+  if (value === undefined)
+    return [field.required(at, `${own} is required when subject kind is '${kind}'`)];
   return nonEmpty(value.name, at.child('name'));
 }
 
@@ -110,13 +158,19 @@ function serviceAccount(
   if (name !== '' && name !== '*')
     errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name)));
   const path = at.child('namespace');
-  if (namespace === '') errors.push(field.required(path, 'must specify namespace for service account'));
+  if (namespace === '')
+    errors.push(field.required(path, 'must specify namespace for service account'));
   else errors.push(...invalidEach(path, namespace, validation.isDNS1123Label(namespace)));
   return errors;
 }
 
 /** At least one, and `*` only by itself. */
-function wildcardAlone(list: readonly string[], none: string, others: string, at: FieldPath): FieldErrorList {
+function wildcardAlone(
+  list: readonly string[],
+  none: string,
+  others: string,
+  at: FieldPath,
+): FieldErrorList {
   if (list.length === 0) return [field.required(at, none)];
   if (list.length === 1 || !list.includes('*')) return [];
   return [field.invalid(at, list, `if '*' is present, must not specify other ${others}`)];
@@ -155,12 +209,17 @@ function resourceRule(rule: ResourceRule, at: FieldPath): FieldErrorList {
     ...namespaces.flatMap((namespace, index) =>
       validation
         .isDNS1123Label(namespace)
-        .map((problem) => field.invalid(path.index(index), namespace, `${NAMESPACE_INTRO}${problem}`)),
+        .map((problem) =>
+          field.invalid(path.index(index), namespace, `${NAMESPACE_INTRO}${problem}`),
+        ),
     ),
   ];
 }
 
-function nonResourceRule(rule: Immutable<flowcontrol.NonResourcePolicyRule>, at: FieldPath): FieldErrorList {
+function nonResourceRule(
+  rule: Immutable<flowcontrol.NonResourcePolicyRule>,
+  at: FieldPath,
+): FieldErrorList {
   const urls = rule.nonResourceURLs;
   const path = at.child('nonResourceURLs');
   const none = 'nonResourceURLs must contain at least one value';
@@ -202,28 +261,39 @@ export function validatePriorityLevelConfiguration({
     const { exempt: __, ...wanted } = fixed.spec;
     if (!semanticEqual(isExempt ? own : spec, isExempt ? wanted : fixed.spec)) {
       const except = isExempt ? " except the 'spec.exempt' field" : '';
-      errors.push(field.invalid(SPEC, spec, `spec of '${name}'${except} must equal the fixed value`));
+      errors.push(
+        field.invalid(SPEC, spec, `spec of '${name}'${except} must equal the fixed value`),
+      );
     }
   }
   return [...errors, ...conditions(status.conditions)];
 }
 
-function priorityLevelSpec(name: string, { type, limited, exempt }: PriorityLevel['spec']): FieldErrorList {
+function priorityLevelSpec(
+  name: string,
+  { type, limited, exempt }: PriorityLevel['spec'],
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if ((name === EXEMPT) !== (type === 'Exempt')) {
-    errors.push(field.invalid(SPEC.child('type'), type, "must be 'Exempt' if and only if `name` is 'exempt'"));
+    errors.push(
+      field.invalid(SPEC.child('type'), type, "must be 'Exempt' if and only if `name` is 'exempt'"),
+    );
   }
   switch (type) {
     case 'Exempt':
       if (limited !== undefined)
-        errors.push(field.forbidden(SPEC.child('limited'), 'must be nil if the type is not Limited'));
+        errors.push(
+          field.forbidden(SPEC.child('limited'), 'must be nil if the type is not Limited'),
+        );
       if (exempt !== undefined) errors.push(...exemptLevel(exempt, SPEC.child('exempt')));
       break;
     case 'Limited':
       if (exempt !== undefined)
         errors.push(field.forbidden(SPEC.child('exempt'), 'must be nil if the type is Limited'));
       if (limited === undefined)
-        errors.push(field.required(SPEC.child('limited'), 'must not be empty when type is Limited'));
+        errors.push(
+          field.required(SPEC.child('limited'), 'must not be empty when type is Limited'),
+        );
       else errors.push(...limitedLevel(limited, SPEC.child('limited')));
       break;
     case '':
@@ -238,7 +308,9 @@ function priorityLevelSpec(name: string, { type, limited, exempt }: PriorityLeve
 function exemptLevel(level: Exempt, at: FieldPath): FieldErrorList {
   const { nominalConcurrencyShares: shares = 0, lendablePercent } = level;
   return [
-    ...(shares < 0 ? [field.invalid(at.child('nominalConcurrencyShares'), shares, NOT_NEGATIVE)] : []),
+    ...(shares < 0
+      ? [field.invalid(at.child('nominalConcurrencyShares'), shares, NOT_NEGATIVE)]
+      : []),
     ...percent(lendablePercent, at.child('lendablePercent')),
   ];
 }
@@ -247,17 +319,27 @@ function limitedLevel(level: Limited, at: FieldPath): FieldErrorList {
   const { borrowingLimitPercent: borrowing = 0, lendablePercent } = level;
   const shares = level.nominalConcurrencyShares ?? 0;
   return [
-    ...(shares < 0 ? [field.invalid(at.child('nominalConcurrencyShares'), shares, NOT_NEGATIVE)] : []),
+    ...(shares < 0
+      ? [field.invalid(at.child('nominalConcurrencyShares'), shares, NOT_NEGATIVE)]
+      : []),
     ...limitResponse(level.limitResponse, at.child('limitResponse')),
     ...percent(lendablePercent, at.child('lendablePercent')),
     ...(borrowing < 0
-      ? [field.invalid(at.child('borrowingLimitPercent'), borrowing, `if specified, ${NOT_NEGATIVE}`)]
+      ? [
+          field.invalid(
+            at.child('borrowingLimitPercent'),
+            borrowing,
+            `if specified, ${NOT_NEGATIVE}`,
+          ),
+        ]
       : []),
   ];
 }
 
 function percent(value: number | undefined, at: FieldPath): FieldErrorList {
-  return value !== undefined && (value < 0 || value > 100) ? [field.invalid(at, value, PERCENT)] : [];
+  return value !== undefined && (value < 0 || value > 100)
+    ? [field.invalid(at, value, PERCENT)]
+    : [];
 }
 
 function limitResponse({ type, queuing }: Limited['limitResponse'], at: FieldPath): FieldErrorList {
@@ -278,16 +360,21 @@ function limitResponse({ type, queuing }: Limited['limitResponse'], at: FieldPat
   }
 }
 
-function queues(queuing: Immutable<flowcontrol.QueuingConfiguration>, at: FieldPath): FieldErrorList {
+function queues(
+  queuing: Immutable<flowcontrol.QueuingConfiguration>,
+  at: FieldPath,
+): FieldErrorList {
   const { queues: count, handSize, queueLengthLimit } = queuing;
   const wrong = (name: keyof typeof queuing, message: string): FieldErrorList => [
     field.invalid(at.child(name), queuing[name], message),
   ];
   const errors = queueLengthLimit <= 0 ? wrong('queueLengthLimit', 'must be positive') : [];
   if (count <= 0) errors.push(...wrong('queues', 'must be positive'));
-  else if (count > MAX_QUEUES) errors.push(...wrong('queues', `must not be greater than ${MAX_QUEUES}`));
+  else if (count > MAX_QUEUES)
+    errors.push(...wrong('queues', `must not be greater than ${MAX_QUEUES}`));
   if (handSize <= 0) errors.push(...wrong('handSize', 'must be positive'));
-  else if (handSize > count) errors.push(...wrong('handSize', `should not be greater than queues (${count})`));
+  else if (handSize > count)
+    errors.push(...wrong('handSize', `should not be greater than queues (${count})`));
   else if (Math.ceil(Math.log2(count) * handSize) > HASH_BITS) {
     const message = `required entropy bits of deckSize ${count} and handSize ${handSize} should not be greater than ${HASH_BITS}`;
     errors.push(...wrong('handSize', message));

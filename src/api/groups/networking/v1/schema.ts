@@ -18,10 +18,10 @@ import {
 } from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networking.v1', {
-  NetworkPolicy: resource({ resource: 'networkpolicies', scope: 'Namespaced', shortNames: ['netpol'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'NetworkPolicySpec'),
-  ]),
+  NetworkPolicy: resource(
+    { resource: 'networkpolicies', scope: 'Namespaced', shortNames: ['netpol'] },
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'NetworkPolicySpec')],
+  ),
   PolicyType: oneOf('Ingress', 'Egress'),
   NetworkPolicySpec: message(() => [
     f('podSelector', 1, 'meta/v1.LabelSelector', optional),
@@ -48,10 +48,17 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('namespaceSelector?', 2, '*meta/v1.LabelSelector'),
     f('ipBlock?', 3, '*IPBlock'),
   ]),
-  NetworkPolicyList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]NetworkPolicy')]),
+  NetworkPolicyList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]NetworkPolicy'),
+  ]),
   Ingress: resource(
     { resource: 'ingresses', scope: 'Namespaced', shortNames: ['ing'], subresources: ['status'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'IngressSpec'), f('status?', 3, 'IngressStatus')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'IngressSpec'),
+      f('status?', 3, 'IngressStatus'),
+    ],
   ),
   IngressList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Ingress')]),
   IngressSpec: message(() => [
@@ -62,7 +69,9 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
   ]),
   IngressTLS: message(() => [f('hosts?', 1, '[]string', atomic), f('secretName?', 2, 'string')]),
   IngressStatus: message(() => [f('loadBalancer?', 1, 'IngressLoadBalancerStatus')]),
-  IngressLoadBalancerStatus: message(() => [f('ingress?', 1, '[]IngressLoadBalancerIngress', atomic)]),
+  IngressLoadBalancerStatus: message(() => [
+    f('ingress?', 1, '[]IngressLoadBalancerIngress', atomic),
+  ]),
   IngressLoadBalancerIngress: message(() => [
     f('ip?', 1, 'string'),
     f('hostname?', 2, 'string'),
@@ -85,7 +94,10 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('service?', 4, '*IngressServiceBackend'),
     f('resource?', 3, '*core/v1.TypedLocalObjectReference'),
   ]),
-  IngressServiceBackend: message(() => [f('name', 1, 'string'), f('port?', 2, 'ServiceBackendPort')]),
+  IngressServiceBackend: message(() => [
+    f('name', 1, 'string'),
+    f('port?', 2, 'ServiceBackendPort'),
+  ]),
   ServiceBackendPort: atomicMessage(() => [f('name?', 1, 'string'), f('number?', 2, 'int32')]),
   IngressClass: resource({ resource: 'ingressclasses', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
@@ -102,7 +114,10 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('scope', 4, '*string', optional),
     f('namespace?', 5, '*string'),
   ]),
-  IngressClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]IngressClass')]),
+  IngressClassList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]IngressClass'),
+  ]),
   IPAddress: resource({ resource: 'ipaddresses', scope: 'Cluster', shortNames: ['ip'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'IPAddressSpec', required),
@@ -115,12 +130,20 @@ export const schema = groupVersion('networking.k8s.io', 'v1', 'io.k8s.api.networ
     f('name?', 4, 'string', required),
   ]),
   IPAddressList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]IPAddress')]),
-  ServiceCIDR: resource({ resource: 'servicecidrs', scope: 'Cluster', subresources: ['status'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ServiceCIDRSpec'),
-    f('status?', 3, 'ServiceCIDRStatus'),
-  ]),
+  ServiceCIDR: resource(
+    { resource: 'servicecidrs', scope: 'Cluster', subresources: ['status'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'ServiceCIDRSpec'),
+      f('status?', 3, 'ServiceCIDRStatus'),
+    ],
+  ),
   ServiceCIDRSpec: message(() => [f('cidrs?', 1, '[]string', atomic)]),
-  ServiceCIDRStatus: message(() => [f('conditions?', 1, '[]meta/v1.Condition', mapList('type'), merge('type'))]),
-  ServiceCIDRList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ServiceCIDR')]),
+  ServiceCIDRStatus: message(() => [
+    f('conditions?', 1, '[]meta/v1.Condition', mapList('type'), merge('type')),
+  ]),
+  ServiceCIDRList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ServiceCIDR'),
+  ]),
 });

@@ -1,6 +1,14 @@
 // Every type of node.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { atomic, atomicMap, f, groupVersion, kind, message, resource } from '#api/machinery/schema/builder.ts';
+import {
+  atomic,
+  atomicMap,
+  f,
+  groupVersion,
+  kind,
+  message,
+  resource,
+} from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('node.k8s.io', 'v1', 'io.k8s.api.node.v1', {
   RuntimeClass: resource({ resource: 'runtimeclasses', scope: 'Cluster' }, () => [
@@ -14,5 +22,8 @@ export const schema = groupVersion('node.k8s.io', 'v1', 'io.k8s.api.node.v1', {
     f('nodeSelector?', 1, '{}string', atomicMap),
     f('tolerations?', 2, '[]core/v1.Toleration', atomic),
   ]),
-  RuntimeClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]RuntimeClass')]),
+  RuntimeClassList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]RuntimeClass'),
+  ]),
 });

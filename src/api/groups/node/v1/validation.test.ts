@@ -23,7 +23,10 @@ test.each(
     [{ handler: '&!@#' }, [`handler: Invalid value: "&!@#": ${NAME_MESSAGES.label}`]],
     [{ handler: 'Foo' }, [`handler: Invalid value: "Foo": ${NAME_MESSAGES.label}`]],
     [{ handler: 'a.b' }, ['handler: Invalid value: "a.b": must not contain dots']],
-    [{ handler: 'a'.repeat(64) }, [`handler: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`]],
+    [
+      { handler: 'a'.repeat(64) },
+      [`handler: Invalid value: "${'a'.repeat(64)}": must be no more than 63 characters`],
+    ],
     [{ overhead: {} }, []],
     [{ overhead: { podFixed: { cpu: '10m', memory: '10G' } } }, []],
     [{ overhead: { podFixed: { 'ephemeral-storage': '1Gi' } } }, []],
@@ -33,9 +36,10 @@ test.each(
     ],
     [
       { overhead: { podFixed: { 'my.org': '10m' } } },
-      ['must be a standard resource type or fully qualified', 'must be a standard resource for containers'].map(
-        (problem) => `overhead.limits[my.org]: Invalid value: "my.org": ${problem}`,
-      ),
+      [
+        'must be a standard resource type or fully qualified',
+        'must be a standard resource for containers',
+      ].map((problem) => `overhead.limits[my.org]: Invalid value: "my.org": ${problem}`),
     ],
     [{ scheduling: {} }, []],
     [{ scheduling: { nodeSelector: { valid: 'yes' } } }, []],

@@ -11,9 +11,16 @@ import type * as node from './types.ts';
 
 type RuntimeClass = Immutable<node.RuntimeClass>;
 
-export function validateRuntimeClass({ handler, overhead: needs, scheduling }: RuntimeClass): FieldErrorList {
+export function validateRuntimeClass({
+  handler,
+  overhead: needs,
+  scheduling,
+}: RuntimeClass): FieldErrorList {
   const at = field.path('handler');
-  const errors = handler === '' ? [field.required(at)] : invalidEach(at, handler, validation.isDNS1123Label(handler));
+  const errors =
+    handler === ''
+      ? [field.required(at)]
+      : invalidEach(at, handler, validation.isDNS1123Label(handler));
   if (needs !== undefined) errors.push(...overhead(needs.podFixed, field.path('overhead')));
   if (scheduling === undefined) return errors;
   const place = field.path('scheduling');
@@ -24,12 +31,16 @@ export function validateRuntimeClass({ handler, overhead: needs, scheduling }: R
   list.forEach((toleration, index) => {
     const { key, operator, value, effect } = toleration;
     const text = JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);
-    if (seen.has(text)) errors.push(field.duplicate(place.child('tolerations').index(index), toleration));
+    if (seen.has(text))
+      errors.push(field.duplicate(place.child('tolerations').index(index), toleration));
     seen.add(text);
   });
   return errors;
 }
 
-export function validateRuntimeClassUpdate(runtimeClass: RuntimeClass, old: RuntimeClass): FieldErrorList {
+export function validateRuntimeClassUpdate(
+  runtimeClass: RuntimeClass,
+  old: RuntimeClass,
+): FieldErrorList {
   return immutable(runtimeClass.handler, old.handler, field.path('handler'), Object.is);
 }

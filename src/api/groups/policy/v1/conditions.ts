@@ -16,7 +16,13 @@ export function disruptionAllowedCondition({ conditions = [] }: Status): Conditi
 /** The status with the condition that fits its number of disruptions. `time`: of the change, as the API writes times. */
 export function withDisruptionAllowed(status: Status, time: string): Status {
   const isAllowed = status.disruptionsAllowed > 0;
-  return withCondition(status, isAllowed, isAllowed ? 'SufficientPods' : 'InsufficientPods', '', time);
+  return withCondition(
+    status,
+    isAllowed,
+    isAllowed ? 'SufficientPods' : 'InsufficientPods',
+    '',
+    time,
+  );
 }
 
 /** Nothing may be disrupted, since nobody knows what is there. */
@@ -24,7 +30,13 @@ export function withSyncFailed(status: Status, why: string, time: string): Statu
   return withCondition({ ...status, disruptionsAllowed: 0 }, false, SYNC_FAILED, why, time);
 }
 
-function withCondition(status: Status, isTrue: boolean, reason: string, message: string, time: string): Status {
+function withCondition(
+  status: Status,
+  isTrue: boolean,
+  reason: string,
+  message: string,
+  time: string,
+): Status {
   const old = disruptionAllowedCondition(status);
   const value = isTrue ? 'True' : 'False';
   const { observedGeneration } = status;
@@ -40,6 +52,9 @@ function withCondition(status: Status, isTrue: boolean, reason: string, message:
   const others = conditions.filter((each) => each !== old);
   return {
     ...status,
-    conditions: old === undefined ? [...others, condition] : conditions.with(conditions.indexOf(old), condition),
+    conditions:
+      old === undefined
+        ? [...others, condition]
+        : conditions.with(conditions.indexOf(old), condition),
   };
 }

@@ -31,13 +31,24 @@ export const schema = groupVersion('policy', 'v1', 'io.k8s.api.policy.v1', {
     f('conditions?', 7, '[]meta/v1.Condition', mapList('type'), merge('type')),
   ]),
   PodDisruptionBudget: resource(
-    { resource: 'poddisruptionbudgets', scope: 'Namespaced', shortNames: ['pdb'], subresources: ['status'] },
+    {
+      resource: 'poddisruptionbudgets',
+      scope: 'Namespaced',
+      shortNames: ['pdb'],
+      subresources: ['status'],
+    },
     () => [
       f('metadata?', 1, 'meta/v1.ObjectMeta'),
       f('spec?', 2, 'PodDisruptionBudgetSpec'),
       f('status?', 3, 'PodDisruptionBudgetStatus'),
     ],
   ),
-  PodDisruptionBudgetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PodDisruptionBudget')]),
-  Eviction: kind(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('deleteOptions?', 2, '*meta/v1.DeleteOptions')]),
+  PodDisruptionBudgetList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]PodDisruptionBudget'),
+  ]),
+  Eviction: kind(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('deleteOptions?', 2, '*meta/v1.DeleteOptions'),
+  ]),
 });

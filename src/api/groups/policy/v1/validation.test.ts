@@ -46,7 +46,11 @@ test.each(
     [{ selector: null }, []],
     [
       { minAvailable: 1, maxUnavailable: '1%' },
-      [expect.stringMatching(/^spec: Invalid value: .*: minAvailable and maxUnavailable cannot be both set$/)],
+      [
+        expect.stringMatching(
+          /^spec: Invalid value: .*: minAvailable and maxUnavailable cannot be both set$/,
+        ),
+      ],
     ],
     [{ unhealthyPodEvictionPolicy: 'IfHealthyBudget' }, []],
     [{ unhealthyPodEvictionPolicy: 'AlwaysAllow' }, []],
@@ -62,7 +66,9 @@ test.each(
     ],
     [
       selecting('-1'),
-      [`spec.selector.matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`],
+      [
+        `spec.selector.matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`,
+      ],
     ],
   ]),
 )('%s', (_, spec, errors) => {
@@ -77,7 +83,9 @@ test.each(
     [selecting('-2'), selecting('-1'), 0],
   ]),
 )('update to %s', (_, now, old, count) => {
-  expect(validatePodDisruptionBudget(budget({ spec: now }), budget({ spec: old }))).toHaveLength(count);
+  expect(validatePodDisruptionBudget(budget({ spec: now }), budget({ spec: old }))).toHaveLength(
+    count,
+  );
 });
 
 const condition = {
@@ -94,11 +102,23 @@ test.each(
       { disruptionsAllowed: -10 },
       ['status.disruptionsAllowed: Invalid value: -10: must be greater than or equal to 0'],
     ],
-    [{ currentHealthy: -5 }, ['status.currentHealthy: Invalid value: -5: must be greater than or equal to 0']],
-    [{ desiredHealthy: -3 }, ['status.desiredHealthy: Invalid value: -3: must be greater than or equal to 0']],
-    [{ expectedPods: -2 }, ['status.expectedPods: Invalid value: -2: must be greater than or equal to 0']],
+    [
+      { currentHealthy: -5 },
+      ['status.currentHealthy: Invalid value: -5: must be greater than or equal to 0'],
+    ],
+    [
+      { desiredHealthy: -3 },
+      ['status.desiredHealthy: Invalid value: -3: must be greater than or equal to 0'],
+    ],
+    [
+      { expectedPods: -2 },
+      ['status.expectedPods: Invalid value: -2: must be greater than or equal to 0'],
+    ],
     [{ conditions: [condition, { ...condition, type: 'Other' }] }, []],
-    [{ conditions: [condition, condition] }, ['status.conditions[1].type: Duplicate value: "DisruptionAllowed"']],
+    [
+      { conditions: [condition, condition] },
+      ['status.conditions[1].type: Duplicate value: "DisruptionAllowed"'],
+    ],
     [
       { conditions: [{ ...condition, status: 'x', reason: '' }], expectedPods: -2 },
       [

@@ -1,6 +1,9 @@
 // Rules of pod disruption budgets. Messages and paths are Kubernetes' own (pkg/apis/policy/validation).
 
-import { notMoreThan100Percent, positiveIntOrPercent } from '#api/groups/apps/v1/validation/common.ts';
+import {
+  notMoreThan100Percent,
+  positiveIntOrPercent,
+} from '#api/groups/apps/v1/validation/common.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { validateLabelSelector } from '#machinery/selectors/labels.ts';
@@ -12,7 +15,10 @@ import type * as policy from './types.ts';
 type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 
 /** `old`: absent when it is created. Values in its selector that no label can have may stay where there were some. */
-export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget, old?: PodDisruptionBudget): FieldErrorList {
+export function validatePodDisruptionBudget(
+  { spec }: PodDisruptionBudget,
+  old?: PodDisruptionBudget,
+): FieldErrorList {
   const at = field.path('spec');
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = spec;
   const errors: FieldErrorList = [];
@@ -24,21 +30,27 @@ export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget, old?:
     ['maxUnavailable', maxUnavailable],
   ] as const) {
     if (amount === undefined) continue;
-    errors.push(...positiveIntOrPercent(amount, at.child(name)), ...notMoreThan100Percent(amount, at.child(name)));
+    errors.push(
+      ...positiveIntOrPercent(amount, at.child(name)),
+      ...notMoreThan100Percent(amount, at.child(name)),
+    );
   }
   const hadOthers = old !== undefined && validateLabelSelector(old.spec.selector, at).length > 0;
   const options = { allowInvalidLabelValueInSelector: hadOthers };
   errors.push(...validateLabelSelector(selector, at.child('selector'), options));
   const policies = ['AlwaysAllow', 'IfHealthyBudget'];
-  return [...errors, ...optionalOneOf(unhealthyPodEvictionPolicy, policies, at.child('unhealthyPodEvictionPolicy'))];
+  return [
+    ...errors,
+    ...optionalOneOf(unhealthyPodEvictionPolicy, policies, at.child('unhealthyPodEvictionPolicy')),
+  ];
 }
 
 export function validatePodDisruptionBudgetStatus({ status }: PodDisruptionBudget): FieldErrorList {
   const at = field.path('status');
   return [
     ...validateConditions(status.conditions ?? [], at.child('conditions')),
-    ...(['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const).flatMap((name) =>
-      nonNegative(status[name], at.child(name)),
-    ),
+    ...(
+      ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const
+    ).flatMap((name) => nonNegative(status[name], at.child(name))),
   ];
 }

@@ -25,7 +25,11 @@ export const schema = groupVersion('rbac.authorization.k8s.io', 'v1', 'io.k8s.ap
     f('name', 3, 'string'),
     f('namespace?', 4, 'string'),
   ]),
-  RoleRef: atomicMessage(() => [f('apiGroup', 1, 'string', optional), f('kind', 2, 'string'), f('name', 3, 'string')]),
+  RoleRef: atomicMessage(() => [
+    f('apiGroup', 1, 'string', optional),
+    f('kind', 2, 'string'),
+    f('name', 3, 'string'),
+  ]),
   Role: resource({ resource: 'roles', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('rules', 2, '[]PolicyRule', optional, atomic),
@@ -35,19 +39,30 @@ export const schema = groupVersion('rbac.authorization.k8s.io', 'v1', 'io.k8s.ap
     f('subjects?', 2, '[]Subject', atomic),
     f('roleRef', 3, 'RoleRef'),
   ]),
-  RoleBindingList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]RoleBinding')]),
+  RoleBindingList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]RoleBinding'),
+  ]),
   RoleList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Role')]),
   ClusterRole: resource({ resource: 'clusterroles', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('rules', 2, '[]PolicyRule', optional, atomic),
     f('aggregationRule?', 3, '*AggregationRule'),
   ]),
-  AggregationRule: message(() => [f('clusterRoleSelectors?', 1, '[]meta/v1.LabelSelector', atomic)]),
+  AggregationRule: message(() => [
+    f('clusterRoleSelectors?', 1, '[]meta/v1.LabelSelector', atomic),
+  ]),
   ClusterRoleBinding: resource({ resource: 'clusterrolebindings', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('subjects?', 2, '[]Subject', atomic),
     f('roleRef', 3, 'RoleRef'),
   ]),
-  ClusterRoleBindingList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ClusterRoleBinding')]),
-  ClusterRoleList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ClusterRole')]),
+  ClusterRoleBindingList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ClusterRoleBinding'),
+  ]),
+  ClusterRoleList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ClusterRole'),
+  ]),
 });

@@ -5,14 +5,23 @@ import { describe, expect, test } from 'vitest';
 import { messages } from '#api/testing/manifest.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as rbac from './types.ts';
-import { validateBinding, validateBindingUpdate, validateClusterRole, validateRole } from './validation.ts';
+import {
+  validateBinding,
+  validateBindingUpdate,
+  validateClusterRole,
+  validateRole,
+} from './validation.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 const noSlash = (name: string): string[] => (name.includes('/') ? ["may not contain '/'"] : []);
 
 describe('roles', () => {
-  const role = variation<rbac.Role>('rbac/v1.Role', { metadata: { name: 'a', namespace: 'default' } });
-  const clusterRole = variation<rbac.ClusterRole>('rbac/v1.ClusterRole', { metadata: { name: 'a' } });
+  const role = variation<rbac.Role>('rbac/v1.Role', {
+    metadata: { name: 'a', namespace: 'default' },
+  });
+  const clusterRole = variation<rbac.ClusterRole>('rbac/v1.ClusterRole', {
+    metadata: { name: 'a' },
+  });
   const good = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
   const NO_VERBS = 'rules[0].verbs: Required value: verbs must contain at least one value';
   const BOTH = 'rules cannot apply to both regular resources and non-resource URLs';
@@ -49,7 +58,10 @@ describe('roles', () => {
     rows<[rule: object, errors: readonly string[]]>([
       [{ verbs: ['get'], nonResourceURLs: ['/*'] }, []],
       [{ nonResourceURLs: ['/*'] }, [NO_VERBS]],
-      [{ ...good, nonResourceURLs: ['/*'] }, [`rules[0].nonResourceURLs: Invalid value: ["/*"]: ${BOTH}`]],
+      [
+        { ...good, nonResourceURLs: ['/*'] },
+        [`rules[0].nonResourceURLs: Invalid value: ["/*"]: ${BOTH}`],
+      ],
       [
         { verbs: ['get'], resourceNames: ['a'], nonResourceURLs: ['/*'] },
         [`rules[0].nonResourceURLs: Invalid value: ["/*"]: ${BOTH}`],
@@ -77,7 +89,10 @@ describe('roles', () => {
       [
         {
           aggregationRule: {
-            clusterRoleSelectors: [{ matchLabels: { a: 'b' } }, { matchExpressions: [{ key: 'foo', operator: 'In' }] }],
+            clusterRoleSelectors: [
+              { matchLabels: { a: 'b' } },
+              { matchExpressions: [{ key: 'foo', operator: 'In' }] },
+            ],
           },
         },
         [
@@ -126,8 +141,14 @@ describe('bindings', () => {
         [`roleRef.apiGroup: Unsupported value: "rbac.GroupName": supported values: "${GROUP}"`],
       ],
       [{ roleRef: { name: '' } }, ['roleRef.name: Required value']],
-      [{ roleRef: { name: 'bad/role' } }, ['roleRef.name: Invalid value: "bad/role": may not contain \'/\'']],
-      [{ subjects: [{ kind: 'User', apiGroup: GROUP, name: '' }] }, ['subjects[0].name: Required value']],
+      [
+        { roleRef: { name: 'bad/role' } },
+        ['roleRef.name: Invalid value: "bad/role": may not contain \'/\''],
+      ],
+      [
+        { subjects: [{ kind: 'User', apiGroup: GROUP, name: '' }] },
+        ['subjects[0].name: Required value'],
+      ],
       [
         { subjects: [{ kind: 'ServiceAccount', name: 'subject:bad', namespace: 'a' }] },
         [`subjects[0].name: Invalid value: "subject:bad": ${NAME_MESSAGES.subdomain}`],
@@ -146,7 +167,9 @@ describe('bindings', () => {
       ],
       [
         { subjects: [{ kind: '', name: 'a' }] },
-        ['subjects[0].kind: Unsupported value: "": supported values: "ServiceAccount", "User", "Group"'],
+        [
+          'subjects[0].kind: Unsupported value: "": supported values: "ServiceAccount", "User", "Group"',
+        ],
       ],
       [
         { subjects: [subjects[0] as object, { kind: 'Pod', name: '' }] },
@@ -204,11 +227,9 @@ describe('bindings', () => {
         { kind: 'ServiceAccount', name: 'a', namespace: 'b' },
       ],
     });
-    expect([bare.roleRef.apiGroup, ...(bare.subjects ?? []).map(({ apiGroup }) => apiGroup)]).toEqual([
-      GROUP,
-      GROUP,
-      GROUP,
-      undefined,
-    ]);
+    expect([
+      bare.roleRef.apiGroup,
+      ...(bare.subjects ?? []).map(({ apiGroup }) => apiGroup),
+    ]).toEqual([GROUP, GROUP, GROUP, undefined]);
   });
 });

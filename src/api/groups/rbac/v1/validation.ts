@@ -17,21 +17,28 @@ type Rule = Immutable<rbac.PolicyRule>;
 type Subject = Immutable<rbac.Subject>;
 
 export function validateRole({ rules }: Role): FieldErrorList {
-  return (rules ?? []).flatMap((rule, index) => policyRule(rule, true, field.path('rules').index(index)));
+  return (rules ?? []).flatMap((rule, index) =>
+    policyRule(rule, true, field.path('rules').index(index)),
+  );
 }
 
 export function validateClusterRole({ rules, aggregationRule }: ClusterRole): FieldErrorList {
-  const errors = (rules ?? []).flatMap((rule, index) => policyRule(rule, false, field.path('rules').index(index)));
+  const errors = (rules ?? []).flatMap((rule, index) =>
+    policyRule(rule, false, field.path('rules').index(index)),
+  );
   if (aggregationRule === undefined) return errors;
   const at = field.path('aggregationRule', 'clusterRoleSelectors');
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0) {
-    errors.push(field.required(at, 'at least one clusterRoleSelector required if aggregationRule is non-nil'));
+    errors.push(
+      field.required(at, 'at least one clusterRoleSelector required if aggregationRule is non-nil'),
+    );
   }
   selectors.forEach((selector, index) => {
     const problems = validateLabelSelector(selector, at.index(index));
     errors.push(...problems);
-    if (problems.length > 0) errors.push(field.invalid(at.index(index), selector, 'invalid label selector.'));
+    if (problems.length > 0)
+      errors.push(field.invalid(at.index(index), selector, 'invalid label selector.'));
   });
   return errors;
 }
@@ -44,19 +51,29 @@ function policyRule(rule: Rule, namespaced: boolean, at: FieldPath): FieldErrorL
   if (nonResourceURLs.length > 0) {
     const urls = at.child('nonResourceURLs');
     if (namespaced)
-      errors.push(field.invalid(urls, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'));
+      errors.push(
+        field.invalid(urls, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'),
+      );
     if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0) {
       errors.push(
-        field.invalid(urls, nonResourceURLs, 'rules cannot apply to both regular resources and non-resource URLs'),
+        field.invalid(
+          urls,
+          nonResourceURLs,
+          'rules cannot apply to both regular resources and non-resource URLs',
+        ),
       );
     }
     return errors;
   }
   if (apiGroups.length === 0) {
-    errors.push(field.required(at.child('apiGroups'), 'resource rules must supply at least one api group'));
+    errors.push(
+      field.required(at.child('apiGroups'), 'resource rules must supply at least one api group'),
+    );
   }
   if (resources.length === 0) {
-    errors.push(field.required(at.child('resources'), 'resource rules must supply at least one resource'));
+    errors.push(
+      field.required(at.child('resources'), 'resource rules must supply at least one resource'),
+    );
   }
   return errors;
 }
@@ -69,12 +86,16 @@ export function validateBinding(
 ): FieldErrorList {
   const at = field.path('roleRef');
   const errors: FieldErrorList = [];
-  if (roleRef.apiGroup !== GROUP) errors.push(field.notSupported(at.child('apiGroup'), roleRef.apiGroup, [GROUP]));
+  if (roleRef.apiGroup !== GROUP)
+    errors.push(field.notSupported(at.child('apiGroup'), roleRef.apiGroup, [GROUP]));
   const kinds = namespaced ? ['Role', 'ClusterRole'] : ['ClusterRole'];
-  if (!kinds.includes(roleRef.kind)) errors.push(field.notSupported(at.child('kind'), roleRef.kind, kinds));
+  if (!kinds.includes(roleRef.kind))
+    errors.push(field.notSupported(at.child('kind'), roleRef.kind, kinds));
   if (roleRef.name === '') errors.push(field.required(at.child('name')));
   else errors.push(...invalidEach(at.child('name'), roleRef.name, nameProblems(roleRef.name)));
-  subjects.forEach((each, index) => errors.push(...subject(each, namespaced, field.path('subjects').index(index))));
+  subjects.forEach((each, index) =>
+    errors.push(...subject(each, namespaced, field.path('subjects').index(index))),
+  );
   return errors;
 }
 
@@ -93,13 +114,15 @@ function subject(
   if (name === '') errors.push(field.required(at.child('name')));
   switch (kind) {
     case 'ServiceAccount':
-      if (name !== '') errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name)));
+      if (name !== '')
+        errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name)));
       if (apiGroup !== '') errors.push(field.notSupported(at.child('apiGroup'), apiGroup, ['']));
       if (!namespaced && namespace === '') errors.push(field.required(at.child('namespace')));
       break;
     case 'User':
     case 'Group':
-      if (apiGroup !== GROUP) errors.push(field.notSupported(at.child('apiGroup'), apiGroup, [GROUP]));
+      if (apiGroup !== GROUP)
+        errors.push(field.notSupported(at.child('apiGroup'), apiGroup, [GROUP]));
       break;
     default:
       errors.push(field.notSupported(at.child('kind'), kind, ['ServiceAccount', 'User', 'Group']));

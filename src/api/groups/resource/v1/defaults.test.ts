@@ -34,7 +34,9 @@ test.each([
     },
   ],
 ])('of a request with %j', (given, expected) => {
-  const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', { spec: requests(given) })();
+  const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
+    spec: requests(given),
+  })();
   const template = variation<resource.ResourceClaimTemplate>('resource/v1.ResourceClaimTemplate', {
     spec: { spec: requests(given) },
   })();
@@ -46,9 +48,13 @@ test.each([
 });
 
 test('of tolerations in what was allocated', () => {
-  const results = [{ request: 'one', driver: 'd', pool: 'p', device: 'x', tolerations: [{ key: 'a' }] }];
+  const results = [
+    { request: 'one', driver: 'd', pool: 'p', device: 'x', tolerations: [{ key: 'a' }] },
+  ];
   const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
     status: { allocation: { devices: { results } } },
   })();
-  expect(claim.status.allocation?.devices.results?.[0]?.tolerations).toEqual([{ key: 'a', operator: 'Equal' }]);
+  expect(claim.status.allocation?.devices.results?.[0]?.tolerations).toEqual([
+    { key: 'a', operator: 'Equal' },
+  ]);
 });

@@ -12,7 +12,8 @@ import type {
 
 function setResourceClaimDefaults({ spec, status }: ResourceClaim): void {
   setClaimSpecDefaults(spec);
-  for (const { tolerations } of status.allocation?.devices.results ?? []) setTolerationDefaults(tolerations);
+  for (const { tolerations } of status.allocation?.devices.results ?? [])
+    setTolerationDefaults(tolerations);
 }
 
 function setResourceClaimTemplateDefaults({ spec }: ResourceClaimTemplate): void {

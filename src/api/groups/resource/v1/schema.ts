@@ -56,8 +56,14 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('capacityKey?', 1, '*string'),
     f('allocationMultiplier?', 2, '*quantity'),
   ]),
-  DeviceCounterConsumption: message(() => [f('counterSet', 1, 'string'), f('counters?', 2, '{}Counter', required)]),
-  DeviceCapacity: message(() => [f('value', 1, 'quantity'), f('requestPolicy?', 2, '*CapacityRequestPolicy')]),
+  DeviceCounterConsumption: message(() => [
+    f('counterSet', 1, 'string'),
+    f('counters?', 2, '{}Counter', required),
+  ]),
+  DeviceCapacity: message(() => [
+    f('value', 1, 'quantity'),
+    f('requestPolicy?', 2, '*CapacityRequestPolicy'),
+  ]),
   Counter: message(() => [f('value', 1, 'quantity')]),
   CapacityRequestPolicy: message(() => [
     f('default', 1, '*quantity', optional),
@@ -86,12 +92,18 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('timeAdded?', 4, '*time'),
   ]),
   DeviceTaintEffect: oneOf('None', 'NoSchedule', 'NoExecute'),
-  ResourceSliceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceSlice')]),
-  ResourceClaim: resource({ resource: 'resourceclaims', scope: 'Namespaced', subresources: ['status'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'ResourceClaimSpec'),
-    f('status?', 3, 'ResourceClaimStatus'),
+  ResourceSliceList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ResourceSlice'),
   ]),
+  ResourceClaim: resource(
+    { resource: 'resourceclaims', scope: 'Namespaced', subresources: ['status'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'ResourceClaimSpec'),
+      f('status?', 3, 'ResourceClaimStatus'),
+    ],
+  ),
   ResourceClaimSpec: message(() => [f('devices', 1, 'DeviceClaim', optional)]),
   DeviceClaim: message(() => [
     f('requests', 1, '[]DeviceRequest', optional, atomic),
@@ -129,9 +141,15 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('matchAttribute?', 2, '*string'),
     f('distinctAttribute?', 3, '*string'),
   ]),
-  DeviceClaimConfiguration: message(() => [f('requests?', 1, '[]string', atomic), inline('DeviceConfiguration', 2)]),
+  DeviceClaimConfiguration: message(() => [
+    f('requests?', 1, '[]string', atomic),
+    inline('DeviceConfiguration', 2),
+  ]),
   DeviceConfiguration: message(() => [f('opaque?', 1, '*OpaqueDeviceConfiguration')]),
-  OpaqueDeviceConfiguration: message(() => [f('driver', 1, 'string'), f('parameters', 2, 'rawExtension')]),
+  OpaqueDeviceConfiguration: message(() => [
+    f('driver', 1, 'string'),
+    f('parameters', 2, 'rawExtension'),
+  ]),
   DeviceToleration: message(() => [
     f('key?', 1, 'string'),
     f('operator?', 2, 'DeviceTolerationOperator', defaults('Equal')),
@@ -178,7 +196,10 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     inline('DeviceConfiguration', 3),
   ]),
   AllocationConfigSource: oneOf('FromClass', 'FromClaim'),
-  ResourceClaimList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceClaim')]),
+  ResourceClaimList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ResourceClaim'),
+  ]),
   DeviceClass: resource({ resource: 'deviceclasses', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'DeviceClassSpec'),
@@ -189,11 +210,14 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('extendedResourceName?', 4, '*string'),
   ]),
   DeviceClassConfiguration: message(() => [inline('DeviceConfiguration', 1)]),
-  DeviceClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DeviceClass')]),
-  ResourceClaimTemplate: resource({ resource: 'resourceclaimtemplates', scope: 'Namespaced' }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'ResourceClaimTemplateSpec'),
+  DeviceClassList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]DeviceClass'),
   ]),
+  ResourceClaimTemplate: resource(
+    { resource: 'resourceclaimtemplates', scope: 'Namespaced' },
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec', 2, 'ResourceClaimTemplateSpec')],
+  ),
   ResourceClaimTemplateSpec: message(() => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceClaimSpec'),

@@ -22,7 +22,10 @@ test.each(
     [{ globalDefault: false, description: 'Used for the highest priority pods.' }, []],
     [{ value: -100, globalDefault: true }, []],
     [{ value: 1_000_000_000 }, []],
-    [{ value: 1_000_000_001 }, ['value: Forbidden: maximum allowed value of a user defined priority is 1000000000']],
+    [
+      { value: 1_000_000_001 },
+      ['value: Forbidden: maximum allowed value of a user defined priority is 1000000000'],
+    ],
     [{ metadata: { name: null } }, []],
     [named('system-cluster-critical', 2_000_000_000), []],
     [named('system-node-critical', 2_000_001_000), []],
@@ -34,12 +37,17 @@ test.each(
       { ...named('system-cluster-critical', 2_000_000_000), globalDefault: true },
       reserved('globalDefault of system-cluster-critical PriorityClass must be false'),
     ],
-    [named('system-my-critical', 100), reserved('system-my-critical is not a known system priority class')],
+    [
+      named('system-my-critical', 100),
+      reserved('system-my-critical is not a known system priority class'),
+    ],
     [{ preemptionPolicy: 'Never' }, []],
     [{ preemptionPolicy: 'PreemptLowerPriority' }, []],
     [
       { preemptionPolicy: 'x' },
-      ['preemptionPolicy: Unsupported value: "x": supported values: "PreemptLowerPriority", "Never"'],
+      [
+        'preemptionPolicy: Unsupported value: "x": supported values: "PreemptLowerPriority", "Never"',
+      ],
     ],
   ]),
 )('%s', (_, change, errors) => {
@@ -67,5 +75,7 @@ test.each(
     ],
   ]),
 )('update to %s', (_, now, old, errors) => {
-  expect(messages(validatePriorityClassUpdate(priorityClass(now), priorityClass(old)))).toEqual(errors);
+  expect(messages(validatePriorityClassUpdate(priorityClass(now), priorityClass(old)))).toEqual(
+    errors,
+  );
 });

@@ -33,18 +33,30 @@ export function validatePriorityClass(priorityClass: PriorityClass): FieldErrorL
 }
 
 /** Undefined if the class is the system's own of that name. */
-function notThatSystemClass(name: string, value: number, globalDefault: boolean): string | undefined {
+function notThatSystemClass(
+  name: string,
+  value: number,
+  globalDefault: boolean,
+): string | undefined {
   const known = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
   if (known === undefined) return `${name} is not a known system priority class`;
   if (known.value !== value) return `value of ${name} PriorityClass must be ${known.value}`;
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined;
 }
 
-export function validatePriorityClassUpdate(priorityClass: PriorityClass, old: PriorityClass): FieldErrorList {
+export function validatePriorityClassUpdate(
+  priorityClass: PriorityClass,
+  old: PriorityClass,
+): FieldErrorList {
   return [
     ...(priorityClass.value === old.value
       ? []
       : [field.forbidden(field.path('value'), 'may not be changed in an update.')]),
-    ...immutable(priorityClass.preemptionPolicy, old.preemptionPolicy, field.path('preemptionPolicy'), Object.is),
+    ...immutable(
+      priorityClass.preemptionPolicy,
+      old.preemptionPolicy,
+      field.path('preemptionPolicy'),
+      Object.is,
+    ),
   ];
 }

@@ -7,7 +7,11 @@ test('of classes', () => {
   const of = variation<storage.StorageClass>('storage/v1.StorageClass', { provisioner: 'a' });
   expect(of()).toMatchObject({ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' });
   expect(of()).not.toHaveProperty('allowVolumeExpansion');
-  const said = { reclaimPolicy: 'Retain', volumeBindingMode: 'WaitForFirstConsumer', allowVolumeExpansion: true };
+  const said = {
+    reclaimPolicy: 'Retain',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: true,
+  };
   expect(of(said)).toMatchObject(said);
 });
 
@@ -32,12 +36,18 @@ test('of drivers', () => {
     seLinuxMount: true,
   };
   expect(of({ spec: said }).spec).toEqual(said);
-  expect(of({ spec: { volumeLifecycleModes: [] } }).spec.volumeLifecycleModes).toEqual(['Persistent']);
+  expect(of({ spec: { volumeLifecycleModes: [] } }).spec.volumeLifecycleModes).toEqual([
+    'Persistent',
+  ]);
 });
 
 test('of the volume that is told inline', () => {
   const of = variation<storage.VolumeAttachment>('storage/v1.VolumeAttachment', {
-    spec: { attacher: 'a', nodeName: 'n', source: { inlineVolumeSpec: { hostPath: { path: '/a' } } } },
+    spec: {
+      attacher: 'a',
+      nodeName: 'n',
+      source: { inlineVolumeSpec: { hostPath: { path: '/a' } } },
+    },
   });
   expect(of().spec.source.inlineVolumeSpec).toEqual({ hostPath: { path: '/a', type: '' } });
 });

@@ -17,24 +17,36 @@ import {
 } from '#api/machinery/schema/builder.ts';
 
 export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v1', {
-  StorageClass: resource({ resource: 'storageclasses', scope: 'Cluster', shortNames: ['sc'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('provisioner', 2, 'string'),
-    f('parameters?', 3, '{}string'),
-    f('reclaimPolicy?', 4, '*core/v1.PersistentVolumeReclaimPolicy'),
-    f('mountOptions?', 5, '[]string', atomic),
-    f('allowVolumeExpansion?', 6, '*bool'),
-    f('volumeBindingMode?', 7, '*VolumeBindingMode'),
-    f('allowedTopologies?', 8, '[]core/v1.TopologySelectorTerm', atomic),
+  StorageClass: resource(
+    { resource: 'storageclasses', scope: 'Cluster', shortNames: ['sc'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('provisioner', 2, 'string'),
+      f('parameters?', 3, '{}string'),
+      f('reclaimPolicy?', 4, '*core/v1.PersistentVolumeReclaimPolicy'),
+      f('mountOptions?', 5, '[]string', atomic),
+      f('allowVolumeExpansion?', 6, '*bool'),
+      f('volumeBindingMode?', 7, '*VolumeBindingMode'),
+      f('allowedTopologies?', 8, '[]core/v1.TopologySelectorTerm', atomic),
+    ],
+  ),
+  StorageClassList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]StorageClass'),
   ]),
-  StorageClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]StorageClass')]),
   VolumeBindingMode: oneOf('Immediate', 'WaitForFirstConsumer'),
-  VolumeAttachment: resource({ resource: 'volumeattachments', scope: 'Cluster', subresources: ['status'] }, () => [
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'VolumeAttachmentSpec'),
-    f('status?', 3, 'VolumeAttachmentStatus'),
+  VolumeAttachment: resource(
+    { resource: 'volumeattachments', scope: 'Cluster', subresources: ['status'] },
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'VolumeAttachmentSpec'),
+      f('status?', 3, 'VolumeAttachmentStatus'),
+    ],
+  ),
+  VolumeAttachmentList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]VolumeAttachment'),
   ]),
-  VolumeAttachmentList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]VolumeAttachment')]),
   VolumeAttachmentSpec: message(() => [
     f('attacher', 1, 'string'),
     f('source', 2, 'VolumeAttachmentSource'),
@@ -50,7 +62,11 @@ export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v
     f('attachError?', 3, '*VolumeError'),
     f('detachError?', 4, '*VolumeError'),
   ]),
-  VolumeError: message(() => [f('time?', 1, 'time'), f('message?', 2, 'string'), f('errorCode?', 3, '*int32')]),
+  VolumeError: message(() => [
+    f('time?', 1, 'time'),
+    f('message?', 2, 'string'),
+    f('errorCode?', 3, '*int32'),
+  ]),
   CSIDriver: resource({ resource: 'csidrivers', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'CSIDriverSpec'),
@@ -76,7 +92,9 @@ export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'CSINodeSpec'),
   ]),
-  CSINodeSpec: message(() => [f('drivers', 1, '[]CSINodeDriver', mapList('name'), merge('name'), nullable)]),
+  CSINodeSpec: message(() => [
+    f('drivers', 1, '[]CSINodeDriver', mapList('name'), merge('name'), nullable),
+  ]),
   CSINodeDriver: message(() => [
     f('name', 1, 'string'),
     f('nodeID', 2, 'string'),
@@ -92,10 +110,17 @@ export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v
     f('capacity?', 4, '*quantity'),
     f('maximumVolumeSize?', 5, '*quantity'),
   ]),
-  CSIStorageCapacityList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CSIStorageCapacity')]),
+  CSIStorageCapacityList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]CSIStorageCapacity'),
+  ]),
   VolumeAttributesClass: resource(
     { resource: 'volumeattributesclasses', scope: 'Cluster', shortNames: ['vac'] },
-    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('driverName', 2, 'string'), f('parameters?', 3, '{}string')],
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('driverName', 2, 'string'),
+      f('parameters?', 3, '{}string'),
+    ],
   ),
   VolumeAttributesClassList: kind(() => [
     f('metadata?', 1, 'meta/v1.ListMeta'),

@@ -7,14 +7,20 @@ import { nodeLabelWarning } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as storage from './types.ts';
 
-export function storageClassWarnings({ allowedTopologies = [] }: Immutable<storage.StorageClass>): string[] {
+export function storageClassWarnings({
+  allowedTopologies = [],
+}: Immutable<storage.StorageClass>): string[] {
   return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, index) => {
     const at = field.path('allowedTopologies').index(index).child('matchLabelExpressions');
-    return matchLabelExpressions.flatMap(({ key }, position) => labelWarning(key, at.index(position).child('key')));
+    return matchLabelExpressions.flatMap(({ key }, position) =>
+      labelWarning(key, at.index(position).child('key')),
+    );
   });
 }
 
-export function csiStorageCapacityWarnings({ nodeTopology }: Immutable<storage.CSIStorageCapacity>): string[] {
+export function csiStorageCapacityWarnings({
+  nodeTopology,
+}: Immutable<storage.CSIStorageCapacity>): string[] {
   const at = field.path('nodeTopology');
   return [
     ...(nodeTopology?.matchExpressions ?? []).flatMap(({ key }, index) =>
@@ -34,8 +40,11 @@ export function csiDriverWarnings(
   { spec }: Immutable<storage.CSIDriver>,
   old?: Immutable<storage.CSIDriver>,
 ): string[] {
-  if ((spec.tokenRequests ?? []).length === 0 || spec.serviceAccountTokenInSecrets !== undefined) return [];
-  return old !== undefined && semanticEqual(spec.tokenRequests, old.spec.tokenRequests) ? [] : [TOKENS_IN_SECRETS];
+  if ((spec.tokenRequests ?? []).length === 0 || spec.serviceAccountTokenInSecrets !== undefined)
+    return [];
+  return old !== undefined && semanticEqual(spec.tokenRequests, old.spec.tokenRequests)
+    ? []
+    : [TOKENS_IN_SECRETS];
 }
 
 function labelWarning(label: string, at: field.FieldPath): string[] {

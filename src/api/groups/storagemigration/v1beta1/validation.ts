@@ -19,9 +19,14 @@ const WELL_FORMED = /^[1-9][0-9]*$/;
 export function validateStorageVersionMigration({ spec }: StorageVersionMigration): FieldErrorList {
   const { group, resource } = spec.resource;
   const errors: FieldErrorList = [];
-  if (resource === '') errors.push(field.required(RESOURCE.child('resource'), 'resource is required to be set'));
-  else errors.push(...problem(RESOURCE.child('resource'), resource, validation.isDNS1035Label(resource)));
-  if (group !== '') errors.push(...problem(RESOURCE.child('group'), group, validation.isDNS1123Subdomain(group)));
+  if (resource === '')
+    errors.push(field.required(RESOURCE.child('resource'), 'resource is required to be set'));
+  else
+    errors.push(
+      ...problem(RESOURCE.child('resource'), resource, validation.isDNS1035Label(resource)),
+    );
+  if (group !== '')
+    errors.push(...problem(RESOURCE.child('group'), group, validation.isDNS1123Subdomain(group)));
   return errors;
 }
 
@@ -48,13 +53,20 @@ export function validateStorageVersionMigrationStatusUpdate(
   const { resourceVersion = '', conditions = [] } = status;
   const errors: FieldErrorList = [];
   if (resourceVersion !== '' && !WELL_FORMED.test(resourceVersion)) {
-    errors.push(field.invalid(VERSION, resourceVersion, `resource version is not well formed: ${resourceVersion}`));
+    errors.push(
+      field.invalid(
+        VERSION,
+        resourceVersion,
+        `resource version is not well formed: ${resourceVersion}`,
+      ),
+    );
   }
   errors.push(...validateConditions(conditions, CONDITIONS));
   if ((old.resourceVersion ?? '') !== '' && old.resourceVersion !== resourceVersion) {
     errors.push(field.invalid(VERSION, resourceVersion, 'field is immutable'));
   }
-  const wrong = (message: string): void => void errors.push(field.invalid(CONDITIONS, conditions, message));
+  const wrong = (message: string): void =>
+    void errors.push(field.invalid(CONDITIONS, conditions, message));
   if (isTrue(status, 'Succeeded') && isTrue(status, 'Failed')) {
     wrong('Both success and failed conditions cannot be true at the same time');
   }

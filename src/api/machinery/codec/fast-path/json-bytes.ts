@@ -56,7 +56,12 @@ export class JsonBytes {
 
   /** A text, as JSON writes it. */
   addText(text: string): void {
-    if (text.length < LONG_TEXT || text.includes('"') || text.includes('\\') || BEYOND_LATIN1.test(text)) {
+    if (
+      text.length < LONG_TEXT ||
+      text.includes('"') ||
+      text.includes('\\') ||
+      BEYOND_LATIN1.test(text)
+    ) {
       this.#pending += JSON.stringify(text);
       return;
     }
@@ -112,7 +117,8 @@ export class JsonBytes {
     const written = this.#write(pending);
     if (this.#markIn < 0) return;
     const isAscii = written === pending.length;
-    this.#mark = begin + (isAscii ? this.#markIn : Buffer.byteLength(pending.slice(0, this.#markIn)));
+    this.#mark =
+      begin + (isAscii ? this.#markIn : Buffer.byteLength(pending.slice(0, this.#markIn)));
     this.#markIn = -1;
   }
 
@@ -152,7 +158,8 @@ export class JsonBytes {
       highest |= word | (word - LOWEST_OF_EACH_BYTE);
     }
     if ((highest & HIGHEST_BIT_OF_EACH_BYTE) !== 0) return false;
-    for (at = Math.max(at, lastWord * 4); at < end; at++) if (!isPlainByte(bytes[at] as number)) return false;
+    for (at = Math.max(at, lastWord * 4); at < end; at++)
+      if (!isPlainByte(bytes[at] as number)) return false;
     return true;
   }
 }

@@ -12,7 +12,10 @@ function served(object: object): string {
 
 function expected(object: { readonly metadata: object; readonly [key: string]: unknown }): string {
   const { name, namespace, uid, ...rest } = object.metadata as typeof metadata;
-  return JSON.stringify({ ...object, metadata: { name, namespace, uid, resourceVersion: '12', ...rest } });
+  return JSON.stringify({
+    ...object,
+    metadata: { name, namespace, uid, resourceVersion: '12', ...rest },
+  });
 }
 
 describe('objects with long texts', () => {
@@ -65,19 +68,27 @@ describe('objects with long texts', () => {
     }
   });
 
-  it.each([20, 31])('has every character of one byte as JSON has it, and what has more, behind %i others', (ahead) => {
-    for (let code = 0; code < 0x202; code++) {
-      for (let at = 0; at < 8; at++) {
-        const data = { long: `${'x'.repeat(ahead * 20 + at)}${String.fromCharCode(code)}` };
-        expect(served({ metadata, data })).toBe(expected({ metadata, data }));
+  it.each([20, 31])(
+    'has every character of one byte as JSON has it, and what has more, behind %i others',
+    (ahead) => {
+      for (let code = 0; code < 0x202; code++) {
+        for (let at = 0; at < 8; at++) {
+          const data = { long: `${'x'.repeat(ahead * 20 + at)}${String.fromCharCode(code)}` };
+          expect(served({ metadata, data })).toBe(expected({ metadata, data }));
+        }
       }
-    }
-  });
+    },
+  );
 
   it('may be large, and small again', () => {
     for (const length of [60_000, 70_000, 600_000, 600, 200_000, 513]) {
       for (const text of ['x'.repeat(length), 'é'.repeat(length), '\ud800'.repeat(length)]) {
-        const object = { kind: 'Secret', metadata, binaryData: { a: text, b: 'short', c: text }, data: {} };
+        const object = {
+          kind: 'Secret',
+          metadata,
+          binaryData: { a: text, b: 'short', c: text },
+          data: {},
+        };
         expect(served(object) === expected(object)).toBe(true);
       }
     }
@@ -85,7 +96,11 @@ describe('objects with long texts', () => {
 
   it('leave out what has no value, and a resourceVersion', () => {
     const data = { long: 'x'.repeat(1000) };
-    const object = { metadata: { ...metadata, labels: undefined, resourceVersion: '3' }, gone: undefined, data };
+    const object = {
+      metadata: { ...metadata, labels: undefined, resourceVersion: '3' },
+      gone: undefined,
+      data,
+    };
     expect(served(object)).toBe(expected({ metadata, data }));
     expect(JSON.parse(served({ metadata: { name: 'only' }, data }))).toEqual({
       metadata: { name: 'only', resourceVersion: '12' },

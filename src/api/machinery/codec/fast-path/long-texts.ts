@@ -74,7 +74,8 @@ function addMetadata(metadata: Members): void {
   for (const key in metadata) {
     const value = metadata[key];
     if (key === 'resourceVersion' || value === undefined) continue;
-    if (rest === '' && BEFORE_RESOURCE_VERSION.has(key)) first += `${memberName(key)}${memberText(value)},`;
+    if (rest === '' && BEFORE_RESOURCE_VERSION.has(key))
+      first += `${memberName(key)}${memberText(value)},`;
     else
       rest +=
         (rest === '' ? '' : ',') +

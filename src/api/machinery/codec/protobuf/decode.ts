@@ -4,7 +4,12 @@
 import { formatDurationNanoseconds } from '#machinery/text/duration.ts';
 import { setOwn } from '#machinery/deep.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';
-import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '#api/machinery/descriptor.ts';
+import type {
+  FieldDescriptor,
+  MessageDescriptor,
+  Scalar,
+  TypeRef,
+} from '#api/machinery/descriptor.ts';
 import { decodeObject } from '../decode.ts';
 import { MAX_BODY_VALUES } from '../limits.ts';
 import { type Layout, layoutOf } from './layout.ts';
@@ -16,7 +21,10 @@ type Draft = Record<string, unknown>;
 const MAX_DEPTH = 256;
 
 /** The normalized object of a message without its envelope (and so without kind and apiVersion). Throws ProtobufError, DecodeError. */
-export function decodeMessage<T = Record<string, unknown>>(message: MessageDescriptor, bytes: Uint8Array): T {
+export function decodeMessage<T = Record<string, unknown>>(
+  message: MessageDescriptor,
+  bytes: Uint8Array,
+): T {
   const draft: Draft = {};
   readMessage(new Reader(bytes), layoutOf(message), draft, 0);
   return decodeObject<T>(message, draft).object;
@@ -109,7 +117,8 @@ function readEither(reader: Reader, type: TypeRef & { kind: 'either' }, depth: n
     if (reader.number === type.messageNumber) {
       message = readValue(reader, { kind: 'message', message: type.message }, depth);
     } else if (reader.number === type.orNumber) {
-      if (type.or.kind === 'list') (other as unknown[]).push(readValue(reader, type.or.items, depth));
+      if (type.or.kind === 'list')
+        (other as unknown[]).push(readValue(reader, type.or.items, depth));
       else other = readValue(reader, type.or, depth);
     } else reader.skip();
   }
@@ -180,7 +189,8 @@ function readStruct(reader: Reader, scalar: Scalar): unknown {
 
 /** RFC 3339 has the years 0 to 9999, and no others. */
 function formatTime(seconds: number, ending: string): string {
-  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw new ProtobufError(`time out of range: ${seconds} seconds`);
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS)
+    throw new ProtobufError(`time out of range: ${seconds} seconds`);
   return new Date(seconds * 1000).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length) + ending;
 }
 
@@ -203,5 +213,6 @@ function enter(reader: Reader): number {
 }
 
 function expectWireType(reader: Reader, wanted: number): void {
-  if (reader.wireType !== wanted) throw new ProtobufError(`proto: wrong wireType = ${reader.wireType}`);
+  if (reader.wireType !== wanted)
+    throw new ProtobufError(`proto: wrong wireType = ${reader.wireType}`);
 }

@@ -4,7 +4,12 @@
 // An encoder is compiled per type when it is first needed: what a field is has been decided before there is a value.
 
 import { parseDurationNanoseconds } from '#machinery/text/duration.ts';
-import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '#api/machinery/descriptor.ts';
+import type {
+  FieldDescriptor,
+  MessageDescriptor,
+  Scalar,
+  TypeRef,
+} from '#api/machinery/descriptor.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { BYTES, FIXED64, VARINT, Writer } from './wire.ts';
 
@@ -161,7 +166,8 @@ function compileEither(type: TypeRef & { kind: 'either' }): WriteValue {
   return (writer, value) => {
     const isMessage = typeof value === 'object' && value !== null && !Array.isArray(value);
     if (isMessage && messageFirst) message(writer, value);
-    if (isList) for (const item of isMessage ? [] : (value as readonly unknown[])) other(writer, item);
+    if (isList)
+      for (const item of isMessage ? [] : (value as readonly unknown[])) other(writer, item);
     // Beside a schema stands true: properties that match it are allowed.
     else other(writer, isMessage ? true : value);
     if (isMessage && !messageFirst) message(writer, value);
@@ -169,7 +175,8 @@ function compileEither(type: TypeRef & { kind: 'either' }): WriteValue {
 }
 
 const text: WriteValue = (writer, value) => writer.text((value as string | null | undefined) ?? '');
-const integer: WriteValue = (writer, value) => writer.int64((value as number | null | undefined) ?? 0);
+const integer: WriteValue = (writer, value) =>
+  writer.int64((value as number | null | undefined) ?? 0);
 
 function compileScalar(scalar: Scalar): CompiledValue {
   switch (scalar) {
@@ -184,11 +191,15 @@ function compileScalar(scalar: Scalar): CompiledValue {
     case 'uint64':
       return { wireType: VARINT, write: integer };
     case 'double':
-      return { wireType: FIXED64, write: (writer, value) => writer.double((value as number | null | undefined) ?? 0) };
+      return {
+        wireType: FIXED64,
+        write: (writer, value) => writer.double((value as number | null | undefined) ?? 0),
+      };
     case 'bytes':
       return {
         wireType: BYTES,
-        write: (writer, value) => writer.bytes(Buffer.from((value as string | null | undefined) ?? '', 'base64')),
+        write: (writer, value) =>
+          writer.bytes(Buffer.from((value as string | null | undefined) ?? '', 'base64')),
       };
     case 'quantity':
       return nested((writer, value) => {
@@ -200,14 +211,18 @@ function compileScalar(scalar: Scalar): CompiledValue {
       return nested((writer, value) => {
         if (typeof value !== 'string') return;
         writer.tag(1, VARINT);
-        writer.int64(Math.floor(Date.parse(`${value.slice(0, 'yyyy-mm-ddThh:mm:ss'.length)}Z`) / 1000));
+        writer.int64(
+          Math.floor(Date.parse(`${value.slice(0, 'yyyy-mm-ddThh:mm:ss'.length)}Z`) / 1000),
+        );
         writer.tag(2, VARINT);
         writer.int64(scalar === 'time' ? 0 : Number(value.slice(20, 26)) * 1000);
       });
     case 'duration':
       return nested((writer, value) => {
         writer.tag(1, VARINT);
-        writer.int64(Number(parseDurationNanoseconds((value as string | null | undefined) ?? '0s')));
+        writer.int64(
+          Number(parseDurationNanoseconds((value as string | null | undefined) ?? '0s')),
+        );
       });
     case 'intOrString':
       return nested((writer, value) => {

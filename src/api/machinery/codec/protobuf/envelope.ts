@@ -34,7 +34,10 @@ export function envelopeHead(apiVersion: string, kind: string, messageLength: nu
 
 /** The normalized object in its envelope. */
 export function encodeProtobuf(message: MessageDescriptor, object: object): Buffer {
-  const { apiVersion = '', kind = '' } = object as { readonly apiVersion?: string; readonly kind?: string };
+  const { apiVersion = '', kind = '' } = object as {
+    readonly apiVersion?: string;
+    readonly kind?: string;
+  };
   const bytes = encodeMessage(message, object);
   return Buffer.concat([envelopeHead(apiVersion, kind, bytes.length), bytes, ENVELOPE_TAIL]);
 }
@@ -58,7 +61,9 @@ export interface Envelope {
 /** Reads the envelope, for the lookup of the type. Throws ProtobufError. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!isProtobuf(bytes))
-    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
+    throw new ProtobufError(
+      'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
+    );
   const reader = new Reader(bytes, MAGIC.length);
   let apiVersion = '';
   let kind = '';
@@ -86,8 +91,15 @@ function readTypeMeta(reader: Reader): [apiVersion: string, kind: string] {
 }
 
 /** The normalized object of an envelope, with apiVersion and kind as the envelope has them. Throws ProtobufError, DecodeError. */
-export function decodeProtobuf<T = Record<string, unknown>>(message: MessageDescriptor, envelope: Envelope): T {
+export function decodeProtobuf<T = Record<string, unknown>>(
+  message: MessageDescriptor,
+  envelope: Envelope,
+): T {
   const { apiVersion, kind } = envelope;
   const object = decodeMessage(message, envelope.raw);
-  return { ...(kind === '' ? {} : { kind }), ...(apiVersion === '' ? {} : { apiVersion }), ...object } as T;
+  return {
+    ...(kind === '' ? {} : { kind }),
+    ...(apiVersion === '' ? {} : { apiVersion }),
+    ...object,
+  } as T;
 }

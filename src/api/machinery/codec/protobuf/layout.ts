@@ -37,7 +37,8 @@ function arrange(fields: readonly FieldDescriptor[], depth: number): Layout {
     if (outer === undefined) members.push({ number: field.number, field });
     else embedded.set(outer, [...(embedded.get(outer) ?? []), field]);
   }
-  for (const [number, inner] of embedded) members.push({ number, embedded: arrange(inner, depth + 1) });
+  for (const [number, inner] of embedded)
+    members.push({ number, embedded: arrange(inner, depth + 1) });
   members.sort((a, b) => a.number - b.number);
   return { members, byNumber: new Map(members.map((member) => [member.number, member])) };
 }

@@ -28,7 +28,12 @@ export interface ListFrameConfig {
 const METADATA_TAG = 1 * 8 + BYTES;
 const ITEM_TAG = 2 * 8 + BYTES;
 
-export function listFrame({ apiVersion, kind, metadata, messageLengths }: ListFrameConfig): ListFrame {
+export function listFrame({
+  apiVersion,
+  kind,
+  metadata,
+  messageLengths,
+}: ListFrameConfig): ListFrame {
   const itemLength = (length: number): number => 1 + varintLength(length) + length;
   const start = metadataField(metadata);
   let total = start.length;

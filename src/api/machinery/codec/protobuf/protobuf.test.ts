@@ -19,9 +19,9 @@ const pod = allSchemas.message('core/v1.Pod');
 describe('protobuf', () => {
   it('writes what is no pointer even when it is zero', () => {
     // {type, status, lastProbeTime, lastTransitionTime, reason, message, observedGeneration}, all zero.
-    expect(Buffer.from(encodeMessage(allSchemas.message('core/v1.PodCondition'), {})).toString('hex')).toBe(
-      '0a0012001a0022002a0032003800',
-    );
+    expect(
+      Buffer.from(encodeMessage(allSchemas.message('core/v1.PodCondition'), {})).toString('hex'),
+    ).toBe('0a0012001a0022002a0032003800');
   });
 
   it('puts embedded structs into messages of their own', () => {
@@ -48,9 +48,14 @@ describe('protobuf', () => {
       expect(() => decodeMessage(pod, Buffer.from(hex, 'hex'))).toThrow(message);
     }
     expect(() =>
-      decodeMessage(allSchemas.message('core/v1.ContainerPort'), Buffer.from('10ffffffffffffffff7f', 'hex')),
+      decodeMessage(
+        allSchemas.message('core/v1.ContainerPort'),
+        Buffer.from('10ffffffffffffffff7f', 'hex'),
+      ),
     ).toThrow(ProtobufError);
-    expect(() => openEnvelope(Buffer.from('{}'))).toThrow('does not appear to be a protobuf message');
+    expect(() => openEnvelope(Buffer.from('{}'))).toThrow(
+      'does not appear to be a protobuf message',
+    );
   });
 
   it('refuses messages inside messages without end', () => {
@@ -82,13 +87,18 @@ describe('every kind, filled at random, comes back the same', () => {
 });
 
 const golden = goldenObjects().filter(({ name }) => !name.endsWith('.after_roundtrip'));
-describe.skipIf(golden.length === 0)('golden objects (skipped where ../shared/golden is not at hand)', () => {
-  it.each(golden)('$name is read and written byte for byte', ({ message, json, protobuf }) => {
-    const { object } = decodeObject(message, JSON.parse(json));
-    expect(decodeProtobuf(message, openEnvelope(protobuf))).toEqual(object);
-    expect(Buffer.from(encodeProtobuf(message, object)).toString('hex')).toBe(Buffer.from(protobuf).toString('hex'));
-  });
-});
+describe.skipIf(golden.length === 0)(
+  'golden objects (skipped where ../shared/golden is not at hand)',
+  () => {
+    it.each(golden)('$name is read and written byte for byte', ({ message, json, protobuf }) => {
+      const { object } = decodeObject(message, JSON.parse(json));
+      expect(decodeProtobuf(message, openEnvelope(protobuf))).toEqual(object);
+      expect(Buffer.from(encodeProtobuf(message, object)).toString('hex')).toBe(
+        Buffer.from(protobuf).toString('hex'),
+      );
+    });
+  },
+);
 
 it('every list has its metadata as field 1 and its items as field 2, on which list frames rely', () => {
   const lists = allSchemas.schemas
@@ -98,6 +108,11 @@ it('every list has its metadata as field 1 and its items as field 2, on which li
   for (const { key, byName } of lists) {
     const metadata = byName.get('metadata');
     const of = metadata?.type.kind === 'message' ? metadata.type.message.key : undefined;
-    expect([key, metadata?.number, of, byName.get('items')?.number]).toEqual([key, 1, 'meta/v1.ListMeta', 2]);
+    expect([key, metadata?.number, of, byName.get('items')?.number]).toEqual([
+      key,
+      1,
+      'meta/v1.ListMeta',
+      2,
+    ]);
   }
 });

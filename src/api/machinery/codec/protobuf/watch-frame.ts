@@ -12,7 +12,8 @@ const RAW_TAG = 1 * 8 + BYTES;
 /** `type` is ASCII. */
 export function watchFrame(type: string, enveloped: Uint8Array): Buffer {
   const rawLength = 1 + varintLength(enveloped.length) + enveloped.length;
-  const length = 1 + varintLength(type.length) + type.length + 1 + varintLength(rawLength) + rawLength;
+  const length =
+    1 + varintLength(type.length) + type.length + 1 + varintLength(rawLength) + rawLength;
   const frame = Buffer.allocUnsafe(LENGTH_BYTES + length);
   let at = frame.writeUInt32BE(length, 0);
   frame[at++] = TYPE_TAG;

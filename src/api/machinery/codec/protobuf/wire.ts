@@ -159,7 +159,9 @@ export class Reader {
   #values = 0;
 
   constructor(bytes: Uint8Array, start = 0) {
-    this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#buffer = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#at = start;
     this.#end = bytes.length;
   }
@@ -177,7 +179,8 @@ export class Reader {
 
   /** Counts a value that was met. Throws ProtobufError for more than a body may have. */
   count(): void {
-    if (++this.#values > MAX_BODY_VALUES) throw new ProtobufError(`proto: limit is ${MAX_BODY_VALUES} values`);
+    if (++this.#values > MAX_BODY_VALUES)
+      throw new ProtobufError(`proto: limit is ${MAX_BODY_VALUES} values`);
   }
 
   /** An integer that a JavaScript number holds exactly; negative ones are in two's complement. */

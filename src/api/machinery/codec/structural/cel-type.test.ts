@@ -41,6 +41,9 @@ test('rules of the schema see names alone', () => {
 });
 
 test('an object without a schema has a type, too', () => {
-  const type = celTypeOf('Thing', structuralSchema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }));
+  const type = celTypeOf(
+    'Thing',
+    structuralSchema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
+  );
   expect(type.field('kind')?.type.kind).toBe('string');
 });

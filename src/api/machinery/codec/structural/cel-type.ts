@@ -27,8 +27,13 @@ export interface PublishedSchema extends Schema {
 /** As celTypeOf, by the schema of a kind as OpenAPI documents have it. What it says of the metadata is not looked at. */
 export function celTypeOfObjects(name: string, schema: PublishedSchema): ObjectType {
   const { metadata: _, ...properties } = schema.properties ?? {};
-  const type = typeOfSchema({ ...schema, type: 'object', additionalProperties: false, properties }, name, true);
-  if (type?.kind !== 'object') throw new Error(`the type of ${name} is ${type?.kind}, not an object`);
+  const type = typeOfSchema(
+    { ...schema, type: 'object', additionalProperties: false, properties },
+    name,
+    true,
+  );
+  if (type?.kind !== 'object')
+    throw new Error(`the type of ${name} is ${type?.kind}, not an object`);
   const metadata = { type: typeOfMessage(metaSchemas.message('meta/v1.ObjectMeta')) };
   return { ...type, field: (field) => (field === 'metadata' ? metadata : type.field(field)) };
 }

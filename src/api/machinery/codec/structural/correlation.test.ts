@@ -19,7 +19,8 @@ const schema = structuralSchema({
     m: { type: 'object', additionalProperties: text },
   },
 });
-const correlate = (value: unknown, old: unknown): Correlation => new Correlation(value, old, schema);
+const correlate = (value: unknown, old: unknown): Correlation =>
+  new Correlation(value, old, schema);
 
 test('fields are pairs where both objects have them', () => {
   const pair = correlate({ a: 'x', m: { k: '1' } }, { a: 'x', l: [] });
@@ -53,8 +54,15 @@ test('a list with keys is equal in any order, other lists are not', () => {
 });
 
 test('items without their keys are no pairs', () => {
-  const pair = correlate({ k: [{ v: 'x' }, { k: null }, 'x'] }, { k: [{ v: 'x' }, { k: null }, 'x'] });
-  expect([0, 1, 2].map((index) => pair.field('k')?.item(index))).toEqual([undefined, undefined, undefined]);
+  const pair = correlate(
+    { k: [{ v: 'x' }, { k: null }, 'x'] },
+    { k: [{ v: 'x' }, { k: null }, 'x'] },
+  );
+  expect([0, 1, 2].map((index) => pair.field('k')?.item(index))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test('fields without a schema are never equal', () => {

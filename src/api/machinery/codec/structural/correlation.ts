@@ -43,7 +43,8 @@ export class Correlation {
     const { items } = this.#schema;
     const value = Array.isArray(this.#value) ? (this.#value as unknown[])[index] : undefined;
     const old = items === undefined ? undefined : this.#oldItem(value);
-    const child = items === undefined || old === undefined ? undefined : new Correlation(value, old, items);
+    const child =
+      items === undefined || old === undefined ? undefined : new Correlation(value, old, items);
     this.#children.set(index, child);
     return child;
   }

@@ -34,7 +34,9 @@ function hasDefaults(schema: StructuralSchema | undefined): boolean {
  */
 export function compileDefaults(schema: StructuralSchema | undefined): Apply {
   if (schema === undefined || !hasDefaultsInside(schema)) return nothing;
-  const properties = [...schema.properties].filter(([, property]) => hasDefaults(property)).map(compileProperty);
+  const properties = [...schema.properties]
+    .filter(([, property]) => hasDefaults(property))
+    .map(compileProperty);
   const isProperty = (name: string): boolean => schema.properties.has(name);
   const values = compileValue(valuesOf(schema));
   const items = compileValue(schema.items);
@@ -45,7 +47,8 @@ export function compileDefaults(schema: StructuralSchema | undefined): Apply {
       const object = value as Record<string, unknown>;
       for (const property of properties) property(object);
       if (values !== undefined) {
-        for (const name of Object.keys(object)) if (!isProperty(name)) setOwn(object, name, values(object[name]));
+        for (const name of Object.keys(object))
+          if (!isProperty(name)) setOwn(object, name, values(object[name]));
       }
     }
   };
@@ -57,7 +60,10 @@ function compileProperty([name, schema]: readonly [string, StructuralSchema]): (
   const inside = compileDefaults(schema);
   return (object) => {
     const isMissing = !Object.hasOwn(object, name) || object[name] === undefined;
-    if (schema.default !== undefined && (isMissing || (object[name] === null && !schema.nullable))) {
+    if (
+      schema.default !== undefined &&
+      (isMissing || (object[name] === null && !schema.nullable))
+    ) {
       setOwn(object, name, deepCopy(schema.default));
       if (isMissing) sortKeysInPlace(object);
     } else if (isMissing) return;
@@ -66,12 +72,16 @@ function compileProperty([name, schema]: readonly [string, StructuralSchema]): (
 }
 
 /** An item of a list or a value of a map: it is there, or null. Undefined: there is nothing to default. */
-function compileValue(schema: StructuralSchema | undefined): ((value: unknown) => unknown) | undefined {
+function compileValue(
+  schema: StructuralSchema | undefined,
+): ((value: unknown) => unknown) | undefined {
   if (schema === undefined || !hasDefaults(schema)) return undefined;
   const inside = compileDefaults(schema);
   return (value) => {
     const defaulted =
-      value === null && !schema.nullable && schema.default !== undefined ? deepCopy(schema.default) : value;
+      value === null && !schema.nullable && schema.default !== undefined
+        ? deepCopy(schema.default)
+        : value;
     inside(defaulted);
     return defaulted;
   };
@@ -101,7 +111,9 @@ function pruned(schema: StructuralSchema, place: Place): StructuralSchema {
       }),
     ),
     additionalProperties:
-      typeof additionalProperties === 'object' ? pruned(additionalProperties, 'value') : additionalProperties,
+      typeof additionalProperties === 'object'
+        ? pruned(additionalProperties, 'value')
+        : additionalProperties,
   };
 }
 
@@ -118,10 +130,17 @@ function prunedDefault(schema: StructuralSchema, place: Place): unknown {
 
 /** An embedded resource loses type fields that are no text. */
 function withoutWrongFields(schema: StructuralSchema, value: unknown): unknown {
-  if (!schema.embeddedResource || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (
+    !schema.embeddedResource ||
+    typeof value !== 'object' ||
+    value === null ||
+    Array.isArray(value)
+  )
+    return value;
   const copy: Record<string, unknown> = {};
   for (const [name, item] of Object.entries(value as Record<string, unknown>)) {
-    if (!RESOURCE_FIELDS.has(name) || name === 'metadata' || typeof item === 'string') setOwn(copy, name, item);
+    if (!RESOURCE_FIELDS.has(name) || name === 'metadata' || typeof item === 'string')
+      setOwn(copy, name, item);
   }
   return copy;
 }

@@ -24,7 +24,8 @@ class AddressReader {
     const start = this.#at;
     if (!this.#address()) {
       this.#at = start;
-      if (!this.#name() || !this.#consume('<') || !this.#address() || !this.#consume('>')) return false;
+      if (!this.#name() || !this.#consume('<') || !this.#address() || !this.#consume('>'))
+        return false;
     }
     return this.#comments() && this.#at === this.#text.length;
   }
@@ -35,7 +36,9 @@ class AddressReader {
     if (local === undefined || local === '""' || !this.#consume('@')) return false;
     this.#match(SPACE);
     const literal = this.#match(DOMAIN_LITERAL);
-    return literal === undefined ? this.#match(ATOM) !== undefined : parseIp(literal.slice(1, -1)) !== undefined;
+    return literal === undefined
+      ? this.#match(ATOM) !== undefined
+      : parseIp(literal.slice(1, -1)) !== undefined;
   }
 
   /** Any number of words, if an angle bracket follows. */

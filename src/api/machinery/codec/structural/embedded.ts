@@ -2,7 +2,11 @@
 // says of them.
 
 import type { ObjectMeta } from '../../meta/v1/index.ts';
-import { MetadataPaths, pathSegmentName, validateObjectMeta } from '../../meta/v1/object-meta-validation.ts';
+import {
+  MetadataPaths,
+  pathSegmentName,
+  validateObjectMeta,
+} from '../../meta/v1/object-meta-validation.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -30,7 +34,11 @@ function hasEmbedded(schema: StructuralSchema | undefined): boolean {
 }
 
 /** Returns what is wrong with the embedded resources in the value. `at`: the value's path; undefined for a whole object. */
-export function validateEmbedded(schema: StructuralSchema, value: unknown, at?: FieldPath): FieldErrorList {
+export function validateEmbedded(
+  schema: StructuralSchema,
+  value: unknown,
+  at?: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (hasEmbedded(schema)) validateValue(schema, value, at, errors);
   return errors;
@@ -45,19 +53,25 @@ function validateValue(
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined || !hasEmbedded(items)) return;
-    value.forEach((item, index) => validateValue(items, item, (at ?? field.path('')).index(index), errors));
+    value.forEach((item, index) =>
+      validateValue(items, item, (at ?? field.path('')).index(index), errors),
+    );
     return;
   }
   if (!isPlainObject(value)) return;
   if (schema.embeddedResource) errors.push(...validateResource(value, at ?? field.path('')));
   for (const [name, item] of Object.entries(value)) {
     const inside = schemaOfField(schema, name);
-    if (inside !== undefined && hasEmbedded(inside)) validateValue(inside, item, childPath(schema, name, at), errors);
+    if (inside !== undefined && hasEmbedded(inside))
+      validateValue(inside, item, childPath(schema, name, at), errors);
   }
 }
 
 /** Returns what is wrong with a resource's apiVersion, kind and metadata. The metadata may be missing. */
-export function validateResource(resource: Readonly<Record<string, unknown>>, at: FieldPath): FieldErrorList {
+export function validateResource(
+  resource: Readonly<Record<string, unknown>>,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const { apiVersion, kind, metadata } = resource;
   if (apiVersion === undefined) errors.push(field.required(at.child('apiVersion')));
@@ -68,19 +82,27 @@ export function validateResource(resource: Readonly<Record<string, unknown>>, at
   return errors;
 }
 
-function validateText(value: unknown, at: FieldPath, problemOf: (text: string) => string | undefined): FieldErrorList {
+function validateText(
+  value: unknown,
+  at: FieldPath,
+  problemOf: (text: string) => string | undefined,
+): FieldErrorList {
   if (typeof value !== 'string') return [field.invalid(at, value, 'must be a string')];
   const problem = value === '' ? 'must not be empty' : problemOf(value);
   return problem === undefined ? [] : [field.invalid(at, value, problem)];
 }
 
 function apiVersionProblem(apiVersion: string): string | undefined {
-  return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
+  return apiVersion.split('/').length > 2
+    ? `unexpected GroupVersion string: ${apiVersion}`
+    : undefined;
 }
 
 function kindProblem(kind: string): string | undefined {
   const problems = validation.isDNS1035Label(kind.toLowerCase());
-  return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(',')}`;
+  return problems.length === 0
+    ? undefined
+    : `may have mixed case, but should otherwise match: ${problems.join(',')}`;
 }
 
 function validateMetadata(given: unknown, at: FieldPath): FieldErrorList {

@@ -23,8 +23,11 @@ export function findField(path: string, schema: StructuralSchema): FoundField | 
     if (name.done === true) return 'unexpected end of JSON path';
     if (current === undefined) return NO_FIELD;
     const hasProperties: boolean = current.properties.size > 0;
-    const next: StructuralSchema | undefined = hasProperties ? current.properties.get(name.value) : valuesOf(current);
-    if (next === undefined && (hasProperties || current.additionalProperties === undefined)) return NO_FIELD;
+    const next: StructuralSchema | undefined = hasProperties
+      ? current.properties.get(name.value)
+      : valuesOf(current);
+    if (next === undefined && (hasProperties || current.additionalProperties === undefined))
+      return NO_FIELD;
     names.push(name.value);
     current = next;
   }

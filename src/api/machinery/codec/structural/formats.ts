@@ -48,7 +48,11 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['uri', isRequestUri],
   ['email', isEmail],
   ['hostname', isHostname],
-  ['ipv4', (text) => isLenientIpv4(text) || (text.includes('.') && text.includes(':') && isLenientIpv6(text))],
+  [
+    'ipv4',
+    (text) =>
+      isLenientIpv4(text) || (text.includes('.') && text.includes(':') && isLenientIpv6(text)),
+  ],
   ['ipv6', (text) => text.includes(':') && parseIp(text) !== undefined],
   ['cidr', isCidr],
   ['mac', isMac],
@@ -64,7 +68,11 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['hexcolor', matching(/^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
   [
     'rgbcolor',
-    matching(new RegExp(`^rgb\\(\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*\\)$`)),
+    matching(
+      new RegExp(
+        `^rgb\\(\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*,\\s*${PART_OF_COLOR}\\s*\\)$`,
+      ),
+    ),
   ],
   ['byte', isBase64],
   ['password', () => true],
@@ -74,7 +82,9 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['k8sshortname', (text) => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
   [
     'k8slongname',
-    (text) => text.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text),
+    (text) =>
+      text.length <= 253 &&
+      /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text),
   ],
 ]);
 
@@ -115,7 +125,8 @@ function isLenientIpv6(text: string): boolean {
 /** 6, 8 or 20 bytes, with ':' or '-' between all of them or '.' between pairs. */
 function isMac(text: string): boolean {
   for (const bytes of [6, 8, 20]) {
-    if (new RegExp(`^${HEX}{2}([:-])(?:${HEX}{2}\\1){${bytes - 2}}${HEX}{2}$`).test(text)) return true;
+    if (new RegExp(`^${HEX}{2}([:-])(?:${HEX}{2}\\1){${bytes - 2}}${HEX}{2}$`).test(text))
+      return true;
     if (new RegExp(`^${HEX}{4}(?:\\.${HEX}{4}){${bytes / 2 - 1}}$`).test(text)) return true;
   }
   return false;

@@ -13,12 +13,16 @@ export function hasKeys({ type, listType, listMapKeys }: StructuralSchema): bool
 export function itemKey(schema: StructuralSchema, item: unknown): string | undefined {
   if (!isPlainObject(item)) return undefined;
   const values = schema.listMapKeys.map((name) => getOwn(item, name));
-  if (values.some((value) => value === undefined || value === null || typeof value === 'object')) return undefined;
+  if (values.some((value) => value === undefined || value === null || typeof value === 'object'))
+    return undefined;
   return stringifyJson(values);
 }
 
 /** Returns the items by their keys; of several with the same key, the first. */
-export function itemsByKey(schema: StructuralSchema, list: readonly unknown[]): ReadonlyMap<string, unknown> {
+export function itemsByKey(
+  schema: StructuralSchema,
+  list: readonly unknown[],
+): ReadonlyMap<string, unknown> {
   const byKey = new Map<string, unknown>();
   for (const item of list) {
     const key = itemKey(schema, item);

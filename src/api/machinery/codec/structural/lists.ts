@@ -25,7 +25,11 @@ function hasUniqueLists(schema: StructuralSchema | undefined): boolean {
 }
 
 /** Returns the items of the object's lists that are there already. `at`: the object's path; undefined for a whole object. */
-export function validateLists(schema: StructuralSchema, object: unknown, at?: FieldPath): FieldErrorList {
+export function validateLists(
+  schema: StructuralSchema,
+  object: unknown,
+  at?: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (hasUniqueLists(schema)) validateValue(schema, object, at, errors);
   return errors;
@@ -50,7 +54,12 @@ function validateValue(
   }
 }
 
-function validateList(schema: StructuralSchema, list: readonly unknown[], at: FieldPath, errors: FieldErrorList): void {
+function validateList(
+  schema: StructuralSchema,
+  list: readonly unknown[],
+  at: FieldPath,
+  errors: FieldErrorList,
+): void {
   if (schema.listType === 'set') {
     for (const index of repeated(list)) errors.push(field.duplicate(at.index(index), list[index]));
   } else if (schema.listType === 'map') errors.push(...validateKeys(schema, list, at));
@@ -59,10 +68,20 @@ function validateList(schema: StructuralSchema, list: readonly unknown[], at: Fi
   list.forEach((item, index) => validateValue(items, item, at.index(index), errors));
 }
 
-function validateKeys(schema: StructuralSchema, list: readonly unknown[], at: FieldPath): FieldErrorList {
+function validateKeys(
+  schema: StructuralSchema,
+  list: readonly unknown[],
+  at: FieldPath,
+): FieldErrorList {
   const wrong = list.findIndex((item) => item !== null && !isPlainObject(item));
   if (wrong >= 0) {
-    return [field.invalid(at.index(wrong), list[wrong], 'must be an object for an array of list-type map')];
+    return [
+      field.invalid(
+        at.index(wrong),
+        list[wrong],
+        'must be an object for an array of list-type map',
+      ),
+    ];
   }
   const keys = list.map((item) => keysOf(schema.listMapKeys, item));
   return repeated(keys).map((index) => field.duplicate(at.index(index), keys[index]));
@@ -90,7 +109,11 @@ function repeated(values: readonly unknown[]): number[] {
 }
 
 /** The path to a field of an object: properties are fields, all others entries of a map. */
-export function childPath(schema: StructuralSchema, name: string, at: FieldPath | undefined): FieldPath {
+export function childPath(
+  schema: StructuralSchema,
+  name: string,
+  at: FieldPath | undefined,
+): FieldPath {
   if (schema.properties.has(name)) return at === undefined ? field.path(name) : at.child(name);
   return (at ?? field.path('')).key(name);
 }

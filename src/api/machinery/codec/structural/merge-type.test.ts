@@ -14,7 +14,9 @@ const merged = (spec: JSONSchemaProps, live: unknown, applied: unknown): unknown
 test('objects are merged field by field unless they are atomic', () => {
   const schema: JSONSchemaProps = { type: 'object', properties: { a: text, b: text } };
   expect(merged(schema, { a: '1' }, { b: '2' })).toEqual({ a: '1', b: '2' });
-  expect(merged({ ...schema, 'x-kubernetes-map-type': 'atomic' }, { a: '1' }, { b: '2' })).toEqual({ b: '2' });
+  expect(merged({ ...schema, 'x-kubernetes-map-type': 'atomic' }, { a: '1' }, { b: '2' })).toEqual({
+    b: '2',
+  });
 });
 
 test('lists are atomic unless they are sets or have keys', () => {
@@ -40,7 +42,10 @@ test('lists are atomic unless they are sets or have keys', () => {
 
 test('values without a schema are merged as they look: maps granular, lists atomic', () => {
   const any: JSONSchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  expect(merged(any, { a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] })).toEqual({ a: { b: 1, c: 2 }, l: [2] });
+  expect(merged(any, { a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] })).toEqual({
+    a: { b: 1, c: 2 },
+    l: [2],
+  });
   expect(mergeTypeOfSchema(undefined)).toBe(deduced);
 });
 
@@ -49,12 +54,19 @@ test('an embedded resource has typed metadata', () => {
     structuralSchema({
       type: 'object',
       properties: {
-        e: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true },
+        e: {
+          type: 'object',
+          'x-kubernetes-embedded-resource': true,
+          'x-kubernetes-preserve-unknown-fields': true,
+        },
       },
     }),
   );
   const metadata = type.map?.fields.get('e')?.type.map?.fields.get('metadata')?.type;
-  expect(metadata?.map?.fields.get('finalizers')?.type.list).toMatchObject({ atomic: false, keys: [] });
+  expect(metadata?.map?.fields.get('finalizers')?.type.list).toMatchObject({
+    atomic: false,
+    keys: [],
+  });
 });
 
 test('fields below preserved ones are preserved, other than by pruning', () => {

@@ -95,8 +95,11 @@ class ObjectShape implements MapShape {
     const values = valuesOf(this.#schema);
     if (values !== undefined) return (this.#values ??= typeOf(values, this.#preserves));
     const { additionalProperties } = this.#schema;
-    if (additionalProperties !== undefined) return additionalProperties === true ? deduced : undefined;
-    return this.#preserves || (this.#schema.properties.size === 0 && !this.#isResource) ? deduced : undefined;
+    if (additionalProperties !== undefined)
+      return additionalProperties === true ? deduced : undefined;
+    return this.#preserves || (this.#schema.properties.size === 0 && !this.#isResource)
+      ? deduced
+      : undefined;
   }
 
   #compileFields(): ReadonlyMap<string, MergeField> {
@@ -107,7 +110,10 @@ class ObjectShape implements MapShape {
     if (this.#isResource) {
       fields.set('apiVersion', mergeField('apiVersion', TEXT));
       fields.set('kind', mergeField('kind', TEXT));
-      fields.set('metadata', mergeField('metadata', mergeTypeOf(metaSchemas.message('meta/v1.ObjectMeta'))));
+      fields.set(
+        'metadata',
+        mergeField('metadata', mergeTypeOf(metaSchemas.message('meta/v1.ObjectMeta'))),
+      );
     }
     return fields;
   }

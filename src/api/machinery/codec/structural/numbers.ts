@@ -4,7 +4,13 @@ import type { JSONSchemaProps } from './json-schema-props.ts';
 import { formatDouble } from '#machinery/text/go-format.ts';
 import { isInt64, passesForInteger } from './go-numbers.ts';
 import * as field from '#machinery/validation/field.ts';
-import { errorAt, invalidValue, schemaError, type ValueError, type ValueErrors } from './value-errors.ts';
+import {
+  errorAt,
+  invalidValue,
+  schemaError,
+  type ValueError,
+  type ValueErrors,
+} from './value-errors.ts';
 
 const MAX_INT32 = 0x7fffffff;
 const MAX_FLOAT32 = 3.4028235677973366e38;
@@ -37,7 +43,13 @@ export function validateNumber(
   inRange(value, 'Checked');
   const { multipleOf, minimum, maximum } = source;
   if (typeof multipleOf === 'number') {
-    validateMultiple(value, multipleOf, inRange(multipleOf, 'MultipleOf') && isInt64(value), at, errors);
+    validateMultiple(
+      value,
+      multipleOf,
+      inRange(multipleOf, 'MultipleOf') && isInt64(value),
+      at,
+      errors,
+    );
   }
   if (typeof minimum === 'number') {
     const whole = inRange(minimum, 'Minimum boundary') && isInt64(value);
@@ -45,7 +57,14 @@ export function validateNumber(
     const exclusive = source.exclusiveMinimum === true;
     if (value < bound || (exclusive && value === bound)) {
       const relation = exclusive ? 'greater than' : 'greater than or equal to';
-      errors.add(outOfBounds(at.path, value, `${at.path} in body should be ${relation} ${shown(bound, whole)}`, whole));
+      errors.add(
+        outOfBounds(
+          at.path,
+          value,
+          `${at.path} in body should be ${relation} ${shown(bound, whole)}`,
+          whole,
+        ),
+      );
     }
   }
   if (typeof maximum === 'number') {
@@ -54,13 +73,26 @@ export function validateNumber(
     const exclusive = source.exclusiveMaximum === true;
     if (value > bound || (exclusive && value === bound)) {
       const relation = exclusive ? 'less than' : 'less than or equal to';
-      errors.add(outOfBounds(at.path, value, `${at.path} in body should be ${relation} ${shown(bound, whole)}`, whole));
+      errors.add(
+        outOfBounds(
+          at.path,
+          value,
+          `${at.path} in body should be ${relation} ${shown(bound, whole)}`,
+          whole,
+        ),
+      );
     }
   }
 }
 
 /** `whole`: both are taken for integers, the factor without its fraction. */
-function validateMultiple(value: number, factor: number, whole: boolean, at: Located, errors: ValueErrors): void {
+function validateMultiple(
+  value: number,
+  factor: number,
+  whole: boolean,
+  at: Located,
+  errors: ValueErrors,
+): void {
   const divisor = whole ? Math.trunc(factor) : factor;
   if (divisor <= 0) {
     errors.add(
@@ -77,7 +109,12 @@ function validateMultiple(value: number, factor: number, whole: boolean, at: Loc
     : passesForInteger(divisor < 1 ? (1 / divisor) * value : value / divisor);
   if (!isMultiple) {
     errors.add(
-      outOfBounds(at.path, value, `${at.path} in body should be a multiple of ${shown(divisor, whole)}`, whole),
+      outOfBounds(
+        at.path,
+        value,
+        `${at.path} in body should be a multiple of ${shown(divisor, whole)}`,
+        whole,
+      ),
     );
   }
 }
@@ -85,7 +122,9 @@ function validateMultiple(value: number, factor: number, whole: boolean, at: Loc
 /** Where a bound does not fit the type, upstream compares doubles, and shows the value as one. */
 function outOfBounds(name: string, value: number, message: string, whole: boolean): ValueError {
   if (whole || !isInt64(value)) return invalidValue(name, value, message);
-  return errorAt(name, message, (at) => field.invalid(at, field.omitValue, `${formatDouble(value)}: ${message}`));
+  return errorAt(name, message, (at) =>
+    field.invalid(at, field.omitValue, `${formatDouble(value)}: ${message}`),
+  );
 }
 
 function shown(value: number, whole: boolean): string {
@@ -96,7 +135,9 @@ function shown(value: number, whole: boolean): string {
 function fits(value: number, type: string, format: string): boolean {
   if (type === 'integer') {
     if (!Number.isInteger(value)) return false;
-    return format === 'int32' ? value >= -MAX_INT32 - 1 && value <= MAX_INT32 : value >= -(2 ** 63) && value < 2 ** 63;
+    return format === 'int32'
+      ? value >= -MAX_INT32 - 1 && value <= MAX_INT32
+      : value >= -(2 ** 63) && value < 2 ** 63;
   }
   return type !== 'number' || format !== 'float' || Math.abs(value) < MAX_FLOAT32;
 }

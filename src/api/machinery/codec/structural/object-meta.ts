@@ -23,7 +23,8 @@ export function decodeMetadata(json: unknown): DecodedMetadata {
 /** Metadata has no field whose empty value means anything. */
 function sortedWithoutEmpty(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
-  for (const name of sortedKeys(metadata)) if (!isEmpty(metadata[name])) kept[name] = sortedCopy(metadata[name]);
+  for (const name of sortedKeys(metadata))
+    if (!isEmpty(metadata[name])) kept[name] = sortedCopy(metadata[name]);
   return kept;
 }
 

@@ -4,15 +4,27 @@ import { expect, test } from 'vitest';
 import { OpenApiDefinitions } from '../../openapi/index.ts';
 import { StructuralCodec } from './structural-codec.ts';
 
-const names = { group: 'stable.example.com', version: 'v1', kind: 'Thing', listKind: 'ThingList', plural: 'things' };
+const names = {
+  group: 'stable.example.com',
+  version: 'v1',
+  kind: 'Thing',
+  listKind: 'ThingList',
+  plural: 'things',
+};
 
 test('fields for selectors are told of the kind and of its list', () => {
-  const codec = new StructuralCodec({ ...names, selectableFields: ['spec.color'], schema: { type: 'object' } });
+  const codec = new StructuralCodec({
+    ...names,
+    selectableFields: ['spec.color'],
+    schema: { type: 'object' },
+  });
   const definitions = new OpenApiDefinitions(3);
   codec.openApiList.define(definitions);
   const schemas = definitions.schemas();
   for (const name of [codec.openApi.name, codec.openApiList.name]) {
-    expect(schemas[name]?.['x-kubernetes-selectable-fields']).toEqual([{ fieldPath: 'spec.color' }]);
+    expect(schemas[name]?.['x-kubernetes-selectable-fields']).toEqual([
+      { fieldPath: 'spec.color' },
+    ]);
   }
   expect(Object.keys(schemas)).toContain('io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta');
   expect(Object.keys(schemas)).toContain('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta');
@@ -24,6 +36,8 @@ test('a kind without a schema is any object', () => {
   codec.openApi.define(definitions);
   expect(definitions.schemas()['com.example.stable.v1.Thing']).toEqual({
     type: 'object',
-    'x-kubernetes-group-version-kind': [{ group: 'stable.example.com', kind: 'Thing', version: 'v1' }],
+    'x-kubernetes-group-version-kind': [
+      { group: 'stable.example.com', kind: 'Thing', version: 'v1' },
+    ],
   });
 });

@@ -46,11 +46,15 @@ export interface PublishedType {
 }
 
 /** Returns the definition of the kind. `schemaOf`: returns undefined if the kind has none. */
-export function publishedKind(kind: PublishedKind, schemaOf: () => StructuralSchema | undefined): PublishedType {
+export function publishedKind(
+  kind: PublishedKind,
+  schemaOf: () => StructuralSchema | undefined,
+): PublishedType {
   const name = definitionName(kind, kind.kind);
   return {
     name,
-    define: (document) => document.add(name, () => withKind(objectSchema(schemaOf(), document), kind, kind.kind)),
+    define: (document) =>
+      document.add(name, () => withKind(objectSchema(schemaOf(), document), kind, kind.kind)),
   };
 }
 
@@ -67,13 +71,24 @@ export function publishedList(kind: PublishedKind, items: PublishedType): Publis
 }
 
 /** Clients take an object with properties for one that has no others; where others are preserved, v2 says nothing of properties. */
-function objectSchema(schema: StructuralSchema | undefined, document: OpenApiDocument): OpenApiSchema {
-  if (schema === undefined || (document.version === 2 && schema.preserveUnknownFields)) return { type: 'object' };
+function objectSchema(
+  schema: StructuralSchema | undefined,
+  document: OpenApiDocument,
+): OpenApiSchema {
+  if (schema === undefined || (document.version === 2 && schema.preserveUnknownFields))
+    return { type: 'object' };
   const published = publish(schema.source, document);
-  return { ...published, properties: { ...(published['properties'] as object), ...resourceProperties(document) } };
+  return {
+    ...published,
+    properties: { ...(published['properties'] as object), ...resourceProperties(document) },
+  };
 }
 
-function listSchema(kind: PublishedKind, items: PublishedType, document: OpenApiDocument): OpenApiSchema {
+function listSchema(
+  kind: PublishedKind,
+  items: PublishedType,
+  document: OpenApiDocument,
+): OpenApiSchema {
   return {
     description: `${kind.listKind} is a list of ${kind.kind}`,
     type: 'object',
@@ -96,7 +111,9 @@ function withKind(schema: OpenApiSchema, kind: PublishedKind, name: string): Ope
     'x-kubernetes-group-version-kind': [{ group: kind.group, kind: name, version: kind.version }],
   };
   if (kind.selectableFields.length > 0) {
-    published['x-kubernetes-selectable-fields'] = kind.selectableFields.map((fieldPath) => ({ fieldPath }));
+    published['x-kubernetes-selectable-fields'] = kind.selectableFields.map((fieldPath) => ({
+      fieldPath,
+    }));
   }
   return published;
 }
@@ -114,14 +131,30 @@ function resourceProperties(document: OpenApiDocument): Record<string, OpenApiSc
 }
 
 /** In OpenAPI v3 nothing may stand beside a reference. */
-function metadataProperty(type: 'ObjectMeta' | 'ListMeta', document: OpenApiDocument): OpenApiSchema {
+function metadataProperty(
+  type: 'ObjectMeta' | 'ListMeta',
+  document: OpenApiDocument,
+): OpenApiSchema {
   const reference = document.reference(document.addMessage(metaSchemas.message(`meta/v1.${type}`)));
-  const description = describeField(type === 'ListMeta' ? 'meta/v1.List' : 'meta/v1.Object', 'metadata', true);
-  return document.version === 2 ? { description, ...reference } : { description, allOf: [reference] };
+  const description = describeField(
+    type === 'ListMeta' ? 'meta/v1.List' : 'meta/v1.Object',
+    'metadata',
+    true,
+  );
+  return document.version === 2
+    ? { description, ...reference }
+    : { description, allOf: [reference] };
 }
 
 /** Keywords that v2 documents do not have. */
-const NOT_IN_V2: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'nullable', 'default']);
+const NOT_IN_V2: ReadonlySet<string> = new Set([
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'nullable',
+  'default',
+]);
 
 const INT_OR_STRING: readonly JSONSchemaProps[] = [{ type: 'integer' }, { type: 'string' }];
 
@@ -139,7 +172,11 @@ function publish(given: JSONSchemaProps, document: OpenApiDocument): OpenApiSche
   return schema;
 }
 
-function publishKeyword(keyword: keyof JSONSchemaProps, value: unknown, document: OpenApiDocument): unknown {
+function publishKeyword(
+  keyword: keyof JSONSchemaProps,
+  value: unknown,
+  document: OpenApiDocument,
+): unknown {
   switch (keyword) {
     case 'properties':
       return Object.fromEntries(
@@ -151,7 +188,9 @@ function publishKeyword(keyword: keyof JSONSchemaProps, value: unknown, document
     case 'items':
     case 'not':
     case 'additionalProperties':
-      return isSchema(value as JSONSchemaProps) ? publish(value as JSONSchemaProps, document) : value;
+      return isSchema(value as JSONSchemaProps)
+        ? publish(value as JSONSchemaProps, document)
+        : value;
     case 'allOf':
     case 'anyOf':
     case 'oneOf':
@@ -163,18 +202,26 @@ function publishKeyword(keyword: keyof JSONSchemaProps, value: unknown, document
 
 /** A resource inside of another: what every resource has is added. */
 function addResource(schema: OpenApiSchema, document: OpenApiDocument): void {
-  schema['properties'] = { ...(schema['properties'] as object | undefined), ...resourceProperties(document) };
+  schema['properties'] = {
+    ...(schema['properties'] as object | undefined),
+    ...resourceProperties(document),
+  };
   const required = (schema['required'] as string[] | undefined) ?? [];
-  schema['required'] = [...required, ...['kind', 'apiVersion'].filter((name) => !required.includes(name))];
+  schema['required'] = [
+    ...required,
+    ...['kind', 'apiVersion'].filter((name) => !required.includes(name)),
+  ];
 }
 
-const preserves = (source: JSONSchemaProps): boolean => source['x-kubernetes-preserve-unknown-fields'] === true;
+const preserves = (source: JSONSchemaProps): boolean =>
+  source['x-kubernetes-preserve-unknown-fields'] === true;
 
 /** int-or-string is what v3 can say in its own words. */
 function unfolded(source: JSONSchemaProps): JSONSchemaProps {
   if (source['x-kubernetes-int-or-string'] !== true) return source;
   if (isIntOrString(source.anyOf) || isIntOrString(source.allOf?.[0]?.anyOf)) return source;
-  if (source.anyOf === undefined || source.anyOf.length === 0) return { ...source, anyOf: [...INT_OR_STRING] };
+  if (source.anyOf === undefined || source.anyOf.length === 0)
+    return { ...source, anyOf: [...INT_OR_STRING] };
   return { ...source, allOf: [{ anyOf: [...INT_OR_STRING] }, ...(source.allOf ?? [])] };
 }
 

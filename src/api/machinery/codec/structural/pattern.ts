@@ -29,7 +29,8 @@ export function patternProblem(pattern: string): string | undefined {
 
 /** Compiles a pattern. Returns the problem, as Go words it, if it cannot be compiled. */
 export function compilePattern(pattern: string): RE2JS | string {
-  if (sizeOfPattern(pattern) > MAX_PATTERN_SIZE) return 'error parsing regexp: expression too large';
+  if (sizeOfPattern(pattern) > MAX_PATTERN_SIZE)
+    return 'error parsing regexp: expression too large';
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
@@ -56,7 +57,8 @@ export function sizeOfPattern(pattern: string): number {
     } else if (character === '{') {
       const repetition = /^\{(\d{1,4})(?:,(\d{0,4}))?\}/.exec(pattern.slice(at, at + 12));
       if (repetition !== null)
-        size = atom + (size - atom) * Math.max(1, Number(repetition[1]), Number(repetition[2] ?? 0));
+        size =
+          atom + (size - atom) * Math.max(1, Number(repetition[1]), Number(repetition[2] ?? 0));
       if (repetition !== null) at += repetition[0].length - 1;
     } else {
       if (character === '\\') at++;

@@ -23,10 +23,17 @@ const codecOf = (spec: JSONSchemaProps): StructuralCodec =>
     schema: { type: 'object', properties: { spec } },
   });
 
-const objectOf = (spec: unknown): Record<string, unknown> => ({ apiVersion: 'example.com/v1', kind: 'Thing', spec });
+const objectOf = (spec: unknown): Record<string, unknown> => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Thing',
+  spec,
+});
 
 /** Undefined: the object cannot be read. */
-function decode(codec: StructuralCodec, json: unknown): ReturnType<StructuralCodec['decode']> | undefined {
+function decode(
+  codec: StructuralCodec,
+  json: unknown,
+): ReturnType<StructuralCodec['decode']> | undefined {
   try {
     return codec.decode(json);
   } catch (error) {
@@ -100,7 +107,10 @@ describe('every schema and object', () => {
         expect(codec.celType.kind).toBe('object');
         const [read, before] = [decode(codec, objectOf(value)), decode(codec, objectOf(old))];
         if (read === undefined || before === undefined) return;
-        const errors = [...codec.validate(read.object), ...codec.validateUpdate(read.object, before.object)];
+        const errors = [
+          ...codec.validate(read.object),
+          ...codec.validateUpdate(read.object, before.object),
+        ];
         for (const error of errors) expect(error.message).not.toContain('undefined');
       }),
       RUNS,

@@ -90,7 +90,9 @@ class NodeReader {
 
   readonly read: Read = (value, context) => {
     if (typeof value !== 'object' || value === null) return value;
-    return Array.isArray(value) ? this.#list(value, context) : this.#object(value as Record<string, unknown>, context);
+    return Array.isArray(value)
+      ? this.#list(value, context)
+      : this.#object(value as Record<string, unknown>, context);
   };
 
   #list(list: readonly unknown[], context: ReadContext): unknown[] {
@@ -158,14 +160,19 @@ class NodeReader {
   }
 
   #compileValues(): CompiledField | null {
-    return this.#schema.additionalProperties === undefined ? null : compileField(valuesOf(this.#schema));
+    return this.#schema.additionalProperties === undefined
+      ? null
+      : compileField(valuesOf(this.#schema));
   }
 }
 
 /** A schema below a field that is known starts with pruning again, whatever the parent does. */
 function compileField(schema: StructuralSchema | undefined): CompiledField {
   if (schema === undefined) return { read: pruneAll, dropsNull: false };
-  return { read: compiled(schema, 'prune'), dropsNull: !schema.nullable && schema.default === undefined };
+  return {
+    read: compiled(schema, 'prune'),
+    dropsNull: !schema.nullable && schema.default === undefined,
+  };
 }
 
 /** Reads apiVersion, kind or metadata of an embedded resource. Throws DecodeError. */
@@ -184,6 +191,11 @@ function resourceField(name: string, value: unknown, context: ReadContext): unkn
   }
 }
 
-function invalidField(name: string, value: unknown, detail: string, context: ReadContext): InvalidFieldError {
+function invalidField(
+  name: string,
+  value: unknown,
+  detail: string,
+  context: ReadContext,
+): InvalidFieldError {
   return new InvalidFieldError(field.invalid(context.path().child(name), value, detail));
 }

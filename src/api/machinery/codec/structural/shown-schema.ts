@@ -71,7 +71,9 @@ export class SchemaWriter {
       AdditionalProperties: this.#orBool(schema.additionalProperties),
       PatternProperties: this.#map(schema.patternProperties, (each) => this.write(each)),
       Dependencies: this.#map(schema.dependencies, (each) =>
-        isSchema(each) ? { Schema: this.write(each), Property: null } : { Schema: null, Property: each },
+        isSchema(each)
+          ? { Schema: this.write(each), Property: null }
+          : { Schema: null, Property: each },
       ),
       AdditionalItems: this.#orBool(schema.additionalItems),
       Definitions: this.#map(schema.definitions, (each) => this.write(each)),
@@ -96,7 +98,9 @@ export class SchemaWriter {
 
   #orBool(value: JSONSchemaProps['additionalProperties']): unknown {
     if (value === undefined) return null;
-    return typeof value === 'boolean' ? { Allows: value, Schema: null } : { Allows: true, Schema: this.write(value) };
+    return typeof value === 'boolean'
+      ? { Allows: value, Schema: null }
+      : { Allows: true, Schema: this.write(value) };
   }
 
   #map<T>(map: Readonly<Record<string, T>> | undefined, show: (value: T) => unknown): unknown {
@@ -106,7 +110,9 @@ export class SchemaWriter {
   }
 }
 
-function shownDocs(docs: { readonly description?: string; readonly url?: string } | undefined): unknown {
+function shownDocs(
+  docs: { readonly description?: string; readonly url?: string } | undefined,
+): unknown {
   return docs === undefined ? null : { Description: docs.description ?? '', URL: docs.url ?? '' };
 }
 

@@ -6,9 +6,9 @@ test('keys are in the order of UTF-8, few or many', () => {
   const sorted = ['', 'B', 'a', 'aa', 'b', 'é', '\uFFFD', '\u{1F600}'];
   expect(sortedKeys(Object.fromEntries(keys.map((key) => [key, 1])))).toEqual(sorted);
   const many = Array.from({ length: 50 }, (_, index) => `k${String(index).padStart(2, '0')}`);
-  expect(sortedKeys(Object.fromEntries([...keys, ...many.toReversed()].map((key) => [key, 1])))).toEqual(
-    [...sorted, ...many].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
-  );
+  expect(
+    sortedKeys(Object.fromEntries([...keys, ...many.toReversed()].map((key) => [key, 1]))),
+  ).toEqual([...sorted, ...many].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
 });
 
 test('a copy is sorted at every depth and leaves out what is undefined', () => {

@@ -13,7 +13,8 @@ export function sortedKeys(object: Readonly<Record<string, unknown>>): string[] 
   for (let i = 1; i < keys.length; i++) {
     const key = keys[i] as string;
     let at = i;
-    for (; at > 0 && compareText(keys[at - 1] as string, key) > 0; at--) keys[at] = keys[at - 1] as string;
+    for (; at > 0 && compareText(keys[at - 1] as string, key) > 0; at--)
+      keys[at] = keys[at - 1] as string;
     keys[at] = key;
   }
   return keys;
@@ -29,9 +30,11 @@ export function sortKeysInPlace(object: Record<string, unknown>): void {
 /** Returns a copy of a JSON value in which every object's keys are in order. Undefined values are left out. */
 export function sortedCopy(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item: unknown) => (item === undefined ? null : sortedCopy(item)));
+  if (Array.isArray(value))
+    return value.map((item: unknown) => (item === undefined ? null : sortedCopy(item)));
   const input = value as Record<string, unknown>;
   const copy: Record<string, unknown> = {};
-  for (const key of sortedKeys(input)) if (input[key] !== undefined) setOwn(copy, key, sortedCopy(input[key]));
+  for (const key of sortedKeys(input))
+    if (input[key] !== undefined) setOwn(copy, key, sortedCopy(input[key]));
   return copy;
 }

@@ -61,7 +61,10 @@ describe('decode', () => {
 
   test('undefined values of objects in memory are not there', () => {
     const codec = ofSpec(textField({ default: 'x' }));
-    const { object, unknownFields } = codec.decode({ spec: { a: undefined, b: undefined }, other: undefined });
+    const { object, unknownFields } = codec.decode({
+      spec: { a: undefined, b: undefined },
+      other: undefined,
+    });
     codec.applyDefaults(object);
     expect(object).toEqual({ spec: { a: 'x' } });
     expect(unknownFields).toEqual([]);
@@ -75,8 +78,16 @@ describe('decode', () => {
   test.each([
     [[], '', 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
     ['x', '', 'json: cannot unmarshal string into Go value of type map[string]interface {}'],
-    [{ kind: 5 }, 'kind', 'json: cannot unmarshal number into Go struct field .kind of type string'],
-    [{ metadata: [] }, 'metadata', 'json: cannot unmarshal array into Go value of type v1.ObjectMeta'],
+    [
+      { kind: 5 },
+      'kind',
+      'json: cannot unmarshal number into Go struct field .kind of type string',
+    ],
+    [
+      { metadata: [] },
+      'metadata',
+      'json: cannot unmarshal array into Go value of type v1.ObjectMeta',
+    ],
     [
       { metadata: { labels: { a: 1 } } },
       'metadata.labels.a',
@@ -89,7 +100,9 @@ describe('decode', () => {
   test('shares nothing with the schema or the input', () => {
     const codec = ofSpec({
       type: 'object',
-      properties: { o: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, default: { a: [] } } },
+      properties: {
+        o: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, default: { a: [] } },
+      },
     });
     const given = { spec: {} };
     const first = codec.decode(given).object;
@@ -131,7 +144,9 @@ describe('validate', () => {
       },
     });
     const object = { spec: { a: 'long' }, status: {} };
-    expect(codec.validateStatusUpdate(object, {}).map((error) => error.message)).toEqual(['status.b: Required value']);
+    expect(codec.validateStatusUpdate(object, {}).map((error) => error.message)).toEqual([
+      'status.b: Required value',
+    ]);
     expect(codec.validateStatusUpdate(object, object)).toEqual([]);
   });
 
@@ -141,7 +156,10 @@ describe('validate', () => {
       'x-kubernetes-embedded-resource': true,
       'x-kubernetes-preserve-unknown-fields': true,
     };
-    const codec = codecOf({ type: 'object', properties: { status: { type: 'object', properties: { e: resource } } } });
+    const codec = codecOf({
+      type: 'object',
+      properties: { status: { type: 'object', properties: { e: resource } } },
+    });
     const object = { status: { e: { kind: '_', apiVersion: 'v1' } } };
     expect(codec.validateUpdate(object, {}).map((error) => error.field)).toEqual(['status.e.kind']);
     expect(codec.validateStatusUpdate(object, {})).toEqual([]);
@@ -157,7 +175,9 @@ describe('validate', () => {
     const item: JSONSchemaProps = { type: 'object', properties: {}, anyOf: alternatives };
     const codec = ofSpec({ type: 'array', items: item });
     const spec = Array.from({ length: 50_000 }, () => ({}));
-    expect(messages(codec, { spec })).toEqual(['<nil>: Forbidden: validating the object by its schema takes too long']);
+    expect(messages(codec, { spec })).toEqual([
+      '<nil>: Forbidden: validating the object by its schema takes too long',
+    ]);
   });
 
   test('deep objects are read and validated', () => {
@@ -188,5 +208,8 @@ test('a schema is compiled when it is first needed', () => {
 
 test('the list of the kind refers to the kind and to the metadata of lists', () => {
   const codec = codecOf({ type: 'object' });
-  expect([codec.openApi.name, codec.openApiList.name]).toEqual(['com.example.v1.Thing', 'com.example.v1.ThingList']);
+  expect([codec.openApi.name, codec.openApiList.name]).toEqual([
+    'com.example.v1.Thing',
+    'com.example.v1.ThingList',
+  ]);
 });

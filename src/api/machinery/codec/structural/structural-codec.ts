@@ -18,7 +18,13 @@ import { validateEmbedded } from './embedded.ts';
 import { validateLists } from './lists.ts';
 import { mergeTypeOfSchema } from './merge-type.ts';
 import { decodeMetadata } from './object-meta.ts';
-import { definitionName, publishedKind, type PublishedKind, publishedList, type PublishedType } from './openapi.ts';
+import {
+  definitionName,
+  publishedKind,
+  type PublishedKind,
+  publishedList,
+  type PublishedType,
+} from './openapi.ts';
 import { ReadContext } from './read-context.ts';
 import { type Read, readerOf } from './reader.ts';
 import { checkRules } from './rules/check.ts';
@@ -73,7 +79,9 @@ export class StructuralCodec implements ObjectCodec {
     const { group, version, kind } = custom;
     this.kind = { group, version, kind };
     this.#custom = custom;
-    this.openApi = publishedKind(custom, () => (custom.schema === undefined ? undefined : this.schema));
+    this.openApi = publishedKind(custom, () =>
+      custom.schema === undefined ? undefined : this.schema,
+    );
     this.openApiList = publishedList(custom, this.openApi);
   }
 
@@ -83,7 +91,9 @@ export class StructuralCodec implements ObjectCodec {
   }
 
   get mergeType(): MergeType {
-    this.#mergeType ??= mergeTypeOfSchema(this.#custom.schema === undefined ? undefined : this.schema);
+    this.#mergeType ??= mergeTypeOfSchema(
+      this.#custom.schema === undefined ? undefined : this.schema,
+    );
     return this.#mergeType;
   }
 
@@ -121,7 +131,10 @@ export class StructuralCodec implements ObjectCodec {
     const fields = { ...rest, ...resource.fields };
     for (const name of sortedKeys(fields)) setOwn(object, name, fields[name]);
     const metadata = resource.unknownFields.map((name) => `metadata.${name}`);
-    return { object, unknownFields: [...metadata, ...context.pruned.sort(), ...context.inMetadata.sort()] };
+    return {
+      object,
+      unknownFields: [...metadata, ...context.pruned.sort(), ...context.inMetadata.sort()],
+    };
   }
 
   applyDefaults(draft: Record<string, unknown>): void {
@@ -154,11 +167,18 @@ export class StructuralCodec implements ObjectCodec {
       ...validateEmbedded(schema, object),
       ...validateLists(schema, object),
     ];
-    const ofRules = yield* checkRules(rules, { value: object }, [...(options.prior ?? []), ...errors]);
+    const ofRules = yield* checkRules(rules, { value: object }, [
+      ...(options.prior ?? []),
+      ...errors,
+    ]);
     return [...errors, ...ofRules];
   }
 
-  *validateUpdateInSteps(object: Body, old: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
+  *validateUpdateInSteps(
+    object: Body,
+    old: Body,
+    options: ObjectValidation = {},
+  ): Steps<FieldErrorList> {
     const { schema, validator, rules } = this.#compile();
     const correlation = new Correlation(object, old, schema);
     const errors = [
@@ -167,11 +187,18 @@ export class StructuralCodec implements ObjectCodec {
       ...this.#validateUpdatedLists(object, old),
     ];
     const { prior = [], warn } = options;
-    const ofRules = yield* checkRules(rules, { value: object, old, correlation, warn }, [...prior, ...errors]);
+    const ofRules = yield* checkRules(rules, { value: object, old, correlation, warn }, [
+      ...prior,
+      ...errors,
+    ]);
     return [...errors, ...ofRules];
   }
 
-  *validateStatusUpdateInSteps(object: Body, old: Body, options: ObjectValidation = {}): Steps<FieldErrorList> {
+  *validateStatusUpdateInSteps(
+    object: Body,
+    old: Body,
+    options: ObjectValidation = {},
+  ): Steps<FieldErrorList> {
     const { schema, rules } = this.#compile();
     const status = schema.properties.get('status');
     const correlation = new Correlation(object, old, schema);
@@ -179,12 +206,20 @@ export class StructuralCodec implements ObjectCodec {
     if (status !== undefined && Object.hasOwn(object, 'status')) {
       this.#statusValidator ??= new ValueValidator(status.source, { ofObjects: true });
       errors.push(
-        ...runValidator(this.#statusValidator, object['status'], field.path('status'), correlation.field('status')),
+        ...runValidator(
+          this.#statusValidator,
+          object['status'],
+          field.path('status'),
+          correlation.field('status'),
+        ),
       );
     }
     errors.push(...this.#validateUpdatedLists(object, old));
     const { prior = [], warn } = options;
-    const ofRules = yield* checkRules(rules, { value: object, old, correlation, warn }, [...prior, ...errors]);
+    const ofRules = yield* checkRules(rules, { value: object, old, correlation, warn }, [
+      ...prior,
+      ...errors,
+    ]);
     return [...errors, ...ofRules];
   }
 
@@ -196,7 +231,9 @@ export class StructuralCodec implements ObjectCodec {
 
   #compile(): Compiled {
     if (this.#compiled === undefined) {
-      const schema = withPrunedDefaults(structuralSchema(deepCopy(this.#custom.schema ?? ANYTHING)));
+      const schema = withPrunedDefaults(
+        structuralSchema(deepCopy(this.#custom.schema ?? ANYTHING)),
+      );
       this.#compiled = {
         schema,
         read: readerOf(schema),

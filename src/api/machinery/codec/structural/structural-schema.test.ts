@@ -7,13 +7,21 @@ test('the schema of a definition has a structural form', () => {
   const given: apiextensions.JSONSchemaProps = {
     type: 'object',
     properties: {
-      list: { type: 'array', nullable: true, items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+      list: {
+        type: 'array',
+        nullable: true,
+        items: { type: 'string' },
+        'x-kubernetes-list-type': 'set',
+      },
       map: { type: 'object', additionalProperties: { type: 'integer', default: 0 } },
       any: { type: 'object', additionalProperties: true },
     },
   };
   // Neither type may have a keyword that the other lacks, but for what the codec does not read.
-  const keywords: Record<keyof JSONSchemaProps, true> = {} as Record<keyof apiextensions.JSONSchemaProps, true>;
+  const keywords: Record<keyof JSONSchemaProps, true> = {} as Record<
+    keyof apiextensions.JSONSchemaProps,
+    true
+  >;
   expect(keywords).toEqual({});
   const schema = structuralSchema(given);
   expect(schemaOfField(schema, 'list')).toMatchObject({
@@ -22,7 +30,10 @@ test('the schema of a definition has a structural form', () => {
     listType: 'set',
     items: { type: 'string' },
   });
-  expect(schemaOfField(schemaOfField(schema, 'map'), 'x')).toMatchObject({ type: 'integer', default: 0 });
+  expect(schemaOfField(schemaOfField(schema, 'map'), 'x')).toMatchObject({
+    type: 'integer',
+    default: 0,
+  });
   expect(schemaOfField(schemaOfField(schema, 'any'), 'x')).toBeUndefined();
   expect(schemaOfField(schema, 'other')).toBeUndefined();
 });
@@ -38,7 +49,7 @@ test.each([
 ] satisfies [JSONSchemaProps, string][])('%j has none, at any depth', (given, keyword) => {
   const message = `OpenAPIV3Schema '${keyword}' is not supported`;
   expect(() => structuralSchema(given)).toThrow(message);
-  expect(() => structuralSchema({ properties: { a: { items: { anyOf: [{ properties: { b: given } }] } } } })).toThrow(
-    message,
-  );
+  expect(() =>
+    structuralSchema({ properties: { a: { items: { anyOf: [{ properties: { b: given } }] } } } }),
+  ).toThrow(message);
 });

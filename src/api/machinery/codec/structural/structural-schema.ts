@@ -48,7 +48,10 @@ export function structuralSchema(source: JSONSchemaProps): StructuralSchema {
     default: source.default ?? undefined,
     items: items === undefined || items === null ? undefined : structuralSchema(single(items)),
     properties: new Map(
-      Object.entries(source.properties ?? {}).map(([name, property]) => [name, structuralSchema(property)]),
+      Object.entries(source.properties ?? {}).map(([name, property]) => [
+        name,
+        structuralSchema(property),
+      ]),
     ),
     additionalProperties: isSchema(additionalProperties)
       ? structuralSchema(additionalProperties)
@@ -63,7 +66,10 @@ export function structuralSchema(source: JSONSchemaProps): StructuralSchema {
 }
 
 /** Returns the schema of a field of an object: that of the property, or that of all other fields. Undefined: it has none. */
-export function schemaOfField(schema: StructuralSchema | undefined, name: string): StructuralSchema | undefined {
+export function schemaOfField(
+  schema: StructuralSchema | undefined,
+  name: string,
+): StructuralSchema | undefined {
   return schema === undefined ? undefined : (schema.properties.get(name) ?? valuesOf(schema));
 }
 
@@ -74,7 +80,12 @@ export function valuesOf({ additionalProperties }: StructuralSchema): Structural
 
 /** Returns the schemas inside of allOf, anyOf, oneOf and not, in that order. */
 function nestedIn({ allOf, anyOf, oneOf, not }: JSONSchemaProps): readonly JSONSchemaProps[] {
-  return [...(allOf ?? []), ...(anyOf ?? []), ...(oneOf ?? []), ...(not === undefined || not === null ? [] : [not])];
+  return [
+    ...(allOf ?? []),
+    ...(anyOf ?? []),
+    ...(oneOf ?? []),
+    ...(not === undefined || not === null ? [] : [not]),
+  ];
 }
 
 /** Keywords whose false and '' mean something. */
@@ -117,7 +128,8 @@ function rejectUnsupported(source: JSONSchemaProps): void {
   if ((source.$ref ?? '') !== '') unsupported('$ref');
   if (hasEntries(source.patternProperties)) unsupported('patternProperties');
   if (hasEntries(source.dependencies)) unsupported('dependencies');
-  if (source.additionalItems !== undefined && source.additionalItems !== null) unsupported('additionalItems');
+  if (source.additionalItems !== undefined && source.additionalItems !== null)
+    unsupported('additionalItems');
   if (hasEntries(source.definitions)) unsupported('definitions');
   if (source['x-kubernetes-preserve-unknown-fields'] === false) {
     throw new UnsupportedSchemaError(
@@ -140,9 +152,11 @@ export function partsOf(schema: JSONSchemaProps): readonly JSONSchemaProps[] {
   if (not !== undefined) parts.push(not);
   if (schema.properties !== undefined) parts.push(...Object.values(schema.properties));
   if (isSchema(additionalProperties)) parts.push(additionalProperties);
-  if (schema.patternProperties !== undefined) parts.push(...Object.values(schema.patternProperties));
+  if (schema.patternProperties !== undefined)
+    parts.push(...Object.values(schema.patternProperties));
   if (isSchema(additionalItems)) parts.push(additionalItems);
   if (schema.definitions !== undefined) parts.push(...Object.values(schema.definitions));
-  for (const dependency of Object.values(schema.dependencies ?? {})) if (isSchema(dependency)) parts.push(dependency);
+  for (const dependency of Object.values(schema.dependencies ?? {}))
+    if (isSchema(dependency)) parts.push(dependency);
   return parts;
 }

@@ -6,7 +6,9 @@ import { answer, type Answers } from './testing/answers.ts';
 import { cases } from './testing/cases.ts';
 import { published, type PublishedAnswer, publishedCases } from './testing/openapi.ts';
 
-const recorded = JSON.parse(readFileSync(new URL('testing/upstream.json', import.meta.url), 'utf8')) as {
+const recorded = JSON.parse(
+  readFileSync(new URL('testing/upstream.json', import.meta.url), 'utf8'),
+) as {
   answers: Answers;
   published: Record<string, PublishedAnswer>;
 };

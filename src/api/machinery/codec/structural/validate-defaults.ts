@@ -27,7 +27,11 @@ interface Run {
 type Surround = (value: unknown) => Record<string, unknown>;
 
 /** Returns what is wrong with the defaults of the schema. `allowUnknownFields`: defaults may have fields that reading drops. */
-export function validateDefaults(schema: StructuralSchema, at: FieldPath, allowUnknownFields = false): FieldErrorList {
+export function validateDefaults(
+  schema: StructuralSchema,
+  at: FieldPath,
+  allowUnknownFields = false,
+): FieldErrorList {
   return runSteps(validateDefaultsInSteps(schema, at, allowUnknownFields));
 }
 
@@ -43,7 +47,12 @@ export function* validateDefaultsInSteps(
 }
 
 /** `surround`: the node is in the metadata of a resource. */
-function* validateNode(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, run: Run): Steps<void> {
+function* validateNode(
+  schema: StructuralSchema,
+  at: FieldPath,
+  surround: Surround | undefined,
+  run: Run,
+): Steps<void> {
   if (run.budget.exhausted) return;
   if (run.pace.isStepOver) yield;
   const inMeta = schema.embeddedResource ? undefined : surround;
@@ -51,20 +60,39 @@ function* validateNode(schema: StructuralSchema, at: FieldPath, surround: Surrou
   // There are no defaults below additionalProperties of metadata; elsewhere upstream does not look below them.
   const { items } = schema;
   if (items !== undefined) {
-    yield* validateNode(items, at.child('items'), inMeta === undefined ? undefined : (value) => inMeta([value]), run);
+    yield* validateNode(
+      items,
+      at.child('items'),
+      inMeta === undefined ? undefined : (value) => inMeta([value]),
+      run,
+    );
   }
   for (const [name, property] of schema.properties) {
-    yield* validateNode(property, at.child('properties').key(name), surroundOf(schema, name, inMeta), run);
+    yield* validateNode(
+      property,
+      at.child('properties').key(name),
+      surroundOf(schema, name, inMeta),
+      run,
+    );
   }
 }
 
-function surroundOf(schema: StructuralSchema, name: string, inMeta: Surround | undefined): Surround | undefined {
+function surroundOf(
+  schema: StructuralSchema,
+  name: string,
+  inMeta: Surround | undefined,
+): Surround | undefined {
   if (inMeta !== undefined) return (value) => inMeta({ [name]: value });
   if (!schema.embeddedResource || !RESOURCE_FIELDS.has(name)) return undefined;
   return (value) => ({ apiVersion: 'validation/v1', kind: 'Validation', [name]: value });
 }
 
-function validateDefault(schema: StructuralSchema, at: FieldPath, surround: Surround | undefined, run: Run): void {
+function validateDefault(
+  schema: StructuralSchema,
+  at: FieldPath,
+  surround: Surround | undefined,
+  run: Run,
+): void {
   const value = schema.default;
   let errors: FieldErrorList;
   if (surround !== undefined) {
@@ -80,7 +108,8 @@ function validateDefault(schema: StructuralSchema, at: FieldPath, surround: Surr
       errors = validateEmbedded(schema, value, at);
     }
   }
-  if (errors.length === 0) errors = validateValue(schema.source, value, { base: at, ofObjects: false });
+  if (errors.length === 0)
+    errors = validateValue(schema.source, value, { base: at, ofObjects: false });
   if (errors.length === 0) errors = validateByRules(schema, at, run);
   run.errors.push(...errors);
 }
@@ -91,13 +120,18 @@ function validateByRules(schema: StructuralSchema, at: FieldPath, { budget }: Ru
   const value = schema.default;
   const [asOld, asNew] = [new Budget(budget.remaining), new Budget(budget.remaining)];
   let errors = runSteps(checkRules(node, { value, old: value, base: at, budget: asOld }, []));
-  if (errors.length === 0) errors = runSteps(checkRules(node, { value, base: at, budget: asNew }, []));
+  if (errors.length === 0)
+    errors = runSteps(checkRules(node, { value, base: at, budget: asNew }, []));
   budget.remaining = Math.min(asOld.remaining, asNew.remaining);
   return errors;
 }
 
 /** Returns what reading the default reported, or the error of the first field that cannot be read. */
-function readDefault(schema: StructuralSchema, value: unknown, at: FieldPath): ReadContext | field.FieldError {
+function readDefault(
+  schema: StructuralSchema,
+  value: unknown,
+  at: FieldPath,
+): ReadContext | field.FieldError {
   const context = new ReadContext(at);
   try {
     readerOf(schema)(value, context);

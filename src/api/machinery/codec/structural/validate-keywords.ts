@@ -85,12 +85,17 @@ class KeywordValidator {
     const before = this.#errors.length;
     this.#errors.push(...validateSupported(source, at, place, this.#options));
     if (source.uniqueItems === true) {
-      const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
+      const detail =
+        'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
       this.#errors.push(field.forbidden(at.child('uniqueItems'), detail));
     }
     yield* this.#validateChildren(source, at, { ...place, isRoot: false }, place.isRoot);
-    this.#errors.push(...validateExtensions(source, at, this.#options), ...validateListKeys(source, at));
-    if (this.#options.allowNullableItems !== true) this.#errors.push(...validateUniqueItems(source, at));
+    this.#errors.push(
+      ...validateExtensions(source, at, this.#options),
+      ...validateListKeys(source, at),
+    );
+    if (this.#options.allowNullableItems !== true)
+      this.#errors.push(...validateUniqueItems(source, at));
     this.#errors.push(...validateRuleFields(source, at));
     // What is wrong with the schema would show as errors of expressions that cannot be understood.
     if (place.rules === undefined || this.#errors.length > before) return;
@@ -104,7 +109,12 @@ class KeywordValidator {
     this.ofExpressions.push(...validateExpressions(source, at, context));
   }
 
-  *#validateChildren(source: JSONSchemaProps, at: FieldPath, inside: Place, isRoot: boolean): Steps<void> {
+  *#validateChildren(
+    source: JSONSchemaProps,
+    at: FieldPath,
+    inside: Place,
+    isRoot: boolean,
+  ): Steps<void> {
     const { additionalProperties } = source;
     if (additionalProperties !== undefined && additionalProperties !== null) {
       if (Object.keys(source.properties ?? {}).length > 0 && additionalProperties !== true) {
@@ -144,7 +154,9 @@ class KeywordValidator {
       yield* this.validate(part, at.child('definitions').key(name), nested);
     }
     const uncorrelatable =
-      source['x-kubernetes-list-type'] === 'map' ? inside.uncorrelatable : (inside.uncorrelatable ?? at);
+      source['x-kubernetes-list-type'] === 'map'
+        ? inside.uncorrelatable
+        : (inside.uncorrelatable ?? at);
     if (isSchema(source.items)) {
       yield* this.validate(source.items, at.child('items'), {
         ...inside,
@@ -162,7 +174,12 @@ class KeywordValidator {
   }
 }
 
-function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place, ratchets: Ratchets): FieldErrorList {
+function validateSupported(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  place: Place,
+  ratchets: Ratchets,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const type = source.type ?? '';
   const forbid = (keyword: string, detail = `${keyword} is not supported`): void => {
@@ -189,10 +206,20 @@ function validateSupported(source: JSONSchemaProps, at: FieldPath, place: Place,
 }
 
 /** Extensions that need a type, and what they may be. */
-function validateExtensions(source: JSONSchemaProps, at: FieldPath, ratchets: Ratchets): FieldErrorList {
+function validateExtensions(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  ratchets: Ratchets,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (source['x-kubernetes-preserve-unknown-fields'] === false) {
-    errors.push(field.invalid(at.child('x-kubernetes-preserve-unknown-fields'), false, 'must be true or undefined'));
+    errors.push(
+      field.invalid(
+        at.child('x-kubernetes-preserve-unknown-fields'),
+        false,
+        'must be true or undefined',
+      ),
+    );
   }
   errors.push(
     ...validateKindOf(source, at, 'x-kubernetes-map-type', 'object', MAP_TYPES, ratchets),
@@ -216,7 +243,9 @@ function validateKindOf(
   if (given !== type) {
     const detail = `must be ${type} if ${keyword} is specified`;
     errors.push(
-      given === '' ? field.required(at.child('type'), detail) : field.invalid(at.child('type'), given, detail),
+      given === ''
+        ? field.required(at.child('type'), detail)
+        : field.invalid(at.child('type'), given, detail),
     );
   } else if (value === 'set' && isSchema(source.items) && ratchets.allowGranularSets !== true)
     errors.push(...validateSetItems(source.items, at.child('items')));
@@ -246,13 +275,18 @@ function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorLis
   if (keys.length > 0 && listType !== 'map') {
     const detail = 'must be map if x-kubernetes-list-map-keys is non-empty';
     const type = at.child('x-kubernetes-list-type');
-    errors.push(isGiven(listType) ? field.invalid(type, listType, detail) : field.required(type, detail));
+    errors.push(
+      isGiven(listType) ? field.invalid(type, listType, detail) : field.required(type, detail),
+    );
   }
   if (listType !== 'map') return errors;
-  if (keys.length === 0) errors.push(field.required(here, 'must not be empty if x-kubernetes-list-type is map'));
+  if (keys.length === 0)
+    errors.push(field.required(here, 'must not be empty if x-kubernetes-list-type is map'));
   const { items } = source;
   if (!isGiven(items)) {
-    errors.push(field.required(at.child('items'), 'must have a schema if x-kubernetes-list-type is map'));
+    errors.push(
+      field.required(at.child('items'), 'must have a schema if x-kubernetes-list-type is map'),
+    );
     return errors;
   }
   if (!isSchema(items)) {
@@ -271,14 +305,24 @@ function validateListKeys(source: JSONSchemaProps, at: FieldPath): FieldErrorLis
     return errors;
   }
   keys.forEach((key, index) => {
-    const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties?.[key] : undefined;
-    if (property === undefined) errors.push(field.invalid(here, keys, 'entries must all be names of item properties'));
+    const property = Object.hasOwn(items.properties ?? {}, key)
+      ? items.properties?.[key]
+      : undefined;
+    if (property === undefined)
+      errors.push(field.invalid(here, keys, 'entries must all be names of item properties'));
     else if (property.type === 'array' || property.type === 'object') {
       const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
       // Upstream shows the type of the item, not that of the key.
-      errors.push(field.invalid(at.child('items').child('properties').key(key).child('type'), items.type, detail));
+      errors.push(
+        field.invalid(
+          at.child('items').child('properties').key(key).child('type'),
+          items.type,
+          detail,
+        ),
+      );
     }
-    if (keys.indexOf(key) < index) errors.push(field.invalid(here, keys, 'must not contain duplicate entries'));
+    if (keys.indexOf(key) < index)
+      errors.push(field.invalid(here, keys, 'must not contain duplicate entries'));
   });
   return errors;
 }
@@ -295,7 +339,9 @@ function validateUniqueItems(source: JSONSchemaProps, at: FieldPath): FieldError
   }
   if (listType === 'set') return errors;
   for (const key of source['x-kubernetes-list-map-keys'] ?? []) {
-    const property = Object.hasOwn(items.properties ?? {}, key) ? items.properties?.[key] : undefined;
+    const property = Object.hasOwn(items.properties ?? {}, key)
+      ? items.properties?.[key]
+      : undefined;
     if (property === undefined) continue;
     const here = at.child('items').child('properties').key(key);
     if (!(items.required ?? []).includes(key) && !isGiven(property.default)) {

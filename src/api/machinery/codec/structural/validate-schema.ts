@@ -78,7 +78,9 @@ const ROOT_KEYWORDS: readonly (readonly [keyof JSONSchemaProps, string | false])
   ['x-kubernetes-map-type', false],
   ['x-kubernetes-validations', 'XValidations'],
 ];
-const ALLOWED_WITH_STATUS = ROOT_KEYWORDS.flatMap(([, name]) => (name === false ? [] : [name])).join(' ');
+const ALLOWED_WITH_STATUS = ROOT_KEYWORDS.flatMap(([, name]) =>
+  name === false ? [] : [name],
+).join(' ');
 
 /**
  * Returns what is wrong with the schema, rules included. `at`: its path, such as spec.validation.openAPIV3Schema. Rules that are not in
@@ -139,8 +141,13 @@ function* compilePatterns(root: JSONSchemaProps): Steps<string | undefined> {
   return undefined;
 }
 
-function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSchemaOptions): Steps<FieldErrorList> {
-  const errors: FieldErrorList = options.statusEnabled === true ? validateRootWithStatus(source, at) : [];
+function* validate(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  options: ValidateSchemaOptions,
+): Steps<FieldErrorList> {
+  const errors: FieldErrorList =
+    options.statusEnabled === true ? validateRootWithStatus(source, at) : [];
   if (source.nullable === true)
     errors.push(field.forbidden(at.child('nullable'), 'nullable cannot be true at the root'));
   let problem: UnsupportedSchemaError | undefined;
@@ -153,7 +160,8 @@ function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSche
       const structural = yield* validateStructuralInSteps(schema, at);
       yield;
       const unknown = options.allowUnknownFieldsInDefaults;
-      const found = structural.length > 0 ? structural : yield* validateDefaultsInSteps(schema, at, unknown);
+      const found =
+        structural.length > 0 ? structural : yield* validateDefaultsInSteps(schema, at, unknown);
       errors.push(...found);
       compilesRules = found.length === 0;
     }
@@ -161,7 +169,8 @@ function* validate(source: JSONSchemaProps, at: FieldPath, options: ValidateSche
   }
   errors.push(...(yield* validateKeywords(source, at, { ...options, compilesRules })));
   // The keywords say the same better.
-  if (errors.length === 0 && problem !== undefined) errors.push(field.invalid(at, '', problem.message));
+  if (errors.length === 0 && problem !== undefined)
+    errors.push(field.invalid(at, '', problem.message));
   return errors;
 }
 

@@ -18,7 +18,10 @@ export function validateStructural(schema: StructuralSchema, at: FieldPath): Fie
 }
 
 /** The same, in steps. */
-export function* validateStructuralInSteps(schema: StructuralSchema, at: FieldPath): Steps<FieldErrorList> {
+export function* validateStructuralInSteps(
+  schema: StructuralSchema,
+  at: FieldPath,
+): Steps<FieldErrorList> {
   const errors: FieldErrorList = [];
   yield* validateNode(schema, 'root', at, errors, new Pace());
   validateCompleteness(schema.source, schema, at, at, errors);
@@ -34,7 +37,8 @@ function* validateNode(
 ): Steps<void> {
   if (pace.isStepOver) yield;
   const { source, type, items, properties, additionalProperties, embeddedResource } = schema;
-  if (type === 'array' && items === undefined) errors.push(field.required(at.child('items'), 'must be specified'));
+  if (type === 'array' && items === undefined)
+    errors.push(field.required(at.child('items'), 'must be specified'));
   if (items !== undefined) yield* validateNode(items, 'item', at.child('items'), errors, pace);
   const inProperties = at.child('properties');
   for (const [name, property] of properties)
@@ -46,14 +50,23 @@ function* validateNode(
       yield* validateNode(additionalProperties, 'field', here, errors, pace);
   }
   validateExtensions(schema, at, errors);
-  const skips = { anyOf: isIntOrString(source.anyOf), firstAllOf: isIntOrString(source.allOf?.[0]?.anyOf) };
+  const skips = {
+    anyOf: isIntOrString(source.anyOf),
+    firstAllOf: isIntOrString(source.allOf?.[0]?.anyOf),
+  };
   validateValues(source, level, at, errors, skips);
   validateType(schema, level, at, errors);
   const isResource = level === 'root' || embeddedResource;
   for (const name of ['kind', 'apiVersion']) {
     const property = properties.get(name);
     if (isResource && property !== undefined && property.type !== 'string') {
-      errors.push(field.invalid(at.child('properties').key(name).child('type'), property.type, 'must be string'));
+      errors.push(
+        field.invalid(
+          at.child('properties').key(name).child('type'),
+          property.type,
+          'must be string',
+        ),
+      );
     }
   }
   const metadata = properties.get('metadata');
@@ -72,7 +85,12 @@ const EMPTY_TYPE: Readonly<Record<Level, string>> = {
   field: 'must not be empty for specified object fields',
 };
 
-function validateType(schema: StructuralSchema, level: Level, at: FieldPath, errors: FieldErrorList): void {
+function validateType(
+  schema: StructuralSchema,
+  level: Level,
+  at: FieldPath,
+  errors: FieldErrorList,
+): void {
   const { type, embeddedResource } = schema;
   const here = at.child('type');
   if (embeddedResource && type !== 'object') {
@@ -94,7 +112,8 @@ function validateExtensions(schema: StructuralSchema, at: FieldPath, errors: Fie
   const detail = 'must be false if x-kubernetes-int-or-string is true';
   if (schema.preserveUnknownFields)
     errors.push(field.invalid(at.child('x-kubernetes-preserve-unknown-fields'), true, detail));
-  if (schema.embeddedResource) errors.push(field.invalid(at.child('x-kubernetes-embedded-resource'), true, detail));
+  if (schema.embeddedResource)
+    errors.push(field.invalid(at.child('x-kubernetes-embedded-resource'), true, detail));
 }
 
 /** What a schema may say of an object's metadata at the root; the rest is the same for every kind. */
@@ -113,8 +132,13 @@ function validateMetadata(
   const restrictsOnlyNames = [...metadata.properties.keys()].every(
     (name) => name === 'name' || name === 'generateName',
   );
-  if (restrictsOnlyNames && keywordsOf(metadata.source).every((keyword) => METADATA_KEYWORDS.has(keyword))) return;
-  const detail = 'must not specify anything other than name and generateName, but metadata is implicitly specified';
+  if (
+    restrictsOnlyNames &&
+    keywordsOf(metadata.source).every((keyword) => METADATA_KEYWORDS.has(keyword))
+  )
+    return;
+  const detail =
+    'must not specify anything other than name and generateName, but metadata is implicitly specified';
   errors.push(field.forbidden(at, detail));
 }
 
@@ -146,19 +170,27 @@ function validateValues(
   skips: Skips,
 ): void {
   if (!skips.anyOf) {
-    source.anyOf?.forEach((nested, index) => validateNested(nested, level, at.child('anyOf').index(index), errors));
+    source.anyOf?.forEach((nested, index) =>
+      validateNested(nested, level, at.child('anyOf').index(index), errors),
+    );
   }
   source.allOf?.forEach((nested, index) => {
     const skip = skips.firstAllOf && index === 0 ? { anyOf: true, firstAllOf: false } : SKIP_NONE;
     validateNested(nested, level, at.child('allOf').index(index), errors, skip);
   });
-  source.oneOf?.forEach((nested, index) => validateNested(nested, level, at.child('oneOf').index(index), errors));
+  source.oneOf?.forEach((nested, index) =>
+    validateNested(nested, level, at.child('oneOf').index(index), errors),
+  );
   if (isSchema(source.not)) validateNested(source.not, level, at.child('not'), errors);
   const pattern = source.pattern ?? '';
   const problem = pattern === '' ? undefined : patternProblem(pattern);
   if (problem !== undefined) {
     errors.push(
-      field.invalid(at.child('pattern'), pattern, `must be a valid regular expression, but isn't: ${problem}`),
+      field.invalid(
+        at.child('pattern'),
+        pattern,
+        `must be a valid regular expression, but isn't: ${problem}`,
+      ),
     );
   }
 }
@@ -179,11 +211,17 @@ function validateNested(
   for (const [keyword, detail] of FORBIDDEN_IN_JUNCTORS) {
     const value = source[keyword];
     // As a validation, `additionalProperties: false` is the same as none.
-    if (!isSaid(keyword, value) || (keyword === 'additionalProperties' && value === false)) continue;
+    if (!isSaid(keyword, value) || (keyword === 'additionalProperties' && value === false))
+      continue;
     errors.push(field.forbidden(at.child(keyword), `must be ${detail} to be structural`));
   }
   if (Object.hasOwn(source.properties ?? {}, 'metadata')) {
-    errors.push(field.forbidden(at.child('properties').key('metadata'), 'must not be specified in a nested context'));
+    errors.push(
+      field.forbidden(
+        at.child('properties').key('metadata'),
+        'must not be specified in a nested context',
+      ),
+    );
   }
 }
 
@@ -211,7 +249,8 @@ function validateCompleteness(
   from: FieldPath,
   errors: FieldErrorList,
 ): void {
-  const nested = (part: JSONSchemaProps, here: FieldPath): void => nestedCompleteness(part, schema, at, here, errors);
+  const nested = (part: JSONSchemaProps, here: FieldPath): void =>
+    nestedCompleteness(part, schema, at, here, errors);
   if (isSchema(source.not)) nested(source.not, from.child('not'));
   source.allOf?.forEach((part, index) => nested(part, from.child('allOf').index(index)));
   source.anyOf?.forEach((part, index) => nested(part, from.child('anyOf').index(index)));
@@ -234,6 +273,12 @@ function nestedCompleteness(
     nestedCompleteness(source.items, schema.items, at.child('items'), from.child('items'), errors);
   for (const [name, property] of Object.entries(source.properties ?? {})) {
     const here = at.child('properties').key(name);
-    nestedCompleteness(property, schema.properties.get(name), here, from.child('properties').key(name), errors);
+    nestedCompleteness(
+      property,
+      schema.properties.get(name),
+      here,
+      from.child('properties').key(name),
+      errors,
+    );
   }
 }

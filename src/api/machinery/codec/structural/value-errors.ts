@@ -32,7 +32,11 @@ export class ValueErrors {
 }
 
 /** An error of the value at `name`. `make` makes the field error. */
-export function errorAt(name: string, message: string, make: (at: FieldPath | undefined) => FieldError): ValueError {
+export function errorAt(
+  name: string,
+  message: string,
+  make: (at: FieldPath | undefined) => FieldError,
+): ValueError {
   return { message, toFieldError: (base) => make(pathOf(base, name)) };
 }
 
@@ -42,7 +46,12 @@ export function invalidValue(name: string, shown: unknown, message: string): Val
 }
 
 /** The value has another type, or is no text of the format. `given`: the type or the text. */
-export function wrongType(name: string, expected: string, given: string, quoted: string): ValueError {
+export function wrongType(
+  name: string,
+  expected: string,
+  given: string,
+  quoted: string,
+): ValueError {
   const message = `${name} in body must be of type ${expected}: ${quoted}`;
   return errorAt(name, message, (at) => field.typeInvalid(at, given, message));
 }

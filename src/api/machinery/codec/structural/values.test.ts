@@ -14,7 +14,10 @@ test('items must be unique', () => {
 });
 
 test('a pattern that cannot be compiled matches nothing', () => {
-  const [error] = validateValue({ type: 'object', properties: { a: { type: 'string', pattern: '[' } } }, { a: 'x' });
+  const [error] = validateValue(
+    { type: 'object', properties: { a: { type: 'string', pattern: '[' } } },
+    { a: 'x' },
+  );
   expect(error?.message).toMatch(
     /^a: Invalid value: "x": a in body should match '\[, but pattern is invalid: error parsing regexp/,
   );
@@ -25,6 +28,8 @@ test('a whole number is a multiple of the whole part of a factor', () => {
     return validateValue({ type: 'number', multipleOf }, value)[0]?.message;
   };
   expect(messageOf(2.5, 4)).toBeUndefined();
-  expect(messageOf(0.5, 4)).toBe('<nil>: Invalid value: 0: factor MultipleOf declared for  must be positive: 0');
+  expect(messageOf(0.5, 4)).toBe(
+    '<nil>: Invalid value: 0: factor MultipleOf declared for  must be positive: 0',
+  );
   expect(messageOf(0.5, 4.5)).toBeUndefined();
 });

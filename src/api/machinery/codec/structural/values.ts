@@ -12,7 +12,14 @@ import { isInt64, nearestInt64, passesForInteger } from './go-numbers.ts';
 import { type NumberRules, validateNumber } from './numbers.ts';
 import { compilePattern } from './pattern.ts';
 import { isSchema } from './structural-schema.ts';
-import { errorAt, invalidValue, schemaError, type ValueError, ValueErrors, wrongType } from './value-errors.ts';
+import {
+  errorAt,
+  invalidValue,
+  schemaError,
+  type ValueError,
+  ValueErrors,
+  wrongType,
+} from './value-errors.ts';
 
 /**
  * How much work one validation may do, in values seen by schemas and characters seen by patterns. Upstream has no such limit; a schema
@@ -102,11 +109,20 @@ export class ValueValidator {
     const only = this.#types.length === 1 ? type : '';
     this.#format = rules.ofObjects ? formatOf(only, source.format) : (source.format ?? '');
     const isNumeric = only === 'integer' || only === 'number';
-    this.#numbers = { type: isNumeric ? only : '', format: isNumeric ? formatOf(only, this.#format) : '', source };
+    this.#numbers = {
+      type: isNumeric ? only : '',
+      format: isNumeric ? formatOf(only, this.#format) : '',
+      source,
+    };
   }
 
   /** `correlation`: the old value, of an update; errors of parts that did not change are dropped. */
-  check(value: unknown, run: ValidationRun, errors: ValueErrors, correlation?: Correlation): number {
+  check(
+    value: unknown,
+    run: ValidationRun,
+    errors: ValueErrors,
+    correlation?: Correlation,
+  ): number {
     if (!run.spend(1)) return 0;
     if (value === null || value === undefined) {
       const passed = this.#checkType(null, run, errors);
@@ -115,13 +131,20 @@ export class ValueValidator {
     }
     this.#parts ??= compileParts(this.#source, this.#format, this.#rules);
     const parts = this.#parts;
-    let passed = this.#types.length > 0 || this.#format !== '' ? this.#checkType(value, run, errors) + 1 : 0;
+    let passed =
+      this.#types.length > 0 || this.#format !== '' ? this.#checkType(value, run, errors) + 1 : 0;
     passed += this.#checkJunctors(parts, value, run, errors) + 2;
     if (typeof value === 'string') passed += this.#checkString(parts, value, run, errors);
     else if (typeof value === 'number' || typeof value === 'bigint') {
       passed += 2;
-      validateNumber(this.#numbers, typeof value === 'bigint' ? nearestInt64(value) : value, run, errors);
-    } else if (Array.isArray(value)) passed += this.#checkList(parts, value, run, errors, correlation) + 2;
+      validateNumber(
+        this.#numbers,
+        typeof value === 'bigint' ? nearestInt64(value) : value,
+        run,
+        errors,
+      );
+    } else if (Array.isArray(value))
+      passed += this.#checkList(parts, value, run, errors, correlation) + 2;
     this.#checkEnum(value, run, errors);
     passed++;
     if (isObject(value)) passed += this.#checkObject(parts, value, run, errors, correlation) + 1;
@@ -129,7 +152,12 @@ export class ValueValidator {
   }
 
   /** As check, of a part of the value that has an old value: what is wrong in it is no matter if it is as before. */
-  checkUpdated(value: unknown, run: ValidationRun, errors: ValueErrors, correlation: Correlation): number {
+  checkUpdated(
+    value: unknown,
+    run: ValidationRun,
+    errors: ValueErrors,
+    correlation: Correlation,
+  ): number {
     const own = new ValueErrors();
     const passed = this.check(value, run, own, correlation);
     if (!own.isValid && !correlation.isEqual) errors.addAll(own);
@@ -167,12 +195,19 @@ export class ValueValidator {
   #checkEnum(value: unknown, run: ValidationRun, errors: ValueErrors): void {
     const values = this.#source.enum ?? [];
     if (values.length === 0 || values.some((allowed) => isEnumValue(value, allowed))) return;
-    const shown = values.map((allowed) => (typeof allowed === 'string' ? allowed : marshalJson(allowed)));
+    const shown = values.map((allowed) =>
+      typeof allowed === 'string' ? allowed : marshalJson(allowed),
+    );
     const message = `${run.path} in body should be one of [${shown.join(' ')}]`;
     errors.add(errorAt(run.path, message, (at) => field.notSupported(at, value, shown)));
   }
 
-  #checkString(parts: CompiledParts, text: string, run: ValidationRun, errors: ValueErrors): number {
+  #checkString(
+    parts: CompiledParts,
+    text: string,
+    run: ValidationRun,
+    errors: ValueErrors,
+  ): number {
     const problem = this.#lengthProblem(text, run) ?? this.#patternProblem(parts, text, run);
     if (problem !== undefined) errors.add(problem);
     if (parts.format === undefined) return 1;
@@ -201,7 +236,11 @@ export class ValueValidator {
     const source = this.#source.pattern as string;
     const name = run.path;
     if (typeof pattern === 'string') {
-      return invalidValue(name, text, `${name} in body should match '${source}, but pattern is invalid: ${pattern}'`);
+      return invalidValue(
+        name,
+        text,
+        `${name} in body should match '${source}, but pattern is invalid: ${pattern}'`,
+      );
     }
     return invalidValue(name, text, `${name} in body should match '${source}'`);
   }
@@ -231,7 +270,13 @@ export class ValueValidator {
     const { minItems, maxItems, uniqueItems } = this.#source;
     if (!isNumber(minItems) && !isNumber(maxItems) && uniqueItems !== true) return;
     if (isNumber(minItems) && list.length < minItems) {
-      errors.add(invalidValue(run.path, list.length, `${run.path} in body should have at least ${minItems} items`));
+      errors.add(
+        invalidValue(
+          run.path,
+          list.length,
+          `${run.path} in body should have at least ${minItems} items`,
+        ),
+      );
     }
     if (isNumber(maxItems) && list.length > maxItems) {
       const message = `${run.path} in body should have at most ${maxItems} items`;
@@ -255,15 +300,26 @@ export class ValueValidator {
     for (const name of names) {
       if (run.isExhausted) return passed;
       const property = parts.properties.get(name);
-      if (property !== undefined || (isSchema(this.#source.additionalProperties) && parts.values !== undefined)) {
+      if (
+        property !== undefined ||
+        (isSchema(this.#source.additionalProperties) && parts.values !== undefined)
+      ) {
         run.field(name);
         // Both servers rewrite these two when they convert; an old value says nothing.
         const isType = run.depth === 1 && (name === 'kind' || name === 'apiVersion');
         const old = isType ? undefined : correlation?.field(name);
-        passed += checkPart((property ?? parts.values) as ValueValidator, object[name], run, errors, old);
+        passed += checkPart(
+          (property ?? parts.values) as ValueValidator,
+          object[name],
+          run,
+          errors,
+          old,
+        );
         run.pop();
       } else if (this.#source.additionalProperties === false) {
-        errors.add(invalidValue(run.path, name, `${run.path}.${name} in body is a forbidden property`));
+        errors.add(
+          invalidValue(run.path, name, `${run.path}.${name} in body is a forbidden property`),
+        );
       }
     }
     for (const name of this.#source.required ?? []) {
@@ -278,7 +334,13 @@ export class ValueValidator {
     const { minProperties, maxProperties } = this.#source;
     if (!isNumber(minProperties) && !isNumber(maxProperties)) return;
     if (isNumber(minProperties) && size < minProperties) {
-      errors.add(invalidValue(run.path, size, `${run.path} in body should have at least ${minProperties} properties`));
+      errors.add(
+        invalidValue(
+          run.path,
+          size,
+          `${run.path} in body should have at least ${minProperties} properties`,
+        ),
+      );
     }
     if (isNumber(maxProperties) && size > maxProperties) {
       const message = `${run.path} in body should have at most ${maxProperties} properties`;
@@ -286,7 +348,12 @@ export class ValueValidator {
     }
   }
 
-  #checkJunctors(parts: CompiledParts, value: unknown, run: ValidationRun, errors: ValueErrors): number {
+  #checkJunctors(
+    parts: CompiledParts,
+    value: unknown,
+    run: ValidationRun,
+    errors: ValueErrors,
+  ): number {
     if (!parts.hasJunctors) return 0;
     return (
       checkAnyOf(parts.anyOf, value, run, errors) +
@@ -349,8 +416,11 @@ function checkOneOf(
   const tried = validators.map((validator) => attempt(validator, value, run));
   const valid = tried.filter((one) => one.errors.isValid);
   if (valid.length === 1) return (valid[0] as Attempt).passed;
-  const found = valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`;
-  errors.add(schemaError(`${quote(run.path)} must validate one and only one schema (oneOf). ${found}`));
+  const found =
+    valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`;
+  errors.add(
+    schemaError(`${quote(run.path)} must validate one and only one schema (oneOf). ${found}`),
+  );
   if (valid.length > 0) return 0;
   const best = tried.reduce((most, one) => (one.passed > most.passed ? one : most));
   errors.addAll(best.errors);
@@ -374,7 +444,9 @@ function checkAllOf(
   }
   if (valid < validators.length) {
     errors.add(
-      schemaError(`${quote(run.path)} must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`),
+      schemaError(
+        `${quote(run.path)} must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`,
+      ),
     );
   }
   return passed;
@@ -413,7 +485,9 @@ function compileParts(source: JSONSchemaProps, format: string, rules: ValueRules
   };
   const { allOf, anyOf, oneOf, not, pattern } = source;
   return {
-    properties: new Map(Object.entries(source.properties ?? {}).map(([name, property]) => [name, compile(property)])),
+    properties: new Map(
+      Object.entries(source.properties ?? {}).map(([name, property]) => [name, compile(property)]),
+    ),
     values: compileOptional(source.additionalProperties),
     items: compileOptional(source.items),
     hasJunctors: [...(allOf ?? []), ...(anyOf ?? []), ...(oneOf ?? [])].length > 0 || isSchema(not),
@@ -435,7 +509,8 @@ function isEnumValue(value: unknown, allowed: unknown): boolean {
   return deepEqual(value, allowed);
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => isPlainObject(value);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isPlainObject(value);
 const isNumber = (value: number | null | undefined): value is number => typeof value === 'number';
 
 /** In characters (code points). */

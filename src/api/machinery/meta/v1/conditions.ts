@@ -29,7 +29,9 @@ export function validateConditions(
   const seen = new Set<string>();
   return (list ?? []).flatMap((condition, index) => {
     const path = at.index(index);
-    const errors = seen.has(condition.type) ? [field.duplicate(path.child('type'), condition.type)] : [];
+    const errors = seen.has(condition.type)
+      ? [field.duplicate(path.child('type'), condition.type)]
+      : [];
     seen.add(condition.type);
     return [...errors, ...validateCondition(condition, path)];
   });
@@ -38,10 +40,15 @@ export function validateConditions(
 function validateCondition(condition: Immutable<meta.Condition>, at: FieldPath): FieldErrorList {
   const { type, status, observedGeneration = 0, lastTransitionTime, reason, message } = condition;
   const errors = validation.validateLabelName(type, at.child('type'));
-  if (!STATUSES.includes(status)) errors.push(field.notSupported(at.child('status'), status, STATUSES));
+  if (!STATUSES.includes(status))
+    errors.push(field.notSupported(at.child('status'), status, STATUSES));
   if (observedGeneration < 0) {
     errors.push(
-      field.invalid(at.child('observedGeneration'), observedGeneration, 'must be greater than or equal to zero'),
+      field.invalid(
+        at.child('observedGeneration'),
+        observedGeneration,
+        'must be greater than or equal to zero',
+      ),
     );
   }
   if (lastTransitionTime === null) errors.push(field.required(at.child('lastTransitionTime')));
@@ -51,6 +58,7 @@ function validateCondition(condition: Immutable<meta.Condition>, at: FieldPath):
     if (!REASON.test(reason)) errors.push(field.invalid(path, reason, REASON_MESSAGE));
     if (Buffer.byteLength(reason) > MAX_REASON) errors.push(field.tooLong(path, '', MAX_REASON));
   }
-  if (Buffer.byteLength(message) > MAX_MESSAGE) errors.push(field.tooLong(at.child('message'), '', MAX_MESSAGE));
+  if (Buffer.byteLength(message) > MAX_MESSAGE)
+    errors.push(field.tooLong(at.child('message'), '', MAX_MESSAGE));
   return errors;
 }

@@ -54,8 +54,12 @@ export function validateObjectMeta(
   errors.push(...validateGenerateName(metadata.generateName ?? '', rules, at, object));
   if (name === '') errors.push(field.required(at.name, 'name or generateName is required'));
   else
-    for (const problem of nameProblems(name, false, rules, object)) errors.push(field.invalid(at.name, name, problem));
-  errors.push(...validateNamespace(metadata.namespace ?? '', namespaced, at), ...validateCommon(metadata, rules, at));
+    for (const problem of nameProblems(name, false, rules, object))
+      errors.push(field.invalid(at.name, name, problem));
+  errors.push(
+    ...validateNamespace(metadata.namespace ?? '', namespaced, at),
+    ...validateCommon(metadata, rules, at),
+  );
   return errors;
 }
 
@@ -71,7 +75,12 @@ export function validateGenerateName(
   );
 }
 
-function nameProblems(name: string, prefix: boolean, rules: NameRules, object: unknown): readonly string[] {
+function nameProblems(
+  name: string,
+  prefix: boolean,
+  rules: NameRules,
+  object: unknown,
+): readonly string[] {
   if (rules.validateName !== undefined) return rules.validateName(name, prefix, object);
   return subdomainName(name, prefix);
 }
@@ -89,17 +98,25 @@ export function labelName(name: string, prefix: boolean): readonly string[] {
 /** The rule of kinds whose names only must be a segment of a path (roles). */
 export function pathSegmentName(name: string, prefix: boolean): readonly string[] {
   if (!prefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
-  return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
+  return ['/', '%']
+    .filter((part) => name.includes(part))
+    .map((part) => `may not contain '${part}'`);
 }
 
 function withoutTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 }
 
-function validateNamespace(namespace: string, namespaced: boolean, { namespace: at }: MetadataPaths): FieldErrorList {
+function validateNamespace(
+  namespace: string,
+  namespaced: boolean,
+  { namespace: at }: MetadataPaths,
+): FieldErrorList {
   if (!namespaced) return namespace === '' ? [] : [field.forbidden(at, 'not allowed on this type')];
   if (namespace === '') return [field.required(at)];
-  return validation.isDNS1123Label(namespace).map((problem) => field.invalid(at, namespace, problem));
+  return validation
+    .isDNS1123Label(namespace)
+    .map((problem) => field.invalid(at, namespace, problem));
 }
 
 /** Validates the metadata, for creates and updates. */
@@ -110,22 +127,34 @@ export function validateCommon(
 ): FieldErrorList {
   const errors: FieldErrorList = [];
   if (metadata.generation !== undefined && metadata.generation < 0) {
-    errors.push(field.invalid(at.root.child('generation'), metadata.generation, validation.IS_NEGATIVE_MESSAGE));
+    errors.push(
+      field.invalid(
+        at.root.child('generation'),
+        metadata.generation,
+        validation.IS_NEGATIVE_MESSAGE,
+      ),
+    );
   }
   const { labels, annotations, ownerReferences, finalizers } = metadata;
   if (labels !== undefined) errors.push(...validation.validateLabels(labels, at.labels));
   if (annotations !== undefined) errors.push(...validateAnnotations(annotations, at.annotations));
-  if (ownerReferences !== undefined) errors.push(...validateOwnerReferences(ownerReferences, at.ownerReferences));
-  if (finalizers !== undefined) errors.push(...validateFinalizers(finalizers, anyFinalizer, at.finalizers));
+  if (ownerReferences !== undefined)
+    errors.push(...validateOwnerReferences(ownerReferences, at.ownerReferences));
+  if (finalizers !== undefined)
+    errors.push(...validateFinalizers(finalizers, anyFinalizer, at.finalizers));
   return errors;
 }
 
-export function validateAnnotations(annotations: Readonly<Record<string, string>>, at: FieldPath): FieldErrorList {
+export function validateAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
     // Case is no matter here, for compatibility with the first clients.
-    for (const problem of validation.isQualifiedName(key.toLowerCase())) errors.push(field.invalid(at, key, problem));
+    for (const problem of validation.isQualifiedName(key.toLowerCase()))
+      errors.push(field.invalid(at, key, problem));
     size += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
   if (size > MAX_ANNOTATIONS_BYTES) errors.push(field.tooLong(at, '', MAX_ANNOTATIONS_BYTES));
@@ -141,13 +170,18 @@ function validateOwnerReferences(references: OwnerReferences, at: FieldPath): Fi
   for (const { apiVersion, kind, name, uid, controller: isController } of references) {
     const parts = apiVersion.split('/');
     const version = parts.length > 2 ? '' : (parts.at(-1) ?? '');
-    if (version === '') errors.push(field.invalid(at.child('apiVersion'), apiVersion, 'version must not be empty'));
+    if (version === '')
+      errors.push(field.invalid(at.child('apiVersion'), apiVersion, 'version must not be empty'));
     for (const [key, value] of Object.entries({ kind, name, uid })) {
       if (value === '') errors.push(field.invalid(at.child(key), value, 'must not be empty'));
     }
     if (apiVersion === 'v1' && kind === 'Event') {
       errors.push(
-        field.invalid(at, { apiVersion, kind, name, uid }, '/v1, Kind=Event is disallowed from being an owner'),
+        field.invalid(
+          at,
+          { apiVersion, kind, name, uid },
+          '/v1, Kind=Event is disallowed from being an owner',
+        ),
       );
     }
     if (isController !== true) continue;
@@ -161,19 +195,30 @@ function validateOwnerReferences(references: OwnerReferences, at: FieldPath): Fi
 }
 
 /** Finalizers without a domain that the server itself knows. */
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
+  'kubernetes',
+  'orphan',
+  'foregroundDeletion',
+]);
 
-function validateFinalizers(finalizers: readonly string[], anyFinalizer: boolean, at: FieldPath): FieldErrorList {
+function validateFinalizers(
+  finalizers: readonly string[],
+  anyFinalizer: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const [index, finalizer] of finalizers.entries()) {
-    for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at, finalizer, problem));
+    for (const problem of validation.isQualifiedName(finalizer))
+      errors.push(field.invalid(at, finalizer, problem));
     if (!anyFinalizer && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       const message = 'name is neither a standard finalizer name nor is it fully qualified';
       errors.push(field.invalid(at.index(index), finalizer, message));
     }
   }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
-    errors.push(field.invalid(at, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
+    errors.push(
+      field.invalid(at, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'),
+    );
   }
   return errors;
 }

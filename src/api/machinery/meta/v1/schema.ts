@@ -18,9 +18,17 @@ import {
 
 export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg.apis.meta.v1', {
   GroupResource: message(() => [f('group', 1, 'string'), f('resource', 2, 'string')]),
-  GroupVersionResource: message(() => [f('group', 1, 'string'), f('version', 2, 'string'), f('resource', 3, 'string')]),
+  GroupVersionResource: message(() => [
+    f('group', 1, 'string'),
+    f('version', 2, 'string'),
+    f('resource', 3, 'string'),
+  ]),
   GroupKind: message(() => [f('group', 1, 'string'), f('kind', 2, 'string')]),
-  GroupVersionKind: message(() => [f('group', 1, 'string'), f('version', 2, 'string'), f('kind', 3, 'string')]),
+  GroupVersionKind: message(() => [
+    f('group', 1, 'string'),
+    f('version', 2, 'string'),
+    f('kind', 3, 'string'),
+  ]),
   GroupVersion: message(() => [f('group', 1, 'string'), f('version', 2, 'string')]),
   TypeMeta: message(() => [f('kind?', 1, 'string'), f('apiVersion?', 2, 'string')]),
   ListMeta: message(() => [
@@ -119,7 +127,11 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('retryAfterSeconds?', 5, 'int32'),
   ]),
   StatusReason: known('', ...STATUS_REASONS),
-  StatusCause: message(() => [f('reason?', 1, 'CauseType'), f('message?', 2, 'string'), f('field?', 3, 'string')]),
+  StatusCause: message(() => [
+    f('reason?', 1, 'CauseType'),
+    f('message?', 2, 'string'),
+    f('field?', 3, 'string'),
+  ]),
   CauseType: known(
     'FieldValueNotFound',
     'FieldValueRequired',
@@ -147,8 +159,14 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('preferredVersion?', 3, 'GroupVersionForDiscovery'),
     f('serverAddressByClientCIDRs?', 4, '[]ServerAddressByClientCIDR', atomic),
   ]),
-  ServerAddressByClientCIDR: message(() => [f('clientCIDR', 1, 'string'), f('serverAddress', 2, 'string')]),
-  GroupVersionForDiscovery: message(() => [f('groupVersion', 1, 'string'), f('version', 2, 'string')]),
+  ServerAddressByClientCIDR: message(() => [
+    f('clientCIDR', 1, 'string'),
+    f('serverAddress', 2, 'string'),
+  ]),
+  GroupVersionForDiscovery: message(() => [
+    f('groupVersion', 1, 'string'),
+    f('version', 2, 'string'),
+  ]),
   APIResource: message(() => [
     f('name', 1, 'string'),
     f('singularName', 6, 'string'),
@@ -162,7 +180,10 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('storageVersionHash?', 10, 'string'),
   ]),
   Verbs: { alias: '[]string', protoMessage: true },
-  APIResourceList: kind(() => [f('groupVersion', 1, 'string'), f('resources', 2, '[]APIResource', atomic)]),
+  APIResourceList: kind(() => [
+    f('groupVersion', 1, 'string'),
+    f('resources', 2, '[]APIResource', atomic),
+  ]),
   RootPaths: message(() => [f('paths', 1, '[]string', atomic)]),
   LabelSelector: atomicMessage(() => [
     f('matchLabels?', 1, '{}string'),
@@ -218,7 +239,10 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
   IncludeObjectPolicy: known('None', 'Metadata', 'Object'),
   TableOptions: kind(() => [f('includeObject?', 1, 'IncludeObjectPolicy')]),
   PartialObjectMetadata: kind(() => [f('metadata?', 1, 'ObjectMeta')]),
-  PartialObjectMetadataList: kind(() => [f('metadata?', 1, 'ListMeta'), f('items', 2, '[]PartialObjectMetadata')]),
+  PartialObjectMetadataList: kind(() => [
+    f('metadata?', 1, 'ListMeta'),
+    f('items', 2, '[]PartialObjectMetadata'),
+  ]),
   Condition: message(() => [
     f('type', 1, 'string'),
     f('status', 2, 'ConditionStatus'),

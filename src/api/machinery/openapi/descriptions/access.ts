@@ -11,7 +11,13 @@ const URLS = 'Paths such as /healthz, also with "*" at the end. "*": all.';
 export const access: Descriptions = {
   'rbac/v1.PolicyRule': {
     type: 'A rule that allows actions. It is for resources, or for paths that are not resources.',
-    fields: { verbs: VERBS, apiGroups: GROUPS, resources: RESOURCES, resourceNames: NAMES, nonResourceURLs: URLS },
+    fields: {
+      verbs: VERBS,
+      apiGroups: GROUPS,
+      resources: RESOURCES,
+      resourceNames: NAMES,
+      nonResourceURLs: URLS,
+    },
   },
   'rbac/v1.Subject': {
     type: 'A user, a group or a service account.',
@@ -24,7 +30,11 @@ export const access: Descriptions = {
   },
   'rbac/v1.RoleRef': {
     type: 'The role of a binding. It cannot be changed.',
-    fields: { apiGroup: 'rbac.authorization.k8s.io.', kind: 'Role or ClusterRole.', name: 'The name of the role.' },
+    fields: {
+      apiGroup: 'rbac.authorization.k8s.io.',
+      kind: 'Role or ClusterRole.',
+      name: 'The name of the role.',
+    },
   },
   'rbac/v1.Role': { type: 'Rules for one namespace.', fields: { rules: 'The rules.' } },
   'rbac/v1.RoleBinding': {
@@ -35,7 +45,8 @@ export const access: Descriptions = {
     type: 'Rules for the cluster, or for use in any namespace.',
     fields: {
       rules: 'The rules.',
-      aggregationRule: 'Cluster roles whose rules are combined into this one. A controller writes the rules then.',
+      aggregationRule:
+        'Cluster roles whose rules are combined into this one. A controller writes the rules then.',
     },
   },
   'rbac/v1.AggregationRule': {
@@ -100,8 +111,12 @@ export const access: Descriptions = {
     fields: { userInfo: 'The user of the request.' },
   },
   'authorization/v1.SubjectAccessReview': { type: 'Asks whether a user may do something.' },
-  'authorization/v1.SelfSubjectAccessReview': { type: 'Asks whether the user of the request may do something.' },
-  'authorization/v1.LocalSubjectAccessReview': { type: 'Asks whether a user may do something in one namespace.' },
+  'authorization/v1.SelfSubjectAccessReview': {
+    type: 'Asks whether the user of the request may do something.',
+  },
+  'authorization/v1.LocalSubjectAccessReview': {
+    type: 'Asks whether a user may do something in one namespace.',
+  },
   'authorization/v1.ResourceAttributes': {
     type: 'An action on a resource.',
     fields: {
@@ -118,11 +133,17 @@ export const access: Descriptions = {
   },
   'authorization/v1.LabelSelectorAttributes': {
     type: 'A label selector. One field is set.',
-    fields: { rawSelector: 'The selector as in a query.', requirements: 'The requirements of the selector.' },
+    fields: {
+      rawSelector: 'The selector as in a query.',
+      requirements: 'The requirements of the selector.',
+    },
   },
   'authorization/v1.FieldSelectorAttributes': {
     type: 'A field selector. One field is set.',
-    fields: { rawSelector: 'The selector as in a query.', requirements: 'The requirements of the selector.' },
+    fields: {
+      rawSelector: 'The selector as in a query.',
+      requirements: 'The requirements of the selector.',
+    },
   },
   'authorization/v1.NonResourceAttributes': {
     type: 'An action on a path.',
@@ -141,7 +162,10 @@ export const access: Descriptions = {
   },
   'authorization/v1.SelfSubjectAccessReviewSpec': {
     type: 'The action. One kind of attributes is set.',
-    fields: { resourceAttributes: 'An action on a resource.', nonResourceAttributes: 'An action on a path.' },
+    fields: {
+      resourceAttributes: 'An action on a resource.',
+      nonResourceAttributes: 'An action on a path.',
+    },
   },
   'authorization/v1.SubjectAccessReviewStatus': {
     type: 'The result.',
@@ -152,8 +176,13 @@ export const access: Descriptions = {
       evaluationError: 'An error that occurred. The result is valid nevertheless.',
     },
   },
-  'authorization/v1.SelfSubjectRulesReview': { type: 'Lists what the user of the request may do in a namespace.' },
-  'authorization/v1.SelfSubjectRulesReviewSpec': { type: 'The namespace.', fields: { namespace: 'The namespace.' } },
+  'authorization/v1.SelfSubjectRulesReview': {
+    type: 'Lists what the user of the request may do in a namespace.',
+  },
+  'authorization/v1.SelfSubjectRulesReviewSpec': {
+    type: 'The namespace.',
+    fields: { namespace: 'The namespace.' },
+  },
   'authorization/v1.SubjectRulesReviewStatus': {
     type: 'The rules. They are for display, not for decisions.',
     fields: {
@@ -167,7 +196,10 @@ export const access: Descriptions = {
     type: 'A rule for resources.',
     fields: { verbs: VERBS, apiGroups: GROUPS, resources: RESOURCES, resourceNames: NAMES },
   },
-  'authorization/v1.NonResourceRule': { type: 'A rule for paths.', fields: { verbs: VERBS, nonResourceURLs: URLS } },
+  'authorization/v1.NonResourceRule': {
+    type: 'A rule for paths.',
+    fields: { verbs: VERBS, nonResourceURLs: URLS },
+  },
   'certificates/v1.CertificateSigningRequest': {
     type: 'A request for a certificate, which an approver and a signer handle.',
   },
@@ -176,7 +208,8 @@ export const access: Descriptions = {
     fields: {
       request: 'The certificate request (PKCS #10) in PEM, as base64.',
       signerName: 'The signer, such as kubernetes.io/kube-apiserver-client.',
-      expirationSeconds: 'The lifetime that is asked for, at least 600. The signer may choose another.',
+      expirationSeconds:
+        'The lifetime that is asked for, at least 600. The signer may choose another.',
       usages: 'The key usages, such as digital signature and client auth.',
       username: 'The user who made the request. Set by the server.',
       uid: 'The UID of the user. Set by the server.',
@@ -186,10 +219,16 @@ export const access: Descriptions = {
   },
   'certificates/v1.CertificateSigningRequestStatus': {
     type: 'The state of a request.',
-    fields: { conditions: 'Approved, Denied or Failed.', certificate: 'The certificate chain in PEM, as base64.' },
+    fields: {
+      conditions: 'Approved, Denied or Failed.',
+      certificate: 'The certificate chain in PEM, as base64.',
+    },
   },
   'certificates/v1.CertificateSigningRequestCondition': {
     type: 'A decision about a request. It cannot be taken back.',
-    fields: { type: 'Approved, Denied or Failed.', lastUpdateTime: 'When the condition was last updated.' },
+    fields: {
+      type: 'Approved, Denied or Failed.',
+      lastUpdateTime: 'When the condition was last updated.',
+    },
   },
 };

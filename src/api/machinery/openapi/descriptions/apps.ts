@@ -36,6 +36,10 @@ export const apps: Descriptions = {
   'apps/v1.Deployment': {
     type: 'Keeps pods of the same form running, and replaces them step by step when the form changes.',
   },
-  'apps/v1.StatefulSet': { type: 'Keeps pods running that each have a name and storage of their own.' },
-  'apps/v1.DaemonSet': { type: 'Keeps one pod running on every node, or on those that it selects.' },
+  'apps/v1.StatefulSet': {
+    type: 'Keeps pods running that each have a name and storage of their own.',
+  },
+  'apps/v1.DaemonSet': {
+    type: 'Keeps one pod running on every node, or on those that it selects.',
+  },
 };

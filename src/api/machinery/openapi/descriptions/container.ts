@@ -22,8 +22,10 @@ const containerFields = {
   readinessProbe: 'Asked now and then: while it fails, services send no traffic.',
   startupProbe: 'Asked first: until it succeeds, no other probe is.',
   lifecycle: 'What is to be done after the start and before the end.',
-  terminationMessagePath: 'The file whose contents become the message of the status when the container ends.',
-  terminationMessagePolicy: 'File, or FallbackToLogsOnError: the end of the log if there is no message.',
+  terminationMessagePath:
+    'The file whose contents become the message of the status when the container ends.',
+  terminationMessagePolicy:
+    'File, or FallbackToLogsOnError: the end of the log if there is no message.',
   imagePullPolicy:
     'Always, IfNotPresent or Never; Always for images tagged latest if it is left out, else IfNotPresent.',
   securityContext: 'Settings of security; they go before those of the pod.',
@@ -33,7 +35,10 @@ const containerFields = {
 };
 
 export const container: Descriptions = {
-  'core/v1.Container': { type: 'One program of a pod: its image, and how to run it.', fields: containerFields },
+  'core/v1.Container': {
+    type: 'One program of a pod: its image, and how to run it.',
+    fields: containerFields,
+  },
   'core/v1.EphemeralContainer': {
     type: 'A container put into a running pod, for a look at it.',
     fields: { ...containerFields, targetContainerName: 'The container whose processes it sees.' },
@@ -96,7 +101,8 @@ export const container: Descriptions = {
       initialDelaySeconds: 'How long after the start it is first asked.',
       timeoutSeconds: 'How long an answer may take; 1 if it is left out.',
       periodSeconds: 'How often it is asked; every 10 seconds if it is left out.',
-      successThreshold: 'How many good answers in a row count, after bad ones; 1 if it is left out.',
+      successThreshold:
+        'How many good answers in a row count, after bad ones; 1 if it is left out.',
       failureThreshold: 'How many bad answers in a row count; 3 if it is left out.',
       terminationGracePeriodSeconds: 'How long the container is given to end when the probe fails.',
     },
@@ -148,13 +154,20 @@ export const container: Descriptions = {
   },
   'core/v1.ContainerState': {
     type: 'How a container is: one of these.',
-    fields: { waiting: 'It has not started, or not again.', running: 'It runs.', terminated: 'It has ended.' },
+    fields: {
+      waiting: 'It has not started, or not again.',
+      running: 'It runs.',
+      terminated: 'It has ended.',
+    },
   },
   'core/v1.ContainerStateWaiting': {
     type: 'Why a container does not run yet.',
     fields: { reason: 'Why, as one word for programs.', message: 'Why, for people.' },
   },
-  'core/v1.ContainerStateRunning': { type: 'Since when a container runs.', fields: { startedAt: 'When it started.' } },
+  'core/v1.ContainerStateRunning': {
+    type: 'Since when a container runs.',
+    fields: { startedAt: 'When it started.' },
+  },
   'core/v1.ContainerStateTerminated': {
     type: 'How a container ended.',
     fields: {

@@ -3,7 +3,9 @@
 import type { Descriptions } from './form.ts';
 
 export const core: Descriptions = {
-  'core/v1.Namespace': { type: 'A space for names: objects in different namespaces may have the same name.' },
+  'core/v1.Namespace': {
+    type: 'A space for names: objects in different namespaces may have the same name.',
+  },
   'core/v1.NamespaceSpec': {
     type: 'What is wanted of a namespace.',
     fields: { finalizers: 'Who has something to do before the namespace may go.' },
@@ -37,7 +39,8 @@ export const core: Descriptions = {
     fields: {
       secrets: 'Secrets that pods of this account may use.',
       imagePullSecrets: 'Secrets to pull images with, for pods that name none themselves.',
-      automountServiceAccountToken: 'Whether pods find a token of the account in their files; a pod may say otherwise.',
+      automountServiceAccountToken:
+        'Whether pods find a token of the account in their files; a pod may say otherwise.',
     },
   },
   'core/v1.Event': {

@@ -6,7 +6,8 @@ describe('descriptions', () => {
   it('are of types and fields that there are', () => {
     for (const [key, { fields = {} }] of Object.entries(descriptions)) {
       const message = allSchemas.message(key);
-      for (const field of Object.keys(fields)) expect(message.byName.has(field), `${key}.${field}`).toBe(true);
+      for (const field of Object.keys(fields))
+        expect(message.byName.has(field), `${key}.${field}`).toBe(true);
     }
   });
 
@@ -39,13 +40,16 @@ describe('descriptions', () => {
   });
 
   it('tell the metadata of lists from that of objects', () => {
-    expect(describeField('core/v1.PodList', 'metadata', true)).toMatch(/version that the list was read at/);
+    expect(describeField('core/v1.PodList', 'metadata', true)).toMatch(
+      /version that the list was read at/,
+    );
     expect(describeField('core/v1.Pod', 'metadata', true)).toMatch(/name, namespace, labels/);
   });
 
   it('are sentences', () => {
     for (const [key, { type, fields = {} }] of Object.entries(descriptions)) {
-      for (const text of [type, ...Object.values(fields)]) expect(text, key).toMatch(/^[A-Za-z/$0-9].*\.$/);
+      for (const text of [type, ...Object.values(fields)])
+        expect(text, key).toMatch(/^[A-Za-z/$0-9].*\.$/);
     }
   });
 });

@@ -35,7 +35,10 @@ export const devices: Descriptions = {
     type: 'Counters that devices consume.',
     fields: { name: NAME, counters: 'The counters.' },
   },
-  'resource/v1.Counter': { type: 'A counter.', fields: { value: 'The amount that exists, or is consumed.' } },
+  'resource/v1.Counter': {
+    type: 'A counter.',
+    fields: { value: 'The amount that exists, or is consumed.' },
+  },
   'resource/v1.ResourcePool': {
     type: 'The pool of a slice.',
     fields: {
@@ -88,7 +91,11 @@ export const devices: Descriptions = {
   },
   'resource/v1.CapacityRequestPolicyRange': {
     type: 'A range of shares.',
-    fields: { min: 'The smallest share.', max: 'The largest share.', step: 'The distance between shares.' },
+    fields: {
+      min: 'The smallest share.',
+      max: 'The largest share.',
+      step: 'The distance between shares.',
+    },
   },
   'resource/v1.DeviceAttribute': {
     type: 'An attribute of a device. Exactly one field is set.',
@@ -141,12 +148,18 @@ export const devices: Descriptions = {
         'Access for monitoring, also to devices that are in use. Only in namespaces that are labelled for it.',
     },
   },
-  'resource/v1.DeviceSubRequest': { type: 'An alternative of a request.', fields: { name: NAME, ...REQUEST } },
+  'resource/v1.DeviceSubRequest': {
+    type: 'An alternative of a request.',
+    fields: { name: NAME, ...REQUEST },
+  },
   'resource/v1.CapacityRequirements': {
     type: 'Capacity that is needed.',
     fields: { requests: 'The amounts, by capacity.' },
   },
-  'resource/v1.DeviceSelector': { type: 'A condition for devices.', fields: { cel: 'A CEL expression.' } },
+  'resource/v1.DeviceSelector': {
+    type: 'A condition for devices.',
+    fields: { cel: 'A CEL expression.' },
+  },
   'resource/v1.CELDeviceSelector': {
     type: 'A CEL expression about a device.',
     fields: { expression: 'The expression. device has driver, attributes and capacity.' },
@@ -172,7 +185,10 @@ export const devices: Descriptions = {
   },
   'resource/v1.OpaqueDeviceConfiguration': {
     type: 'Configuration that only a driver understands.',
-    fields: { driver: 'The driver.', parameters: 'The configuration, an object with kind and apiVersion.' },
+    fields: {
+      driver: 'The driver.',
+      parameters: 'The configuration, an object with kind and apiVersion.',
+    },
   },
   'resource/v1.DeviceToleration': {
     type: 'A taint of devices that is tolerated.',
@@ -194,7 +210,12 @@ export const devices: Descriptions = {
   },
   'resource/v1.ResourceClaimConsumerReference': {
     type: 'An object that may use a claim, usually a pod.',
-    fields: { apiGroup: 'The API group.', resource: 'The resource, such as pods.', name: 'The name.', uid: 'The UID.' },
+    fields: {
+      apiGroup: 'The API group.',
+      resource: 'The resource, such as pods.',
+      name: 'The name.',
+      uid: 'The UID.',
+    },
   },
   'resource/v1.AllocationResult': {
     type: 'The devices that a claim has.',
@@ -206,7 +227,10 @@ export const devices: Descriptions = {
   },
   'resource/v1.DeviceAllocationResult': {
     type: 'Allocated devices.',
-    fields: { results: 'The devices.', config: 'Their configuration, of the class and of the claim.' },
+    fields: {
+      results: 'The devices.',
+      config: 'Their configuration, of the class and of the claim.',
+    },
   },
   'resource/v1.DeviceRequestAllocationResult': {
     type: 'An allocated device.',
@@ -244,7 +268,9 @@ export const devices: Descriptions = {
     type: 'Configuration of a class.',
     fields: { opaque: 'Configuration that the driver understands.' },
   },
-  'resource/v1.ResourceClaimTemplate': { type: 'A template from which a claim is created for each pod.' },
+  'resource/v1.ResourceClaimTemplate': {
+    type: 'A template from which a claim is created for each pod.',
+  },
   'resource/v1.ResourceClaimTemplateSpec': {
     type: 'The claims that are created.',
     fields: { metadata: 'Labels and annotations of the claims.', spec: 'The spec of the claims.' },
@@ -269,12 +295,15 @@ export const devices: Descriptions = {
       hardwareAddress: 'The MAC address.',
     },
   },
-  'flowcontrol/v1.FlowSchema': { type: 'Puts requests into flows, and gives them a priority level.' },
+  'flowcontrol/v1.FlowSchema': {
+    type: 'Puts requests into flows, and gives them a priority level.',
+  },
   'flowcontrol/v1.FlowSchemaSpec': {
     type: 'The requests and their priority level.',
     fields: {
       priorityLevelConfiguration: 'The priority level.',
-      matchingPrecedence: 'Schemas with a lower number are tried first. From 1 to 10000. Default: 1000.',
+      matchingPrecedence:
+        'Schemas with a lower number are tried first. From 1 to 10000. Default: 1000.',
       distinguisherMethod: 'How requests are divided into flows.',
       rules: 'The requests. One rule must match.',
     },
@@ -344,7 +373,8 @@ export const devices: Descriptions = {
       nominalConcurrencyShares: 'The share of the concurrency limit of the server. Default: 30.',
       limitResponse: 'What happens to requests beyond the limit.',
       lendablePercent: 'How much of the limit others may borrow. Default: 0.',
-      borrowingLimitPercent: 'How much may be borrowed of others, relative to the limit. Absent: any amount.',
+      borrowingLimitPercent:
+        'How much may be borrowed of others, relative to the limit. Absent: any amount.',
     },
   },
   'flowcontrol/v1.ExemptPriorityLevelConfiguration': {
@@ -370,5 +400,7 @@ export const devices: Descriptions = {
     type: 'The state of a priority level.',
     fields: { conditions: 'Conditions of the priority level.' },
   },
-  'flowcontrol/v1.PriorityLevelConfigurationCondition': { type: 'A condition of a priority level.' },
+  'flowcontrol/v1.PriorityLevelConfigurationCondition': {
+    type: 'A condition of a priority level.',
+  },
 };

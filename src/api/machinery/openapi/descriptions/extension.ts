@@ -10,7 +10,8 @@ const RULE = {
 };
 const OPERATIONS = 'CREATE, UPDATE, DELETE, CONNECT or "*".';
 const FAILURE_POLICY = 'What happens if it cannot be evaluated: Ignore or Fail. Default: Fail.';
-const MATCH_POLICY = 'Exact, or Equivalent to match other versions of a resource, too. Default: Equivalent.';
+const MATCH_POLICY =
+  'Exact, or Equivalent to match other versions of a resource, too. Default: Equivalent.';
 const NAMESPACES = 'Selects namespaces by labels. Default: all.';
 const OBJECTS = 'Selects objects by labels, old or new. Default: all.';
 const MATCH_CONDITIONS = 'CEL expressions that must be true. At most 64.';
@@ -29,7 +30,8 @@ const WEBHOOK = {
   objectSelector: OBJECTS,
   sideEffects: 'None, or NoneOnDryRun. Other webhooks would not be called for a dry run.',
   timeoutSeconds: 'The time limit, from 1 to 30. Default: 10.',
-  admissionReviewVersions: 'The versions of AdmissionReview that the webhook understands, by preference.',
+  admissionReviewVersions:
+    'The versions of AdmissionReview that the webhook understands, by preference.',
   matchConditions: MATCH_CONDITIONS,
 };
 const POLICY = {
@@ -50,7 +52,9 @@ export const extension: Descriptions = {
     type: 'Operations on resources or single objects.',
     fields: { ...RULE, operations: OPERATIONS, resourceNames: 'The names of objects. Empty: all.' },
   },
-  'admissionregistration/v1.ValidatingAdmissionPolicy': { type: 'Rules in CEL that requests must meet.' },
+  'admissionregistration/v1.ValidatingAdmissionPolicy': {
+    type: 'Rules in CEL that requests must meet.',
+  },
   'admissionregistration/v1.ValidatingAdmissionPolicySpec': {
     type: 'The rules of a policy.',
     fields: {
@@ -61,7 +65,10 @@ export const extension: Descriptions = {
   },
   'admissionregistration/v1.ValidatingAdmissionPolicyStatus': {
     type: 'The state of a policy.',
-    fields: { typeChecking: 'Problems that type checking has found.', conditions: 'Conditions of the policy.' },
+    fields: {
+      typeChecking: 'Problems that type checking has found.',
+      conditions: 'Conditions of the policy.',
+    },
   },
   'admissionregistration/v1.TypeChecking': {
     type: 'Results of type checking.',
@@ -97,7 +104,9 @@ export const extension: Descriptions = {
       valueExpression: 'A CEL expression for the value. null: no annotation.',
     },
   },
-  'admissionregistration/v1.ValidatingAdmissionPolicyBinding': { type: 'Puts a policy into effect, with parameters.' },
+  'admissionregistration/v1.ValidatingAdmissionPolicyBinding': {
+    type: 'Puts a policy into effect, with parameters.',
+  },
   'admissionregistration/v1.ValidatingAdmissionPolicyBindingSpec': {
     type: 'The policy, its parameters and what follows from a violation.',
     fields: {
@@ -126,7 +135,9 @@ export const extension: Descriptions = {
       matchPolicy: MATCH_POLICY,
     },
   },
-  'admissionregistration/v1.MutatingAdmissionPolicy': { type: 'Changes in CEL that are made to objects of requests.' },
+  'admissionregistration/v1.MutatingAdmissionPolicy': {
+    type: 'Changes in CEL that are made to objects of requests.',
+  },
   'admissionregistration/v1.MutatingAdmissionPolicySpec': {
     type: 'The changes of a policy.',
     fields: {
@@ -151,7 +162,9 @@ export const extension: Descriptions = {
     type: 'A change as a JSON patch.',
     fields: { expression: 'A CEL expression for a list of JSONPatch values.' },
   },
-  'admissionregistration/v1.MutatingAdmissionPolicyBinding': { type: 'Puts a policy into effect, with parameters.' },
+  'admissionregistration/v1.MutatingAdmissionPolicyBinding': {
+    type: 'Puts a policy into effect, with parameters.',
+  },
   'admissionregistration/v1.MutatingAdmissionPolicyBindingSpec': {
     type: 'The policy and its parameters.',
     fields: {
@@ -176,7 +189,8 @@ export const extension: Descriptions = {
     type: 'A webhook that may change objects of requests.',
     fields: {
       ...WEBHOOK,
-      reinvocationPolicy: 'Never, or IfNeeded to be called again if a later plugin changed the object. Default: Never.',
+      reinvocationPolicy:
+        'Never, or IfNeeded to be called again if a later plugin changed the object. Default: Never.',
     },
   },
   'admissionregistration/v1.WebhookClientConfig': {
@@ -184,7 +198,8 @@ export const extension: Descriptions = {
     fields: {
       url: 'The https URL.',
       service: 'A service of the cluster.',
-      caBundle: 'Certificates in PEM, one of which must have signed that of the server. Default: those of the system.',
+      caBundle:
+        'Certificates in PEM, one of which must have signed that of the server. Default: those of the system.',
     },
   },
   'admissionregistration/v1.ServiceReference': {
@@ -207,25 +222,33 @@ export const extension: Descriptions = {
       scope: 'Cluster or Namespaced.',
       versions: 'The versions.',
       conversion: 'How objects are converted between versions.',
-      preserveUnknownFields: 'Must be false: unknown fields are removed, unless the schema keeps them.',
+      preserveUnknownFields:
+        'Must be false: unknown fields are removed, unless the schema keeps them.',
     },
   },
   'apiextensions/v1.CustomResourceConversion': {
     type: 'How objects are converted between versions.',
-    fields: { strategy: 'None to change only apiVersion, or Webhook.', webhook: 'The webhook that converts.' },
+    fields: {
+      strategy: 'None to change only apiVersion, or Webhook.',
+      webhook: 'The webhook that converts.',
+    },
   },
   'apiextensions/v1.WebhookConversion': {
     type: 'A webhook that converts objects.',
     fields: {
       clientConfig: 'How the webhook is called.',
-      conversionReviewVersions: 'The versions of ConversionReview that the webhook understands, by preference.',
+      conversionReviewVersions:
+        'The versions of ConversionReview that the webhook understands, by preference.',
     },
   },
   'apiextensions/v1.WebhookClientConfig': {
     type: 'How a webhook is called. Either url or service is set.',
     like: 'admissionregistration/v1.WebhookClientConfig',
   },
-  'apiextensions/v1.ServiceReference': { type: 'A service.', like: 'admissionregistration/v1.ServiceReference' },
+  'apiextensions/v1.ServiceReference': {
+    type: 'A service.',
+    like: 'admissionregistration/v1.ServiceReference',
+  },
   'apiextensions/v1.CustomResourceDefinitionVersion': {
     type: 'One version of a custom resource.',
     fields: {
@@ -242,7 +265,9 @@ export const extension: Descriptions = {
   },
   'apiextensions/v1.SelectableField': {
     type: 'A field that field selectors can use.',
-    fields: { jsonPath: 'The path of the field, such as .spec.color. It has a string, boolean or integer.' },
+    fields: {
+      jsonPath: 'The path of the field, such as .spec.color. It has a string, boolean or integer.',
+    },
   },
   'apiextensions/v1.CustomResourceColumnDefinition': {
     type: 'A column that kubectl get shows.',
@@ -281,7 +306,10 @@ export const extension: Descriptions = {
   },
   'apiextensions/v1.CustomResourceSubresources': {
     type: 'The subresources of a version.',
-    fields: { status: 'The status has an endpoint of its own.', scale: 'The resource can be scaled.' },
+    fields: {
+      status: 'The status has an endpoint of its own.',
+      scale: 'The resource can be scaled.',
+    },
   },
   'apiextensions/v1.CustomResourceSubresourceStatus': { type: 'Turns the status subresource on.' },
   'apiextensions/v1.CustomResourceSubresourceScale': {
@@ -298,7 +326,11 @@ export const extension: Descriptions = {
   },
   'apiextensions/v1.ConversionRequest': {
     type: 'Objects to convert.',
-    fields: { uid: 'The ID of the call.', desiredAPIVersion: 'The version to convert to.', objects: 'The objects.' },
+    fields: {
+      uid: 'The ID of the call.',
+      desiredAPIVersion: 'The version to convert to.',
+      objects: 'The objects.',
+    },
   },
   'apiextensions/v1.ConversionResponse': {
     type: 'Converted objects.',
@@ -347,8 +379,10 @@ export const extension: Descriptions = {
       externalDocs: 'A link to documentation.',
       example: 'An example value.',
       nullable: 'Whether null is allowed.',
-      'x-kubernetes-preserve-unknown-fields': 'Whether fields that the schema does not name are kept.',
-      'x-kubernetes-embedded-resource': 'Whether the value is a Kubernetes object with apiVersion, kind and metadata.',
+      'x-kubernetes-preserve-unknown-fields':
+        'Whether fields that the schema does not name are kept.',
+      'x-kubernetes-embedded-resource':
+        'Whether the value is a Kubernetes object with apiVersion, kind and metadata.',
       'x-kubernetes-int-or-string': 'Whether the value is an integer or a string.',
       'x-kubernetes-list-map-keys': 'The fields that identify the items of a list of the type map.',
       'x-kubernetes-list-type': 'How lists are merged: atomic, set or map. Default: atomic.',
@@ -365,7 +399,8 @@ export const extension: Descriptions = {
       reason:
         'The reason of the error: FieldValueInvalid, FieldValueForbidden, FieldValueRequired or FieldValueDuplicate.',
       fieldPath: 'The field that the error is reported at, relative to this one.',
-      optionalOldSelf: 'Whether a rule with oldSelf is also evaluated without an old value; oldSelf is optional then.',
+      optionalOldSelf:
+        'Whether a rule with oldSelf is also evaluated without an old value; oldSelf is optional then.',
     },
   },
   'apiextensions/v1.ExternalDocumentation': {
@@ -373,7 +408,9 @@ export const extension: Descriptions = {
     fields: { description: 'A description.', url: 'The URL.' },
   },
   'apiregistration/v1.ServiceReference': { type: 'A service.', fields: SERVICE },
-  'apiregistration/v1.APIService': { type: 'A group version that this or another API server serves.' },
+  'apiregistration/v1.APIService': {
+    type: 'A group version that this or another API server serves.',
+  },
   'apiregistration/v1.APIServiceSpec': {
     type: 'The group version and its server.',
     fields: {
@@ -382,8 +419,10 @@ export const extension: Descriptions = {
       version: 'The API version.',
       insecureSkipTLSVerify: 'Whether the certificate of the server is not verified.',
       caBundle: 'Certificates in PEM, one of which must have signed that of the server.',
-      groupPriorityMinimum: 'The priority of the group, up to 20000. Groups with a higher one come first.',
-      versionPriority: 'The priority of the version in its group. Versions with a higher one come first.',
+      groupPriorityMinimum:
+        'The priority of the group, up to 20000. Groups with a higher one come first.',
+      versionPriority:
+        'The priority of the version in its group. Versions with a higher one come first.',
     },
   },
   'apiregistration/v1.APIServiceCondition': { type: 'A condition of an APIService.' },

@@ -42,7 +42,8 @@ const scalars: Readonly<Record<string, string>> = {
   Time: 'A moment in RFC 3339 form, with seconds.',
   MicroTime: 'A moment in RFC 3339 form, with microseconds.',
   Duration: 'A length of time as Go writes it, such as 1h30m.',
-  Quantity: 'A number with an optional suffix (m, k, M, G, Ki, Mi, Gi …), such as 500m or 1Gi, kept exactly.',
+  Quantity:
+    'A number with an optional suffix (m, k, M, G, Ki, Mi, Gi …), such as 500m or 1Gi, kept exactly.',
   IntOrString: 'A whole number, or a text such as a name or a percentage.',
   RawExtension: 'Any JSON object, kept as it is.',
   FieldsV1: 'A set of fields, as server-side apply keeps it.',
@@ -55,7 +56,8 @@ const scalars: Readonly<Record<string, string>> = {
 
 /** Said of a field of this name in any type that says nothing of it. */
 const common: Readonly<Record<string, string>> = {
-  apiVersion: 'APIVersion defines the API group and version that the object is written in, such as v1 or apps/v1.',
+  apiVersion:
+    'APIVersion defines the API group and version that the object is written in, such as v1 or apps/v1.',
   kind: 'The kind of object that it is, in CamelCase.',
   metadata: "Standard object's metadata: name, namespace, labels, annotations, owners.",
   items: 'The objects of the list.',
@@ -108,7 +110,10 @@ function inheritedDescription(typeKey: string, field: string): string | undefine
   const description = ownDescription(descriptions, typeKey);
   if (description === undefined) return undefined;
   const own = ownDescription(description.fields ?? {}, field);
-  return own ?? (description.like === undefined ? undefined : inheritedDescription(description.like, field));
+  return (
+    own ??
+    (description.like === undefined ? undefined : inheritedDescription(description.like, field))
+  );
 }
 
 function ownDescription<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {

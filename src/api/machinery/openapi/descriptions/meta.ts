@@ -8,18 +8,26 @@ export const meta: Descriptions = {
     fields: {
       name: 'The name of the object, unique among those of its kind in its namespace; it never changes.',
       generateName: 'A prefix to which the server adds a random suffix, if no name is given.',
-      namespace: 'The namespace that the object is in; kinds that belong to the whole cluster have none.',
+      namespace:
+        'The namespace that the object is in; kinds that belong to the whole cluster have none.',
       selfLink: 'No longer used.',
       uid: 'Given by the server: tells this object from any other, past ones of the same name included.',
-      resourceVersion: 'Given by the server at every change; an update that names an old one is refused.',
+      resourceVersion:
+        'Given by the server at every change; an update that names an old one is refused.',
       generation: 'Counts the changes of what is wanted.',
-      creationTimestamp: 'CreationTimestamp is a timestamp of the moment when the server created the object.',
-      deletionTimestamp: 'When the object will be deleted. Set by the server when its deletion is requested.',
-      deletionGracePeriodSeconds: 'How long the object is given to end, from the request for its deletion on.',
+      creationTimestamp:
+        'CreationTimestamp is a timestamp of the moment when the server created the object.',
+      deletionTimestamp:
+        'When the object will be deleted. Set by the server when its deletion is requested.',
+      deletionGracePeriodSeconds:
+        'How long the object is given to end, from the request for its deletion on.',
       labels: 'Names and values by which objects are selected.',
-      annotations: 'Names and values that tools and people keep with the object; nothing is selected by them.',
-      ownerReferences: 'The objects that this one belongs to: when all of them are gone, it goes too.',
-      finalizers: 'Who has something to do before the object may go; each takes its name out when it is done.',
+      annotations:
+        'Names and values that tools and people keep with the object; nothing is selected by them.',
+      ownerReferences:
+        'The objects that this one belongs to: when all of them are gone, it goes too.',
+      finalizers:
+        'Who has something to do before the object may go; each takes its name out when it is done.',
       managedFields: 'The owners of fields, as server-side apply records them.',
     },
   },
@@ -28,7 +36,8 @@ export const meta: Descriptions = {
     fields: {
       shardInfo: 'The part of the collection that the list has.',
       selfLink: 'No longer used.',
-      resourceVersion: 'The version of the cluster that the list was read at; a watch can begin there.',
+      resourceVersion:
+        'The version of the cluster that the list was read at; a watch can begin there.',
       continue: 'Ask for the next page with this token; there is no next page without one.',
       remainingItemCount: 'How many items follow this page, where that is known.',
     },
@@ -39,7 +48,8 @@ export const meta: Descriptions = {
       name: 'The name of the owner.',
       uid: 'The uid of the owner: another object of the same name is not it.',
       controller: 'Whether the owner is the one that manages the object; at most one is.',
-      blockOwnerDeletion: 'Whether an owner that is deleted in the foreground waits for this object to be gone.',
+      blockOwnerDeletion:
+        'Whether an owner that is deleted in the foreground waits for this object to be gone.',
     },
   },
   'meta/v1.LabelSelector': {
@@ -122,7 +132,10 @@ export const meta: Descriptions = {
   },
   'meta/v1.Preconditions': {
     type: 'What must be so for a deletion to happen.',
-    fields: { uid: 'The uid that the object must have.', resourceVersion: 'The version that the object must be at.' },
+    fields: {
+      uid: 'The uid that the object must have.',
+      resourceVersion: 'The version that the object must be at.',
+    },
   },
   'meta/v1.WatchEvent': {
     type: 'One change that a watch tells of.',
@@ -133,7 +146,10 @@ export const meta: Descriptions = {
   },
   'meta/v1.APIResourceList': {
     type: 'The resources of one group and version.',
-    fields: { groupVersion: 'The group and version.', resources: 'The resources, subresources included.' },
+    fields: {
+      groupVersion: 'The group and version.',
+      resources: 'The resources, subresources included.',
+    },
   },
   'meta/v1.APIResource': {
     type: 'One resource of the API.',

@@ -16,7 +16,8 @@ export const network: Descriptions = {
       podSelector: 'Selects the pods of the namespace that the policy is for. Empty: all.',
       ingress: 'Rules for connections to the pods. Empty: none are allowed.',
       egress: 'Rules for connections of the pods. Empty: none are allowed.',
-      policyTypes: 'Ingress, Egress or both. Default: Ingress, and Egress if there are egress rules.',
+      policyTypes:
+        'Ingress, Egress or both. Default: Ingress, and Egress if there are egress rules.',
     },
   },
   'networking/v1.NetworkPolicyIngressRule': {
@@ -62,7 +63,10 @@ export const network: Descriptions = {
   },
   'networking/v1.IngressTLS': {
     type: 'A certificate for hosts.',
-    fields: { hosts: 'The hosts in the certificate.', secretName: 'The secret with the certificate and key.' },
+    fields: {
+      hosts: 'The hosts in the certificate.',
+      secretName: 'The secret with the certificate and key.',
+    },
   },
   'networking/v1.IngressStatus': {
     type: 'The state of an Ingress.',
@@ -79,7 +83,10 @@ export const network: Descriptions = {
   'networking/v1.IngressPortStatus': { type: 'A port of a load balancer.', fields: PORT_STATUS },
   'networking/v1.IngressRule': {
     type: 'Routes of a host.',
-    fields: { host: 'The host name, also with a wildcard as the first label. Empty: all.', http: 'The paths.' },
+    fields: {
+      host: 'The host name, also with a wildcard as the first label. Empty: all.',
+      http: 'The paths.',
+    },
   },
   'networking/v1.IngressRuleValue': { type: 'Routes of a rule.', fields: { http: 'The paths.' } },
   'networking/v1.HTTPIngressRuleValue': {
@@ -131,7 +138,12 @@ export const network: Descriptions = {
   },
   'networking/v1.ParentReference': {
     type: 'A reference to an object.',
-    fields: { group: 'The API group.', resource: 'The resource.', namespace: 'The namespace.', name: 'The name.' },
+    fields: {
+      group: 'The API group.',
+      resource: 'The resource.',
+      namespace: 'The namespace.',
+      name: 'The name.',
+    },
   },
   'networking/v1.ServiceCIDR': { type: 'Ranges of addresses for services.' },
   'networking/v1.ServiceCIDRSpec': {
@@ -167,13 +179,17 @@ export const network: Descriptions = {
     type: 'The state of an endpoint.',
     fields: {
       ready: 'Whether the endpoint accepts connections and is not being terminated. Absent: true.',
-      serving: 'Whether the endpoint accepts connections, also while it is terminated. Absent: as ready.',
+      serving:
+        'Whether the endpoint accepts connections, also while it is terminated. Absent: as ready.',
       terminating: 'Whether the endpoint is being terminated. Absent: false.',
     },
   },
   'discovery/v1.EndpointHints': {
     type: 'Which consumers should use an endpoint.',
-    fields: { forZones: 'Zones whose consumers should use it.', forNodes: 'Nodes whose consumers should use it.' },
+    fields: {
+      forZones: 'Zones whose consumers should use it.',
+      forNodes: 'Nodes whose consumers should use it.',
+    },
   },
   'discovery/v1.ForZone': { type: 'A zone.', fields: { name: 'The name of the zone.' } },
   'discovery/v1.ForNode': { type: 'A node.', fields: { name: 'The name of the node.' } },
@@ -192,7 +208,10 @@ export const network: Descriptions = {
   },
   'core/v1.ClientIPConfig': {
     type: 'Settings of affinity by client address.',
-    fields: { timeoutSeconds: 'How many seconds a client keeps its endpoint. From 1 to 86400. Default: 10800.' },
+    fields: {
+      timeoutSeconds:
+        'How many seconds a client keeps its endpoint. From 1 to 86400. Default: 10800.',
+    },
   },
   'core/v1.LoadBalancerStatus': {
     type: 'The state of a load balancer.',

@@ -47,7 +47,10 @@ export const node: Descriptions = {
   },
   'core/v1.NodeAddress': {
     type: 'A name or address of a node.',
-    fields: { type: 'Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.', address: 'The name or address.' },
+    fields: {
+      type: 'Hostname, InternalIP, ExternalIP, InternalDNS or ExternalDNS.',
+      address: 'The name or address.',
+    },
   },
   'core/v1.NodeSystemInfo': {
     type: 'What a machine is, and which software runs it.',
@@ -70,7 +73,8 @@ export const node: Descriptions = {
     fields: {
       key: 'The name of the taint.',
       value: 'Its value.',
-      effect: 'NoSchedule: no new pods. PreferNoSchedule: rather none. NoExecute: running ones must go, too.',
+      effect:
+        'NoSchedule: no new pods. PreferNoSchedule: rather none. NoExecute: running ones must go, too.',
       timeAdded: 'When the taint was put on the node.',
     },
   },

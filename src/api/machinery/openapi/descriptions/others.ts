@@ -16,13 +16,19 @@ const STREAMS = {
 };
 const DRY_RUN = 'All, to do everything but store the result.';
 const MANAGER = 'The name of the manager of the fields that are changed, at most 128 characters.';
-const FIELD_VALIDATION = 'What happens to unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn.';
+const FIELD_VALIDATION =
+  'What happens to unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn.';
 const SELECTORS = {
   labelSelector: 'Restricts the objects by labels.',
   fieldSelector: 'Restricts the objects by fields.',
 };
 const VERSION = 'Which state is read: empty the latest, "0" any, otherwise at least this version.';
-const GV = { group: 'The API group.', version: 'The API version.', resource: 'The resource.', kind: 'The kind.' };
+const GV = {
+  group: 'The API group.',
+  version: 'The API version.',
+  resource: 'The resource.',
+  kind: 'The kind.',
+};
 const PATH_OPTION = { path: 'The path of the request to the other side.' };
 
 const pick = (...names: (keyof typeof GV)[]): Record<string, string> =>
@@ -57,7 +63,11 @@ export const others: Descriptions = {
   'core/v1.SecretKeySelector': { type: 'A key of a secret.', fields: OPTIONAL_KEY },
   'core/v1.EnvFromSource': {
     type: 'Environment variables from a ConfigMap or secret.',
-    fields: { prefix: 'Put before each name.', configMapRef: 'The ConfigMap.', secretRef: 'The secret.' },
+    fields: {
+      prefix: 'Put before each name.',
+      configMapRef: 'The ConfigMap.',
+      secretRef: 'The secret.',
+    },
   },
   'core/v1.ConfigMapEnvSource': {
     type: 'A ConfigMap, each key of which is a variable.',
@@ -67,7 +77,10 @@ export const others: Descriptions = {
     type: 'A secret, each key of which is a variable.',
     fields: { name: OPTIONAL_KEY.name, optional: 'Whether the secret may be missing.' },
   },
-  'core/v1.HTTPHeader': { type: 'An HTTP header.', fields: { name: 'The name.', value: 'The value.' } },
+  'core/v1.HTTPHeader': {
+    type: 'An HTTP header.',
+    fields: { name: 'The name.', value: 'The value.' },
+  },
   'core/v1.HTTPGetAction': {
     type: 'An HTTP GET request.',
     fields: {
@@ -80,7 +93,10 @@ export const others: Descriptions = {
   },
   'core/v1.TCPSocketAction': {
     type: 'A TCP connection.',
-    fields: { port: 'The port, by number or name.', host: 'The host. Default: the address of the pod.' },
+    fields: {
+      port: 'The port, by number or name.',
+      host: 'The host. Default: the address of the pod.',
+    },
   },
   'core/v1.GRPCAction': {
     type: 'A gRPC health check.',
@@ -88,7 +104,9 @@ export const others: Descriptions = {
   },
   'core/v1.ExecAction': {
     type: 'A command in the container.',
-    fields: { command: 'The command and its arguments. It does not run in a shell. Exit code 0 is success.' },
+    fields: {
+      command: 'The command and its arguments. It does not run in a shell. Exit code 0 is success.',
+    },
   },
   'core/v1.SleepAction': { type: 'A pause.', fields: { seconds: 'The number of seconds.' } },
   'core/v1.Capabilities': {
@@ -106,16 +124,28 @@ export const others: Descriptions = {
   },
   'core/v1.LifecycleHandler': {
     type: 'An action of a lifecycle hook. One field is set.',
-    fields: { exec: 'A command.', httpGet: 'An HTTP request.', tcpSocket: 'Not supported.', sleep: 'A pause.' },
+    fields: {
+      exec: 'A command.',
+      httpGet: 'An HTTP request.',
+      tcpSocket: 'Not supported.',
+      sleep: 'A pause.',
+    },
   },
   'core/v1.EphemeralContainerCommon': {
     type: 'The fields that ephemeral containers share with others.',
     like: 'core/v1.Container',
   },
-  'core/v1.ContainerUser': { type: 'The user of a container.', fields: { linux: 'The user, on Linux.' } },
+  'core/v1.ContainerUser': {
+    type: 'The user of a container.',
+    fields: { linux: 'The user, on Linux.' },
+  },
   'core/v1.LinuxContainerUser': {
     type: 'The user of the first process of a container.',
-    fields: { uid: 'The user ID.', gid: 'The primary group ID.', supplementalGroups: 'The other group IDs.' },
+    fields: {
+      uid: 'The user ID.',
+      gid: 'The primary group ID.',
+      supplementalGroups: 'The other group IDs.',
+    },
   },
   'core/v1.VolumeMountStatus': {
     type: 'A mount in a container.',
@@ -127,20 +157,29 @@ export const others: Descriptions = {
       volumeStatus: 'The state of the volume.',
     },
   },
-  'core/v1.VolumeStatus': { type: 'The state of a volume.', fields: { image: 'The state of an image volume.' } },
+  'core/v1.VolumeStatus': {
+    type: 'The state of a volume.',
+    fields: { image: 'The state of an image volume.' },
+  },
   'core/v1.ImageVolumeStatus': {
     type: 'The state of an image volume.',
     fields: { imageRef: 'The digest of the image.' },
   },
   'core/v1.ContainerRestartRule': {
     type: 'When a container is restarted.',
-    fields: { action: 'Restart or RestartAllContainers.', exitCodes: 'The exit codes that the rule is for.' },
+    fields: {
+      action: 'Restart or RestartAllContainers.',
+      exitCodes: 'The exit codes that the rule is for.',
+    },
   },
   'core/v1.ContainerRestartRuleOnExitCodes': {
     type: 'Exit codes.',
     fields: { operator: 'In or NotIn.', values: 'The exit codes.' },
   },
-  'core/v1.HostAlias': { type: 'A line of the hosts file.', fields: { ip: 'The address.', hostnames: 'The names.' } },
+  'core/v1.HostAlias': {
+    type: 'A line of the hosts file.',
+    fields: { ip: 'The address.', hostnames: 'The names.' },
+  },
   'core/v1.SeccompProfile': {
     type: 'A seccomp profile.',
     fields: {
@@ -168,7 +207,10 @@ export const others: Descriptions = {
       hostProcess: 'Whether the container runs as a process of the host.',
     },
   },
-  'core/v1.Sysctl': { type: 'A kernel parameter.', fields: { name: 'The name.', value: 'The value.' } },
+  'core/v1.Sysctl': {
+    type: 'A kernel parameter.',
+    fields: { name: 'The name.', value: 'The value.' },
+  },
   'core/v1.PodDNSConfig': {
     type: 'Settings of the resolver.',
     fields: {
@@ -207,7 +249,10 @@ export const others: Descriptions = {
       error: 'A problem with the configuration.',
     },
   },
-  'core/v1.DaemonEndpoint': { type: 'A port of a daemon.', fields: { Port: 'The number of the port.' } },
+  'core/v1.DaemonEndpoint': {
+    type: 'A port of a daemon.',
+    fields: { Port: 'The number of the port.' },
+  },
   'core/v1.NodeDaemonEndpoints': {
     type: 'Ports of daemons on a node.',
     fields: { kubeletEndpoint: 'The port of the kubelet.' },
@@ -228,7 +273,10 @@ export const others: Descriptions = {
     fields: { supplementalGroupsPolicy: 'Whether supplementalGroupsPolicy has an effect.' },
   },
   'core/v1.NodeSwapStatus': { type: 'Swap of a node.', fields: { capacity: 'The size in bytes.' } },
-  'core/v1.AvoidPods': { type: 'Pods that a node avoids.', fields: { preferAvoidPods: 'The pods.' } },
+  'core/v1.AvoidPods': {
+    type: 'Pods that a node avoids.',
+    fields: { preferAvoidPods: 'The pods.' },
+  },
   'core/v1.PreferAvoidPodsEntry': {
     type: 'Pods that a node avoids.',
     fields: {
@@ -238,7 +286,10 @@ export const others: Descriptions = {
       message: 'The reason, for people.',
     },
   },
-  'core/v1.PodSignature': { type: 'Selects pods.', fields: { podController: 'The controller of the pods.' } },
+  'core/v1.PodSignature': {
+    type: 'Selects pods.',
+    fields: { podController: 'The controller of the pods.' },
+  },
   'core/v1.ContainerImage': {
     type: 'An image on a node.',
     fields: { names: 'The names of the image.', sizeBytes: 'The size in bytes.' },
@@ -263,7 +314,10 @@ export const others: Descriptions = {
       stream: 'All, Stdout or Stderr. Default: All.',
     },
   },
-  'core/v1.PodAttachOptions': { type: 'Options of a request to attach to a container.', fields: STREAMS },
+  'core/v1.PodAttachOptions': {
+    type: 'Options of a request to attach to a container.',
+    fields: STREAMS,
+  },
   'core/v1.PodExecOptions': {
     type: 'Options of a request to run a command.',
     fields: { ...STREAMS, command: 'The command and its arguments.' },
@@ -274,7 +328,10 @@ export const others: Descriptions = {
   },
   'core/v1.PodProxyOptions': { type: 'Options of a request to a pod.', fields: PATH_OPTION },
   'core/v1.NodeProxyOptions': { type: 'Options of a request to a kubelet.', fields: PATH_OPTION },
-  'core/v1.ServiceProxyOptions': { type: 'Options of a request to a service.', fields: PATH_OPTION },
+  'core/v1.ServiceProxyOptions': {
+    type: 'Options of a request to a service.',
+    fields: PATH_OPTION,
+  },
   'core/v1.TypedLocalObjectReference': {
     type: 'A reference to an object in the same namespace.',
     fields: { apiGroup: 'The API group. Empty: the core group.', name: 'The name.' },
@@ -403,7 +460,10 @@ export const others: Descriptions = {
     fields: pick('group', 'version', 'resource'),
   },
   'meta/v1.GroupKind': { type: 'A kind of a group.', fields: pick('group', 'kind') },
-  'meta/v1.GroupVersionKind': { type: 'A kind of a group version.', fields: pick('group', 'version', 'kind') },
+  'meta/v1.GroupVersionKind': {
+    type: 'A kind of a group version.',
+    fields: pick('group', 'version', 'kind'),
+  },
   'meta/v1.GroupVersion': { type: 'A group version.', fields: pick('group', 'version') },
   'meta/v1.TypeMeta': { type: 'The kind and API version of an object.' },
   'meta/v1.ShardInfo': {
@@ -421,7 +481,8 @@ export const others: Descriptions = {
       timeoutSeconds: 'How long the list or watch may take.',
       limit: 'At most so many objects in one response.',
       continue: 'Where the next part of a list begins, from the metadata of the last part.',
-      sendInitialEvents: 'Whether a watch begins with the objects that exist, and a bookmark after them.',
+      sendInitialEvents:
+        'Whether a watch begins with the objects that exist, and a bookmark after them.',
       shardSelector: 'Restricts the objects to a part of the collection.',
     },
   },
@@ -441,7 +502,11 @@ export const others: Descriptions = {
   },
   'meta/v1.ApplyOptions': {
     type: 'Options of an apply.',
-    fields: { dryRun: DRY_RUN, force: 'Whether fields of other managers are taken over.', fieldManager: MANAGER },
+    fields: {
+      dryRun: DRY_RUN,
+      force: 'Whether fields of other managers are taken over.',
+      fieldManager: MANAGER,
+    },
   },
   'meta/v1.UpdateOptions': {
     type: 'Options of an update.',
@@ -467,7 +532,10 @@ export const others: Descriptions = {
   },
   'meta/v1.ServerAddressByClientCIDR': {
     type: 'The address of the server for some clients.',
-    fields: { clientCIDR: 'The range of the clients.', serverAddress: 'The address of the server.' },
+    fields: {
+      clientCIDR: 'The range of the clients.',
+      serverAddress: 'The address of the server.',
+    },
   },
   'meta/v1.GroupVersionForDiscovery': {
     type: 'A group version.',
@@ -476,7 +544,11 @@ export const others: Descriptions = {
   'meta/v1.RootPaths': { type: 'The paths that the server has.', fields: { paths: 'The paths.' } },
   'meta/v1.FieldSelectorRequirement': {
     type: 'A requirement for a field.',
-    fields: { key: 'The field.', operator: 'In, NotIn, Exists or DoesNotExist.', values: 'The values.' },
+    fields: {
+      key: 'The field.',
+      operator: 'In, NotIn, Exists or DoesNotExist.',
+      values: 'The values.',
+    },
   },
   'meta/v1.Table': {
     type: 'Objects as rows of a table.',
@@ -503,7 +575,10 @@ export const others: Descriptions = {
   'meta/v1.TableRowCondition': { type: 'A mark of a row.' },
   'meta/v1.TableOptions': {
     type: 'Options of a table.',
-    fields: { includeObject: 'What each row has of its object: None, Metadata or Object. Default: Metadata.' },
+    fields: {
+      includeObject:
+        'What each row has of its object: None, Metadata or Object. Default: Metadata.',
+    },
   },
   'meta/v1.PartialObjectMetadata': { type: 'The metadata of an object of any kind.' },
   'apidiscovery/v2.APIGroupDiscoveryList': { type: 'All resources, in one document.' },

@@ -3,7 +3,9 @@
 import type { Descriptions } from './form.ts';
 
 export const pod: Descriptions = {
-  'core/v1.Pod': { type: 'A set of containers that run together on one node, with one address and shared volumes.' },
+  'core/v1.Pod': {
+    type: 'A set of containers that run together on one node, with one address and shared volumes.',
+  },
   'core/v1.PodTemplateSpec': {
     type: 'The pods that a controller creates.',
     fields: { metadata: 'Labels and annotations of the pods.', spec: 'The spec of the pods.' },
@@ -17,14 +19,16 @@ export const pod: Descriptions = {
       containers: 'The containers; there is at least one, and each has its own name.',
       ephemeralContainers: 'Containers that were added to the running pod for debugging.',
       restartPolicy: 'When containers are restarted: Always, OnFailure or Never. Default: Always.',
-      terminationGracePeriodSeconds: 'How many seconds containers have to end after SIGTERM. Default: 30.',
+      terminationGracePeriodSeconds:
+        'How many seconds containers have to end after SIGTERM. Default: 30.',
       activeDeadlineSeconds: 'How many seconds the pod may run in total.',
       dnsPolicy:
         'Where names are resolved: ClusterFirst, ClusterFirstWithHostNet, Default or None. Default: ClusterFirst.',
       nodeSelector: 'Labels that the node must have.',
       serviceAccountName: 'The service account that the containers run as.',
       serviceAccount: 'An old name of serviceAccountName.',
-      automountServiceAccountToken: 'Whether a token of the service account is mounted into the containers.',
+      automountServiceAccountToken:
+        'Whether a token of the service account is mounted into the containers.',
       nodeName: 'The node that the pod runs on; set by the scheduler.',
       hostNetwork: 'Whether the pod uses the network of its node.',
       hostPID: 'Whether the pod sees the processes of its node.',
@@ -41,13 +45,16 @@ export const pod: Descriptions = {
       priorityClassName: 'The name of the priority class of the pod.',
       priority: 'The priority. Set from the priority class.',
       dnsConfig: 'Name servers and search domains, in addition to those of dnsPolicy.',
-      readinessGates: 'Conditions that must be true, besides ready containers, for the pod to be ready.',
+      readinessGates:
+        'Conditions that must be true, besides ready containers, for the pod to be ready.',
       runtimeClassName: 'The runtime class that the containers run in.',
       enableServiceLinks:
         'Whether containers get environment variables for services of their namespace. Default: true.',
-      preemptionPolicy: 'Whether pods of lower priority may be evicted for this one: PreemptLowerPriority or Never.',
+      preemptionPolicy:
+        'Whether pods of lower priority may be evicted for this one: PreemptLowerPriority or Never.',
       overhead: 'What the pod uses beyond its containers. Set from the runtime class.',
-      topologySpreadConstraints: 'How evenly pods are spread over topologies such as zones and nodes.',
+      topologySpreadConstraints:
+        'How evenly pods are spread over topologies such as zones and nodes.',
       setHostnameAsFQDN: 'Whether the host name is the full DNS name.',
       os: 'The operating system of the containers.',
       hostUsers: 'Whether the pod shares the user namespace of its node. Default: true.',
@@ -62,7 +69,8 @@ export const pod: Descriptions = {
     type: 'The observed state of a pod, as its node reports it.',
     fields: {
       phase: 'Pending, Running, Succeeded, Failed or Unknown.',
-      conditions: 'Conditions of the pod: PodScheduled, Initialized, ContainersReady, Ready and others.',
+      conditions:
+        'Conditions of the pod: PodScheduled, Initialized, ContainersReady, Ready and others.',
       message: 'Why the pod is in this state, for people.',
       reason: 'Why the pod is in this state, as one word for programs.',
       nominatedNodeName: 'The node on which preemption makes room for the pod.',
@@ -101,13 +109,15 @@ export const pod: Descriptions = {
       runAsNonRoot: 'Whether a container that would run as root is not started.',
       supplementalGroups: 'Further groups of the processes.',
       fsGroup: 'The group that owns the files of volumes.',
-      fsGroupChangePolicy: 'Always to change the group of files at each mount, OnRootMismatch only if needed.',
+      fsGroupChangePolicy:
+        'Always to change the group of files at each mount, OnRootMismatch only if needed.',
       sysctls: 'Kernel parameters of the pod.',
       seccompProfile: 'Which system calls are allowed.',
       seLinuxOptions: 'The SELinux labels.',
       windowsOptions: 'Settings for Windows.',
       appArmorProfile: 'The AppArmor profile.',
-      supplementalGroupsPolicy: 'Whether groups of the image are added: Merge or Strict. Default: Merge.',
+      supplementalGroupsPolicy:
+        'Whether groups of the image are added: Merge or Strict. Default: Merge.',
       seLinuxChangePolicy: 'How volumes get their SELinux label: Recursive or MountOption.',
     },
   },
@@ -149,7 +159,10 @@ export const pod: Descriptions = {
   },
   'core/v1.EmptyDirVolumeSource': {
     type: 'An empty directory that lives as long as the pod.',
-    fields: { medium: 'Memory keeps it in memory; otherwise it is on disk.', sizeLimit: 'How large it may grow.' },
+    fields: {
+      medium: 'Memory keeps it in memory; otherwise it is on disk.',
+      sizeLimit: 'How large it may grow.',
+    },
   },
   'core/v1.HostPathVolumeSource': {
     type: 'A file or directory of the node.',

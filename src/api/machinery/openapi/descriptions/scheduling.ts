@@ -5,7 +5,8 @@ import type { Descriptions } from './form.ts';
 const REQUIREMENT = {
   key: 'The label key.',
   operator: 'How the label is compared: In, NotIn, Exists, DoesNotExist, and for nodes Gt and Lt.',
-  values: 'The values to compare with. Empty for Exists and DoesNotExist, one integer for Gt and Lt.',
+  values:
+    'The values to compare with. Empty for Exists and DoesNotExist, one integer for Gt and Lt.',
 };
 const REQUIRED = 'Terms that must be met when the pod is scheduled. Later changes do not evict it.';
 const PREFERRED = 'Terms with weights. The scheduler prefers nodes with the highest sum.';
@@ -22,7 +23,10 @@ export const scheduling: Descriptions = {
       matchFields: 'Requirements for fields of the node: metadata.name.',
     },
   },
-  'core/v1.NodeSelectorRequirement': { type: 'A requirement for a label or field of a node.', fields: REQUIREMENT },
+  'core/v1.NodeSelectorRequirement': {
+    type: 'A requirement for a label or field of a node.',
+    fields: REQUIREMENT,
+  },
   'core/v1.TopologySelectorTerm': {
     type: 'Selects topologies.',
     fields: { matchLabelExpressions: 'Requirements for topology labels. All must be met.' },
@@ -54,18 +58,26 @@ export const scheduling: Descriptions = {
   },
   'core/v1.WeightedPodAffinityTerm': {
     type: 'A preferred term.',
-    fields: { weight: 'How much the term counts, from 1 to 100.', podAffinityTerm: 'The pods, and what near means.' },
+    fields: {
+      weight: 'How much the term counts, from 1 to 100.',
+      podAffinityTerm: 'The pods, and what near means.',
+    },
   },
   'core/v1.PreferredSchedulingTerm': {
     type: 'A preferred term.',
-    fields: { weight: 'How much the term counts, from 1 to 100.', preference: 'The nodes that are preferred.' },
+    fields: {
+      weight: 'How much the term counts, from 1 to 100.',
+      preference: 'The nodes that are preferred.',
+    },
   },
   'core/v1.PodAffinityTerm': {
     type: 'Pods, and the topology in which they count as near.',
     fields: {
       labelSelector: 'Selects pods by labels. Absent: none.',
-      namespaces: 'The namespaces of the pods. With namespaceSelector, both count. Neither: the namespace of this pod.',
-      topologyKey: 'The node label that makes a topology: nodes with the same value are near each other.',
+      namespaces:
+        'The namespaces of the pods. With namespaceSelector, both count. Neither: the namespace of this pod.',
+      topologyKey:
+        'The node label that makes a topology: nodes with the same value are near each other.',
       namespaceSelector: 'Selects namespaces of the pods by labels. Empty: all.',
       matchLabelKeys: 'Labels of this pod whose values other pods must have, too.',
       mismatchLabelKeys: 'Labels of this pod whose values other pods must not have.',
@@ -75,7 +87,8 @@ export const scheduling: Descriptions = {
     type: 'How evenly pods are spread over a topology.',
     fields: {
       maxSkew: 'How much the number of pods in two domains may differ.',
-      topologyKey: 'The node label that makes a domain: nodes with the same value are in the same one.',
+      topologyKey:
+        'The node label that makes a domain: nodes with the same value are in the same one.',
       whenUnsatisfiable: 'DoNotSchedule to wait, ScheduleAnyway to prefer an even spread only.',
       labelSelector: 'Selects the pods that are counted, in the namespace of this pod.',
       minDomains: 'The number of domains below which the global minimum counts as 0. Default: 1.',
@@ -146,7 +159,10 @@ export const scheduling: Descriptions = {
   },
   'core/v1.ResourceStatus': {
     type: 'The health of the devices of one resource.',
-    fields: { name: 'The name of the resource, or claim:NAME/REQUEST.', resources: 'The health of each device.' },
+    fields: {
+      name: 'The name of the resource, or claim:NAME/REQUEST.',
+      resources: 'The health of each device.',
+    },
   },
   'core/v1.ResourceHealth': {
     type: 'The health of a device.',
@@ -158,13 +174,17 @@ export const scheduling: Descriptions = {
   },
   'core/v1.ContainerResizePolicy': {
     type: 'What a change of a resource does to a running container.',
-    fields: { resourceName: 'cpu or memory.', restartPolicy: 'NotRequired or RestartContainer. Default: NotRequired.' },
+    fields: {
+      resourceName: 'cpu or memory.',
+      restartPolicy: 'NotRequired or RestartContainer. Default: NotRequired.',
+    },
   },
   'scheduling/v1.PriorityClass': {
     type: 'A priority that pods can refer to by name.',
     fields: {
       value: 'The priority. Pods with a higher one are scheduled first, and may preempt others.',
-      globalDefault: 'Whether pods without a class have this priority. One class at most should be the default.',
+      globalDefault:
+        'Whether pods without a class have this priority. One class at most should be the default.',
       description: 'When to use the class, for people.',
       preemptionPolicy:
         'PreemptLowerPriority, or Never to wait instead of evicting others. Default: PreemptLowerPriority.',
@@ -178,7 +198,10 @@ export const scheduling: Descriptions = {
       scheduling: 'The nodes that support the class.',
     },
   },
-  'node/v1.Overhead': { type: 'What running a pod costs.', fields: { podFixed: 'The fixed resources of each pod.' } },
+  'node/v1.Overhead': {
+    type: 'What running a pod costs.',
+    fields: { podFixed: 'The fixed resources of each pod.' },
+  },
   'node/v1.Scheduling': {
     type: 'The nodes that support a RuntimeClass.',
     fields: {

@@ -2,7 +2,8 @@
 
 import type { Descriptions } from './form.ts';
 
-const FS_TYPE = 'The file system type to mount, such as ext4 or xfs. The volume plugin chooses one if it is empty.';
+const FS_TYPE =
+  'The file system type to mount, such as ext4 or xfs. The volume plugin chooses one if it is empty.';
 const READ_ONLY = 'Mounts the volume read-only. Default: false.';
 const SECRET = 'The secret with the credentials of the storage system.';
 const PARTITION = 'The partition to mount. The whole volume is mounted if it is empty.';
@@ -11,12 +12,15 @@ export const volumes: Descriptions = {
   'core/v1.VolumeSource': {
     type: 'The source of a volume. Exactly one field is set.',
     fields: {
-      hostPath: 'A file or directory of the node. It gives the pod access to the node, so use it with care.',
+      hostPath:
+        'A file or directory of the node. It gives the pod access to the node, so use it with care.',
       emptyDir: 'A directory that is empty at first and deleted with the pod.',
       gcePersistentDisk:
         'A disk of Google Compute Engine. Deprecated: the CSI driver pd.csi.storage.gke.io has replaced it.',
-      awsElasticBlockStore: 'An AWS EBS volume. Deprecated: the CSI driver ebs.csi.aws.com has replaced it.',
-      gitRepo: 'A git repository at one revision. Deprecated and disabled; clone in an init container instead.',
+      awsElasticBlockStore:
+        'An AWS EBS volume. Deprecated: the CSI driver ebs.csi.aws.com has replaced it.',
+      gitRepo:
+        'A git repository at one revision. Deprecated and disabled; clone in an init container instead.',
       secret: 'The keys of a secret as files.',
       nfs: 'An NFS export.',
       iscsi: 'A disk that is attached by iSCSI.',
@@ -24,19 +28,24 @@ export const volumes: Descriptions = {
       persistentVolumeClaim: 'The volume that is bound to a claim in the namespace of the pod.',
       rbd: 'A Ceph block device. Deprecated and no longer supported.',
       flexVolume: 'A volume of an exec-based plugin. Deprecated: use a CSI driver.',
-      cinder: 'An OpenStack Cinder volume. Deprecated: the CSI driver cinder.csi.openstack.org has replaced it.',
+      cinder:
+        'An OpenStack Cinder volume. Deprecated: the CSI driver cinder.csi.openstack.org has replaced it.',
       cephfs: 'A CephFS volume. Deprecated and no longer supported.',
       flocker: 'A Flocker volume. Deprecated and no longer supported.',
       downwardAPI: 'Fields of the pod as files.',
       fc: 'A disk that is attached by Fibre Channel.',
-      azureFile: 'An Azure file share. Deprecated: the CSI driver file.csi.azure.com has replaced it.',
+      azureFile:
+        'An Azure file share. Deprecated: the CSI driver file.csi.azure.com has replaced it.',
       configMap: 'The keys of a ConfigMap as files.',
-      vsphereVolume: 'A vSphere volume. Deprecated: the CSI driver csi.vsphere.vmware.com has replaced it.',
+      vsphereVolume:
+        'A vSphere volume. Deprecated: the CSI driver csi.vsphere.vmware.com has replaced it.',
       quobyte: 'A Quobyte volume. Deprecated and no longer supported.',
-      azureDisk: 'An Azure data disk. Deprecated: the CSI driver disk.csi.azure.com has replaced it.',
+      azureDisk:
+        'An Azure data disk. Deprecated: the CSI driver disk.csi.azure.com has replaced it.',
       photonPersistentDisk: 'A Photon disk. Deprecated and no longer supported.',
       projected: 'Several secrets, ConfigMaps, tokens and fields of the pod in one directory.',
-      portworxVolume: 'A Portworx volume. Deprecated: the CSI driver pxd.portworx.com has replaced it.',
+      portworxVolume:
+        'A Portworx volume. Deprecated: the CSI driver pxd.portworx.com has replaced it.',
       scaleIO: 'A ScaleIO volume. Deprecated and no longer supported.',
       storageos: 'A StorageOS volume. Deprecated and no longer supported.',
       csi: 'An ephemeral volume of a CSI driver.',
@@ -69,10 +78,12 @@ export const volumes: Descriptions = {
       accessModes:
         'The ways in which the volume can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.',
       claimRef: 'The claim that the volume is bound to, or reserved for.',
-      persistentVolumeReclaimPolicy: 'What happens when the claim is deleted: Retain, Delete or Recycle.',
+      persistentVolumeReclaimPolicy:
+        'What happens when the claim is deleted: Retain, Delete or Recycle.',
       storageClassName: 'The storage class of the volume. Empty: it has none.',
       mountOptions: 'Options of the mount command. They are not validated.',
-      volumeMode: 'Filesystem for a mounted directory, Block for a raw device. Default: Filesystem.',
+      volumeMode:
+        'Filesystem for a mounted directory, Block for a raw device. Default: Filesystem.',
       nodeAffinity: 'The nodes from which the volume can be used. Pods that use it run there.',
       volumeAttributesClassName: 'The VolumeAttributesClass of the volume.',
     },
@@ -90,7 +101,9 @@ export const volumes: Descriptions = {
       lastPhaseTransitionTime: 'When the phase last changed.',
     },
   },
-  'core/v1.PersistentVolumeClaim': { type: 'A request for storage, which is bound to a persistent volume.' },
+  'core/v1.PersistentVolumeClaim': {
+    type: 'A request for storage, which is bound to a persistent volume.',
+  },
   'core/v1.PersistentVolumeClaimSpec': {
     type: 'The properties of the storage that is requested.',
     fields: {
@@ -101,10 +114,13 @@ export const volumes: Descriptions = {
       volumeName: 'The volume that the claim is bound to.',
       storageClassName:
         'The storage class that provisions the volume. Empty: a volume without a class. Absent: the default class.',
-      volumeMode: 'Filesystem for a mounted directory, Block for a raw device. Default: Filesystem.',
+      volumeMode:
+        'Filesystem for a mounted directory, Block for a raw device. Default: Filesystem.',
       dataSource: 'A snapshot or claim in the same namespace whose content the volume starts with.',
-      dataSourceRef: 'An object, of any kind that a populator supports, whose content the volume starts with.',
-      volumeAttributesClassName: 'The VolumeAttributesClass with the settings of the volume. It can be changed later.',
+      dataSourceRef:
+        'An object, of any kind that a populator supports, whose content the volume starts with.',
+      volumeAttributesClassName:
+        'The VolumeAttributesClass with the settings of the volume. It can be changed later.',
     },
   },
   'core/v1.TypedObjectReference': {
@@ -150,7 +166,9 @@ export const volumes: Descriptions = {
   'core/v1.GlusterfsPersistentVolumeSource': {
     type: 'A Glusterfs volume.',
     like: 'core/v1.GlusterfsVolumeSource',
-    fields: { endpointsNamespace: 'The namespace of the Endpoints object. Default: that of the claim.' },
+    fields: {
+      endpointsNamespace: 'The namespace of the Endpoints object. Default: that of the claim.',
+    },
   },
   'core/v1.RBDVolumeSource': {
     type: 'A Ceph block device.',
@@ -165,12 +183,23 @@ export const volumes: Descriptions = {
       readOnly: READ_ONLY,
     },
   },
-  'core/v1.RBDPersistentVolumeSource': { type: 'A Ceph block device.', like: 'core/v1.RBDVolumeSource' },
+  'core/v1.RBDPersistentVolumeSource': {
+    type: 'A Ceph block device.',
+    like: 'core/v1.RBDVolumeSource',
+  },
   'core/v1.CinderVolumeSource': {
     type: 'An OpenStack Cinder volume.',
-    fields: { volumeID: 'The ID of the volume.', fsType: FS_TYPE, readOnly: READ_ONLY, secretRef: SECRET },
+    fields: {
+      volumeID: 'The ID of the volume.',
+      fsType: FS_TYPE,
+      readOnly: READ_ONLY,
+      secretRef: SECRET,
+    },
   },
-  'core/v1.CinderPersistentVolumeSource': { type: 'An OpenStack Cinder volume.', like: 'core/v1.CinderVolumeSource' },
+  'core/v1.CinderPersistentVolumeSource': {
+    type: 'An OpenStack Cinder volume.',
+    like: 'core/v1.CinderVolumeSource',
+  },
   'core/v1.CephFSVolumeSource': {
     type: 'A CephFS volume.',
     fields: {
@@ -182,7 +211,10 @@ export const volumes: Descriptions = {
       readOnly: READ_ONLY,
     },
   },
-  'core/v1.CephFSPersistentVolumeSource': { type: 'A CephFS volume.', like: 'core/v1.CephFSVolumeSource' },
+  'core/v1.CephFSPersistentVolumeSource': {
+    type: 'A CephFS volume.',
+    like: 'core/v1.CephFSVolumeSource',
+  },
   'core/v1.SecretReference': {
     type: 'A reference to a secret in any namespace.',
     fields: { name: 'The name of the secret.', namespace: 'The namespace of the secret.' },
@@ -196,7 +228,12 @@ export const volumes: Descriptions = {
   },
   'core/v1.GCEPersistentDiskVolumeSource': {
     type: 'A disk of Google Compute Engine, in the zone of the node.',
-    fields: { pdName: 'The name of the disk.', fsType: FS_TYPE, partition: PARTITION, readOnly: READ_ONLY },
+    fields: {
+      pdName: 'The name of the disk.',
+      fsType: FS_TYPE,
+      partition: PARTITION,
+      readOnly: READ_ONLY,
+    },
   },
   'core/v1.QuobyteVolumeSource': {
     type: 'A Quobyte volume.',
@@ -219,10 +256,18 @@ export const volumes: Descriptions = {
       options: 'Options that the driver gets.',
     },
   },
-  'core/v1.FlexPersistentVolumeSource': { type: 'A volume of an exec-based plugin.', like: 'core/v1.FlexVolumeSource' },
+  'core/v1.FlexPersistentVolumeSource': {
+    type: 'A volume of an exec-based plugin.',
+    like: 'core/v1.FlexVolumeSource',
+  },
   'core/v1.AWSElasticBlockStoreVolumeSource': {
     type: 'An AWS EBS volume, in the zone of the node.',
-    fields: { volumeID: 'The ID of the volume.', fsType: FS_TYPE, partition: PARTITION, readOnly: READ_ONLY },
+    fields: {
+      volumeID: 'The ID of the volume.',
+      fsType: FS_TYPE,
+      partition: PARTITION,
+      readOnly: READ_ONLY,
+    },
   },
   'core/v1.GitRepoVolumeSource': {
     type: 'A git repository.',
@@ -234,7 +279,11 @@ export const volumes: Descriptions = {
   },
   'core/v1.NFSVolumeSource': {
     type: 'An NFS export.',
-    fields: { server: 'The host name or address of the server.', path: 'The exported path.', readOnly: READ_ONLY },
+    fields: {
+      server: 'The host name or address of the server.',
+      path: 'The exported path.',
+      readOnly: READ_ONLY,
+    },
   },
   'core/v1.ISCSIVolumeSource': {
     type: 'A disk that is attached by iSCSI. It can be mounted by one writer.',
@@ -249,7 +298,8 @@ export const volumes: Descriptions = {
       chapAuthDiscovery: 'Whether discovery uses CHAP authentication.',
       chapAuthSession: 'Whether sessions use CHAP authentication.',
       secretRef: 'The secret with the CHAP credentials.',
-      initiatorName: 'The initiator name. With iscsiInterface, a new interface is created for the connection.',
+      initiatorName:
+        'The initiator name. With iscsiInterface, a new interface is created for the connection.',
     },
   },
   'core/v1.ISCSIPersistentVolumeSource': {
@@ -322,7 +372,10 @@ export const volumes: Descriptions = {
       readOnly: READ_ONLY,
     },
   },
-  'core/v1.ScaleIOPersistentVolumeSource': { type: 'A ScaleIO volume.', like: 'core/v1.ScaleIOVolumeSource' },
+  'core/v1.ScaleIOPersistentVolumeSource': {
+    type: 'A ScaleIO volume.',
+    like: 'core/v1.ScaleIOVolumeSource',
+  },
   'core/v1.StorageOSVolumeSource': {
     type: 'A StorageOS volume.',
     fields: {
@@ -333,20 +386,30 @@ export const volumes: Descriptions = {
       secretRef: SECRET,
     },
   },
-  'core/v1.StorageOSPersistentVolumeSource': { type: 'A StorageOS volume.', like: 'core/v1.StorageOSVolumeSource' },
+  'core/v1.StorageOSPersistentVolumeSource': {
+    type: 'A StorageOS volume.',
+    like: 'core/v1.StorageOSVolumeSource',
+  },
   'core/v1.SecretProjection': {
     type: 'The keys of a secret, as files in a projected volume.',
-    fields: { name: 'The name of the secret.', optional: 'Whether the secret or its keys may be missing.' },
+    fields: {
+      name: 'The name of the secret.',
+      optional: 'Whether the secret or its keys may be missing.',
+    },
   },
   'core/v1.ConfigMapProjection': {
     type: 'The keys of a ConfigMap, as files in a projected volume.',
-    fields: { name: 'The name of the ConfigMap.', optional: 'Whether the ConfigMap or its keys may be missing.' },
+    fields: {
+      name: 'The name of the ConfigMap.',
+      optional: 'Whether the ConfigMap or its keys may be missing.',
+    },
   },
   'core/v1.ServiceAccountTokenProjection': {
     type: 'A token of the service account of the pod, as a file that is renewed.',
     fields: {
       audience: 'The audience of the token. Default: the API server.',
-      expirationSeconds: 'The lifetime of the token, at least 600. It is renewed after 80 % of it. Default: 3600.',
+      expirationSeconds:
+        'The lifetime of the token, at least 600. It is renewed after 80 % of it. Default: 3600.',
       path: 'The path of the file in the volume.',
     },
   },
@@ -446,14 +509,18 @@ export const volumes: Descriptions = {
   },
   'core/v1.DownwardAPIVolumeSource': {
     type: 'Fields of the pod as files.',
-    fields: { items: 'The files.', defaultMode: 'The mode of files that have none of their own. Default: 0644.' },
+    fields: {
+      items: 'The files.',
+      defaultMode: 'The mode of files that have none of their own. Default: 0644.',
+    },
   },
   'core/v1.DownwardAPIVolumeFile': {
     type: 'One field of the pod as a file.',
     fields: {
       path: 'The path of the file in the volume.',
       fieldRef: 'A field of the pod: annotations, labels, name, namespace or uid.',
-      resourceFieldRef: 'A resource of a container: requests or limits of CPU, memory or ephemeral storage.',
+      resourceFieldRef:
+        'A resource of a container: requests or limits of CPU, memory or ephemeral storage.',
       mode: 'The mode of the file.',
     },
   },
@@ -480,11 +547,14 @@ export const volumes: Descriptions = {
       reclaimPolicy: 'The reclaim policy of the volumes: Delete or Retain. Default: Delete.',
       mountOptions: 'Mount options of the volumes. They are not validated.',
       allowVolumeExpansion: 'Whether claims can be expanded.',
-      volumeBindingMode: 'Immediate, or WaitForFirstConsumer to bind when a pod is scheduled. Default: Immediate.',
+      volumeBindingMode:
+        'Immediate, or WaitForFirstConsumer to bind when a pod is scheduled. Default: Immediate.',
       allowedTopologies: 'The topologies in which volumes may be provisioned.',
     },
   },
-  'storage/v1.VolumeAttachment': { type: 'The intent to attach a volume to a node, and its state.' },
+  'storage/v1.VolumeAttachment': {
+    type: 'The intent to attach a volume to a node, and its state.',
+  },
   'storage/v1.VolumeAttachmentSpec': {
     type: 'The volume and the node.',
     fields: {
@@ -522,12 +592,16 @@ export const volumes: Descriptions = {
     type: 'What the cluster has to know of the driver.',
     fields: {
       attachRequired: 'Whether volumes are attached before they are mounted. Default: true.',
-      podInfoOnMount: 'Whether the driver gets the name, namespace and UID of the pod. Default: false.',
+      podInfoOnMount:
+        'Whether the driver gets the name, namespace and UID of the pod. Default: false.',
       volumeLifecycleModes: 'Persistent, Ephemeral or both. Default: Persistent.',
-      storageCapacity: 'Whether the scheduler considers CSIStorageCapacity objects of the driver. Default: false.',
-      fsGroupPolicy: 'When the ownership of files is changed to fsGroup: ReadWriteOnceWithFSType, File or None.',
+      storageCapacity:
+        'Whether the scheduler considers CSIStorageCapacity objects of the driver. Default: false.',
+      fsGroupPolicy:
+        'When the ownership of files is changed to fsGroup: ReadWriteOnceWithFSType, File or None.',
       tokenRequests: 'Tokens of the service account of the pod that the driver gets.',
-      requiresRepublish: 'Whether mounting is repeated regularly, to refresh the content. Default: false.',
+      requiresRepublish:
+        'Whether mounting is repeated regularly, to refresh the content. Default: false.',
       seLinuxMount: 'Whether volumes can be mounted with an SELinux context. Default: false.',
       nodeAllocatableUpdatePeriodSeconds:
         'How often the number of volumes that a node can have is updated. At least 10 seconds.',
@@ -570,6 +644,9 @@ export const volumes: Descriptions = {
   },
   'storage/v1.VolumeAttributesClass': {
     type: 'Settings of volumes that can be changed after they were provisioned.',
-    fields: { driverName: 'The CSI driver.', parameters: 'The settings. They cannot be changed here.' },
+    fields: {
+      driverName: 'The CSI driver.',
+      parameters: 'The settings. They cannot be changed here.',
+    },
   },
 };

@@ -2,10 +2,12 @@
 
 import type { Descriptions } from './form.ts';
 
-const SELECTOR = 'Selects the pods. It must match the labels of the template and cannot be changed.';
+const SELECTOR =
+  'Selects the pods. It must match the labels of the template and cannot be changed.';
 const TEMPLATE = 'The pods that are created.';
 const MIN_READY = 'How many seconds a new pod must be ready to count as available. Default: 0.';
-const COLLISIONS = 'The number of name collisions. It is part of the hash in the names of dependents.';
+const COLLISIONS =
+  'The number of name collisions. It is part of the hash in the names of dependents.';
 const METRIC = { metric: 'The metric.', current: 'The current value.' };
 
 export const workloads: Descriptions = {
@@ -17,19 +19,25 @@ export const workloads: Descriptions = {
       template: TEMPLATE,
       strategy: 'How old pods are replaced by new ones.',
       minReadySeconds: MIN_READY,
-      revisionHistoryLimit: 'The number of old ReplicaSets that are kept for a rollback. Default: 10.',
+      revisionHistoryLimit:
+        'The number of old ReplicaSets that are kept for a rollback. Default: 10.',
       paused: 'Whether changes of the template are not rolled out for now.',
-      progressDeadlineSeconds: 'After this many seconds without progress, a rollout counts as failed. Default: 600.',
+      progressDeadlineSeconds:
+        'After this many seconds without progress, a rollout counts as failed. Default: 600.',
     },
   },
   'apps/v1.DeploymentStrategy': {
     type: 'How old pods are replaced by new ones.',
-    fields: { type: 'RollingUpdate or Recreate. Default: RollingUpdate.', rollingUpdate: 'Settings of RollingUpdate.' },
+    fields: {
+      type: 'RollingUpdate or Recreate. Default: RollingUpdate.',
+      rollingUpdate: 'Settings of RollingUpdate.',
+    },
   },
   'apps/v1.RollingUpdateDeployment': {
     type: 'The bounds of a rolling update.',
     fields: {
-      maxUnavailable: 'How many pods may be unavailable: a number or a percentage, rounded down. Default: 25%.',
+      maxUnavailable:
+        'How many pods may be unavailable: a number or a percentage, rounded down. Default: 25%.',
       maxSurge:
         'How many pods may exist beyond the desired number: a number or a percentage, rounded up. Default: 25%.',
     },
@@ -53,13 +61,17 @@ export const workloads: Descriptions = {
   },
   'apps/v1.StatefulSetUpdateStrategy': {
     type: 'How pods are replaced when the template changes.',
-    fields: { type: 'RollingUpdate or OnDelete. Default: RollingUpdate.', rollingUpdate: 'Settings of RollingUpdate.' },
+    fields: {
+      type: 'RollingUpdate or OnDelete. Default: RollingUpdate.',
+      rollingUpdate: 'Settings of RollingUpdate.',
+    },
   },
   'apps/v1.RollingUpdateStatefulSetStrategy': {
     type: 'Settings of a rolling update.',
     fields: {
       partition: 'Only pods with this ordinal or a higher one are updated. Default: 0.',
-      maxUnavailable: 'How many pods may be unavailable: a number or a percentage, rounded up. Default: 1.',
+      maxUnavailable:
+        'How many pods may be unavailable: a number or a percentage, rounded up. Default: 1.',
     },
   },
   'apps/v1.StatefulSetPersistentVolumeClaimRetentionPolicy': {
@@ -86,7 +98,8 @@ export const workloads: Descriptions = {
       updateStrategy: 'How pods are replaced when the template changes.',
       revisionHistoryLimit: 'The number of old revisions that are kept. Default: 10.',
       minReadySeconds: MIN_READY,
-      persistentVolumeClaimRetentionPolicy: 'What happens to claims when the StatefulSet is deleted or scaled down.',
+      persistentVolumeClaimRetentionPolicy:
+        'What happens to claims when the StatefulSet is deleted or scaled down.',
       ordinals: 'The numbering of the pods.',
     },
   },
@@ -107,12 +120,16 @@ export const workloads: Descriptions = {
   'apps/v1.StatefulSetCondition': { type: 'A condition of a StatefulSet.' },
   'apps/v1.DaemonSetUpdateStrategy': {
     type: 'How pods are replaced when the template changes.',
-    fields: { type: 'RollingUpdate or OnDelete. Default: RollingUpdate.', rollingUpdate: 'Settings of RollingUpdate.' },
+    fields: {
+      type: 'RollingUpdate or OnDelete. Default: RollingUpdate.',
+      rollingUpdate: 'Settings of RollingUpdate.',
+    },
   },
   'apps/v1.RollingUpdateDaemonSet': {
     type: 'The bounds of a rolling update.',
     fields: {
-      maxUnavailable: 'On how many nodes the pod may be unavailable: a number or a percentage, rounded up. Default: 1.',
+      maxUnavailable:
+        'On how many nodes the pod may be unavailable: a number or a percentage, rounded up. Default: 1.',
       maxSurge: 'On how many nodes a new pod may start beside the old one. Default: 0.',
     },
   },
@@ -146,7 +163,10 @@ export const workloads: Descriptions = {
     fields: { data: 'The template, as a patch.', revision: 'The number of the revision.' },
   },
   'core/v1.ReplicationControllerCondition': { type: 'A condition of a ReplicationController.' },
-  'core/v1.PodTemplate': { type: 'A template of pods, as an object of its own.', fields: { template: TEMPLATE } },
+  'core/v1.PodTemplate': {
+    type: 'A template of pods, as an object of its own.',
+    fields: { template: TEMPLATE },
+  },
   'batch/v1.Job': { type: 'Runs pods until a number of them succeed.' },
   'batch/v1.JobSpec': {
     type: 'The desired state of a Job.',
@@ -162,7 +182,8 @@ export const workloads: Descriptions = {
       selector: 'Selects the pods. Set by the server unless manualSelector is true.',
       manualSelector: 'Whether the selector is given by the user.',
       template: 'The pods that are created. Their restart policy is Never or OnFailure.',
-      ttlSecondsAfterFinished: 'How many seconds a finished Job is kept. Absent: it is not deleted automatically.',
+      ttlSecondsAfterFinished:
+        'How many seconds a finished Job is kept. Absent: it is not deleted automatically.',
       completionMode: 'NonIndexed, or Indexed to give each pod a number. Default: NonIndexed.',
       suspend: 'Whether no pods are run for now. Running ones are deleted.',
       podReplacementPolicy:
@@ -216,7 +237,10 @@ export const workloads: Descriptions = {
   },
   'batch/v1.PodFailurePolicyOnPodConditionsPattern': {
     type: 'A condition of a pod.',
-    fields: { type: 'The type of the condition.', status: 'The status of the condition. Default: True.' },
+    fields: {
+      type: 'The type of the condition.',
+      status: 'The status of the condition. Default: True.',
+    },
   },
   'batch/v1.SuccessPolicy': {
     type: 'When a Job succeeds early.',
@@ -225,7 +249,8 @@ export const workloads: Descriptions = {
   'batch/v1.SuccessPolicyRule': {
     type: 'A rule for early success.',
     fields: {
-      succeededIndexes: 'The indexes of which all, or succeededCount, must succeed, such as 1,3-5,7.',
+      succeededIndexes:
+        'The indexes of which all, or succeededCount, must succeed, such as 1,3-5,7.',
       succeededCount: 'How many of the indexes must succeed.',
     },
   },
@@ -237,9 +262,12 @@ export const workloads: Descriptions = {
   'batch/v1.CronJobSpec': {
     type: 'The schedule and the Jobs.',
     fields: {
-      schedule: 'The schedule in cron form: minute, hour, day of the month, month, day of the week.',
-      timeZone: 'The time zone of the schedule, such as Europe/Berlin. Default: that of the controller manager.',
-      startingDeadlineSeconds: 'How many seconds late a Job may start. Missed runs beyond that are skipped.',
+      schedule:
+        'The schedule in cron form: minute, hour, day of the month, month, day of the week.',
+      timeZone:
+        'The time zone of the schedule, such as Europe/Berlin. Default: that of the controller manager.',
+      startingDeadlineSeconds:
+        'How many seconds late a Job may start. Missed runs beyond that are skipped.',
       concurrencyPolicy:
         'Allow, Forbid to skip a run while the last one is active, or Replace to cancel it. Default: Allow.',
       suspend: 'Whether no further Jobs are created. Default: false.',
@@ -263,7 +291,8 @@ export const workloads: Descriptions = {
       scaleTargetRef: 'The object that is scaled.',
       minReplicas: 'The lower bound of the number of pods. Default: 1.',
       maxReplicas: 'The upper bound of the number of pods.',
-      metrics: 'The metrics. The one that asks for the most pods decides. Default: 80 % of the requested CPU.',
+      metrics:
+        'The metrics. The one that asks for the most pods decides. Default: 80 % of the requested CPU.',
       behavior: 'How fast the number of pods may change.',
     },
   },
@@ -296,7 +325,8 @@ export const workloads: Descriptions = {
         'For how many seconds past recommendations are considered, to avoid flapping. From 0 to 3600.',
       selectPolicy: 'Which policy applies: Max, Min, or Disabled. Default: Max.',
       policies: 'Limits of the change.',
-      tolerance: 'The ratio by which a metric may differ from its target without a change. Default: 0.1.',
+      tolerance:
+        'The ratio by which a metric may differ from its target without a change. Default: 0.1.',
     },
   },
   'autoscaling/v2.HPAScalingPolicy': {
@@ -330,7 +360,10 @@ export const workloads: Descriptions = {
   },
   'autoscaling/v2.MetricIdentifier': {
     type: 'The name of a metric.',
-    fields: { name: 'The name.', selector: 'Labels that select one of several series of that name.' },
+    fields: {
+      name: 'The name.',
+      selector: 'Labels that select one of several series of that name.',
+    },
   },
   'autoscaling/v2.MetricTarget': {
     type: 'The target of a metric. One of the values is set.',
@@ -352,21 +385,34 @@ export const workloads: Descriptions = {
     },
   },
   'autoscaling/v2.HorizontalPodAutoscalerCondition': { type: 'A condition of an autoscaler.' },
-  'autoscaling/v2.MetricStatus': { type: 'The last value of a metric.', like: 'autoscaling/v2.MetricSpec' },
+  'autoscaling/v2.MetricStatus': {
+    type: 'The last value of a metric.',
+    like: 'autoscaling/v2.MetricSpec',
+  },
   'autoscaling/v2.ObjectMetricStatus': {
     type: 'The last value of a metric of an object.',
     fields: { ...METRIC, describedObject: 'The object.' },
   },
-  'autoscaling/v2.PodsMetricStatus': { type: 'The last value of a metric of pods.', fields: METRIC },
+  'autoscaling/v2.PodsMetricStatus': {
+    type: 'The last value of a metric of pods.',
+    fields: METRIC,
+  },
   'autoscaling/v2.ResourceMetricStatus': {
     type: 'The last value of a resource.',
     fields: { name: 'cpu or memory.', current: 'The current value.' },
   },
   'autoscaling/v2.ContainerResourceMetricStatus': {
     type: 'The last value of a resource of a container.',
-    fields: { name: 'cpu or memory.', current: 'The current value.', container: 'The name of the container.' },
+    fields: {
+      name: 'cpu or memory.',
+      current: 'The current value.',
+      container: 'The name of the container.',
+    },
   },
-  'autoscaling/v2.ExternalMetricStatus': { type: 'The last value of an external metric.', fields: METRIC },
+  'autoscaling/v2.ExternalMetricStatus': {
+    type: 'The last value of an external metric.',
+    fields: METRIC,
+  },
   'autoscaling/v2.MetricValueStatus': {
     type: 'The last value of a metric.',
     fields: {
@@ -391,16 +437,31 @@ export const workloads: Descriptions = {
   'autoscaling/v1.HorizontalPodAutoscalerStatus': {
     type: 'The observed state of an autoscaler.',
     like: 'autoscaling/v2.HorizontalPodAutoscalerStatus',
-    fields: { currentCPUUtilizationPercentage: 'The average CPU utilization, as a percentage of the requested CPU.' },
+    fields: {
+      currentCPUUtilizationPercentage:
+        'The average CPU utilization, as a percentage of the requested CPU.',
+    },
   },
   'autoscaling/v1.Scale': { type: 'The number of pods of a workload.' },
-  'autoscaling/v1.ScaleSpec': { type: 'The desired number of pods.', fields: { replicas: 'The number of pods.' } },
+  'autoscaling/v1.ScaleSpec': {
+    type: 'The desired number of pods.',
+    fields: { replicas: 'The number of pods.' },
+  },
   'autoscaling/v1.ScaleStatus': {
     type: 'The observed number of pods.',
-    fields: { replicas: 'The number of pods.', selector: 'The label selector of the pods, as text.' },
+    fields: {
+      replicas: 'The number of pods.',
+      selector: 'The label selector of the pods, as text.',
+    },
   },
-  'autoscaling/v1.MetricSpec': { type: 'A metric and its target.', like: 'autoscaling/v2.MetricSpec' },
-  'autoscaling/v1.MetricStatus': { type: 'The last value of a metric.', like: 'autoscaling/v2.MetricSpec' },
+  'autoscaling/v1.MetricSpec': {
+    type: 'A metric and its target.',
+    like: 'autoscaling/v2.MetricSpec',
+  },
+  'autoscaling/v1.MetricStatus': {
+    type: 'The last value of a metric.',
+    like: 'autoscaling/v2.MetricSpec',
+  },
   'autoscaling/v1.HorizontalPodAutoscalerCondition': { type: 'A condition of an autoscaler.' },
   'autoscaling/v1.ObjectMetricSource': {
     type: 'A metric of one object.',
@@ -445,7 +506,10 @@ export const workloads: Descriptions = {
   'autoscaling/v1.ObjectMetricStatus': {
     type: 'The last value of a metric of an object.',
     like: 'autoscaling/v1.ObjectMetricSource',
-    fields: { currentValue: 'The value.', averageValue: 'The value divided by the number of pods.' },
+    fields: {
+      currentValue: 'The value.',
+      averageValue: 'The value divided by the number of pods.',
+    },
   },
   'autoscaling/v1.PodsMetricStatus': {
     type: 'The last value of a metric of pods.',
@@ -468,9 +532,14 @@ export const workloads: Descriptions = {
   'autoscaling/v1.ExternalMetricStatus': {
     type: 'The last value of an external metric.',
     like: 'autoscaling/v1.ExternalMetricSource',
-    fields: { currentValue: 'The value.', currentAverageValue: 'The value divided by the number of pods.' },
+    fields: {
+      currentValue: 'The value.',
+      currentAverageValue: 'The value divided by the number of pods.',
+    },
   },
-  'policy/v1.PodDisruptionBudget': { type: 'How many pods of a set may be evicted at the same time.' },
+  'policy/v1.PodDisruptionBudget': {
+    type: 'How many pods of a set may be evicted at the same time.',
+  },
   'policy/v1.PodDisruptionBudgetSpec': {
     type: 'The pods and the bound. Either minAvailable or maxUnavailable is set.',
     fields: {
@@ -484,7 +553,8 @@ export const workloads: Descriptions = {
   'policy/v1.PodDisruptionBudgetStatus': {
     type: 'The observed state of a budget.',
     fields: {
-      disruptedPods: 'Pods whose eviction was allowed and that are not being deleted yet, with the time.',
+      disruptedPods:
+        'Pods whose eviction was allowed and that are not being deleted yet, with the time.',
       disruptionsAllowed: 'How many evictions are allowed now.',
       currentHealthy: 'The number of ready pods.',
       desiredHealthy: 'The number of pods that must be ready.',
@@ -494,6 +564,9 @@ export const workloads: Descriptions = {
   },
   'policy/v1.Eviction': {
     type: 'A request to evict a pod, if its disruption budgets allow it.',
-    fields: { deleteOptions: 'Options of the deletion.', metadata: 'The name and namespace of the pod.' },
+    fields: {
+      deleteOptions: 'Options of the deletion.',
+      metadata: 'The name and namespace of the pod.',
+    },
   },
 };

@@ -55,7 +55,9 @@ function checkRestricted(pod: PodToCheck): Violation | undefined {
       : []),
     ...(adding !== undefined ? [adding] : []),
   ];
-  return details.length === 0 ? undefined : { reason: 'unrestricted capabilities', detail: details.join('; ') };
+  return details.length === 0
+    ? undefined
+    : { reason: 'unrestricted capabilities', detail: details.join('; ') };
 }
 
 function added(pod: PodToCheck, allowed: ReadonlySet<string>): string | undefined {

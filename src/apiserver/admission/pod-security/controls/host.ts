@@ -1,6 +1,14 @@
 // What a pod may have of its host.
 
-import { containersOf, containersWhere, named, plural, quoted, saidBy, sorted } from '../control.ts';
+import {
+  containersOf,
+  containersWhere,
+  named,
+  plural,
+  quoted,
+  saidBy,
+  sorted,
+} from '../control.ts';
 import type { Container, Control, PodToCheck, Violation } from '../control.ts';
 
 export const hostNamespaces: Control = {
@@ -35,14 +43,20 @@ export const windowsHostProcess: Control = {
 };
 
 function checkHostNamespaces({ spec }: PodToCheck): Violation | undefined {
-  const shared = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter((each) => spec[each] === true);
+  const shared = (['hostNetwork', 'hostPID', 'hostIPC'] as const).filter(
+    (each) => spec[each] === true,
+  );
   if (shared.length === 0) return undefined;
   return { reason: 'host namespaces', detail: shared.map((each) => `${each}=true`).join(', ') };
 }
 
 function checkHostPathVolumes({ spec }: PodToCheck): Violation | undefined {
-  const names = (spec.volumes ?? []).flatMap(({ name, hostPath }) => (hostPath === undefined ? [] : [name]));
-  return names.length === 0 ? undefined : { reason: 'hostPath volumes', detail: named('volume', names) };
+  const names = (spec.volumes ?? []).flatMap(({ name, hostPath }) =>
+    hostPath === undefined ? [] : [name],
+  );
+  return names.length === 0
+    ? undefined
+    : { reason: 'hostPath volumes', detail: named('volume', names) };
 }
 
 function checkHostPorts(pod: PodToCheck): Violation | undefined {
@@ -69,8 +83,19 @@ function checkHostsOfProbesAndHooks(pod: PodToCheck): Violation | undefined {
   };
 }
 
-function askedHosts({ livenessProbe, readinessProbe, startupProbe, lifecycle }: Container): readonly string[] {
-  const handlers = [livenessProbe, readinessProbe, startupProbe, lifecycle?.postStart, lifecycle?.preStop];
+function askedHosts({
+  livenessProbe,
+  readinessProbe,
+  startupProbe,
+  lifecycle,
+}: Container): readonly string[] {
+  const handlers = [
+    livenessProbe,
+    readinessProbe,
+    startupProbe,
+    lifecycle?.postStart,
+    lifecycle?.preStop,
+  ];
   return handlers
     .flatMap((handler) => [handler?.httpGet?.host, handler?.tcpSocket?.host])
     .filter((host): host is string => host !== undefined && host !== '');
@@ -79,8 +104,14 @@ function askedHosts({ livenessProbe, readinessProbe, startupProbe, lifecycle }: 
 function checkWindowsHostProcess(pod: PodToCheck): Violation | undefined {
   const who = saidBy(
     pod.spec.securityContext?.windowsOptions?.hostProcess === true,
-    containersWhere(pod, ({ securityContext }) => securityContext?.windowsOptions?.hostProcess === true),
+    containersWhere(
+      pod,
+      ({ securityContext }) => securityContext?.windowsOptions?.hostProcess === true,
+    ),
   );
   if (who === '') return undefined;
-  return { reason: 'hostProcess', detail: `${who} must not set securityContext.windowsOptions.hostProcess=true` };
+  return {
+    reason: 'hostProcess',
+    detail: `${who} must not set securityContext.windowsOptions.hostProcess=true`,
+  };
 }

@@ -63,7 +63,10 @@ export const procMountRestricted: Control = {
 };
 
 function checkPrivileged(pod: PodToCheck): Violation | undefined {
-  const containers = containersWhere(pod, ({ securityContext }) => securityContext?.privileged === true);
+  const containers = containersWhere(
+    pod,
+    ({ securityContext }) => securityContext?.privileged === true,
+  );
   if (containers.length === 0) return undefined;
   return {
     reason: 'privileged',
@@ -72,7 +75,10 @@ function checkPrivileged(pod: PodToCheck): Violation | undefined {
 }
 
 function checkPrivilegeEscalation(pod: PodToCheck): Violation | undefined {
-  const containers = containersWhere(pod, ({ securityContext }) => securityContext?.allowPrivilegeEscalation !== false);
+  const containers = containersWhere(
+    pod,
+    ({ securityContext }) => securityContext?.allowPrivilegeEscalation !== false,
+  );
   if (containers.length === 0) return undefined;
   return {
     reason: 'allowPrivilegeEscalation != false',
@@ -88,11 +94,18 @@ function checkRunAsNonRoot(pod: PodToCheck): Violation | undefined {
     ofPod === false,
     containersWhere(pod, ({ securityContext }) => securityContext?.runAsNonRoot === false),
   );
-  if (who !== '') return { reason, detail: `${who} must not set securityContext.runAsNonRoot=false` };
+  if (who !== '')
+    return { reason, detail: `${who} must not set securityContext.runAsNonRoot=false` };
   if (ofPod === true) return undefined;
-  const silent = containersWhere(pod, ({ securityContext }) => securityContext?.runAsNonRoot === undefined);
+  const silent = containersWhere(
+    pod,
+    ({ securityContext }) => securityContext?.runAsNonRoot === undefined,
+  );
   if (silent.length === 0) return undefined;
-  return { reason, detail: `pod or ${named('container', silent)} must set securityContext.runAsNonRoot=true` };
+  return {
+    reason,
+    detail: `pod or ${named('container', silent)} must set securityContext.runAsNonRoot=true`,
+  };
 }
 
 function checkRunAsUser(pod: PodToCheck): Violation | undefined {
@@ -100,7 +113,9 @@ function checkRunAsUser(pod: PodToCheck): Violation | undefined {
     pod.spec.securityContext?.runAsUser === 0,
     containersWhere(pod, ({ securityContext }) => securityContext?.runAsUser === 0),
   );
-  return who === '' ? undefined : { reason: 'runAsUser=0', detail: `${who} must not set runAsUser=0` };
+  return who === ''
+    ? undefined
+    : { reason: 'runAsUser=0', detail: `${who} must not set runAsUser=0` };
 }
 
 function checkProcMount(pod: PodToCheck): Violation | undefined {

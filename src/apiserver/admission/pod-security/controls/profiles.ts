@@ -44,7 +44,9 @@ export const seLinuxOptions: Control = {
   ],
 };
 
-type SecurityContext = NonNullable<Container['securityContext'] | PodToCheck['spec']['securityContext']>;
+type SecurityContext = NonNullable<
+  Container['securityContext'] | PodToCheck['spec']['securityContext']
+>;
 
 /** What is wrong in the security contexts of a pod and of its containers, and who says it. */
 function wrongIn<T>(
@@ -54,11 +56,15 @@ function wrongIn<T>(
   const { securityContext } = pod.spec;
   const ofPod = securityContext === undefined ? [] : faultsOf(securityContext);
   const ofContainers = containersOf(pod.spec).flatMap((container) => {
-    const faults = container.securityContext === undefined ? [] : faultsOf(container.securityContext);
+    const faults =
+      container.securityContext === undefined ? [] : faultsOf(container.securityContext);
     return faults.length === 0 ? [] : [{ name: container.name, faults }];
   });
   const names = ofContainers.map(({ name }) => name);
-  return { faults: [...ofPod, ...ofContainers.flatMap(({ faults }) => faults)], who: saidBy(ofPod.length > 0, names) };
+  return {
+    faults: [...ofPod, ...ofContainers.flatMap(({ faults }) => faults)],
+    who: saidBy(ofPod.length > 0, names),
+  };
 }
 
 const isHarmlessType = (type: string): boolean => type === 'RuntimeDefault' || type === 'Localhost';
@@ -88,18 +94,28 @@ function isHarmlessAppArmor(profile: string): boolean {
 
 /** Before 1.19 there were no fields for it. */
 function checkSeccompAnnotations({ annotations, spec }: PodToCheck): Violation | undefined {
-  const keys = [SECCOMP_POD_ANNOTATION, ...containersOf(spec).map(({ name }) => SECCOMP_CONTAINER_ANNOTATIONS + name)];
+  const keys = [
+    SECCOMP_POD_ANNOTATION,
+    ...containersOf(spec).map(({ name }) => SECCOMP_CONTAINER_ANNOTATIONS + name),
+  ];
   const forbidden = keys.flatMap((key) => {
     const value = annotations[key];
     return value === undefined || isHarmlessSeccomp(value) ? [] : [`${key}=${quote(value)}`];
   });
   if (forbidden.length === 0) return undefined;
   const told = sorted(forbidden);
-  return { reason: 'seccompProfile', detail: `forbidden ${plural('annotation', told.length)} ${told.join(', ')}` };
+  return {
+    reason: 'seccompProfile',
+    detail: `forbidden ${plural('annotation', told.length)} ${told.join(', ')}`,
+  };
 }
 
 function isHarmlessSeccomp(profile: string): boolean {
-  return profile === 'runtime/default' || profile === 'docker/default' || profile.startsWith('localhost/');
+  return (
+    profile === 'runtime/default' ||
+    profile === 'docker/default' ||
+    profile.startsWith('localhost/')
+  );
 }
 
 function checkSeccompTypes(pod: PodToCheck): Violation | undefined {
@@ -115,7 +131,9 @@ function checkSeccompTypes(pod: PodToCheck): Violation | undefined {
 function checkSeccompRestricted(pod: PodToCheck): Violation | undefined {
   const wrong = checkSeccompTypes(pod);
   if (wrong !== undefined || pod.spec.securityContext?.seccompProfile !== undefined) return wrong;
-  const silent = containersOf(pod.spec).filter(({ securityContext }) => securityContext?.seccompProfile === undefined);
+  const silent = containersOf(pod.spec).filter(
+    ({ securityContext }) => securityContext?.seccompProfile === undefined,
+  );
   if (silent.length === 0) return undefined;
   const who = named(
     'container',
@@ -129,11 +147,14 @@ function checkSeccompRestricted(pod: PodToCheck): Violation | undefined {
 
 function seLinuxCheck(types: ReadonlySet<string>): Check {
   return (pod) => {
-    const { faults, who } = wrongIn(pod, ({ seLinuxOptions: { type = '', user = '', role = '' } = {} }) => [
-      ...(type === '' || types.has(type) ? [] : [{ what: 'type', type }]),
-      ...(user === '' ? [] : [{ what: 'user' }]),
-      ...(role === '' ? [] : [{ what: 'role' }]),
-    ]);
+    const { faults, who } = wrongIn(
+      pod,
+      ({ seLinuxOptions: { type = '', user = '', role = '' } = {} }) => [
+        ...(type === '' || types.has(type) ? [] : [{ what: 'type', type }]),
+        ...(user === '' ? [] : [{ what: 'user' }]),
+        ...(role === '' ? [] : [{ what: 'role' }]),
+      ],
+    );
     if (who === '') return undefined;
     const wrongTypes = sorted(faults.flatMap(({ type }) => type ?? []));
     const told = [

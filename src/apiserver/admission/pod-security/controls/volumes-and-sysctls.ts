@@ -54,11 +54,15 @@ export const sysctls: Control = {
 };
 
 function checkVolumes({ spec }: PodToCheck): Violation | undefined {
-  const restricted = (spec.volumes ?? []).filter((volume) => VOLUME_TYPES.every((type) => volume[type] === undefined));
+  const restricted = (spec.volumes ?? []).filter((volume) =>
+    VOLUME_TYPES.every((type) => volume[type] === undefined),
+  );
   if (restricted.length === 0) return undefined;
   const names = restricted.map(({ name }) => name);
   // A volume has its name and its source.
-  const types = sorted(restricted.map((volume) => Object.keys(volume).find((key) => key !== 'name') ?? 'unknown'));
+  const types = sorted(
+    restricted.map((volume) => Object.keys(volume).find((key) => key !== 'name') ?? 'unknown'),
+  );
   const use = names.length === 1 ? 'uses' : 'use';
   return {
     reason: 'restricted volume types',
@@ -71,6 +75,8 @@ function sysctlCheck(allowed: readonly string[]): Check {
     const forbidden = (spec.securityContext?.sysctls ?? [])
       .map(({ name }) => name)
       .filter((name) => !allowed.includes(name));
-    return forbidden.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: forbidden.join(', ') };
+    return forbidden.length === 0
+      ? undefined
+      : { reason: 'forbidden sysctls', detail: forbidden.join(', ') };
   };
 }

@@ -1,7 +1,13 @@
 // What the value of a mutation's expression makes of an object: an apply configuration is merged into it as server-side apply
 // merges, a list of operations is applied as a JSON patch.
 
-import { asList, asMap, merge, TypedValueError, validateTyped } from '#api/machinery/managed-fields/index.ts';
+import {
+  asList,
+  asMap,
+  merge,
+  TypedValueError,
+  validateTyped,
+} from '#api/machinery/managed-fields/index.ts';
 import type { MergeType } from '#api/machinery/managed-fields/index.ts';
 import { EvaluationError, listItems, misnamedObjects, ObjectValue, toJson } from '#cel/index.ts';
 import type { Value } from '#cel/index.ts';
@@ -20,12 +26,18 @@ export class MutationError extends Error {
 /** `type`: of the object, which has its apiVersion and kind. Throws MutationError. */
 export function applyConfiguration(type: MergeType, object: Json, value: Value): Json {
   checkNames(value);
-  const configuration = { ...(jsonOf(value) as Json), apiVersion: object['apiVersion'], kind: object['kind'] };
+  const configuration = {
+    ...(jsonOf(value) as Json),
+    apiVersion: object['apiVersion'],
+    kind: object['kind'],
+  };
   try {
     validateTyped(type, configuration);
   } catch (error) {
     if (!(error instanceof TypedValueError)) throw error;
-    throw new MutationError(`error applying patch: failed to convert patch object to typed object: ${error.message}`);
+    throw new MutationError(
+      `error applying patch: failed to convert patch object to typed object: ${error.message}`,
+    );
   }
   const atomic = atomicPaths(type, configuration, '');
   if (atomic.length > 0) {
@@ -39,7 +51,8 @@ export function applyConfiguration(type: MergeType, object: Json, value: Value):
 
 /** An atomic value would be replaced as a whole, with all that its author did not think of. */
 function atomicPaths(type: MergeType, value: unknown, path: string): string[] {
-  const map = value === null || typeof value !== 'object' || Array.isArray(value) ? undefined : asMap(value);
+  const map =
+    value === null || typeof value !== 'object' || Array.isArray(value) ? undefined : asMap(value);
   if (map !== undefined && type.map !== undefined) {
     const { atomic, fields } = type.map;
     const inside = Object.entries(map).flatMap(([name, field]) => {
@@ -69,7 +82,9 @@ export function applyPatch(object: Json, value: Value): Json {
 
 function operationOf(operation: Value): Json {
   if (!(operation instanceof ObjectValue))
-    throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
+    throw new MutationError(
+      'type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch',
+    );
   const value = operation.get('value');
   // An object that is put somewhere may be one of any place, but its parts must be of that place.
   if (value instanceof ObjectValue) checkNames(value, value.typeName);

@@ -21,7 +21,10 @@ export interface CompiledPolicy {
 }
 
 export function compilePolicy({ spec }: Policy): CompiledPolicy {
-  const compiler = new ExpressionCompiler({ hasParams: spec.paramKind !== undefined, hasVariables: true });
+  const compiler = new ExpressionCompiler({
+    hasParams: spec.paramKind !== undefined,
+    hasVariables: true,
+  });
   return {
     // First: those after them may use them.
     variables: (spec.variables ?? []).map(({ name, expression }) => ({

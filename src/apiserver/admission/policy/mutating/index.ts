@@ -74,7 +74,12 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     const turns: Turn[] = [];
     for (const { invocation, misconfiguration } of found) {
       if (invocation !== undefined) turns.push(invocation);
-      else problems.push({ ...misconfiguration, message: misconfiguration.problem, reason: 'Forbidden' });
+      else
+        problems.push({
+          ...misconfiguration,
+          message: misconfiguration.problem,
+          reason: 'Forbidden',
+        });
     }
     const mutated = await this.#mutate(attributes, turns, problems);
     const reasons = problems.filter(({ policy }) => policy.spec.failurePolicy !== 'Ignore');
@@ -87,7 +92,11 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     turns: readonly Turn[],
     problems: Problem[],
   ): Promise<AdmissionAttributes> {
-    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), this.name, subjectOf(attributes));
+    const rounds = Rounds.of(
+      attributes.reinvocation ?? new Reinvocation(),
+      this.name,
+      subjectOf(attributes),
+    );
     let current = attributes;
     let mutated = false;
     for (const turn of turns) {
@@ -98,7 +107,8 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
       // Each sees what those before it have made of the object.
       const conditions = await this.#evaluation(new PolicyRequest(current, this.#services), turn);
       const matched = await evaluateMatchConditions(conditions, compiled.matchConditions);
-      if (matched.problem !== undefined && policy.spec.failurePolicy !== 'Ignore') problem(matched.problem);
+      if (matched.problem !== undefined && policy.spec.failurePolicy !== 'Ignore')
+        problem(matched.problem);
       if (matched.problem !== undefined || !matched.matches) continue;
       const key = [policy, binding, param]
         .map((one) => `${one?.metadata.namespace ?? ''}/${one?.metadata.name ?? ''}`)
@@ -131,7 +141,13 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     const start = clock.monotonic();
     const observe = (error: string | undefined, action: 'allow' | 'deny'): void => {
       const seconds = (clock.monotonic() - start) / 1000;
-      policyMetrics.mutating.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
+      policyMetrics.mutating.observe(
+        policy.metadata.name,
+        binding.metadata.name,
+        errorTypeOf(error),
+        action,
+        seconds,
+      );
     };
     try {
       const attributes = await mutate();
@@ -146,25 +162,46 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
   }
 
   /** Throws NotFound if the namespace is not there. */
-  async #evaluation(request: PolicyRequest, { matched, compiled, param }: Turn): Promise<Evaluation> {
+  async #evaluation(
+    request: PolicyRequest,
+    { matched, compiled, param }: Turn,
+  ): Promise<Evaluation> {
     const objects = await request.inVersion(matched.kind);
-    const namespace = request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
+    const namespace =
+      request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
       throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
     }
     const { authorizer, celMetrics: metrics } = this.#services;
     const { variables } = compiled;
-    return new Evaluation({ request, matched, objects, params: param, namespace, authorizer, variables, metrics });
+    return new Evaluation({
+      request,
+      matched,
+      objects,
+      params: param,
+      namespace,
+      authorizer,
+      variables,
+      metrics,
+    });
   }
 
   /** Resolves with the attributes with what the mutation makes of the object. Rejects with MutationError, OutOfBudgetError, StatusError. */
-  async #apply(request: PolicyRequest, turn: Turn, { how, expression }: Mutation): Promise<AdmissionAttributes> {
+  async #apply(
+    request: PolicyRequest,
+    turn: Turn,
+    { how, expression }: Mutation,
+  ): Promise<AdmissionAttributes> {
     const { kind } = turn.matched;
     const { attributes, snapshot } = request;
     const codec = findCodec(this.#services.scheme, snapshot, kind);
-    if (codec === undefined) throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
-    if (expression.compiled.program === undefined) throw new MutationError(expression.compiled.problem);
-    const outcome = await (await this.#evaluation(request, turn)).evaluate(expression, new Budget());
+    if (codec === undefined)
+      throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
+    if (expression.compiled.program === undefined)
+      throw new MutationError(expression.compiled.problem);
+    const outcome = await (
+      await this.#evaluation(request, turn)
+    ).evaluate(expression, new Budget());
     if (outcome.problem !== undefined) throw new MutationError(outcome.problem);
     const object = (await request.inVersion(kind)).object as KubeObject & Record<string, unknown>;
     if (attributes.object === undefined && how !== 'jsonPatch') {
@@ -177,7 +214,8 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     const apply =
       how === 'jsonPatch'
         ? applyPatch
-        : (...[json, value]: [typeof object, unknown]) => applyConfiguration(codec.mergeType, json, value);
+        : (...[json, value]: [typeof object, unknown]) =>
+            applyConfiguration(codec.mergeType, json, value);
     const changed = apply(object, outcome.value);
     if (changed === object) return attributes;
     return this.#back(request, codec, decode(codec, changed, how === 'jsonPatch'));
@@ -207,13 +245,22 @@ export class MutatingAdmissionPolicy extends MutatingPlugin {
     codec.applyDefaults(draft);
     if (attributes.object === undefined) return { ...attributes, connectOptions: () => draft };
     const { scheme } = this.#services;
-    const object = await convertVersion({ scheme, snapshot }, draft as unknown as KubeObject, kind, own);
+    const object = await convertVersion(
+      { scheme, snapshot },
+      draft as unknown as KubeObject,
+      kind,
+      own,
+    );
     return { ...attributes, object };
   }
 }
 
 /** Throws MutationError, or for a patch InternalError, if it has become no object of its kind. */
-function decode(codec: ObjectCodec, json: Readonly<Record<string, unknown>>, strict: boolean): Record<string, unknown> {
+function decode(
+  codec: ObjectCodec,
+  json: Readonly<Record<string, unknown>>,
+  strict: boolean,
+): Record<string, unknown> {
   try {
     const { object, unknownFields } = codec.decode(json);
     if (!strict || unknownFields.length === 0) return object;
@@ -226,12 +273,17 @@ function decode(codec: ObjectCodec, json: Readonly<Record<string, unknown>>, str
 }
 
 /** The first is the message; all are causes. */
-function denied(attributes: AdmissionAttributes, problems: readonly Problem[]): apierrors.StatusError {
+function denied(
+  attributes: AdmissionAttributes,
+  problems: readonly Problem[],
+): apierrors.StatusError {
   const { status } = refusal(attributes, 'admission request denied by policy');
   const causes = problems.map(({ policy, binding, message }) => {
     const name = policy.metadata.name;
     const who =
-      binding === undefined ? `policy ${quote(name)}` : `policy '${name}' with binding '${binding.metadata.name}'`;
+      binding === undefined
+        ? `policy ${quote(name)}`
+        : `policy '${name}' with binding '${binding.metadata.name}'`;
     return { message: `${who} denied request: ${message}` };
   });
   const [first] = causes;

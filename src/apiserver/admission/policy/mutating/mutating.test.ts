@@ -39,9 +39,15 @@ afterEach(async () => {
 async function policy(name: string, spec: Partial<Spec>): Promise<void> {
   await api.client.resource(mutatingAdmissionPolicies).create({
     metadata: { name },
-    spec: { matchConstraints: { resourceRules: [CONFIG_MAPS, DEPLOYMENTS] }, reinvocationPolicy: 'Never', ...spec },
+    spec: {
+      matchConstraints: { resourceRules: [CONFIG_MAPS, DEPLOYMENTS] },
+      reinvocationPolicy: 'Never',
+      ...spec,
+    },
   });
-  await api.client.resource(mutatingAdmissionPolicyBindings).create({ metadata: { name }, spec: { policyName: name } });
+  await api.client
+    .resource(mutatingAdmissionPolicyBindings)
+    .create({ metadata: { name }, spec: { policyName: name } });
   // Whoever watches learns of it within a few turns, and so does the server.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -50,7 +56,10 @@ const merging = (expression: string): admission.Mutation => ({
   patchType: 'ApplyConfiguration',
   applyConfiguration: { expression },
 });
-const patching = (expression: string): admission.Mutation => ({ patchType: 'JSONPatch', jsonPatch: { expression } });
+const patching = (expression: string): admission.Mutation => ({
+  patchType: 'JSONPatch',
+  jsonPatch: { expression },
+});
 
 const create = (data: Record<string, string> = {}, name = 'a') =>
   api.client.resource(configMaps).namespace('default').create({ metadata: { name }, data });
@@ -59,7 +68,10 @@ const deploy = (containers: readonly object[] = [{ name: 'app', image: 'app:1' }
   const labels = { app: 'a' };
   const object = {
     metadata: { name: 'a' },
-    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
   };
   return api.client.resource(deployments).namespace('default').create(object);
 };
@@ -115,7 +127,9 @@ describe('an apply configuration', () => {
   });
 
   it('names its parts by their place, and has only fields that there are', async () => {
-    await policy('misnamed', { mutations: [merging("Object{metadata: Object.spec{labels: {'a': 'b'}}}")] });
+    await policy('misnamed', {
+      mutations: [merging("Object{metadata: Object.spec{labels: {'a': 'b'}}}")],
+    });
     expect((await refusal(create())).message).toBe(
       'policy \'misnamed\' with binding \'misnamed\' denied request: type mismatch: unexpected type name "Object.spec", expected "Object.metadata", which matches field name path from root Object type',
     );
@@ -147,21 +161,30 @@ describe('a JSON patch', () => {
   it('may have objects as values', async () => {
     const container = "Object.spec.template.spec.containers{name: 'side', image: 'i'}";
     await policy('added', {
-      mutations: [patching(`[JSONPatch{op: 'add', path: '/spec/template/spec/containers/-', value: ${container}}]`)],
+      mutations: [
+        patching(
+          `[JSONPatch{op: 'add', path: '/spec/template/spec/containers/-', value: ${container}}]`,
+        ),
+      ],
     });
     const made = await deploy();
     expect(made.spec.template.spec.containers.map(({ name }) => name)).toEqual(['app', 'side']);
   });
 
   it('that cannot be applied refuses the request, unless failures are ignored', async () => {
-    await policy('failing', { mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]")] });
+    await policy('failing', {
+      mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]")],
+    });
     expect((await refusal(create({ a: 'b' }))).message).toMatch(
       /^policy 'failing' with binding 'failing' denied request: JSON Patch: /,
     );
     await api.client.resource(mutatingAdmissionPolicies).delete('failing');
     await policy('lenient', {
       failurePolicy: 'Ignore',
-      mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]"), merging("Object{data: {'x': 'y'}}")],
+      mutations: [
+        patching("[JSONPatch{op: 'remove', path: '/data/none'}]"),
+        merging("Object{data: {'x': 'y'}}"),
+      ],
     });
     expect((await create({ a: 'b' })).data).toEqual({ a: 'b', x: 'y' });
   });
@@ -209,7 +232,12 @@ it('conditions decide, updates count, and what is bound to nothing does nothing'
 });
 
 describe('a connection', () => {
-  const EXEC: Rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CONNECT'], resources: ['pods/exec'] };
+  const EXEC: Rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    operations: ['CONNECT'],
+    resources: ['pods/exec'],
+  };
   const exec = async (): Promise<apierrors.Status> => {
     const path = '/api/v1/namespaces/default/pods/p/exec?command=ls&container=c';
     const { json } = await send(api.server, { method: 'POST', path });
@@ -226,8 +254,12 @@ describe('a connection', () => {
 
   it('asks for what a JSON patch makes of its options', async () => {
     expect((await exec()).message).toBe('pod p does not have a host assigned');
-    const expression = "[JSONPatch{op: 'replace', path: '/container', value: object.container + object.command[0]}]";
-    await policy('patched', { matchConstraints: { resourceRules: [EXEC] }, mutations: [patching(expression)] });
+    const expression =
+      "[JSONPatch{op: 'replace', path: '/container', value: object.container + object.command[0]}]";
+    await policy('patched', {
+      matchConstraints: { resourceRules: [EXEC] },
+      mutations: [patching(expression)],
+    });
     expect((await exec()).message).toBe('container cls is not valid for pod p');
   });
 
@@ -237,21 +269,34 @@ describe('a connection', () => {
     const message =
       "policy 'merged' with binding 'merged' denied request: error applying patch: failed to convert patch object to typed object: " +
       'no corresponding type for /v1, Kind=PodExecOptions';
-    expect(await exec()).toMatchObject({ code: 403, reason: 'Invalid', message, details: { name: 'p', kind: 'pods' } });
+    expect(await exec()).toMatchObject({
+      code: 403,
+      reason: 'Invalid',
+      message,
+      details: { name: 'p', kind: 'pods' },
+    });
   });
 });
 
 it('a built-in kind is not changed in another version than that of the request', async () => {
-  const rule: Rule = { ...CONFIG_MAPS, apiGroups: ['autoscaling'], resources: ['horizontalpodautoscalers'] };
+  const rule: Rule = {
+    ...CONFIG_MAPS,
+    apiGroups: ['autoscaling'],
+    resources: ['horizontalpodautoscalers'],
+  };
   await policy('versions', {
     matchConstraints: { resourceRules: [rule] },
     mutations: [patching("[JSONPatch{op: 'replace', path: '/spec/maxReplicas', value: 9}]")],
   });
-  const spec = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }, maxReplicas: 3 };
+  const spec = {
+    scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
+    maxReplicas: 3,
+  };
   const post = async (version: string): Promise<Readonly<Record<string, unknown>>> => {
     const path = `/apis/autoscaling/${version}/namespaces/default/horizontalpodautoscalers`;
-    return (await send(api.server, { method: 'POST', path, body: { metadata: { name: version }, spec } }))
-      .json as never;
+    return (
+      await send(api.server, { method: 'POST', path, body: { metadata: { name: version }, spec } })
+    ).json as never;
   };
   expect(await post('v1')).toMatchObject({ spec: { maxReplicas: 9 } });
   expect(await post('v2')).toMatchObject({
@@ -272,6 +317,8 @@ it('a deletion is not changed, and not refused for it', async () => {
   });
   await api.client.resource(configMaps).namespace('default').delete('a');
   expect(
-    (await api.client.resource(configMaps).namespace('default').list()).items.map(({ metadata }) => metadata.name),
+    (await api.client.resource(configMaps).namespace('default').list()).items.map(
+      ({ metadata }) => metadata.name,
+    ),
   ).toEqual([]);
 });

@@ -24,7 +24,10 @@ export interface CompiledPolicy {
 }
 
 export function compilePolicy({ spec }: Policy): CompiledPolicy {
-  const compiler = new ExpressionCompiler({ hasParams: spec.paramKind !== undefined, hasVariables: true });
+  const compiler = new ExpressionCompiler({
+    hasParams: spec.paramKind !== undefined,
+    hasVariables: true,
+  });
   const compile = (source: string, use: ExpressionUse): Expression => ({
     source,
     compiled: compiler.compile(source, use),
@@ -36,13 +39,18 @@ export function compilePolicy({ spec }: Policy): CompiledPolicy {
       source: expression,
       compiled: compiler.compileVariable(name, expression),
     })),
-    matchConditions: (spec.matchConditions ?? []).map(({ expression }) => compile(expression, 'matchCondition')),
-    validations: (spec.validations ?? []).map(({ expression, message = '', messageExpression = '', reason }) => ({
-      condition: compile(expression, 'validation'),
-      message,
-      messageExpression: messageExpression === '' ? undefined : compile(messageExpression, 'message'),
-      reason,
-    })),
+    matchConditions: (spec.matchConditions ?? []).map(({ expression }) =>
+      compile(expression, 'matchCondition'),
+    ),
+    validations: (spec.validations ?? []).map(
+      ({ expression, message = '', messageExpression = '', reason }) => ({
+        condition: compile(expression, 'validation'),
+        message,
+        messageExpression:
+          messageExpression === '' ? undefined : compile(messageExpression, 'message'),
+        reason,
+      }),
+    ),
     auditAnnotations: (spec.auditAnnotations ?? []).map(({ key, valueExpression }) => ({
       key,
       value: compile(valueExpression, 'auditAnnotation'),

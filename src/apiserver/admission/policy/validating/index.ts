@@ -5,7 +5,11 @@ import {
   validatingAdmissionPolicyBindings,
 } from '#api/groups/admissionregistration/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '#apiserver/admission/plugin.ts';
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  AdmissionTarget,
+} from '#apiserver/admission/plugin.ts';
 import { Evaluation } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';
@@ -82,11 +86,20 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     const { policy, binding, compiled, matched, objects, param } = invocation;
     const { authorizer, clock, celMetrics: metrics } = this.#services;
     // A namespace is in none, itself included.
-    const namespace = request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
+    const namespace =
+      request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
       throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
     }
-    const seen = { request, matched, objects, params: param, namespace, variables: compiled.variables, metrics };
+    const seen = {
+      request,
+      matched,
+      objects,
+      params: param,
+      namespace,
+      variables: compiled.variables,
+      metrics,
+    };
     const ignoreFailures = policy.spec.failurePolicy === 'Ignore';
     const verdict = await validate({
       compiled,
@@ -98,7 +111,14 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     const denials: Denial[] = [];
     const observe = (
       ...[error, action, seconds]: [string | undefined, 'allow' | 'deny' | 'audit' | 'warn', number]
-    ): void => this.#metrics.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
+    ): void =>
+      this.#metrics.observe(
+        policy.metadata.name,
+        binding.metadata.name,
+        errorTypeOf(error),
+        action,
+        seconds,
+      );
     for (const { allowed, failed, message, reason, seconds } of verdict.decisions) {
       if (allowed) {
         if (failed) observe(message, 'allow', seconds);
@@ -138,7 +158,10 @@ function denialText(policy: Policy, binding: Binding | undefined, why: string): 
   return `ValidatingAdmissionPolicy '${policy.metadata.name}'${bound} denied request: ${why}`;
 }
 
-function denied(attributes: AdmissionAttributes, { message, reason }: Denial): apierrors.StatusError {
+function denied(
+  attributes: AdmissionAttributes,
+  { message, reason }: Denial,
+): apierrors.StatusError {
   const { status } = refusal(attributes, message);
   const given = reason === '' ? 'Invalid' : reason;
   return apierrors.fromStatus({

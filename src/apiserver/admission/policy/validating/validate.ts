@@ -52,12 +52,18 @@ export async function validate(config: ValidateConfig): Promise<Verdict> {
   });
   const matched = await evaluateMatchConditions(evaluation, compiled.matchConditions);
   if (matched.problem !== undefined) {
-    return ignoreFailures ? NOTHING : { decisions: [failure(matched.problem)], auditAnnotations: [] };
+    return ignoreFailures
+      ? NOTHING
+      : { decisions: [failure(matched.problem)], auditAnnotations: [] };
   }
   if (!matched.matches) return NOTHING;
   try {
     const budget = new Budget();
-    const outcomes: { readonly validation: Validation; readonly outcome: Outcome; readonly seconds: number }[] = [];
+    const outcomes: {
+      readonly validation: Validation;
+      readonly outcome: Outcome;
+      readonly seconds: number;
+    }[] = [];
     for (const validation of compiled.validations) {
       const start = clock.monotonic();
       const outcome = await evaluation.evaluate(validation.condition, budget);
@@ -73,7 +79,13 @@ export async function validate(config: ValidateConfig): Promise<Verdict> {
       } else {
         try {
           const message = await messageOf(config, validation, budget);
-          decisions.push({ allowed: false, message, reason: validation.reason ?? 'Invalid', failed: false, seconds });
+          decisions.push({
+            allowed: false,
+            message,
+            reason: validation.reason ?? 'Invalid',
+            failed: false,
+            seconds,
+          });
         } catch (error) {
           if (!(error instanceof OutOfBudgetError)) throw error;
           spent = error;
@@ -89,12 +101,17 @@ export async function validate(config: ValidateConfig): Promise<Verdict> {
 }
 
 /** What the expression says, if it is one line and not too long; else the policy's own words; else the expression that failed. */
-async function messageOf({ messages }: ValidateConfig, validation: Validation, budget: Budget): Promise<string> {
+async function messageOf(
+  { messages }: ValidateConfig,
+  validation: Validation,
+  budget: Budget,
+): Promise<string> {
   const { condition, message, messageExpression } = validation;
   if (messageExpression !== undefined) {
     const { value } = asValue(await messages.evaluate(messageExpression, budget));
     const said = typeof value === 'string' ? value.trim() : '';
-    if (said !== '' && Buffer.byteLength(said) <= MAX_MESSAGE_BYTES && !said.includes('\n')) return said;
+    if (said !== '' && Buffer.byteLength(said) <= MAX_MESSAGE_BYTES && !said.includes('\n'))
+      return said;
   }
   return message.trim() || `failed expression: ${condition.source.trim()}`;
 }
@@ -102,7 +119,10 @@ async function messageOf({ messages }: ValidateConfig, validation: Validation, b
 const asValue = (outcome: Outcome): { readonly value: unknown } =>
   'value' in outcome ? outcome : { value: undefined };
 
-async function annotate({ compiled, evaluation }: ValidateConfig): Promise<readonly AuditAnnotation[]> {
+async function annotate({
+  compiled,
+  evaluation,
+}: ValidateConfig): Promise<readonly AuditAnnotation[]> {
   const budget = new Budget();
   const annotations: AuditAnnotation[] = [];
   for (const { key, value: expression } of compiled.auditAnnotations) {

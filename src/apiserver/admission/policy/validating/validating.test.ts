@@ -20,7 +20,12 @@ type Spec = admission.ValidatingAdmissionPolicySpec;
 type BindingSpec = admission.ValidatingAdmissionPolicyBindingSpec;
 type Rule = admission.NamedRuleWithOperations;
 
-const EVERYTHING: Rule = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*'] };
+const EVERYTHING: Rule = {
+  apiGroups: ['*'],
+  apiVersions: ['*'],
+  operations: ['*'],
+  resources: ['*/*'],
+};
 const CONFIG_MAPS: Rule = {
   apiGroups: [''],
   apiVersions: ['v1'],
@@ -41,7 +46,11 @@ afterEach(async () => {
   await api.stop();
 });
 
-async function policy(name: string, spec: Partial<Spec>, ...bindings: readonly Partial<BindingSpec>[]): Promise<void> {
+async function policy(
+  name: string,
+  spec: Partial<Spec>,
+  ...bindings: readonly Partial<BindingSpec>[]
+): Promise<void> {
   await api.client.resource(validatingAdmissionPolicies).create({
     metadata: { name },
     spec: { matchConstraints: { resourceRules: [CONFIG_MAPS] }, validations: [], ...spec },
@@ -59,8 +68,11 @@ async function policy(name: string, spec: Partial<Spec>, ...bindings: readonly P
 
 const inNamespace = (namespace = 'default') => api.client.resource(configMaps).namespace(namespace);
 
-const configMap = (name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}): ConfigMap =>
-  ({ metadata: { name, labels }, data }) as unknown as ConfigMap;
+const configMap = (
+  name: string,
+  data: Record<string, string> = {},
+  labels: Record<string, string> = {},
+): ConfigMap => ({ metadata: { name, labels }, data }) as unknown as ConfigMap;
 
 /** The status that a write is refused with; undefined: it is not. */
 async function refused(write: Promise<unknown>): Promise<apierrors.Status | undefined> {
@@ -79,7 +91,9 @@ describe('what a policy refuses', () => {
     expect(await refused(inNamespace().create(configMap('a', { one: '1' })))).toBeUndefined();
     const why =
       "ValidatingAdmissionPolicy 'small' with binding 'small-0' denied request: failed expression: size(object.data) < 2";
-    expect(await refused(inNamespace().create(configMap('b', { one: '1', two: '2' })))).toMatchObject({
+    expect(
+      await refused(inNamespace().create(configMap('b', { one: '1', two: '2' }))),
+    ).toMatchObject({
       code: 422,
       reason: 'Invalid',
       message: `configmaps "b" is forbidden: ${why}`,
@@ -97,8 +111,16 @@ describe('what a policy refuses', () => {
           message: 'not b',
           messageExpression: "variables.wanted + ' instead of ' + object.metadata.name",
         },
-        { expression: "object.metadata.name != 'c'", message: 'not c', messageExpression: "'' + object.data.nothing" },
-        { expression: "object.metadata.name != 'd'", message: ' not d ', messageExpression: "'two\\nlines'" },
+        {
+          expression: "object.metadata.name != 'c'",
+          message: 'not c',
+          messageExpression: "'' + object.data.nothing",
+        },
+        {
+          expression: "object.metadata.name != 'd'",
+          message: ' not d ',
+          messageExpression: "'two\\nlines'",
+        },
       ],
     });
     const said = async (name: string) => refused(inNamespace().create(configMap(name)));
@@ -117,17 +139,25 @@ describe('what a policy refuses', () => {
   it('includes updates, deletions and what is only tried', async () => {
     await policy('kept', {
       validations: [
-        { expression: "request.operation != 'DELETE' || oldObject.metadata.name != 'keep'", message: 'stays' },
-        { expression: "request.operation != 'UPDATE' || object.data == oldObject.data", message: 'stays as it is' },
+        {
+          expression: "request.operation != 'DELETE' || oldObject.metadata.name != 'keep'",
+          message: 'stays',
+        },
+        {
+          expression: "request.operation != 'UPDATE' || object.data == oldObject.data",
+          message: 'stays as it is',
+        },
         { expression: "!request.dryRun || object.metadata.name != 'dry'", message: 'not even dry' },
       ],
     });
     const made = await inNamespace().create(configMap('keep', { a: '1' }));
-    expect((await refused(inNamespace().update({ ...made, data: { a: '2' } })))?.message).toMatch(/stays as it is$/);
-    expect((await refused(inNamespace().delete('keep')))?.message).toMatch(/stays$/);
-    expect((await refused(inNamespace().create(configMap('dry'), { dryRun: 'All' })))?.message).toMatch(
-      /not even dry$/,
+    expect((await refused(inNamespace().update({ ...made, data: { a: '2' } })))?.message).toMatch(
+      /stays as it is$/,
     );
+    expect((await refused(inNamespace().delete('keep')))?.message).toMatch(/stays$/);
+    expect(
+      (await refused(inNamespace().create(configMap('dry'), { dryRun: 'All' })))?.message,
+    ).toMatch(/not even dry$/);
     expect(await refused(inNamespace().create(configMap('dry')))).toBeUndefined();
   });
 
@@ -137,8 +167,12 @@ describe('what a policy refuses', () => {
       validations: [{ expression: 'false' }],
     });
     expect((await refused(inNamespace().create(configMap('a'))))?.code).toBe(422);
-    expect(await refused(api.client.resource(validatingAdmissionPolicyBindings).delete('nothing-0'))).toBeUndefined();
-    expect(await refused(api.client.resource(validatingAdmissionPolicies).delete('nothing'))).toBeUndefined();
+    expect(
+      await refused(api.client.resource(validatingAdmissionPolicyBindings).delete('nothing-0')),
+    ).toBeUndefined();
+    expect(
+      await refused(api.client.resource(validatingAdmissionPolicies).delete('nothing')),
+    ).toBeUndefined();
   });
 });
 
@@ -150,7 +184,9 @@ describe('what a binding does', () => {
       { validationActions: ['Warn', 'Audit'] },
     );
     const handler = api.server.inProcess(ADMIN);
-    const client = createClient(createInProcessTransport({ handler, onWarning: (text) => warnings.push(text) }));
+    const client = createClient(
+      createInProcessTransport({ handler, onWarning: (text) => warnings.push(text) }),
+    );
     await client.resource(configMaps).namespace('default').create(configMap('a'));
     expect(warnings).toEqual([
       "Validation failed for ValidatingAdmissionPolicy 'hint' with binding 'hint-0': think again",
@@ -175,9 +211,15 @@ describe('what a binding does', () => {
         },
       },
     );
-    expect((await refused(inNamespace('one').create(configMap('a', {}, { app: 'x' }))))?.code).toBe(422);
-    expect(await refused(inNamespace('one').create(configMap('b', {}, { app: 'y' })))).toBeUndefined();
-    expect(await refused(inNamespace('two').create(configMap('a', {}, { app: 'x' })))).toBeUndefined();
+    expect((await refused(inNamespace('one').create(configMap('a', {}, { app: 'x' }))))?.code).toBe(
+      422,
+    );
+    expect(
+      await refused(inNamespace('one').create(configMap('b', {}, { app: 'y' }))),
+    ).toBeUndefined();
+    expect(
+      await refused(inNamespace('two').create(configMap('a', {}, { app: 'x' }))),
+    ).toBeUndefined();
   });
 });
 
@@ -285,7 +327,8 @@ describe('what a policy looks at', () => {
     await policy('asking', {
       validations: [
         {
-          expression: "authorizer.group('').resource('secrets').namespace('kube-system').check('delete').allowed()",
+          expression:
+            "authorizer.group('').resource('secrets').namespace('kube-system').check('delete').allowed()",
           message: 'admins',
         },
         { expression: "authorizer.requestResource.check('create').allowed()", message: 'creators' },
@@ -301,7 +344,9 @@ describe('what a policy looks at', () => {
 
   it('is what somebody who connects asks for', async () => {
     await policy('no-shell', {
-      matchConstraints: { resourceRules: [{ ...EVERYTHING, operations: ['CONNECT'], resources: ['pods/*'] }] },
+      matchConstraints: {
+        resourceRules: [{ ...EVERYTHING, operations: ['CONNECT'], resources: ['pods/*'] }],
+      },
       validations: [
         {
           expression: "object.command != ['sh', '-c']",
@@ -311,8 +356,12 @@ describe('what a policy looks at', () => {
       ],
     });
     const exec = async (query: string) =>
-      (await send(api.server, { method: 'POST', path: `/api/v1/namespaces/default/pods/web/exec?${query}` })).json
-        .message;
+      (
+        await send(api.server, {
+          method: 'POST',
+          path: `/api/v1/namespaces/default/pods/web/exec?${query}`,
+        })
+      ).json.message;
     expect(await exec('command=sh&command=-c&stdin=true')).toMatch(
       /^pods "web" is forbidden: .* denied request: PodExecOptions true exec web$/,
     );
@@ -327,7 +376,8 @@ describe('what a policy looks at', () => {
       },
       validations: [
         {
-          expression: "namespaceObject != null && namespaceObject.metadata.labels['guarded'] == 'no'",
+          expression:
+            "namespaceObject != null && namespaceObject.metadata.labels['guarded'] == 'no'",
           messageExpression: "request.namespace + ' ' + string(namespaceObject == null)",
         },
       ],

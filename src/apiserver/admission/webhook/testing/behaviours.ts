@@ -11,7 +11,10 @@ export interface Review {
   readonly request: {
     readonly uid: string;
     readonly operation: string;
-    readonly object: { readonly data?: Readonly<Record<string, string>>; readonly metadata?: object } | null;
+    readonly object: {
+      readonly data?: Readonly<Record<string, string>>;
+      readonly metadata?: object;
+    } | null;
   } & Readonly<Record<string, unknown>>;
 }
 
@@ -24,7 +27,12 @@ export interface Exchange {
 
 export type Behaviour = (exchange: Exchange) => void;
 
-const send = (response: ServerResponse, code: number, type: string | undefined, body: string): void => {
+const send = (
+  response: ServerResponse,
+  code: number,
+  type: string | undefined,
+  body: string,
+): void => {
   response.writeHead(code, type === undefined ? {} : { 'content-type': type }).end(body);
 };
 
@@ -46,7 +54,12 @@ export const answer =
   (fields: object, envelope: object = {}): Behaviour =>
   ({ review, response }) => {
     const { apiVersion, kind } = review;
-    const full = { apiVersion, kind, response: { uid: review.request.uid, ...fields }, ...envelope };
+    const full = {
+      apiVersion,
+      kind,
+      response: { uid: review.request.uid, ...fields },
+      ...envelope,
+    };
     send(response, 200, 'application/json', JSON.stringify(full));
   };
 
@@ -84,4 +97,5 @@ export const half: Behaviour = ({ response, socket }) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
   response.write('{"kind":"AdmissionReview"', () => socket.destroy());
 };
-export const redirect = (code: number, location: string): Behaviour => raw('', code, undefined, { location });
+export const redirect = (code: number, location: string): Behaviour =>
+  raw('', code, undefined, { location });

@@ -37,9 +37,24 @@ beforeAll(async () => {
     disableAdmissionPlugins: ['ServiceAccount'],
     serviceAccounts: { signingKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() },
   });
-  const sendTo: Send = async ({ method, path, body, type = 'application/json' }): Promise<CaseAnswer> => {
-    const headers = { accept: 'application/json', 'user-agent': 'differential', ...(body && { 'content-type': type }) };
-    const { code, text, warnings } = await send(api.server, { method, path, headers, body: body ?? '', user: USER });
+  const sendTo: Send = async ({
+    method,
+    path,
+    body,
+    type = 'application/json',
+  }): Promise<CaseAnswer> => {
+    const headers = {
+      accept: 'application/json',
+      'user-agent': 'differential',
+      ...(body && { 'content-type': type }),
+    };
+    const { code, text, warnings } = await send(api.server, {
+      method,
+      path,
+      headers,
+      body: body ?? '',
+      user: USER,
+    });
     return { code, body: parsed(text), warnings };
   };
   webhook = await startWebhookServer({
@@ -71,12 +86,13 @@ function parsed(text: string): unknown {
 }
 
 describe('as upstream', () => {
-  test.each(CASES.filter(({ ownWords }) => ownWords === undefined).map((each) => [each.name, each] as const))(
-    '%s',
-    async (name, each) => {
-      expect(await runner.run(each)).toEqual(upstream.get(name));
-    },
-  );
+  test.each(
+    CASES.filter(({ ownWords }) => ownWords === undefined).map(
+      (each) => [each.name, each] as const,
+    ),
+  )('%s', async (name, each) => {
+    expect(await runner.run(each)).toEqual(upstream.get(name));
+  });
 
   test('all that is recorded is tested', () => {
     expect([...upstream.keys()]).toEqual(
@@ -90,7 +106,10 @@ test('a request whose time is over before that of the webhook', async () => {
   const [outcome] = await runner.run(each as (typeof CASES)[number]);
   expect(outcome?.answer).toMatchObject({
     code: 504,
-    body: { reason: 'Timeout', message: 'Timeout: request did not complete within the allotted timeout' },
+    body: {
+      reason: 'Timeout',
+      message: 'Timeout: request did not complete within the allotted timeout',
+    },
   });
   expect(outcome?.received[0]?.url).toBe('/SIDE/0?timeout=1s');
 });

@@ -62,9 +62,23 @@ const APPLY = 'application/apply-patch+yaml';
 
 const post = (path: string, body: object): CaseRequest => ({ method: 'POST', path, body });
 const put = (path: string, body: object): CaseRequest => ({ method: 'PUT', path, body });
-const merge = (path: string, body: object): CaseRequest => ({ method: 'PATCH', path, body, type: MERGE });
-const apply = (path: string, body: object): CaseRequest => ({ method: 'PATCH', path, body, type: APPLY });
-const remove = (path: string, body?: object): CaseRequest => ({ method: 'DELETE', path, ...(body && { body }) });
+const merge = (path: string, body: object): CaseRequest => ({
+  method: 'PATCH',
+  path,
+  body,
+  type: MERGE,
+});
+const apply = (path: string, body: object): CaseRequest => ({
+  method: 'PATCH',
+  path,
+  body,
+  type: APPLY,
+});
+const remove = (path: string, body?: object): CaseRequest => ({
+  method: 'DELETE',
+  path,
+  ...(body && { body }),
+});
 
 const validating = (behaviour: Behaviour, fields: object = {}, more: object = {}): CaseHook => ({
   type: 'validating',
@@ -93,7 +107,8 @@ const map = (name: string, data: object = { a: 'b' }, metadata: object = {}): ob
   metadata: { name, ...metadata },
   data,
 });
-const createMap = (name = 'm', ...more: [object?, object?]): CaseRequest => post(MAPS, map(name, ...more));
+const createMap = (name = 'm', ...more: [object?, object?]): CaseRequest =>
+  post(MAPS, map(name, ...more));
 const createMapDry = (name = 'm'): CaseRequest => post(`${MAPS}?dryRun=All`, map(name));
 const removeMap = (name = 'm'): CaseRequest => remove(`${MAPS}/${name}`);
 const one = (name: string, hook: CaseHook | CaseHook[], ...requests: CaseRequest[]): Case => ({
@@ -101,7 +116,11 @@ const one = (name: string, hook: CaseHook | CaseHook[], ...requests: CaseRequest
   hooks: Array.isArray(hook) ? hook : [hook],
   requests: requests.length === 0 ? [createMapDry()] : requests,
 });
-const after = (before: CaseRequest[], each: Case, cleanup: CaseRequest[] = []): Case => ({ ...each, before, cleanup });
+const after = (before: CaseRequest[], each: Case, cleanup: CaseRequest[] = []): Case => ({
+  ...each,
+  before,
+  cleanup,
+});
 
 const container = { name: 'c', image: 'busybox' };
 const pod = (name: string, metadata: object = {}): object => ({
@@ -130,7 +149,11 @@ const autoscaler = {
   metadata: { name: 'h' },
   spec: { scaleTargetRef, maxReplicas: 3, targetCPUUtilizationPercentage: 70 },
 };
-const autoscaler2 = { ...autoscaler, apiVersion: 'autoscaling/v2', spec: { scaleTargetRef, maxReplicas: 3 } };
+const autoscaler2 = {
+  ...autoscaler,
+  apiVersion: 'autoscaling/v2',
+  spec: { scaleTargetRef, maxReplicas: 3 },
+};
 const event = {
   apiVersion: 'v1',
   kind: 'Event',
@@ -157,11 +180,23 @@ const SEEN: readonly Case[] = [
     both(allow),
     post(`${MAPS}?dryRun=All`, map('', {}, { generateName: 'g-', name: undefined })),
   ),
-  one('create with options', both(allow), post(`${MAPS}?dryRun=All&fieldManager=me&fieldValidation=Strict`, map('m'))),
-  after([createMap()], one('update', both(allow), put(`${MAPS}/m`, map('m', { a: 'c' })), removeMap())),
+  one(
+    'create with options',
+    both(allow),
+    post(`${MAPS}?dryRun=All&fieldManager=me&fieldValidation=Strict`, map('m')),
+  ),
   after(
     [createMap()],
-    one('merge patch', both(allow), merge(`${MAPS}/m?fieldManager=x`, { data: { c: 'd' } }), removeMap()),
+    one('update', both(allow), put(`${MAPS}/m`, map('m', { a: 'c' })), removeMap()),
+  ),
+  after(
+    [createMap()],
+    one(
+      'merge patch',
+      both(allow),
+      merge(`${MAPS}/m?fieldManager=x`, { data: { c: 'd' } }),
+      removeMap(),
+    ),
   ),
   after(
     [createMap()],
@@ -190,7 +225,11 @@ const SEEN: readonly Case[] = [
     one(
       'delete with options',
       both(allow),
-      remove(`${MAPS}/m`, { gracePeriodSeconds: 3, propagationPolicy: 'Background', dryRun: ['All'] }),
+      remove(`${MAPS}/m`, {
+        gracePeriodSeconds: 3,
+        propagationPolicy: 'Background',
+        dryRun: ['All'],
+      }),
       remove(`${MAPS}/m?gracePeriodSeconds=5&propagationPolicy=Foreground&dryRun=All`),
       removeMap(),
     ),
@@ -199,9 +238,21 @@ const SEEN: readonly Case[] = [
     [createMap('m1', {}, { labels: { set: 'x' } }), createMap('m2', {}, { labels: { set: 'x' } })],
     one('deletecollection', both(allow), remove(`${MAPS}?labelSelector=set%3Dx`)),
   ),
-  after([createMap()], one('an update that changes nothing', both(allow), merge(`${MAPS}/m`, {}), removeMap())),
-  one('an update of what is not there', both(allow), put(`${MAPS}/none`, map('none')), removeMap('none')),
-  one('a pod with its defaults', both(allow, rule(['pods'])), post(`${CORE}/pods?dryRun=All`, pod('p'))),
+  after(
+    [createMap()],
+    one('an update that changes nothing', both(allow), merge(`${MAPS}/m`, {}), removeMap()),
+  ),
+  one(
+    'an update of what is not there',
+    both(allow),
+    put(`${MAPS}/none`, map('none')),
+    removeMap('none'),
+  ),
+  one(
+    'a pod with its defaults',
+    both(allow, rule(['pods'])),
+    post(`${CORE}/pods?dryRun=All`, pod('p')),
+  ),
   after(
     [post(`${CORE}/pods`, pod('p'))],
     one(
@@ -256,7 +307,15 @@ const SEEN: readonly Case[] = [
   ),
   one(
     'reviews',
-    both(allow, rule(['subjectaccessreviews', 'tokenreviews', 'selfsubjectreviews', 'selfsubjectaccessreviews'])),
+    both(
+      allow,
+      rule([
+        'subjectaccessreviews',
+        'tokenreviews',
+        'selfsubjectreviews',
+        'selfsubjectaccessreviews',
+      ]),
+    ),
     post('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
@@ -268,7 +327,13 @@ const SEEN: readonly Case[] = [
     }),
   ),
   after(
-    [post(`${CORE}/serviceaccounts`, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'sa' } })],
+    [
+      post(`${CORE}/serviceaccounts`, {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name: 'sa' },
+      }),
+    ],
     one(
       'tokens',
       both(allow, rule(['serviceaccounts/token'])),
@@ -284,14 +349,19 @@ const SEEN: readonly Case[] = [
     validating(allow, { admissionReviewVersions: ['v9', 'v1'] }),
     validating(allow, { admissionReviewVersions: ['v1beta1', 'v1'] }),
     mutating(
-      answer({ allowed: true, patch: Buffer.from('[{"op":"add","path":"/data/x","value":"y"}]').toString('base64') }),
+      answer({
+        allowed: true,
+        patch: Buffer.from('[{"op":"add","path":"/data/x","value":"y"}]').toString('base64'),
+      }),
       {
         admissionReviewVersions: ['v1beta1'],
       },
     ),
   ]),
   one('a review of the old version is not looked at closely', [
-    validating(raw('{"response":{"allowed":true,"uid":"x","patch":"eA=="}}'), { admissionReviewVersions: ['v1beta1'] }),
+    validating(raw('{"response":{"allowed":true,"uid":"x","patch":"eA=="}}'), {
+      admissionReviewVersions: ['v1beta1'],
+    }),
   ]),
 ];
 
@@ -327,7 +397,10 @@ const CONNECTIONS: readonly Case[] = [
       { method: 'POST', path: `${POD}/exec?dryRun=All&command=ls` },
     ),
   ),
-  one('connections that are allowed', both(allow, rule(['*/*'])), { method: 'POST', path: `${POD}/exec?command=ls` }),
+  one('connections that are allowed', both(allow, rule(['*/*'])), {
+    method: 'POST',
+    path: `${POD}/exec?command=ls`,
+  }),
   one(
     'what a connection asks for is changed',
     [
@@ -385,7 +458,9 @@ const MATCHING: readonly Case[] = [
       [
         validating(
           allow,
-          rule(['horizontalpodautoscalers', 'horizontalpodautoscalers/status'], { apiVersions: ['v1'] }),
+          rule(['horizontalpodautoscalers', 'horizontalpodautoscalers/status'], {
+            apiVersions: ['v1'],
+          }),
         ),
         mutating(
           patch([{ op: 'add', path: '/spec/maxReplicas', value: 9 }]),
@@ -425,7 +500,11 @@ const MATCHING: readonly Case[] = [
       mutating(named('Cluster'), rule(['*'], { scope: 'Cluster' })),
     ],
     createMapDry(),
-    post('/api/v1/namespaces?dryRun=All', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }),
+    post('/api/v1/namespaces?dryRun=All', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'x' },
+    }),
     post('/api/v1/nodes?dryRun=All', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'x' } }),
   ),
   one(
@@ -438,10 +517,15 @@ const MATCHING: readonly Case[] = [
       mutating(named('not default'), {
         ...rule(['*']),
         namespaceSelector: {
-          matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['default'] }],
+          matchExpressions: [
+            { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: ['default'] },
+          ],
         },
       }),
-      mutating(named('labelled'), { ...rule(['*']), namespaceSelector: { matchLabels: { own: 'yes' } } }),
+      mutating(named('labelled'), {
+        ...rule(['*']),
+        namespaceSelector: { matchLabels: { own: 'yes' } },
+      }),
     ],
     createMapDry(),
     post('/api/v1/namespaces/kube-system/configmaps?dryRun=All', map('m')),
@@ -450,7 +534,11 @@ const MATCHING: readonly Case[] = [
       kind: 'Namespace',
       metadata: { name: 'x', labels: { own: 'yes' } },
     }),
-    post('/api/v1/namespaces?dryRun=All', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }),
+    post('/api/v1/namespaces?dryRun=All', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'x' },
+    }),
     post('/api/v1/nodes?dryRun=All', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'x' } }),
     remove('/api/v1/namespaces/default?dryRun=All'),
     post('/api/v1/namespaces/none/configmaps?dryRun=All', map('m')),
@@ -475,20 +563,30 @@ const MATCHING: readonly Case[] = [
   ]),
   one('match conditions', [
     validating(deny(), conditions("object.metadata.name != 'm'")),
-    mutating(named('true'), conditions("object.metadata.name == 'm'", "request.userInfo.username == 'admin'")),
+    mutating(
+      named('true'),
+      conditions("object.metadata.name == 'm'", "request.userInfo.username == 'admin'"),
+    ),
     mutating(
       named('authorized'),
-      conditions("authorizer.group('').resource('pods').namespace('default').check('list').allowed()"),
+      conditions(
+        "authorizer.group('').resource('pods').namespace('default').check('list').allowed()",
+      ),
     ),
     mutating(named('false'), conditions('true', 'false', "object.data.none == 'x'")),
     mutating(named('error, ignored'), { ...conditions("object.data.none == 'x'"), ...IGNORE }),
     mutating(
       named('request'),
-      conditions("request.operation == 'CREATE' && request.dryRun && request.resource.resource == 'configmaps'"),
+      conditions(
+        "request.operation == 'CREATE' && request.dryRun && request.resource.resource == 'configmaps'",
+      ),
     ),
     mutating(named('old object'), conditions('oldObject == null')),
   ]),
-  one('a match condition that fails', validating(allow, conditions('true', "object.data.none == 'x'"))),
+  one(
+    'a match condition that fails',
+    validating(allow, conditions('true', "object.data.none == 'x'")),
+  ),
   one(
     'several match conditions that fail',
     validating(allow, conditions("object.data.none == 'x'", "object.data.other == 'x'")),
@@ -541,7 +639,10 @@ const schema = {
           parts: { type: 'array', items: { type: 'string' } },
         },
       },
-      status: { type: 'object', properties: { ready: { type: 'boolean' }, count: { type: 'integer' } } },
+      status: {
+        type: 'object',
+        properties: { ready: { type: 'boolean' }, count: { type: 'integer' } },
+      },
     },
   },
 };
@@ -550,7 +651,10 @@ const definition = (version: string, storage: boolean): object => ({
   served: true,
   storage,
   schema,
-  subresources: { status: {}, scale: { specReplicasPath: '.spec.size', statusReplicasPath: '.status.count' } },
+  subresources: {
+    status: {},
+    scale: { specReplicasPath: '.spec.size', statusReplicasPath: '.status.count' },
+  },
 });
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const gadgets = {
@@ -571,7 +675,14 @@ const gadget = (version: string, spec: object = { size: 1 }, metadata: object = 
   spec,
 });
 const GADGET_RULE = (version: string, more: object = {}): object => ({
-  rules: [{ operations: ['*'], apiGroups: [GROUP], apiVersions: [version], resources: ['gadgets', 'gadgets/*'] }],
+  rules: [
+    {
+      operations: ['*'],
+      apiGroups: [GROUP],
+      apiVersions: [version],
+      resources: ['gadgets', 'gadgets/*'],
+    },
+  ],
   ...more,
 });
 const defined: CaseRequest[] = [
@@ -595,7 +706,8 @@ const patchGadget = (name: string, operations: unknown, ...requests: CaseRequest
   );
 
 /** Upstream drops what the schema does not have only after validating webhooks, and invalid labels without a word. */
-const DROPPED = 'what a webhook adds and the schema does not have is dropped at once, and wrong types are errors';
+const DROPPED =
+  'what a webhook adds and the schema does not have is dropped at once, and wrong types are errors';
 
 const CUSTOM: readonly Case[] = [
   custom(
@@ -637,7 +749,10 @@ const CUSTOM: readonly Case[] = [
       mutating(warn('color'), GADGET_RULE('*', conditions("object.spec.color == 'red'"))),
       mutating(
         warn('kind'),
-        GADGET_RULE('v2', conditions("object.apiVersion.endsWith('v2') && request.requestKind.version == 'v1'")),
+        GADGET_RULE(
+          'v2',
+          conditions("object.apiVersion.endsWith('v2') && request.requestKind.version == 'v1'"),
+        ),
       ),
     ],
     postGadget('v1', { size: 2 }),
@@ -656,11 +771,27 @@ const CUSTOM: readonly Case[] = [
   },
   patchGadget('no spec', [{ op: 'remove', path: '/spec' }], postGadget('v1')),
   patchGadget('an empty spec', [{ op: 'replace', path: '/spec', value: {} }], postGadget('v1')),
-  patchGadget('a value that is not allowed', [{ op: 'replace', path: '/spec/size', value: 11 }], postGadget('v1')),
-  patchGadget('a wrong type', [{ op: 'replace', path: '/spec/size', value: 'x' }], postGadget('v1')),
-  patchGadget('a list in place of the spec', [{ op: 'replace', path: '/spec', value: [] }], postGadget('v1')),
+  patchGadget(
+    'a value that is not allowed',
+    [{ op: 'replace', path: '/spec/size', value: 11 }],
+    postGadget('v1'),
+  ),
+  patchGadget(
+    'a wrong type',
+    [{ op: 'replace', path: '/spec/size', value: 'x' }],
+    postGadget('v1'),
+  ),
+  patchGadget(
+    'a list in place of the spec',
+    [{ op: 'replace', path: '/spec', value: [] }],
+    postGadget('v1'),
+  ),
   {
-    ...patchGadget('wrong metadata', [{ op: 'add', path: '/metadata/labels', value: { a: 1 } }], postGadget('v1')),
+    ...patchGadget(
+      'wrong metadata',
+      [{ op: 'add', path: '/metadata/labels', value: { a: 1 } }],
+      postGadget('v1'),
+    ),
     ownWords: DROPPED,
   },
   {
@@ -723,15 +854,27 @@ const VERDICTS: readonly Case[] = [
       causes: [{ reason: 'FieldValueInvalid', message: 'm', field: 'data.a' }],
     },
   }),
-  rejected('with an own status', { status: 'custom', message: 'x', metadata: { resourceVersion: '7' } }),
-  rejected('with audit annotations and warnings', { message: 'x' }, { auditAnnotations: { a: 'b' }, warnings: ['w'] }),
+  rejected('with an own status', {
+    status: 'custom',
+    message: 'x',
+    metadata: { resourceVersion: '7' },
+  }),
+  rejected(
+    'with audit annotations and warnings',
+    { message: 'x' },
+    { auditAnnotations: { a: 'b' }, warnings: ['w'] },
+  ),
   one('denied: by a mutating webhook', mutating(deny({ message: 'no' }))),
   one(
     'denied: a patch does not matter',
     mutating(deny({ message: 'no' }, { patch: 'bm9uZQ==', patchType: 'JSONPatch' })),
   ),
   one('denied: Ignore is for failures only', validating(deny({ message: 'no' }), IGNORE)),
-  one('denied: by one of several', [validating(allow), validating(deny({ message: 'no' })), validating(allow)]),
+  one('denied: by one of several', [
+    validating(allow),
+    validating(deny({ message: 'no' })),
+    validating(allow),
+  ]),
   one('denied: the first mutating webhook that denies ends it', [
     mutating(deny({ message: 'no' })),
     mutating(allow),
@@ -761,8 +904,14 @@ const VERDICTS: readonly Case[] = [
       ),
     ),
   ),
-  one('warnings of a denied request', validating(deny({ message: 'no' }, { warnings: ['careful'] }))),
-  one('status of an allowed request', validating(answer({ allowed: true, status: { code: 500, message: 'x' } }))),
+  one(
+    'warnings of a denied request',
+    validating(deny({ message: 'no' }, { warnings: ['careful'] })),
+  ),
+  one(
+    'status of an allowed request',
+    validating(answer({ allowed: true, status: { code: 500, message: 'x' } })),
+  ),
 ];
 
 const changed = (name: string, operations: unknown, ...requests: CaseRequest[]): Case =>
@@ -770,7 +919,10 @@ const changed = (name: string, operations: unknown, ...requests: CaseRequest[]):
 const add = (path: string, value: unknown): object => ({ op: 'add', path, value });
 const again = (key: string): Behaviour =>
   patchBy(({ request }) => [
-    add(`/data/${key}`, `${request.object?.data?.[key] ?? ''}${Object.keys(request.object?.data ?? {}).join('')}`),
+    add(
+      `/data/${key}`,
+      `${request.object?.data?.[key] ?? ''}${Object.keys(request.object?.data ?? {}).join('')}`,
+    ),
   ]);
 
 /** What webhooks change. */
@@ -808,7 +960,11 @@ const PATCHES: readonly Case[] = [
   changed('a list of texts', ['x']),
   changed('no JSON', 'garbage'),
   changed('the whole object', [
-    { op: 'replace', path: '', value: { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'm' } } },
+    {
+      op: 'replace',
+      path: '',
+      value: { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'm' } },
+    },
   ]),
   changed('the whole object is a text', [{ op: 'replace', path: '', value: 'x' }]),
   changed('a wrong type', [add('/data', 'text')]),
@@ -818,17 +974,24 @@ const PATCHES: readonly Case[] = [
   changed('an unknown kind', [{ op: 'replace', path: '/kind', value: 'Nothing' }]),
   changed('another version', [{ op: 'replace', path: '/apiVersion', value: 'v2' }]),
   changed('another name', [{ op: 'replace', path: '/metadata/name', value: 'other' }]),
-  changed('another namespace', [{ op: 'replace', path: '/metadata/namespace', value: 'kube-system' }]),
+  changed('another namespace', [
+    { op: 'replace', path: '/metadata/namespace', value: 'kube-system' },
+  ]),
   changed('an invalid name', [{ op: 'replace', path: '/metadata/name', value: '-' }]),
   changed('no metadata', [{ op: 'remove', path: '/metadata' }]),
-  changed('a uid and a time', [add('/metadata/uid', 'x'), add('/metadata/creationTimestamp', '2020-01-01T00:00:00Z')]),
+  changed('a uid and a time', [
+    add('/metadata/uid', 'x'),
+    add('/metadata/creationTimestamp', '2020-01-01T00:00:00Z'),
+  ]),
   changed('managed fields', [
     add('/metadata/managedFields', [
       { manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} },
     ]),
   ]),
   changed('invalid managed fields', [
-    add('/metadata/managedFields', [{ manager: 'x', operation: 'None', apiVersion: 'v1', fieldsType: 'X' }]),
+    add('/metadata/managedFields', [
+      { manager: 'x', operation: 'None', apiVersion: 'v1', fieldsType: 'X' },
+    ]),
   ]),
   changed('no managed fields', [{ op: 'remove', path: '/metadata/managedFields' }]),
   changed('owners twice', [
@@ -854,14 +1017,25 @@ const PATCHES: readonly Case[] = [
       merge(`${MAPS}/m`, { data: { c: 'd' } }),
     ),
   ),
-  after([createMap()], one('patch: of a deletion', mutating(patch([add('/data/x', 'y')])), removeMap())),
   after(
     [createMap()],
-    one('patch: of a deletion, ignored', mutating(patch([add('/data/x', 'y')]), IGNORE), removeMap()),
+    one('patch: of a deletion', mutating(patch([add('/data/x', 'y')])), removeMap()),
+  ),
+  after(
+    [createMap()],
+    one(
+      'patch: of a deletion, ignored',
+      mutating(patch([add('/data/x', 'y')]), IGNORE),
+      removeMap(),
+    ),
   ),
   after(
     [removeMap()],
-    one('patch: of an apply', mutating(patch([add('/data/x', 'y')])), apply(`${MAPS}/m?fieldManager=f`, map('m'))),
+    one(
+      'patch: of an apply',
+      mutating(patch([add('/data/x', 'y')])),
+      apply(`${MAPS}/m?fieldManager=f`, map('m')),
+    ),
   ),
   after(
     [removeMap()],
@@ -874,12 +1048,24 @@ const PATCHES: readonly Case[] = [
   one('patch: a type without a patch', mutating(answer({ allowed: true, patchType: 'JSONPatch' }))),
   one('patch: an empty type', mutating(answer({ allowed: true, patch: 'W10=', patchType: '' }))),
   one('patch: another type', mutating(patch([add('/data/x', 'y')], { patchType: 'MergePatch' }))),
-  one('patch: no base64', mutating(answer({ allowed: true, patch: '!!!', patchType: 'JSONPatch' }))),
+  one(
+    'patch: no base64',
+    mutating(answer({ allowed: true, patch: '!!!', patchType: 'JSONPatch' })),
+  ),
   one('patch: of a validating webhook', validating(patch([]))),
-  one('patch: the type of a validating webhook', validating(answer({ allowed: true, patchType: 'JSONPatch' }))),
+  one(
+    'patch: the type of a validating webhook',
+    validating(answer({ allowed: true, patchType: 'JSONPatch' })),
+  ),
   one('patch: ignored where it is undecodable', mutating(patch('garbage'), IGNORE)),
-  one('patch: not ignored where it cannot be applied', mutating(patch([{ op: 'remove', path: '/data/none' }]), IGNORE)),
-  one('reinvocation: if needed', [mutating(again('p'), { reinvocationPolicy: 'IfNeeded' }), mutating(again('q'))]),
+  one(
+    'patch: not ignored where it cannot be applied',
+    mutating(patch([{ op: 'remove', path: '/data/none' }]), IGNORE),
+  ),
+  one('reinvocation: if needed', [
+    mutating(again('p'), { reinvocationPolicy: 'IfNeeded' }),
+    mutating(again('q')),
+  ]),
   one('reinvocation: never', [mutating(again('p')), mutating(again('q'))]),
   one('reinvocation: of both', [
     mutating(again('p'), { reinvocationPolicy: 'IfNeeded' }),
@@ -897,16 +1083,25 @@ const PATCHES: readonly Case[] = [
   ]),
 ];
 
-const fails = (name: string, behaviour: Behaviour, fields: object = {}, more: Partial<CaseHook> = {}): Case[] => [
+const fails = (
+  name: string,
+  behaviour: Behaviour,
+  fields: object = {},
+  more: Partial<CaseHook> = {},
+): Case[] => [
   one(`failure: ${name}`, validating(behaviour, fields, more)),
-  one(`failure, ignored: ${name}`, [mutating(behaviour, { ...IGNORE, ...fields }, more), validating(allow)]),
+  one(`failure, ignored: ${name}`, [
+    mutating(behaviour, { ...IGNORE, ...fields }, more),
+    validating(allow),
+  ]),
 ];
 const service = (name: string, more: object = {}): Partial<CaseHook> => ({
   clientConfig: { service: { namespace: 'default', name, path: '/x', ...more } },
 });
 const SLOW = { timeoutSeconds: 1 };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const block = (type: string): string => `-----BEGIN ${type}-----\n${base64('nothing')}\n-----END ${type}-----\n`;
+const block = (type: string): string =>
+  `-----BEGIN ${type}-----\n${base64('nothing')}\n-----END ${type}-----\n`;
 const KEY = block('PUBLIC KEY');
 const BROKEN = block('CERTIFICATE');
 
@@ -917,7 +1112,10 @@ const FAILURES: readonly Case[] = [
   ...fails('no response', answer({}, { response: undefined })),
   ...fails('no kind', answer({ allowed: true }, { kind: undefined, apiVersion: undefined })),
   ...fails('another kind', answer({ allowed: true }, { kind: 'Review' })),
-  ...fails('another version', answer({ allowed: true }, { apiVersion: 'admission.k8s.io/v1beta1' })),
+  ...fails(
+    'another version',
+    answer({ allowed: true }, { apiVersion: 'admission.k8s.io/v1beta1' }),
+  ),
   ...fails('an unknown version', answer({ allowed: true }, { apiVersion: 'admission.k8s.io/v2' })),
   ...fails('another group', answer({ allowed: true }, { apiVersion: 'v1' })),
   ...fails('a bad version', answer({ allowed: true }, { apiVersion: 'a/b/c' })),
@@ -933,14 +1131,20 @@ const FAILURES: readonly Case[] = [
   ...fails('half a JSON', raw('{"kind":')),
   ...fails('two JSON', raw('{}{}')),
   ...fails('an empty object', raw('{}')),
-  ...fails('a Status', raw('{"kind":"Status","apiVersion":"v1","status":"Failure","message":"x","code":404}')),
+  ...fails(
+    'a Status',
+    raw('{"kind":"Status","apiVersion":"v1","status":"Failure","message":"x","code":404}'),
+  ),
   ...fails('a bad content type', raw('{}', 200, 'json;;')),
   ...fails('status 500', raw('broken\n', 500, 'text/plain')),
   ...fails('status 500 without a type', raw('broken', 500, undefined)),
   ...fails('status 500 with JSON', raw('{"a":1}', 500)),
   ...fails(
     'status 500 with a Status',
-    raw('{"kind":"Status","apiVersion":"v1","status":"Failure","message":"own words","reason":"X","code":507}', 500),
+    raw(
+      '{"kind":"Status","apiVersion":"v1","status":"Failure","message":"own words","reason":"X","code":507}',
+      500,
+    ),
   ),
   ...fails('status 404', raw('x', 404, 'text/plain')),
   ...fails('status 403', raw('forbidden by me', 403, 'text/plain')),
@@ -960,7 +1164,12 @@ const FAILURES: readonly Case[] = [
   ...fails('a hanging webhook', hang, SLOW),
   ...fails('a slow response', drip, SLOW),
   ...fails('no server', allow, {}, { clientConfig: { url: 'https://127.0.0.1:1/x' } }),
-  ...fails('another name', allow, {}, { clientConfig: { url: 'https://127.0.0.2:PORT/x', caBundle: 'CA' } }),
+  ...fails(
+    'another name',
+    allow,
+    {},
+    { clientConfig: { url: 'https://127.0.0.2:PORT/x', caBundle: 'CA' } },
+  ),
   ...fails(
     'no certificates',
     allow,
@@ -996,7 +1205,10 @@ const FAILURES: readonly Case[] = [
         warn('called'),
         {},
         {
-          clientConfig: { service: { namespace: 'default', name: 'hook', path: 'PATH', port: 'PORT' }, caBundle: 'CA' },
+          clientConfig: {
+            service: { namespace: 'default', name: 'hook', path: 'PATH', port: 'PORT' },
+            caBundle: 'CA',
+          },
         },
       ),
     ],
@@ -1017,7 +1229,10 @@ const FAILURES: readonly Case[] = [
         allow,
         {},
         {
-          clientConfig: { service: { namespace: 'default', name: 'wrong', path: '/x', port: 'PORT' }, caBundle: 'CA' },
+          clientConfig: {
+            service: { namespace: 'default', name: 'wrong', path: '/x', port: 'PORT' },
+            caBundle: 'CA',
+          },
         },
       ),
     ],
@@ -1033,11 +1248,21 @@ const FAILURES: readonly Case[] = [
         spec: { ports: [{ port: 80 }] },
       }),
     ],
-    hooks: [validating(allow, {}, { clientConfig: { service: { namespace: 'default', name: 'ports', path: '/x' } } })],
+    hooks: [
+      validating(
+        allow,
+        {},
+        { clientConfig: { service: { namespace: 'default', name: 'ports', path: '/x' } } },
+      ),
+    ],
     requests: [createMapDry()],
   },
   {
-    ...one('the time of the request', validating(hang), post(`${MAPS}?dryRun=All&timeout=1s`, map('m'))),
+    ...one(
+      'the time of the request',
+      validating(hang),
+      post(`${MAPS}?dryRun=All&timeout=1s`, map('m')),
+    ),
     ownWords: 'upstream answers, or closes the connection, whatever comes first',
   },
   one('other webhooks are not held up', [
@@ -1050,7 +1275,8 @@ const FAILURES: readonly Case[] = [
   ]),
 ];
 
-const withoutBodies = (cases: readonly Case[]): Case[] => cases.map((each) => ({ ...each, withoutBodies: true }));
+const withoutBodies = (cases: readonly Case[]): Case[] =>
+  cases.map((each) => ({ ...each, withoutBodies: true }));
 
 export const CASES: readonly Case[] = [
   ...SEEN,

@@ -15,10 +15,16 @@ export function normalized(value: unknown, text: (value: string) => string): unk
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, item]): [string, unknown] => {
     if (key === 'token' && typeof item === 'string' && item.length > 100) return [key, 'TOKEN'];
-    if (UNIQUE.has(key) && typeof item === 'string' && item !== '' && (key !== 'uid' || item.length === 36))
+    if (
+      UNIQUE.has(key) &&
+      typeof item === 'string' &&
+      item !== '' &&
+      (key !== 'uid' || item.length === 36)
+    )
       return [key, 'UNIQUE'];
     // Upstream finds some mistakes twice.
-    if (key === 'causes' && Array.isArray(item)) return [key, unique(normalized(item, text) as unknown[])];
+    if (key === 'causes' && Array.isArray(item))
+      return [key, unique(normalized(item, text) as unknown[])];
     return [key, normalized(item, text)];
   });
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -30,7 +36,9 @@ function unique(items: readonly unknown[]): unknown[] {
 
 function withoutIdentities(value: string): string {
   return value
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) => (time.startsWith('2026-01-0') ? time : 'TIME'))
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) =>
+      time.startsWith('2026-01-0') ? time : 'TIME',
+    )
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
     .replaceAll(/\bg-[a-z0-9]{5}\b/g, 'g-SUFFIX')
     .replaceAll(/(?:read|write) tcp [\d.:]+->[\d.:]+:/g, 'read tcp ADDRESSES:');

@@ -18,19 +18,33 @@ export type Send = (request: CaseRequest) => Promise<CaseAnswer>;
 /** What came of one request: what the client got, and what the webhooks received, in order. */
 export interface Outcome {
   readonly answer: unknown;
-  readonly received: readonly { readonly hook: number; readonly url: string; readonly body: unknown }[];
+  readonly received: readonly {
+    readonly hook: number;
+    readonly url: string;
+    readonly body: unknown;
+  }[];
 }
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
-const RESOURCES = { mutating: 'mutatingwebhookconfigurations', validating: 'validatingwebhookconfigurations' } as const;
+const RESOURCES = {
+  mutating: 'mutatingwebhookconfigurations',
+  validating: 'validatingwebhookconfigurations',
+} as const;
 const TYPES = ['mutating', 'validating'] as const;
 /** The webhooks of a case are known to the server once a request for a limit range is denied by one that was configured after them. */
 const MARKER = 'z-marker';
 const MARKER_PATH = '/api/v1/namespaces/default/limitranges?dryRun=All';
-const MARKED = { apiVersion: 'v1', kind: 'LimitRange', metadata: { name: 'marker' }, spec: { limits: [] } };
+const MARKED = {
+  apiVersion: 'v1',
+  kind: 'LimitRange',
+  metadata: { name: 'marker' },
+  spec: { limits: [] },
+};
 const MAX_POLLS = 2000;
 const REMOVE: CaseRequest = { method: 'DELETE', path: '/api/v1/namespaces/default/configmaps/m' };
-const USUAL_RULES = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['configmaps'] }];
+const USUAL_RULES = [
+  { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['configmaps'] },
+];
 
 export class CaseRunner {
   readonly #send: Send;
@@ -77,7 +91,10 @@ export class CaseRunner {
   async run(each: Case): Promise<readonly Outcome[]> {
     for (const request of each.before ?? []) await this.#sendUntil(request);
     this.#hooks = each.hooks;
-    const configurations = [...this.#configurations(each), ...TYPES.map((type) => this.#marker(type))];
+    const configurations = [
+      ...this.#configurations(each),
+      ...TYPES.map((type) => this.#marker(type)),
+    ];
     try {
       for (const { path, body } of configurations) {
         const { code, body: answer } = await this.#send({ method: 'POST', path, body });
@@ -93,7 +110,8 @@ export class CaseRunner {
       }
       return outcomes;
     } finally {
-      for (const { path, name } of configurations) await this.#send({ method: 'DELETE', path: `${path}/${name}` });
+      for (const { path, name } of configurations)
+        await this.#send({ method: 'DELETE', path: `${path}/${name}` });
       await this.#await(false);
       for (const request of [...(each.cleanup ?? []), REMOVE]) await this.#send(request);
     }
@@ -107,16 +125,25 @@ export class CaseRunner {
     }
   }
 
-  #configurations({ hooks }: Case): { readonly path: string; readonly name: string; readonly body: object }[] {
+  #configurations({
+    hooks,
+  }: Case): { readonly path: string; readonly name: string; readonly body: object }[] {
     const found = new Map<string, { path: string; name: string; webhooks: object[] }>();
     hooks.forEach((hook, index) => {
       const { type, configuration = 'a', fields = {}, clientConfig } = hook;
       const key = `${type} ${configuration}`;
-      const entry = found.get(key) ?? { path: `${ADMISSION}/${RESOURCES[type]}`, name: configuration, webhooks: [] };
+      const entry = found.get(key) ?? {
+        path: `${ADMISSION}/${RESOURCES[type]}`,
+        name: configuration,
+        webhooks: [],
+      };
       found.set(key, entry);
       entry.webhooks.push({
         name: `h${index}.hooks.example.com`,
-        clientConfig: clientConfig === undefined ? this.#client(String(index)) : this.#filled(clientConfig, index),
+        clientConfig:
+          clientConfig === undefined
+            ? this.#client(String(index))
+            : this.#filled(clientConfig, index),
         rules: USUAL_RULES,
         sideEffects: 'None',
         admissionReviewVersions: ['v1'],
@@ -130,8 +157,14 @@ export class CaseRunner {
     }));
   }
 
-  #marker(type: (typeof TYPES)[number]): { readonly path: string; readonly name: string; readonly body: object } {
-    const rules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['limitranges'] }];
+  #marker(type: (typeof TYPES)[number]): {
+    readonly path: string;
+    readonly name: string;
+    readonly body: object;
+  } {
+    const rules = [
+      { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['limitranges'] },
+    ];
     const webhook = {
       name: `${type}.marker.example.com`,
       clientConfig: this.#client('marker'),
@@ -171,7 +204,9 @@ export class CaseRunner {
         const { code } = await this.#send({ method: 'POST', path: MARKER_PATH, body });
         if ((code === 400) === denied) break;
         if (polls > MAX_POLLS)
-          throw new Error(`the webhook configurations do not become ${denied ? 'known' : 'unknown'}`);
+          throw new Error(
+            `the webhook configurations do not become ${denied ? 'known' : 'unknown'}`,
+          );
       }
     }
   }
@@ -195,6 +230,8 @@ export class CaseRunner {
   }
 
   #text(text: string): string {
-    return text.replaceAll(String(this.#webhook.port), 'PORT').replaceAll(`/${this.#side}/`, '/SIDE/');
+    return text
+      .replaceAll(String(this.#webhook.port), 'PORT')
+      .replaceAll(`/${this.#side}/`, '/SIDE/');
   }
 }

@@ -19,7 +19,10 @@ const daemonSet = (annotations: object = {}) => ({
   metadata: { name: 'agent', annotations },
   spec: {
     selector: { matchLabels: { app: 'agent' } },
-    template: { metadata: { labels: { app: 'agent' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    template: {
+      metadata: { labels: { app: 'agent' } },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    },
   },
 });
 const generations = ({ object: { metadata } }: Answered) => [
@@ -29,7 +32,10 @@ const generations = ({ object: { metadata } }: Answered) => [
 
 describe('daemon sets', () => {
   test('are made with defaults and without a status', async () => {
-    const { code, object } = await daemonSets.create({ ...daemonSet(), status: { numberReady: 3 } });
+    const { code, object } = await daemonSets.create({
+      ...daemonSet(),
+      status: { numberReady: 3 },
+    });
     expect(code).toBe(201);
     expect(object.status).toEqual({
       currentNumberScheduled: 0,
@@ -37,15 +43,23 @@ describe('daemon sets', () => {
       desiredNumberScheduled: 0,
       numberReady: 0,
     });
-    expect(object.spec).toMatchObject({ updateStrategy: { type: 'RollingUpdate' }, revisionHistoryLimit: 10 });
+    expect(object.spec).toMatchObject({
+      updateStrategy: { type: 'RollingUpdate' },
+      revisionHistoryLimit: 10,
+    });
   });
 
   test('count changes, and those of the template apart', async () => {
     expect(generations(await daemonSets.create(daemonSet()))).toEqual([1, '1']);
-    expect(generations(await daemonSets.patch('agent', { spec: { minReadySeconds: 1 } }))).toEqual([2, '1']);
+    expect(generations(await daemonSets.patch('agent', { spec: { minReadySeconds: 1 } }))).toEqual([
+      2,
+      '1',
+    ]);
     const template = { spec: { hostNetwork: true } };
     expect(generations(await daemonSets.patch('agent', { spec: { template } }))).toEqual([3, '2']);
-    expect(generations(await daemonSets.patch('agent', { metadata: { labels: { a: 'b' } } }))).toEqual([3, '2']);
+    expect(
+      generations(await daemonSets.patch('agent', { metadata: { labels: { a: 'b' } } })),
+    ).toEqual([3, '2']);
   });
 
   test.each([
@@ -62,12 +76,17 @@ describe('daemon sets', () => {
     const set = { metadata: { annotations: { [TEMPLATE_GENERATION]: '9' } } };
     expect(generations(await daemonSets.patch('agent', set))).toEqual([1, '1']);
     expect(generations(await daemonSets.patch('agent/status', set))).toEqual([1, '1']);
-    expect(generations(await daemonSets.patch('agent', { metadata: { annotations: null } }))).toEqual([1, '1']);
+    expect(
+      generations(await daemonSets.patch('agent', { metadata: { annotations: null } })),
+    ).toEqual([1, '1']);
   });
 
   test('a count that is none is refused', async () => {
     const refused = await daemonSets.create(daemonSet({ [TEMPLATE_GENERATION]: 'many' }));
-    expect([refused.code, refused.message]).toEqual([400, 'strconv.ParseInt: parsing "many": invalid syntax']);
+    expect([refused.code, refused.message]).toEqual([
+      400,
+      'strconv.ParseInt: parsing "many": invalid syntax',
+    ]);
   });
 
   test('keep their selector', async () => {
@@ -85,7 +104,9 @@ describe('daemon sets', () => {
     await daemonSets.create(daemonSet());
     const template = { spec: { terminationGracePeriodSeconds: -1 } };
     expect((await daemonSets.patch('agent', { spec: { template } })).warnings).toEqual([warning]);
-    expect((await daemonSets.patch('agent', { spec: { minReadySeconds: 3 } })).warnings).toEqual([]);
+    expect((await daemonSets.patch('agent', { spec: { minReadySeconds: 3 } })).warnings).toEqual(
+      [],
+    );
   });
 
   test('have a status that is written on its own, and no scale', async () => {
@@ -104,6 +125,8 @@ describe('daemon sets', () => {
 
   test('are shown', async () => {
     await daemonSets.create(daemonSet());
-    expect((await daemonSets.table()).rows).toEqual([['agent', 0, 0, 0, 0, 0, '<none>', '0s', 'c', 'i', 'app=agent']]);
+    expect((await daemonSets.table()).rows).toEqual([
+      ['agent', 0, 0, 0, 0, 0, '<none>', '0s', 'c', 'i', 'app=agent'],
+    ]);
   });
 });

@@ -16,14 +16,26 @@ import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withEnabledTemplateFields } from '#apiserver/kinds/pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
-import { AGE, CONTAINERS, NAME, SELECTOR, column, containerCells } from '#apiserver/tables/columns.ts';
+import {
+  AGE,
+  CONTAINERS,
+  NAME,
+  SELECTOR,
+  column,
+  containerCells,
+} from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 import { initialTemplateGeneration, nextTemplateGeneration } from './template-generation.ts';
 
 export type DaemonSet = Immutable<apps.DaemonSet>;
 
 const TEMPLATE = new field.FieldPath('spec', 'template');
-const NO_STATUS = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+const NO_STATUS = {
+  currentNumberScheduled: 0,
+  numberMisscheduled: 0,
+  desiredNumberScheduled: 0,
+  numberReady: 0,
+};
 
 const daemonSetStrategy: ResourceStrategy<DaemonSet> = {
   generation: true,
@@ -32,14 +44,20 @@ const daemonSetStrategy: ResourceStrategy<DaemonSet> = {
   validate: (daemonSet) => validateDaemonSet(daemonSet),
   warningsOnCreate: ({ spec }) => podTemplateWarnings(spec.template, TEMPLATE),
   prepareForUpdate: (daemonSet, old) =>
-    nextTemplateGeneration(withEnabledTemplateFields({ ...daemonSet, status: old.status }, old), old),
+    nextTemplateGeneration(
+      withEnabledTemplateFields({ ...daemonSet, status: old.status }, old),
+      old,
+    ),
   validateUpdate: (daemonSet, old) => validateDaemonSetUpdate(daemonSet, old),
   warningsOnUpdate: ({ spec }, old) =>
-    semanticEqual(spec.template, old.spec.template) ? [] : podTemplateWarnings(spec.template, TEMPLATE),
+    semanticEqual(spec.template, old.spec.template)
+      ? []
+      : podTemplateWarnings(spec.template, TEMPLATE),
 };
 
 const daemonSetStatusStrategy: SubresourceStrategy<DaemonSet> = {
-  prepareForUpdate: (daemonSet, old) => nextTemplateGeneration({ ...daemonSet, spec: old.spec }, old),
+  prepareForUpdate: (daemonSet, old) =>
+    nextTemplateGeneration({ ...daemonSet, spec: old.spec }, old),
   validateUpdate: (daemonSet, old) => validateDaemonSetStatusUpdate(daemonSet, old),
 };
 
@@ -49,7 +67,9 @@ export const daemonSetTable: TableConvertor<DaemonSet> = {
     column('Desired', 'Nodes that should run its pod.', { type: 'integer' }),
     column('Current', 'Nodes that should, and do.', { type: 'integer' }),
     column('Ready', 'Nodes whose pod is ready.', { type: 'integer' }),
-    column('Up-to-date', 'Nodes whose pod is made from the template as it is now.', { type: 'integer' }),
+    column('Up-to-date', 'Nodes whose pod is made from the template as it is now.', {
+      type: 'integer',
+    }),
     column('Available', 'Nodes whose pod has been ready for long enough.', { type: 'integer' }),
     column('Node Selector', 'Labels of the nodes that should run its pod.'),
     AGE,

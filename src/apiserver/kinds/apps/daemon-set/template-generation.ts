@@ -35,6 +35,8 @@ function generationOf({ metadata }: DaemonSet): number {
 
 function withGeneration(daemonSet: DaemonSet, generation: number): DaemonSet {
   const { metadata } = daemonSet;
-  const annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: String(generation) });
+  const annotations = mergedMap(metadata.annotations, {
+    [TEMPLATE_GENERATION]: String(generation),
+  });
   return { ...daemonSet, metadata: { ...metadata, annotations } };
 }

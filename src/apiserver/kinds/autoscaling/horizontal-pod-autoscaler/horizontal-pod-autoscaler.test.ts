@@ -24,10 +24,22 @@ afterEach(async () => {
 });
 
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' };
-const hpa = (spec: object = {}) => ({ metadata: { name: 'a' }, spec: { scaleTargetRef, maxReplicas: 5, ...spec } });
-const cpu = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } };
-const pods = { type: 'Pods', pods: { metric: { name: 'rps' }, target: { type: 'AverageValue', averageValue: '10' } } };
-const rules = (more: object = {}) => ({ policies: [{ type: 'Pods', value: 1, periodSeconds: 60 }], ...more });
+const hpa = (spec: object = {}) => ({
+  metadata: { name: 'a' },
+  spec: { scaleTargetRef, maxReplicas: 5, ...spec },
+});
+const cpu = {
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },
+};
+const pods = {
+  type: 'Pods',
+  pods: { metric: { name: 'rps' }, target: { type: 'AverageValue', averageValue: '10' } },
+};
+const rules = (more: object = {}) => ({
+  policies: [{ type: 'Pods', value: 1, periodSeconds: 60 }],
+  ...more,
+});
 
 describe('defaults', () => {
   test('are one pod at least, and the CPU', async () => {
@@ -42,7 +54,10 @@ describe('defaults', () => {
   });
 
   test('fill in behavior, where there is some', async () => {
-    const { json } = await api.post(V2, hpa({ behavior: { scaleDown: { selectPolicy: 'Min', tolerance: '50m' } } }));
+    const { json } = await api.post(
+      V2,
+      hpa({ behavior: { scaleDown: { selectPolicy: 'Min', tolerance: '50m' } } }),
+    );
     expect(json.spec).toMatchObject({
       behavior: {
         scaleUp: {
@@ -67,14 +82,22 @@ describe('the first version', () => {
   test('carries in annotations what it has no field for, and takes it back', async () => {
     await api.post(
       V2,
-      hpa({ metrics: [pods, cpu], behavior: { scaleDown: rules({ stabilizationWindowSeconds: 5 }) } }),
+      hpa({
+        metrics: [pods, cpu],
+        behavior: { scaleDown: rules({ stabilizationWindowSeconds: 5 }) },
+      }),
     );
     const before = (await api.get(`${V2}/a`)).json;
     const { json } = await api.get(`${V1}/a`);
-    expect(json.spec).toEqual({ scaleTargetRef, minReplicas: 1, maxReplicas: 5, targetCPUUtilizationPercentage: 80 });
-    expect(JSON.parse(json.metadata.annotations?.['autoscaling.alpha.kubernetes.io/metrics'] ?? '')).toEqual([
-      { type: 'Pods', pods: { metricName: 'rps', targetAverageValue: '10' } },
-    ]);
+    expect(json.spec).toEqual({
+      scaleTargetRef,
+      minReplicas: 1,
+      maxReplicas: 5,
+      targetCPUUtilizationPercentage: 80,
+    });
+    expect(
+      JSON.parse(json.metadata.annotations?.['autoscaling.alpha.kubernetes.io/metrics'] ?? ''),
+    ).toEqual([{ type: 'Pods', pods: { metricName: 'rps', targetAverageValue: '10' } }]);
     expect(json.metadata.annotations?.['autoscaling.alpha.kubernetes.io/behavior']).toContain(
       '"StabilizationWindowSeconds":5',
     );
@@ -86,11 +109,19 @@ describe('the first version', () => {
   });
 
   test('creates, with the CPU if it names nothing else', async () => {
-    expect((await api.post(V1, hpa())).json.spec).toMatchObject({ targetCPUUtilizationPercentage: 80 });
-    expect((await api.patch(`${V1}/a`, { spec: { targetCPUUtilizationPercentage: 30 } })).code).toBe(200);
+    expect((await api.post(V1, hpa())).json.spec).toMatchObject({
+      targetCPUUtilizationPercentage: 80,
+    });
+    expect(
+      (await api.patch(`${V1}/a`, { spec: { targetCPUUtilizationPercentage: 30 } })).code,
+    ).toBe(200);
     const { json } = await api.get(`${V2}/a`);
-    expect(json.spec?.['metrics']).toMatchObject([{ resource: { target: { averageUtilization: 30 } } }]);
-    expect(json.metadata.managedFields?.map(({ apiVersion }) => apiVersion)).toEqual(['autoscaling/v1']);
+    expect(json.spec?.['metrics']).toMatchObject([
+      { resource: { target: { averageUtilization: 30 } } },
+    ]);
+    expect(json.metadata.managedFields?.map(({ apiVersion }) => apiVersion)).toEqual([
+      'autoscaling/v1',
+    ]);
   });
 
   test('a client that leaves the CPU out owns its default', async () => {
@@ -98,7 +129,9 @@ describe('the first version', () => {
     expect((await api.post(V1, hpa())).json.metadata.managedFields).toMatchObject([owned]);
     await api.post(V2, { ...hpa({ metrics: [pods] }), metadata: { name: 'b' } });
     const { json } = await api.get(`${V1}/b`);
-    expect((await api.put(`${V1}/b`, json)).json.spec).not.toHaveProperty('targetCPUUtilizationPercentage');
+    expect((await api.put(`${V1}/b`, json)).json.spec).not.toHaveProperty(
+      'targetCPUUtilizationPercentage',
+    );
   });
 
   test('shows the status', async () => {
@@ -111,18 +144,34 @@ describe('the first version', () => {
       message: 'm',
     };
     const currentMetrics = [
-      { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 7, averageValue: '70m' } } },
+      {
+        type: 'Resource',
+        resource: { name: 'cpu', current: { averageUtilization: 7, averageValue: '70m' } },
+      },
     ];
-    const status = { currentReplicas: 2, desiredReplicas: 3, currentMetrics, conditions: [condition] };
-    expect((await api.patch(`${V2}/a/status`, { status, spec: { maxReplicas: 9 } })).json).toMatchObject({
+    const status = {
+      currentReplicas: 2,
+      desiredReplicas: 3,
+      currentMetrics,
+      conditions: [condition],
+    };
+    expect(
+      (await api.patch(`${V2}/a/status`, { status, spec: { maxReplicas: 9 } })).json,
+    ).toMatchObject({
       status,
       spec: { maxReplicas: 5 },
     });
     const first = (await api.get(`${V1}/a/status`)).json;
-    expect(first.status).toEqual({ currentReplicas: 2, desiredReplicas: 3, currentCPUUtilizationPercentage: 7 });
+    expect(first.status).toEqual({
+      currentReplicas: 2,
+      desiredReplicas: 3,
+      currentCPUUtilizationPercentage: 7,
+    });
     expect((await api.put(`${V1}/a/status`, first)).code).toBe(200);
     expect((await api.get(`${V2}/a`)).json.status).toEqual(status);
-    expect((await api.patch(`${V2}/a`, { status: { desiredReplicas: 9 } })).json.status).toEqual(status);
+    expect((await api.patch(`${V2}/a`, { status: { desiredReplicas: 9 } })).json.status).toEqual(
+      status,
+    );
   });
 
   test('an annotation that cannot be read carries nothing', async () => {
@@ -151,10 +200,18 @@ const object = (change: object = {}) => ({
     ...change,
   },
 });
-const external = (target: object) => ({ type: 'External', external: { metric: { name: 'm' }, target } });
+const external = (target: object) => ({
+  type: 'External',
+  external: { metric: { name: 'm' }, target },
+});
 const container = (change: object) => ({
   type: 'ContainerResource',
-  containerResource: { name: 'cpu', container: 'c', target: { type: 'Utilization', averageUtilization: 1 }, ...change },
+  containerResource: {
+    name: 'cpu',
+    container: 'c',
+    target: { type: 'Utilization', averageUtilization: 1 },
+    ...change,
+  },
 });
 const up = (change: object) => hpa({ behavior: { scaleUp: rules(change) } }).spec;
 
@@ -162,7 +219,10 @@ test.each<[object, string]>([
   [{ minReplicas: 0 }, 'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1'],
   [{ minReplicas: -1 }, 'spec.minReplicas: Invalid value: -1'],
   [{ maxReplicas: 0 }, 'spec.maxReplicas: Required value: must be set and greater than 0'],
-  [{ minReplicas: 6 }, 'spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`'],
+  [
+    { minReplicas: 6 },
+    'spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`',
+  ],
   [{ scaleTargetRef: { ...scaleTargetRef, kind: '' } }, 'spec.scaleTargetRef.kind: Required value'],
   [
     { scaleTargetRef: { ...scaleTargetRef, kind: '..' } },
@@ -174,25 +234,43 @@ test.each<[object, string]>([
     `spec.scaleTargetRef.name: Invalid value: "a/b": may not contain '/'`,
   ],
   [{ scaleTargetRef: { kind: 'Deployment', name: 'd' } }, 'apiVersion must specify API group'],
-  [{ scaleTargetRef: { ...scaleTargetRef, apiVersion: 'a/b/c' } }, 'unexpected GroupVersion string: a/b/c'],
+  [
+    { scaleTargetRef: { ...scaleTargetRef, apiVersion: 'a/b/c' } },
+    'unexpected GroupVersion string: a/b/c',
+  ],
   [metric({ type: '' }), 'spec.metrics[0].type: Required value: must specify a metric source type'],
   [metric({ type: 'Odd' }), 'spec.metrics[0].type: Unsupported value: "Odd"'],
   [
     metric({ type: 'Pods' }),
     'spec.metrics[0].pods: Required value: must populate information for the given metric source',
   ],
-  [metric({ ...cpu, pods: pods.pods }), 'spec.metrics[0].pods: Forbidden: must populate the given metric source only'],
+  [
+    metric({ ...cpu, pods: pods.pods }),
+    'spec.metrics[0].pods: Forbidden: must populate the given metric source only',
+  ],
   [
     metric(object({ metric: { name: '' } })),
     'spec.metrics[0].object.metric.name: Required value: must specify a metric name',
   ],
   [metric(object({ metric: { name: 'a/b' } })), `may not contain '/'`],
   [metric(object({ target: { type: 'Value' } })), 'must set either a target value or averageValue'],
-  [metric(object({ target: { type: 'Odd', value: '1' } })), 'must be either Utilization, Value, or AverageValue'],
+  [
+    metric(object({ target: { type: 'Odd', value: '1' } })),
+    'must be either Utilization, Value, or AverageValue',
+  ],
   [metric(object({ target: { type: '', value: '1' } })), 'must specify a metric target type'],
-  [metric(object({ target: { type: 'Value', value: '0' } })), 'target.value: Invalid value: "0": must be positive'],
-  [metric(object({ describedObject: { kind: '', name: 'x' } })), 'describedObject.kind: Required value'],
-  [metric(external({ type: 'Value' })), 'must set either a target value for metric or a per-pod target'],
+  [
+    metric(object({ target: { type: 'Value', value: '0' } })),
+    'target.value: Invalid value: "0": must be positive',
+  ],
+  [
+    metric(object({ describedObject: { kind: '', name: 'x' } })),
+    'describedObject.kind: Required value',
+  ],
+  [
+    metric(external({ type: 'Value' })),
+    'must set either a target value for metric or a per-pod target',
+  ],
   [
     metric(external({ type: 'Value', value: '1', averageValue: '1' })),
     'may not set both a target value for metric and a per-pod target',
@@ -202,35 +280,58 @@ test.each<[object, string]>([
     'must specify a positive target averageValue',
   ],
   [
-    metric({ type: 'Pods', pods: { ...pods.pods, target: { type: 'AverageValue', averageValue: '-1' } } }),
+    metric({
+      type: 'Pods',
+      pods: { ...pods.pods, target: { type: 'AverageValue', averageValue: '-1' } },
+    }),
     'must be positive',
   ],
   [metric(container({ container: '' })), 'must specify a container'],
-  [metric(container({ container: 'A' })), 'spec.metrics[0].containerResource.container: Invalid value: "A"'],
+  [
+    metric(container({ container: 'A' })),
+    'spec.metrics[0].containerResource.container: Invalid value: "A"',
+  ],
   [metric(container({ name: '' })), 'must specify a resource name'],
   [
     metric(container({ target: { type: 'Utilization' } })),
     'must set either a target raw value or a target utilization',
   ],
   [
-    metric(container({ target: { type: 'Utilization', averageUtilization: 1, averageValue: '1' } })),
+    metric(
+      container({ target: { type: 'Utilization', averageUtilization: 1, averageValue: '1' } }),
+    ),
     'may not set both a target raw value and a target utilization',
   ],
-  [metric(container({ target: { type: 'Utilization', averageUtilization: 0 } })), 'must be greater than 0'],
+  [
+    metric(container({ target: { type: 'Utilization', averageUtilization: 0 } })),
+    'must be greater than 0',
+  ],
   [up({ stabilizationWindowSeconds: -1 }), 'must be greater than or equal to zero'],
   [up({ stabilizationWindowSeconds: 3601 }), 'must be less than or equal to 3600'],
   [
     up({ selectPolicy: 'Odd' }),
     'spec.behavior.scaleUp.selectPolicy: Unsupported value: "Odd": supported values: "Disabled", "Max", "Min"',
   ],
-  [up({ policies: [{ type: 'Odd', value: 1, periodSeconds: 1 }] }), 'policies[0].type: Unsupported value: "Odd"'],
+  [
+    up({ policies: [{ type: 'Odd', value: 1, periodSeconds: 1 }] }),
+    'policies[0].type: Unsupported value: "Odd"',
+  ],
   [
     up({ policies: [{ type: 'Pods', value: 0, periodSeconds: 1 }] }),
     'policies[0].value: Invalid value: 0: must be greater than zero',
   ],
-  [up({ policies: [{ type: 'Pods', value: 1, periodSeconds: 0 }] }), 'policies[0].periodSeconds: Invalid value: 0'],
-  [up({ policies: [{ type: 'Pods', value: 1, periodSeconds: 1801 }] }), 'must be less than or equal to 1800'],
-  [up({ tolerance: '-1' }), 'spec.behavior.scaleUp.tolerance: Invalid value: "-1": must be greater than or equal to 0'],
+  [
+    up({ policies: [{ type: 'Pods', value: 1, periodSeconds: 0 }] }),
+    'policies[0].periodSeconds: Invalid value: 0',
+  ],
+  [
+    up({ policies: [{ type: 'Pods', value: 1, periodSeconds: 1801 }] }),
+    'must be less than or equal to 1800',
+  ],
+  [
+    up({ tolerance: '-1' }),
+    'spec.behavior.scaleUp.tolerance: Invalid value: "-1": must be greater than or equal to 0',
+  ],
 ])('%j is refused', async (spec, why) => {
   const text = outcome(await api.post(V2, hpa(spec)));
   expect(text).toContain('422 Invalid: HorizontalPodAutoscaler.autoscaling "a" is invalid');
@@ -270,8 +371,14 @@ test('autoscalers can be applied, in either version', async () => {
       body,
     });
   const kind = 'HorizontalPodAutoscaler';
-  expect((await apply(V2, { apiVersion: 'autoscaling/v2', kind, ...hpa({ metrics: [cpu] }) })).code).toBe(201);
-  const { code, json } = await apply(V1, { apiVersion: 'autoscaling/v1', kind, ...hpa({ maxReplicas: 7 }) });
+  expect(
+    (await apply(V2, { apiVersion: 'autoscaling/v2', kind, ...hpa({ metrics: [cpu] }) })).code,
+  ).toBe(201);
+  const { code, json } = await apply(V1, {
+    apiVersion: 'autoscaling/v1',
+    kind,
+    ...hpa({ maxReplicas: 7 }),
+  });
   expect([code, json.spec]).toMatchObject([200, { maxReplicas: 7 }]);
 });
 
@@ -281,10 +388,22 @@ test('objects that a server stored in the first version are served, applied to, 
       method: 'PATCH',
       path: `${path}?fieldManager=${manager}`,
       headers: { 'content-type': 'application/apply-patch+yaml' },
-      body: { apiVersion: `autoscaling/${version}`, kind: 'HorizontalPodAutoscaler', metadata: { name: 'a' }, spec },
+      body: {
+        apiVersion: `autoscaling/${version}`,
+        kind: 'HorizontalPodAutoscaler',
+        metadata: { name: 'a' },
+        spec,
+      },
     });
   expect(
-    (await apply(`${V1}/a`, 'one', { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 }, 'v1')).code,
+    (
+      await apply(
+        `${V1}/a`,
+        'one',
+        { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 30 },
+        'v1',
+      )
+    ).code,
   ).toBe(201);
   expect((await api.post(V2, { ...hpa(), metadata: { name: 'b' } })).code).toBe(201);
 
@@ -297,7 +416,9 @@ test('objects that a server stored in the first version are served, applied to, 
   t = await startTestServer({ storage: t.storage, clock: t.clock });
   api = new Api(t.server);
   const isStoredIn = async (version: string): Promise<boolean> =>
-    Buffer.from((await t.storage.get(key))?.value ?? []).includes(`"apiVersion":"autoscaling/${version}","metadata"`);
+    Buffer.from((await t.storage.get(key))?.value ?? []).includes(
+      `"apiVersion":"autoscaling/${version}","metadata"`,
+    );
   expect(await isStoredIn('v1')).toBe(true);
 
   const target = { type: 'Utilization', averageUtilization: 30 };
@@ -306,12 +427,18 @@ test('objects that a server stored in the first version are served, applied to, 
     { metadata: { name: 'a' }, spec: { metrics: [{ resource: { target } }] } },
     { metadata: { name: 'b' }, spec: { metrics: [cpu] } },
   ]);
-  expect((await api.get(`${V1}?limit=1`)).json.items).toMatchObject([{ spec: { targetCPUUtilizationPercentage: 30 } }]);
+  expect((await api.get(`${V1}?limit=1`)).json.items).toMatchObject([
+    { spec: { targetCPUUtilizationPercentage: 30 } },
+  ]);
 
   // Owners of fields in the first version own them in the second.
-  const metrics = [{ type: 'Resource', resource: { name: 'cpu', target: { ...target, averageUtilization: 60 } } }];
+  const metrics = [
+    { type: 'Resource', resource: { name: 'cpu', target: { ...target, averageUtilization: 60 } } },
+  ];
   const conflict = await apply(`${V2}/a`, 'two', { scaleTargetRef, maxReplicas: 5, metrics }, 'v2');
-  expect(outcome(conflict)).toContain('409 Conflict: Apply failed with 1 conflict: conflict with "one"');
+  expect(outcome(conflict)).toContain(
+    '409 Conflict: Apply failed with 1 conflict: conflict with "one"',
+  );
   expect(await isStoredIn('v1')).toBe(true);
   const same = await apply(
     `${V1}/a`,
@@ -321,7 +448,11 @@ test('objects that a server stored in the first version are served, applied to, 
   );
   expect(same.json.spec).toMatchObject({ maxReplicas: 5, targetCPUUtilizationPercentage: 30 });
   expect(await isStoredIn('v2')).toBe(true);
-  expect(Number(same.json.metadata.resourceVersion)).toBeGreaterThan(Number(old.metadata.resourceVersion));
-  expect((await api.get(`${V2}/a`)).json.spec).toMatchObject({ metrics: [{ resource: { target } }] });
+  expect(Number(same.json.metadata.resourceVersion)).toBeGreaterThan(
+    Number(old.metadata.resourceVersion),
+  );
+  expect((await api.get(`${V2}/a`)).json.spec).toMatchObject({
+    metrics: [{ resource: { target } }],
+  });
   expect((await api.delete(`${V1}/a`)).code).toBe(200);
 });

@@ -48,14 +48,17 @@ const inFirst = (autoscaler: Autoscaler): FirstAutoscaler => ({
 /** Hooks convert: parts of spec and status are in annotations of the first version. */
 const firstStrategy: ResourceStrategy<FirstAutoscaler> = {
   prepareForCreate: (autoscaler) => inFirst({ ...inSecond(autoscaler), status: NO_STATUS }),
-  validate: (autoscaler, context) => horizontalPodAutoscalerStrategy.validate(inSecond(autoscaler), context),
-  prepareForUpdate: (autoscaler, old) => inFirst({ ...inSecond(autoscaler), status: inSecond(old).status }),
+  validate: (autoscaler, context) =>
+    horizontalPodAutoscalerStrategy.validate(inSecond(autoscaler), context),
+  prepareForUpdate: (autoscaler, old) =>
+    inFirst({ ...inSecond(autoscaler), status: inSecond(old).status }),
   validateUpdate: (autoscaler, old, context) =>
     horizontalPodAutoscalerStrategy.validateUpdate(inSecond(autoscaler), inSecond(old), context),
 };
 
 const firstStatusStrategy: SubresourceStrategy<FirstAutoscaler> = {
-  prepareForUpdate: (autoscaler, old) => inFirst({ ...inSecond(autoscaler), spec: inSecond(old).spec }),
+  prepareForUpdate: (autoscaler, old) =>
+    inFirst({ ...inSecond(autoscaler), spec: inSecond(old).spec }),
   validateUpdate: (autoscaler) => validateHorizontalPodAutoscalerStatus(inSecond(autoscaler)),
 };
 

@@ -36,25 +36,38 @@ export const horizontalPodAutoscalerTable: TableConvertor<Autoscaler> = {
   ],
 };
 
-export const horizontalPodAutoscalerV1Table: TableConvertor<Immutable<v1.HorizontalPodAutoscaler>> = {
-  columns: horizontalPodAutoscalerTable.columns,
-  cells: (autoscaler, now) => horizontalPodAutoscalerTable.cells(fromV1(autoscaler), now),
-};
+export const horizontalPodAutoscalerV1Table: TableConvertor<Immutable<v1.HorizontalPodAutoscaler>> =
+  {
+    columns: horizontalPodAutoscalerTable.columns,
+    cells: (autoscaler, now) => horizontalPodAutoscalerTable.cells(fromV1(autoscaler), now),
+  };
 
-function targets(specs: readonly Immutable<v2.MetricSpec>[], statuses: readonly Immutable<v2.MetricStatus>[]): string {
+function targets(
+  specs: readonly Immutable<v2.MetricSpec>[],
+  statuses: readonly Immutable<v2.MetricStatus>[],
+): string {
   if (specs.length === 0) return '<none>';
   const shown = specs.slice(0, SHOWN).map((spec, index) => oneTarget(spec, statuses[index]));
-  return specs.length > SHOWN ? `${shown.join(', ')} + ${specs.length - SHOWN} more...` : shown.join(', ');
+  return specs.length > SHOWN
+    ? `${shown.join(', ')} + ${specs.length - SHOWN} more...`
+    : shown.join(', ');
 }
 
-function oneTarget(spec: Immutable<v2.MetricSpec>, status: Immutable<v2.MetricStatus> | undefined): string {
+function oneTarget(
+  spec: Immutable<v2.MetricSpec>,
+  status: Immutable<v2.MetricStatus> | undefined,
+): string {
   switch (spec.type) {
     case 'External':
-      return spec.external === undefined ? '' : valueOrAverage(spec.external.target, status?.external?.current);
+      return spec.external === undefined
+        ? ''
+        : valueOrAverage(spec.external.target, status?.external?.current);
     case 'Pods':
       return `${status?.pods?.current.averageValue ?? '<unknown>'}/${spec.pods?.target.averageValue ?? ''}`;
     case 'Object':
-      return spec.object === undefined ? '' : valueOrAverage(spec.object.target, status?.object?.current);
+      return spec.object === undefined
+        ? ''
+        : valueOrAverage(spec.object.target, status?.object?.current);
     case 'Resource':
       return spec.resource === undefined
         ? ''
@@ -62,7 +75,11 @@ function oneTarget(spec: Immutable<v2.MetricSpec>, status: Immutable<v2.MetricSt
     case 'ContainerResource': {
       const { containerResource } = spec;
       if (containerResource === undefined) return '';
-      return resource(containerResource.name, containerResource.target, status?.containerResource?.current);
+      return resource(
+        containerResource.name,
+        containerResource.target,
+        status?.containerResource?.current,
+      );
     }
     default:
       return '<unknown type>';
@@ -70,7 +87,8 @@ function oneTarget(spec: Immutable<v2.MetricSpec>, status: Immutable<v2.MetricSt
 }
 
 function valueOrAverage(target: Target, current: Current | undefined): string {
-  if (target.averageValue !== undefined) return `${current?.averageValue ?? '<unknown>'}/${target.averageValue} (avg)`;
+  if (target.averageValue !== undefined)
+    return `${current?.averageValue ?? '<unknown>'}/${target.averageValue} (avg)`;
   return `${current?.value ?? '<unknown>'}/${target.value ?? ''}`;
 }
 
@@ -78,6 +96,7 @@ function resource(name: string, target: Target, current: Current | undefined): s
   if (target.averageValue !== undefined)
     return `${name}: ${current?.averageValue ?? '<unknown>'}/${target.averageValue}`;
   const { averageUtilization: used } = current ?? {};
-  const wanted = target.averageUtilization === undefined ? '<auto>' : `${target.averageUtilization}%`;
+  const wanted =
+    target.averageUtilization === undefined ? '<auto>' : `${target.averageUtilization}%`;
   return `${name}: ${used === undefined ? '<unknown>' : `${used}%`}/${wanted}`;
 }

@@ -3,7 +3,11 @@
 import { jobs } from '#api/groups/batch/v1/index.ts';
 import type * as batch from '#api/groups/batch/v1/index.ts';
 import { hasCondition } from '#api/groups/batch/v1/job-conditions.ts';
-import { validateJob, validateJobStatusUpdate, validateJobUpdate } from '#api/groups/batch/v1/validation/index.ts';
+import {
+  validateJob,
+  validateJobStatusUpdate,
+  validateJobUpdate,
+} from '#api/groups/batch/v1/validation/index.ts';
 import { jobSpecWarnings } from '#api/groups/batch/v1/warnings.ts';
 import { resourceNameWarnings } from '#api/groups/core/v1/warnings.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +18,14 @@ import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { withEnabledTemplateFields } from '#apiserver/kinds/pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '#apiserver/registry/strategy.ts';
 import { since } from '#apiserver/tables/age.ts';
-import { AGE, CONTAINERS, NAME, SELECTOR, column, containerCells } from '#apiserver/tables/columns.ts';
+import {
+  AGE,
+  CONTAINERS,
+  NAME,
+  SELECTOR,
+  column,
+  containerCells,
+} from '#apiserver/tables/columns.ts';
 import type { TableConvertor } from '#apiserver/tables/table.ts';
 import { withGeneratedSelector, withTemplateLabels } from './pod-labels.ts';
 
@@ -30,8 +41,12 @@ const jobStrategy: ResourceStrategy<Job> = {
   prepareForCreate: (job) =>
     withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),
   validate: (job) => validateJob(job),
-  warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...jobSpecWarnings(spec, SPEC)],
-  prepareForUpdate: (job, old) => withTemplateLabels(withEnabledTemplateFields({ ...job, status: old.status }, old)),
+  warningsOnCreate: ({ metadata, spec }) => [
+    ...resourceNameWarnings(metadata.name),
+    ...jobSpecWarnings(spec, SPEC),
+  ],
+  prepareForUpdate: (job, old) =>
+    withTemplateLabels(withEnabledTemplateFields({ ...job, status: old.status }, old)),
   validateUpdate: (job, old) => validateJobUpdate(job, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : jobSpecWarnings(spec, SPEC),
@@ -82,7 +97,9 @@ function completionsOf({ spec, status }: Job): string {
 function durationOf({ status }: Job, now: number): string {
   const { startTime, completionTime } = status;
   if (startTime === undefined) return '';
-  return humanDuration((completionTime === undefined ? now : Date.parse(completionTime)) - Date.parse(startTime));
+  return humanDuration(
+    (completionTime === undefined ? now : Date.parse(completionTime)) - Date.parse(startTime),
+  );
 }
 
 export const jobKind = defineKind<Job>({

@@ -46,7 +46,9 @@ describe('the pods of a job', () => {
     const { uid, labels, generation } = object.metadata;
     expect(generation).toBe(1);
     expect(object.status).toEqual({});
-    expect(object.spec['selector']).toEqual({ matchLabels: { 'batch.kubernetes.io/controller-uid': uid } });
+    expect(object.spec['selector']).toEqual({
+      matchLabels: { 'batch.kubernetes.io/controller-uid': uid },
+    });
     expect(templateLabels(object.spec)).toEqual(generated(uid));
     // A job without labels has those of its pods.
     expect(labels).toEqual(generated(uid));
@@ -73,7 +75,9 @@ describe('the pods of a job', () => {
 
   test('have names made by the server, too', async () => {
     const { object } = await jobs.create({ ...job(), metadata: { generateName: 'pi-' } });
-    expect(templateLabels(object.spec)).toEqual(generated(object.metadata.uid, object.metadata.name));
+    expect(templateLabels(object.spec)).toEqual(
+      generated(object.metadata.uid, object.metadata.name),
+    );
   });
 
   test('cannot be claimed with the labels of another job', async () => {
@@ -90,7 +94,9 @@ describe('the pods of a job', () => {
 
   test('can be selected by hand', async () => {
     const selector = { matchLabels: { app: 'x' } };
-    const { code, object } = await jobs.create(job({ manualSelector: true, selector }, { labels: { app: 'x' } }));
+    const { code, object } = await jobs.create(
+      job({ manualSelector: true, selector }, { labels: { app: 'x' } }),
+    );
     expect(code).toBe(201);
     expect(object.spec['selector']).toEqual(selector);
     expect(templateLabels(object.spec)).toEqual({ app: 'x' });
@@ -110,7 +116,9 @@ describe('jobs', () => {
   });
 
   test('without a name are refused for that', async () => {
-    const { code, causes } = await jobs.create({ spec: job({ completionMode: 'Indexed', completions: 3 }).spec });
+    const { code, causes } = await jobs.create({
+      spec: job({ completionMode: 'Indexed', completions: 3 }).spec,
+    });
     expect(code).toBe(422);
     expect(new Set(causes)).toEqual(new Set(['metadata.name']));
   });
@@ -132,22 +140,36 @@ describe('jobs', () => {
     await jobs.create(job());
     const suspended = await jobs.patch('pi', { spec: { suspend: true } });
     expect([suspended.code, suspended.object.metadata.generation]).toEqual([200, 2]);
-    const placed = await jobs.patch('pi', { spec: { template: { spec: { nodeSelector: { a: 'b' } } } } });
+    const placed = await jobs.patch('pi', {
+      spec: { template: { spec: { nodeSelector: { a: 'b' } } } },
+    });
     expect(placed.code).toBe(200);
     await jobs.patch('pi', { spec: { suspend: false } });
-    const refused = await jobs.patch('pi', { spec: { template: { spec: { nodeSelector: { a: 'c' } } } } });
+    const refused = await jobs.patch('pi', {
+      spec: { template: { spec: { nodeSelector: { a: 'c' } } } },
+    });
     expect([refused.code, refused.causes]).toEqual([422, ['spec.template']]);
   });
 
   const START = '2026-01-01T00:00:00Z';
-  const condition = (type: string) => ({ type, status: 'True', lastProbeTime: null, lastTransitionTime: null });
+  const condition = (type: string) => ({
+    type,
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: null,
+  });
 
   test('have a status whose history is watched', async () => {
     await jobs.create(job());
-    const begun = await jobs.patch('pi/status', { spec: { suspend: true }, status: { startTime: START, active: 1 } });
+    const begun = await jobs.patch('pi/status', {
+      spec: { suspend: true },
+      status: { startTime: START, active: 1 },
+    });
     expect(begun.object.status).toEqual({ startTime: START, active: 1 });
     expect(begun.object.spec).toMatchObject({ suspend: false });
-    const early = await jobs.patch('pi/status', { status: { conditions: [condition('Complete')] } });
+    const early = await jobs.patch('pi/status', {
+      status: { conditions: [condition('Complete')] },
+    });
     expect(early.code).toBe(422);
     expect(early.causes).toEqual(['status.completionTime', 'status.conditions', 'status.active']);
     const done = await jobs.patch('pi/status', {
@@ -159,7 +181,9 @@ describe('jobs', () => {
       },
     });
     expect(done.code).toBe(200);
-    const undone = await jobs.patch('pi/status', { status: { conditions: null, completionTime: null } });
+    const undone = await jobs.patch('pi/status', {
+      status: { conditions: null, completionTime: null },
+    });
     expect(undone.causes).toEqual(['status.conditions', 'status.conditions']);
   });
 
@@ -183,7 +207,16 @@ describe('jobs', () => {
   test('are shown', async () => {
     const { object } = await jobs.create(job());
     const { columns, rows } = await jobs.table();
-    expect(columns).toEqual(['Name', 'Status', 'Completions', 'Duration', 'Age', 'Containers', 'Images', 'Selector']);
+    expect(columns).toEqual([
+      'Name',
+      'Status',
+      'Completions',
+      'Duration',
+      'Age',
+      'Containers',
+      'Images',
+      'Selector',
+    ]);
     const selector = `batch.kubernetes.io/controller-uid=${object.metadata.uid}`;
     expect(rows).toEqual([['pi', 'Running', '0/1', '', '0s', 'c', 'i', selector]]);
   });

@@ -56,7 +56,11 @@ test('PUT makes one that is not there', async () => {
 test('a deletion answers a status, and has no dependents', async () => {
   await api.post(PATH, manifest('a'));
   const answer = await api.delete(`${PATH}/a?propagationPolicy=Foreground`);
-  expect(answer.json).toMatchObject({ kind: 'Status', status: 'Success', details: { name: 'a', kind: 'events' } });
+  expect(answer.json).toMatchObject({
+    kind: 'Status',
+    status: 'Success',
+    details: { name: 'a', kind: 'events' },
+  });
   expect((await api.get(`${PATH}/a`)).code).toBe(404);
 });
 
@@ -75,7 +79,10 @@ test.each<[selector: string, names: string[]]>([
   ['source=mine', ['b']],
   ['type!=Warning', ['b']],
 ])('events are selected by %s', async (selector, names) => {
-  await api.post(PATH, manifest('a', 'type: Warning\nreason: Killing\nsource: {component: kubelet, host: n1}'));
+  await api.post(
+    PATH,
+    manifest('a', 'type: Warning\nreason: Killing\nsource: {component: kubelet, host: n1}'),
+  );
   await api.post(
     PATH,
     manifest('b', 'type: Normal\nreportingComponent: mine').replace(

@@ -23,12 +23,26 @@ const DEFAULT_TTL_MS = 60 * 60 * 1000;
 
 type Reference = Immutable<core.ObjectReference>;
 
-const REFERENCE_FIELDS = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
+const REFERENCE_FIELDS = [
+  'kind',
+  'namespace',
+  'name',
+  'uid',
+  'apiVersion',
+  'resourceVersion',
+  'fieldPath',
+] as const;
 
 /** Returns the fields of the object that an event is about, which the two forms keep in members of different names. */
-function referenceFields<T>(name: string, referenceOf: (event: T) => Reference | undefined): FieldDeclarations<T> {
+function referenceFields<T>(
+  name: string,
+  referenceOf: (event: T) => Reference | undefined,
+): FieldDeclarations<T> {
   return Object.fromEntries(
-    REFERENCE_FIELDS.map((field) => [`${name}.${field}`, (event: T) => referenceOf(event)?.[field] ?? '']),
+    REFERENCE_FIELDS.map((field) => [
+      `${name}.${field}`,
+      (event: T) => referenceOf(event)?.[field] ?? '',
+    ]),
   );
 }
 
@@ -41,7 +55,11 @@ const eventStrategy: ResourceStrategy<Event> = {
   validateUpdate: (event) => validateEvent(event),
 };
 
-const inCore = (event: NewerEvent): Event => ({ kind: 'Event', apiVersion: 'v1', ...toCore(event) });
+const inCore = (event: NewerEvent): Event => ({
+  kind: 'Event',
+  apiVersion: 'v1',
+  ...toCore(event),
+});
 
 /** The rules of the core form, and those for clients of the newer group. */
 const newerEventStrategy: ResourceStrategy<NewerEvent> = {
@@ -88,7 +106,10 @@ export const newerEventKind = defineKind<NewerEvent, EventServices>({
   storedType: events,
   converter,
   otherVersions: [events],
-  strategy: ({ eventTtlMs = DEFAULT_TTL_MS }) => ({ ...newerEventStrategy, ttlMs: () => eventTtlMs }),
+  strategy: ({ eventTtlMs = DEFAULT_TTL_MS }) => ({
+    ...newerEventStrategy,
+    ttlMs: () => eventTtlMs,
+  }),
   selectableFields: {
     ...referenceFields<NewerEvent>('regarding', ({ regarding }) => regarding),
     reason: ({ reason }) => reason ?? '',

@@ -62,8 +62,15 @@ test('what is told in one group is read in both', async () => {
 });
 
 test('both are watched, in the form of who watches', async () => {
-  const stream = await t.client.resource(newerEvents).namespace('default').watch({ resourceVersion: '0' });
-  await api.post(CORE, { metadata: { name: 'b' }, involvedObject: { namespace: 'default' }, message: 'old' });
+  const stream = await t.client
+    .resource(newerEvents)
+    .namespace('default')
+    .watch({ resourceVersion: '0' });
+  await api.post(CORE, {
+    metadata: { name: 'b' },
+    involvedObject: { namespace: 'default' },
+    message: 'old',
+  });
   for await (const event of stream) {
     expect(event satisfies WatchEvent<unknown>).toMatchObject({
       type: 'ADDED',
@@ -94,7 +101,10 @@ test('an update in one form keeps what the other says; only the series goes on',
     '422 Invalid: Event "a" is invalid: message: Invalid value: "other": field is immutable',
   );
   expect((await api.patch(`${CORE}/a`, { message: 'other' })).code).toBe(200);
-  expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({ kind: 'Status', status: 'Success' });
+  expect((await api.delete(`${NEWER}/a`)).json).toMatchObject({
+    kind: 'Status',
+    status: 'Success',
+  });
   expect((await api.get(`${CORE}/a`)).code).toBe(404);
 });
 
@@ -103,7 +113,10 @@ test.each<[object, string]>([
   [{ type: 'Odd' }, 'type: Invalid value: "": has invalid value: Odd'],
   [{ deprecatedCount: 2 }, 'count: Invalid value: "": needs to be unset'],
   [{ deprecatedSource: { component: 'c' } }, 'source: Invalid value: "": needs to be unset'],
-  [{ deprecatedFirstTimestamp: '2026-01-01T00:00:00Z' }, 'firstTimestamp: Invalid value: "": needs to be unset'],
+  [
+    { deprecatedFirstTimestamp: '2026-01-01T00:00:00Z' },
+    'firstTimestamp: Invalid value: "": needs to be unset',
+  ],
   [
     { series: { count: 1, lastObservedTime: '2026-01-01T00:00:01.000000Z' } },
     'series.count: Invalid value: "": should be at least 2',
@@ -118,9 +131,13 @@ test.each<[object, string]>([
 
 test('errors name the group of the request, but those of validation name the stored kind', async () => {
   await api.post(NEWER, newer());
-  expect(outcome(await api.get(`${NEWER}/b`))).toBe('404 NotFound: events.events.k8s.io "b" not found');
+  expect(outcome(await api.get(`${NEWER}/b`))).toBe(
+    '404 NotFound: events.events.k8s.io "b" not found',
+  );
   expect(outcome(await api.get(`${CORE}/b`))).toBe('404 NotFound: events "b" not found');
-  expect(outcome(await api.post(NEWER, newer()))).toBe('409 AlreadyExists: events.events.k8s.io "a" already exists');
+  expect(outcome(await api.post(NEWER, newer()))).toBe(
+    '409 AlreadyExists: events.events.k8s.io "a" already exists',
+  );
   expect(outcome(await api.patch(`${NEWER}/a`, { metadata: { resourceVersion: '1' } }))).toContain(
     '409 Conflict: Operation cannot be fulfilled on events.events.k8s.io "a": ',
   );
@@ -134,6 +151,9 @@ test('errors name the group of the request, but those of validation name the sto
 
 test('deletecollection and tables', async () => {
   await api.post(NEWER, newer());
-  expect((await api.delete(NEWER)).json).toMatchObject({ kind: 'EventList', items: [{ metadata: { name: 'a' } }] });
+  expect((await api.delete(NEWER)).json).toMatchObject({
+    kind: 'EventList',
+    items: [{ metadata: { name: 'a' } }],
+  });
   expect((await api.get(CORE)).json.items).toEqual([]);
 });

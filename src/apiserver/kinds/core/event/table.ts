@@ -39,7 +39,8 @@ export const eventTable: TableConvertor<Event> = {
   compare: (a, b) => lastSeen(a) - lastSeen(b),
   cells(event, now) {
     const first = event.firstTimestamp ?? event.eventTime;
-    const last = event.series === undefined ? (event.lastTimestamp ?? first) : event.series.lastObservedTime;
+    const last =
+      event.series === undefined ? (event.lastTimestamp ?? first) : event.series.lastObservedTime;
     // What happened once, in the newer form, has no count.
     const count = event.series === undefined ? event.count || 1 : (event.series.count ?? 0);
     const { kind = '', name = '', fieldPath = '' } = event.involvedObject;

@@ -14,8 +14,11 @@ export function supportedDataSources(spec: ClaimSpec, old?: ClaimSpec): ClaimSpe
     supported = rest;
   }
   const isKept =
-    old?.dataSource !== undefined || old?.dataSourceRef !== undefined || supported.dataSourceRef !== undefined;
-  if (isKept || supported.dataSource === undefined || isClaimOrSnapshot(supported.dataSource)) return supported;
+    old?.dataSource !== undefined ||
+    old?.dataSourceRef !== undefined ||
+    supported.dataSourceRef !== undefined;
+  if (isKept || supported.dataSource === undefined || isClaimOrSnapshot(supported.dataSource))
+    return supported;
   const { dataSource: _, ...rest } = supported;
   return rest;
 }
@@ -29,8 +32,14 @@ function isClaimOrSnapshot({ apiGroup, kind }: NonNullable<ClaimSpec['dataSource
 /** The field that is missing is filled in from the other. */
 export function withBothDataSources(spec: ClaimSpec): ClaimSpec {
   const { dataSource, dataSourceRef } = spec;
-  if (dataSource !== undefined && dataSourceRef === undefined) return { ...spec, dataSourceRef: dataSource };
-  if (dataSource !== undefined || dataSourceRef === undefined || (dataSourceRef.namespace ?? '') !== '') return spec;
+  if (dataSource !== undefined && dataSourceRef === undefined)
+    return { ...spec, dataSourceRef: dataSource };
+  if (
+    dataSource !== undefined ||
+    dataSourceRef === undefined ||
+    (dataSourceRef.namespace ?? '') !== ''
+  )
+    return spec;
   const { namespace: _, ...reference } = dataSourceRef;
   return { ...spec, dataSource: reference };
 }

@@ -11,7 +11,10 @@ const WARNING = `metadata.annotations[${KEY}]: deprecated since v1.30; use the "
 
 const pod = (annotation: string, spec = ''): core.Pod => {
   const annotations = annotation === '-' ? '' : `, annotations: {${KEY}: ${annotation}}`;
-  return manifest('core/v1.Pod', `metadata: {name: p${annotations}}\nspec:\n${indent(CONTAINERS(spec))}`);
+  return manifest(
+    'core/v1.Pod',
+    `metadata: {name: p${annotations}}\nspec:\n${indent(CONTAINERS(spec))}`,
+  );
 };
 const CONTAINERS = (spec: string): string =>
   spec.includes('containers:') ? spec : `containers: [{name: c, image: x}]\n${spec}`;
@@ -25,7 +28,13 @@ test.each<[what: string, annotation: string, spec: string, profile: unknown, war
   ['a file with white space', '"localhost/a "', '', undefined, [WARNING]],
   ['something', 'other', '', undefined, [WARNING]],
   ['on windows', 'unconfined', 'os: {name: windows}', undefined, []],
-  ['as the pod', 'unconfined', 'securityContext: {appArmorProfile: {type: Unconfined}}', undefined, []],
+  [
+    'as the pod',
+    'unconfined',
+    'securityContext: {appArmorProfile: {type: Unconfined}}',
+    undefined,
+    [],
+  ],
   [
     'other than the pod',
     'unconfined',

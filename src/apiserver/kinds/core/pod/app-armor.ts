@@ -3,7 +3,10 @@
 
 import type * as core from '#api/groups/core/v1/index.ts';
 import { validateAppArmorProfile } from '#api/groups/core/v1/validation/index.ts';
-import { APP_ARMOR_OF_CONTAINER, appArmorProfileOf } from '#api/groups/core/v1/validation/profile-annotations.ts';
+import {
+  APP_ARMOR_OF_CONTAINER,
+  appArmorProfileOf,
+} from '#api/groups/core/v1/validation/profile-annotations.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -20,14 +23,19 @@ export function withAppArmorFields(pod: Pod, warn: (text: string) => void): Pod 
   const confine = <C extends Confined>(container: C): C => {
     const key = APP_ARMOR_OF_CONTAINER + container.name;
     const annotation = annotations[key];
-    if (annotation === undefined || container.securityContext?.appArmorProfile !== undefined) return container;
+    if (annotation === undefined || container.securityContext?.appArmorProfile !== undefined)
+      return container;
     const profile = appArmorProfileOf(annotation);
-    const isValid = profile !== undefined && validateAppArmorProfile(profile, field.path()).length === 0;
+    const isValid =
+      profile !== undefined && validateAppArmorProfile(profile, field.path()).length === 0;
     if (isValid && semanticEqual(profile, spec.securityContext?.appArmorProfile)) return container;
     const at = field.path('metadata', 'annotations').key(key);
     warn(`${at.toString()}: deprecated since v1.30; use the "appArmorProfile" field instead`);
     return isValid
-      ? { ...container, securityContext: { ...container.securityContext, appArmorProfile: profile } }
+      ? {
+          ...container,
+          securityContext: { ...container.securityContext, appArmorProfile: profile },
+        }
       : container;
   };
   const { initContainers, ephemeralContainers } = spec;
@@ -37,7 +45,9 @@ export function withAppArmorFields(pod: Pod, warn: (text: string) => void): Pod 
       ...spec,
       ...(initContainers !== undefined && { initContainers: initContainers.map(confine) }),
       containers: spec.containers.map(confine),
-      ...(ephemeralContainers !== undefined && { ephemeralContainers: ephemeralContainers.map(confine) }),
+      ...(ephemeralContainers !== undefined && {
+        ephemeralContainers: ephemeralContainers.map(confine),
+      }),
     },
   };
 }

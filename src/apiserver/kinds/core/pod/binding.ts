@@ -22,7 +22,12 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
   // A binding obeys its own rules (see bind), not those of pod updates, which forbid to set the node.
   const pods = store.view({ validateUpdate: () => [] });
   return {
-    async create(context: RequestContext, parent: string, object: KubeObject, options: CreateOptions) {
+    async create(
+      context: RequestContext,
+      parent: string,
+      object: KubeObject,
+      options: CreateOptions,
+    ) {
       const binding = object as Binding;
       const name = parent === '' ? (binding.metadata.name ?? '') : parent;
       if ((binding.metadata.name ?? '') !== name) {
@@ -38,7 +43,13 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
         { apply: (pod) => bind(pod as Pod, binding, name, now()) },
         { dryRun: options.dryRun, fieldManager: options.fieldManager },
       );
-      return new FreshObject({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+      return new FreshObject({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Success',
+        code: 201,
+      });
     },
   };
 }
@@ -47,7 +58,9 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
   const conflict = (message: string) => apierrors.conflict(BINDINGS, name, new Error(message));
   const { uid, resourceVersion } = binding.metadata;
   if ((uid ?? '') !== '' && uid !== pod.metadata.uid) {
-    throw conflict(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`);
+    throw conflict(
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
+    );
   }
   if ((resourceVersion ?? '') !== '' && resourceVersion !== pod.metadata.resourceVersion) {
     throw conflict(
@@ -56,16 +69,24 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
   }
   if (pod.metadata.deletionTimestamp !== undefined)
     throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
-  if (pod.spec.nodeName !== undefined) throw conflict(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
-  if ((pod.spec.schedulingGates ?? []).length > 0) throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
+  if (pod.spec.nodeName !== undefined)
+    throw conflict(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
+  if ((pod.spec.schedulingGates ?? []).length > 0)
+    throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
   const { annotations, labels } = binding.metadata;
   const { nominatedNodeName: _, ...status } = pod.status;
-  const conditions = withCondition(status.conditions, { type: 'PodScheduled', status: 'True' }, now);
+  const conditions = withCondition(
+    status.conditions,
+    { type: 'PodScheduled', status: 'True' },
+    now,
+  );
   return {
     ...pod,
     metadata: {
       ...pod.metadata,
-      ...(annotations !== undefined && { annotations: mergedMap(pod.metadata.annotations, annotations) }),
+      ...(annotations !== undefined && {
+        annotations: mergedMap(pod.metadata.annotations, annotations),
+      }),
       ...(labels !== undefined && { labels: mergedMap(pod.metadata.labels, labels) }),
     },
     spec: { ...pod.spec, nodeName: binding.target.name },

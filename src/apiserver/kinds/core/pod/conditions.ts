@@ -14,7 +14,8 @@ export function withCondition(
 ): Condition[] {
   const index = list.findIndex(({ type }) => type === condition.type);
   const old = list[index];
-  const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : formatTime(now);
+  const lastTransitionTime =
+    old?.status === condition.status ? old.lastTransitionTime : formatTime(now);
   const set: Condition = { ...condition, lastProbeTime: null, lastTransitionTime };
   return old === undefined ? [...list, set] : list.with(index, set);
 }
@@ -26,11 +27,14 @@ export function withObservedGenerations(
 ): typeof list {
   const before = new Map<string, number[]>();
   for (const { type, observedGeneration = 0 } of old) {
-    if (observedGeneration !== 0) before.set(type, [...(before.get(type) ?? []), observedGeneration]);
+    if (observedGeneration !== 0)
+      before.set(type, [...(before.get(type) ?? []), observedGeneration]);
   }
   return list?.map((condition) => {
     const observedGeneration = before.get(condition.type)?.shift();
     const given = (condition.observedGeneration ?? 0) !== 0;
-    return given || observedGeneration === undefined ? condition : { ...condition, observedGeneration };
+    return given || observedGeneration === undefined
+      ? condition
+      : { ...condition, observedGeneration };
   });
 }

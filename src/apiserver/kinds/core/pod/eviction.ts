@@ -4,7 +4,10 @@ import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
-import { stillProcessed, takeDisruption } from '#apiserver/kinds/policy/pod-disruption-budget/disruption.ts';
+import {
+  stillProcessed,
+  takeDisruption,
+} from '#apiserver/kinds/policy/pod-disruption-budget/disruption.ts';
 import type { PodDisruptionBudget } from '#apiserver/kinds/policy/pod-disruption-budget/index.ts';
 import type { FindKind } from '#apiserver/catalog/kind.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
@@ -47,11 +50,23 @@ export function evictionRest(store: ResourceStore<Pod>, services: EvictionServic
       await options.validate?.(eviction, undefined);
       const { dryRun: requested = [], ...deleteOptions } = eviction.deleteOptions ?? {};
       const dryRun = options.dryRun || requested.includes('All');
-      await new EvictionOfPod({ ...services, store, context, name, fieldManager: options.fieldManager }).evict({
+      await new EvictionOfPod({
+        ...services,
+        store,
+        context,
+        name,
+        fieldManager: options.fieldManager,
+      }).evict({
         ...deleteOptions,
         dryRun,
       });
-      return new FreshObject({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+      return new FreshObject({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Success',
+        code: 201,
+      });
     },
   };
 }
@@ -78,7 +93,8 @@ class EvictionOfPod {
       if (pod === undefined) throw apierrors.notFound(store.type, name);
       if (!needsNoBudget(pod)) return this.#evictWithin(pod, options, insists);
       // One that has not started could become healthy in between, and then it counts.
-      const guarded = pod.status.phase === 'Pending' && pod.metadata.deletionTimestamp === undefined && !insists;
+      const guarded =
+        pod.status.phase === 'Pending' && pod.metadata.deletionTimestamp === undefined && !insists;
       try {
         return await this.#delete(guarded ? unchanged(pod, options) : options);
       } catch (error) {
@@ -120,7 +136,11 @@ class EvictionOfPod {
     return budget;
   }
 
-  async #take({ metadata: { name } }: PodDisruptionBudget, pod: Pod, dryRun: boolean): Promise<void> {
+  async #take(
+    { metadata: { name } }: PodDisruptionBudget,
+    pod: Pod,
+    dryRun: boolean,
+  ): Promise<void> {
     const { findKind, context, clock, fieldManager } = this.#config;
     const apply = (current: KubeObject | undefined): KubeObject =>
       takeDisruption(current as PodDisruptionBudget, pod.metadata.name, clock.now());
@@ -144,23 +164,36 @@ class EvictionOfPod {
           { dryRun: false, fieldManager },
         );
       const { resourceVersion = '' } = (marked.object() as Pod).metadata;
-      if ((preconditions?.resourceVersion ?? '') !== '') preconditions = { ...preconditions, resourceVersion };
+      if ((preconditions?.resourceVersion ?? '') !== '')
+        preconditions = { ...preconditions, resourceVersion };
     }
-    await store.delete(context, name, { ...options, ...(preconditions !== undefined && { preconditions }) });
+    await store.delete(context, name, {
+      ...options,
+      ...(preconditions !== undefined && { preconditions }),
+    });
   }
 }
 
 /** It has ended or ends already, or has not begun: nothing is disrupted. */
 function needsNoBudget({ metadata, status }: Pod): boolean {
-  return ['Succeeded', 'Failed', 'Pending'].includes(status.phase ?? '') || metadata.deletionTimestamp !== undefined;
+  return (
+    ['Succeeded', 'Failed', 'Pending'].includes(status.phase ?? '') ||
+    metadata.deletionTimestamp !== undefined
+  );
 }
 
 function isReady({ status }: Pod): boolean {
-  return status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+  return (
+    status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ===
+    true
+  );
 }
 
 /** A pod that is not healthy may go without counting, if enough others are. */
-function allowsUnhealthy({ spec, status: { currentHealthy, desiredHealthy } }: PodDisruptionBudget): boolean {
+function allowsUnhealthy({
+  spec,
+  status: { currentHealthy, desiredHealthy },
+}: PodDisruptionBudget): boolean {
   if (spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
 }
@@ -171,7 +204,8 @@ function unchanged({ metadata: { resourceVersion } }: Pod, options: DeleteOption
 
 function markEvicted(pod: Pod, preconditions: DeleteOptions['preconditions'], now: number): Pod {
   const { uid, resourceVersion } = pod.metadata;
-  const { uid: wantedUid = uid, resourceVersion: wantedVersion = resourceVersion } = preconditions ?? {};
+  const { uid: wantedUid = uid, resourceVersion: wantedVersion = resourceVersion } =
+    preconditions ?? {};
   const conflict = (what: string, wanted: string, found: string | undefined, why: string): Error =>
     apierrors.conflict(
       { group: '', resource: 'Pod' },
@@ -182,11 +216,19 @@ function markEvicted(pod: Pod, preconditions: DeleteOptions['preconditions'], no
     throw conflict('UID', wantedUid, uid, 'The object might have been deleted and then recreated');
   }
   if (wantedVersion !== '' && wantedVersion !== resourceVersion) {
-    throw conflict('ResourceVersion', wantedVersion, resourceVersion, 'The object might have been modified');
+    throw conflict(
+      'ResourceVersion',
+      wantedVersion,
+      resourceVersion,
+      'The object might have been modified',
+    );
   }
   const condition = {
     ...EVICTED,
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
   };
-  return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition, now) } };
+  return {
+    ...pod,
+    status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition, now) },
+  };
 }

@@ -32,7 +32,11 @@ const podKind = defineKind<Pod, PodServices>({
   strategy: podStrategy,
   selectableFields: {
     // Each kubelet follows the pods of its node.
-    'spec.nodeName': { value: ({ spec }) => spec.nodeName ?? '', indexed: true, oldNames: ['spec.host'] },
+    'spec.nodeName': {
+      value: ({ spec }) => spec.nodeName ?? '',
+      indexed: true,
+      oldNames: ['spec.host'],
+    },
     'spec.restartPolicy': ({ spec }) => spec.restartPolicy ?? '',
     'spec.schedulerName': ({ spec }) => spec.schedulerName ?? '',
     'spec.serviceAccountName': ({ spec }) => spec.serviceAccountName ?? '',
@@ -48,7 +52,10 @@ const podKind = defineKind<Pod, PodServices>({
     status: { strategy: podStatusStrategy },
     ephemeralcontainers: { strategy: ephemeralContainersStrategy },
     resize: { strategy: resizeStrategy },
-    binding: ({ store, services: { clock } }) => ({ kind: BINDING, rest: bindingRest(store, () => clock.now()) }),
+    binding: ({ store, services: { clock } }) => ({
+      kind: BINDING,
+      rest: bindingRest(store, () => clock.now()),
+    }),
     eviction: ({ store, services }) => ({ kind: EVICTION, rest: evictionRest(store, services) }),
     log: ({ services }) => logSubresource(services),
     exec: ({ services }) => execSubresource(services),

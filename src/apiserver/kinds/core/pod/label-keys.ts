@@ -19,7 +19,11 @@ export function withLabelKeys(pod: Pod): Pod {
   const { spec } = pod;
   const labels = pod.metadata.labels ?? {};
   const { affinity, topologySpreadConstraints: constraints } = spec;
-  if (affinity?.podAffinity === undefined && affinity?.podAntiAffinity === undefined && constraints === undefined)
+  if (
+    affinity?.podAffinity === undefined &&
+    affinity?.podAntiAffinity === undefined &&
+    constraints === undefined
+  )
     return pod;
   return {
     ...pod,
@@ -28,8 +32,12 @@ export function withLabelKeys(pod: Pod): Pod {
       ...(affinity !== undefined && {
         affinity: {
           ...affinity,
-          ...(affinity.podAffinity !== undefined && { podAffinity: terms(affinity.podAffinity, labels) }),
-          ...(affinity.podAntiAffinity !== undefined && { podAntiAffinity: terms(affinity.podAntiAffinity, labels) }),
+          ...(affinity.podAffinity !== undefined && {
+            podAffinity: terms(affinity.podAffinity, labels),
+          }),
+          ...(affinity.podAntiAffinity !== undefined && {
+            podAntiAffinity: terms(affinity.podAntiAffinity, labels),
+          }),
         },
       }),
       ...(constraints !== undefined && {
@@ -46,7 +54,9 @@ function terms(affinity: Immutable<core.PodAffinity>, labels: Labels): Immutable
   } = affinity;
   return {
     ...(required !== undefined && {
-      requiredDuringSchedulingIgnoredDuringExecution: required.map((term) => narrowed(term, labels)),
+      requiredDuringSchedulingIgnoredDuringExecution: required.map((term) =>
+        narrowed(term, labels),
+      ),
     }),
     ...(preferred !== undefined && {
       preferredDuringSchedulingIgnoredDuringExecution: preferred.map((choice) => ({

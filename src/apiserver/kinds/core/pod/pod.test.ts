@@ -46,7 +46,10 @@ describe('a new pod', () => {
     const { json } = await create('a', 'terminationGracePeriodSeconds: -1');
     expect(json.spec).toMatchObject({ terminationGracePeriodSeconds: 1 });
     const again = await api.put(`${PATH}/a`, manifest('a', 'terminationGracePeriodSeconds: -5'));
-    expect([again.code, again.json.spec]).toMatchObject([200, { terminationGracePeriodSeconds: 1 }]);
+    expect([again.code, again.json.spec]).toMatchObject([
+      200,
+      { terminationGracePeriodSeconds: 1 },
+    ]);
   });
 
   test('with a scheduling gate is told to wait', async () => {
@@ -85,7 +88,10 @@ describe('a new pod', () => {
       affinity: {
         podAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: [
-            { labelSelector: { matchLabels: { x: 'z' }, matchExpressions: own }, matchLabelKeys: ['app', 'none'] },
+            {
+              labelSelector: { matchLabels: { x: 'z' }, matchExpressions: own },
+              matchLabelKeys: ['app', 'none'],
+            },
             { topologyKey: 'zone' },
           ],
         },
@@ -169,13 +175,20 @@ describe('the status', () => {
       conditions: object[];
     };
     expect(observedGeneration).toBe(3);
-    expect(conditions).toMatchObject([condition('B'), condition('A', 2), condition('A', 5), condition('A')]);
+    expect(conditions).toMatchObject([
+      condition('B'),
+      condition('A', 2),
+      condition('A', 5),
+      condition('A'),
+    ]);
     expect(conditions[0]).not.toHaveProperty('observedGeneration');
   });
 
   test('has one quality of service for ever', async () => {
     await create('a');
-    expect(outcome(await api.patch(`${PATH}/a/status`, { status: { qosClass: 'Guaranteed' } }))).toBe(
+    expect(
+      outcome(await api.patch(`${PATH}/a/status`, { status: { qosClass: 'Guaranteed' } })),
+    ).toBe(
       '422 Invalid: Pod "a" is invalid: status.qosClass: Invalid value: "Guaranteed": field is immutable',
     );
   });
@@ -205,9 +218,18 @@ describe('bindings', () => {
       },
     });
     await later();
-    const { code, json } = await api.post(path, binding('a', {}, { annotations: { x: 'y' }, labels: { zone: 'z' } }));
+    const { code, json } = await api.post(
+      path,
+      binding('a', {}, { annotations: { x: 'y' }, labels: { zone: 'z' } }),
+    );
     expect(code).toBe(201);
-    expect(json).toEqual({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+    expect(json).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      code: 201,
+    });
     const bound = await pod('a');
     expect(bound).toMatchObject({
       metadata: { annotations: { x: 'y' }, labels: { zone: 'z' }, generation: 1 },
@@ -217,7 +239,12 @@ describe('bindings', () => {
       phase: 'Pending',
       qosClass: 'BestEffort',
       conditions: [
-        { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: '2026-01-01T00:01:00Z' },
+        {
+          type: 'PodScheduled',
+          status: 'True',
+          lastProbeTime: null,
+          lastTransitionTime: '2026-01-01T00:01:00Z',
+        },
         { type: 'Other', status: 'True', lastProbeTime: null, lastTransitionTime: null },
       ],
     });
@@ -298,7 +325,10 @@ describe('deletion', () => {
   ])('leaves a pod on a node %s', async (_, spec, query, graceSeconds) => {
     await create('a', `nodeName: n1\n${spec}`);
     const { json } = await api.delete(`${PATH}/a${query}`);
-    expect(json).toMatchObject({ kind: 'Pod', metadata: { deletionGracePeriodSeconds: graceSeconds, generation: 2 } });
+    expect(json).toMatchObject({
+      kind: 'Pod',
+      metadata: { deletionGracePeriodSeconds: graceSeconds, generation: 2 },
+    });
   });
 
   test.each<[what: string, prepare: () => Promise<unknown>]>([
@@ -313,7 +343,10 @@ describe('deletion', () => {
     ['that must go now', async () => create('a', 'nodeName: n1\nterminationGracePeriodSeconds: 0')],
   ])('takes a pod %s at once', async (_, prepare) => {
     await prepare();
-    expect((await api.delete(`${PATH}/a`)).json).toMatchObject({ kind: 'Pod', metadata: { name: 'a' } });
+    expect((await api.delete(`${PATH}/a`)).json).toMatchObject({
+      kind: 'Pod',
+      metadata: { name: 'a' },
+    });
     expect((await api.get(`${PATH}/a`)).code).toBe(404);
   });
 });
@@ -329,9 +362,18 @@ describe('evictions', () => {
   test('say on the pod why it goes', async () => {
     await create('a', 'nodeName: n1');
     await later();
-    const { code, json } = await api.post(`${PATH}/a/eviction`, eviction('a', { gracePeriodSeconds: 3 }));
+    const { code, json } = await api.post(
+      `${PATH}/a/eviction`,
+      eviction('a', { gracePeriodSeconds: 3 }),
+    );
     expect(code).toBe(201);
-    expect(json).toEqual({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+    expect(json).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      code: 201,
+    });
     expect(await pod('a')).toMatchObject({
       metadata: { deletionGracePeriodSeconds: 3 },
       status: {
@@ -353,14 +395,29 @@ describe('evictions', () => {
     const { json } = await create('a');
     const { uid, resourceVersion } = json.metadata;
     expect(
-      (await api.post(`${PATH}/a/eviction`, eviction('a', { preconditions: { uid, resourceVersion } }))).code,
+      (
+        await api.post(
+          `${PATH}/a/eviction`,
+          eviction('a', { preconditions: { uid, resourceVersion } }),
+        )
+      ).code,
     ).toBe(201);
     expect((await api.get(`${PATH}/a`)).code).toBe(404);
   });
 
   test.each<[what: string, name: string, options: object | undefined, expected: string]>([
-    ['of another pod', 'b', undefined, '400 BadRequest: name in URL does not match name in Eviction object'],
-    ['without a name', '', undefined, '400 BadRequest: name in URL does not match name in Eviction object'],
+    [
+      'of another pod',
+      'b',
+      undefined,
+      '400 BadRequest: name in URL does not match name in Eviction object',
+    ],
+    [
+      'without a name',
+      '',
+      undefined,
+      '400 BadRequest: name in URL does not match name in Eviction object',
+    ],
     [
       'of one that was',
       'a',
@@ -379,19 +436,25 @@ describe('evictions', () => {
     ],
   ])('%s are refused', async (_, name, options, expected) => {
     await create('a');
-    expect(outcome(await api.post(`${PATH}/a/eviction`, eviction(name, options)))).toEqual(expected);
+    expect(outcome(await api.post(`${PATH}/a/eviction`, eviction(name, options)))).toEqual(
+      expected,
+    );
     expect((await statusOf('a'))['conditions']).toBeUndefined();
   });
 
   test('that are only tried change nothing', async () => {
     const { json } = await create('a');
-    expect((await api.post(`${PATH}/a/eviction`, eviction('a', { dryRun: ['All'] }))).code).toBe(201);
+    expect((await api.post(`${PATH}/a/eviction`, eviction('a', { dryRun: ['All'] }))).code).toBe(
+      201,
+    );
     expect((await api.post(`${PATH}/a/eviction?dryRun=All`, eviction('a'))).code).toBe(201);
     expect((await pod('a')).metadata.resourceVersion).toBe(json.metadata.resourceVersion);
   });
 
   test('of no pod', async () => {
-    expect(outcome(await api.post(`${PATH}/a/eviction`, eviction('a')))).toBe('404 NotFound: pods "a" not found');
+    expect(outcome(await api.post(`${PATH}/a/eviction`, eviction('a')))).toBe(
+      '404 NotFound: pods "a" not found',
+    );
   });
 });
 
@@ -410,7 +473,9 @@ test.each<[selector: string, names: string[]]>([
 ])('pods are selected by %s', async (selector, names) => {
   await create('a', 'nodeName: n1\nserviceAccountName: sa\nhostNetwork: true');
   await create('b', 'restartPolicy: Never\nschedulerName: mine');
-  await api.patch(`${PATH}/a/status`, { status: { phase: 'Running', podIPs: [{ ip: '10.0.0.1' }] } });
+  await api.patch(`${PATH}/a/status`, {
+    status: { phase: 'Running', podIPs: [{ ip: '10.0.0.1' }] },
+  });
   await api.patch(`${PATH}/b/status`, { status: { nominatedNodeName: 'n2' } });
   const { json } = await api.get(`${PATH}?fieldSelector=${encodeURIComponent(selector)}`);
   expect(json.items.map(({ metadata }) => metadata.name)).toEqual(names);

@@ -16,7 +16,10 @@ let api: Api;
 beforeEach(async () => {
   t = await startTestServer();
   api = new Api(t.server);
-  await api.post('/api/v1/nodes', { metadata: { name: 'n1' }, status: { allocatable: { cpu: '4', memory: '4Gi' } } });
+  await api.post('/api/v1/nodes', {
+    metadata: { name: 'n1' },
+    status: { allocatable: { cpu: '4', memory: '4Gi' } },
+  });
   const created = await api.post(
     PATH,
     'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
@@ -29,10 +32,17 @@ afterEach(async () => {
 });
 
 const patch = (subresource: string, body: object): Promise<RawResponse> =>
-  send(t.server, { method: 'PATCH', path: `${PATH}/a/${subresource}`, headers: { 'content-type': STRATEGIC }, body });
+  send(t.server, {
+    method: 'PATCH',
+    path: `${PATH}/a/${subresource}`,
+    headers: { 'content-type': STRATEGIC },
+    body,
+  });
 
 test('a debug container is added, with its defaults, and nothing else is changed', async () => {
-  const ephemeralContainers = [{ name: 'debug', image: 'busybox', stdin: true, tty: true, targetContainerName: 'c' }];
+  const ephemeralContainers = [
+    { name: 'debug', image: 'busybox', stdin: true, tty: true, targetContainerName: 'c' },
+  ];
   const { code, json } = await patch('ephemeralcontainers', {
     metadata: { labels: { app: 'z' } },
     spec: { ephemeralContainers, nodeSelector: { z: 'z' } },
@@ -50,16 +60,25 @@ test('a debug container is added, with its defaults, and nothing else is changed
       terminationMessagePolicy: 'File',
     },
   ]);
-  const managers = json.metadata.managedFields?.map(({ operation, subresource }) => [operation, subresource]);
+  const managers = json.metadata.managedFields?.map(({ operation, subresource }) => [
+    operation,
+    subresource,
+  ]);
   expect(managers).toContainEqual(['Update', 'ephemeralcontainers']);
 });
 
 test('a debug container stays, and pods do not begin with one', async () => {
-  await patch('ephemeralcontainers', { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } });
-  expect(outcome(await patch('ephemeralcontainers', { spec: { ephemeralContainers: null } }))).toContain(
+  await patch('ephemeralcontainers', {
+    spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
+  });
+  expect(
+    outcome(await patch('ephemeralcontainers', { spec: { ephemeralContainers: null } })),
+  ).toContain(
     'spec.ephemeralContainers: Forbidden: existing ephemeral containers "debug" may not be removed',
   );
-  const other = await patch('ephemeralcontainers', { spec: { ephemeralContainers: [{ name: 'c', image: 'x' }] } });
+  const other = await patch('ephemeralcontainers', {
+    spec: { ephemeralContainers: [{ name: 'c', image: 'x' }] },
+  });
   expect(outcome(other)).toContain('spec.ephemeralContainers[0].name: Duplicate value: "c"');
 });
 
@@ -68,7 +87,9 @@ test('a resize changes resources and nothing else', async () => {
     metadata: { annotations: { z: 'z' } },
     spec: {
       hostname: 'z',
-      containers: [{ name: 'c', image: 'z', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } }],
+      containers: [
+        { name: 'c', image: 'z', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } },
+      ],
     },
   });
   expect(code).toBe(200);
@@ -78,16 +99,23 @@ test('a resize changes resources and nothing else', async () => {
   expect(json.spec?.['containers']).toMatchObject([
     { image: 'x', resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } },
   ]);
-  const again = await patch('resize', { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] } });
+  const again = await patch('resize', {
+    spec: { containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] },
+  });
   expect(again.json.metadata.generation).toBe(2);
 });
 
 test('a resize that may not be is refused', async () => {
-  const refused = (resources: object) => patch('resize', { spec: { containers: [{ name: 'c', resources }] } });
-  expect(outcome(await refused({ requests: { cpu: null } }))).toContain('resource requests cannot be removed');
+  const refused = (resources: object) =>
+    patch('resize', { spec: { containers: [{ name: 'c', resources }] } });
+  expect(outcome(await refused({ requests: { cpu: null } }))).toContain(
+    'resource requests cannot be removed',
+  );
   expect(outcome(await refused({ requests: { 'ephemeral-storage': '1Gi' } }))).toContain(
     'spec: Forbidden: only cpu and memory resources are mutable',
   );
   const more = await patch('resize', { spec: { containers: [{ name: 'd', image: 'x' }] } });
-  expect(outcome(more)).toContain('spec.containers: Forbidden: containers may not be added or removed on resize');
+  expect(outcome(more)).toContain(
+    'spec.containers: Forbidden: containers may not be added or removed on resize',
+  );
 });

@@ -3,7 +3,10 @@
 
 import { withoutDisabledPodFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
 import type * as core from '#api/groups/core/v1/index.ts';
-import { validatePodEphemeralContainersUpdate, validatePodResize } from '#api/groups/core/v1/validation/index.ts';
+import {
+  validatePodEphemeralContainersUpdate,
+  validatePodResize,
+} from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { SubresourceStrategy } from '#apiserver/registry/strategy.ts';
@@ -30,7 +33,8 @@ export const resizeStrategy: SubresourceStrategy<Pod> = {
   generation: specChanged,
   prepareForUpdate(pod, old) {
     const [now, before] = [pod.spec, old.spec];
-    const sameLength = (list: 'containers' | 'initContainers'): boolean => now[list]?.length === before[list]?.length;
+    const sameLength = (list: 'containers' | 'initContainers'): boolean =>
+      now[list]?.length === before[list]?.length;
     // Validation refuses this: it has to see it.
     if (!sameLength('containers') || !sameLength('initContainers')) return pod;
     const { resources: _, ...spec } = before;
@@ -62,7 +66,11 @@ function withSpec(pod: Pod, old: Pod, spec: Pod['spec']): Pod {
   const { managedFields: _, ...metadata } = old.metadata;
   return {
     ...old,
-    metadata: { ...metadata, resourceVersion, ...(managedFields !== undefined && { managedFields }) },
+    metadata: {
+      ...metadata,
+      resourceVersion,
+      ...(managedFields !== undefined && { managedFields }),
+    },
     spec,
   };
 }

@@ -1,9 +1,16 @@
 // Pods.
 
-import { withoutDisabledPodFields, withoutDisabledStatusFields } from '#api/groups/core/v1/disabled-pod-fields.ts';
+import {
+  withoutDisabledPodFields,
+  withoutDisabledStatusFields,
+} from '#api/groups/core/v1/disabled-pod-fields.ts';
 import { warningsForIP } from '#api/groups/core/v1/ip-warnings.ts';
 import { podQosClass } from '#api/groups/core/v1/qos.ts';
-import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '#api/groups/core/v1/validation/index.ts';
+import {
+  validatePod,
+  validatePodStatusUpdate,
+  validatePodUpdate,
+} from '#api/groups/core/v1/validation/index.ts';
 import { podWarnings } from '#api/groups/core/v1/warnings.ts';
 import * as field from '#machinery/validation/field.ts';
 import { isDNS1123Label } from '#machinery/validation/validation.ts';
@@ -25,7 +32,9 @@ const GATED = {
 
 /** A negative grace period stands for the shortest that there is. */
 const withGrace = (spec: Pod['spec']): Pod['spec'] =>
-  (spec.terminationGracePeriodSeconds ?? 0) < 0 ? { ...spec, terminationGracePeriodSeconds: 1 } : spec;
+  (spec.terminationGracePeriodSeconds ?? 0) < 0
+    ? { ...spec, terminationGracePeriodSeconds: 1 }
+    : spec;
 
 export const podStrategy: ResourceStrategy<Pod> = {
   generation: true,
@@ -34,7 +43,11 @@ export const podStrategy: ResourceStrategy<Pod> = {
 
   prepareForCreate(pod, { now, request }) {
     const status = { phase: 'Pending', qosClass: podQosClass(pod.spec) } as const;
-    const enabled = withLabelKeys({ ...pod, spec: withGrace(withoutDisabledPodFields(pod.spec)), status });
+    const enabled = withLabelKeys({
+      ...pod,
+      spec: withGrace(withoutDisabledPodFields(pod.spec)),
+      status,
+    });
     const prepared = withAppArmorFields(enabled, (text) => request.warnings.push(text));
     if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
     return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
@@ -42,7 +55,10 @@ export const podStrategy: ResourceStrategy<Pod> = {
   validate: (pod) => validatePod(pod),
   warningsOnCreate(pod) {
     const problems = isDNS1123Label(pod.metadata.name);
-    return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...podWarnings(pod)];
+    return [
+      ...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []),
+      ...podWarnings(pod),
+    ];
   },
 
   prepareForUpdate: (pod, old) => ({
@@ -66,7 +82,10 @@ export const podStatusStrategy: SubresourceStrategy<Pod> = {
   prepareForUpdate(pod, old) {
     const { ownerReferences: _, deletionTimestamp: _2, ...metadata } = pod.metadata;
     const { ownerReferences, deletionTimestamp } = old.metadata;
-    const { observedGeneration = 0, ...status } = withoutDisabledStatusFields(pod.status, old.status);
+    const { observedGeneration = 0, ...status } = withoutDisabledStatusFields(
+      pod.status,
+      old.status,
+    );
     const observed = observedGeneration === 0 ? old.status.observedGeneration : observedGeneration;
     const conditions = withObservedGenerations(status.conditions, old.status.conditions);
     return {

@@ -17,12 +17,15 @@ const short = (yaml: string): unknown[] => cells(yaml).slice(1, 4);
 const one = 'spec: {containers: [{name: c}]}';
 const two = 'spec: {containers: [{name: c}, {name: d}]}';
 const withInit = 'spec: {initContainers: [{name: i}, {name: j}], containers: [{name: c}]}';
-const withSidecar = 'spec: {initContainers: [{name: s, restartPolicy: Always}, {name: i}], containers: [{name: c}]}';
-const running = (name: string, more = ''): string => `{name: ${name}, ready: true, state: {running: {}}${more}}`;
+const withSidecar =
+  'spec: {initContainers: [{name: s, restartPolicy: Always}, {name: i}], containers: [{name: c}]}';
+const running = (name: string, more = ''): string =>
+  `{name: ${name}, ready: true, state: {running: {}}${more}}`;
 const done = (name: string, more = ''): string =>
   `{name: ${name}, state: {terminated: {exitCode: 0, reason: Completed}}${more}}`;
 const initialized = '{type: Initialized, status: "True"}';
-const ended = (time: string): string => `lastState: {terminated: {exitCode: 1, finishedAt: "2026-01-01T${time}Z"}}`;
+const ended = (time: string): string =>
+  `lastState: {terminated: {exitCode: 1, finishedAt: "2026-01-01T${time}Z"}}`;
 
 describe('a pod', () => {
   test.each<[what: string, yaml: string, cells: [string, string, string]]>([
@@ -37,7 +40,11 @@ describe('a pod', () => {
       `${one}\nstatus: {phase: Pending, containerStatuses: [{name: c, state: {waiting: {}}}]}`,
       ['0/1', 'Pending', '0'],
     ],
-    ['that runs', `${one}\nstatus: {phase: Running, containerStatuses: [${running('c')}]}`, ['1/1', 'Running', '0']],
+    [
+      'that runs',
+      `${one}\nstatus: {phase: Running, containerStatuses: [${running('c')}]}`,
+      ['1/1', 'Running', '0'],
+    ],
     [
       'that runs, but is not ready',
       `${one}\nstatus: {phase: Running, containerStatuses: [{name: c, state: {running: {}}}]}`,
@@ -212,13 +219,20 @@ describe('wide', () => {
 });
 
 test('age', () => {
-  expect(cells(`metadata: {name: p, creationTimestamp: "2026-01-01T00:57:30Z"}\n${one}`)[4]).toBe('2m30s');
+  expect(cells(`metadata: {name: p, creationTimestamp: "2026-01-01T00:57:30Z"}\n${one}`)[4]).toBe(
+    '2m30s',
+  );
   expect(cells(one)[4]).toBe('<unknown>');
 });
 
 test('clients hide what has completed', () => {
   expect(podTable.conditions?.(pod(`${one}\nstatus: {phase: Succeeded}`))).toEqual([
-    { type: 'Completed', status: 'True', reason: 'Succeeded', message: 'The pod has completed successfully.' },
+    {
+      type: 'Completed',
+      status: 'True',
+      reason: 'Succeeded',
+      message: 'The pod has completed successfully.',
+    },
   ]);
   expect(podTable.conditions?.(pod(`${one}\nstatus: {phase: Failed}`))).toEqual([
     { type: 'Completed', status: 'True', reason: 'Failed', message: 'The pod failed.' },

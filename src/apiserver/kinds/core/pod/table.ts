@@ -51,13 +51,16 @@ export const podTable: TableConvertor<Pod> = {
   },
 };
 
-const orNone = (text: string | undefined): string => (text === undefined || text === '' ? '<none>' : text);
+const orNone = (text: string | undefined): string =>
+  text === undefined || text === '' ? '<none>' : text;
 
 function readinessGates({ spec, status }: Pod): string {
   const gates = spec.readinessGates ?? [];
   if (gates.length === 0) return '<none>';
   const fulfilled = gates.filter(({ conditionType }) => {
-    return status.conditions?.find((condition) => condition.type === conditionType)?.status === 'True';
+    return (
+      status.conditions?.find((condition) => condition.type === conditionType)?.status === 'True'
+    );
   });
   return `${fulfilled.length}/${gates.length}`;
 }
@@ -93,7 +96,11 @@ function summarize(pod: Pod): Summary {
   const total = spec.containers.length + sidecars.size;
   const init = initContainers(pod, sidecars);
   let text = nonEmpty(status.reason) ?? status.phase ?? '';
-  if (status.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated')) {
+  if (
+    status.conditions?.some(
+      ({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated',
+    )
+  ) {
     text = 'SchedulingGated';
   }
   if (init.text !== undefined) text = init.text;
@@ -114,7 +121,10 @@ function withDeletion({ metadata, status }: Pod, text: string): string {
 }
 
 /** Init containers and sidecars, up to the first one that the rest has to wait for; its word is the text. */
-function initContainers(pod: Pod, sidecars: ReadonlySet<string>): Part & { readonly sidecarRestarts: Restarts } {
+function initContainers(
+  pod: Pod,
+  sidecars: ReadonlySet<string>,
+): Part & { readonly sidecarRestarts: Restarts } {
   let restarts = NO_RESTARTS;
   let sidecarRestarts = NO_RESTARTS;
   let ready = 0;
@@ -156,10 +166,18 @@ function regularContainers(pod: Pod, before: string): Part {
 }
 
 function isTrue(pod: Pod, conditionType: string): boolean {
-  return pod.status.conditions?.some(({ type, status }) => type === conditionType && status === 'True') === true;
+  return (
+    pod.status.conditions?.some(
+      ({ type, status }) => type === conditionType && status === 'True',
+    ) === true
+  );
 }
 
-function terminatedReason({ reason, signal = 0, exitCode }: Immutable<core.ContainerStateTerminated>): string {
+function terminatedReason({
+  reason,
+  signal = 0,
+  exitCode,
+}: Immutable<core.ContainerStateTerminated>): string {
   return nonEmpty(reason) ?? (signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`);
 }
 
@@ -167,10 +185,14 @@ const nonEmpty = (text: string | undefined): string | undefined => (text === '' 
 
 function restartsOf({ restartCount, lastState }: ContainerStatus): Restarts {
   const finished = lastState?.terminated?.finishedAt;
-  return { count: restartCount, last: finished === undefined || finished === null ? undefined : Date.parse(finished) };
+  return {
+    count: restartCount,
+    last: finished === undefined || finished === null ? undefined : Date.parse(finished),
+  };
 }
 
 function merge(a: Restarts, b: Restarts): Restarts {
-  const last = a.last === undefined ? b.last : b.last === undefined ? a.last : Math.max(a.last, b.last);
+  const last =
+    a.last === undefined ? b.last : b.last === undefined ? a.last : Math.max(a.last, b.last);
   return { count: a.count + b.count, last };
 }

@@ -9,7 +9,11 @@ import type { Random } from '#machinery/random.ts';
 import { FieldPath } from '#machinery/validation/field.ts';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import * as field from '#machinery/validation/field.ts';
-import type { BoundObject, ServiceAccountTokens, TokenWish } from '#apiserver/authentication/service-account-tokens.ts';
+import type {
+  BoundObject,
+  ServiceAccountTokens,
+  TokenWish,
+} from '#apiserver/authentication/service-account-tokens.ts';
 import { FreshObject } from '#apiserver/registry/encoded-object.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
 import type { Subresource } from '#apiserver/catalog/kind.ts';
@@ -43,7 +47,12 @@ export function tokenSubresource({
           throw apierrors.serviceUnavailable('this API server has no key to sign tokens with');
         const given = object as Immutable<TokenRequest>;
         checkName(given.metadata.name ?? '', name);
-        const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', context.namespace, name);
+        const account = await find<Immutable<ServiceAccount>>(
+          '',
+          'serviceaccounts',
+          context.namespace,
+          name,
+        );
         if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
         const creationTimestamp = formatTime(clock.now());
         const metadata = {
@@ -58,7 +67,11 @@ export function tokenSubresource({
         const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
         const errors = validateExpiration(expirationSeconds);
         if (errors.length > 0) throw apierrors.invalid(TOKEN_REQUEST, '', errors);
-        const binding = await resolveBinding(find, account, request.spec.boundObjectRef ?? undefined);
+        const binding = await resolveBinding(
+          find,
+          account,
+          request.spec.boundObjectRef ?? undefined,
+        );
         await options.validate?.(request, undefined);
         const max = serviceAccountTokens.maxExpirationSeconds;
         const grantedSeconds = Math.min(expirationSeconds, max ?? Infinity);
@@ -73,14 +86,21 @@ export function tokenSubresource({
           expirationSeconds: grantedSeconds,
         };
         if (options.dryRun)
-          return new FreshObject({ ...request, spec, status: { token: '', expirationTimestamp: null } });
+          return new FreshObject({
+            ...request,
+            spec,
+            status: { token: '', expirationTimestamp: null },
+          });
         const signed = serviceAccountTokens.sign({
           serviceAccount: account,
           audiences,
           expirationSeconds: grantedSeconds,
           ...binding,
         });
-        const status = { token: signed.token, expirationTimestamp: formatTime(signed.expirationMs) };
+        const status = {
+          token: signed.token,
+          expirationTimestamp: formatTime(signed.expirationMs),
+        };
         return new FreshObject({ ...request, spec, status });
       },
     },
@@ -91,14 +111,20 @@ export function tokenSubresource({
 function checkName(name: string, account: string): void {
   if (name === '' || name === account) return;
   throw apierrors.invalid(TOKEN_REQUEST, account, [
-    field.invalid(new FieldPath('metadata', 'name'), name, 'must match the service account name if specified'),
+    field.invalid(
+      new FieldPath('metadata', 'name'),
+      name,
+      'must match the service account name if specified',
+    ),
   ]);
 }
 
 function validateExpiration(seconds: number): FieldErrorList {
   const at = new FieldPath('spec', 'expirationSeconds');
-  if (seconds < MIN_SECONDS) return [field.invalid(at, seconds, 'may not specify a duration less than 10 minutes')];
-  if (seconds > MAX_SECONDS) return [field.invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds')];
+  if (seconds < MIN_SECONDS)
+    return [field.invalid(at, seconds, 'may not specify a duration less than 10 minutes')];
+  if (seconds > MAX_SECONDS)
+    return [field.invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds')];
   return [];
 }
 
@@ -129,10 +155,16 @@ async function resolveBinding(
     throw apierrors.conflict({ group: '', resource }, name, why);
   }
   const bound: BoundObject = { kind: kind as BoundObject['kind'], name, uid };
-  return kind === 'Pod' ? { bound, ...(await nodeOf(find, account, object as Immutable<Pod>)) } : { bound };
+  return kind === 'Pod'
+    ? { bound, ...(await nodeOf(find, account, object as Immutable<Pod>)) }
+    : { bound };
 }
 
-const BINDABLE: Readonly<Record<string, string | undefined>> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
+const BINDABLE: Readonly<Record<string, string | undefined>> = {
+  Pod: 'pods',
+  Secret: 'secrets',
+  Node: 'nodes',
+};
 
 async function nodeOf(
   find: Find,

@@ -20,7 +20,12 @@ describe('ranges', () => {
     ['10.96.0.0/29', '10.96.0.1', '10.96.0.6', '10.96.0.1'],
     ['fd00::/108', 'fd00::1', 'fd00::f:ffff', 'fd00::101'],
     ['fd00::7:77/120', 'fd00::7:1', 'fd00::7:ff', 'fd00::7:11'],
-    ['2001:db8:0:1::/64', '2001:db8:0:1::1', '2001:db8:0:1:ffff:ffff:ffff:ffff', '2001:db8:0:1::101'],
+    [
+      '2001:db8:0:1::/64',
+      '2001:db8:0:1::1',
+      '2001:db8:0:1:ffff:ffff:ffff:ffff',
+      '2001:db8:0:1::101',
+    ],
     ['fd00::10.1.2.0/125', 'fd00::a01:201', 'fd00::a01:207', 'fd00::a01:201'],
   ])('%s', (cidr, first, last, firstDynamic) => {
     const [range] = serviceAddressRanges(cidr);
@@ -54,9 +59,19 @@ describe('ranges', () => {
   });
 
   test('one of each family', () => {
-    expect(serviceAddressRanges('10.0.0.0/24,fd00::/112').map(({ family }) => family)).toEqual(['IPv4', 'IPv6']);
-    expect(serviceAddressRanges('fd00::/112,10.0.0.0/24').map(({ family }) => family)).toEqual(['IPv6', 'IPv4']);
-    for (const cidrs of ['10.0.0.0/24,10.1.0.0/24', '10.0.0.0/24,fd00::/112,10.1.0.0/24', '10.0.0.0/24,']) {
+    expect(serviceAddressRanges('10.0.0.0/24,fd00::/112').map(({ family }) => family)).toEqual([
+      'IPv4',
+      'IPv6',
+    ]);
+    expect(serviceAddressRanges('fd00::/112,10.0.0.0/24').map(({ family }) => family)).toEqual([
+      'IPv6',
+      'IPv4',
+    ]);
+    for (const cidrs of [
+      '10.0.0.0/24,10.1.0.0/24',
+      '10.0.0.0/24,fd00::/112,10.1.0.0/24',
+      '10.0.0.0/24,',
+    ]) {
       expect(() => serviceAddressRanges(cidrs), cidrs).toThrow(RangeError);
     }
   });

@@ -21,7 +21,8 @@ const SHORTEST_IPV6_PREFIX = 64;
  */
 export function addressRange(cidr: string): AddressRange | undefined {
   const range = parseCidr(cidr);
-  if (range === undefined || (range.family === 'IPv6' && range.prefix < SHORTEST_IPV6_PREFIX)) return undefined;
+  if (range === undefined || (range.family === 'IPv6' && range.prefix < SHORTEST_IPV6_PREFIX))
+    return undefined;
   const { first, last, family } = range;
   const firstUsable = first + 1n;
   const lastUsable = family === 'IPv4' ? last - 1n : last;
@@ -47,7 +48,9 @@ export function serviceAddressRanges(cidrs: string): readonly AddressRange[] {
 }
 
 /** Prefixes that a cluster may begin with. */
-const PREFIXES: Readonly<Record<IpFamily, { readonly shortest: number; readonly longest: number }>> = {
+const PREFIXES: Readonly<
+  Record<IpFamily, { readonly shortest: number; readonly longest: number }>
+> = {
   IPv4: { shortest: 8, longest: 29 },
   IPv6: { shortest: SHORTEST_IPV6_PREFIX, longest: 125 },
 };

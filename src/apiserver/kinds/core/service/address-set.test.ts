@@ -18,7 +18,10 @@ test('gives every address of a range once, wherever the search begins, and then 
   expect(set.size).toBe(3201);
   set.delete(2047n);
   expect(set.firstFree(first, last, 3000n)).toBe(2047n);
-  expect([set.firstFree(first, last, 2047n), set.firstFree(2048n, last, 2048n)]).toEqual([2047n, undefined]);
+  expect([set.firstFree(first, last, 2047n), set.firstFree(2048n, last, 2048n)]).toEqual([
+    2047n,
+    undefined,
+  ]);
 });
 
 test('is a set', () => {

@@ -31,7 +31,8 @@ export class AddressSet {
     if (this.has(address)) return false;
     const key = address >> BLOCK_BITS;
     let block = this.#blocks.get(key);
-    if (block === undefined) this.#blocks.set(key, (block = { words: new Uint32Array(WORDS), count: 0 }));
+    if (block === undefined)
+      this.#blocks.set(key, (block = { words: new Uint32Array(WORDS), count: 0 }));
     const offset = Number(address & OFFSET_MASK);
     block.words[offset >>> 5] = (block.words[offset >>> 5] as number) | (1 << (offset & 31));
     block.count++;
@@ -57,7 +58,11 @@ export class AddressSet {
   }
 
   #freeBetween(first: bigint, last: bigint): bigint | undefined {
-    for (let address = first; address <= last; address = ((address >> BLOCK_BITS) + 1n) << BLOCK_BITS) {
+    for (
+      let address = first;
+      address <= last;
+      address = ((address >> BLOCK_BITS) + 1n) << BLOCK_BITS
+    ) {
       const block = this.#blocks.get(address >> BLOCK_BITS);
       if (block === undefined) return address;
       if (block.count === BLOCK_SIZE) continue;

@@ -42,8 +42,10 @@ export function makeServiceAllocators(config: ServiceAllocatorsConfig): ServiceA
       client,
       random: random.derive('cluster-ips'),
       logger,
-      listRanges: async () => findAll<Immutable<ServiceCIDR>>('networking.k8s.io', 'servicecidrs', ''),
-      listAddresses: async () => findAll<Immutable<IPAddress>>('networking.k8s.io', 'ipaddresses', ''),
+      listRanges: async () =>
+        findAll<Immutable<ServiceCIDR>>('networking.k8s.io', 'servicecidrs', ''),
+      listAddresses: async () =>
+        findAll<Immutable<IPAddress>>('networking.k8s.io', 'ipaddresses', ''),
     }),
     ports: new NodePorts({ storage, logger, range: parsePortRange(config.nodePorts) }),
   };

@@ -34,12 +34,24 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 /** With the condition that the controller manager would set. */
-async function addRange(name: string, cidrs: string[], status: 'True' | 'False' = 'True'): Promise<void> {
+async function addRange(
+  name: string,
+  cidrs: string[],
+  status: 'True' | 'False' = 'True',
+): Promise<void> {
   const made = await t.client
     .resource(serviceCIDRs)
     .create({ metadata: { name, finalizers: ['test/held'] }, spec: { cidrs } });
-  const condition = { type: 'Ready', status, reason: '', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
-  await t.client.resource(serviceCIDRs).updateStatus({ ...made, status: { conditions: [condition] } });
+  const condition = {
+    type: 'Ready',
+    status,
+    reason: '',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  await t.client
+    .resource(serviceCIDRs)
+    .updateStatus({ ...made, status: { conditions: [condition] } });
 }
 
 describe('a cluster IP', () => {
@@ -50,7 +62,11 @@ describe('a cluster IP', () => {
       'ipaddress.kubernetes.io/ip-family': 'IPv4',
       'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
     });
-    expect(object.spec.parentRef).toEqual({ resource: 'services', namespace: 'default', name: 'a' });
+    expect(object.spec.parentRef).toEqual({
+      resource: 'services',
+      namespace: 'default',
+      name: 'a',
+    });
     await inDefault().delete('a');
     expect(await addressNames()).toEqual([]);
     await create('b', { clusterIP: spec.clusterIP });
@@ -64,10 +80,12 @@ describe('a cluster IP', () => {
   test('is given back when the service is refused, exists already, or needs none any more', async () => {
     await create('a', { clusterIP: '10.0.0.9' });
     expect(await messageOf(create('a'))).toBe('services "a" already exists');
-    expect(await messageOf(create('b', { ports: [{ port: 0 }] }))).toMatch(/spec.ports\[0\].port: Invalid value: 0/);
-    expect(await messageOf(create('b', { ports: [{ port: 80, nodePort: 80 }], type: 'NodePort' }))).toMatch(
-      /not in the valid range/,
+    expect(await messageOf(create('b', { ports: [{ port: 0 }] }))).toMatch(
+      /spec.ports\[0\].port: Invalid value: 0/,
     );
+    expect(
+      await messageOf(create('b', { ports: [{ port: 80, nodePort: 80 }], type: 'NodePort' })),
+    ).toMatch(/not in the valid range/);
     expect(await addressNames()).toEqual(['10.0.0.9']);
     await inDefault().patch('a', 'application/merge-patch+json', {
       spec: { type: 'ExternalName', externalName: 'a.b' },
@@ -115,7 +133,9 @@ describe('a cluster IP', () => {
     });
     const server = await startTestServer({ serviceCidr: '10.0.0.0/24', storage });
     lost = true;
-    const failure = await create('a', { clusterIP: '10.0.0.9' }, server).catch((err: unknown) => err);
+    const failure = await create('a', { clusterIP: '10.0.0.9' }, server).catch(
+      (err: unknown) => err,
+    );
     expect(apierrors.isServerTimeout(failure)).toBe(true);
     expect(await addressNames()).toEqual(['10.0.0.9']);
     expect((await inDefault().get('a')).spec.clusterIP).toBe('10.0.0.9');
@@ -154,7 +174,9 @@ describe('ranges', () => {
     expect((await create('late')).spec.clusterIP).toMatch(/^10\.9\.0\.\d+$/);
     expect((await create('named', { clusterIP: '10.9.0.7' })).spec.clusterIP).toBe('10.9.0.7');
     for (const border of ['10.9.0.0', '10.9.0.255']) {
-      expect(await messageOf(create('border', { clusterIP: border }))).toMatch(/does not match the current range/);
+      expect(await messageOf(create('border', { clusterIP: border }))).toMatch(
+        /does not match the current range/,
+      );
     }
   });
 
@@ -183,19 +205,27 @@ describe('ranges', () => {
 describe('servers on one store', () => {
   test('never give out an address twice, nor a node port', async () => {
     const server = () =>
-      startTestServer({ serviceCidr: '10.0.0.0/25', storage: t.storage, random: new SeededRandom('same') });
+      startTestServer({
+        serviceCidr: '10.0.0.0/25',
+        storage: t.storage,
+        random: new SeededRandom('same'),
+      });
     await t.server.stop();
     const both = [await server(), await server()] as const;
     t = { ...both[0], storage: t.storage };
     const names = Array.from({ length: 60 }, (_, index) => `s${index}`);
     const made = await Promise.all(
-      names.flatMap((name) => both.map((each, index) => create(`${name}-${index}`, { type: 'NodePort' }, each))),
+      names.flatMap((name) =>
+        both.map((each, index) => create(`${name}-${index}`, { type: 'NodePort' }, each)),
+      ),
     );
     expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(120);
     expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(120);
     // What one gives back the other may give out.
     for (const name of names) await inDefault(both[0]).delete(`${name}-1`);
-    const again = await Promise.all(names.map((name) => create(`${name}-2`, { type: 'NodePort' }, both[1])));
+    const again = await Promise.all(
+      names.map((name) => create(`${name}-2`, { type: 'NodePort' }, both[1])),
+    );
     expect(new Set(again.map(({ spec }) => spec.clusterIP)).size).toBe(60);
     await both[1].server.stop();
   });

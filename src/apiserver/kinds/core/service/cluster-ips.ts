@@ -34,7 +34,10 @@ export function ipAddressFor(name: string, { namespace, name: service }: Holder)
   };
 }
 
-export const isHeldBy = (parent: Immutable<ParentReference> | undefined, { namespace, name }: Holder): boolean =>
+export const isHeldBy = (
+  parent: Immutable<ParentReference> | undefined,
+  { namespace, name }: Holder,
+): boolean =>
   (parent?.group ?? '') === '' &&
   parent?.resource === 'services' &&
   parent.namespace === namespace &&
@@ -60,7 +63,10 @@ export class ClusterIPs {
    * What is likely taken, so that few of the tries are in vain. Other servers may have taken more, or given some back: an
    * address is had only once its object is made.
    */
-  #taken: Readonly<Record<IpFamily, AddressSet>> = { IPv4: new AddressSet(), IPv6: new AddressSet() };
+  #taken: Readonly<Record<IpFamily, AddressSet>> = {
+    IPv4: new AddressSet(),
+    IPv6: new AddressSet(),
+  };
   /** Objects that are being made. */
   readonly #underWay = new Set<string>();
   #reading: Promise<void> | undefined;
@@ -97,7 +103,8 @@ export class ClusterIPs {
     if (address === undefined) return 'out of range';
     const ranges = await this.#ranges(address.family);
     if (!ranges.some((range) => isHostOf(range, address))) return 'out of range';
-    if (!dryRun) return (await this.#make(text, address.value, address.family, holder)) ? undefined : 'taken';
+    if (!dryRun)
+      return (await this.#make(text, address.value, address.family, holder)) ? undefined : 'taken';
     return (await this.#find(text)) === undefined ? undefined : 'taken';
   }
 
@@ -106,7 +113,11 @@ export class ClusterIPs {
     return (await this.#ranges(family))[0];
   }
 
-  async #takeFrom(ranges: readonly AddressRange[], holder: Holder, dryRun: boolean): Promise<string | undefined> {
+  async #takeFrom(
+    ranges: readonly AddressRange[],
+    holder: Holder,
+    dryRun: boolean,
+  ): Promise<string | undefined> {
     for (const range of ranges) {
       for (;;) {
         const value = this.#freeIn(range);
@@ -166,7 +177,8 @@ export class ClusterIPs {
       }
     }
     const address = parseIp(text);
-    if (address !== undefined && !this.#underWay.has(text)) this.#taken[address.family].delete(address.value);
+    if (address !== undefined && !this.#underWay.has(text))
+      this.#taken[address.family].delete(address.value);
   }
 
   async #find(text: string): Promise<Immutable<IPAddress> | undefined> {
@@ -199,7 +211,9 @@ export class ClusterIPs {
   /** The ranges of a family that are given out from: the oldest first, so that what was added later is for when they are full. */
   async #ranges(family: IpFamily): Promise<readonly AddressRange[]> {
     const objects = (await this.#config.listRanges()).filter(isOpen).toSorted(byAge);
-    const ranges = objects.flatMap(({ spec: { cidrs } }) => (cidrs ?? []).flatMap((cidr) => this.#parse(cidr) ?? []));
+    const ranges = objects.flatMap(({ spec: { cidrs } }) =>
+      (cidrs ?? []).flatMap((cidr) => this.#parse(cidr) ?? []),
+    );
     return ranges.filter((range) => range.family === family);
   }
 
@@ -254,10 +268,14 @@ export class ClusterIPTransaction {
 /** One without a condition counts as ready: nobody may be there to say so. */
 function isOpen({ metadata, status }: Immutable<ServiceCIDR>): boolean {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  return metadata.deletionTimestamp === undefined && (ready === undefined || ready.status === 'True');
+  return (
+    metadata.deletionTimestamp === undefined && (ready === undefined || ready.status === 'True')
+  );
 }
 
 function byAge(a: Immutable<ServiceCIDR>, b: Immutable<ServiceCIDR>): number {
-  const [first, second] = [a.metadata, b.metadata].map(({ creationTimestamp, name }) => `${creationTimestamp} ${name}`);
+  const [first, second] = [a.metadata, b.metadata].map(
+    ({ creationTimestamp, name }) => `${creationTimestamp} ${name}`,
+  );
   return (first as string) < (second as string) ? -1 : 1;
 }

@@ -26,8 +26,10 @@ const create = (name: string, spec: string): Promise<RawResponse> =>
     PATH,
     `apiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec:\n${indent(`ports: [{port: 80}]\n${spec}`)}`,
   );
-const merge = (name: string, spec: object): Promise<RawResponse> => api.patch(`${PATH}/${name}`, { spec });
-const addressesOf = ({ json }: RawResponse): readonly string[] => (json.spec?.['clusterIPs'] ?? []) as string[];
+const merge = (name: string, spec: object): Promise<RawResponse> =>
+  api.patch(`${PATH}/${name}`, { spec });
+const addressesOf = ({ json }: RawResponse): readonly string[] =>
+  (json.spec?.['clusterIPs'] ?? []) as string[];
 /** 'PreferDualStack IPv4=10.0.0.x IPv6=fd00::x'. */
 function shape(response: RawResponse): string {
   const text = outcome(response);
@@ -57,14 +59,20 @@ describe('a new service', () => {
     ['ipFamilyPolicy: PreferDualStack', 'PreferDualStack IPv4,IPv6 4,6'],
     ['ipFamilyPolicy: RequireDualStack', 'RequireDualStack IPv4,IPv6 4,6'],
     ['{ipFamilyPolicy: PreferDualStack, ipFamilies: [IPv6]}', 'PreferDualStack IPv6,IPv4 6,4'],
-    ['{ipFamilyPolicy: PreferDualStack, ipFamilies: [IPv6, IPv4]}', 'PreferDualStack IPv6,IPv4 6,4'],
+    [
+      '{ipFamilyPolicy: PreferDualStack, ipFamilies: [IPv6, IPv4]}',
+      'PreferDualStack IPv6,IPv4 6,4',
+    ],
     ['clusterIP: "fd00::9"', 'SingleStack IPv6 6'],
     ['{ipFamilyPolicy: RequireDualStack, clusterIP: "fd00::9"}', 'RequireDualStack IPv6,IPv4 6,4'],
     [
       '{ipFamilyPolicy: RequireDualStack, clusterIP: 10.0.0.9, clusterIPs: [10.0.0.9, "fd00::9"]}',
       'RequireDualStack IPv4,IPv6 4,6',
     ],
-    ['clusterIP: None\nselector: {a: b}\nipFamilyPolicy: PreferDualStack', 'PreferDualStack IPv4,IPv6 None'],
+    [
+      'clusterIP: None\nselector: {a: b}\nipFamilyPolicy: PreferDualStack',
+      'PreferDualStack IPv4,IPv6 None',
+    ],
     ['clusterIP: None\nselector: {a: b}', 'SingleStack IPv4 None'],
   ])('with %j', async (spec, expected) => {
     const lines = spec.startsWith('{') ? spec.slice(1, -1).replace(/, (?=\w+:)/g, '\n') : spec;
@@ -87,7 +95,8 @@ describe('a new service', () => {
 
   test('nothing is taken by a service that is refused, and all is free again when it goes', async () => {
     await create('first', 'clusterIP: "fd00::9"');
-    const both = 'ipFamilyPolicy: RequireDualStack\nclusterIP: 10.0.0.9\nclusterIPs: [10.0.0.9, "fd00::9"]';
+    const both =
+      'ipFamilyPolicy: RequireDualStack\nclusterIP: 10.0.0.9\nclusterIPs: [10.0.0.9, "fd00::9"]';
     expect(outcome(await create('it', both))).toMatch(
       /failed to allocate IP fd00::9: provided IP is already allocated/,
     );
@@ -117,9 +126,9 @@ describe('a service that changes', () => {
       spec: { ports: [{ port: 81 }], ipFamilyPolicy: 'PreferDualStack' },
     });
     expect(put.json.spec?.['clusterIPs']).toEqual(json.spec?.['clusterIPs']);
-    expect(outcome(await merge('it', { clusterIPs: [json.spec?.['clusterIP']], ipFamilies: ['IPv4'] }))).toMatch(
-      /must be 'SingleStack' to release the secondary/,
-    );
+    expect(
+      outcome(await merge('it', { clusterIPs: [json.spec?.['clusterIP']], ipFamilies: ['IPv4'] })),
+    ).toMatch(/must be 'SingleStack' to release the secondary/);
   });
 
   test('to another type and back', async () => {
@@ -128,7 +137,13 @@ describe('a service that changes', () => {
     expect(shape(await merge('it', { type: 'ExternalName', externalName: 'a.b' }))).toBe('  ');
     expect(shape(await create('heir', `clusterIP: "${second}"`))).toBe('SingleStack IPv6 6');
     expect(
-      shape(await merge('it', { type: 'ClusterIP', externalName: null, ipFamilyPolicy: 'RequireDualStack' })),
+      shape(
+        await merge('it', {
+          type: 'ClusterIP',
+          externalName: null,
+          ipFamilyPolicy: 'RequireDualStack',
+        }),
+      ),
     ).toBe('RequireDualStack IPv4,IPv6 4,6');
   });
 });
@@ -136,10 +151,15 @@ describe('a service that changes', () => {
 test('both addresses are known after a restart', async () => {
   const there = addressesOf(await create('it', 'ipFamilyPolicy: RequireDualStack'));
   await t.server.stop();
-  const again = await startTestServer({ serviceCidr: '10.0.0.0/24,fd00::/120', storage: t.storage });
+  const again = await startTestServer({
+    serviceCidr: '10.0.0.0/24,fd00::/120',
+    storage: t.storage,
+  });
   api = new Api(again.server);
   for (const clusterIP of there)
-    expect(outcome(await create('thief', `clusterIP: "${clusterIP}"`))).toMatch(/already allocated/);
+    expect(outcome(await create('thief', `clusterIP: "${clusterIP}"`))).toMatch(
+      /already allocated/,
+    );
   await again.server.stop();
 });
 

@@ -17,18 +17,27 @@ const POLICY = SPEC.child('ipFamilyPolicy');
  * Completes ipFamilies and ipFamilyPolicy. Throws Invalid for what cannot be had here. `configured`: the cluster's families, one
  * or both, the one of services that do not say first.
  */
-export function withFamilies(service: Service, old: Service | undefined, configured: readonly Family[]): Service {
+export function withFamilies(
+  service: Service,
+  old: Service | undefined,
+  configured: readonly Family[],
+): Service {
   const [standard = 'IPv4'] = configured;
-  if (service.spec.type === 'ExternalName' || (old !== undefined && prefersAsBefore(service, old))) return service;
-  const headlessForOthers = service.spec.clusterIP === 'None' && Object.keys(service.spec.selector ?? {}).length === 0;
+  if (service.spec.type === 'ExternalName' || (old !== undefined && prefersAsBefore(service, old)))
+    return service;
+  const headlessForOthers =
+    service.spec.clusterIP === 'None' && Object.keys(service.spec.selector ?? {}).length === 0;
   const ipFamilyPolicy =
-    service.spec.ipFamilyPolicy ?? old?.spec.ipFamilyPolicy ?? (headlessForOthers ? 'RequireDualStack' : 'SingleStack');
+    service.spec.ipFamilyPolicy ??
+    old?.spec.ipFamilyPolicy ??
+    (headlessForOthers ? 'RequireDualStack' : 'SingleStack');
   let spec: ServiceSpec = { ...service.spec, ipFamilyPolicy };
   refuse(service, validateServiceAddresses({ ...service, spec }));
 
   const errors: FieldErrorList = [];
   if (old !== undefined && ipFamilyPolicy === 'SingleStack') spec = withoutSecond(spec, old.spec);
-  if (old !== undefined && ipFamilyPolicy !== 'SingleStack') errors.push(...reductions(spec, old.spec));
+  if (old !== undefined && ipFamilyPolicy !== 'SingleStack')
+    errors.push(...reductions(spec, old.spec));
   if (ipFamilyPolicy === 'SingleStack') errors.push(...twoOfOne(spec));
   const inferred = inferFamilies(spec, configured);
   errors.push(...inferred.errors);
@@ -43,16 +52,29 @@ export function withFamilies(service: Service, old: Service | undefined, configu
     return { ...service, spec: { ...spec, ipFamilies } };
   }
   if (ipFamilyPolicy === 'RequireDualStack' && configured.length < 2) {
-    errors.push(field.invalid(POLICY, ipFamilyPolicy, 'this cluster is not configured for dual-stack services'));
+    errors.push(
+      field.invalid(
+        POLICY,
+        ipFamilyPolicy,
+        'this cluster is not configured for dual-stack services',
+      ),
+    );
   }
   ipFamilies.forEach((family, index) => {
     if (configured.includes(family)) return;
-    errors.push(field.invalid(SPEC.child('ipFamilies').index(index), family, 'not configured on this cluster'));
+    errors.push(
+      field.invalid(
+        SPEC.child('ipFamilies').index(index),
+        family,
+        'not configured on this cluster',
+      ),
+    );
   });
   refuse(service, errors);
   if (ipFamilies.length === 0) ipFamilies = [standard];
   const [only = standard] = ipFamilies;
-  const both = ipFamilyPolicy !== 'SingleStack' && ipFamilies.length === 1 && configured.length === 2;
+  const both =
+    ipFamilyPolicy !== 'SingleStack' && ipFamilies.length === 1 && configured.length === 2;
   return { ...service, spec: { ...spec, ipFamilies: both ? [only, otherThan(only)] : ipFamilies } };
 }
 
@@ -61,7 +83,8 @@ function otherThan(family: Family): Family {
 }
 
 function refuse(service: Service, errors: FieldErrorList): void {
-  if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, errors);
+  if (errors.length > 0)
+    throw apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, errors);
 }
 
 /** Nothing is added or taken away from a service that takes what it gets, if its owner does not touch it. */
@@ -93,7 +116,11 @@ function reductions(spec: ServiceSpec, old: ServiceSpec): FieldErrorList {
   const reduced = (name: 'clusterIPs' | 'ipFamilies'): boolean =>
     (spec[name] ?? []).length > 0 && (spec[name] ?? []).length < (old[name] ?? []).length;
   const refused = (what: string) =>
-    field.invalid(POLICY, spec.ipFamilyPolicy, `must be 'SingleStack' to release the secondary ${what}`);
+    field.invalid(
+      POLICY,
+      spec.ipFamilyPolicy,
+      `must be 'SingleStack' to release the secondary ${what}`,
+    );
   return [
     ...(reduced('clusterIPs') ? [refused('cluster IP')] : []),
     ...(reduced('ipFamilies') ? [refused('IP family')] : []),

@@ -28,7 +28,10 @@ export function withClusterIPs(service: Service, old?: Service): Service {
   if (!sameList(clusterIPs, old.spec.clusterIPs)) return service;
   return {
     ...service,
-    spec: clusterIP === '' ? without(spec, 'clusterIP', 'clusterIPs') : { ...spec, clusterIPs: [clusterIP] },
+    spec:
+      clusterIP === ''
+        ? without(spec, 'clusterIP', 'clusterIPs')
+        : { ...spec, clusterIPs: [clusterIP] },
   };
 }
 
@@ -37,10 +40,16 @@ export function keepAllocated(service: Service, old: Service): Service {
   if (needsClusterIP(old) && needsClusterIP(service)) {
     const { clusterIP, clusterIPs } = old.spec;
     if ((spec.clusterIP ?? '') === '' && clusterIP !== undefined) spec = { ...spec, clusterIP };
-    if ((spec.clusterIPs ?? []).length === 0 && clusterIPs !== undefined) spec = { ...spec, clusterIPs };
+    if ((spec.clusterIPs ?? []).length === 0 && clusterIPs !== undefined)
+      spec = { ...spec, clusterIPs };
   }
-  if (needsNodePorts(old) && needsNodePorts(service)) spec = { ...spec, ports: withNodePorts(service, old) };
-  if (needsHealthCheckPort(old) && needsHealthCheckPort(service) && (spec.healthCheckNodePort ?? 0) === 0) {
+  if (needsNodePorts(old) && needsNodePorts(service))
+    spec = { ...spec, ports: withNodePorts(service, old) };
+  if (
+    needsHealthCheckPort(old) &&
+    needsHealthCheckPort(service) &&
+    (spec.healthCheckNodePort ?? 0) === 0
+  ) {
     spec = { ...spec, healthCheckNodePort: old.spec.healthCheckNodePort };
   }
   return spec === service.spec ? service : { ...service, spec };
@@ -50,7 +59,9 @@ export function keepAllocated(service: Service, old: Service): Service {
 function withNodePorts(service: Service, old: Service): Service['spec']['ports'] {
   const wanted = new Set(nodePortsOf(service));
   const used = new Set(nodePortsOf(old).filter((number) => wanted.has(number)));
-  const before = new Map((old.spec.ports ?? []).map(({ name = '', nodePort = 0 }) => [name, nodePort]));
+  const before = new Map(
+    (old.spec.ports ?? []).map(({ name = '', nodePort = 0 }) => [name, nodePort]),
+  );
   return service.spec.ports?.map((port) => {
     if ((port.nodePort ?? 0) !== 0) return port;
     const nodePort = before.get(port.name ?? '') ?? 0;
@@ -65,7 +76,8 @@ export function dropUnused(service: Service, old: Service): Service {
   let { spec, status } = service;
   const before = old.spec;
   if (needsClusterIP(old) && !needsClusterIP(service)) {
-    if (sameList(spec.clusterIPs, before.clusterIPs)) spec = without(spec, 'clusterIP', 'clusterIPs');
+    if (sameList(spec.clusterIPs, before.clusterIPs))
+      spec = without(spec, 'clusterIP', 'clusterIPs');
     if (sameList(spec.ipFamilies, before.ipFamilies)) spec = without(spec, 'ipFamilies');
     if (spec.ipFamilyPolicy === before.ipFamilyPolicy) spec = without(spec, 'ipFamilyPolicy');
   }
@@ -105,6 +117,7 @@ function hasNoNewNodePorts(service: Service, old: Service): boolean {
 /** Nobody sends traffic of the cluster to a name outside. What is wrong stays, for validation to refuse. */
 export function withoutNeedless(service: Service): Service {
   const { spec } = service;
-  if (spec.type !== 'ExternalName' || !/^(Cluster|Local)$/.test(spec.internalTrafficPolicy ?? '')) return service;
+  if (spec.type !== 'ExternalName' || !/^(Cluster|Local)$/.test(spec.internalTrafficPolicy ?? ''))
+    return service;
   return { ...service, spec: without(spec, 'internalTrafficPolicy') };
 }

@@ -25,11 +25,17 @@ function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Se
     checksNameOnUpdate: true,
     allowCreateOnUpdate: true,
     returnDeletedObject: true,
-    prepareForCreate: (service) => withoutNeedless({ ...withClusterIPs(service), status: { loadBalancer: {} } }),
+    prepareForCreate: (service) =>
+      withoutNeedless({ ...withClusterIPs(service), status: { loadBalancer: {} } }),
     validate: (service) => validateService(service),
     warningsOnCreate: serviceWarnings,
     prepareForUpdate: (service, old) =>
-      withoutNeedless(dropUnused(withClusterIPs(keepAllocated({ ...service, status: old.status }, old), old), old)),
+      withoutNeedless(
+        dropUnused(
+          withClusterIPs(keepAllocated({ ...service, status: old.status }, old), old),
+          old,
+        ),
+      ),
     validateUpdate: (service, old) => validateServiceUpdate(service, old),
     warningsOnUpdate: serviceWarnings,
     reserveForCreate: (service, { dryRun }) => reservations.reserve(service, undefined, dryRun),
@@ -54,7 +60,9 @@ export interface ServiceServices extends StoreServices {
 export const serviceKind = defineKind<Service, ServiceServices>({
   type: services,
   strategy: ({ serviceAllocators, random }) =>
-    serviceStrategy(new ServiceReservations({ ...serviceAllocators, random: random.derive('services') })),
+    serviceStrategy(
+      new ServiceReservations({ ...serviceAllocators, random: random.derive('services') }),
+    ),
   selectableFields: {
     'spec.clusterIP': ({ spec }) => spec.clusterIP ?? '',
     'spec.type': ({ spec }) => spec.type ?? '',

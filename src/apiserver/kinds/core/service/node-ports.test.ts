@@ -25,10 +25,17 @@ describe('a range of ports', () => {
 
   test('is stored as Kubernetes stores it', () => {
     const ports = new PortBits({ first: 30_000, last: 32_767 }, [30_000, 30_009]);
-    expect(ports.encode()).toEqual({ range: '30000-32767', data: Buffer.from([2, 1]).toString('base64') });
-    expect([...PortBits.decode('30000-32767', Buffer.from([2, 1]).toString('base64')).taken]).toEqual([30_000, 30_009]);
+    expect(ports.encode()).toEqual({
+      range: '30000-32767',
+      data: Buffer.from([2, 1]).toString('base64'),
+    });
+    expect([
+      ...PortBits.decode('30000-32767', Buffer.from([2, 1]).toString('base64')).taken,
+    ]).toEqual([30_000, 30_009]);
     expect(new PortBits({ first: 1, last: 9 }).encode().data).toBe('');
-    const all = Array.from({ length: 2768 }, (_, index) => 30_000 + index).filter(() => random.int(3) === 0);
+    const all = Array.from({ length: 2768 }, (_, index) => 30_000 + index).filter(
+      () => random.int(3) === 0,
+    );
     const { range, data } = new PortBits({ first: 30_000, last: 32_767 }, all).encode();
     expect([...PortBits.decode(range, data).taken]).toEqual(all);
   });
@@ -91,7 +98,12 @@ describe('what servers share', () => {
       }),
       ports.change(take(30_002)),
     ]);
-    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+    expect(asked.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'fulfilled',
+    ]);
     expect(writes).toBe(1);
     expect([...(await ports.read()).ports.taken]).toEqual([30_001, 30_002]);
     const kv = await storage.get(NODE_PORTS_KEY);

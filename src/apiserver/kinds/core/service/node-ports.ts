@@ -71,7 +71,11 @@ export class NodePorts {
   }
 
   /** What is taken, and the revision at which that was so (0: nothing has ever been). */
-  async read(): Promise<{ readonly ports: PortBits; readonly revision: number; readonly stored: boolean }> {
+  async read(): Promise<{
+    readonly ports: PortBits;
+    readonly revision: number;
+    readonly stored: boolean;
+  }> {
     try {
       const kv = await this.#config.storage.get(NODE_PORTS_KEY);
       return { ports: this.#portsOf(kv), revision: kv?.modRevision ?? 0, stored: kv !== undefined };
@@ -157,7 +161,8 @@ export class NodePorts {
       ...ports.encode(),
     };
     const value = encodeForStorage(object);
-    if (current !== undefined && Buffer.compare(value, current.value) === 0) return { action: 'keep' };
+    if (current !== undefined && Buffer.compare(value, current.value) === 0)
+      return { action: 'keep' };
     return { action: 'put', value };
   }
 }

@@ -81,7 +81,10 @@ export class PortBits {
     const size = last - first + 1;
     const part = Math.min(Math.max(16, Math.floor(size / 32)), 128);
     const firstDynamic = first + (size <= 16 ? 0 : Math.min(part, size));
-    return this.#takeBetween(firstDynamic, last, random) ?? this.#takeBetween(first, firstDynamic - 1, random);
+    return (
+      this.#takeBetween(firstDynamic, last, random) ??
+      this.#takeBetween(first, firstDynamic - 1, random)
+    );
   }
 
   copy(): PortBits {

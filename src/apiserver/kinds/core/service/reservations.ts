@@ -12,7 +12,13 @@ import { withFamilies } from './families.ts';
 import type { NodePorts } from './node-ports.ts';
 import { formatPortRange } from './port-bits.ts';
 import type { PortBits } from './port-bits.ts';
-import { addressesOf, allPortsOf, needsHealthCheckPort, needsNodePorts, nodePortsOf } from './service.ts';
+import {
+  addressesOf,
+  allPortsOf,
+  needsHealthCheckPort,
+  needsNodePorts,
+  nodePortsOf,
+} from './service.ts';
 import type { Service, ServiceSpec } from './service.ts';
 
 const SPEC = field.path('spec');
@@ -66,7 +72,11 @@ export class ServiceReservations {
   }
 
   /** The service with its families, addresses and ports. Throws Invalid for values that cannot be had. */
-  async reserve(service: Service, old: Service | undefined, dryRun: boolean): Promise<Reservation<Service>> {
+  async reserve(
+    service: Service,
+    old: Service | undefined,
+    dryRun: boolean,
+  ): Promise<Reservation<Service>> {
     const completed = withFamilies(service, old, this.#config.families);
     const { name, namespace = '' } = service.metadata;
     const addresses = this.#config.addresses.begin({ namespace, name }, dryRun);
@@ -107,7 +117,8 @@ export class ServiceReservations {
     dryRun: boolean,
   ): Promise<Service> {
     const { type, clusterIPs: wanted = [], ipFamilies = [] } = service.spec;
-    const before = old === undefined || old.spec.type === 'ExternalName' ? [] : (old.spec.clusterIPs ?? []);
+    const before =
+      old === undefined || old.spec.type === 'ExternalName' ? [] : (old.spec.clusterIPs ?? []);
     if (type === 'ExternalName') {
       transaction.giveBack(before.filter((address) => address !== 'None'));
       return service;
@@ -137,13 +148,16 @@ export class ServiceReservations {
   ): Promise<string> {
     if (wanted === '') {
       const address = await transaction.takeAny(family);
-      if (address === undefined) throw apierrors.internalError('failed to allocate a serviceIP: range is full');
+      if (address === undefined)
+        throw apierrors.internalError('failed to allocate a serviceIP: range is full');
       return address;
     }
     const refusal = await transaction.take(wanted);
     if (refusal === undefined) return wanted;
     const why =
-      refusal === 'taken' ? 'provided IP is already allocated' : await this.#outOfRange(wanted, family, dryRun);
+      refusal === 'taken'
+        ? 'provided IP is already allocated'
+        : await this.#outOfRange(wanted, family, dryRun);
     const message = `failed to allocate IP ${wanted}: ${why}`;
     throw refused(service, SPEC.child('clusterIPs'), service.spec.clusterIPs, message);
   }
@@ -159,14 +173,19 @@ export class ServiceReservations {
     service: Service,
     old: Service | undefined,
     dryRun: boolean,
-  ): Promise<{ readonly object: Service; readonly taken: readonly number[]; readonly given: readonly number[] }> {
+  ): Promise<{
+    readonly object: Service;
+    readonly taken: readonly number[];
+    readonly given: readonly number[];
+  }> {
     // Most services have no ports on nodes, and nothing is asked for them.
     if (!needsNodePorts(service) && (old === undefined || allPortsOf(old).length === 0)) {
       return { object: service, taken: [], given: [] };
     }
     const plan = (ports: PortBits) => {
       const draft = new PortDraft(ports, this.#config.random);
-      const withPorts = old === undefined ? this.#newPorts(service, draft) : this.#updatePorts(service, old, draft);
+      const withPorts =
+        old === undefined ? this.#newPorts(service, draft) : this.#updatePorts(service, old, draft);
       const object = this.#reserveHealthCheckPort(withPorts, old, draft);
       return { object, taken: draft.taken, given: draft.given };
     };
@@ -186,7 +205,9 @@ export class ServiceReservations {
         if (nodePort !== 0 && nodePort !== shared) this.#take(service, index, nodePort, draft);
         return nodePort === 0 ? { ...port, nodePort: shared } : port;
       }
-      const requested = list.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
+      const requested = list.find(
+        (other) => other.port === port.port && (other.nodePort ?? 0) !== 0,
+      )?.nodePort;
       if (requested !== undefined) this.#take(service, index, requested, draft);
       const number = requested ?? takeAnyPort(draft);
       byPort.set(port.port, number);
@@ -231,7 +252,8 @@ export class ServiceReservations {
   #reserveHealthCheckPort(service: Service, old: Service | undefined, draft: PortDraft): Service {
     const before = old !== undefined && needsHealthCheckPort(old);
     if (!needsHealthCheckPort(service)) {
-      if (before && old.spec.healthCheckNodePort !== undefined) draft.giveBack(old.spec.healthCheckNodePort);
+      if (before && old.spec.healthCheckNodePort !== undefined)
+        draft.giveBack(old.spec.healthCheckNodePort);
       return service;
     }
     if (before) return service;
@@ -239,7 +261,9 @@ export class ServiceReservations {
     if (wanted !== 0) {
       const problem = draft.problemWith(wanted);
       if (problem === undefined) return service;
-      throw apierrors.internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
+      throw apierrors.internalError(
+        `failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`,
+      );
     }
     const number = draft.takeAny();
     if (number === undefined)
@@ -249,16 +273,20 @@ export class ServiceReservations {
 }
 
 const givesNodePorts = (spec: ServiceSpec): boolean =>
-  spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+  spec.type === 'NodePort' ||
+  (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
 function takeAnyPort(draft: PortDraft): number {
   const number = draft.takeAny();
-  if (number === undefined) throw apierrors.internalError('failed to allocate a nodePort: range is full');
+  if (number === undefined)
+    throw apierrors.internalError('failed to allocate a nodePort: range is full');
   return number;
 }
 
 function refused(service: Service, at: FieldPath, value: unknown, message: string): Error {
-  return apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [field.invalid(at, value, message)]);
+  return apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [
+    field.invalid(at, value, message),
+  ]);
 }
 
 const withClusterIPs = (service: Service, clusterIPs: readonly string[]): Service => ({

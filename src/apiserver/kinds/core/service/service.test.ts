@@ -9,7 +9,8 @@ import { startTestServer } from '#apiserver/testing/server.ts';
 import type { TestServer } from '#apiserver/testing/server.ts';
 
 const PATH = '/api/v1/namespaces/default/services';
-const INVALID = (name: string, problem: string): string => `422 Invalid: Service "${name}" is invalid: ${problem}`;
+const INVALID = (name: string, problem: string): string =>
+  `422 Invalid: Service "${name}" is invalid: ${problem}`;
 
 let t: TestServer;
 let api: Api;
@@ -51,22 +52,40 @@ describe('the families of a new service', () => {
     [
       'an ordinary one',
       'ports: [{port: 80}]',
-      { clusterIP: expect.stringMatching(/^10\.0\.0\./), ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+      {
+        clusterIP: expect.stringMatching(/^10\.0\.0\./),
+        ipFamilies: ['IPv4'],
+        ipFamilyPolicy: 'SingleStack',
+      },
     ],
     [
       'an address of its own',
       'clusterIP: 10.0.0.9\nports: [{port: 80}]',
-      { clusterIP: '10.0.0.9', clusterIPs: ['10.0.0.9'], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+      {
+        clusterIP: '10.0.0.9',
+        clusterIPs: ['10.0.0.9'],
+        ipFamilies: ['IPv4'],
+        ipFamilyPolicy: 'SingleStack',
+      },
     ],
     [
       'one that takes what it gets',
       'ipFamilyPolicy: PreferDualStack\nports: [{port: 80}]',
-      { clusterIPs: [expect.stringMatching(/^10\.0\.0\./)], ipFamilies: ['IPv4'], ipFamilyPolicy: 'PreferDualStack' },
+      {
+        clusterIPs: [expect.stringMatching(/^10\.0\.0\./)],
+        ipFamilies: ['IPv4'],
+        ipFamilyPolicy: 'PreferDualStack',
+      },
     ],
     [
       'a headless one',
       'clusterIP: None\nselector: {a: b}',
-      { clusterIP: 'None', clusterIPs: ['None'], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
+      {
+        clusterIP: 'None',
+        clusterIPs: ['None'],
+        ipFamilies: ['IPv4'],
+        ipFamilyPolicy: 'SingleStack',
+      },
     ],
     [
       'a headless one for endpoints of somebody else',
@@ -134,7 +153,8 @@ describe('cluster IPs', () => {
     const addresses = made.map((response) => specOf(response)['clusterIP']);
     expect(new Set(addresses).size).toBe(40);
     // The lower part is for those who ask for an address.
-    for (const address of addresses) expect(Number(String(address).split('.')[3])).toBeGreaterThan(16);
+    for (const address of addresses)
+      expect(Number(String(address).split('.')[3])).toBeGreaterThan(16);
   });
 
   test('are refused if somebody has them', async () => {
@@ -149,7 +169,8 @@ describe('cluster IPs', () => {
 
   test('are refused outside the range', async () => {
     const outside = 'clusterIP: 10.1.0.9\nports: [{port: 80}]';
-    const problem = 'spec.clusterIPs: Invalid value: ["10.1.0.9"]: failed to allocate IP 10.1.0.9: ';
+    const problem =
+      'spec.clusterIPs: Invalid value: ["10.1.0.9"]: failed to allocate IP 10.1.0.9: ';
     expect(outcome(await create('a', outside))).toBe(
       INVALID('a', `${problem}the provided network does not match the current range`),
     );
@@ -171,11 +192,14 @@ describe('cluster IPs', () => {
     await t.stop();
     await start({ serviceCidr: '10.0.0.0/29' });
     // One of the six is the API server's own.
-    for (let index = 0; index < 5; index++) specOf(await create(`s${index}`, 'ports: [{port: 80}]'));
+    for (let index = 0; index < 5; index++)
+      specOf(await create(`s${index}`, 'ports: [{port: 80}]'));
     const full = 'Internal error occurred: failed to allocate a serviceIP: range is full';
     expect(outcome(await create('more', 'ports: [{port: 80}]'))).toBe(`500 InternalError: ${full}`);
     const { json } = await api.delete(`${PATH}/s3`);
-    expect(specOf(await create('more', 'ports: [{port: 80}]'))['clusterIP']).toBe(json.spec?.['clusterIP']);
+    expect(specOf(await create('more', 'ports: [{port: 80}]'))['clusterIP']).toBe(
+      json.spec?.['clusterIP'],
+    );
   });
 
   test.each<[what: string, fail: () => Promise<RawResponse>]>([
@@ -195,21 +219,38 @@ describe('cluster IPs', () => {
   });
 
   test('are known after a restart', async () => {
-    specOf(await create('a', 'type: LoadBalancer\nclusterIP: 10.0.0.9\nports: [{port: 80, nodePort: 30010}]'));
+    specOf(
+      await create(
+        'a',
+        'type: LoadBalancer\nclusterIP: 10.0.0.9\nports: [{port: 80, nodePort: 30010}]',
+      ),
+    );
     const { storage } = t;
     await t.server.stop();
     await start({ storage });
-    expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain('already allocated');
+    expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain(
+      'already allocated',
+    );
     expect(outcome(await create('b', 'type: NodePort\nports: [{port: 80, nodePort: 30010}]'))).toBe(
-      INVALID('b', 'spec.ports[0].nodePort: Invalid value: 30010: provided port is already allocated'),
+      INVALID(
+        'b',
+        'spec.ports[0].nodePort: Invalid value: 30010: provided port is already allocated',
+      ),
     );
     await api.delete(`${PATH}/a`);
-    specOf(await create('b', 'type: NodePort\nclusterIP: 10.0.0.9\nports: [{port: 80, nodePort: 30010}]'));
+    specOf(
+      await create(
+        'b',
+        'type: NodePort\nclusterIP: 10.0.0.9\nports: [{port: 80, nodePort: 30010}]',
+      ),
+    );
   });
 
   test('stay with a service that is sent again as it was written', async () => {
     const before = specOf(await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'));
-    expect(specOf(await api.put(`${PATH}/a`, manifest('a', 'ports: [{port: 80}]')))).toEqual(before);
+    expect(specOf(await api.put(`${PATH}/a`, manifest('a', 'ports: [{port: 80}]')))).toEqual(
+      before,
+    );
   });
 
   test('do not change', async () => {
@@ -222,7 +263,9 @@ describe('cluster IPs', () => {
 
   test('go with a type that needs none, and come back with one that does', async () => {
     await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
-    expect(specOf(await change('a', { type: 'ExternalName', externalName: 'example.com' }))).toEqual({
+    expect(
+      specOf(await change('a', { type: 'ExternalName', externalName: 'example.com' })),
+    ).toEqual({
       type: 'ExternalName',
       externalName: 'example.com',
       ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
@@ -239,8 +282,13 @@ describe('cluster IPs', () => {
   test('stay if the change of type is refused', async () => {
     await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     expect((await change('a', { type: 'ExternalName' })).code).toBe(422);
-    expect((await change('a', { type: 'ExternalName', externalName: 'example.com' }, '?dryRun=All')).code).toBe(200);
-    expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain('already allocated');
+    expect(
+      (await change('a', { type: 'ExternalName', externalName: 'example.com' }, '?dryRun=All'))
+        .code,
+    ).toBe(200);
+    expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain(
+      'already allocated',
+    );
   });
 
   test('are shown by a dry run', async () => {
@@ -256,7 +304,9 @@ describe('cluster IPs', () => {
     const made = await create('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]');
     await api.patch(`${PATH}/a`, { metadata: { finalizers: ['example.com/hold'] } });
     expect((await api.delete(`${PATH}/a`)).json.metadata.uid).toBe(made.json.metadata.uid);
-    expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain('already allocated');
+    expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain(
+      'already allocated',
+    );
     await api.patch(`${PATH}/a`, { metadata: { finalizers: null } });
     specOf(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'));
   });
@@ -264,7 +314,9 @@ describe('cluster IPs', () => {
 
 describe('node ports', () => {
   test('one for each port', async () => {
-    const ports = nodePortsOf(await create('a', 'type: NodePort\nports: [{name: a, port: 80}, {name: b, port: 81}]'));
+    const ports = nodePortsOf(
+      await create('a', 'type: NodePort\nports: [{name: a, port: 80}, {name: b, port: 81}]'),
+    );
     expect(new Set(ports).size).toBe(2);
     for (const port of ports) expect(port).toBeGreaterThanOrEqual(30_086);
   });
@@ -276,7 +328,8 @@ describe('node ports', () => {
   });
 
   test('what one of the two asks for is for both', async () => {
-    const spec = 'type: NodePort\nports: [{name: a, port: 53}, {name: b, port: 53, protocol: UDP, nodePort: 30053}]';
+    const spec =
+      'type: NodePort\nports: [{name: a, port: 53}, {name: b, port: 53, protocol: UDP, nodePort: 30053}]';
     expect(nodePortsOf(await create('a', spec))).toEqual([30_053, 30_053]);
   });
 
@@ -303,11 +356,14 @@ describe('node ports', () => {
   test('are not given to a balancer that needs none, unless it asks', async () => {
     const none = 'type: LoadBalancer\nallocateLoadBalancerNodePorts: false\n';
     expect(nodePortsOf(await create('a', `${none}ports: [{port: 80}]`))).toEqual([0]);
-    const some = await create('b', `${none}ports: [{name: a, port: 80}, {name: b, port: 81, nodePort: 30001}]`);
-    expect(nodePortsOf(some)).toEqual([0, 30_001]);
-    expect(outcome(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'))).toContain(
-      'already allocated',
+    const some = await create(
+      'b',
+      `${none}ports: [{name: a, port: 80}, {name: b, port: 81, nodePort: 30001}]`,
     );
+    expect(nodePortsOf(some)).toEqual([0, 30_001]);
+    expect(
+      outcome(await create('c', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]')),
+    ).toContain('already allocated');
   });
 
   test('stay with the port of their name', async () => {
@@ -316,7 +372,9 @@ describe('node ports', () => {
       'type: NodePort\nports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30002}]',
     );
     const ports = 'ports: [{name: b, port: 8081}, {name: a, port: 80}, {name: c, port: 82}]';
-    const after = nodePortsOf(await api.put(`${PATH}/a`, manifest('a', `type: NodePort\n${ports}`)));
+    const after = nodePortsOf(
+      await api.put(`${PATH}/a`, manifest('a', `type: NodePort\n${ports}`)),
+    );
     expect(after.slice(0, 2)).toEqual([30_002, 30_001]);
     expect(after[2]).toBeGreaterThan(30_002);
   });
@@ -327,7 +385,10 @@ describe('node ports', () => {
     expect(nodePortsOf(changed)).toEqual([30_002]);
     specOf(await create('b', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]'));
     expect(outcome(await change('b', { ports: [{ port: 80, nodePort: 30_002 }] }))).toBe(
-      INVALID('b', 'spec.ports[0].nodePort: Invalid value: 30002: provided port is already allocated'),
+      INVALID(
+        'b',
+        'spec.ports[0].nodePort: Invalid value: 30002: provided port is already allocated',
+      ),
     );
     expect(nodePortsOf(await api.get(`${PATH}/b`))).toEqual([30_001]);
   });
@@ -342,7 +403,9 @@ describe('node ports', () => {
 
   test('that are new do not go silently with the type', async () => {
     await create('a', 'type: NodePort\nports: [{port: 80, nodePort: 30001}]');
-    expect(outcome(await change('a', { type: 'ClusterIP', ports: [{ port: 80, nodePort: 30_002 }] }))).toBe(
+    expect(
+      outcome(await change('a', { type: 'ClusterIP', ports: [{ port: 80, nodePort: 30_002 }] })),
+    ).toBe(
       INVALID('a', "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"),
     );
   });
@@ -354,21 +417,22 @@ describe('node ports', () => {
       ),
     );
     expect(asked.filter(({ code }) => code === 201)).toHaveLength(1);
-    expect(asked.filter((response) => outcome(response).endsWith('provided port is already allocated'))).toHaveLength(
-      4,
-    );
+    expect(
+      asked.filter((response) => outcome(response).endsWith('provided port is already allocated')),
+    ).toHaveLength(4);
   });
 });
 
 describe('ports for health checks', () => {
-  const local = 'type: LoadBalancer\nexternalTrafficPolicy: Local\nports: [{port: 80, nodePort: 30001}]';
+  const local =
+    'type: LoadBalancer\nexternalTrafficPolicy: Local\nports: [{port: 80, nodePort: 30001}]';
 
   test('are given to balancers that use local endpoints only', async () => {
     const port = specOf(await create('a', local))['healthCheckNodePort'] as number;
     expect(port).toBeGreaterThanOrEqual(30_086);
-    expect(outcome(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`))).toContain(
-      'already allocated',
-    );
+    expect(
+      outcome(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`)),
+    ).toContain('already allocated');
     const after = specOf(await change('a', { externalTrafficPolicy: 'Cluster' }));
     expect(after['healthCheckNodePort']).toBeUndefined();
     specOf(await create('b', `type: NodePort\nports: [{port: 80, nodePort: ${port}}]`));
@@ -376,14 +440,18 @@ describe('ports for health checks', () => {
 
   test('come with the policy', async () => {
     await create('a', 'type: LoadBalancer\nports: [{port: 80}]');
-    expect(specOf(await change('a', { externalTrafficPolicy: 'Local' }))['healthCheckNodePort']).toBeGreaterThan(
-      30_000,
-    );
+    expect(
+      specOf(await change('a', { externalTrafficPolicy: 'Local' }))['healthCheckNodePort'],
+    ).toBeGreaterThan(30_000);
   });
 
   test('may be asked for, if they are free', async () => {
-    expect(specOf(await create('a', `${local}\nhealthCheckNodePort: 30002`))['healthCheckNodePort']).toBe(30_002);
-    expect(outcome(await create('b', `${local.replace('30001', '30003')}\nhealthCheckNodePort: 30002`))).toBe(
+    expect(
+      specOf(await create('a', `${local}\nhealthCheckNodePort: 30002`))['healthCheckNodePort'],
+    ).toBe(30_002);
+    expect(
+      outcome(await create('b', `${local.replace('30001', '30003')}\nhealthCheckNodePort: 30002`)),
+    ).toBe(
       '500 InternalError: Internal error occurred: failed to allocate requested HealthCheck NodePort 30002: provided port is already allocated',
     );
     // What it had before that failed is free.
@@ -395,7 +463,9 @@ describe('ports for health checks', () => {
     expect(outcome(await change('a', { healthCheckNodePort: 30_004 }))).toBe(
       INVALID('a', 'spec.healthCheckNodePort: Forbidden: field is immutable'),
     );
-    expect(specOf(await api.put(`${PATH}/a`, manifest('a', local)))['healthCheckNodePort']).toBe(30_002);
+    expect(specOf(await api.put(`${PATH}/a`, manifest('a', local)))['healthCheckNodePort']).toBe(
+      30_002,
+    );
   });
 
   test('go with the service', async () => {
@@ -437,8 +507,13 @@ describe('changes of type', () => {
 
   test('what the client also changes stays, and is refused', async () => {
     await create('a', 'type: LoadBalancer\nloadBalancerClass: example.com/x\nports: [{port: 80}]');
-    expect(outcome(await change('a', { type: 'ClusterIP', loadBalancerClass: 'example.com/y' }))).toBe(
-      INVALID('a', "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"),
+    expect(
+      outcome(await change('a', { type: 'ClusterIP', loadBalancerClass: 'example.com/y' })),
+    ).toBe(
+      INVALID(
+        'a',
+        "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'",
+      ),
     );
   });
 
@@ -450,26 +525,43 @@ describe('changes of type', () => {
       status: { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } },
     });
     expect(outcome(answer)).toBe(
-      INVALID('a', "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"),
+      INVALID(
+        'a',
+        "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
+      ),
     );
   });
 });
 
 test('PUT makes a service that is not there', async () => {
-  const made = await api.put(`${PATH}/a`, manifest('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'));
+  const made = await api.put(
+    `${PATH}/a`,
+    manifest('a', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'),
+  );
   expect(made.code).toBe(201);
-  expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain('already allocated');
+  expect(outcome(await create('b', 'clusterIP: 10.0.0.9\nports: [{port: 80}]'))).toContain(
+    'already allocated',
+  );
 });
 
 test('the answer of a deletion is the service', async () => {
   const { json } = await create('a', 'ports: [{port: 80}]');
-  expect((await api.delete(`${PATH}/a`)).json).toMatchObject({ kind: 'Service', metadata: { uid: json.metadata.uid } });
+  expect((await api.delete(`${PATH}/a`)).json).toMatchObject({
+    kind: 'Service',
+    metadata: { uid: json.metadata.uid },
+  });
 });
 
 test.each<[spec: string, warning: string]>([
-  ['clusterIP: None\nloadBalancerIP: 1.2.3.4', 'spec.loadBalancerIP is ignored for headless services'],
+  [
+    'clusterIP: None\nloadBalancerIP: 1.2.3.4',
+    'spec.loadBalancerIP is ignored for headless services',
+  ],
   ['clusterIP: None\nexternalIPs: [1.2.3.4]', 'spec.externalIPs is ignored for headless services'],
-  ['clusterIP: None\nsessionAffinity: ClientIP', 'spec.SessionAffinity is ignored for headless services'],
+  [
+    'clusterIP: None\nsessionAffinity: ClientIP',
+    'spec.SessionAffinity is ignored for headless services',
+  ],
   [
     'externalName: example.com\nports: [{port: 80}]',
     'spec.externalName is ignored when spec.type is not "ExternalName"',

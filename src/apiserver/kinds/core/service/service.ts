@@ -10,14 +10,16 @@ export type ServiceSpec = Service['spec'];
 /** 'None', for a headless one, is an address too. */
 export const needsClusterIP = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
 
-export const needsNodePorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+export const needsNodePorts = ({ spec }: Service): boolean =>
+  spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 
 /** A load balancer asks each node whether it has an endpoint of its own, if only those are to be used. */
 export const needsHealthCheckPort = ({ spec }: Service): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 export const isReachableFromOutside = (service: Service): boolean =>
-  needsNodePorts(service) || (service.spec.type === 'ClusterIP' && (service.spec.externalIPs ?? []).length > 0);
+  needsNodePorts(service) ||
+  (service.spec.type === 'ClusterIP' && (service.spec.externalIPs ?? []).length > 0);
 
 export const sameList = (a: readonly string[] = [], b: readonly string[] = []): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index]);
@@ -28,7 +30,10 @@ export function nodePortsOf({ spec }: Service): number[] {
 }
 
 /** The spec without some fields. */
-export function without<K extends keyof ServiceSpec>(spec: ServiceSpec, ...names: readonly K[]): ServiceSpec {
+export function without<K extends keyof ServiceSpec>(
+  spec: ServiceSpec,
+  ...names: readonly K[]
+): ServiceSpec {
   const left: Partial<Record<keyof ServiceSpec, unknown>> = { ...spec };
   for (const name of names) delete left[name];
   return left as ServiceSpec;

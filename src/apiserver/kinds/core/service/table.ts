@@ -26,7 +26,8 @@ export const serviceTable: TableConvertor<Service> = {
     externalAddress(service),
     joined(
       (service.spec.ports ?? []).map(
-        (port) => `${port.port}${(port.nodePort ?? 0) > 0 ? `:${port.nodePort}` : ''}/${port.protocol}`,
+        (port) =>
+          `${port.port}${(port.nodePort ?? 0) > 0 ? `:${port.nodePort}` : ''}/${port.protocol}`,
       ),
     ),
     since(service.metadata.creationTimestamp, now),
@@ -44,7 +45,9 @@ function externalAddress(service: Service): string {
     case 'ExternalName':
       return spec.externalName ?? '';
     case 'LoadBalancer': {
-      const points = (status.loadBalancer?.ingress ?? []).map((point) => point.ip || point.hostname || '');
+      const points = (status.loadBalancer?.ingress ?? []).map(
+        (point) => point.ip || point.hostname || '',
+      );
       const ingress = [...new Set(points.filter((point) => point !== ''))].sort();
       return joined([...ingress, ...external], '<pending>');
     }

@@ -10,7 +10,9 @@ const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
 export function serviceWarnings({ metadata, spec }: Service): string[] {
   const warnings: string[] = [];
   if (metadata.annotations?.[TOPOLOGY_HINTS] !== undefined) {
-    warnings.push(`annotation ${TOPOLOGY_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`);
+    warnings.push(
+      `annotation ${TOPOLOGY_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`,
+    );
   }
   const at = field.path('spec');
   (spec.clusterIPs ?? []).forEach((address, index) =>
@@ -28,14 +30,17 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
     warnings.push(...warningsForIP(at.child('externalIPs').index(index), address)),
   );
   if (hasExternalIPs && !isExternalName && spec.clusterIP !== 'None') {
-    warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+    warnings.push(
+      'spec.externalIPs is deprecated and may no longer be implemented in some clusters',
+    );
   }
   if ((spec.loadBalancerIP ?? '') !== '')
     warnings.push(...warningsForIP(at.child('loadBalancerIP'), spec.loadBalancerIP ?? ''));
   (spec.loadBalancerSourceRanges ?? []).forEach((range, index) =>
     warnings.push(...warningsForCIDR(at.child('loadBalancerSourceRanges').index(index), range)),
   );
-  if (hasExternalIPs && isExternalName) warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
+  if (hasExternalIPs && isExternalName)
+    warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   if (!isExternalName && (spec.externalName ?? '') !== '') {
     warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');
   }
@@ -48,5 +53,7 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
 /** Kubernetes names the point of the balancer, not its address. */
 export function serviceStatusWarnings({ status }: Service): string[] {
   const at = field.path('status', 'loadBalancer', 'ingress');
-  return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) => warningsForIP(at.index(index), ip));
+  return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) =>
+    warningsForIP(at.index(index), ip),
+  );
 }

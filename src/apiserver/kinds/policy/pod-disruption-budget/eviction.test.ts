@@ -27,8 +27,14 @@ interface Given {
 }
 
 const addPod = async ({ phase = 'Running', ready = true }: Given = {}): Promise<void> => {
-  const spec = { nodeName: 'n', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] };
-  expect((await api.post(PODS, { metadata: { name: 'p', labels: { app: 'x' } }, spec })).code).toBe(201);
+  const spec = {
+    nodeName: 'n',
+    terminationGracePeriodSeconds: 0,
+    containers: [{ name: 'c', image: 'i' }],
+  };
+  expect((await api.post(PODS, { metadata: { name: 'p', labels: { app: 'x' } }, spec })).code).toBe(
+    201,
+  );
   const status = { phase, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] };
   expect((await api.patch(`${PODS}/p/status`, { status })).code).toBe(200);
 };
@@ -70,7 +76,10 @@ test('a budget that has no room refuses, with the reason', async () => {
     message: "Cannot evict pod as it would violate the pod's disruption budget.",
     details: {
       causes: [
-        { reason: 'DisruptionBudget', message: 'The disruption budget b needs 1 healthy pods and has 1 currently' },
+        {
+          reason: 'DisruptionBudget',
+          message: 'The disruption budget b needs 1 healthy pods and has 1 currently',
+        },
       ],
     },
   });
@@ -101,7 +110,10 @@ test('one that could not be counted says why', async () => {
   await addBudget({ conditions: [condition] });
   expect((await evict()).json.details).toMatchObject({
     causes: [
-      { message: 'The disruption budget b does not allow evicting pods currently because it failed sync: no idea' },
+      {
+        message:
+          'The disruption budget b does not allow evicting pods currently because it failed sync: no idea',
+      },
     ],
   });
 });
@@ -123,8 +135,20 @@ test('an allowed disruption is taken off the budget', async () => {
 test.each<[string, Given, object, object, number]>([
   ['has ended', { phase: 'Succeeded' }, {}, {}, 201],
   ['has not begun', { phase: 'Pending', ready: false }, {}, {}, 201],
-  ['is not healthy while enough others are', { ready: false }, { currentHealthy: 2, desiredHealthy: 2 }, {}, 201],
-  ['is not healthy while others lack', { ready: false }, { currentHealthy: 1, desiredHealthy: 2 }, {}, 429],
+  [
+    'is not healthy while enough others are',
+    { ready: false },
+    { currentHealthy: 2, desiredHealthy: 2 },
+    {},
+    201,
+  ],
+  [
+    'is not healthy while others lack',
+    { ready: false },
+    { currentHealthy: 1, desiredHealthy: 2 },
+    {},
+    429,
+  ],
   [
     'is not healthy, which the budget does not guard',
     { ready: false },
@@ -154,7 +178,9 @@ test('two budgets for one pod are too many', async () => {
 test('preconditions of the client hold', async () => {
   await addPod();
   expect((await evict({ deleteOptions: { preconditions: { uid: 'other' } } })).code).toBe(409);
-  expect((await evict({ deleteOptions: { preconditions: { resourceVersion: '1' } } })).code).toBe(409);
+  expect((await evict({ deleteOptions: { preconditions: { resourceVersion: '1' } } })).code).toBe(
+    409,
+  );
   expect(outcome(await evict({ metadata: { name: 'q' } }))).toContain('400');
   expect(await isThere()).toBe(true);
 });

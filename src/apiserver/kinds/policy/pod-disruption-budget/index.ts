@@ -2,7 +2,10 @@
 
 import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import type * as policy from '#api/groups/policy/v1/index.ts';
-import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '#api/groups/policy/v1/validation.ts';
+import {
+  validatePodDisruptionBudget,
+  validatePodDisruptionBudgetStatus,
+} from '#api/groups/policy/v1/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { defineKind } from '#apiserver/catalog/define-kind.ts';
 import { pathSegmentName } from '#api/machinery/meta/v1/object-meta-validation.ts';

@@ -30,11 +30,14 @@ const ls: CommandFunction = async (process) => {
       if (node === undefined) throw new FileError('No such file or directory');
       const listed: (readonly [string, FsNode])[] =
         node.kind === 'directory' && !flags.has('d')
-          ? files.list(full).filter(([name]) => flags.has('a') || flags.has('A') || !name.startsWith('.'))
+          ? files
+              .list(full)
+              .filter(([name]) => flags.has('a') || flags.has('A') || !name.startsWith('.'))
           : [[path, node]];
       if (flags.has('t')) listed.sort(([, a], [, b]) => modifiedOf(b) - modifiedOf(a));
       if (flags.has('r')) listed.reverse();
-      if (node.kind === 'directory' && flags.has('a') && !flags.has('d')) listed.unshift(['.', node], ['..', node]);
+      if (node.kind === 'directory' && flags.has('a') && !flags.has('d'))
+        listed.unshift(['.', node], ['..', node]);
       const heading = targets.length > 1 && node.kind === 'directory' ? `${path}:\n` : '';
       const suffix = (entry: FsNode): string =>
         (flags.has('F') || flags.has('p')) && entry.kind === 'directory' ? '/' : '';
@@ -48,7 +51,8 @@ const ls: CommandFunction = async (process) => {
 };
 
 const modifiedOf = (node: FsNode): number => ('modified' in node ? node.modified : 0);
-const modeOf = (node: FsNode): number => ('mode' in node ? node.mode : node.kind === 'link' ? 0o777 : 0o666);
+const modeOf = (node: FsNode): number =>
+  'mode' in node ? node.mode : node.kind === 'link' ? 0o777 : 0o666;
 const sizeOf = (node: FsNode): number => (node.kind === 'file' ? node.content.length : 0);
 
 function modeText(node: FsNode): string {
@@ -70,7 +74,8 @@ const mkdir: CommandFunction = (process) => {
     process,
     operands,
     (path) => `can't create directory '${path}'`,
-    (path) => process.kernel.config.files.makeDirectory(pathOf(process, path), flags.has('p'), mode),
+    (path) =>
+      process.kernel.config.files.makeDirectory(pathOf(process, path), flags.has('p'), mode),
   );
 };
 
@@ -123,7 +128,8 @@ function transfer(move: boolean): CommandFunction {
     const target = operands.at(-1);
     if (target === undefined || operands.length < 2) throw new CommandError('missing operand');
     const into = files.isDirectory(pathOf(process, target));
-    if (operands.length > 2 && !into) throw new CommandError(`target '${target}' is not a directory`);
+    if (operands.length > 2 && !into)
+      throw new CommandError(`target '${target}' is not a directory`);
     return eachPath(
       process,
       operands.slice(0, -1),
@@ -150,7 +156,8 @@ function copy(process: Process, from: string, to: string, recursive: boolean, de
   if (!recursive) throw new FileError('omitting directory');
   if (depth > 100 || `${to}/`.startsWith(`${from}/`)) throw new FileError('Invalid argument');
   files.makeDirectory(to, true);
-  for (const [name] of files.list(from)) copy(process, `${from}/${name}`, `${to}/${name}`, true, depth + 1);
+  for (const [name] of files.list(from))
+    copy(process, `${from}/${name}`, `${to}/${name}`, true, depth + 1);
 }
 
 const chmod: CommandFunction = (process) => {
@@ -247,9 +254,12 @@ const stat: CommandFunction = (process) => {
         U: 'root',
         G: 'root',
         Y: String(Math.floor(modifiedOf(node) / 1000)),
-        F: { file: 'regular file', directory: 'directory', link: 'symbolic link', device: 'character special file' }[
-          node.kind
-        ],
+        F: {
+          file: 'regular file',
+          directory: 'directory',
+          link: 'symbolic link',
+          device: 'character special file',
+        }[node.kind],
       };
       await print(
         process,
@@ -276,10 +286,15 @@ const find: CommandFunction = async (process) => {
   const { files } = process.kernel.config;
   const walk = async (path: string, node: FsNode): Promise<void> => {
     await process.kernel.step();
-    if ((kind === undefined || node.kind === kind) && (name === undefined || name.matches(baseName(path))))
+    if (
+      (kind === undefined || node.kind === kind) &&
+      (name === undefined || name.matches(baseName(path)))
+    )
       await print(process, `${path}\n`);
     if (node.kind !== 'directory') return;
-    for (const [child, entry] of [...(node satisfies DirectoryNode).entries].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [child, entry] of [...(node satisfies DirectoryNode).entries].sort(([a], [b]) =>
+      a < b ? -1 : 1,
+    )) {
       await walk(path.endsWith('/') ? path + child : `${path}/${child}`, entry);
     }
   };
@@ -325,7 +340,8 @@ const dirname: CommandFunction = async (process) => {
 const dd: CommandFunction = async (process) => {
   const options = new Map(process.args.map((arg) => arg.split(/=(.*)/s) as [string, string]));
   for (const key of options.keys()) {
-    if (!['if', 'of', 'bs', 'count'].includes(key)) throw new CommandError(`${key}= is not simulated`);
+    if (!['if', 'of', 'bs', 'count'].includes(key))
+      throw new CommandError(`${key}= is not simulated`);
   }
   const { files } = process.kernel.config;
   const size = byteCount(options.get('bs') ?? '512') * Number(options.get('count') ?? Number.NaN);
@@ -333,7 +349,9 @@ const dd: CommandFunction = async (process) => {
   const node = source === undefined ? undefined : files.find(pathOf(process, source));
   let data: Buffer;
   if (source === undefined)
-    data = await (Number.isNaN(size) ? process.stdin.readAll(16 * 1024 * 1024) : process.stdin.readExactly(size));
+    data = await (Number.isNaN(size)
+      ? process.stdin.readAll(16 * 1024 * 1024)
+      : process.stdin.readExactly(size));
   else if (node?.kind === 'device') {
     if (Number.isNaN(size) || size > 16 * 1024 * 1024)
       throw new CommandError('at most 16 MiB can be read from a device');
@@ -341,7 +359,8 @@ const dd: CommandFunction = async (process) => {
       node.device === 'random'
         ? Buffer.from(process.kernel.config.random.bytes(size))
         : Buffer.alloc(node.device === 'zero' ? size : 0);
-  } else data = files.read(pathOf(process, source)).subarray(0, Number.isNaN(size) ? undefined : size);
+  } else
+    data = files.read(pathOf(process, source)).subarray(0, Number.isNaN(size) ? undefined : size);
   const target = options.get('of');
   if (target === undefined) await process.stdout.write(data);
   else files.write(pathOf(process, target), data, false);
@@ -352,7 +371,10 @@ const dd: CommandFunction = async (process) => {
 function byteCount(text: string): number {
   const match = /^(\d+)([kKMG]?)B?$/.exec(text);
   if (match === null) throw new CommandError(`invalid number '${text}'`);
-  return Number(match[1]) * ({ '': 1, k: 1024, K: 1024, M: 1024 ** 2, G: 1024 ** 3 }[match[2] as string] ?? 1);
+  return (
+    Number(match[1]) *
+    ({ '': 1, k: 1024, K: 1024, M: 1024 ** 2, G: 1024 ** 3 }[match[2] as string] ?? 1)
+  );
 }
 
 export const fileCommands: Readonly<Record<string, CommandFunction>> = {

@@ -1,7 +1,14 @@
 // Programs that tell about the container, and those that wait.
 
 import { MAX_TEXT, RunsForever } from '../kernel.ts';
-import { CommandError, type CommandFunction, complain, parseOptions, print, type Process } from '../process.ts';
+import {
+  CommandError,
+  type CommandFunction,
+  complain,
+  parseOptions,
+  print,
+  type Process,
+} from '../process.ts';
 
 /** The cost of some kilobytes of output: an endless stream ends soon, ordinary output does not. */
 const CHUNK_COST = 20;
@@ -34,7 +41,8 @@ const timeout: CommandFunction = async (process) => {
   if (limit === undefined || command.length === 0) throw new CommandError('missing operand');
   const seconds = duration(limit);
   const work = process.run(command).catch((err: unknown) => {
-    if (err instanceof RunsForever) return process.kernel.blocked(new Promise<number>(() => undefined));
+    if (err instanceof RunsForever)
+      return process.kernel.blocked(new Promise<number>(() => undefined));
     throw err;
   });
   // The command goes on in the dark after its time: nothing that it does can be seen then but its output.
@@ -43,7 +51,9 @@ const timeout: CommandFunction = async (process) => {
 };
 
 const env: CommandFunction = async (process) => {
-  const { flags, values, operands } = parseOptions(process.args, 'i', 'u', ['--ignore-environment']);
+  const { flags, values, operands } = parseOptions(process.args, 'i', 'u', [
+    '--ignore-environment',
+  ]);
   const variables = new Map(flags.size > 0 ? [] : process.env);
   const unset = values.get('u');
   if (unset !== undefined) variables.delete(unset);
@@ -75,7 +85,9 @@ const id: CommandFunction = async (process) => {
   if (flags.size === 0)
     await print(
       process,
-      uid === 0 ? 'uid=0(root) gid=0(root) groups=0(root)\n' : `uid=${uid} gid=${uid} groups=${uid}\n`,
+      uid === 0
+        ? 'uid=0(root) gid=0(root) groups=0(root)\n'
+        : `uid=${uid} gid=${uid} groups=${uid}\n`,
     );
   else await print(process, `${flags.has('n') ? name : uid}\n`);
   return 0;
@@ -92,7 +104,9 @@ const uname: CommandFunction = async (process) => {
     ['m', 'x86_64'],
     ['o', 'GNU/Linux'],
   ];
-  const shown = fields.filter(([flag]) => all || flags.has(flag) || (flags.size === 0 && flag === 's'));
+  const shown = fields.filter(
+    ([flag]) => all || flags.has(flag) || (flags.size === 0 && flag === 's'),
+  );
   await print(process, `${shown.map(([, value]) => value).join(' ')}\n`);
   return 0;
 };
@@ -101,7 +115,10 @@ const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 const date: CommandFunction = async (process) => {
-  const { flags, values, operands } = parseOptions(process.args, 'uR', 'dI', ['--utc', '--iso-8601=']);
+  const { flags, values, operands } = parseOptions(process.args, 'uR', 'dI', [
+    '--utc',
+    '--iso-8601=',
+  ]);
   const [format = '+%a %b %e %H:%M:%S UTC %Y'] = operands;
   if (values.size > 0 || flags.has('R') || operands.length > 1 || !format.startsWith('+')) {
     throw new CommandError('only +FORMAT and -u are simulated');
@@ -146,7 +163,11 @@ const seq: CommandFunction = async (process) => {
   if (numbers.length === 0 || numbers.length > 3 || numbers.some(Number.isNaN))
     throw new CommandError('invalid number');
   const [first, step, last] =
-    numbers.length === 1 ? [1, 1, numbers[0]] : numbers.length === 2 ? [numbers[0], 1, numbers[1]] : numbers;
+    numbers.length === 1
+      ? [1, 1, numbers[0]]
+      : numbers.length === 2
+        ? [numbers[0], 1, numbers[1]]
+        : numbers;
   if (step === 0) throw new CommandError('zero increment');
   const digits = Math.max(...operands.map((text) => text.split('.')[1]?.length ?? 0));
   const separator = values.get('s') ?? '\n';
@@ -184,7 +205,10 @@ const xargs: CommandFunction = async (process) => {
   if (placeholder !== undefined) {
     let code = 0;
     for (const line of text.split('\n').filter((each) => each !== '')) {
-      code = (await process.run(command.map((word) => word.replaceAll(placeholder, line)))) === 0 ? code : 123;
+      code =
+        (await process.run(command.map((word) => word.replaceAll(placeholder, line)))) === 0
+          ? code
+          : 123;
     }
     return code;
   }

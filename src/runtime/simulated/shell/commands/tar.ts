@@ -27,8 +27,12 @@ export const tar: CommandFunction = async (process) => {
     return 0;
   }
   const source =
-    options.file === '-' ? process.stdin : Input.of(process.kernel.config.files.read(pathOf(process, options.file)));
-  const input = options.flags.has('z') ? Input.of(unzip(await source.readAll(MAX_ARCHIVE))) : source;
+    options.file === '-'
+      ? process.stdin
+      : Input.of(process.kernel.config.files.read(pathOf(process, options.file)));
+  const input = options.flags.has('z')
+    ? Input.of(unzip(await source.readAll(MAX_ARCHIVE)))
+    : source;
   await extract(process, options, input);
   return 0;
 };
@@ -44,7 +48,11 @@ function unzip(bytes: Buffer): Buffer {
 function parseTar(process: Process): TarOptions {
   const flags = new Set<string>();
   const paths: string[] = [];
-  let [mode, file, directory]: [TarOptions['mode'] | undefined, string, string] = [undefined, '-', '.'];
+  let [mode, file, directory]: [TarOptions['mode'] | undefined, string, string] = [
+    undefined,
+    '-',
+    '.',
+  ];
   const rest = [...process.args];
   // The letters of the first argument need no dash.
   if (rest[0] !== undefined && !rest[0].startsWith('-')) rest[0] = `-${rest[0]}`;
@@ -56,7 +64,9 @@ function parseTar(process: Process): TarOptions {
     }
     if (arg.startsWith('--')) {
       if (arg === '--') paths.push(...rest.splice(0));
-      else if (!['--no-same-owner', '--no-same-permissions', '--touch', '--overwrite'].includes(arg))
+      else if (
+        !['--no-same-owner', '--no-same-permissions', '--touch', '--overwrite'].includes(arg)
+      )
         throw new CommandError(`unrecognized option: ${arg}`);
       continue;
     }
@@ -93,7 +103,11 @@ function* create(process: Process, { paths, directory }: TarOptions): Generator<
 function* entry(process: Process, full: string, name: string, node: FsNode): Generator<Buffer> {
   if (node.kind === 'device') return;
   const content = node.kind === 'file' ? node.content : Buffer.alloc(0);
-  yield header(node.kind === 'directory' ? `${name.replace(/\/$/, '')}/` : name, node, content.length);
+  yield header(
+    node.kind === 'directory' ? `${name.replace(/\/$/, '')}/` : name,
+    node,
+    content.length,
+  );
   if (content.length > 0) yield padded(content);
   if (node.kind !== 'directory') return;
   for (const [child, below] of process.kernel.config.files.list(full))
@@ -117,10 +131,24 @@ function header(name: string, node: FsNode, size: number): Buffer {
   }
   const type = { file: '0', directory: '5', link: '2', device: '3' }[node.kind];
   const mode = 'mode' in node ? node.mode : 0o777;
-  return block(name, type, mode, size, 'modified' in node ? node.modified : 0, node.kind === 'link' ? node.target : '');
+  return block(
+    name,
+    type,
+    mode,
+    size,
+    'modified' in node ? node.modified : 0,
+    node.kind === 'link' ? node.target : '',
+  );
 }
 
-function block(name: string, type: string, mode: number, size: number, modified: number, link: string): Buffer {
+function block(
+  name: string,
+  type: string,
+  mode: number,
+  size: number,
+  modified: number,
+  link: string,
+): Buffer {
   const result = Buffer.alloc(BLOCK);
   const octal = (value: number, at: number, length: number): void => {
     result.write(`${value.toString(8).padStart(length - 1, '0')}\0`, at, 'latin1');
@@ -144,7 +172,11 @@ function block(name: string, type: string, mode: number, size: number, modified:
   return result;
 }
 
-async function extract(process: Process, { mode, flags, directory, paths }: TarOptions, input: Input): Promise<void> {
+async function extract(
+  process: Process,
+  { mode, flags, directory, paths }: TarOptions,
+  input: Input,
+): Promise<void> {
   const { files } = process.kernel.config;
   let longName: string | undefined;
   for (;;) {
@@ -158,7 +190,8 @@ async function extract(process: Process, { mode, flags, directory, paths }: TarO
         .subarray(at, at + length)
         .toString()
         .replace(/\0.*$/s, '');
-    const number = (at: number, length: number): number => Number.parseInt(text(at, length).trim() || '0', 8);
+    const number = (at: number, length: number): number =>
+      Number.parseInt(text(at, length).trim() || '0', 8);
     const size = number(124, 12);
     if (!(size >= 0 && size <= MAX_ARCHIVE)) throw new CommandError('invalid tar header');
     const content = await input.readExactly(size);
@@ -178,7 +211,11 @@ async function extract(process: Process, { mode, flags, directory, paths }: TarO
     longName = undefined;
     // Names that lead out of the directory are cut to what is inside of it.
     const inside = partsOf(name).join('/');
-    if (paths.length > 0 && !paths.some((path) => `${inside}/`.startsWith(`${partsOf(path).join('/')}/`))) continue;
+    if (
+      paths.length > 0 &&
+      !paths.some((path) => `${inside}/`.startsWith(`${partsOf(path).join('/')}/`))
+    )
+      continue;
     if (mode === 't' || flags.has('v')) await print(process, `${name}\n`);
     if (mode === 't' || inside === '') continue;
     const target = `${directory}/${inside}`;

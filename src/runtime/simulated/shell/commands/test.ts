@@ -80,7 +80,8 @@ class Evaluator {
       if (!this.#accept(')')) throw new CommandError('closing paren expected', USAGE_ERROR);
       return value;
     }
-    if (/^-[a-zA-Z]$/.test(first) && this.#position < this.#args.length) return this.#unary(first, this.#take());
+    if (/^-[a-zA-Z]$/.test(first) && this.#position < this.#args.length)
+      return this.#unary(first, this.#take());
     return first !== '';
   }
 

@@ -4,7 +4,15 @@ import { createHash } from 'node:crypto';
 import { FileError } from '../file-system.ts';
 import { Input, type Output } from '../io.ts';
 import { MAX_TEXT } from '../kernel.ts';
-import { CommandError, type CommandFunction, complain, parseOptions, pathOf, print, type Process } from '../process.ts';
+import {
+  CommandError,
+  type CommandFunction,
+  complain,
+  parseOptions,
+  pathOf,
+  print,
+  type Process,
+} from '../process.ts';
 import { RegularExpression } from '../regular-expression.ts';
 
 /** Backslash sequences of `echo -e`, `printf` and its `%b`. `stopped`: \\c ends all output. */
@@ -25,7 +33,9 @@ function unescape(text: string): { readonly text: string; readonly stopped: bool
     /\\(?:0?([0-7]{1,3})|x([0-9a-fA-F]{1,2})|([ntrabfve\\]))/g,
     (_, octal: string | undefined, hex: string | undefined, letter: string) => {
       if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 255);
-      return hex === undefined ? (simple[letter] as string) : String.fromCharCode(Number.parseInt(hex, 16));
+      return hex === undefined
+        ? (simple[letter] as string)
+        : String.fromCharCode(Number.parseInt(hex, 16));
     },
   );
   return { text: shown, stopped: end !== null };
@@ -41,7 +51,9 @@ const echo: CommandFunction = async (process) => {
     if (option.includes('e')) escapes = true;
     if (option.includes('E')) escapes = false;
   }
-  const { text, stopped } = escapes ? unescape(args.join(' ')) : { text: args.join(' '), stopped: false };
+  const { text, stopped } = escapes
+    ? unescape(args.join(' '))
+    : { text: args.join(' '), stopped: false };
   await print(process, `${text}${newline && !stopped ? '\n' : ''}`);
   return 0;
 };
@@ -57,7 +69,15 @@ const printf: CommandFunction = async (process) => {
   do {
     const before = rest.length;
     await process.kernel.step();
-    for (const [, spec, flags = '', width = '', precision, letter = '', plain = ''] of format.matchAll(
+    for (const [
+      ,
+      spec,
+      flags = '',
+      width = '',
+      precision,
+      letter = '',
+      plain = '',
+    ] of format.matchAll(
       /(%([-+ 0#]*)(\*|\d+)?(?:\.(\d+))?([a-zA-Z%]))|((?:[^%\\]|\\[0-7]{1,4}|\\.)+|[%\\])/gs,
     )) {
       if (spec === undefined) {
@@ -69,10 +89,12 @@ const printf: CommandFunction = async (process) => {
         continue;
       }
       const size = Number(width === '*' ? rest.shift() : width);
-      if (size > MAX_WIDTH || Number(precision ?? 0) > MAX_WIDTH) throw new CommandError(`${spec}: width is too large`);
+      if (size > MAX_WIDTH || Number(precision ?? 0) > MAX_WIDTH)
+        throw new CommandError(`${spec}: width is too large`);
       const value = rest.shift();
       let text: string;
-      if (letter === 's') text = precision === undefined ? (value ?? '') : (value ?? '').slice(0, Number(precision));
+      if (letter === 's')
+        text = precision === undefined ? (value ?? '') : (value ?? '').slice(0, Number(precision));
       else if (letter === 'b') text = unescape(value ?? '').text;
       else if (letter === 'c') text = (value ?? '').slice(0, 1);
       else {
@@ -209,7 +231,8 @@ const tail: CommandFunction = (process) => {
   return eachInput(process, operands, async (input, path) => {
     const all = await input.readAll(32 * 1024 * 1024);
     const bytes = values.get('c');
-    if (bytes !== undefined) await process.stdout.write(all.subarray(Math.max(0, all.length - count(bytes))));
+    if (bytes !== undefined)
+      await process.stdout.write(all.subarray(Math.max(0, all.length - count(bytes))));
     else {
       const parts = all.toString().split(/(?<=\n)/);
       await print(
@@ -252,7 +275,8 @@ function count(text: string): number {
 
 const wc: CommandFunction = (process) => {
   const { flags, operands } = parseOptions(process.args, 'lwcm');
-  const shown = flags.size === 0 ? ['l', 'w', 'c'] : ['l', 'w', 'c', 'm'].filter((flag) => flags.has(flag));
+  const shown =
+    flags.size === 0 ? ['l', 'w', 'c'] : ['l', 'w', 'c', 'm'].filter((flag) => flags.has(flag));
   return eachInput(process, operands, async (input, path) => {
     let [lines, words, bytes] = [0, 0, 0];
     let inWord = false;
@@ -268,13 +292,19 @@ const wc: CommandFunction = (process) => {
     }
     const values: Readonly<Record<string, number>> = { l: lines, w: words, c: bytes, m: bytes };
     const numbers = shown.map((flag) => String(values[flag]));
-    const text = numbers.length === 1 ? (numbers[0] as string) : numbers.map((each) => each.padStart(9)).join(' ');
+    const text =
+      numbers.length === 1
+        ? (numbers[0] as string)
+        : numbers.map((each) => each.padStart(9)).join(' ');
     await print(process, `${text}${operands.length > 0 ? ` ${path}` : ''}\n`);
   });
 };
 
 const grep: CommandFunction = async (process) => {
-  const { flags, values, operands } = parseOptions(process.args, 'iEFvcnqwxolhHs', 'e', ['--color=', '--']);
+  const { flags, values, operands } = parseOptions(process.args, 'iEFvcnqwxolhHs', 'e', [
+    '--color=',
+    '--',
+  ]);
   const rest = [...operands];
   const pattern = values.get('e') ?? rest.shift();
   if (pattern === undefined) throw new CommandError('usage: grep PATTERN [FILE]...', 2);
@@ -342,7 +372,8 @@ const sed: CommandFunction = async (process) => {
       let line = newline === '' ? raw : raw.slice(0, -1);
       let deleted = false;
       for (const command of commands) {
-        if (command.address !== undefined && !command.address(line, number, next === undefined)) continue;
+        if (command.address !== undefined && !command.address(line, number, next === undefined))
+          continue;
         if (command.kind === 'd') {
           deleted = true;
           break;
@@ -351,14 +382,16 @@ const sed: CommandFunction = async (process) => {
         else {
           const before = line;
           const { expression, replacement = '', all = false } = command;
-          line = expression?.replace(line, (match) => sedReplacement(replacement, match), all) ?? line;
+          line =
+            expression?.replace(line, (match) => sedReplacement(replacement, match), all) ?? line;
           if (command.print === true && line !== before) await write(`${line}\n`);
         }
       }
       if (!deleted && !flags.has('n')) await write(line + newline);
     }
   };
-  if (!flags.has('i')) return await eachInput(process, rest, (input) => run(input, (text) => print(process, text)));
+  if (!flags.has('i'))
+    return await eachInput(process, rest, (input) => run(input, (text) => print(process, text)));
   return await eachInput(process, rest, async (input, path) => {
     let text = '';
     await run(input, (each) => {
@@ -374,7 +407,8 @@ function sedCommand(text: string, kind: 'basic' | 'extended'): Substitution {
   const [, from, to, last, pattern, body = ''] = address ?? [];
   let matches: Substitution['address'];
   if (from !== undefined) {
-    const end = to === undefined ? Number(from) : to === '$' ? Number.POSITIVE_INFINITY : Number(to);
+    const end =
+      to === undefined ? Number(from) : to === '$' ? Number.POSITIVE_INFINITY : Number(to);
     matches = (_, number) => number >= Number(from) && number <= end;
   } else if (last !== undefined) matches = (_line, _number, isLast) => isLast;
   else if (pattern !== undefined) {
@@ -383,7 +417,8 @@ function sedCommand(text: string, kind: 'basic' | 'extended'): Substitution {
   }
   if (body === 'd' || body === 'p') return { kind: body, address: matches };
   const delimiter = body[1] ?? '';
-  if (!body.startsWith('s') || delimiter === '') throw new CommandError(`unsupported command ${text}`);
+  if (!body.startsWith('s') || delimiter === '')
+    throw new CommandError(`unsupported command ${text}`);
   const parts: string[] = [''];
   for (let i = 2; i < body.length; i++) {
     const char = body[i] as string;
@@ -394,7 +429,8 @@ function sedCommand(text: string, kind: 'basic' | 'extended'): Substitution {
     else parts[parts.length - 1] += char;
   }
   const [expression = '', replacement = '', options] = parts;
-  if (options === undefined || !/^[gip]*$/i.test(options)) throw new CommandError(`unsupported command ${text}`);
+  if (options === undefined || !/^[gip]*$/i.test(options))
+    throw new CommandError(`unsupported command ${text}`);
   return {
     kind: 's',
     address: matches,
@@ -409,7 +445,8 @@ function sedReplacement(replacement: string, match: readonly unknown[]): string 
   return replacement.replace(
     /\\(\d)|\\(n|t)|\\(.)|&/gs,
     (whole, group?: string, special?: string, escaped?: string) => {
-      if (group !== undefined) return typeof match[Number(group)] === 'string' ? (match[Number(group)] as string) : '';
+      if (group !== undefined)
+        return typeof match[Number(group)] === 'string' ? (match[Number(group)] as string) : '';
       if (special !== undefined) return special === 'n' ? '\n' : '\t';
       return whole === '&' ? String(match[0]) : (escaped ?? '');
     },
@@ -426,7 +463,9 @@ const sort: CommandFunction = async (process) => {
   });
   const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
   lines.sort(
-    (a, b) => (flags.has('n') ? (Number.parseFloat(a) || 0) - (Number.parseFloat(b) || 0) : 0) || compare(a, b),
+    (a, b) =>
+      (flags.has('n') ? (Number.parseFloat(a) || 0) - (Number.parseFloat(b) || 0) : 0) ||
+      compare(a, b),
   );
   if (flags.has('r')) lines.reverse();
   if (flags.has('u')) lines = lines.filter((line, index) => line !== lines[index - 1]);
@@ -440,8 +479,12 @@ const uniq: CommandFunction = (process) => {
     let previous: string | undefined;
     let times = 0;
     const flush = async (): Promise<void> => {
-      if (previous === undefined || (flags.has('d') && times < 2) || (flags.has('u') && times > 1)) return;
-      await print(process, flags.has('c') ? `${String(times).padStart(7)} ${previous}\n` : `${previous}\n`);
+      if (previous === undefined || (flags.has('d') && times < 2) || (flags.has('u') && times > 1))
+        return;
+      await print(
+        process,
+        flags.has('c') ? `${String(times).padStart(7)} ${previous}\n` : `${previous}\n`,
+      );
     };
     for await (const line of linesOf(process, input)) {
       if (line === previous) times++;
@@ -469,8 +512,13 @@ const cut: CommandFunction = (process) => {
   return eachInput(process, operands, async (input) => {
     for await (const line of linesOf(process, input)) {
       const parts = values.has('f') ? line.split(delimiter) : [...line];
-      const chosen = parts.filter((_, index) => ranges.some(([from, to]) => index + 1 >= from && index + 1 <= to));
-      const text = values.has('f') && parts.length === 1 ? line : chosen.join(values.has('f') ? delimiter : '');
+      const chosen = parts.filter((_, index) =>
+        ranges.some(([from, to]) => index + 1 >= from && index + 1 <= to),
+      );
+      const text =
+        values.has('f') && parts.length === 1
+          ? line
+          : chosen.join(values.has('f') ? delimiter : '');
       await print(process, `${text}\n`);
     }
   });
@@ -481,10 +529,17 @@ const tr: CommandFunction = async (process) => {
   const [from = '', to = ''] = operands.map(characterSet);
   if (flags.has('c')) throw new CommandError('-c is not simulated');
   const map = new Map(
-    [...from].map((char, i) => [char, flags.has('d') ? '' : (to[Math.min(i, to.length - 1)] ?? char)]),
+    [...from].map((char, i) => [
+      char,
+      flags.has('d') ? '' : (to[Math.min(i, to.length - 1)] ?? char),
+    ]),
   );
   let last = '';
-  for (let chunk = await process.stdin.read(); chunk !== undefined; chunk = await process.stdin.read()) {
+  for (
+    let chunk = await process.stdin.read();
+    chunk !== undefined;
+    chunk = await process.stdin.read()
+  ) {
     let output = '';
     for (const char of Buffer.from(chunk).toString()) {
       const mapped = map.get(char) ?? char;
@@ -511,7 +566,11 @@ function characterSet(text: string): string {
   );
   return named.replace(/(.)-(.)/gs, (_, low: string, high: string) => {
     let range = '';
-    for (let code = low.charCodeAt(0); code <= Math.min(high.charCodeAt(0), low.charCodeAt(0) + 255); code++)
+    for (
+      let code = low.charCodeAt(0);
+      code <= Math.min(high.charCodeAt(0), low.charCodeAt(0) + 255);
+      code++
+    )
       range += String.fromCharCode(code);
     return range;
   });
@@ -526,7 +585,11 @@ const tee: CommandFunction = async (process) => {
     if (!flags.has('a')) files.write(full, Buffer.alloc(0), false);
     outputs.push({ write: (bytes) => Promise.resolve(files.write(full, bytes, true)) });
   }
-  for (let chunk = await process.stdin.read(); chunk !== undefined; chunk = await process.stdin.read()) {
+  for (
+    let chunk = await process.stdin.read();
+    chunk !== undefined;
+    chunk = await process.stdin.read()
+  ) {
     for (const output of outputs) await output.write(chunk);
   }
   return 0;
@@ -542,7 +605,9 @@ const base64: CommandFunction = (process) => {
       const text = data.toString('base64');
       await print(
         process,
-        width === 0 ? text : `${(text.match(new RegExp(`.{1,${Math.min(width, 10_000)}}`, 'g')) ?? []).join('\n')}\n`,
+        width === 0
+          ? text
+          : `${(text.match(new RegExp(`.{1,${Math.min(width, 10_000)}}`, 'g')) ?? []).join('\n')}\n`,
       );
     }
   });
@@ -553,7 +618,8 @@ function digest(algorithm: string): CommandFunction {
     const { operands } = parseOptions(process.args, 'b');
     return eachInput(process, operands, async (input, path) => {
       const hash = createHash(algorithm);
-      for (let chunk = await input.read(); chunk !== undefined; chunk = await input.read()) hash.update(chunk);
+      for (let chunk = await input.read(); chunk !== undefined; chunk = await input.read())
+        hash.update(chunk);
       await print(process, `${hash.digest('hex')}  ${path}\n`);
     });
   };
@@ -561,12 +627,16 @@ function digest(algorithm: string): CommandFunction {
 
 const rev: CommandFunction = (process) =>
   eachInput(process, process.args, async (input) => {
-    for await (const line of linesOf(process, input)) await print(process, `${[...line].reverse().join('')}\n`);
+    for await (const line of linesOf(process, input))
+      await print(process, `${[...line].reverse().join('')}\n`);
   });
 
 const cmp: CommandFunction = async (process) => {
   const [a = '', b = ''] = parseOptions(process.args, 's').operands;
-  const [left, right] = [await open(process, a).readAll(MAX_TEXT), await open(process, b).readAll(MAX_TEXT)];
+  const [left, right] = [
+    await open(process, a).readAll(MAX_TEXT),
+    await open(process, b).readAll(MAX_TEXT),
+  ];
   if (left.equals(right)) return 0;
   await print(process, `${a} ${b} differ\n`);
   return 1;

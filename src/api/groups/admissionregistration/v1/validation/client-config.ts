@@ -8,12 +8,16 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as admission from '../types.ts';
 
 const FORM = '; desired format: https://host[/path]';
-const URL_PARTS = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
+const URL_PARTS =
+  /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
 /** As Go's net/url has it. */
 // oxlint-disable-next-line no-control-regex -- what is ASCII
 const NOT_IN_HOSTS = /[^\u0080-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%]/u;
 
-export function clientConfig(config: Immutable<admission.WebhookClientConfig>, at: FieldPath): FieldErrorList {
+export function clientConfig(
+  config: Immutable<admission.WebhookClientConfig>,
+  at: FieldPath,
+): FieldErrorList {
   const { url, service } = config;
   if ((url === undefined) === (service === undefined))
     return [field.required(at, 'exactly one of url or service is required')];
@@ -24,19 +28,28 @@ export function clientConfig(config: Immutable<admission.WebhookClientConfig>, a
 function webhookUrl(url: string, at: FieldPath): FieldErrorList {
   const malformed = urlProblem(url);
   if (malformed !== undefined) {
-    return [field.required(at, `url must be a valid URL: parse ${quote(url)}: ${malformed}${FORM}`)];
+    return [
+      field.required(at, `url must be a valid URL: parse ${quote(url)}: ${malformed}${FORM}`),
+    ];
   }
   const [, scheme = '', authority = '', , query = '', fragment = ''] = URL_PARTS.exec(url) ?? [];
   const ends = authority.lastIndexOf('@');
   const errors: FieldErrorList = [];
   if (scheme.toLowerCase() !== 'https') {
-    errors.push(field.invalid(at, scheme.toLowerCase(), `'https' is the only allowed URL scheme${FORM}`));
+    errors.push(
+      field.invalid(at, scheme.toLowerCase(), `'https' is the only allowed URL scheme${FORM}`),
+    );
   }
-  if (authority.slice(ends + 1) === '') errors.push(field.invalid(at, '', `host must be specified${FORM}`));
+  if (authority.slice(ends + 1) === '')
+    errors.push(field.invalid(at, '', `host must be specified${FORM}`));
   if (ends >= 0)
-    errors.push(field.invalid(at, authority.slice(0, ends), 'user information is not permitted in the URL'));
-  if (fragment !== '') errors.push(field.invalid(at, fragment, 'fragments are not permitted in the URL'));
-  if (query !== '') errors.push(field.invalid(at, query, 'query parameters are not permitted in the URL'));
+    errors.push(
+      field.invalid(at, authority.slice(0, ends), 'user information is not permitted in the URL'),
+    );
+  if (fragment !== '')
+    errors.push(field.invalid(at, fragment, 'fragments are not permitted in the URL'));
+  if (query !== '')
+    errors.push(field.invalid(at, query, 'query parameters are not permitted in the URL'));
   return errors;
 }
 
@@ -51,14 +64,19 @@ function urlProblem(url: string): string | undefined {
   }
   const host = (authority ?? '').replace(/^.*@/, '');
   const port = /:([^\]]*)$/.exec(host);
-  if (port !== null && !/^\d*$/.test(port[1] ?? '')) return `invalid port ${quote(port[0])} after host`;
+  if (port !== null && !/^\d*$/.test(port[1] ?? ''))
+    return `invalid port ${quote(port[0])} after host`;
   const character = NOT_IN_HOSTS.exec(host)?.[0];
   if (character !== undefined) return `invalid character ${quote(character)} in host name`;
-  if (/%(?![0-9A-Fa-f]{2})/.test(path)) return `invalid URL escape ${quote(/%.{0,2}/.exec(path)?.[0] ?? '%')}`;
+  if (/%(?![0-9A-Fa-f]{2})/.test(path))
+    return `invalid URL escape ${quote(/%.{0,2}/.exec(path)?.[0] ?? '%')}`;
   return undefined;
 }
 
-function webhookService(service: Immutable<admission.ServiceReference>, at: FieldPath): FieldErrorList {
+function webhookService(
+  service: Immutable<admission.ServiceReference>,
+  at: FieldPath,
+): FieldErrorList {
   const { name, namespace, path, port = 0 } = service;
   const errors: FieldErrorList = [];
   // Each of the two is told under the other's name: so it is in Kubernetes.
@@ -81,7 +99,9 @@ function webhookPath(path: string, at: FieldPath): FieldErrorList {
     ...steps.flatMap((step, index) =>
       step === ''
         ? told(`segment[${index}] may not be empty`)
-        : validation.isDNS1123Subdomain(step).flatMap((problem) => told(`segment[${index}]: ${problem}`)),
+        : validation
+            .isDNS1123Subdomain(step)
+            .flatMap((problem) => told(`segment[${index}]: ${problem}`)),
     ),
   ];
 }

@@ -9,17 +9,22 @@ import * as validation from './index.ts';
 
 const rule = { operations: ['CREATE'], apiGroups: ['a'], apiVersions: ['v1'], resources: ['pods'] };
 const metadata = { name: 'it' };
-const policy = variation<admission.ValidatingAdmissionPolicy>('admissionregistration/v1.ValidatingAdmissionPolicy', {
-  metadata,
-  spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] },
-});
+const policy = variation<admission.ValidatingAdmissionPolicy>(
+  'admissionregistration/v1.ValidatingAdmissionPolicy',
+  {
+    metadata,
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'true' }] },
+  },
+);
 const mutatingPolicy = variation<admission.MutatingAdmissionPolicy>(
   'admissionregistration/v1.MutatingAdmissionPolicy',
   {
     metadata,
     spec: {
       matchConstraints: { resourceRules: [rule] },
-      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
+      mutations: [
+        { patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } },
+      ],
       reinvocationPolicy: 'Never',
     },
   },
@@ -38,9 +43,13 @@ const hook = {
   rules: [rule],
 };
 
-const check = (spec: object): string[] => messages(validation.validateValidatingAdmissionPolicy(policy({ spec })));
+const check = (spec: object): string[] =>
+  messages(validation.validateValidatingAdmissionPolicy(policy({ spec })));
 const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
-const validates = (expression: string, more: object = {}): object => ({ validations: [{ expression }], ...more });
+const validates = (expression: string, more: object = {}): object => ({
+  validations: [{ expression }],
+  ...more,
+});
 const says = (messageExpression: string, more: object = {}): object => ({
   validations: [{ expression: 'true', messageExpression }],
   ...more,
@@ -73,9 +82,17 @@ describe('validating policies', () => {
   test.each(
     rows<[spec: object]>([
       [validates('object.spec.replicas <= 5 && oldObject == null')],
-      [validates('request.operation == "CREATE" && request.userInfo.groups.exists(g, g == "crew")')],
+      [
+        validates(
+          'request.operation == "CREATE" && request.userInfo.groups.exists(g, g == "crew")',
+        ),
+      ],
       [validates('request.kind.group == request.requestKind.group && !request.dryRun')],
-      [validates('namespaceObject.metadata.labels["a"] == "b" && namespaceObject.status.phase == "Active"')],
+      [
+        validates(
+          'namespaceObject.metadata.labels["a"] == "b" && namespaceObject.status.phase == "Active"',
+        ),
+      ],
       [validates('authorizer.group("").resource("pods").namespace("a").check("list").allowed()')],
       [validates('authorizer.requestResource.check("use").allowed()')],
       [validates('params.data.limit == "1"', { paramKind })],
@@ -89,9 +106,19 @@ describe('validating policies', () => {
       [matches('request.resource.resource != "leases"')],
       [matches('params.data.a == "b"', { paramKind })],
       [{ ...variables('object.spec.replicas', 'variables.v0 > 1'), ...validates('variables.v1') }],
-      [{ ...variables('{"a": [1]}', 'variables.v0["a"].all(x, x > 0)'), ...says('string(variables.v1)') }],
+      [
+        {
+          ...variables('{"a": [1]}', 'variables.v0["a"].all(x, x > 0)'),
+          ...says('string(variables.v1)'),
+        },
+      ],
       [{ ...variables('request.userInfo'), ...validates('variables.v0.anything == 1') }],
-      [{ ...variables('authorizer.requestResource.check("a").allowed()'), ...notes('string(variables.v0)') }],
+      [
+        {
+          ...variables('authorizer.requestResource.check("a").allowed()'),
+          ...notes('string(variables.v0)'),
+        },
+      ],
       [validates('quantity("1Gi").isGreaterThan(quantity("1Mi")) && ip("10.0.0.1").family() == 4')],
     ]),
   )('may say %s', (_, spec) => {
@@ -104,7 +131,10 @@ describe('validating policies', () => {
     rows<[spec: object, errors: readonly string[]]>([
       [validates('nothing.is'), [wrong(VALIDATION, 'nothing.is', 1, unknown('nothing'))]],
       [validates('1 < "a"'), [wrong(VALIDATION, '1 < "a"', 3, overload('_<_', 'int, string'))]],
-      [validates('request.size == 1'), [wrong(VALIDATION, 'request.size == 1', 8, "undefined field 'size'")]],
+      [
+        validates('request.size == 1'),
+        [wrong(VALIDATION, 'request.size == 1', 8, "undefined field 'size'")],
+      ],
       [
         validates('namespaceObject.metadata.uid == ""'),
         [wrong(VALIDATION, 'namespaceObject.metadata.uid == ""', 25, "undefined field 'uid'")],
@@ -123,11 +153,17 @@ describe('validating policies', () => {
         [wrong(MESSAGE, 'authorizer.path("/a").check("get").reason()', 1, unknown('authorizer'))],
       ],
       [says('params.a'), [wrong(MESSAGE, 'params.a', 1, unknown('params'))]],
-      [says('request.userInfo'), [result(MESSAGE, 'request.userInfo', 'string', 'kubernetes.UserInfo')]],
+      [
+        says('request.userInfo'),
+        [result(MESSAGE, 'request.userInfo', 'string', 'kubernetes.UserInfo')],
+      ],
       [notes('true'), [result(NOTE, 'true', 'one of [string null_type]', 'bool')]],
       [notes(' object.a '), [result(NOTE, ' object.a ', 'one of [string null_type]', 'dyn')]],
       [matches('1'), [result(CONDITION, '1', 'bool', 'int')]],
-      [matches('duration("1s")'), [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')]],
+      [
+        matches('duration("1s")'),
+        [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')],
+      ],
       [matches(' params.a '), [wrong(CONDITION, 'params.a', 1, unknown('params'))]],
       [
         { ...variables('1'), ...matches('variables.v0 == 1') },
@@ -180,8 +216,19 @@ describe('mutating policies', () => {
     rows<[spec: object, errors: readonly string[]]>([
       [apply('Object{spec: Object.spec{replicas: 3}}'), []],
       [apply('Object{metadata: Object.metadata{labels: {"a": params.data.a}}}', { paramKind }), []],
-      [{ ...variables('object.spec.replicas'), ...apply('Object{spec: Object.spec{replicas: variables.v0}}') }, []],
-      [patch('[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: "c"}]'), []],
+      [
+        {
+          ...variables('object.spec.replicas'),
+          ...apply('Object{spec: Object.spec{replicas: variables.v0}}'),
+        },
+        [],
+      ],
+      [
+        patch(
+          '[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: "c"}]',
+        ),
+        [],
+      ],
       [
         patch(
           'object.spec.ready ? [JSONPatch{op: "remove", path: "/a"}] : [JSONPatch{op: "test", path: "/b", value: 1}]',
@@ -189,19 +236,33 @@ describe('mutating policies', () => {
         [],
       ],
       [patch(' [JSONPatch{op: "move", from: "/a", path: "/b"}] '), []],
-      [apply('{"spec": {}}'), [result(APPLY, '{"spec": {}}', 'Object', 'map(string, map(dyn, dyn))')]],
+      [
+        apply('{"spec": {}}'),
+        [result(APPLY, '{"spec": {}}', 'Object', 'map(string, map(dyn, dyn))')],
+      ],
       [apply('Object.spec{}'), [result(APPLY, 'Object.spec{}', 'Object', 'Object.spec')]],
       [apply(' '), [`${APPLY}: Required value`]],
       [apply('nothing'), [wrong(APPLY, 'nothing', 1, unknown('nothing'))]],
-      [patch('JSONPatch{op: "add"}'), [result(PATCH, 'JSONPatch{op: "add"}', 'list(JSONPatch)', 'JSONPatch')]],
+      [
+        patch('JSONPatch{op: "add"}'),
+        [result(PATCH, 'JSONPatch{op: "add"}', 'list(JSONPatch)', 'JSONPatch')],
+      ],
       [patch('[]'), [result(PATCH, '[]', 'list(JSONPatch)', 'list(dyn)')]],
-      [patch('[JSONPatch{verb: "add"}]'), [wrong(PATCH, '[JSONPatch{verb: "add"}]', 16, "undefined field 'verb'")]],
+      [
+        patch('[JSONPatch{verb: "add"}]'),
+        [wrong(PATCH, '[JSONPatch{verb: "add"}]', 16, "undefined field 'verb'")],
+      ],
       [patch('params.a'), [wrong(PATCH, 'params.a', 1, unknown('params'))]],
       [matches('1'), [result(CONDITION, '1', 'bool', 'int')]],
-      [matches('duration("1s")'), [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')]],
+      [
+        matches('duration("1s")'),
+        [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')],
+      ],
     ]),
   )('%s', (_, spec, errors) => {
-    expect(messages(validation.validateMutatingAdmissionPolicy(mutatingPolicy({ spec })))).toEqual(errors);
+    expect(messages(validation.validateMutatingAdmissionPolicy(mutatingPolicy({ spec })))).toEqual(
+      errors,
+    );
   });
 });
 
@@ -225,6 +286,8 @@ describe('webhooks', () => {
 
   test('what they match stays as it is', () => {
     expect(validation.validateWebhookConfigurationUpdate(of('nothing'), of('nothing'))).toEqual([]);
-    expect(validation.validateWebhookConfigurationUpdate(of('other'), of('nothing'))).toHaveLength(1);
+    expect(validation.validateWebhookConfigurationUpdate(of('other'), of('nothing'))).toHaveLength(
+      1,
+    );
   });
 });

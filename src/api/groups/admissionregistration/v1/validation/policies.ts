@@ -44,7 +44,10 @@ const RESERVED: ReadonlySet<string> = new Set(
 );
 
 /** `old`: absent when it is created. */
-export function validateValidatingAdmissionPolicy(policy: ValidatingPolicy, old?: ValidatingPolicy): FieldErrorList {
+export function validateValidatingAdmissionPolicy(
+  policy: ValidatingPolicy,
+  old?: ValidatingPolicy,
+): FieldErrorList {
   const { validations = [], auditAnnotations = [] } = policy.spec;
   const compiler = compilerOf(policy);
   const errors = commonRules(policy, old, compiler);
@@ -56,30 +59,42 @@ export function validateValidatingAdmissionPolicy(policy: ValidatingPolicy, old?
     ];
   }
   errors.push(
-    ...validations.flatMap((each, index) => oneValidation(each, compiler, SPEC.child('validations').index(index))),
+    ...validations.flatMap((each, index) =>
+      oneValidation(each, compiler, SPEC.child('validations').index(index)),
+    ),
   );
   const at = SPEC.child('auditAnnotations');
   if (auditAnnotations.length > MAX_AUDIT_ANNOTATIONS) {
     errors.push(
-      field.invalid(at, auditAnnotations, `must not have more than ${MAX_AUDIT_ANNOTATIONS} auditAnnotations`),
+      field.invalid(
+        at,
+        auditAnnotations,
+        `must not have more than ${MAX_AUDIT_ANNOTATIONS} auditAnnotations`,
+      ),
     );
   }
   const keys = new Set<string>();
   auditAnnotations.forEach((annotation, index) => {
     errors.push(...auditAnnotation(annotation, policy.metadata.name, compiler, at.index(index)));
-    if (keys.has(annotation.key)) errors.push(field.duplicate(at.index(index).child('key'), annotation.key));
+    if (keys.has(annotation.key))
+      errors.push(field.duplicate(at.index(index).child('key'), annotation.key));
     keys.add(annotation.key);
   });
   return errors;
 }
 
-export function validateMutatingAdmissionPolicy(policy: MutatingPolicy, old?: MutatingPolicy): FieldErrorList {
+export function validateMutatingAdmissionPolicy(
+  policy: MutatingPolicy,
+  old?: MutatingPolicy,
+): FieldErrorList {
   const { mutations = [], reinvocationPolicy = '', matchConstraints: constraints } = policy.spec;
   const compiler = compilerOf(policy);
   const errors = commonRules(policy, old, compiler);
-  if (constraints !== undefined) errors.push(...mutableOperations(constraints, SPEC.child('matchConstraints')));
+  if (constraints !== undefined)
+    errors.push(...mutableOperations(constraints, SPEC.child('matchConstraints')));
   const at = SPEC.child('mutations');
-  if (mutations.length === 0) errors.push(field.required(at, 'mutations must contain at least one item'));
+  if (mutations.length === 0)
+    errors.push(field.required(at, 'mutations must contain at least one item'));
   errors.push(...mutations.flatMap((each, index) => mutation(each, compiler, at.index(index))));
   const path = SPEC.child('reinvocationPolicy');
   if (reinvocationPolicy === '') errors.push(field.required(path));
@@ -94,7 +109,11 @@ function compilerOf({ spec }: Policy): ExpressionCompiler {
   });
 }
 
-function commonRules({ spec }: Policy, old: Policy | undefined, compiler: ExpressionCompiler): FieldErrorList {
+function commonRules(
+  { spec }: Policy,
+  old: Policy | undefined,
+  compiler: ExpressionCompiler,
+): FieldErrorList {
   // What was allowed once under the same circumstances stays so.
   const sameConditions =
     old !== undefined &&
@@ -104,12 +123,19 @@ function commonRules({ spec }: Policy, old: Policy | undefined, compiler: Expres
     ...requiredOneOf(spec.failurePolicy, FAILURE_POLICIES, SPEC.child('failurePolicy')),
     ...(spec.paramKind === undefined ? [] : paramKind(spec.paramKind, SPEC.child('paramKind'))),
     ...matchConstraints(spec.matchConstraints, SPEC.child('matchConstraints')),
-    ...(sameConditions ? [] : matchConditions(spec.matchConditions ?? [], compiler, SPEC.child('matchConditions'))),
-    ...(spec.variables ?? []).flatMap((each, index) => variable(each, compiler, SPEC.child('variables').index(index))),
+    ...(sameConditions
+      ? []
+      : matchConditions(spec.matchConditions ?? [], compiler, SPEC.child('matchConditions'))),
+    ...(spec.variables ?? []).flatMap((each, index) =>
+      variable(each, compiler, SPEC.child('variables').index(index)),
+    ),
   ];
 }
 
-function paramKind({ apiVersion = '', kind = '' }: Immutable<admission.ParamKind>, at: FieldPath): FieldErrorList {
+function paramKind(
+  { apiVersion = '', kind = '' }: Immutable<admission.ParamKind>,
+  at: FieldPath,
+): FieldErrorList {
   const errors = groupVersion(apiVersion, at.child('apiVersion'));
   if (kind === '') return [...errors, field.required(at.child('kind'))];
   const problems = validation.isDNS1035Label(kind.toLowerCase());
@@ -123,7 +149,8 @@ function paramKind({ apiVersion = '', kind = '' }: Immutable<admission.ParamKind
 function groupVersion(apiVersion: string, at: FieldPath): FieldErrorList {
   if (apiVersion === '') return [field.required(at)];
   const parts = apiVersion === '/' ? ['', ''] : apiVersion.split('/');
-  if (parts.length > 2) return [field.invalid(at, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)];
+  if (parts.length > 2)
+    return [field.invalid(at, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)];
   const version = parts.at(-1) ?? '';
   const group = parts.length === 2 ? (parts[0] ?? '') : '';
   const all = (value: string, problems: readonly string[]): FieldErrorList =>
@@ -164,13 +191,19 @@ function oneValidation(
   else errors.push(...compiled(() => compiler.compile(expression, 'validation'), expression, path));
   const place = at.child('messageExpression');
   if (messageExpression.trim() !== '') {
-    errors.push(...compiled(() => compiler.compile(messageExpression, 'message'), messageExpression, place));
+    errors.push(
+      ...compiled(() => compiler.compile(messageExpression, 'message'), messageExpression, place),
+    );
   } else if (messageExpression !== '')
     errors.push(field.invalid(place, messageExpression, 'must be non-empty if specified'));
   if (message !== '' && message.trim() === '') {
-    errors.push(field.invalid(at.child('message'), message, 'message must be non-empty if specified'));
+    errors.push(
+      field.invalid(at.child('message'), message, 'message must be non-empty if specified'),
+    );
   } else if (/[\n\r]/.test(message.trim())) {
-    errors.push(field.invalid(at.child('message'), message, 'message must not contain line breaks'));
+    errors.push(
+      field.invalid(at.child('message'), message, 'message must not contain line breaks'),
+    );
   }
   return [...errors, ...optionalOneOf(reason, REASONS, at.child('reason'))];
 }
@@ -184,17 +217,28 @@ function auditAnnotation(
   const errors =
     policyName === undefined || policyName === ''
       ? [field.invalid(at.child('key'), key, 'requires metadata.name be non-empty')]
-      : invalidEach(at.child('key'), `${policyName}/${key}`, validation.isQualifiedName(`${policyName}/${key}`));
+      : invalidEach(
+          at.child('key'),
+          `${policyName}/${key}`,
+          validation.isQualifiedName(`${policyName}/${key}`),
+        );
   const path = at.child('valueExpression');
   const expression = valueExpression.trim();
   if (expression === '') errors.push(field.required(path, 'valueExpression is not specified'));
   else if (Buffer.byteLength(expression) > MAX_AUDIT_EXPRESSION) {
     errors.push(field.required(path, `must not exceed ${MAX_AUDIT_EXPRESSION} bytes in length`));
-  } else errors.push(...compiled(() => compiler.compile(expression, 'auditAnnotation'), valueExpression, path));
+  } else
+    errors.push(
+      ...compiled(() => compiler.compile(expression, 'auditAnnotation'), valueExpression, path),
+    );
   return errors;
 }
 
-function mutation(each: Immutable<admission.Mutation>, compiler: ExpressionCompiler, at: FieldPath): FieldErrorList {
+function mutation(
+  each: Immutable<admission.Mutation>,
+  compiler: ExpressionCompiler,
+  at: FieldPath,
+): FieldErrorList {
   const patchType: string = each.patchType;
   if (patchType === '') return [field.required(at.child('patchType'))];
   const ways = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const;
@@ -208,11 +252,20 @@ function mutation(each: Immutable<admission.Mutation>, compiler: ExpressionCompi
     return [field.notSupported(at.child('patchType'), patchType, PATCH_TYPES)];
   const errors: FieldErrorList = [];
   if (each[other] !== undefined) {
-    errors.push(field.invalid(at.child(other), `{${other}}`, `must not be specified when patchType is ${patchType}`));
+    errors.push(
+      field.invalid(
+        at.child(other),
+        `{${other}}`,
+        `must not be specified when patchType is ${patchType}`,
+      ),
+    );
   }
   const way = each[wanted];
   if (way === undefined) {
-    return [...errors, field.required(at.child(wanted), `must be specified when patchType is ${patchType}`)];
+    return [
+      ...errors,
+      field.required(at.child(wanted), `must be specified when patchType is ${patchType}`),
+    ];
   }
   const expression = (way.expression ?? '').trim();
   const path = at.child(wanted, 'expression');
@@ -220,7 +273,9 @@ function mutation(each: Immutable<admission.Mutation>, compiler: ExpressionCompi
   return [...errors, ...compiled(() => compiler.compile(expression, wanted), expression, path)];
 }
 
-export function validateValidatingAdmissionPolicyStatus({ status }: ValidatingPolicy): FieldErrorList {
+export function validateValidatingAdmissionPolicyStatus({
+  status,
+}: ValidatingPolicy): FieldErrorList {
   const at = field.path('status', 'typeChecking', 'expressionWarnings');
   return [
     ...(status.typeChecking?.expressionWarnings ?? []).flatMap(({ fieldRef, warning }, index) => [
@@ -231,10 +286,14 @@ export function validateValidatingAdmissionPolicyStatus({ status }: ValidatingPo
   ];
 }
 
-export function validateValidatingAdmissionPolicyBinding({ spec }: ValidatingBinding): FieldErrorList {
+export function validateValidatingAdmissionPolicyBinding({
+  spec,
+}: ValidatingBinding): FieldErrorList {
   return [
     ...bindingRules(spec),
-    ...(spec.matchResources === undefined ? [] : matchResources(spec.matchResources, SPEC.child('matchResources'))),
+    ...(spec.matchResources === undefined
+      ? []
+      : matchResources(spec.matchResources, SPEC.child('matchResources'))),
     ...validationActions(spec.validationActions ?? [], SPEC.child('validationActions')),
   ];
 }
@@ -272,7 +331,9 @@ function paramRef(ref: Immutable<admission.ParamRef>, at: FieldPath): FieldError
     ...exclusive('name'),
     ...validateLabelSelector(selector, at.child('selector')),
     ...exclusive('selector'),
-    ...(name === '' && selector === undefined ? [field.required(at, 'one of name or selector must be specified')] : []),
+    ...(name === '' && selector === undefined
+      ? [field.required(at, 'one of name or selector must be specified')]
+      : []),
     ...(action === ''
       ? [field.required(at.child('parameterNotFoundAction'))]
       : optionalOneOf(action, ['Deny', 'Allow'], at.child('parameterNotFoundAction'))),
@@ -280,11 +341,13 @@ function paramRef(ref: Immutable<admission.ParamRef>, at: FieldPath): FieldError
 }
 
 function validationActions(actions: readonly string[], at: FieldPath): FieldErrorList {
-  if (actions.length === 0) return [field.required(at, 'at least one validation action is required')];
+  if (actions.length === 0)
+    return [field.required(at, 'at least one validation action is required')];
   const errors = actions.flatMap((action, index) => [
     ...optionalOneOf(action, ACTIONS, at.index(index)),
     ...(actions.indexOf(action) < index ? [field.duplicate(at.index(index), action)] : []),
   ]);
-  if (actions.includes('Deny') && actions.includes('Warn')) errors.push(field.invalid(at, actions, BOTH));
+  if (actions.includes('Deny') && actions.includes('Warn'))
+    errors.push(field.invalid(at, actions, BOTH));
   return errors;
 }

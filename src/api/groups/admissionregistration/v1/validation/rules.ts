@@ -33,7 +33,9 @@ export function ruleWithOperations(rule: RuleWithOperations, at: FieldPath): Fie
     ),
     ...wildcardAlone(apiGroups, 'API groups', at.child('apiGroups')),
     ...wildcardAlone(apiVersions, 'API versions', at.child('apiVersions')),
-    ...apiVersions.flatMap((version, index) => nonEmpty(version, at.child('apiVersions').index(index))),
+    ...apiVersions.flatMap((version, index) =>
+      nonEmpty(version, at.child('apiVersions').index(index)),
+    ),
     ...resourcesAndSubresources(resources, at.child('resources')),
     ...optionalOneOf(scope, SCOPES, at.child('scope')),
   ];
@@ -66,7 +68,9 @@ function resourcesAndSubresources(resources: readonly string[], at: FieldPath): 
     const resource = name.slice(0, slash);
     const subresource = name.slice(slash + 1);
     const covered = (by: string): void => {
-      errors.push(field.invalid(at.index(index), name, `if '${by}' is present, must not specify ${name}`));
+      errors.push(
+        field.invalid(at.index(index), name, `if '${by}' is present, must not specify ${name}`),
+      );
     };
     if (allOf.has(resource)) covered(`${resource}/*`);
     if (ofAll.has(subresource)) covered(`*/${subresource}`);
@@ -74,7 +78,9 @@ function resourcesAndSubresources(resources: readonly string[], at: FieldPath): 
     if (resource === '*') ofAll.add(subresource);
   });
   if (resources.length > 1 && resources.includes('*/*')) {
-    errors.push(field.invalid(at, resources, "if '*/*' is present, must not specify other resources"));
+    errors.push(
+      field.invalid(at, resources, "if '*/*' is present, must not specify other resources"),
+    );
   }
   // Only the last resource without a subresource counts: so it is in Kubernetes.
   if (resources.includes('*') && last !== '*') {
@@ -89,7 +95,9 @@ function namedRule(rule: NamedRule, at: FieldPath): FieldErrorList {
   return [
     ...names.flatMap((name, index) => [
       ...invalidEach(at.child('resourceNames').index(index), name, pathSegment(name)),
-      ...(names.indexOf(name) < index ? [field.duplicate(at.child('resourceNames').index(index), name)] : []),
+      ...(names.indexOf(name) < index
+        ? [field.duplicate(at.child('resourceNames').index(index), name)]
+        : []),
     ]),
     ...ruleWithOperations(rule, at),
   ];
@@ -101,8 +109,12 @@ export function matchResources(match: MatchResources, at: FieldPath): FieldError
     ...requiredOneOf(matchPolicy, MATCH_POLICIES, at.child('matchPolicy')),
     ...requiredSelector(match.namespaceSelector, at.child('namespaceSelector')),
     ...requiredSelector(match.objectSelector, at.child('objectSelector')),
-    ...resourceRules.flatMap((rule, index) => namedRule(rule, at.child('resourceRules').index(index))),
-    ...excludeResourceRules.flatMap((rule, index) => namedRule(rule, at.child('excludeResourceRules').index(index))),
+    ...resourceRules.flatMap((rule, index) =>
+      namedRule(rule, at.child('resourceRules').index(index)),
+    ),
+    ...excludeResourceRules.flatMap((rule, index) =>
+      namedRule(rule, at.child('excludeResourceRules').index(index)),
+    ),
   ];
 }
 
@@ -118,7 +130,8 @@ export function mutableOperations(match: MatchResources, at: FieldPath): FieldEr
 export function matchConstraints(match: MatchResources | undefined, at: FieldPath): FieldErrorList {
   if (match === undefined) return [field.required(at)];
   const errors = matchResources(match, at);
-  if ((match.resourceRules ?? []).length === 0) errors.push(field.required(at.child('resourceRules')));
+  if ((match.resourceRules ?? []).length === 0)
+    errors.push(field.required(at.child('resourceRules')));
   return errors;
 }
 
@@ -127,13 +140,21 @@ export function matchConditions(
   compiler: ExpressionCompiler,
   at: FieldPath,
 ): FieldErrorList {
-  const errors: FieldErrorList = list.length > MAX_CONDITIONS ? [field.tooMany(at, list.length, MAX_CONDITIONS)] : [];
+  const errors: FieldErrorList =
+    list.length > MAX_CONDITIONS ? [field.tooMany(at, list.length, MAX_CONDITIONS)] : [];
   const names = new Set<string>();
   list.forEach(({ name, expression }, index) => {
     const path = at.index(index);
     const trimmed = expression.trim();
     if (trimmed === '') errors.push(field.required(path.child('expression')));
-    else errors.push(...compiled(() => compiler.compile(trimmed, 'matchCondition'), trimmed, path.child('expression')));
+    else
+      errors.push(
+        ...compiled(
+          () => compiler.compile(trimmed, 'matchCondition'),
+          trimmed,
+          path.child('expression'),
+        ),
+      );
     if (name === '') errors.push(field.required(path.child('name')));
     else errors.push(...invalidEach(path.child('name'), name, validation.isQualifiedName(name)));
     if (name !== '' && names.has(name)) errors.push(field.duplicate(path.child('name'), name));
@@ -143,14 +164,22 @@ export function matchConditions(
 }
 
 /** Compiles an expression and returns what is wrong with it. `shown`: the expression as the error shows it. */
-export function compiled(compile: () => CompiledExpression, shown: string, at: FieldPath): FieldErrorList {
+export function compiled(
+  compile: () => CompiledExpression,
+  shown: string,
+  at: FieldPath,
+): FieldErrorList {
   const tooLong = field.expressionsTooLong(at, shown);
   if (tooLong.length > 0) return tooLong;
   const { problem } = compile();
   return problem === undefined ? [] : [field.invalid(at, shown, problem)];
 }
 
-export function requiredOneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
+export function requiredOneOf(
+  value: string | undefined,
+  known: readonly string[],
+  at: FieldPath,
+): FieldErrorList {
   return value === undefined ? [field.required(at)] : optionalOneOf(value, known, at);
 }
 
@@ -161,5 +190,7 @@ function requiredSelector(selector: Selector, at: FieldPath): FieldErrorList {
 /** Problems of a name that is to be a segment of a path. */
 export function pathSegment(name: string): readonly string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
+  return ['/', '%']
+    .filter((part) => name.includes(part))
+    .map((part) => `may not contain '${part}'`);
 }

@@ -18,7 +18,8 @@ function make<T extends object>(kind: string, base: object, patch: object): T {
   const message = allSchemas.message(`admissionregistration/v1.${kind}`);
   const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(base, patch));
   expect(unknownFields).toEqual([]);
-  if (message.gvk !== undefined) scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
+  if (message.gvk !== undefined)
+    scheme.codecOf(message.gvk)?.applyDefaults(object as Record<string, unknown>);
   return object;
 }
 
@@ -38,8 +39,13 @@ const OLD_LABEL =
 
 describe('webhooks', () => {
   const of = (patch: object): admission.MutatingWebhookConfiguration =>
-    make('MutatingWebhookConfiguration', { metadata }, { webhooks: [applyMergePatch(hook, patch)] });
-  const check = (patch: object): string[] => messages(validation.validateWebhookConfiguration(of(patch)));
+    make(
+      'MutatingWebhookConfiguration',
+      { metadata },
+      { webhooks: [applyMergePatch(hook, patch)] },
+    );
+  const check = (patch: object): string[] =>
+    messages(validation.validateWebhookConfiguration(of(patch)));
   const rules = (change: object): object => ({ rules: [{ ...rule, ...change }] });
   const resources = (...list: readonly string[]): object => rules({ resources: list });
   const service = (change: object): object => ({
@@ -51,7 +57,9 @@ describe('webhooks', () => {
     [{ name: '' }, ['name: Required value']],
     [
       { name: 'k8s.io' },
-      ['name: Invalid value: "k8s.io": should be a domain with at least three segments separated by dots'],
+      [
+        'name: Invalid value: "k8s.io": should be a domain with at least three segments separated by dots',
+      ],
     ],
     [{ name: 'a.b.C' }, [`name: Invalid value: "a.b.C": ${NAME_MESSAGES.subdomain}`]],
     [{ name: 'one.two.three.four' }, []],
@@ -60,26 +68,55 @@ describe('webhooks', () => {
       { sideEffects: 'Unknown' },
       ['sideEffects: Unsupported value: "Unknown": supported values: "None", "NoneOnDryRun"'],
     ],
-    [{ sideEffects: null }, ['sideEffects: Required value: must specify one of None, NoneOnDryRun']],
-    [{ sideEffects: 'Some' }, ['sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"']],
-    [{ timeoutSeconds: 0 }, ['timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds']],
+    [
+      { sideEffects: null },
+      ['sideEffects: Required value: must specify one of None, NoneOnDryRun'],
+    ],
+    [
+      { sideEffects: 'Some' },
+      ['sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"'],
+    ],
+    [
+      { timeoutSeconds: 0 },
+      ['timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds'],
+    ],
     [{ timeoutSeconds: 30 }, []],
-    [{ timeoutSeconds: 31 }, ['timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds']],
-    [{ failurePolicy: 'x' }, ['failurePolicy: Unsupported value: "x": supported values: "Fail", "Ignore"']],
-    [{ matchPolicy: 'x' }, ['matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"']],
+    [
+      { timeoutSeconds: 31 },
+      ['timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds'],
+    ],
+    [
+      { failurePolicy: 'x' },
+      ['failurePolicy: Unsupported value: "x": supported values: "Fail", "Ignore"'],
+    ],
+    [
+      { matchPolicy: 'x' },
+      ['matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"'],
+    ],
     [
       { reinvocationPolicy: 'x' },
       ['reinvocationPolicy: Unsupported value: "x": supported values: "IfNeeded", "Never"'],
     ],
-    [{ admissionReviewVersions: [] }, ['admissionReviewVersions: Required value: must specify one of v1, v1beta1']],
-    [{ admissionReviewVersions: ['v1', 'v1'] }, ['admissionReviewVersions[1]: Invalid value: "v1": duplicate version']],
+    [
+      { admissionReviewVersions: [] },
+      ['admissionReviewVersions: Required value: must specify one of v1, v1beta1'],
+    ],
+    [
+      { admissionReviewVersions: ['v1', 'v1'] },
+      ['admissionReviewVersions[1]: Invalid value: "v1": duplicate version'],
+    ],
     [
       { admissionReviewVersions: ['invalidv1'] },
-      ['admissionReviewVersions: Invalid value: ["invalidv1"]: must include at least one of v1, v1beta1'],
+      [
+        'admissionReviewVersions: Invalid value: ["invalidv1"]: must include at least one of v1, v1beta1',
+      ],
     ],
     [{ admissionReviewVersions: ['invalidv1', 'v1'] }, []],
     [{ admissionReviewVersions: ['v1', 'v1beta1'] }, []],
-    [{ admissionReviewVersions: ['v1', '0v'] }, [`admissionReviewVersions[1]: Invalid value: "0v": ${OLD_LABEL}`]],
+    [
+      { admissionReviewVersions: ['v1', '0v'] },
+      [`admissionReviewVersions[1]: Invalid value: "0v": ${OLD_LABEL}`],
+    ],
     [
       { admissionReviewVersions: [''] },
       [
@@ -87,12 +124,21 @@ describe('webhooks', () => {
         'admissionReviewVersions: Invalid value: [""]: must include at least one of v1, v1beta1',
       ],
     ],
-    [{ timeoutSeconds: -1 }, ['timeoutSeconds: Invalid value: -1: the timeout value must be between 1 and 30 seconds']],
+    [
+      { timeoutSeconds: -1 },
+      ['timeoutSeconds: Invalid value: -1: the timeout value must be between 1 and 30 seconds'],
+    ],
     [{ timeoutSeconds: 1 }, []],
     [{ rules: null }, []],
     [{ failurePolicy: 'Ignore', matchPolicy: 'Exact', reinvocationPolicy: 'IfNeeded' }, []],
-    [{ failurePolicy: '' }, ['failurePolicy: Unsupported value: "": supported values: "Fail", "Ignore"']],
-    [{ matchPolicy: '' }, ['matchPolicy: Unsupported value: "": supported values: "Equivalent", "Exact"']],
+    [
+      { failurePolicy: '' },
+      ['failurePolicy: Unsupported value: "": supported values: "Fail", "Ignore"'],
+    ],
+    [
+      { matchPolicy: '' },
+      ['matchPolicy: Unsupported value: "": supported values: "Equivalent", "Exact"'],
+    ],
     [
       {
         namespaceSelector: { matchLabels: { a: '-' } },
@@ -106,7 +152,9 @@ describe('webhooks', () => {
     [rules({ operations: [] }), ['rules[0].operations: Required value']],
     [
       rules({ operations: ['CREATE', '*'] }),
-      ['rules[0].operations: Invalid value: ["CREATE","*"]: if \'*\' is present, must not specify other operations'],
+      [
+        'rules[0].operations: Invalid value: ["CREATE","*"]: if \'*\' is present, must not specify other operations',
+      ],
     ],
     [
       rules({ operations: ['PATCH'] }),
@@ -123,24 +171,36 @@ describe('webhooks', () => {
     [rules({ resources: [] }), ['rules[0].resources: Required value']],
     [rules({ scope: 'Cluster' }), []],
     [rules({ scope: 'Namespaced' }), []],
-    [rules({ scope: '' }), ['rules[0].scope: Unsupported value: "": supported values: "*", "Cluster", "Namespaced"']],
+    [
+      rules({ scope: '' }),
+      ['rules[0].scope: Unsupported value: "": supported values: "*", "Cluster", "Namespaced"'],
+    ],
     [
       rules({ apiGroups: ['a', '*'] }),
-      ['rules[0].apiGroups: Invalid value: ["a","*"]: if \'*\' is present, must not specify other API groups'],
+      [
+        'rules[0].apiGroups: Invalid value: ["a","*"]: if \'*\' is present, must not specify other API groups',
+      ],
     ],
     [rules({ apiVersions: ['a', ''] }), ['rules[0].apiVersions[1]: Required value']],
     [
       rules({ apiVersions: ['a', '*'] }),
-      ['rules[0].apiVersions: Invalid value: ["a","*"]: if \'*\' is present, must not specify other API versions'],
+      [
+        'rules[0].apiVersions: Invalid value: ["a","*"]: if \'*\' is present, must not specify other API versions',
+      ],
     ],
-    [rules({ scope: 'x' }), ['rules[0].scope: Unsupported value: "x": supported values: "*", "Cluster", "Namespaced"']],
+    [
+      rules({ scope: 'x' }),
+      ['rules[0].scope: Unsupported value: "x": supported values: "*", "Cluster", "Namespaced"'],
+    ],
     [resources('*/*'), []],
     [resources('*', 'a/b', '*/c'), []],
     [resources('a', 'a/b', 'c/*'), []],
     [resources('a', ''), ['rules[0].resources[1]: Required value']],
     [
       resources('*/*', 'a'),
-      ['rules[0].resources: Invalid value: ["*/*","a"]: if \'*/*\' is present, must not specify other resources'],
+      [
+        'rules[0].resources: Invalid value: ["*/*","a"]: if \'*/*\' is present, must not specify other resources',
+      ],
     ],
     [
       resources('a/*', 'a/x'),
@@ -162,7 +222,10 @@ describe('webhooks', () => {
         'rules[0].resources: Invalid value: ["*","a/b","a/*","*/*"]: if \'*/*\' is present, must not specify other resources',
       ],
     ],
-    [{ clientConfig: { url: null } }, ['clientConfig: Required value: exactly one of url or service is required']],
+    [
+      { clientConfig: { url: null } },
+      ['clientConfig: Required value: exactly one of url or service is required'],
+    ],
     [
       { clientConfig: { service: { name: 'n', namespace: 'ns' } } },
       ['clientConfig: Required value: exactly one of url or service is required'],
@@ -182,11 +245,15 @@ describe('webhooks', () => {
     ],
     [
       { clientConfig: { url: 'https:///fancy' } },
-      ['clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]'],
+      [
+        'clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
+      ],
     ],
     [
       { clientConfig: { url: 'https://user:pass@host.com' } },
-      ['clientConfig.url: Invalid value: "user:pass": user information is not permitted in the URL'],
+      [
+        'clientConfig.url: Invalid value: "user:pass": user information is not permitted in the URL',
+      ],
     ],
     [
       { clientConfig: { url: 'https://host.com#x' } },
@@ -198,7 +265,9 @@ describe('webhooks', () => {
     ],
     [
       { clientConfig: { url: 'https://' } },
-      ['clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]'],
+      [
+        'clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
+      ],
     ],
     [{ clientConfig: { url: 'https://example.com:8443/a/b' } }, []],
     [{ clientConfig: { url: 'HTTPS://example.com' } }, []],
@@ -223,13 +292,17 @@ describe('webhooks', () => {
     [service({ port: null }), []],
     [
       service({ port: 0 }),
-      ['clientConfig.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive'],
+      [
+        'clientConfig.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive',
+      ],
     ],
     [service({ path: '' }), []],
     [service({ path: '/foo' }), []],
     [
       service({ path: '/apis/a.b/v1alpha1/--bad' }),
-      [`clientConfig.service.path: Invalid value: "/apis/a.b/v1alpha1/--bad": segment[3]: ${NAME_MESSAGES.subdomain}`],
+      [
+        `clientConfig.service.path: Invalid value: "/apis/a.b/v1alpha1/--bad": segment[3]: ${NAME_MESSAGES.subdomain}`,
+      ],
     ],
     [
       service({ path: 'a//B' }),
@@ -243,19 +316,38 @@ describe('webhooks', () => {
     [service({ path: '/' }), []],
     [service({ path: '/foo/' }), []],
     [service({ path: '/apis/foo.bar/v1alpha1' }), []],
-    [service({ path: 'foo/' }), ['clientConfig.service.path: Invalid value: "foo/": must start with a \'/\'']],
-    [service({ path: '//' }), ['clientConfig.service.path: Invalid value: "//": segment[0] may not be empty']],
+    [
+      service({ path: 'foo/' }),
+      ['clientConfig.service.path: Invalid value: "foo/": must start with a \'/\''],
+    ],
+    [
+      service({ path: '//' }),
+      ['clientConfig.service.path: Invalid value: "//": segment[0] may not be empty'],
+    ],
     [
       service({ path: '/foo//bar/' }),
       ['clientConfig.service.path: Invalid value: "/foo//bar/": segment[1] may not be empty'],
     ],
     [
       service({ port: 65536 }),
-      ['clientConfig.service.port: Invalid value: 65536: port is not valid: must be between 1 and 65535, inclusive'],
+      [
+        'clientConfig.service.port: Invalid value: 65536: port is not valid: must be between 1 and 65535, inclusive',
+      ],
     ],
-    [{ matchConditions: [{ name: '', expression: 'true' }] }, ['matchConditions[0].name: Required value']],
+    [
+      { matchConditions: [{ name: '', expression: 'true' }] },
+      ['matchConditions[0].name: Required value'],
+    ],
     [{ matchConditions: [{ name: 'example.com/A_b.c', expression: 'true' }] }, []],
-    [{ matchConditions: Array.from({ length: 64 }, (_, index) => ({ name: `c${index}`, expression: 'true' })) }, []],
+    [
+      {
+        matchConditions: Array.from({ length: 64 }, (_, index) => ({
+          name: `c${index}`,
+          expression: 'true',
+        })),
+      },
+      [],
+    ],
     [
       { matchConditions: [{ name: '', expression: '' }] },
       ['matchConditions[0].expression: Required value', 'matchConditions[0].name: Required value'],
@@ -264,13 +356,21 @@ describe('webhooks', () => {
       { matchConditions: [{ name: '-a', expression: 'true' }] },
       [`matchConditions[0].name: Invalid value: "-a": ${NAME_MESSAGES.namePart}`],
     ],
-    [{ matchConditions: [{ name: 'a', expression: ' ' }] }, ['matchConditions[0].expression: Required value']],
+    [
+      { matchConditions: [{ name: 'a', expression: ' ' }] },
+      ['matchConditions[0].expression: Required value'],
+    ],
     [
       { matchConditions: ['a', 'a'].map((name) => ({ name, expression: 'true' })) },
       ['matchConditions[1].name: Duplicate value: "a"'],
     ],
     [
-      { matchConditions: Array.from({ length: 65 }, (_, index) => ({ name: `c${index}`, expression: 'true' })) },
+      {
+        matchConditions: Array.from({ length: 65 }, (_, index) => ({
+          name: `c${index}`,
+          expression: 'true',
+        })),
+      },
       ['matchConditions: Too many: 65: must have at most 64 items'],
     ],
   ])('%j', (patch, errors) => {
@@ -296,7 +396,9 @@ describe('webhooks', () => {
       namespaceSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['-'] }] },
     };
     expect(validation.validateWebhookConfigurationUpdate(of(bad), of(bad))).toEqual([]);
-    expect(validation.validateWebhookConfigurationUpdate(of(bad), of({})).map(({ field }) => field)).toEqual([
+    expect(
+      validation.validateWebhookConfigurationUpdate(of(bad), of({})).map(({ field }) => field),
+    ).toEqual([
       'webhooks[0].sideEffects',
       'webhooks[0].namespaceSelector.matchExpressions[0].values[0]',
       'webhooks[0].admissionReviewVersions',
@@ -310,15 +412,27 @@ const validations = [{ expression: 'object.spec.replicas < 5' }];
 describe('validating policies', () => {
   const good = { metadata, spec: { matchConstraints, validations } };
   const check = (spec: object): string[] =>
-    messages(validation.validateValidatingAdmissionPolicy(make('ValidatingAdmissionPolicy', good, { spec })));
-  const ruled = (change: object): object => ({ matchConstraints: { resourceRules: [{ ...rule, ...change }] } });
+    messages(
+      validation.validateValidatingAdmissionPolicy(
+        make('ValidatingAdmissionPolicy', good, { spec }),
+      ),
+    );
+  const ruled = (change: object): object => ({
+    matchConstraints: { resourceRules: [{ ...rule, ...change }] },
+  });
   const RULE = 'spec.matchConstraints.resourceRules[0]';
 
   test.each<[patch: object, errors: readonly string[]]>([
     [{}, []],
-    [{ failurePolicy: 'x' }, ['spec.failurePolicy: Unsupported value: "x": supported values: "Fail", "Ignore"']],
+    [
+      { failurePolicy: 'x' },
+      ['spec.failurePolicy: Unsupported value: "x": supported values: "Fail", "Ignore"'],
+    ],
     [{ matchConstraints: null }, ['spec.matchConstraints: Required value']],
-    [{ matchConstraints: { resourceRules: null } }, ['spec.matchConstraints.resourceRules: Required value']],
+    [
+      { matchConstraints: { resourceRules: null } },
+      ['spec.matchConstraints.resourceRules: Required value'],
+    ],
     [
       { validations: null },
       [
@@ -347,9 +461,14 @@ describe('validating policies', () => {
     [{ failurePolicy: 'Ignore' }, []],
     [
       { matchConstraints: { matchPolicy: 'x' } },
-      ['spec.matchConstraints.matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"'],
+      [
+        'spec.matchConstraints.matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"',
+      ],
     ],
-    [{ matchConstraints: { resourceRules: [] } }, ['spec.matchConstraints.resourceRules: Required value']],
+    [
+      { matchConstraints: { resourceRules: [] } },
+      ['spec.matchConstraints.resourceRules: Required value'],
+    ],
     [
       {
         matchConstraints: {
@@ -365,16 +484,22 @@ describe('validating policies', () => {
     ],
     [
       ruled({ operations: ['*', 'CREATE'] }),
-      [`${RULE}.operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations`],
+      [
+        `${RULE}.operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations`,
+      ],
     ],
     [
       ruled({ operations: ['x'] }),
-      [`${RULE}.operations[0]: Unsupported value: "x": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"`],
+      [
+        `${RULE}.operations[0]: Unsupported value: "x": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"`,
+      ],
     ],
     [ruled({ operations: null }), [`${RULE}.operations: Required value`]],
     [
       ruled({ apiGroups: ['*', 'a'] }),
-      [`${RULE}.apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other API groups`],
+      [
+        `${RULE}.apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other API groups`,
+      ],
     ],
     [ruled({ apiVersions: [''] }), [`${RULE}.apiVersions[0]: Required value`]],
     [
@@ -383,9 +508,14 @@ describe('validating policies', () => {
     ],
     [
       ruled({ resources: ['*', '*/*'] }),
-      [`${RULE}.resources: Invalid value: ["*","*/*"]: if '*/*' is present, must not specify other resources`],
+      [
+        `${RULE}.resources: Invalid value: ["*","*/*"]: if '*/*' is present, must not specify other resources`,
+      ],
     ],
-    [ruled({ scope: 'x' }), [`${RULE}.scope: Unsupported value: "x": supported values: "*", "Cluster", "Namespaced"`]],
+    [
+      ruled({ scope: 'x' }),
+      [`${RULE}.scope: Unsupported value: "x": supported values: "*", "Cluster", "Namespaced"`],
+    ],
     [
       ruled({ resourceNames: ['a/b', '%'] }),
       [
@@ -399,7 +529,10 @@ describe('validating policies', () => {
     ],
     [
       { matchConditions: [{ name: '', expression: '' }] },
-      ['spec.matchConditions[0].expression: Required value', 'spec.matchConditions[0].name: Required value'],
+      [
+        'spec.matchConditions[0].expression: Required value',
+        'spec.matchConditions[0].name: Required value',
+      ],
     ],
     [
       { validations: [{ expression: 'true', message: ' ' }] },
@@ -408,10 +541,12 @@ describe('validating policies', () => {
     [{ validations: [{ expression: 'true', message: '\n one line\r' }] }, []],
     [
       {
-        validations: ['Unauthorized', 'Forbidden', 'Invalid', 'RequestEntityTooLarge'].map((reason) => ({
-          expression: 'true',
-          reason,
-        })),
+        validations: ['Unauthorized', 'Forbidden', 'Invalid', 'RequestEntityTooLarge'].map(
+          (reason) => ({
+            expression: 'true',
+            reason,
+          }),
+        ),
       },
       [
         'spec.validations[0].reason: Unsupported value: "Unauthorized": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"',
@@ -437,7 +572,10 @@ describe('validating policies', () => {
       { paramKind: { apiVersion: '', kind: '' } },
       ['spec.paramKind.apiVersion: Required value', 'spec.paramKind.kind: Required value'],
     ],
-    [{ variables: [{ name: '', expression: '1' }] }, ['spec.variables[0].name: Required value: name is not specified']],
+    [
+      { variables: [{ name: '', expression: '1' }] },
+      ['spec.variables[0].name: Required value: name is not specified'],
+    ],
     [
       { variables: [{ name: 'a-b', expression: '' }] },
       [
@@ -461,12 +599,17 @@ describe('validating policies', () => {
     ],
     [
       { auditAnnotations: [{ key: 'a', valueExpression: `'${'x'.repeat(5 * 1024 - 1)}'` }] },
-      ['spec.auditAnnotations[0].valueExpression: Required value: must not exceed 5120 bytes in length'],
+      [
+        'spec.auditAnnotations[0].valueExpression: Required value: must not exceed 5120 bytes in length',
+      ],
     ],
     [
       {
         validations: null,
-        auditAnnotations: Array.from({ length: 20 }, (_, index) => ({ key: `k${index}`, valueExpression: "'x'" })),
+        auditAnnotations: Array.from({ length: 20 }, (_, index) => ({
+          key: `k${index}`,
+          valueExpression: "'x'",
+        })),
       },
       [],
     ],
@@ -495,7 +638,9 @@ describe('validating policies', () => {
     [{ auditAnnotations: [{ key: 'a', valueExpression: "'x'" }] }, []],
     [
       { auditAnnotations: [{ key: 'a', valueExpression: '' }] },
-      ['spec.auditAnnotations[0].valueExpression: Required value: valueExpression is not specified'],
+      [
+        'spec.auditAnnotations[0].valueExpression: Required value: valueExpression is not specified',
+      ],
     ],
     [
       { auditAnnotations: ['a', 'a'].map((key) => ({ key, valueExpression: "'x'" })) },
@@ -513,9 +658,20 @@ describe('validating policies', () => {
   });
 
   test('their status', () => {
-    const condition = { type: 'a', status: 'maybe', reason: '', message: '', lastTransitionTime: null };
-    const status = { typeChecking: { expressionWarnings: [{ fieldRef: '', warning: '' }] }, conditions: [condition] };
-    const policy = make<admission.ValidatingAdmissionPolicy>('ValidatingAdmissionPolicy', good, { status });
+    const condition = {
+      type: 'a',
+      status: 'maybe',
+      reason: '',
+      message: '',
+      lastTransitionTime: null,
+    };
+    const status = {
+      typeChecking: { expressionWarnings: [{ fieldRef: '', warning: '' }] },
+      conditions: [condition],
+    };
+    const policy = make<admission.ValidatingAdmissionPolicy>('ValidatingAdmissionPolicy', good, {
+      status,
+    });
     expect(messages(validation.validateValidatingAdmissionPolicyStatus(policy))).toEqual([
       'status.typeChecking.expressionWarnings[0].warning: Required value',
       'status.typeChecking.expressionWarnings[0].fieldRef: Required value',
@@ -530,18 +686,25 @@ describe('mutating policies', () => {
   const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: PATCH } }];
   const good = { metadata, spec: { matchConstraints, mutations, reinvocationPolicy: 'Never' } };
   const check = (spec: object): string[] =>
-    messages(validation.validateMutatingAdmissionPolicy(make('MutatingAdmissionPolicy', good, { spec })));
+    messages(
+      validation.validateMutatingAdmissionPolicy(make('MutatingAdmissionPolicy', good, { spec })),
+    );
   const operations = (...list: readonly string[]): object => ({
     matchConstraints: { resourceRules: [{ ...rule, operations: list }] },
   });
 
   test.each<[patch: object, errors: readonly string[]]>([
     [{}, []],
-    [{ mutations: null }, ['spec.mutations: Required value: mutations must contain at least one item']],
+    [
+      { mutations: null },
+      ['spec.mutations: Required value: mutations must contain at least one item'],
+    ],
     [{ reinvocationPolicy: null }, ['spec.reinvocationPolicy: Required value']],
     [
       { reinvocationPolicy: 'other' },
-      ['spec.reinvocationPolicy: Unsupported value: "other": supported values: "IfNeeded", "Never"'],
+      [
+        'spec.reinvocationPolicy: Unsupported value: "other": supported values: "IfNeeded", "Never"',
+      ],
     ],
     [
       { mutations: [{ applyConfiguration: { expression: 'Object{}' } }] },
@@ -549,7 +712,9 @@ describe('mutating policies', () => {
     ],
     [
       { mutations: [{ patchType: 'other' }] },
-      ['spec.mutations[0].patchType: Unsupported value: "other": supported values: "ApplyConfiguration", "JSONPatch"'],
+      [
+        'spec.mutations[0].patchType: Unsupported value: "other": supported values: "ApplyConfiguration", "JSONPatch"',
+      ],
     ],
     [
       { mutations: [{ patchType: 'JSONPatch', applyConfiguration: { expression: 'Object{}' } }] },
@@ -578,7 +743,9 @@ describe('bindings', () => {
   const good = { metadata, spec: { policyName: 'p', validationActions: ['Deny'] } };
   const check = (spec: object): string[] =>
     messages(
-      validation.validateValidatingAdmissionPolicyBinding(make('ValidatingAdmissionPolicyBinding', good, { spec })),
+      validation.validateValidatingAdmissionPolicyBinding(
+        make('ValidatingAdmissionPolicyBinding', good, { spec }),
+      ),
     );
   const parameterNotFoundAction = 'Deny';
 
@@ -595,13 +762,21 @@ describe('bindings', () => {
         'spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
       ],
     ],
-    [{ validationActions: ['Audit', 'Audit'] }, ['spec.validationActions[1]: Duplicate value: "Audit"']],
+    [
+      { validationActions: ['Audit', 'Audit'] },
+      ['spec.validationActions[1]: Duplicate value: "Audit"'],
+    ],
     [
       { validationActions: ['illegal'] },
-      ['spec.validationActions[0]: Unsupported value: "illegal": supported values: "Audit", "Deny", "Warn"'],
+      [
+        'spec.validationActions[0]: Unsupported value: "illegal": supported values: "Audit", "Deny", "Warn"',
+      ],
     ],
     [{ policyName: 'A' }, [`spec.policyName: Invalid value: "A": ${NAME_MESSAGES.subdomain}`]],
-    [{ validationActions: [] }, ['spec.validationActions: Required value: at least one validation action is required']],
+    [
+      { validationActions: [] },
+      ['spec.validationActions: Required value: at least one validation action is required'],
+    ],
     [{ validationActions: ['Warn', 'Audit'] }, []],
     [
       { paramRef: { name: '..', parameterNotFoundAction } },
@@ -613,12 +788,16 @@ describe('bindings', () => {
     ],
     [
       { paramRef: { name: 'a', parameterNotFoundAction: 'x' } },
-      ['spec.paramRef.parameterNotFoundAction: Unsupported value: "x": supported values: "Deny", "Allow"'],
+      [
+        'spec.paramRef.parameterNotFoundAction: Unsupported value: "x": supported values: "Deny", "Allow"',
+      ],
     ],
     [{ matchResources: { resourceRules: [rule] } }, []],
     [
       { matchResources: { matchPolicy: 'x' } },
-      ['spec.matchResources.matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"'],
+      [
+        'spec.matchResources.matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"',
+      ],
     ],
     [{ paramRef: { name: 'a', parameterNotFoundAction } }, []],
     [{ paramRef: { selector: {}, parameterNotFoundAction } }, []],

@@ -19,7 +19,9 @@ import {
 } from './rules.ts';
 
 type Webhook = Immutable<admission.ValidatingWebhook | admission.MutatingWebhook>;
-type Configuration = Immutable<admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration>;
+type Configuration = Immutable<
+  admission.ValidatingWebhookConfiguration | admission.MutatingWebhookConfiguration
+>;
 
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
@@ -61,7 +63,9 @@ export function validateWebhookConfigurationUpdate(
     labelValues: before.some((webhook) => selectors(webhook, false, WEBHOOKS).length > 0),
     matchConditions:
       webhooks.length === before.length &&
-      webhooks.every((webhook, index) => deepEqual(webhook.matchConditions, before[index]?.matchConditions)),
+      webhooks.every((webhook, index) =>
+        deepEqual(webhook.matchConditions, before[index]?.matchConditions),
+      ),
   });
 }
 
@@ -83,24 +87,46 @@ function configuration(webhooks: readonly Webhook[], lenient: Leniency): FieldEr
 function webhook(each: Webhook, lenient: Leniency, at: FieldPath): FieldErrorList {
   const errors = [
     ...fullyQualifiedName(each.name, at.child('name')),
-    ...(each.rules ?? []).flatMap((rule, index) => ruleWithOperations(rule, at.child('rules').index(index))),
+    ...(each.rules ?? []).flatMap((rule, index) =>
+      ruleWithOperations(rule, at.child('rules').index(index)),
+    ),
     ...optionalOneOf(each.failurePolicy, FAILURE_POLICIES, at.child('failurePolicy')),
     ...optionalOneOf(each.matchPolicy, MATCH_POLICIES, at.child('matchPolicy')),
-    ...sideEffects(each, lenient.sideEffects ? SIDE_EFFECTS : NO_SIDE_EFFECTS, at.child('sideEffects')),
+    ...sideEffects(
+      each,
+      lenient.sideEffects ? SIDE_EFFECTS : NO_SIDE_EFFECTS,
+      at.child('sideEffects'),
+    ),
   ];
   const seconds = each.timeoutSeconds;
   if (seconds !== undefined && (seconds > 30 || seconds < 1)) {
     errors.push(
-      field.invalid(at.child('timeoutSeconds'), seconds, 'the timeout value must be between 1 and 30 seconds'),
+      field.invalid(
+        at.child('timeoutSeconds'),
+        seconds,
+        'the timeout value must be between 1 and 30 seconds',
+      ),
     );
   }
   errors.push(...selectors(each, lenient.labelValues, at));
   if ('reinvocationPolicy' in each) {
-    errors.push(...optionalOneOf(each.reinvocationPolicy, REINVOCATION_POLICIES, at.child('reinvocationPolicy')));
+    errors.push(
+      ...optionalOneOf(
+        each.reinvocationPolicy,
+        REINVOCATION_POLICIES,
+        at.child('reinvocationPolicy'),
+      ),
+    );
   }
   errors.push(...clientConfig(each.clientConfig, at.child('clientConfig')));
   if (!lenient.matchConditions) {
-    errors.push(...matchConditions(each.matchConditions ?? [], new ExpressionCompiler(), at.child('matchConditions')));
+    errors.push(
+      ...matchConditions(
+        each.matchConditions ?? [],
+        new ExpressionCompiler(),
+        at.child('matchConditions'),
+      ),
+    );
   }
   return errors;
 }
@@ -112,7 +138,11 @@ function sideEffects(each: Webhook, known: readonly string[], at: FieldPath): Fi
   return optionalOneOf(value, known, at);
 }
 
-function selectors(each: Webhook, allowInvalidLabelValueInSelector: boolean, at: FieldPath): FieldErrorList {
+function selectors(
+  each: Webhook,
+  allowInvalidLabelValueInSelector: boolean,
+  at: FieldPath,
+): FieldErrorList {
   return (['namespaceSelector', 'objectSelector'] as const).flatMap((name) =>
     validateLabelSelector(each[name], at.child(name), { allowInvalidLabelValueInSelector }),
   );
@@ -124,21 +154,32 @@ function fullyQualifiedName(name: string, at: FieldPath): FieldErrorList {
   const problems = validation.isDNS1123Subdomain(name);
   if (problems.length > 0) return [field.invalid(at, name, problems.join(','))];
   if (name.split('.').length >= 3) return [];
-  return [field.invalid(at, name, 'should be a domain with at least three segments separated by dots')];
+  return [
+    field.invalid(at, name, 'should be a domain with at least three segments separated by dots'),
+  ];
 }
 
 const isAccepted = (versions: readonly string[]): boolean =>
   versions.some((version) => REVIEW_VERSIONS.includes(version));
 
-function reviewVersions(versions: readonly string[], lenient: Leniency, at: FieldPath): FieldErrorList {
-  if (versions.length === 0) return [field.required(at, `must specify one of ${REVIEW_VERSIONS.join(', ')}`)];
+function reviewVersions(
+  versions: readonly string[],
+  lenient: Leniency,
+  at: FieldPath,
+): FieldErrorList {
+  if (versions.length === 0)
+    return [field.required(at, `must specify one of ${REVIEW_VERSIONS.join(', ')}`)];
   const errors = versions.flatMap((version, index) =>
     versions.indexOf(version) < index
       ? [field.invalid(at.index(index), version, 'duplicate version')]
-      : validation.isDNS1035Label(version).map((problem) => field.invalid(at.index(index), version, problem)),
+      : validation
+          .isDNS1035Label(version)
+          .map((problem) => field.invalid(at.index(index), version, problem)),
   );
   if (!lenient.reviewVersions && !isAccepted(versions)) {
-    errors.push(field.invalid(at, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`));
+    errors.push(
+      field.invalid(at, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`),
+    );
   }
   return errors;
 }

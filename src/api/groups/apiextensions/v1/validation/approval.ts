@@ -6,7 +6,10 @@ import { approvalOf, APPROVED_ANNOTATION, isProtectedGroup } from '../approval.t
 import type { Definition } from './definition.ts';
 
 /** Validates the approval. One that was missing or invalid before may stay so. */
-export function validateApproval({ spec, metadata }: Definition, old: Definition | undefined): FieldErrorList {
+export function validateApproval(
+  { spec, metadata }: Definition,
+  old: Definition | undefined,
+): FieldErrorList {
   if (!isProtectedGroup(spec.group)) return [];
   const { annotations } = metadata;
   const { state, reason } = approvalOf(annotations);

@@ -9,11 +9,17 @@ const TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
 /** Validates the columns of a version, or those that all versions have. */
-export function validateColumns(columns: readonly Column[] | undefined, at: FieldPath): FieldErrorList {
+export function validateColumns(
+  columns: readonly Column[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return (columns ?? []).flatMap((column, index) => validateColumn(column, at.index(index)));
 }
 
-function validateColumn({ name, type, format = '', jsonPath }: Column, at: FieldPath): FieldErrorList {
+function validateColumn(
+  { name, type, format = '', jsonPath }: Column,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (name === '') errors.push(field.required(at.child('name')));
   const types = `must be one of ${TYPES.join(',')}`;
@@ -23,5 +29,8 @@ function validateColumn({ name, type, format = '', jsonPath }: Column, at: Field
     errors.push(field.invalid(at.child('format'), format, `must be one of ${FORMATS.join(',')}`));
   }
   const path = at.child('JSONPath');
-  return [...errors, ...(jsonPath === '' ? [field.required(path)] : validateSimplePath(jsonPath, path))];
+  return [
+    ...errors,
+    ...(jsonPath === '' ? [field.required(path)] : validateSimplePath(jsonPath, path)),
+  ];
 }

@@ -33,8 +33,12 @@ export function validateConversion(
   const { strategy, webhook } = conversion;
   const errors: FieldErrorList = [];
   if (strategy === '') errors.push(field.required(at.child('strategy')));
-  else if (!STRATEGIES.includes(strategy)) errors.push(field.notSupported(at.child('strategy'), strategy, STRATEGIES));
-  const [clientAt, versionsAt] = [at.child('webhookClientConfig'), at.child('conversionReviewVersions')];
+  else if (!STRATEGIES.includes(strategy))
+    errors.push(field.notSupported(at.child('strategy'), strategy, STRATEGIES));
+  const [clientAt, versionsAt] = [
+    at.child('webhookClientConfig'),
+    at.child('conversionReviewVersions'),
+  ];
   const client = webhook?.clientConfig;
   const versions = webhook?.conversionReviewVersions ?? [];
   if (strategy !== 'Webhook') {
@@ -43,14 +47,19 @@ export function validateConversion(
     if (versions.length > 0) errors.push(field.forbidden(versionsAt, detail));
     return errors;
   }
-  if (client === undefined) errors.push(field.required(clientAt, 'required when strategy is set to Webhook'));
+  if (client === undefined)
+    errors.push(field.required(clientAt, 'required when strategy is set to Webhook'));
   else {
     errors.push(...clientConfig(client, clientAt));
     const { caBundle = '' } = client;
     const problem = options.allowInvalidCABundle ? undefined : caBundleProblem(caBundle);
-    if (problem !== undefined) errors.push(field.invalid(clientAt.child('caBundle'), caBundle, problem));
+    if (problem !== undefined)
+      errors.push(field.invalid(clientAt.child('caBundle'), caBundle, problem));
   }
-  return [...errors, ...validateReviewVersions(versions, !options.allowUnrecognizedReviewVersions, versionsAt)];
+  return [
+    ...errors,
+    ...validateReviewVersions(versions, !options.allowUnrecognizedReviewVersions, versionsAt),
+  ];
 }
 
 function validateReviewVersions(
@@ -64,11 +73,18 @@ function validateReviewVersions(
   for (const [index, version] of versions.entries()) {
     const here = at.index(index);
     if (seen.has(version)) errors.push(field.invalid(here, version, 'duplicate version'));
-    else errors.push(...validation.isDNS1035Label(version).map((problem) => field.invalid(here, version, problem)));
+    else
+      errors.push(
+        ...validation
+          .isDNS1035Label(version)
+          .map((problem) => field.invalid(here, version, problem)),
+      );
     seen.add(version);
   }
   if (requireRecognized && !hasRecognizedReviewVersion(versions)) {
-    errors.push(field.invalid(at, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`));
+    errors.push(
+      field.invalid(at, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`),
+    );
   }
   return errors;
 }

@@ -13,7 +13,8 @@ export function validateDeprecationWarning(
   at: FieldPath,
 ): FieldErrorList {
   if (deprecationWarning === undefined) return [];
-  const invalid = (detail: string): field.FieldError => field.invalid(at, pointerTo(deprecationWarning), detail);
+  const invalid = (detail: string): field.FieldError =>
+    field.invalid(at, pointerTo(deprecationWarning), detail);
   if (!deprecated) return [invalid('can only be set for deprecated versions')];
   const errors: FieldErrorList = [];
   if (Buffer.byteLength(deprecationWarning) > MAX_BYTES)
@@ -23,7 +24,9 @@ export function validateDeprecationWarning(
   if (found !== null) {
     const index = Buffer.byteLength(deprecationWarning.slice(0, found.index));
     errors.push(
-      invalid(`must only contain printable UTF-8 characters; non-printable character found at index ${index}`),
+      invalid(
+        `must only contain printable UTF-8 characters; non-printable character found at index ${index}`,
+      ),
     );
   }
   return errors;

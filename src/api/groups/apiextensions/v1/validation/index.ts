@@ -17,7 +17,11 @@ export { validateStatus } from './status.ts';
 const SPEC = field.path('spec');
 
 /** Returns what is wrong with the name of a definition, or with its generateName (`prefix`). */
-export function definitionName(name: string, prefix: boolean, { spec }: Definition): readonly string[] {
+export function definitionName(
+  name: string,
+  prefix: boolean,
+  { spec }: Definition,
+): readonly string[] {
   const problems = subdomainName(name, prefix);
   if (name === `${spec.names.plural}.${spec.group}`) return problems;
   return [...problems, 'must be spec.names.plural+"."+spec.group'];
@@ -25,14 +29,21 @@ export function definitionName(name: string, prefix: boolean, { spec }: Definiti
 
 /** Validates a new definition. */
 export function* validateDefinition(definition: Definition): Steps<FieldErrorList> {
-  return [...(yield* validateSpec(definition.spec, STRICT)), ...validateRest(definition, undefined)];
+  return [
+    ...(yield* validateSpec(definition.spec, STRICT)),
+    ...validateRest(definition, undefined),
+  ];
 }
 
 /** Validates an update of a definition. What was accepted before may stay as it is, in many cases. */
-export function* validateDefinitionUpdate(definition: Definition, old: Definition): Steps<FieldErrorList> {
+export function* validateDefinitionUpdate(
+  definition: Definition,
+  old: Definition,
+): Steps<FieldErrorList> {
   let errors = yield* validateSpec(definition.spec, strictForUpdate(old));
   // Most updates are valid. Only if this one is not, it matters what was wrong before.
-  if (errors.length > 0) errors = yield* validateSpec(definition.spec, yield* ratchetsOf(definition, old));
+  if (errors.length > 0)
+    errors = yield* validateSpec(definition.spec, yield* ratchetsOf(definition, old));
   return [...errors, ...validateImmutable(definition, old), ...validateRest(definition, old)];
 }
 
@@ -61,7 +72,10 @@ function validateRest(definition: Definition, old: Definition | undefined): Fiel
   ];
 }
 
-function validatePreserveUnknownFields({ spec }: Definition, old: Definition | undefined): FieldErrorList {
+function validatePreserveUnknownFields(
+  { spec }: Definition,
+  old: Definition | undefined,
+): FieldErrorList {
   if (spec.preserveUnknownFields !== true || old?.spec.preserveUnknownFields === true) return [];
   const detail =
     'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';

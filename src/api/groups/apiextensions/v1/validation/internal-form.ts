@@ -5,7 +5,10 @@ import { semanticEqual } from '#machinery/deep.ts';
 import type { Spec, Version } from './definition.ts';
 
 /** The fields of a version that move to the spec if they are the same in all versions. */
-export type CommonFields = Pick<Version, 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields'>;
+export type CommonFields = Pick<
+  Version,
+  'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields'
+>;
 
 const COMMON = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
 
@@ -20,10 +23,16 @@ export interface InternalForm {
 export function internalForm({ versions }: Spec): InternalForm {
   const [first, ...others] = versions;
   if (first === undefined) return { common: {}, versions };
-  const moved = COMMON.filter((name) => others.every((version) => semanticEqual(version[name], first[name])));
-  const common = Object.fromEntries(moved.flatMap((name) => (first[name] === undefined ? [] : [[name, first[name]]])));
+  const moved = COMMON.filter((name) =>
+    others.every((version) => semanticEqual(version[name], first[name])),
+  );
+  const common = Object.fromEntries(
+    moved.flatMap((name) => (first[name] === undefined ? [] : [[name, first[name]]])),
+  );
   const isMoved: ReadonlySet<string> = new Set(moved);
   const without = (version: Version): Version =>
-    Object.fromEntries(Object.entries(version).filter(([name]) => !isMoved.has(name))) as unknown as Version;
+    Object.fromEntries(
+      Object.entries(version).filter(([name]) => !isMoved.has(name)),
+    ) as unknown as Version;
   return { common, versions: versions.map(without) };
 }

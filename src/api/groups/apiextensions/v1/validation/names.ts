@@ -21,11 +21,17 @@ export function validateNames(names: Names, at: FieldPath): FieldErrorList {
     ...validateKind(kind, at.child('kind')),
     ...validateKind(listKind, at.child('listKind')),
   ];
-  shortNames?.forEach((name, index) => errors.push(...validateLabel(name, at.child('shortNames').index(index))));
+  shortNames?.forEach((name, index) =>
+    errors.push(...validateLabel(name, at.child('shortNames').index(index))),
+  );
   if (kind !== '' && kind === listKind) {
-    errors.push(field.invalid(at.child('listKind'), listKind, 'kind and listKind may not be the same'));
+    errors.push(
+      field.invalid(at.child('listKind'), listKind, 'kind and listKind may not be the same'),
+    );
   }
-  categories?.forEach((name, index) => errors.push(...validateLabel(name, at.child('categories').index(index))));
+  categories?.forEach((name, index) =>
+    errors.push(...validateLabel(name, at.child('categories').index(index))),
+  );
   return errors;
 }
 
@@ -43,5 +49,11 @@ function validateKind(kind: string, at: FieldPath): FieldErrorList {
   if (kind === '') return [];
   const problems = validation.isDNS1035Label(kind.toLowerCase());
   if (problems.length === 0) return [];
-  return [field.invalid(at, kind, `may have mixed case, but should otherwise match: ${problems.join(',')}`)];
+  return [
+    field.invalid(
+      at,
+      kind,
+      `may have mixed case, but should otherwise match: ${problems.join(',')}`,
+    ),
+  ];
 }

@@ -1,10 +1,17 @@
 // Rules that an update need not meet if the definition did not meet them before: definitions that older servers accepted stay usable.
 
-import { structuralSchema, UnsupportedSchemaError } from '#api/machinery/codec/structural/structural-schema.ts';
+import {
+  structuralSchema,
+  UnsupportedSchemaError,
+} from '#api/machinery/codec/structural/structural-schema.ts';
 import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
 import { validateDefaults } from '#api/machinery/codec/structural/validate-defaults.ts';
-import { hasGranularSet, hasNullableItems, hasUnknownType } from '#api/machinery/codec/structural/validate-keywords.ts';
+import {
+  hasGranularSet,
+  hasNullableItems,
+  hasUnknownType,
+} from '#api/machinery/codec/structural/validate-keywords.ts';
 import { validateStructural } from '#api/machinery/codec/structural/validate-structural.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Steps } from '#machinery/turn.ts';
@@ -54,9 +61,12 @@ export function strictForUpdate(old: Definition): Options {
   const oldWebhook = old.spec.conversion?.webhook;
   return {
     ...STRICT,
-    allowUnrecognizedReviewVersions: !hasRecognizedReviewVersion(oldWebhook?.conversionReviewVersions ?? []),
+    allowUnrecognizedReviewVersions: !hasRecognizedReviewVersion(
+      oldWebhook?.conversionReviewVersions ?? [],
+    ),
     allowInvalidCABundle:
-      !isConditionTrue(old.status, 'Established') || caBundleProblem(oldWebhook?.clientConfig?.caBundle) !== undefined,
+      !isConditionTrue(old.status, 'Established') ||
+      caBundleProblem(oldWebhook?.clientConfig?.caBundle) !== undefined,
   };
 }
 
@@ -96,7 +106,9 @@ export function* ratchetsOf(definition: Definition, old: Definition): Steps<Opti
 function structuralIfValid(source: JSONSchemaProps): StructuralSchema | undefined {
   try {
     const schema = structuralSchema(source);
-    return field.bounded(() => validateStructural(schema, field.path(''))).length === 0 ? schema : undefined;
+    return field.bounded(() => validateStructural(schema, field.path(''))).length === 0
+      ? schema
+      : undefined;
   } catch (error) {
     if (error instanceof UnsupportedSchemaError) return undefined;
     throw error;
@@ -115,20 +127,34 @@ function unchangedVersions(definition: Definition, old: Definition): ReadonlySet
   const isUnchanged = ({ name, schema }: Version): boolean => {
     // A schema that all versions had counts as that of a new version, too.
     if (!hasOwn)
-      return (own.has(name) || before.common.schema !== undefined) && semanticEqual(schema, before.common.schema);
+      return (
+        (own.has(name) || before.common.schema !== undefined) &&
+        semanticEqual(schema, before.common.schema)
+      );
     return own.has(name) && semanticEqual(schema, own.get(name));
   };
   return new Set(definition.spec.versions.filter(isUnchanged).map(({ name }) => name));
 }
 
-function versionsWithManySelectableFields(definition: Definition, old: Definition): ReadonlySet<string> {
+function versionsWithManySelectableFields(
+  definition: Definition,
+  old: Definition,
+): ReadonlySet<string> {
   const [now, before] = [internalForm(definition.spec), internalForm(old.spec)];
   const names = new Set<string>();
-  const compare = (name: string, fields: Version['selectableFields'], oldFields: Version['selectableFields']): void => {
-    if ((oldFields?.length ?? 0) > MAX_SELECTABLE_FIELDS && semanticEqual(fields, oldFields)) names.add(name);
+  const compare = (
+    name: string,
+    fields: Version['selectableFields'],
+    oldFields: Version['selectableFields'],
+  ): void => {
+    if ((oldFields?.length ?? 0) > MAX_SELECTABLE_FIELDS && semanticEqual(fields, oldFields))
+      names.add(name);
   };
   compare('', now.common.selectableFields, before.common.selectableFields);
-  const fieldsBefore = new Map(before.versions.map(({ name, selectableFields }) => [name, selectableFields]));
-  for (const { name, selectableFields } of now.versions) compare(name, selectableFields, fieldsBefore.get(name));
+  const fieldsBefore = new Map(
+    before.versions.map(({ name, selectableFields }) => [name, selectableFields]),
+  );
+  for (const { name, selectableFields } of now.versions)
+    compare(name, selectableFields, fieldsBefore.get(name));
   return names;
 }

@@ -30,7 +30,10 @@ export function someSchema(
   return false;
 }
 
-function hasSchema(root: JSONSchemaProps, condition: (schema: JSONSchemaProps) => boolean): boolean {
+function hasSchema(
+  root: JSONSchemaProps,
+  condition: (schema: JSONSchemaProps) => boolean,
+): boolean {
   for (const schema of schemasIn(root)) if (condition(schema)) return true;
   return false;
 }

@@ -2,7 +2,10 @@
 
 import { findField } from '#api/machinery/codec/structural/find-field.ts';
 import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schema-props.ts';
-import { structuralSchema, UnsupportedSchemaError } from '#api/machinery/codec/structural/structural-schema.ts';
+import {
+  structuralSchema,
+  UnsupportedSchemaError,
+} from '#api/machinery/codec/structural/structural-schema.ts';
 import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -56,9 +59,11 @@ function validateField(
 ): FieldErrorList {
   if (jsonPath === '') return [field.required(at)];
   const found = findField(jsonPath, schema);
-  if (typeof found === 'string') return [field.invalid(at, jsonPath, `is an invalid path: ${found}`)];
+  if (typeof found === 'string')
+    return [field.invalid(at, jsonPath, `is an invalid path: ${found}`)];
   const errors: FieldErrorList = [];
-  if (found.path[0] === 'metadata') errors.push(field.invalid(at, jsonPath, 'must not point to fields in metadata'));
+  if (found.path[0] === 'metadata')
+    errors.push(field.invalid(at, jsonPath, 'must not point to fields in metadata'));
   if (found.schema === undefined || !TYPES.includes(found.schema.type)) {
     const detail =
       'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';

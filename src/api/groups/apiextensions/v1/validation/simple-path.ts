@@ -5,5 +5,7 @@ import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 
 /** Validates a path that is not empty. */
 export function validateSimplePath(path: string, at: FieldPath): FieldErrorList {
-  return path.startsWith('.') ? [] : [field.invalid(at, path, 'must be a simple json path starting with .')];
+  return path.startsWith('.')
+    ? []
+    : [field.invalid(at, path, 'must be a simple json path starting with .')];
 }

@@ -40,25 +40,39 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
   for (const [index, version] of versions.entries()) {
     const at = VERSIONS.index(index);
     errors.push(...validateLabel(version.name, at.child('name')));
-    errors.push(...(yield* validateVersion(version, status.get(version.name) === true, effective, at)));
+    errors.push(
+      ...(yield* validateVersion(version, status.get(version.name) === true, effective, at)),
+    );
     if (index % VERSIONS_PER_STEP === 0) yield;
   }
   const unique = new Set(versions.map(({ name }) => name));
   if (unique.size < versions.length) {
-    errors.push(field.invalid(VERSIONS, shownVersions(versions), 'must contain unique version names'));
+    errors.push(
+      field.invalid(VERSIONS, shownVersions(versions), 'must contain unique version names'),
+    );
   }
   if (versions.filter(({ storage }) => storage).length !== 1) {
     errors.push(
-      field.invalid(VERSIONS, shownVersions(versions), 'must have exactly one version marked as storage version'),
+      field.invalid(
+        VERSIONS,
+        shownVersions(versions),
+        'must have exactly one version marked as storage version',
+      ),
     );
   }
   const [first] = versions;
-  if (first !== undefined && first.name !== '') errors.push(...validateLabel(first.name, SPEC.child('version')));
-  errors.push(...validateRequiredNames(names, SPEC.child('names')), ...validateNames(names, SPEC.child('names')));
+  if (first !== undefined && first.name !== '')
+    errors.push(...validateLabel(first.name, SPEC.child('version')));
+  errors.push(
+    ...validateRequiredNames(names, SPEC.child('names')),
+    ...validateNames(names, SPEC.child('names')),
+  );
   errors.push(...(yield* validateCommonFields(common, spec, effective, SPEC)));
   if (conversion !== undefined && conversion.strategy !== 'None' && preserveUnknownFields) {
     const detail = 'must be None if spec.preserveUnknownFields is true';
-    errors.push(field.invalid(SPEC.child('conversion').child('strategy'), conversion.strategy, detail));
+    errors.push(
+      field.invalid(SPEC.child('conversion').child('strategy'), conversion.strategy, detail),
+    );
   }
   errors.push(...validateConversion(conversion, options, SPEC.child('conversion')));
   return errors;
@@ -66,7 +80,11 @@ export function* validateSpec(spec: Spec, options: Options): Steps<FieldErrorLis
 
 /** Returns which versions have the subresource status; of several with one name, whether the first has. */
 function statusOfVersions({ versions }: Spec): ReadonlyMap<string, boolean> {
-  return new Map(versions.toReversed().map(({ name, subresources }) => [name, subresources?.status !== undefined]));
+  return new Map(
+    versions
+      .toReversed()
+      .map(({ name, subresources }) => [name, subresources?.status !== undefined]),
+  );
 }
 
 function validateGroup(group: string): FieldErrorList {
@@ -74,7 +92,9 @@ function validateGroup(group: string): FieldErrorList {
   if (group === '') return [field.required(at)];
   const problems = validation.isDNS1123Subdomain(group);
   if (problems.length > 0) return [field.invalid(at, group, problems.join(','))];
-  return group.includes('.') ? [] : [field.invalid(at, group, 'should be a domain with at least one dot')];
+  return group.includes('.')
+    ? []
+    : [field.invalid(at, group, 'should be a domain with at least one dot')];
 }
 
 function validateScope(scope: string): FieldErrorList {
@@ -91,7 +111,9 @@ function validateSchemasThere(spec: Spec, { allowMissingSchemas }: Options): Fie
   return spec.versions.flatMap((version, index) => {
     if (schemaOf(version) !== undefined || (allowMissingSchemas && !version.served)) return [];
     const at = VERSIONS.index(index).child('schema', 'openAPIV3Schema');
-    return [field.required(at, allowMissingSchemas ? 'because otherwise all fields are pruned' : '')];
+    return [
+      field.required(at, allowMissingSchemas ? 'because otherwise all fields are pruned' : ''),
+    ];
   });
 }
 

@@ -7,7 +7,10 @@ import { pointerTo } from './shown-values.ts';
 import { validateSimplePath } from './simple-path.ts';
 
 /** Validates the subresources of a version, or those that all versions have. */
-export function validateSubresources(subresources: Subresources | undefined, at: FieldPath): FieldErrorList {
+export function validateSubresources(
+  subresources: Subresources | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const scale = subresources?.scale;
   if (scale === undefined) return [];
   const { specReplicasPath, statusReplicasPath, labelSelectorPath = '' } = scale;
@@ -30,5 +33,7 @@ function validatePath(path: string, at: FieldPath, under: '.spec' | '.status'): 
 function validateSelectorPath(path: string, at: FieldPath): FieldErrorList {
   const errors = validateSimplePath(path, at);
   if (errors.length > 0 || path.startsWith('.spec.') || path.startsWith('.status.')) return errors;
-  return [field.invalid(at, pointerTo(path), 'should be a json path under either .spec or .status')];
+  return [
+    field.invalid(at, pointerTo(path), 'should be a json path under either .spec or .status'),
+  ];
 }

@@ -21,12 +21,16 @@ export function* validateVersion(
 ): Steps<FieldErrorList> {
   const { name, subresources, additionalPrinterColumns: columns, selectableFields } = version;
   const errors = validateDeprecationWarning(version, at.child('deprecationWarning'));
-  errors.push(...(yield* validateSchemaOf(version, { name, statusEnabled }, options, at.child('schema'))));
+  errors.push(
+    ...(yield* validateSchemaOf(version, { name, statusEnabled }, options, at.child('schema'))),
+  );
   errors.push(...validateSubresources(subresources, at.child('subresources')));
   errors.push(...validateColumns(columns, at.child('additionalPrinterColumns')));
   const missing = 'may only be set when `version.schema.openAPIV3Schema` is not included';
   const allowMany = options.allowsManySelectableFields(name);
-  errors.push(...validateSelectableFields(selectableFields, schemaOf(version), { at, missing, allowMany }));
+  errors.push(
+    ...validateSelectableFields(selectableFields, schemaOf(version), { at, missing, allowMany }),
+  );
   return errors;
 }
 
@@ -40,12 +44,19 @@ export function* validateCommonFields(
   const { subresources, additionalPrinterColumns: columns, selectableFields } = common;
   const statusEnabled = spec.versions.some((version) => version.subresources?.status !== undefined);
   const name = spec.versions[0]?.name ?? '';
-  const errors = yield* validateSchemaOf(common, { name, statusEnabled }, options, at.child('validation'));
+  const errors = yield* validateSchemaOf(
+    common,
+    { name, statusEnabled },
+    options,
+    at.child('validation'),
+  );
   errors.push(...validateSubresources(subresources, at.child('subresources')));
   errors.push(...validateColumns(columns, at.child('additionalPrinterColumns')));
   const missing = 'may only be set when validations.schema is included';
   const allowMany = options.allowsManySelectableFields('');
-  errors.push(...validateSelectableFields(selectableFields, schemaOf(common), { at, missing, allowMany }));
+  errors.push(
+    ...validateSelectableFields(selectableFields, schemaOf(common), { at, missing, allowMany }),
+  );
   return errors;
 }
 

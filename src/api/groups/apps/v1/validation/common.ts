@@ -4,7 +4,11 @@ import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { intValue, type IntOrString } from '#machinery/text/int-or-string.ts';
-import { labelSelectorAsSelector, validateLabelSelector, type LabelSelector } from '#machinery/selectors/labels.ts';
+import {
+  labelSelectorAsSelector,
+  validateLabelSelector,
+  type LabelSelector,
+} from '#machinery/selectors/labels.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import { invalidEach, nonNegative } from '#api/groups/core/v1/validation/common.ts';
 
@@ -19,7 +23,8 @@ export function requiredSelector(
 ): FieldErrorList {
   if (selector === undefined || selector === null) return [field.required(at)];
   const errors = validateLabelSelector(selector, at);
-  if (isEmpty(selector)) errors.push(field.invalid(at, selector, `empty selector is invalid for ${owner}`));
+  if (isEmpty(selector))
+    errors.push(field.invalid(at, selector, `empty selector is invalid for ${owner}`));
   return errors;
 }
 
@@ -49,7 +54,11 @@ export function selectorMismatch(
   template: FieldPath,
 ): FieldErrorList {
   return [
-    field.invalid(template.child('metadata', 'labels'), labels ?? null, '`selector` does not match template `labels`'),
+    field.invalid(
+      template.child('metadata', 'labels'),
+      labels ?? null,
+      '`selector` does not match template `labels`',
+    ),
   ];
 }
 
@@ -59,11 +68,15 @@ export function immutableField(value: unknown, old: unknown, at: FieldPath): Fie
 
 /** A number that is not negative, or a percentage. */
 export function positiveIntOrPercent(value: IntOrString, at: FieldPath): FieldErrorList {
-  return typeof value === 'number' ? nonNegative(value, at) : invalidEach(at, value, validation.isValidPercent(value));
+  return typeof value === 'number'
+    ? nonNegative(value, at)
+    : invalidEach(at, value, validation.isValidPercent(value));
 }
 
 export function notMoreThan100Percent(value: IntOrString, at: FieldPath): FieldErrorList {
-  return (percentage(value) ?? 0) > 100 ? [field.invalid(at, value, 'must not be greater than 100%')] : [];
+  return (percentage(value) ?? 0) > 100
+    ? [field.invalid(at, value, 'must not be greater than 100%')]
+    : [];
 }
 
 /** The number, be it a count or a percentage. */
@@ -94,7 +107,9 @@ export function atMostReplicas<K extends string>(
   const { replicas = 0 } = status;
   return names
     .filter((name) => (status[name] ?? 0) > replicas)
-    .map((name) => field.invalid(at.child(name), status[name], 'cannot be greater than status.replicas'));
+    .map((name) =>
+      field.invalid(at.child(name), status[name], 'cannot be greater than status.replicas'),
+    );
 }
 
 /** Collisions of names only become more. */

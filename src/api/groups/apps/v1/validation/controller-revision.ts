@@ -22,5 +22,8 @@ export function validateControllerRevisionUpdate(
   revision: ControllerRevision,
   old: ControllerRevision,
 ): FieldErrorList {
-  return [...nonNegative(revision.revision, field.path('revision')), ...immutableField(revision.data, old.data, DATA)];
+  return [
+    ...nonNegative(revision.revision, field.path('revision')),
+    ...immutableField(revision.data, old.data, DATA),
+  ];
 }

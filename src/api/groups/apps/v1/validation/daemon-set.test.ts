@@ -18,7 +18,13 @@ interface Parts {
 }
 
 function daemonSet(parts: Parts = {}): DaemonSet {
-  const { selector = '{matchLabels: {a: b}}', labels = '{a: b}', pod = '', spec = '', status = '' } = parts;
+  const {
+    selector = '{matchLabels: {a: b}}',
+    labels = '{a: b}',
+    pod = '',
+    spec = '',
+    status = '',
+  } = parts;
   return manifest(
     'apps/v1.DaemonSet',
     `
@@ -32,7 +38,9 @@ status: {${status}}
   );
 }
 
-const rolling = (parameters: string): Parts => ({ spec: `updateStrategy: {rollingUpdate: {${parameters}}}` });
+const rolling = (parameters: string): Parts => ({
+  spec: `updateStrategy: {rollingUpdate: {${parameters}}}`,
+});
 const MISMATCH = (labels: string): string =>
   `spec.template.metadata.labels: Invalid value: ${labels}: \`selector\` does not match template \`labels\``;
 const AT = 'spec.updateStrategy.rollingUpdate';
@@ -44,7 +52,10 @@ describe('daemon sets', () => {
     ['that surge', rolling('maxUnavailable: 0, maxSurge: 1')],
     ['that surge by a share', rolling('maxUnavailable: 0%, maxSurge: 100%')],
     ['all at a time', rolling('maxUnavailable: 100%')],
-    ['selected by a set', { selector: '{matchExpressions: [{key: a, operator: In, values: [b, c]}]}' }],
+    [
+      'selected by a set',
+      { selector: '{matchExpressions: [{key: a, operator: In, values: [b, c]}]}' },
+    ],
     ['without history', { spec: 'revisionHistoryLimit: 0' }],
   ])('good: %s', (_, parts) => {
     expect(messages(validation.validateDaemonSet(daemonSet(parts)))).toEqual([]);
@@ -73,7 +84,9 @@ describe('daemon sets', () => {
     [
       'pods with a deadline',
       { pod: 'activeDeadlineSeconds: 5' },
-      ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in DaemonSet is not Supported'],
+      [
+        'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in DaemonSet is not Supported',
+      ],
     ],
     [
       'a bad pod',
@@ -95,7 +108,9 @@ describe('daemon sets', () => {
     [
       'a strategy that there is not',
       { spec: 'updateStrategy: {type: Recreate}' },
-      ['spec.updateStrategy: Unsupported value: {"type":"Recreate"}: supported values: "RollingUpdate", "OnDelete"'],
+      [
+        'spec.updateStrategy: Unsupported value: {"type":"Recreate"}: supported values: "RollingUpdate", "OnDelete"',
+      ],
     ],
     [
       'neither before nor after',
@@ -145,7 +160,11 @@ describe('daemon sets', () => {
 
   test.each<[status: string, old: string, errors: string[]]>([
     ['', '', []],
-    ['currentNumberScheduled: 1, numberMisscheduled: 1, desiredNumberScheduled: 3, numberReady: 1', '', []],
+    [
+      'currentNumberScheduled: 1, numberMisscheduled: 1, desiredNumberScheduled: 3, numberReady: 1',
+      '',
+      [],
+    ],
     ...[
       'currentNumberScheduled',
       'numberMisscheduled',
@@ -162,10 +181,17 @@ describe('daemon sets', () => {
       [`status.${name}: Invalid value: -1: must be greater than or equal to 0`],
     ]),
     ['collisionCount: 2', 'collisionCount: 2', []],
-    ['collisionCount: 1', 'collisionCount: 2', ['status.collisionCount: Invalid value: 1: cannot be decremented']],
+    [
+      'collisionCount: 1',
+      'collisionCount: 2',
+      ['status.collisionCount: Invalid value: 1: cannot be decremented'],
+    ],
     ['', 'collisionCount: 2', ['status.collisionCount: Invalid value: 0: cannot be decremented']],
   ])('status {%s} after {%s}', (status, old, errors) => {
-    const update = validation.validateDaemonSetStatusUpdate(daemonSet({ status }), daemonSet({ status: old }));
+    const update = validation.validateDaemonSetStatusUpdate(
+      daemonSet({ status }),
+      daemonSet({ status: old }),
+    );
     expect(messages(update)).toEqual(errors);
   });
 });

@@ -77,9 +77,12 @@ function rollingUpdate(
   const hasSurge = intOrPercentValue(maxSurge) !== 0;
   // Either a node's pod goes before the next one comes, or after it.
   if (hasUnavailable && hasSurge) {
-    errors.push(field.invalid(surgePath, maxSurge, 'may not be set when maxUnavailable is non-zero'));
+    errors.push(
+      field.invalid(surgePath, maxSurge, 'may not be set when maxUnavailable is non-zero'),
+    );
   }
-  if (!hasUnavailable && !hasSurge) errors.push(field.required(unavailablePath, 'cannot be 0 when maxSurge is 0'));
+  if (!hasUnavailable && !hasSurge)
+    errors.push(field.required(unavailablePath, 'cannot be 0 when maxSurge is 0'));
   return errors;
 }
 
@@ -95,7 +98,10 @@ const COUNTS = [
   'collisionCount',
 ] as const;
 
-export function validateDaemonSetStatusUpdate({ status }: DaemonSet, old: DaemonSet): FieldErrorList {
+export function validateDaemonSetStatusUpdate(
+  { status }: DaemonSet,
+  old: DaemonSet,
+): FieldErrorList {
   return [
     ...nonNegativeEach(status, COUNTS, STATUS),
     ...collisionCountUpdate(status.collisionCount, old.status.collisionCount, STATUS),

@@ -63,12 +63,16 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
   [
     'pods that end',
     { pod: 'restartPolicy: OnFailure' },
-    ['spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"'],
+    [
+      'spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"',
+    ],
   ],
   [
     'pods with a deadline',
     { pod: 'activeDeadlineSeconds: 5' },
-    ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported'],
+    [
+      'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported',
+    ],
   ],
   [
     'a bad pod',
@@ -80,7 +84,9 @@ const COMMON: [what: string, parts: Parts, errors: string[]][] = [
   [
     'ephemeral containers',
     { pod: 'ephemeralContainers: [{name: e, image: i, terminationMessagePolicy: File}]' },
-    ['spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template'],
+    [
+      'spec.template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template',
+    ],
   ],
   [
     'a bad node selector',
@@ -104,7 +110,10 @@ describe('deployments', () => {
     ['with everything left out', {}],
     ['recreated', { spec: 'strategy: {type: Recreate}' }],
     ['that surge', { spec: 'strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}' }],
-    ['that surge by more than they are', { spec: 'strategy: {rollingUpdate: {maxSurge: 200%, maxUnavailable: 100%}}' }],
+    [
+      'that surge by more than they are',
+      { spec: 'strategy: {rollingUpdate: {maxSurge: 200%, maxUnavailable: 100%}}' },
+    ],
     ['without history', { spec: 'revisionHistoryLimit: 0' }],
     ['of no pods', { spec: 'replicas: 0' }],
     ['that wait long enough', { spec: 'minReadySeconds: 5\nprogressDeadlineSeconds: 6' }],
@@ -120,12 +129,16 @@ describe('deployments', () => {
     [
       'a strategy that there is not',
       'strategy: {type: Later}',
-      ['spec.strategy: Unsupported value: {"type":"Later"}: supported values: "Recreate", "RollingUpdate"'],
+      [
+        'spec.strategy: Unsupported value: {"type":"Later"}: supported values: "Recreate", "RollingUpdate"',
+      ],
     ],
     [
       'parameters of another strategy',
       'strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}',
-      ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
+      [
+        "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+      ],
     ],
     [
       'a surge that is no number',
@@ -140,17 +153,23 @@ describe('deployments', () => {
     [
       'a negative surge',
       'strategy: {rollingUpdate: {maxSurge: -1}}',
-      ['spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or equal to 0'],
+      [
+        'spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or equal to 0',
+      ],
     ],
     [
       'neither more pods nor fewer',
       'strategy: {rollingUpdate: {maxSurge: 0%, maxUnavailable: 0}}',
-      ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0'],
+      [
+        'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0',
+      ],
     ],
     [
       'more unavailable than there are',
       'strategy: {rollingUpdate: {maxUnavailable: 110%}}',
-      ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "110%": must not be greater than 100%'],
+      [
+        'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "110%": must not be greater than 100%',
+      ],
     ],
     [
       'less than no history',
@@ -202,7 +221,11 @@ describe('deployments', () => {
   const TOO_MANY = 'cannot be greater than status.replicas';
   test.each<[status: string, old: string, errors: string[]]>([
     ['', '', []],
-    ['replicas: 3, updatedReplicas: 3, readyReplicas: 2, availableReplicas: 1, unavailableReplicas: 2', '', []],
+    [
+      'replicas: 3, updatedReplicas: 3, readyReplicas: 2, availableReplicas: 1, unavailableReplicas: 2',
+      '',
+      [],
+    ],
     ['collisionCount: 3', 'collisionCount: 3', []],
     ['collisionCount: 4', 'collisionCount: 3', []],
     ['collisionCount: 0', '', []],
@@ -213,7 +236,11 @@ describe('deployments', () => {
         (name) => `status.${name}: Invalid value: -1: ${NEGATIVE}`,
       ),
     ],
-    ['replicas: 3, updatedReplicas: -1', '', [`status.updatedReplicas: Invalid value: -1: ${NEGATIVE}`]],
+    [
+      'replicas: 3, updatedReplicas: -1',
+      '',
+      [`status.updatedReplicas: Invalid value: -1: ${NEGATIVE}`],
+    ],
     [
       'replicas: 3, readyReplicas: -1',
       '',
@@ -223,11 +250,19 @@ describe('deployments', () => {
         'status.availableReplicas: Invalid value: 0: cannot be greater than readyReplicas',
       ],
     ],
-    ['replicas: 3, availableReplicas: -1', '', [`status.availableReplicas: Invalid value: -1: ${NEGATIVE}`]],
+    [
+      'replicas: 3, availableReplicas: -1',
+      '',
+      [`status.availableReplicas: Invalid value: -1: ${NEGATIVE}`],
+    ],
     ['unavailableReplicas: -1', '', [`status.unavailableReplicas: Invalid value: -1: ${NEGATIVE}`]],
     ['observedGeneration: -1', '', [`status.observedGeneration: Invalid value: -1: ${NEGATIVE}`]],
     ['collisionCount: -1', '', [`status.collisionCount: Invalid value: -1: ${NEGATIVE}`]],
-    ['replicas: 3, updatedReplicas: 4', '', [`status.updatedReplicas: Invalid value: 4: ${TOO_MANY}`]],
+    [
+      'replicas: 3, updatedReplicas: 4',
+      '',
+      [`status.updatedReplicas: Invalid value: 4: ${TOO_MANY}`],
+    ],
     ['replicas: 3, readyReplicas: 4', '', [`status.readyReplicas: Invalid value: 4: ${TOO_MANY}`]],
     [
       'replicas: 3, readyReplicas: 3, availableReplicas: 4',
@@ -242,10 +277,17 @@ describe('deployments', () => {
       '',
       ['status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas'],
     ],
-    ['collisionCount: 1', 'collisionCount: 3', ['status.collisionCount: Invalid value: 1: cannot be decremented']],
+    [
+      'collisionCount: 1',
+      'collisionCount: 3',
+      ['status.collisionCount: Invalid value: 1: cannot be decremented'],
+    ],
     ['', 'collisionCount: 3', ['status.collisionCount: Invalid value: 0: cannot be decremented']],
   ])('status {%s} after {%s}', (status, old, errors) => {
-    const update = validation.validateDeploymentStatusUpdate(deployment({ status }), deployment({ status: old }));
+    const update = validation.validateDeploymentStatusUpdate(
+      deployment({ status }),
+      deployment({ status: old }),
+    );
     expect(messages(update)).toEqual(errors);
   });
 });
@@ -264,8 +306,10 @@ describe('replica sets', () => {
     expect(messages(validation.validateReplicaSetUpdate(changed, replicaSet()))).toEqual([
       'spec.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Exists"}]}: field is immutable',
     ]);
-    expect(messages(validation.validateReplicaSetUpdate(replicaSet({ spec: 'replicas: 9' }), replicaSet()))).toEqual(
-      [],
-    );
+    expect(
+      messages(
+        validation.validateReplicaSetUpdate(replicaSet({ spec: 'replicas: 9' }), replicaSet()),
+      ),
+    ).toEqual([]);
   });
 });

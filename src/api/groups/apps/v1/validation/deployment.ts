@@ -31,7 +31,8 @@ export function validateDeployment({ spec }: Deployment, old?: Deployment): Fiel
     const at = SPEC.child('progressDeadlineSeconds');
     errors.push(...nonNegative(deadline, at));
     // Otherwise every pod would be late.
-    if (deadline <= minReadySeconds) errors.push(field.invalid(at, deadline, 'must be greater than minReadySeconds'));
+    if (deadline <= minReadySeconds)
+      errors.push(field.invalid(at, deadline, 'must be greater than minReadySeconds'));
   }
   return errors;
 }
@@ -71,7 +72,9 @@ function rollingUpdateDeployment(
   ];
   // Nothing could ever be replaced.
   if (intOrPercentValue(maxUnavailable) === 0 && intOrPercentValue(maxSurge) === 0) {
-    errors.push(field.invalid(unavailablePath, maxUnavailable, 'may not be 0 when `maxSurge` is 0'));
+    errors.push(
+      field.invalid(unavailablePath, maxUnavailable, 'may not be 0 when `maxSurge` is 0'),
+    );
   }
   return [...errors, ...notMoreThan100Percent(maxUnavailable, unavailablePath)];
 }
@@ -87,7 +90,10 @@ const COUNTS = [
   'collisionCount',
 ] as const;
 
-export function validateDeploymentStatusUpdate({ status }: Deployment, old: Deployment): FieldErrorList {
+export function validateDeploymentStatusUpdate(
+  { status }: Deployment,
+  old: Deployment,
+): FieldErrorList {
   const errors = [
     ...nonNegativeEach(status, COUNTS, STATUS),
     ...atMostReplicas(status, ['updatedReplicas', 'readyReplicas', 'availableReplicas'], STATUS),
@@ -97,5 +103,8 @@ export function validateDeploymentStatusUpdate({ status }: Deployment, old: Depl
     const at = STATUS.child('availableReplicas');
     errors.push(field.invalid(at, availableReplicas, 'cannot be greater than readyReplicas'));
   }
-  return [...errors, ...collisionCountUpdate(status.collisionCount, old.status.collisionCount, STATUS)];
+  return [
+    ...errors,
+    ...collisionCountUpdate(status.collisionCount, old.status.collisionCount, STATUS),
+  ];
 }

@@ -6,7 +6,13 @@ import { describe, expect, test } from 'vitest';
 import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { manifest } from '#api/testing/manifest.ts';
 import * as validation from './index.ts';
-import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts';
+import type {
+  ControllerRevision,
+  DaemonSet,
+  Deployment,
+  ReplicaSet,
+  StatefulSet,
+} from './types.ts';
 
 const short = (errors: FieldErrorList): string[] =>
   errors.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
@@ -52,7 +58,11 @@ const KINDS: readonly Kind[] = [
     'Deployment',
     (parts) => validation.validateDeployment(deployment(parts)),
     (parts, old) => validation.validateDeploymentUpdate(deployment(parts), deployment(old)),
-    (status, old) => validation.validateDeploymentStatusUpdate(deployment({ status }), deployment({ status: old })),
+    (status, old) =>
+      validation.validateDeploymentStatusUpdate(
+        deployment({ status }),
+        deployment({ status: old }),
+      ),
   ],
   [
     'ReplicaSet',
@@ -64,43 +74,74 @@ const KINDS: readonly Kind[] = [
     'DaemonSet',
     (parts) => validation.validateDaemonSet(daemonSet(parts)),
     (parts, old) => validation.validateDaemonSetUpdate(daemonSet(parts), daemonSet(old)),
-    (status, old) => validation.validateDaemonSetStatusUpdate(daemonSet({ status }), daemonSet({ status: old })),
+    (status, old) =>
+      validation.validateDaemonSetStatusUpdate(daemonSet({ status }), daemonSet({ status: old })),
   ],
   [
     'StatefulSet',
     (parts) => validation.validateStatefulSet(statefulSet(parts)),
     (parts, old) => validation.validateStatefulSetUpdate(statefulSet(parts), statefulSet(old)),
-    (status, old) => validation.validateStatefulSetStatusUpdate(statefulSet({ status }), statefulSet({ status: old })),
+    (status, old) =>
+      validation.validateStatefulSetStatusUpdate(
+        statefulSet({ status }),
+        statefulSet({ status: old }),
+      ),
   ],
 ];
 
 const NO_LABEL = '{NoUppercaseOrSpecialCharsLike=Equals: b}';
 const DEBUG = 'ephemeralContainers: [{name: debug, image: image}]';
-const DISK = 'volumes: [{name: gcepd, gcePersistentDisk: {pdName: my-PD, fsType: ext4, partition: 1}}]';
+const DISK =
+  'volumes: [{name: gcepd, gcePersistentDisk: {pdName: my-PD, fsType: ext4, partition: 1}}]';
 
 describe.each(KINDS)('%s', (kind, create, update) => {
   test.each<[what: string, parts: Parts]>([
     ['one', {}],
     [
       'on the network of the host',
-      { pod: 'hostNetwork: true, containers: [{name: abc, image: image, ports: [{containerPort: 12345}]}]' },
+      {
+        pod: 'hostNetwork: true, containers: [{name: abc, image: image, ports: [{containerPort: 12345}]}]',
+      },
     ],
     ['with a disk', { pod: DISK }],
     ['of more labels', { labels: '{a: b, c: d}' }],
     ['ready after a while', { spec: 'minReadySeconds: 5' }],
-    ['of an expression', { selector: '{matchExpressions: [{key: a, operator: NotIn, values: [c]}]}' }],
+    [
+      'of an expression',
+      { selector: '{matchExpressions: [{key: a, operator: NotIn, values: [c]}]}' },
+    ],
   ])('good: %s', (_what, parts) => {
     expect(short(create(parts))).toEqual([]);
   });
 
   test.each<[what: string, parts: Parts, ...errors: string[]]>([
-    ['other labels', { selector: '{matchLabels: {foo: bar}}' }, 'spec.template.metadata.labels Invalid'],
+    [
+      'other labels',
+      { selector: '{matchLabels: {foo: bar}}' },
+      'spec.template.metadata.labels Invalid',
+    ],
     ['no labels', { labels: '{}' }, 'spec.template.metadata.labels Invalid'],
     ['an empty selector', { selector: '{}' }, 'spec.selector Invalid'],
-    ['an impossible label', { labels: `{a: b, ${NO_LABEL.slice(1)}` }, 'spec.template.labels Invalid'],
-    ['pods that end', { pod: 'restartPolicy: Never' }, 'spec.template.spec.restartPolicy NotSupported'],
-    ['pods that may end', { pod: 'restartPolicy: OnFailure' }, 'spec.template.spec.restartPolicy NotSupported'],
-    ['pods of a moment', { pod: 'activeDeadlineSeconds: 60' }, 'spec.template.spec.activeDeadlineSeconds Forbidden'],
+    [
+      'an impossible label',
+      { labels: `{a: b, ${NO_LABEL.slice(1)}` },
+      'spec.template.labels Invalid',
+    ],
+    [
+      'pods that end',
+      { pod: 'restartPolicy: Never' },
+      'spec.template.spec.restartPolicy NotSupported',
+    ],
+    [
+      'pods that may end',
+      { pod: 'restartPolicy: OnFailure' },
+      'spec.template.spec.restartPolicy NotSupported',
+    ],
+    [
+      'pods of a moment',
+      { pod: 'activeDeadlineSeconds: 60' },
+      'spec.template.spec.activeDeadlineSeconds Forbidden',
+    ],
     ['pods that are watched', { pod: DEBUG }, 'spec.template.spec.ephemeralContainers Forbidden'],
     ['pods of nothing', { pod: 'containers: []' }, 'spec.template.spec.containers Required'],
     ['ready before it is there', { spec: 'minReadySeconds: -1' }, 'spec.minReadySeconds Invalid'],
@@ -111,17 +152,27 @@ describe.each(KINDS)('%s', (kind, create, update) => {
   });
 
   test('the template may change', () => {
-    for (const pod of [DISK, 'nodeName: xyz, nodeSelector: {a: b}', 'containers: [{name: def, image: image2}]']) {
+    for (const pod of [
+      DISK,
+      'nodeName: xyz, nodeSelector: {a: b}',
+      'containers: [{name: def, image: image2}]',
+    ]) {
       expect(short(update({ pod }, {}))).toEqual([]);
     }
     expect(short(update({ pod: 'imagePullSecrets: []' }, {}))).toEqual([]);
-    expect(short(update({ pod: 'containers: []' }, {}))).toEqual(['spec.template.spec.containers Required']);
-    expect(short(update({ pod: DEBUG }, {}))).toEqual(['spec.template.spec.ephemeralContainers Forbidden']);
+    expect(short(update({ pod: 'containers: []' }, {}))).toEqual([
+      'spec.template.spec.containers Required',
+    ]);
+    expect(short(update({ pod: DEBUG }, {}))).toEqual([
+      'spec.template.spec.ephemeralContainers Forbidden',
+    ]);
   });
 
   test('the selector may not', () => {
     const other: Parts = { selector: '{matchLabels: {c: d}}', labels: '{c: d}' };
-    expect(short(update(other, {}))).toEqual([kind === 'StatefulSet' ? 'spec Forbidden' : 'spec.selector Invalid']);
+    expect(short(update(other, {}))).toEqual([
+      kind === 'StatefulSet' ? 'spec Forbidden' : 'spec.selector Invalid',
+    ]);
   });
 
   test('an impossible selector', () => {
@@ -130,12 +181,15 @@ describe.each(KINDS)('%s', (kind, create, update) => {
   });
 });
 
-test.each(KINDS.filter(([kind]) => kind !== 'DaemonSet'))('how many: %s', (_kind, create, update) => {
-  expect(short(create({ spec: 'replicas: 0' }))).toEqual([]);
-  expect(short(update({ spec: 'replicas: 3' }, { spec: 'replicas: 1' }))).toEqual([]);
-  expect(short(create({ spec: 'replicas: -1' }))).toEqual(['spec.replicas Invalid']);
-  expect(short(update({ spec: 'replicas: -1' }, {}))).toEqual(['spec.replicas Invalid']);
-});
+test.each(KINDS.filter(([kind]) => kind !== 'DaemonSet'))(
+  'how many: %s',
+  (_kind, create, update) => {
+    expect(short(create({ spec: 'replicas: 0' }))).toEqual([]);
+    expect(short(update({ spec: 'replicas: 3' }, { spec: 'replicas: 1' }))).toEqual([]);
+    expect(short(create({ spec: 'replicas: -1' }))).toEqual(['spec.replicas Invalid']);
+    expect(short(update({ spec: 'replicas: -1' }, {}))).toEqual(['spec.replicas Invalid']);
+  },
+);
 
 describe('strategies of deployments', () => {
   const rolling = (fields: string): string => `strategy: {rollingUpdate: {${fields}}}`;
@@ -150,7 +204,11 @@ describe('strategies of deployments', () => {
     ['all', rolling('maxUnavailable: 100%')],
     ['many more', rolling('maxSurge: 1000%')],
     ['another', 'strategy: {type: randomType}', 'spec.strategy NotSupported'],
-    ['at once, one by one', 'strategy: {type: Recreate, rollingUpdate: {}}', 'spec.strategy.rollingUpdate Forbidden'],
+    [
+      'at once, one by one',
+      'strategy: {type: Recreate, rollingUpdate: {}}',
+      'spec.strategy.rollingUpdate Forbidden',
+    ],
     ['20 per cent in words', rolling('maxSurge: 20Percent, maxUnavailable: 1'), SURGE],
     ['none in words', rolling('maxUnavailable: none'), UNAVAILABLE],
     ['nothing', rolling('maxSurge: 0%, maxUnavailable: 0'), UNAVAILABLE],
@@ -194,12 +252,16 @@ describe('strategies of daemon sets', () => {
   ])('%s', (fields, ...errors) => {
     const given = daemonSet({ spec: `updateStrategy: {rollingUpdate: {${fields}}}` });
     const found = short(validation.validateDaemonSet(given));
-    expect(found.map((error) => error.replace('spec.updateStrategy.rollingUpdate.', ''))).toEqual(errors);
+    expect(found.map((error) => error.replace('spec.updateStrategy.rollingUpdate.', ''))).toEqual(
+      errors,
+    );
   });
 
   test('another', () => {
     const given = daemonSet({ spec: 'updateStrategy: {type: Random}' });
-    expect(short(validation.validateDaemonSet(given))).toEqual(['spec.updateStrategy NotSupported']);
+    expect(short(validation.validateDaemonSet(given))).toEqual([
+      'spec.updateStrategy NotSupported',
+    ]);
     expect(short(validation.validateDaemonSetUpdate(given, daemonSet({})))).toEqual([
       'spec.updateStrategy NotSupported',
     ]);
@@ -221,14 +283,20 @@ describe('stateful sets', () => {
     ['one after the other', 'podManagementPolicy: OrderedReady'],
     ['somehow', 'podManagementPolicy: foo', 'spec.podManagementPolicy Invalid'],
     ['some of them', rolling('partition: 2')],
-    ['two of some of them', `podManagementPolicy: Parallel\n${rolling('partition: 2, maxUnavailable: 2')}`],
+    [
+      'two of some of them',
+      `podManagementPolicy: Parallel\n${rolling('partition: 2, maxUnavailable: 2')}`,
+    ],
     ['fewer than none', rolling('partition: -1'), `${AT}.partition Invalid`],
     ['none at a time', rolling('maxUnavailable: 0'), `${AT}.maxUnavailable Invalid`],
     ['no share at a time', rolling('maxUnavailable: 0%'), `${AT}.maxUnavailable Invalid`],
     ['more than all at a time', rolling('maxUnavailable: 101%'), `${AT}.maxUnavailable Invalid`],
     ['another strategy', strategy('type: foo'), 'spec.updateStrategy Invalid'],
     ['some, by hand', strategy('type: OnDelete, rollingUpdate: {partition: 1}'), `${AT} Invalid`],
-    ['claims that go and stay', 'persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}'],
+    [
+      'claims that go and stay',
+      'persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}',
+    ],
     ['claims unsaid', 'persistentVolumeClaimRetentionPolicy: {}'],
     [
       'claims somehow',
@@ -244,13 +312,22 @@ describe('stateful sets', () => {
   });
 
   test.each<[what: string, spec: string, old: string, ...errors: string[]]>([
-    ['claims that stay', 'persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Retain}', ''],
+    [
+      'claims that stay',
+      'persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenScaled: Retain}',
+      '',
+    ],
     ['claims unsaid', '', 'persistentVolumeClaimRetentionPolicy: {whenScaled: Retain}'],
     ['ready after a while', 'minReadySeconds: 10', ''],
     ['ready after a longer while', 'minReadySeconds: 10', 'minReadySeconds: 5'],
     ['from the fourth on', 'ordinals: {start: 3}', ''],
     ['by hand', strategy('type: OnDelete'), ''],
-    ['one after the other', 'podManagementPolicy: OrderedReady', 'podManagementPolicy: Parallel', 'spec Forbidden'],
+    [
+      'one after the other',
+      'podManagementPolicy: OrderedReady',
+      'podManagementPolicy: Parallel',
+      'spec Forbidden',
+    ],
     ['larger claims', claims(CLAIM(SIZE('2Gi'))), claims(CLAIM(SIZE('1Gi'))), 'spec Forbidden'],
     [
       'claims of another class',
@@ -267,9 +344,11 @@ describe('stateful sets', () => {
     ['the same claims', claims(CLAIM(SIZE('1024Mi'))), claims(CLAIM(SIZE('1Gi')))],
     ['fewer than none', 'replicas: -1', '', 'spec.replicas Invalid'],
   ])('changes: %s', (_what, spec, old, ...errors) => {
-    expect(short(validation.validateStatefulSetUpdate(statefulSet({ spec }), statefulSet({ spec: old })))).toEqual(
-      errors,
-    );
+    expect(
+      short(
+        validation.validateStatefulSetUpdate(statefulSet({ spec }), statefulSet({ spec: old })),
+      ),
+    ).toEqual(errors);
   });
 });
 
@@ -282,7 +361,11 @@ describe('counts', () => {
       .map((name, index) => `${name}: ${values[index] ?? 0}`)
       .join(', ');
   };
-  const check = (kind: string, cases: readonly Case[], of: (status: string) => FieldErrorList): void => {
+  const check = (
+    kind: string,
+    cases: readonly Case[],
+    of: (status: string) => FieldErrorList,
+  ): void => {
     describe(kind, () => {
       test.each(cases)('%s', (_what, status, ...names) => {
         expect(of(status).map(({ field }) => field.replace('status.', ''))).toEqual(names);
@@ -304,22 +387,42 @@ describe('counts', () => {
         'updatedReplicas',
         'availableReplicas',
       ],
-      ['ready less than none', several('3 -1 2 1', OF_STATEFUL), 'readyReplicas', 'availableReplicas'],
+      [
+        'ready less than none',
+        several('3 -1 2 1', OF_STATEFUL),
+        'readyReplicas',
+        'availableReplicas',
+      ],
       ['current less than none', several('3 3 -1 1', OF_STATEFUL), 'currentReplicas'],
       ['updated less than none', several('3 3 2 -1', OF_STATEFUL), 'updatedReplicas'],
-      ['seen before there was one', `${several('3 3 2 1', OF_STATEFUL)}, observedGeneration: -1`, 'observedGeneration'],
-      ['met less than never', `${several('3 3 2 1', OF_STATEFUL)}, collisionCount: -1`, 'collisionCount'],
+      [
+        'seen before there was one',
+        `${several('3 3 2 1', OF_STATEFUL)}, observedGeneration: -1`,
+        'observedGeneration',
+      ],
+      [
+        'met less than never',
+        `${several('3 3 2 1', OF_STATEFUL)}, collisionCount: -1`,
+        'collisionCount',
+      ],
       ['more ready than there', several('3 4 2 1', OF_STATEFUL), 'readyReplicas'],
       ['more current than there', several('3 3 4 1', OF_STATEFUL), 'currentReplicas'],
       ['more updated than there', several('3 3 2 4', OF_STATEFUL), 'updatedReplicas'],
       ['available less than none', several('3 3 2 0 -1', OF_STATEFUL), 'availableReplicas'],
-      ['more available than there', several('3 3 2 0 4', OF_STATEFUL), 'availableReplicas', 'availableReplicas'],
+      [
+        'more available than there',
+        several('3 3 2 0 4', OF_STATEFUL),
+        'availableReplicas',
+        'availableReplicas',
+      ],
       ['more available than ready', several('3 2 2 0 3', OF_STATEFUL), 'availableReplicas'],
     ],
-    (status) => validation.validateStatefulSetStatusUpdate(statefulSet({ status }), statefulSet({})),
+    (status) =>
+      validation.validateStatefulSetStatusUpdate(statefulSet({ status }), statefulSet({})),
   );
 
-  const OF_DEPLOYMENT = 'replicas updatedReplicas readyReplicas availableReplicas observedGeneration';
+  const OF_DEPLOYMENT =
+    'replicas updatedReplicas readyReplicas availableReplicas observedGeneration';
   check(
     'of deployments',
     [
@@ -333,12 +436,22 @@ describe('counts', () => {
         'availableReplicas',
       ],
       ['updated less than none', several('2 -1 2 1 2', OF_DEPLOYMENT), 'updatedReplicas'],
-      ['ready less than none', several('3 0 -1 1 2', OF_DEPLOYMENT), 'readyReplicas', 'availableReplicas'],
+      [
+        'ready less than none',
+        several('3 0 -1 1 2', OF_DEPLOYMENT),
+        'readyReplicas',
+        'availableReplicas',
+      ],
       ['available less than none', several('3 0 3 -1 2', OF_DEPLOYMENT), 'availableReplicas'],
       ['seen before there was one', several('3 0 3 3 -1', OF_DEPLOYMENT), 'observedGeneration'],
       ['more updated than there', several('3 4 3 3 1', OF_DEPLOYMENT), 'updatedReplicas'],
       ['more ready than there', several('3 0 4 3 1', OF_DEPLOYMENT), 'readyReplicas'],
-      ['more available than there', several('3 0 3 4 1', OF_DEPLOYMENT), 'availableReplicas', 'availableReplicas'],
+      [
+        'more available than there',
+        several('3 0 3 4 1', OF_DEPLOYMENT),
+        'availableReplicas',
+        'availableReplicas',
+      ],
       ['more available than ready', several('3 0 2 3 1', OF_DEPLOYMENT), 'availableReplicas'],
       ['met less than never', 'replicas: 3, collisionCount: -3', 'collisionCount'],
       ['unavailable less than none', 'replicas: 3, unavailableReplicas: -1', 'unavailableReplicas'],
@@ -352,7 +465,10 @@ describe('counts', () => {
   const NAMES = OF_DAEMON.split(' ');
   const good = [1, 1, 3, 1, 3, 1, 1, 2];
   const negative = (...indexes: number[]): string =>
-    several(good.map((value, index) => (indexes.includes(index) ? -value : value)).join(' '), OF_DAEMON);
+    several(
+      good.map((value, index) => (indexes.includes(index) ? -value : value)).join(' '),
+      OF_DAEMON,
+    );
   check(
     'of daemon sets',
     [
@@ -363,7 +479,9 @@ describe('counts', () => {
     (status) => validation.validateDaemonSetStatusUpdate(daemonSet({ status }), daemonSet({})),
   );
 
-  const collisions = KINDS.flatMap(([kind, , , status]) => (status === undefined ? [] : [{ kind, status }]));
+  const collisions = KINDS.flatMap(([kind, , , status]) =>
+    status === undefined ? [] : [{ kind, status }],
+  );
   test.each(collisions)('how often they met: $kind', ({ status }) => {
     const of = (count?: number): string => (count === undefined ? '' : `collisionCount: ${count}`);
     expect(short(status(of(1), of()))).toEqual([]);
@@ -396,7 +514,10 @@ describe('revisions', () => {
     ['the number', ', data: {a: 1}', 'revision: 1'],
     ['the number, below the first', ', data: {a: 1}', 'revision: -1', 'revision Invalid'],
   ])('changes: %s', (_what, data, more, ...errors) => {
-    const found = validation.validateControllerRevisionUpdate(revision(data, more), revision(', data: {a: 1}'));
+    const found = validation.validateControllerRevisionUpdate(
+      revision(data, more),
+      revision(', data: {a: 1}'),
+    );
     expect(short(found)).toEqual(errors);
   });
 });

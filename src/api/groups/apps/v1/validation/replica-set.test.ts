@@ -9,7 +9,8 @@ import { validateReplicaSet, validateReplicaSetUpdate } from './index.ts';
 const replicaSet = (spec: string): ReplicaSet =>
   manifest('apps/v1.ReplicaSet', `metadata: {name: r}\nspec:\n${indent(spec)}`);
 
-const TEMPLATE = 'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}';
+const TEMPLATE =
+  'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}';
 const SELECTOR = 'selector: {matchLabels: {a: b}}';
 
 describe('replica sets', () => {
@@ -29,7 +30,9 @@ describe('replica sets', () => {
     [
       'a selector that does not match the template',
       `selector: {matchLabels: {a: c}}\n${TEMPLATE}`,
-      ['spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`'],
+      [
+        'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`',
+      ],
     ],
     [
       'an empty selector',
@@ -52,7 +55,9 @@ describe('replica sets', () => {
     [
       'pods with a deadline',
       `${SELECTOR}\ntemplate: {metadata: {labels: {a: b}}, spec: {activeDeadlineSeconds: 5, containers: [{name: c, image: x}]}}`,
-      ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported'],
+      [
+        'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported',
+      ],
     ],
     [
       'a template that is no good pod',
@@ -68,7 +73,11 @@ describe('changes of replica sets', () => {
   const old = replicaSet(`${SELECTOR}\n${TEMPLATE}`);
   test.each<[what: string, spec: string, errors: string[]]>([
     ['nothing', `${SELECTOR}\n${TEMPLATE}`, []],
-    ['replicas and template', `replicas: 5\n${SELECTOR}\n${TEMPLATE.replace('image: x', 'image: z')}`, []],
+    [
+      'replicas and template',
+      `replicas: 5\n${SELECTOR}\n${TEMPLATE.replace('image: x', 'image: z')}`,
+      [],
+    ],
     [
       'the selector, with its template',
       `selector: {matchLabels: {a: c}}\n${TEMPLATE.replace('a: b', 'a: c')}`,

@@ -4,7 +4,13 @@ import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { nonNegative } from '#api/groups/core/v1/validation/common.ts';
 import { runningPodTemplate } from '#api/groups/core/v1/validation/index.ts';
-import { immutableField, requiredSelector, selectorMismatch, selectsTemplate, SPEC } from './common.ts';
+import {
+  immutableField,
+  requiredSelector,
+  selectorMismatch,
+  selectsTemplate,
+  SPEC,
+} from './common.ts';
 import type { DeploymentSpec, ReplicaSet } from './types.ts';
 
 /** `old`: the replica set before, if it changes. */

@@ -58,8 +58,14 @@ describe('stateful sets', () => {
     ['all at a time', { spec: 'podManagementPolicy: Parallel' }],
     ['updated by hand', { spec: 'updateStrategy: {type: OnDelete}' }],
     ['updated in part', { spec: 'updateStrategy: {rollingUpdate: {partition: 2}}' }],
-    ['that say what their pods are called, which is not listened to', { pod: 'hostname: a/b, subdomain: A_b' }],
-    ['updated several at a time', { spec: 'updateStrategy: {rollingUpdate: {maxUnavailable: 33%}}' }],
+    [
+      'that say what their pods are called, which is not listened to',
+      { pod: 'hostname: a/b, subdomain: A_b' },
+    ],
+    [
+      'updated several at a time',
+      { spec: 'updateStrategy: {rollingUpdate: {maxUnavailable: 33%}}' },
+    ],
     ['counted from 5', { spec: 'ordinals: {start: 5}' }],
     [
       'that take their claims with them',
@@ -99,7 +105,9 @@ describe('stateful sets', () => {
     [
       'a strategy that there is not',
       { spec: 'updateStrategy: {type: Recreate}' },
-      ['spec.updateStrategy: Invalid value: {"type":"Recreate"}: must be \'RollingUpdate\' or \'OnDelete\''],
+      [
+        'spec.updateStrategy: Invalid value: {"type":"Recreate"}: must be \'RollingUpdate\' or \'OnDelete\'',
+      ],
     ],
     [
       'parameters of another strategy',
@@ -111,7 +119,9 @@ describe('stateful sets', () => {
     [
       'a negative partition',
       { spec: 'updateStrategy: {rollingUpdate: {partition: -1}}' },
-      ['spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0'],
+      [
+        'spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0',
+      ],
     ],
     [
       'none unavailable',
@@ -121,12 +131,16 @@ describe('stateful sets', () => {
     [
       'more unavailable than there are',
       { spec: 'updateStrategy: {rollingUpdate: {maxUnavailable: 101%}}' },
-      ['spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
+      [
+        'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%',
+      ],
     ],
     [
       'fewer unavailable than none',
       { spec: 'updateStrategy: {rollingUpdate: {maxUnavailable: -1}}' },
-      ['spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater than or equal to 0'],
+      [
+        'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater than or equal to 0',
+      ],
     ],
     [
       'a fate of claims that there is not',
@@ -164,7 +178,9 @@ describe('stateful sets', () => {
     [
       'a claim for nobody',
       { spec: claim('resources: {requests: {storage: 1Gi}}') },
-      ['spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required'],
+      [
+        'spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required',
+      ],
     ],
     [
       'a claim without a name',
@@ -182,12 +198,16 @@ describe('stateful sets', () => {
     [
       'pods that end',
       { pod: 'restartPolicy: OnFailure' },
-      ['spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"'],
+      [
+        'spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"',
+      ],
     ],
     [
       'pods with a deadline',
       { pod: 'activeDeadlineSeconds: 5' },
-      ['spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in StatefulSet is not Supported'],
+      [
+        'spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in StatefulSet is not Supported',
+      ],
     ],
   ])('bad: %s', (_, parts, errors) => {
     expect(messages(validation.validateStatefulSet(statefulSet(parts)))).toEqual(errors);
@@ -200,11 +220,21 @@ describe('stateful sets', () => {
     ['the template', { pod: 'hostNetwork: true' }, {}, []],
     ['the strategy', { spec: 'updateStrategy: {type: OnDelete}' }, {}, []],
     ['the history', { spec: 'revisionHistoryLimit: 3' }, {}, []],
-    ['the fate of claims', { spec: 'persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}' }, {}, []],
+    [
+      'the fate of claims',
+      { spec: 'persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}' },
+      {},
+      [],
+    ],
     ['when pods are ready', { spec: 'minReadySeconds: 3' }, {}, []],
     ['the service', { spec: 'serviceName: other' }, { spec: 'serviceName: web' }, [FORBIDDEN]],
     ['the policy', { spec: 'podManagementPolicy: Parallel' }, {}, [FORBIDDEN]],
-    ['the selector', { selector: '{matchExpressions: [{key: a, operator: Exists}]}' }, {}, [FORBIDDEN]],
+    [
+      'the selector',
+      { selector: '{matchExpressions: [{key: a, operator: Exists}]}' },
+      {},
+      [FORBIDDEN],
+    ],
     ['the claims', { spec: GOOD_CLAIM }, {}, [FORBIDDEN]],
     [
       'a bad thing',
@@ -218,8 +248,18 @@ describe('stateful sets', () => {
       { spec: 'serviceName: A_B' },
       [],
     ],
-    ['something beside a claim from before', { spec: `${claim('')}\nreplicas: 3` }, { spec: claim('') }, []],
-    ['something beside a template from before', { container: MOUNT, spec: 'replicas: 3' }, { container: MOUNT }, []],
+    [
+      'something beside a claim from before',
+      { spec: `${claim('')}\nreplicas: 3` },
+      { spec: claim('') },
+      [],
+    ],
+    [
+      'something beside a template from before',
+      { container: MOUNT, spec: 'replicas: 3' },
+      { container: MOUNT },
+      [],
+    ],
     [
       'a good template into a bad one',
       { container: MOUNT },
@@ -227,22 +267,40 @@ describe('stateful sets', () => {
       ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"'],
     ],
   ])('an update of %s', (_, parts, old, errors) => {
-    expect(messages(validation.validateStatefulSetUpdate(statefulSet(parts), statefulSet(old)))).toEqual(errors);
+    expect(
+      messages(validation.validateStatefulSetUpdate(statefulSet(parts), statefulSet(old))),
+    ).toEqual(errors);
   });
 
   const TOO_MANY = 'cannot be greater than status.replicas';
   test.each<[status: string, old: string, errors: string[]]>([
-    ['replicas: 3, readyReplicas: 3, currentReplicas: 2, updatedReplicas: 1, availableReplicas: 3', '', []],
-    ...['currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration', 'collisionCount'].map(
-      (name): [string, string, string[]] => [
-        `replicas: 3, ${name}: -1`,
-        '',
-        [`status.${name}: Invalid value: -1: must be greater than or equal to 0`],
-      ],
-    ),
+    [
+      'replicas: 3, readyReplicas: 3, currentReplicas: 2, updatedReplicas: 1, availableReplicas: 3',
+      '',
+      [],
+    ],
+    ...[
+      'currentReplicas',
+      'updatedReplicas',
+      'availableReplicas',
+      'observedGeneration',
+      'collisionCount',
+    ].map((name): [string, string, string[]] => [
+      `replicas: 3, ${name}: -1`,
+      '',
+      [`status.${name}: Invalid value: -1: must be greater than or equal to 0`],
+    ]),
     ['replicas: 3, readyReplicas: 4', '', [`status.readyReplicas: Invalid value: 4: ${TOO_MANY}`]],
-    ['replicas: 3, currentReplicas: 4', '', [`status.currentReplicas: Invalid value: 4: ${TOO_MANY}`]],
-    ['replicas: 3, updatedReplicas: 4', '', [`status.updatedReplicas: Invalid value: 4: ${TOO_MANY}`]],
+    [
+      'replicas: 3, currentReplicas: 4',
+      '',
+      [`status.currentReplicas: Invalid value: 4: ${TOO_MANY}`],
+    ],
+    [
+      'replicas: 3, updatedReplicas: 4',
+      '',
+      [`status.updatedReplicas: Invalid value: 4: ${TOO_MANY}`],
+    ],
     [
       'replicas: 3, readyReplicas: 3, availableReplicas: 4',
       '',
@@ -256,23 +314,37 @@ describe('stateful sets', () => {
       '',
       ['status.availableReplicas: Invalid value: 2: cannot be greater than status.readyReplicas'],
     ],
-    ['collisionCount: 1', 'collisionCount: 2', ['status.collisionCount: Invalid value: 1: cannot be decremented']],
+    [
+      'collisionCount: 1',
+      'collisionCount: 2',
+      ['status.collisionCount: Invalid value: 1: cannot be decremented'],
+    ],
     ['', 'collisionCount: 2', ['status.collisionCount: Invalid value: 0: cannot be decremented']],
   ])('status {%s} after {%s}', (status, old, errors) => {
-    const update = validation.validateStatefulSetStatusUpdate(statefulSet({ status }), statefulSet({ status: old }));
+    const update = validation.validateStatefulSetStatusUpdate(
+      statefulSet({ status }),
+      statefulSet({ status: old }),
+    );
     expect(messages(update)).toEqual(errors);
   });
 });
 
 describe('controller revisions', () => {
-  const revision = (yaml: string): ControllerRevision => decodeManifest('apps/v1.ControllerRevision', yaml);
+  const revision = (yaml: string): ControllerRevision =>
+    decodeManifest('apps/v1.ControllerRevision', yaml);
 
   test.each<[yaml: string, errors: string[]]>([
     ['{revision: 1, data: {spec: {}}}', []],
     ['{revision: 0, data: {}}', []],
     ['{revision: 1}', ['data: Required value: data is mandatory']],
-    ['{revision: 1, data: [1]}', ['data: Invalid value: "<value omitted>": data must be a valid JSON object']],
-    ['{revision: -1, data: {}}', ['revision: Invalid value: -1: must be greater than or equal to 0']],
+    [
+      '{revision: 1, data: [1]}',
+      ['data: Invalid value: "<value omitted>": data must be a valid JSON object'],
+    ],
+    [
+      '{revision: -1, data: {}}',
+      ['revision: Invalid value: -1: must be greater than or equal to 0'],
+    ],
   ])('%s', (yaml, errors) => {
     expect(messages(validation.validateControllerRevision(revision(yaml)))).toEqual(errors);
   });
@@ -284,13 +356,19 @@ describe('controller revisions', () => {
       '{revision: 1, data: {a: 1}}',
       ['data: Invalid value: {"a":2}: field is immutable'],
     ],
-    ['{revision: 1}', '{revision: 1, data: {a: 1}}', ['data: Invalid value: null: field is immutable']],
+    [
+      '{revision: 1}',
+      '{revision: 1, data: {a: 1}}',
+      ['data: Invalid value: null: field is immutable'],
+    ],
     [
       '{revision: -1, data: {}}',
       '{revision: 1, data: {}}',
       ['revision: Invalid value: -1: must be greater than or equal to 0'],
     ],
   ])('%s after %s', (after, before, errors) => {
-    expect(messages(validation.validateControllerRevisionUpdate(revision(after), revision(before)))).toEqual(errors);
+    expect(
+      messages(validation.validateControllerRevisionUpdate(revision(after), revision(before))),
+    ).toEqual(errors);
   });
 });

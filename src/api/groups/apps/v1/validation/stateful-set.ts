@@ -53,7 +53,12 @@ export function validateStatefulSetUpdate({ spec }: StatefulSet, old: StatefulSe
   if (!semanticEqual(fixedPart(spec), fixedPart(old.spec))) {
     const names = CHANGEABLE.slice(0, -1).map((name) => `'${name}'`);
     const list = `${names.join(', ')} and 'minReadySeconds'`;
-    errors.push(field.forbidden(SPEC, `updates to statefulset spec for fields other than ${list} are forbidden`));
+    errors.push(
+      field.forbidden(
+        SPEC,
+        `updates to statefulset spec for fields other than ${list} are forbidden`,
+      ),
+    );
   }
   return errors;
 }
@@ -64,7 +69,11 @@ function fixedPart(spec: StatefulSetSpec): Partial<StatefulSetSpec> {
   return fixed;
 }
 
-function statefulSetSpec(spec: StatefulSetSpec, tolerated: Tolerated, at: FieldPath): FieldErrorList {
+function statefulSetSpec(
+  spec: StatefulSetSpec,
+  tolerated: Tolerated,
+  at: FieldPath,
+): FieldErrorList {
   const { serviceName, selector } = spec;
   const errors = [
     ...podManagementPolicy(spec.podManagementPolicy, at.child('podManagementPolicy')),
@@ -73,7 +82,9 @@ function statefulSetSpec(spec: StatefulSetSpec, tolerated: Tolerated, at: FieldP
   ];
   if (tolerated.claimTemplates !== true) {
     (spec.volumeClaimTemplates ?? []).forEach((claim, index) => {
-      errors.push(...claimSpec(claim.spec, at.child('volumeClaimTemplates').index(index).child('spec')));
+      errors.push(
+        ...claimSpec(claim.spec, at.child('volumeClaimTemplates').index(index).child('spec')),
+      );
     });
   }
   errors.push(
@@ -82,7 +93,9 @@ function statefulSetSpec(spec: StatefulSetSpec, tolerated: Tolerated, at: FieldP
     ...nonNegative(spec.ordinals?.start, at.child('ordinals', 'start')),
   );
   if (tolerated.serviceName !== true && serviceName !== '') {
-    errors.push(...invalidEach(at.child('serviceName'), serviceName, validation.isDNS1123Label(serviceName)));
+    errors.push(
+      ...invalidEach(at.child('serviceName'), serviceName, validation.isDNS1123Label(serviceName)),
+    );
   }
   errors.push(...requiredSelector(selector, 'statefulset', at.child('selector')));
   return [...errors, ...template(spec, tolerated, at)];
@@ -102,9 +115,17 @@ function updateStrategy(strategy: StatefulSetUpdateStrategy, at: FieldPath): Fie
     case 'OnDelete':
       return rollingUpdate === undefined
         ? []
-        : [field.invalid(at.child('rollingUpdate'), rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")];
+        : [
+            field.invalid(
+              at.child('rollingUpdate'),
+              rollingUpdate,
+              "only allowed for updateStrategy 'RollingUpdate'",
+            ),
+          ];
     case 'RollingUpdate':
-      return rollingUpdate === undefined ? [] : rollingUpdateOf(rollingUpdate, at.child('rollingUpdate'));
+      return rollingUpdate === undefined
+        ? []
+        : rollingUpdateOf(rollingUpdate, at.child('rollingUpdate'));
     default:
       return [field.invalid(at, strategy, "must be 'RollingUpdate' or 'OnDelete'")];
   }
@@ -118,7 +139,8 @@ function rollingUpdateOf(
   if (maxUnavailable === undefined) return errors;
   const path = at.child('maxUnavailable');
   errors.push(...positiveIntOrPercent(maxUnavailable, path));
-  if (intOrPercentValue(maxUnavailable) === 0) errors.push(field.invalid(path, maxUnavailable, 'cannot be 0'));
+  if (intOrPercentValue(maxUnavailable) === 0)
+    errors.push(field.invalid(path, maxUnavailable, 'cannot be 0'));
   return [...errors, ...notMoreThan100Percent(maxUnavailable, path)];
 }
 
@@ -131,7 +153,9 @@ function retentionPolicy(
   if (policy === undefined) return [];
   return (['whenDeleted', 'whenScaled'] as const).flatMap((name) => {
     const value = policy[name] ?? '';
-    return RETENTION_POLICIES.includes(value) ? [] : [field.notSupported(at.child(name), value, RETENTION_POLICIES)];
+    return RETENTION_POLICIES.includes(value)
+      ? []
+      : [field.notSupported(at.child(name), value, RETENTION_POLICIES)];
   });
 }
 
@@ -152,7 +176,10 @@ function template(
         ...validation.validateLabels(labels, path.child('labels')),
         ...validateAnnotations(annotations, path.child('annotations')),
       );
-    } else errors.push(...validatePodTemplate(asInPods(pods, volumeClaimTemplates), path, tolerated.before));
+    } else
+      errors.push(
+        ...validatePodTemplate(asInPods(pods, volumeClaimTemplates), path, tolerated.before),
+      );
   }
   const { restartPolicy = '', activeDeadlineSeconds } = pods.spec;
   const specPath = path.child('spec');
@@ -177,7 +204,9 @@ function asInPods(
   const { hostname: _, subdomain: __, ...spec } = template.spec;
   const pods = { ...template, spec };
   // One without a name makes a volume that is refused for it.
-  const names = new Set((claims ?? []).map(({ metadata }) => (metadata as { readonly name?: string }).name ?? ''));
+  const names = new Set(
+    (claims ?? []).map(({ metadata }) => (metadata as { readonly name?: string }).name ?? ''),
+  );
   if (names.size === 0) return pods;
   const volumes = [
     ...[...names].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
@@ -196,14 +225,26 @@ const COUNTS = [
   'collisionCount',
 ] as const;
 
-export function validateStatefulSetStatusUpdate({ status }: StatefulSet, old: StatefulSet): FieldErrorList {
+export function validateStatefulSetStatusUpdate(
+  { status }: StatefulSet,
+  old: StatefulSet,
+): FieldErrorList {
   const errors = [
     ...nonNegativeEach(status, COUNTS, STATUS),
-    ...atMostReplicas(status, ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'], STATUS),
+    ...atMostReplicas(
+      status,
+      ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'],
+      STATUS,
+    ),
   ];
   if (status.availableReplicas > (status.readyReplicas ?? 0)) {
     const at = STATUS.child('availableReplicas');
-    errors.push(field.invalid(at, status.availableReplicas, 'cannot be greater than status.readyReplicas'));
+    errors.push(
+      field.invalid(at, status.availableReplicas, 'cannot be greater than status.readyReplicas'),
+    );
   }
-  return [...errors, ...collisionCountUpdate(status.collisionCount, old.status.collisionCount, STATUS)];
+  return [
+    ...errors,
+    ...collisionCountUpdate(status.collisionCount, old.status.collisionCount, STATUS),
+  ];
 }

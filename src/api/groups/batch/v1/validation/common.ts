@@ -13,8 +13,13 @@ export function immutableField(value: unknown, old: unknown, at: FieldPath): Fie
 }
 
 /** One of a closed set; where it is missing, the set is told. */
-export function chosenFrom(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
-  if (value === undefined || value === '') return [field.required(at, `valid values: [${known.map(quote).join(' ')}]`)];
+export function chosenFrom(
+  value: string | undefined,
+  known: readonly string[],
+  at: FieldPath,
+): FieldErrorList {
+  if (value === undefined || value === '')
+    return [field.required(at, `valid values: [${known.map(quote).join(' ')}]`)];
   return known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 

@@ -114,7 +114,9 @@ describe('cron jobs', () => {
     [
       'a policy that there is not',
       { spec: 'concurrencyPolicy: Queue' },
-      ['spec.concurrencyPolicy: Unsupported value: "Queue": supported values: "Allow", "Forbid", "Replace"'],
+      [
+        'spec.concurrencyPolicy: Unsupported value: "Queue": supported values: "Allow", "Forbid", "Replace"',
+      ],
     ],
     ...['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'].map(
       (name): [string, Parts, string[]] => [
@@ -123,17 +125,23 @@ describe('cron jobs', () => {
         [`spec.${name}: Invalid value: -1: ${NEGATIVE}`],
       ],
     ),
-    ...['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'].map(
-      (name): [string, Parts, string[]] => [
-        `negative in its jobs: ${name}`,
-        { job: `${name}: -1` },
-        [`${JOB}.${name}: Invalid value: -1: ${NEGATIVE}`],
-      ],
-    ),
+    ...[
+      'parallelism',
+      'completions',
+      'activeDeadlineSeconds',
+      'backoffLimit',
+      'ttlSecondsAfterFinished',
+    ].map((name): [string, Parts, string[]] => [
+      `negative in its jobs: ${name}`,
+      { job: `${name}: -1` },
+      [`${JOB}.${name}: Invalid value: -1: ${NEGATIVE}`],
+    ]),
     [
       'a selector',
       { job: 'selector: {matchLabels: {a: b}}' },
-      [`${JOB}.selector: Invalid value: {"matchLabels":{"a":"b"}}: \`selector\` will be auto-generated`],
+      [
+        `${JOB}.selector: Invalid value: {"matchLabels":{"a":"b"}}: \`selector\` will be auto-generated`,
+      ],
     ],
     [
       'a selector by hand',
@@ -162,13 +170,25 @@ describe('cron jobs', () => {
   const ZONED = 'TZ=Asia/Tokyo 0 0 * * *';
   test.each<[what: string, parts: Parts, old: Parts, errors: string[]]>([
     ['anything', { schedule: '@daily', spec: 'suspend: true', job: 'completions: 5' }, {}, []],
-    ['something with a long name', { name: 'c'.repeat(60), schedule: '@daily' }, { name: 'c'.repeat(60) }, []],
-    ['something beside a place in the schedule', { schedule: ZONED, spec: 'suspend: true' }, { schedule: ZONED }, []],
+    [
+      'something with a long name',
+      { name: 'c'.repeat(60), schedule: '@daily' },
+      { name: 'c'.repeat(60) },
+      [],
+    ],
+    [
+      'something beside a place in the schedule',
+      { schedule: ZONED, spec: 'suspend: true' },
+      { schedule: ZONED },
+      [],
+    ],
     [
       'a place, beside one in the schedule',
       { schedule: ZONED, spec: 'timeZone: UTC' },
       { schedule: ZONED },
-      [`spec.schedule: Invalid value: "${ZONED}": cannot use both timeZone field and TZ or CRON_TZ in schedule`],
+      [
+        `spec.schedule: Invalid value: "${ZONED}": cannot use both timeZone field and TZ or CRON_TZ in schedule`,
+      ],
     ],
     [
       'the schedule, to one with a place',
@@ -188,8 +208,15 @@ describe('cron jobs', () => {
       { spec: 'timeZone: Europe/Rome' },
       ['spec.timeZone: Invalid value: "Ancient/Rome": unknown time zone Ancient/Rome'],
     ],
-    ['its jobs, badly', { job: 'completions: -1' }, {}, [`${JOB}.completions: Invalid value: -1: ${NEGATIVE}`]],
+    [
+      'its jobs, badly',
+      { job: 'completions: -1' },
+      {},
+      [`${JOB}.completions: Invalid value: -1: ${NEGATIVE}`],
+    ],
   ])('an update of %s', (_, parts, old, errors) => {
-    expect(messages(validation.validateCronJobUpdate(cronJob(parts), cronJob(old)))).toEqual(errors);
+    expect(messages(validation.validateCronJobUpdate(cronJob(parts), cronJob(old)))).toEqual(
+      errors,
+    );
   });
 });

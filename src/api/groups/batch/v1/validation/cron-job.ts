@@ -17,7 +17,9 @@ export function validateCronJob({ metadata, spec }: CronJob): FieldErrorList {
   const errors = cronJobSpec(spec, undefined);
   const name = nameOf(metadata);
   if (name.length > MAX_NAME_LENGTH) {
-    errors.push(field.invalid(field.path('metadata', 'name'), name, validation.maxLenError(MAX_NAME_LENGTH)));
+    errors.push(
+      field.invalid(field.path('metadata', 'name'), name, validation.maxLenError(MAX_NAME_LENGTH)),
+    );
   }
   return errors;
 }
@@ -33,7 +35,9 @@ function cronJobSpec(spec: CronJobSpec, old: CronJobSpec | undefined): FieldErro
     ...schedule(spec, old?.schedule.includes('TZ') === true, SPEC.child('schedule')),
     ...nonNegative(spec.startingDeadlineSeconds, SPEC.child('startingDeadlineSeconds')),
     // One that was taken before may have become unknown since.
-    ...(old !== undefined && old.timeZone === spec.timeZone ? [] : timeZone(spec.timeZone, SPEC.child('timeZone'))),
+    ...(old !== undefined && old.timeZone === spec.timeZone
+      ? []
+      : timeZone(spec.timeZone, SPEC.child('timeZone'))),
     ...oneOf(spec.concurrencyPolicy, CONCURRENCY_POLICIES, SPEC.child('concurrencyPolicy')),
     ...jobTemplate(spec.jobTemplate.spec, SPEC.child('jobTemplate', 'spec'), old?.jobTemplate.spec),
     ...nonNegative(spec.successfulJobsHistoryLimit, SPEC.child('successfulJobsHistoryLimit')),
@@ -42,7 +46,11 @@ function cronJobSpec(spec: CronJobSpec, old: CronJobSpec | undefined): FieldErro
 }
 
 /** `allowZone`: the schedule named its time zone before that was forbidden. */
-function schedule({ schedule: text, timeZone: zone }: CronJobSpec, allowZone: boolean, at: FieldPath): FieldErrorList {
+function schedule(
+  { schedule: text, timeZone: zone }: CronJobSpec,
+  allowZone: boolean,
+  at: FieldPath,
+): FieldErrorList {
   if (text === '') return [field.required(at)];
   const errors: FieldErrorList = [];
   try {
@@ -52,9 +60,13 @@ function schedule({ schedule: text, timeZone: zone }: CronJobSpec, allowZone: bo
   }
   if (!text.includes('TZ')) return errors;
   if (!allowZone) {
-    errors.push(field.invalid(at, text, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'));
+    errors.push(
+      field.invalid(at, text, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'),
+    );
   } else if (zone !== undefined) {
-    errors.push(field.invalid(at, text, 'cannot use both timeZone field and TZ or CRON_TZ in schedule'));
+    errors.push(
+      field.invalid(at, text, 'cannot use both timeZone field and TZ or CRON_TZ in schedule'),
+    );
   }
   return errors;
 }
@@ -66,10 +78,12 @@ function timeZone(zone: string | undefined, at: FieldPath): FieldErrorList {
   if (zone === undefined) return [];
   if (zone === '') return [field.invalid(at, zone, 'timeZone must be nil or non-empty string')];
   const unknown = field.invalid(at, zone, `unknown time zone ${zone}`);
-  if (zone.split('/').some((part) => part === '.' || part === '..' || !ZONE_PART.test(part))) return [unknown];
+  if (zone.split('/').some((part) => part === '.' || part === '..' || !ZONE_PART.test(part)))
+    return [unknown];
   const errors: FieldErrorList = [];
   if (zone.toLowerCase() === 'local') {
-    const message = 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones';
+    const message =
+      'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones';
     errors.push(field.invalid(at, zone, message));
   }
   if (zone !== 'Local' && !isTimeZone(zone)) errors.push(unknown);
@@ -80,7 +94,9 @@ function jobTemplate(spec: JobSpec, at: FieldPath, old: JobSpec | undefined): Fi
   const errors = jobSpec(spec, at, old);
   // Each of its jobs gets one of its own.
   if (spec.selector !== undefined) {
-    errors.push(field.invalid(at.child('selector'), spec.selector, '`selector` will be auto-generated'));
+    errors.push(
+      field.invalid(at.child('selector'), spec.selector, '`selector` will be auto-generated'),
+    );
   }
   if (spec.manualSelector === true) {
     errors.push(field.notSupported(at.child('manualSelector'), true, ['nil', 'false']));

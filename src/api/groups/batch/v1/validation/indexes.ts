@@ -49,7 +49,8 @@ function parseInterval(text: string, completions: number): Interval | string {
   }
   const numbers: number[] = [];
   for (const limit of limits) {
-    if (!/^\+?[0-9]+$/.test(limit)) return `cannot convert string to integer for index: ${quote(limit)}`;
+    if (!/^\+?[0-9]+$/.test(limit))
+      return `cannot convert string to integer for index: ${quote(limit)}`;
     const number = Number(limit);
     if (number >= completions) return `too large index: ${quote(limit)}`;
     numbers.push(number);

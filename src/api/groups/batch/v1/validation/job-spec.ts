@@ -28,7 +28,9 @@ export function jobSpec(spec: JobSpec, at: FieldPath, old?: JobSpec): FieldError
     ...numbers(spec, at),
     ...managedBy(spec.managedBy, at.child('managedBy')),
     ...completionMode(spec, at),
-    ...(spec.podFailurePolicy === undefined ? [] : podFailurePolicy(spec, at.child('podFailurePolicy'))),
+    ...(spec.podFailurePolicy === undefined
+      ? []
+      : podFailurePolicy(spec, at.child('podFailurePolicy'))),
     ...successPolicyOf(spec, at.child('successPolicy')),
     ...podReplacementPolicy(spec, at.child('podReplacementPolicy')),
     ...validatePodTemplate(spec.template, at.child('template'), old?.template),
@@ -49,7 +51,9 @@ const NUMBERS = [
 function numbers(spec: JobSpec, at: FieldPath): FieldErrorList {
   const errors = NUMBERS.flatMap((name) => nonNegative(spec[name], at.child(name)));
   if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined) {
-    errors.push(field.required(at.child('backoffLimitPerIndex'), 'when maxFailedIndexes is specified'));
+    errors.push(
+      field.required(at.child('backoffLimitPerIndex'), 'when maxFailedIndexes is specified'),
+    );
   }
   return errors;
 }
@@ -57,33 +61,50 @@ function numbers(spec: JobSpec, at: FieldPath): FieldErrorList {
 function managedBy(value: string | undefined, at: FieldPath): FieldErrorList {
   if (value === undefined) return [];
   const errors = validation.validateDomainPrefixedPath(value, at);
-  if (value.length > MAX_MANAGED_BY_LENGTH) errors.push(field.tooLong(at, '', MAX_MANAGED_BY_LENGTH));
+  if (value.length > MAX_MANAGED_BY_LENGTH)
+    errors.push(field.tooLong(at, '', MAX_MANAGED_BY_LENGTH));
   return errors;
 }
 
 function completionMode(spec: JobSpec, at: FieldPath): FieldErrorList {
   const mode: string = spec.completionMode ?? 'NonIndexed';
   if (mode === 'Indexed') return indexed(spec, at);
-  if (!COMPLETION_MODES.includes(mode)) return [field.notSupported(at.child('completionMode'), mode, COMPLETION_MODES)];
+  if (!COMPLETION_MODES.includes(mode))
+    return [field.notSupported(at.child('completionMode'), mode, COMPLETION_MODES)];
   return (['backoffLimitPerIndex', 'maxFailedIndexes'] as const).flatMap((name) =>
-    spec[name] === undefined ? [] : [field.invalid(at.child(name), spec[name], 'requires indexed completion mode')],
+    spec[name] === undefined
+      ? []
+      : [field.invalid(at.child(name), spec[name], 'requires indexed completion mode')],
   );
 }
 
 function indexed(spec: JobSpec, at: FieldPath): FieldErrorList {
   const { completions, parallelism = 0, maxFailedIndexes, backoffLimitPerIndex } = spec;
   const errors: FieldErrorList = [];
-  const atMost = (name: 'parallelism' | 'maxFailedIndexes', limit: number | 'completions', when = ''): void => {
-    errors.push(field.invalid(at.child(name), spec[name], `must be less than or equal to ${limit}${when}`));
+  const atMost = (
+    name: 'parallelism' | 'maxFailedIndexes',
+    limit: number | 'completions',
+    when = '',
+  ): void => {
+    errors.push(
+      field.invalid(at.child(name), spec[name], `must be less than or equal to ${limit}${when}`),
+    );
   };
   if (completions === undefined)
     errors.push(field.required(at.child('completions'), 'when completion mode is Indexed'));
-  if (parallelism > MAX_PARALLELISM) atMost('parallelism', MAX_PARALLELISM, ' when completion mode is Indexed');
+  if (parallelism > MAX_PARALLELISM)
+    atMost('parallelism', MAX_PARALLELISM, ' when completion mode is Indexed');
   if (maxFailedIndexes !== undefined) {
-    if (completions !== undefined && maxFailedIndexes > completions) atMost('maxFailedIndexes', 'completions');
+    if (completions !== undefined && maxFailedIndexes > completions)
+      atMost('maxFailedIndexes', 'completions');
     if (maxFailedIndexes > MAX_FAILED_INDEXES) atMost('maxFailedIndexes', MAX_FAILED_INDEXES);
   }
-  if (completions === undefined || completions <= MANY_COMPLETIONS || backoffLimitPerIndex === undefined) return errors;
+  if (
+    completions === undefined ||
+    completions <= MANY_COMPLETIONS ||
+    backoffLimitPerIndex === undefined
+  )
+    return errors;
   const when = ` when completions are above ${MANY_COMPLETIONS} and used with backoff limit per index`;
   if (maxFailedIndexes === undefined) {
     const message = `must be specified when completions is above ${MANY_COMPLETIONS}`;
@@ -106,7 +127,9 @@ function successPolicyOf(spec: JobSpec, at: FieldPath): FieldErrorList {
 function podReplacementPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const { podReplacementPolicy: policy } = spec;
   const known = spec.podFailurePolicy === undefined ? REPLACEMENT_POLICIES : ['Failed'];
-  return policy === undefined || known.includes(policy) ? [] : [field.notSupported(at, policy, known)];
+  return policy === undefined || known.includes(policy)
+    ? []
+    : [field.notSupported(at, policy, known)];
 }
 
 const RESTART_POLICIES = ['OnFailure', 'Never'];
@@ -114,7 +137,8 @@ const RESTART_POLICIES = ['OnFailure', 'Never'];
 function restartPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const policy = spec.template.spec.restartPolicy ?? 'Always';
   // 'Always' is also what it is if nobody says anything.
-  if (policy === 'Always') return [field.required(at, `valid values: ${RESTART_POLICIES.map(quote).join(', ')}`)];
+  if (policy === 'Always')
+    return [field.required(at, `valid values: ${RESTART_POLICIES.map(quote).join(', ')}`)];
   if (!RESTART_POLICIES.includes(policy)) return [field.notSupported(at, policy, RESTART_POLICIES)];
   return spec.podFailurePolicy === undefined || policy === 'Never'
     ? []

@@ -7,8 +7,12 @@ import * as validation from './index.ts';
 import type { Job } from './types.ts';
 
 function job(status: string, spec = ''): Job {
-  const template = 'template: {spec: {restartPolicy: OnFailure, containers: [{name: abc, image: image}]}}';
-  return manifest('batch/v1.Job', `metadata: {name: myjob}\nspec: {${template}, ${spec}}\nstatus: {${status}}`);
+  const template =
+    'template: {spec: {restartPolicy: OnFailure, containers: [{name: abc, image: image}]}}';
+  return manifest(
+    'batch/v1.Job',
+    `metadata: {name: myjob}\nspec: {${template}, ${spec}}\nstatus: {${status}}`,
+  );
 }
 
 const conditions = (...types: string[]): string =>
@@ -21,23 +25,36 @@ const OK = 'SuccessCriteriaMet';
 const FIVE = 'completions: 5';
 const INDEXED = `${FIVE}, completionMode: Indexed`;
 const PER_INDEX = `${INDEXED}, backoffLimitPerIndex: 1`;
-const POLICY = 'completions: 10, completionMode: Indexed, successPolicy: {rules: [{succeededIndexes: 0-2}]}';
+const POLICY =
+  'completions: 10, completionMode: Indexed, successPolicy: {rules: [{succeededIndexes: 0-2}]}';
 
 type Case = [what: string, old: string, status: string, errors: string[], spec?: string];
 
 function check(_what: string, old: string, status: string, errors: string[], spec?: string): void {
   const found = validation.validateJobStatusUpdate(job(status, spec), job(old, spec));
-  expect(found.map((error) => `${error.field} ${error.type.replace('FieldValue', '')}`)).toEqual(errors);
+  expect(found.map((error) => `${error.field} ${error.type.replace('FieldValue', '')}`)).toEqual(
+    errors,
+  );
 }
 
 const REFUSED = 'status.conditions Invalid';
 
 describe('the end of a job', () => {
   test.each<Case>([
-    ['complete and failed', '', `${START}, ${END}, ${conditions('Complete', 'Failed')}`, [REFUSED, REFUSED, REFUSED]],
+    [
+      'complete and failed',
+      '',
+      `${START}, ${END}, ${conditions('Complete', 'Failed')}`,
+      [REFUSED, REFUSED, REFUSED],
+    ],
     ['complete without success', '', `${START}, ${END}, ${conditions('Complete')}`, [REFUSED]],
     ['failed without a reason', '', `${START}, ${conditions('Failed')}`, [REFUSED]],
-    ['complete and failing', '', `${START}, ${END}, ${conditions('Complete', 'FailureTarget')}`, [REFUSED, REFUSED]],
+    [
+      'complete and failing',
+      '',
+      `${START}, ${END}, ${conditions('Complete', 'FailureTarget')}`,
+      [REFUSED, REFUSED],
+    ],
     ['no end of a job that runs', `${START}, ${END}`, START, []],
     [
       'failed without a beginning',
@@ -45,7 +62,12 @@ describe('the end of a job', () => {
       conditions('FailureTarget', 'Failed'),
       ['status.startTime Required'],
     ],
-    ['complete without one', conditions(OK), `${END}, ${conditions(OK, 'Complete')}`, ['status.startTime Required']],
+    [
+      'complete without one',
+      conditions(OK),
+      `${END}, ${conditions(OK, 'Complete')}`,
+      ['status.startTime Required'],
+    ],
     [
       'complete without one: suspended, with nothing to do',
       '',
@@ -176,12 +198,36 @@ describe('the beginning of a job', () => {
 
 describe('what a job counts', () => {
   test.each<Case>([
-    ['completed, without indexes', '', `${START}, completedIndexes: "0"`, ['status.completedIndexes Invalid'], FIVE],
-    ['completed, without indexes, as before', 'completedIndexes: "0"', 'completedIndexes: "0", active: 1', [], FIVE],
-    ['failed, without a limit', '', 'failedIndexes: "0"', ['status.failedIndexes Invalid'], INDEXED],
+    [
+      'completed, without indexes',
+      '',
+      `${START}, completedIndexes: "0"`,
+      ['status.completedIndexes Invalid'],
+      FIVE,
+    ],
+    [
+      'completed, without indexes, as before',
+      'completedIndexes: "0"',
+      'completedIndexes: "0", active: 1',
+      [],
+      FIVE,
+    ],
+    [
+      'failed, without a limit',
+      '',
+      'failedIndexes: "0"',
+      ['status.failedIndexes Invalid'],
+      INDEXED,
+    ],
     ['less failed', 'failed: 3', 'failed: 1', ['status.failed Invalid'], FIVE],
     ['less succeeded', 'succeeded: 3', 'succeeded: 1', ['status.succeeded Invalid'], FIVE],
-    ['completed: not indexes', '', 'completedIndexes: invalid format', ['status.completedIndexes Invalid'], INDEXED],
+    [
+      'completed: not indexes',
+      '',
+      'completedIndexes: invalid format',
+      ['status.completedIndexes Invalid'],
+      INDEXED,
+    ],
     [
       'completed: not indexes, as before',
       'completedIndexes: invalid format',
@@ -189,7 +235,13 @@ describe('what a job counts', () => {
       [],
       INDEXED,
     ],
-    ['failed: not indexes', '', 'failedIndexes: invalid format', ['status.failedIndexes Invalid'], PER_INDEX],
+    [
+      'failed: not indexes',
+      '',
+      'failedIndexes: invalid format',
+      ['status.failedIndexes Invalid'],
+      PER_INDEX,
+    ],
     [
       'failed: not indexes, as before',
       'failedIndexes: invalid format',
@@ -198,7 +250,13 @@ describe('what a job counts', () => {
       PER_INDEX,
     ],
     ['more ready than there are', '', 'active: 1, ready: 2', ['status.ready Invalid'], FIVE],
-    ['more ready than there are, as before', 'active: 1, ready: 2', 'active: 1, ready: 2, succeeded: 1', [], FIVE],
+    [
+      'more ready than there are, as before',
+      'active: 1, ready: 2',
+      'active: 1, ready: 2, succeeded: 1',
+      [],
+      FIVE,
+    ],
     [
       'both completed and failed',
       'failedIndexes: "0,2", completedIndexes: 3-4',
@@ -221,8 +279,20 @@ describe('when a job has succeeded', () => {
   test.each<Case>([
     ['without a policy', '', conditions(OK), []],
     ['with one', '', conditions(OK), [], POLICY],
-    ['without a policy, indexed', '', conditions(OK), [], 'completions: 10, completionMode: Indexed'],
-    ['then it is complete', `${START}, ${conditions(OK)}`, `${done}, ${conditions(OK, 'Complete')}`, [], POLICY],
+    [
+      'without a policy, indexed',
+      '',
+      conditions(OK),
+      [],
+      'completions: 10, completionMode: Indexed',
+    ],
+    [
+      'then it is complete',
+      `${START}, ${conditions(OK)}`,
+      `${done}, ${conditions(OK, 'Complete')}`,
+      [],
+      POLICY,
+    ],
     [
       'not if it failed',
       `${START}, ${conditions('Failed')}`,
@@ -237,7 +307,13 @@ describe('when a job has succeeded', () => {
       [REFUSED, REFUSED],
       POLICY,
     ],
-    ['not if it is to fail', conditions('FailureTarget'), conditions('FailureTarget', OK), [REFUSED], POLICY],
+    [
+      'not if it is to fail',
+      conditions('FailureTarget'),
+      conditions('FailureTarget', OK),
+      [REFUSED],
+      POLICY,
+    ],
     ['then it is not to fail', conditions(OK), conditions(OK, 'FailureTarget'), [REFUSED], POLICY],
     [
       'not once it is complete',
@@ -246,9 +322,27 @@ describe('when a job has succeeded', () => {
       [REFUSED],
       POLICY,
     ],
-    ['before it is complete', START, `${done}, ${conditions('Complete')}`, [REFUSED, REFUSED], POLICY],
-    ['and then not', conditions(OK), 'conditions: [{type: Complete, status: "False"}]', [REFUSED], POLICY],
+    [
+      'before it is complete',
+      START,
+      `${done}, ${conditions('Complete')}`,
+      [REFUSED, REFUSED],
+      POLICY,
+    ],
+    [
+      'and then not',
+      conditions(OK),
+      'conditions: [{type: Complete, status: "False"}]',
+      [REFUSED],
+      POLICY,
+    ],
     ['and then nothing is said', conditions(OK), '', [REFUSED], POLICY],
-    ['and then it is false', conditions(OK), `conditions: [{type: ${OK}, status: "False"}]`, [REFUSED], POLICY],
+    [
+      'and then it is false',
+      conditions(OK),
+      `conditions: [{type: ${OK}, status: "False"}]`,
+      [REFUSED],
+      POLICY,
+    ],
   ])('%s', check);
 });

@@ -11,7 +11,10 @@ const messages = (errors: FieldErrorList): string[] => errors.map((error) => err
 
 function job(status: string, spec = ''): Job {
   const template = 'template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}';
-  return manifest('batch/v1.Job', `metadata: {name: j}\nspec: {${template}, ${spec}}\nstatus: {${status}}`);
+  return manifest(
+    'batch/v1.Job',
+    `metadata: {name: j}\nspec: {${template}, ${spec}}\nstatus: {${status}}`,
+  );
 }
 
 /** Conditions, all of them true. */
@@ -28,7 +31,9 @@ const conflict = (message: string): string => `status.conditions: Invalid value:
 type Case = [what: string, status: string, old: string, errors: string[], spec?: string];
 
 function check(_: string, status: string, old: string, errors: string[], spec?: string): void {
-  expect(messages(validation.validateJobStatusUpdate(job(status, spec), job(old, spec)))).toEqual(errors);
+  expect(messages(validation.validateJobStatusUpdate(job(status, spec), job(old, spec)))).toEqual(
+    errors,
+  );
 }
 
 describe('good', () => {
@@ -38,7 +43,12 @@ describe('good', () => {
     ['complete', COMPLETE, START, []],
     ['failed', FAILED, START, []],
     ['about to fail', `${START}, ${conditions('FailureTarget')}, active: 1`, START, []],
-    ['pods still to be counted', 'uncountedTerminatedPods: {succeeded: [a, b], failed: [c]}', '', []],
+    [
+      'pods still to be counted',
+      'uncountedTerminatedPods: {succeeded: [a, b], failed: [c]}',
+      '',
+      [],
+    ],
     ['indexes', 'completedIndexes: "0,2-4", failedIndexes: "1"', '', [], PER_INDEX],
     ['a suspended job forgets when it began', conditions('Suspended'), START, [], 'suspend: true'],
     [
@@ -62,12 +72,21 @@ describe('good', () => {
 
 describe('numbers', () => {
   test.each(['active', 'succeeded', 'failed', 'ready', 'terminating'])('%s', (name) => {
-    const errors = messages(validation.validateJobStatusUpdate(job(`${name}: -1`), job(`${name}: -1`)));
-    expect(errors).toEqual([`status.${name}: Invalid value: -1: must be greater than or equal to 0`]);
+    const errors = messages(
+      validation.validateJobStatusUpdate(job(`${name}: -1`), job(`${name}: -1`)),
+    );
+    expect(errors).toEqual([
+      `status.${name}: Invalid value: -1: must be greater than or equal to 0`,
+    ]);
   });
 
   test.each<Case>([
-    ['less failed', 'failed: 2', 'failed: 3', ['status.failed: Invalid value: 2: cannot decrease the failed counter']],
+    [
+      'less failed',
+      'failed: 2',
+      'failed: 3',
+      ['status.failed: Invalid value: 2: cannot decrease the failed counter'],
+    ],
     [
       'less succeeded',
       '',
@@ -124,7 +143,11 @@ describe('the end', () => {
       'complete without having succeeded',
       `${START}, ${END}, ${conditions('Complete')}`,
       START,
-      [conflict('cannot set Complete=True condition without the SuccessCriteriaMet=true condition')],
+      [
+        conflict(
+          'cannot set Complete=True condition without the SuccessCriteriaMet=true condition',
+        ),
+      ],
     ],
     [
       'complete at no time',
@@ -144,7 +167,9 @@ describe('the end', () => {
       'complete before it began',
       `startTime: "2026-01-01T02:00:00Z", ${END}, ${conditions('SuccessCriteriaMet', 'Complete')}`,
       '',
-      ['status.completionTime: Invalid value: "2026-01-01T01:00:00Z": must be equal to or after `startTime`'],
+      [
+        'status.completionTime: Invalid value: "2026-01-01T01:00:00Z": must be equal to or after `startTime`',
+      ],
     ],
     [
       'never begun',
@@ -168,15 +193,21 @@ describe('the end', () => {
       'pods not counted',
       `${FAILED}, uncountedTerminatedPods: {failed: [a]}`,
       START,
-      ['status.uncountedTerminatedPods: Invalid value: {"failed":["a"]}: must be empty for finished job'],
+      [
+        'status.uncountedTerminatedPods: Invalid value: {"failed":["a"]}: must be empty for finished job',
+      ],
     ],
     [
       'success by other means than the policy',
       `${START}, ${END}, ${conditions('Complete')}`,
       START,
       [
-        conflict('cannot set Complete=True condition without the SuccessCriteriaMet=true condition'),
-        conflict('cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True'),
+        conflict(
+          'cannot set Complete=True condition without the SuccessCriteriaMet=true condition',
+        ),
+        conflict(
+          'cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True',
+        ),
       ],
       `${INDEXED}, successPolicy: {rules: [{succeededCount: 1}]}`,
     ],
@@ -216,7 +247,9 @@ describe('what cannot be taken back', () => {
       'when it ended',
       COMPLETE.replace('01:00', '01:30'),
       COMPLETE,
-      ['status.completionTime: Invalid value: "2026-01-01T01:30:00Z": completionTime cannot be mutated'],
+      [
+        'status.completionTime: Invalid value: "2026-01-01T01:30:00Z": completionTime cannot be mutated',
+      ],
     ],
     [
       'when it began',
@@ -228,7 +261,9 @@ describe('what cannot be taken back', () => {
       'when it began, even to another time',
       START.replace('00:00', '00:30'),
       START,
-      ['status.startTime: Invalid value: "2026-01-01T00:30:00Z": field is immutable for unsuspended job once set'],
+      [
+        'status.startTime: Invalid value: "2026-01-01T00:30:00Z": field is immutable for unsuspended job once set',
+      ],
     ],
   ])('%s', check);
 });
@@ -248,7 +283,9 @@ describe('indexes', () => {
       'completed ones that there are not',
       'completedIndexes: "5"',
       '',
-      ['status.completedIndexes: Invalid value: "5": error parsing completedIndexes: too large index: "5"'],
+      [
+        'status.completedIndexes: Invalid value: "5": error parsing completedIndexes: too large index: "5"',
+      ],
       INDEXED,
     ],
     [
@@ -272,14 +309,18 @@ describe('indexes', () => {
       'failed ones that do not count',
       'failedIndexes: "1"',
       '',
-      ['status.failedIndexes: Invalid value: "1": cannot set non-null failedIndexes when backoffLimitPerIndex is null'],
+      [
+        'status.failedIndexes: Invalid value: "1": cannot set non-null failedIndexes when backoffLimitPerIndex is null',
+      ],
       INDEXED,
     ],
     [
       'both completed and failed',
       'completedIndexes: "0-2", failedIndexes: "2,4"',
       '',
-      ['status.failedIndexes: Invalid value: "2,4": failedIndexes and completedIndexes overlap at index: 2'],
+      [
+        'status.failedIndexes: Invalid value: "2,4": failedIndexes and completedIndexes overlap at index: 2',
+      ],
       PER_INDEX,
     ],
   ])('%s', check);

@@ -26,7 +26,13 @@ interface Facts {
   changed(...names: readonly Aspect[]): boolean;
 }
 
-type Aspect = keyof JobStatus | 'complete' | 'failedCondition' | 'failureTarget' | 'successCriteriaMet' | 'finished';
+type Aspect =
+  | keyof JobStatus
+  | 'complete'
+  | 'failedCondition'
+  | 'failureTarget'
+  | 'successCriteriaMet'
+  | 'finished';
 
 export function validateJobStatusUpdate(job: Job, old: Job): FieldErrorList {
   const facts = factsOf(job, old);
@@ -110,7 +116,11 @@ function completion({ status, complete, failed, failureTarget, changed }: Facts)
       errors.push(field.required(at, 'completionTime is required for Complete jobs'));
     }
   }
-  if (changed('startTime', 'completionTime') && startTime !== undefined && completionTime !== undefined) {
+  if (
+    changed('startTime', 'completionTime') &&
+    startTime !== undefined &&
+    completionTime !== undefined
+  ) {
     if (Date.parse(completionTime) < Date.parse(startTime)) {
       errors.push(field.invalid(at, completionTime, 'must be equal to or after `startTime`'));
     }
@@ -119,13 +129,25 @@ function completion({ status, complete, failed, failureTarget, changed }: Facts)
 }
 
 /** Before a job is called failed or complete, it must have been decided that it will be. */
-function outcome({ complete, failed, failureTarget, successCriteriaMet, changed }: Facts): FieldErrorList {
+function outcome({
+  complete,
+  failed,
+  failureTarget,
+  successCriteriaMet,
+  changed,
+}: Facts): FieldErrorList {
   const errors: FieldErrorList = [];
   if (changed('failedCondition', 'failedIndexes') && failed && !failureTarget) {
-    errors.push(...conflict('cannot set Failed=True condition without the FailureTarget=true condition'));
+    errors.push(
+      ...conflict('cannot set Failed=True condition without the FailureTarget=true condition'),
+    );
   }
   if (changed('complete', 'successCriteriaMet') && complete && !successCriteriaMet) {
-    errors.push(...conflict('cannot set Complete=True condition without the SuccessCriteriaMet=true condition'));
+    errors.push(
+      ...conflict(
+        'cannot set Complete=True condition without the SuccessCriteriaMet=true condition',
+      ),
+    );
   }
   return errors;
 }
@@ -137,15 +159,25 @@ function finishedJob({ job, status, finished, changed }: Facts): FieldErrorList 
   const neverBegins = job.spec.suspend === true && job.spec.completions === 0;
   const { active = 0, startTime, uncountedTerminatedPods: uncounted } = status;
   if (changed('finished', 'active') && active > 0) {
-    errors.push(field.invalid(STATUS.child('active'), active, 'active>0 is invalid for finished job'));
+    errors.push(
+      field.invalid(STATUS.child('active'), active, 'active>0 is invalid for finished job'),
+    );
   }
   if (!neverBegins && changed('finished', 'startTime') && startTime === undefined) {
-    errors.push(field.required(STATUS.child('startTime'), 'startTime is required for finished job'));
+    errors.push(
+      field.required(STATUS.child('startTime'), 'startTime is required for finished job'),
+    );
   }
   if (changed('finished', 'uncountedTerminatedPods')) {
     const left = (uncounted?.failed ?? []).length + (uncounted?.succeeded ?? []).length;
     if (left > 0) {
-      errors.push(field.invalid(STATUS.child('uncountedTerminatedPods'), uncounted, 'must be empty for finished job'));
+      errors.push(
+        field.invalid(
+          STATUS.child('uncountedTerminatedPods'),
+          uncounted,
+          'must be empty for finished job',
+        ),
+      );
     }
   }
   return errors;
@@ -160,14 +192,22 @@ function indexSets({ job: { spec }, status, changed }: Facts): FieldErrorList {
   if (completions !== undefined && changed('completedIndexes')) {
     const problem = countIndexes(completedIndexes, completions);
     if (typeof problem === 'string') {
-      errors.push(field.invalid(completedPath, completedIndexes, `error parsing completedIndexes: ${problem}`));
+      errors.push(
+        field.invalid(
+          completedPath,
+          completedIndexes,
+          `error parsing completedIndexes: ${problem}`,
+        ),
+      );
     }
   }
   const failedChanged = changed('failedIndexes') && failedIndexes !== undefined;
   if (completions !== undefined && backoffLimitPerIndex !== undefined && failedChanged) {
     const problem = countIndexes(failedIndexes, completions);
     if (typeof problem === 'string') {
-      errors.push(field.invalid(failedPath, failedIndexes, `error parsing failedIndexes: ${problem}`));
+      errors.push(
+        field.invalid(failedPath, failedIndexes, `error parsing failedIndexes: ${problem}`),
+      );
     }
   }
   if (changed('completedIndexes') && completedIndexes !== '' && spec.completionMode !== 'Indexed') {
@@ -178,7 +218,11 @@ function indexSets({ job: { spec }, status, changed }: Facts): FieldErrorList {
     const message = 'cannot set non-null failedIndexes when backoffLimitPerIndex is null';
     errors.push(field.invalid(failedPath, failedIndexes, message));
   }
-  if (completions !== undefined && failedIndexes !== undefined && changed('failedIndexes', 'completedIndexes')) {
+  if (
+    completions !== undefined &&
+    failedIndexes !== undefined &&
+    changed('failedIndexes', 'completedIndexes')
+  ) {
     const both = commonIndex(completedIndexes, failedIndexes, completions);
     if (both !== undefined) {
       const message = `failedIndexes and completedIndexes overlap at index: ${both}`;
@@ -192,24 +236,44 @@ function runningPods({ status, finished, changed }: Facts): FieldErrorList {
   const errors: FieldErrorList = [];
   const { terminating = 0, ready, active = 0 } = status;
   if (changed('finished', 'terminating') && finished && terminating > 0) {
-    errors.push(field.invalid(STATUS.child('terminating'), terminating, 'terminating>0 is invalid for finished job'));
+    errors.push(
+      field.invalid(
+        STATUS.child('terminating'),
+        terminating,
+        'terminating>0 is invalid for finished job',
+      ),
+    );
   }
   if (changed('ready', 'active') && ready !== undefined && ready > active) {
-    errors.push(field.invalid(STATUS.child('ready'), ready, 'cannot set more ready pods than active'));
+    errors.push(
+      field.invalid(STATUS.child('ready'), ready, 'cannot set more ready pods than active'),
+    );
   }
   return errors;
 }
 
-function successCriteria({ job, successCriteriaMet, failed, failureTarget, complete }: Facts): FieldErrorList {
+function successCriteria({
+  job,
+  successCriteriaMet,
+  failed,
+  failureTarget,
+  complete,
+}: Facts): FieldErrorList {
   const errors: FieldErrorList = [];
   if (successCriteriaMet && failed) {
     errors.push(...conflict('cannot set SuccessCriteriaMet=True and Failed=true conditions'));
   }
   if (successCriteriaMet && failureTarget) {
-    errors.push(...conflict('cannot set SuccessCriteriaMet=True and FailureTarget=true conditions'));
+    errors.push(
+      ...conflict('cannot set SuccessCriteriaMet=True and FailureTarget=true conditions'),
+    );
   }
   if (job.spec.successPolicy !== undefined && !successCriteriaMet && complete) {
-    errors.push(...conflict('cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True'));
+    errors.push(
+      ...conflict(
+        'cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True',
+      ),
+    );
   }
   return errors;
 }
@@ -227,29 +291,60 @@ function transition({ job, status, successCriteriaMet }: Facts, old: Job): Field
   }
   const { failed = 0, succeeded = 0, startTime, completionTime } = status;
   if (failed < (before.failed ?? 0)) {
-    errors.push(field.invalid(STATUS.child('failed'), failed, 'cannot decrease the failed counter'));
+    errors.push(
+      field.invalid(STATUS.child('failed'), failed, 'cannot decrease the failed counter'),
+    );
   }
   // A job whose indexes all run at a time can shrink, and then forgets some that have succeeded.
   const { completionMode, completions, parallelism } = job.spec;
   const canShrink = completionMode === 'Indexed' && completions === parallelism;
   if (!canShrink && succeeded < (before.succeeded ?? 0)) {
-    errors.push(field.invalid(STATUS.child('succeeded'), succeeded, 'cannot decrease the succeeded counter'));
+    errors.push(
+      field.invalid(STATUS.child('succeeded'), succeeded, 'cannot decrease the succeeded counter'),
+    );
   }
-  if (completionTime !== undefined && before.completionTime !== undefined && completionTime !== before.completionTime) {
-    errors.push(field.invalid(STATUS.child('completionTime'), completionTime, 'completionTime cannot be mutated'));
+  if (
+    completionTime !== undefined &&
+    before.completionTime !== undefined &&
+    completionTime !== before.completionTime
+  ) {
+    errors.push(
+      field.invalid(
+        STATUS.child('completionTime'),
+        completionTime,
+        'completionTime cannot be mutated',
+      ),
+    );
   }
   // A job that is resumed begins again.
   const resumed = hasCondition(before, 'Suspended') && hasCondition(status, 'Suspended', 'False');
-  if (before.startTime !== undefined && startTime !== before.startTime && job.spec.suspend !== true && !resumed) {
+  if (
+    before.startTime !== undefined &&
+    startTime !== before.startTime &&
+    job.spec.suspend !== true &&
+    !resumed
+  ) {
     errors.push(
-      field.invalid(STATUS.child('startTime'), startTime ?? null, 'field is immutable for unsuspended job once set'),
+      field.invalid(
+        STATUS.child('startTime'),
+        startTime ?? null,
+        'field is immutable for unsuspended job once set',
+      ),
     );
   }
   if (hasCondition(before, 'SuccessCriteriaMet') && !successCriteriaMet) {
     errors.push(...conflict('cannot disable the SuccessCriteriaMet=True condition'));
   }
-  if (hasCondition(before, 'Complete') && !hasCondition(before, 'SuccessCriteriaMet') && successCriteriaMet) {
-    errors.push(...conflict('cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions'));
+  if (
+    hasCondition(before, 'Complete') &&
+    !hasCondition(before, 'SuccessCriteriaMet') &&
+    successCriteriaMet
+  ) {
+    errors.push(
+      ...conflict(
+        'cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions',
+      ),
+    );
   }
   return errors;
 }

@@ -66,12 +66,21 @@ describe('jobs', () => {
   test.each<[what: string, parts: Parts]>([
     ['with everything left out', {}],
     ['restarted in place', { restartPolicy: 'OnFailure' }],
-    ['with a selector by hand', { spec: 'manualSelector: true', selector: '{matchLabels: {a: b}}', labels: '{a: b}' }],
+    [
+      'with a selector by hand',
+      { spec: 'manualSelector: true', selector: '{matchLabels: {a: b}}', labels: '{a: b}' },
+    ],
     ['indexed', { spec: indexed('parallelism: 5') }],
     ['with a limit per index', { spec: indexed('backoffLimitPerIndex: 1\nmaxFailedIndexes: 5') }],
     ['that lets exit codes fail it', { spec: exitCodes('operator: In, values: [1, 3]') }],
-    ['that looks at a container', { spec: exitCodes('containerName: c, operator: NotIn, values: [0, 3]') }],
-    ['that ignores disruptions', { spec: rule('action: Ignore, onPodConditions: [{type: DisruptionTarget}]') }],
+    [
+      'that looks at a container',
+      { spec: exitCodes('containerName: c, operator: NotIn, values: [0, 3]') },
+    ],
+    [
+      'that ignores disruptions',
+      { spec: rule('action: Ignore, onPodConditions: [{type: DisruptionTarget}]') },
+    ],
     [
       'that lets an index fail',
       {
@@ -131,13 +140,17 @@ describe('jobs', () => {
         `${LABELS}: Invalid value: {"a":"c"}: \`selector\` does not match template \`labels\``,
       ],
     ],
-    ...['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'].map(
-      (name): [string, Parts, string[]] => [
-        `negative: ${name}`,
-        { spec: `${name}: -1` },
-        [`spec.${name}: Invalid value: -1: ${NEGATIVE}`],
-      ],
-    ),
+    ...[
+      'parallelism',
+      'completions',
+      'activeDeadlineSeconds',
+      'backoffLimit',
+      'ttlSecondsAfterFinished',
+    ].map((name): [string, Parts, string[]] => [
+      `negative: ${name}`,
+      { spec: `${name}: -1` },
+      [`spec.${name}: Invalid value: -1: ${NEGATIVE}`],
+    ]),
     [
       'a negative limit per index',
       { spec: indexed('backoffLimitPerIndex: -1') },
@@ -164,7 +177,9 @@ describe('jobs', () => {
     [
       'a mode that there is not',
       { spec: 'completionMode: Random' },
-      ['spec.completionMode: Unsupported value: "Random": supported values: "NonIndexed", "Indexed"'],
+      [
+        'spec.completionMode: Unsupported value: "Random": supported values: "NonIndexed", "Indexed"',
+      ],
     ],
     [
       'indexed without an end',
@@ -174,7 +189,9 @@ describe('jobs', () => {
     [
       'too many at a time',
       { spec: 'completionMode: Indexed\ncompletions: 100000\nparallelism: 100001' },
-      ['spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed'],
+      [
+        'spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed',
+      ],
     ],
     [
       'limits of indexes without indexes',
@@ -196,7 +213,9 @@ describe('jobs', () => {
     ],
     [
       'more failed indexes than can be kept',
-      { spec: 'completionMode: Indexed\ncompletions: 100000\nbackoffLimitPerIndex: 1\nmaxFailedIndexes: 100001' },
+      {
+        spec: 'completionMode: Indexed\ncompletions: 100000\nbackoffLimitPerIndex: 1\nmaxFailedIndexes: 100001',
+      },
       [
         'spec.maxFailedIndexes: Invalid value: 100001: must be less than or equal to completions',
         'spec.maxFailedIndexes: Invalid value: 100001: must be less than or equal to 100000',
@@ -204,7 +223,9 @@ describe('jobs', () => {
     ],
     [
       'many indexes without a limit of failed ones',
-      { spec: 'completionMode: Indexed\ncompletions: 100001\nparallelism: 10001\nbackoffLimitPerIndex: 1' },
+      {
+        spec: 'completionMode: Indexed\ncompletions: 100001\nparallelism: 10001\nbackoffLimitPerIndex: 1',
+      },
       [
         'spec.maxFailedIndexes: Required value: must be specified when completions is above 100000',
         'spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index',
@@ -212,7 +233,9 @@ describe('jobs', () => {
     ],
     [
       'many indexes with too high a limit',
-      { spec: 'completionMode: Indexed\ncompletions: 100001\nbackoffLimitPerIndex: 1\nmaxFailedIndexes: 10001' },
+      {
+        spec: 'completionMode: Indexed\ncompletions: 100001\nbackoffLimitPerIndex: 1\nmaxFailedIndexes: 10001',
+      },
       [
         'spec.maxFailedIndexes: Invalid value: 10001: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index',
       ],
@@ -228,7 +251,9 @@ describe('jobs', () => {
     [
       'managed by somebody without a domain',
       { spec: 'managedBy: queue' },
-      ['spec.managedBy: Invalid value: "queue": must be a domain-prefixed path (such as "acme.io/foo")'],
+      [
+        'spec.managedBy: Invalid value: "queue": must be a domain-prefixed path (such as "acme.io/foo")',
+      ],
     ],
     [
       'managed by a long name',
@@ -238,7 +263,9 @@ describe('jobs', () => {
     [
       'a replacement policy that there is not',
       { spec: 'podReplacementPolicy: Never' },
-      ['spec.podReplacementPolicy: Unsupported value: "Never": supported values: "Failed", "TerminatingOrFailed"'],
+      [
+        'spec.podReplacementPolicy: Unsupported value: "Never": supported values: "Failed", "TerminatingOrFailed"',
+      ],
     ],
   ])('bad: %s', (_, parts, errors) => {
     expect(messages(validation.validateJob(job(parts)))).toEqual(errors);
@@ -253,7 +280,9 @@ describe('jobs', () => {
     [
       'an action that there is not',
       rule('action: Retry, onExitCodes: {operator: In, values: [1]}'),
-      [`${RULE}.action: Unsupported value: "Retry": supported values: "Count", "FailIndex", "FailJob", "Ignore"`],
+      [
+        `${RULE}.action: Unsupported value: "Retry": supported values: "Count", "FailIndex", "FailJob", "Ignore"`,
+      ],
     ],
     [
       'an index that fails without a limit',
@@ -268,7 +297,9 @@ describe('jobs', () => {
     [
       'an operator that there is not',
       exitCodes('operator: Exists, values: [1]'),
-      [`${RULE}.onExitCodes.operator: Unsupported value: "Exists": supported values: "In", "NotIn"`],
+      [
+        `${RULE}.onExitCodes.operator: Unsupported value: "Exists": supported values: "In", "NotIn"`,
+      ],
     ],
     [
       'a container that there is not',
@@ -284,7 +315,9 @@ describe('jobs', () => {
     ],
     [
       'too many codes',
-      exitCodes(`operator: In, values: [${Array.from({ length: 256 }, (_, index) => index + 1).join(', ')}]`),
+      exitCodes(
+        `operator: In, values: [${Array.from({ length: 256 }, (_, index) => index + 1).join(', ')}]`,
+      ),
       [`${RULE}.onExitCodes.values: Too many: 256: must have at most 255 items`],
     ],
     [
@@ -318,7 +351,9 @@ describe('jobs', () => {
     ],
     [
       'codes and conditions',
-      rule('action: Ignore, onExitCodes: {operator: In, values: [1]}, onPodConditions: [{type: X}]'),
+      rule(
+        'action: Ignore, onExitCodes: {operator: In, values: [1]}, onPodConditions: [{type: X}]',
+      ),
       [`${RULE}: Invalid value: specifying both OnExitCodes and OnPodConditions is not supported`],
     ],
     [
@@ -334,7 +369,9 @@ describe('jobs', () => {
     [
       'pods replaced before they have failed',
       `${rule('action: Count, onPodConditions: [{type: X}]')}\npodReplacementPolicy: TerminatingOrFailed`,
-      ['spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"'],
+      [
+        'spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"',
+      ],
     ],
   ])('bad failure policy: %s', (_, spec, errors) => {
     expect(messages(validation.validateJob(job({ spec })))).toEqual(errors);
@@ -351,7 +388,9 @@ describe('jobs', () => {
     [
       'without indexes',
       'successPolicy: {rules: [{succeededCount: 1}]}',
-      ['spec.successPolicy: Invalid value: {"rules":[{"succeededCount":1}]}: requires indexed completion mode'],
+      [
+        'spec.successPolicy: Invalid value: {"rules":[{"succeededCount":1}]}: requires indexed completion mode',
+      ],
     ],
     [
       'without rules',
@@ -368,7 +407,9 @@ describe('jobs', () => {
     [
       'an empty rule',
       success(''),
-      [`${SUCCESS}: Required value: at least one of succeededCount or succeededIndexes must be specified`],
+      [
+        `${SUCCESS}: Required value: at least one of succeededCount or succeededIndexes must be specified`,
+      ],
     ],
     [
       'indexes that are none',
@@ -380,9 +421,15 @@ describe('jobs', () => {
     [
       'indexes that there are not',
       success('succeededIndexes: "1-7"'),
-      [`${SUCCESS}.succeededIndexes: Invalid value: "1-7": error parsing succeededIndexes: too large index: "7"`],
+      [
+        `${SUCCESS}.succeededIndexes: Invalid value: "1-7": error parsing succeededIndexes: too large index: "7"`,
+      ],
     ],
-    ['a negative count', success('succeededCount: -1'), [`${SUCCESS}.succeededCount: Invalid value: -1: ${NEGATIVE}`]],
+    [
+      'a negative count',
+      success('succeededCount: -1'),
+      [`${SUCCESS}.succeededCount: Invalid value: -1: ${NEGATIVE}`],
+    ],
     [
       'more than all',
       success('succeededCount: 6'),
@@ -413,10 +460,25 @@ describe('an update', () => {
 
   test.each<[what: string, parts: Parts, old: Parts, errors: string[]]>([
     ['nothing', {}, {}, []],
-    ['how many at a time', { spec: 'completions: 3\nparallelism: 2' }, { spec: 'completions: 3' }, []],
+    [
+      'how many at a time',
+      { spec: 'completions: 3\nparallelism: 2' },
+      { spec: 'completions: 3' },
+      [],
+    ],
     ['suspension', { spec: 'suspend: true' }, {}, []],
-    ['limits', { spec: 'backoffLimit: 3\nactiveDeadlineSeconds: 9\nttlSecondsAfterFinished: 7' }, {}, []],
-    ['the end', { spec: 'completions: 3' }, { spec: 'completions: 2' }, [immutable('completions', '3')]],
+    [
+      'limits',
+      { spec: 'backoffLimit: 3\nactiveDeadlineSeconds: 9\nttlSecondsAfterFinished: 7' },
+      {},
+      [],
+    ],
+    [
+      'the end',
+      { spec: 'completions: 3' },
+      { spec: 'completions: 2' },
+      [immutable('completions', '3')],
+    ],
     [
       'the end of an indexed job, and its parallelism',
       { spec: 'completionMode: Indexed\ncompletions: 3\nparallelism: 3' },
@@ -441,7 +503,12 @@ describe('an update', () => {
       { spec: 'manualSelector: true', selector: '{matchLabels: {c: d}}', labels: '{a: b, c: d}' },
       [immutable('selector', '{"matchLabels":{"a":"b"}}')],
     ],
-    ['the mode', { spec: 'completionMode: Indexed\ncompletions: 1' }, {}, [immutable('completionMode', '"Indexed"')]],
+    [
+      'the mode',
+      { spec: 'completionMode: Indexed\ncompletions: 1' },
+      {},
+      [immutable('completionMode', '"Indexed"')],
+    ],
     [
       'the failure policy',
       { spec: rule('action: Count, onPodConditions: [{type: X}]') },
@@ -465,7 +532,12 @@ describe('an update', () => {
       { spec: indexed('backoffLimitPerIndex: 1') },
       [],
     ],
-    ['who manages it', { spec: 'managedBy: example.com/a' }, {}, [immutable('managedBy', '"example.com/a"')]],
+    [
+      'who manages it',
+      { spec: 'managedBy: example.com/a' },
+      {},
+      [immutable('managedBy', '"example.com/a"')],
+    ],
     [
       'the success policy',
       { spec: success('succeededCount: 2') },
@@ -477,18 +549,28 @@ describe('an update', () => {
   });
 
   test('says what is wrong with the spec for what it is and for the change', () => {
-    expect(messages(validation.validateJobUpdate(job({ spec: 'backoffLimit: -1' }), job()))).toEqual([
+    expect(
+      messages(validation.validateJobUpdate(job({ spec: 'backoffLimit: -1' }), job())),
+    ).toEqual([
       `spec.backoffLimit: Invalid value: -1: ${NEGATIVE}`,
       `spec.backoffLimit: Invalid value: -1: ${NEGATIVE}`,
     ]);
   });
 
   test('of one from when its labels had no prefix asks for none', () => {
-    const parts = { selector: '{matchLabels: {controller-uid: 1a2b}}', labels: '{controller-uid: 1a2b, job-name: j}' };
+    const parts = {
+      selector: '{matchLabels: {controller-uid: 1a2b}}',
+      labels: '{controller-uid: 1a2b, job-name: j}',
+    };
     const half = '{controller-uid: 1a2b, job-name: j, batch.kubernetes.io/job-name: j}';
     expect(messages(validation.validateJobUpdate(job(parts), job(parts)))).toEqual([]);
     expect(
-      messages(validation.validateJobUpdate(job({ ...parts, labels: half }), job({ ...parts, labels: half }))),
+      messages(
+        validation.validateJobUpdate(
+          job({ ...parts, labels: half }),
+          job({ ...parts, labels: half }),
+        ),
+      ),
     ).toEqual([]);
     expect(messages(validation.validateJob(job(parts)))).toEqual([
       `${LABELS}[batch.kubernetes.io/controller-uid]: Required value: must be '1a2b'`,
@@ -513,12 +595,14 @@ describe('an update', () => {
   const started = 'startTime: "2026-01-01T00:00:00Z"';
   const resting = `conditions: [{type: Suspended, status: "True"}]`;
   const errorsOf = (parts: Parts, old: Parts): string[] =>
-    once(validation.validateJobUpdate(job({ ...suspended, ...parts }), job({ ...suspended, ...old }))).map((message) =>
-      message.replace(/Invalid value: .*: field/, 'field'),
-    );
+    once(
+      validation.validateJobUpdate(job({ ...suspended, ...parts }), job({ ...suspended, ...old })),
+    ).map((message) => message.replace(/Invalid value: .*: field/, 'field'));
 
   test.each(directives)('where its pods may go: %s', (_, parts) => {
-    expect(once(validation.validateJobUpdate(job(parts), job())).join()).toContain('spec.template: Invalid value: ');
+    expect(once(validation.validateJobUpdate(job(parts), job())).join()).toContain(
+      'spec.template: Invalid value: ',
+    );
     expect(errorsOf(parts, {})).toEqual([]);
     // Taken back again.
     expect(errorsOf({}, parts)).toEqual([]);
@@ -530,10 +614,18 @@ describe('an update', () => {
   });
 
   test('pods stay as near to each other, or as far, as they were', () => {
-    expect(errorsOf({ pod: affinity(apart) }, {})).toEqual(['spec.template.spec: field is immutable']);
-    expect(errorsOf({ pod: affinity(apart) }, { pod: affinity() })).toEqual(['spec.template.spec: field is immutable']);
-    expect(errorsOf({}, { pod: affinity(apart) })).toEqual(['spec.template.spec: field is immutable']);
-    expect(errorsOf({ pod: `affinity: {${apart.slice(2)}}` }, { pod: affinity(apart) })).toEqual([]);
+    expect(errorsOf({ pod: affinity(apart) }, {})).toEqual([
+      'spec.template.spec: field is immutable',
+    ]);
+    expect(errorsOf({ pod: affinity(apart) }, { pod: affinity() })).toEqual([
+      'spec.template.spec: field is immutable',
+    ]);
+    expect(errorsOf({}, { pod: affinity(apart) })).toEqual([
+      'spec.template.spec: field is immutable',
+    ]);
+    expect(errorsOf({ pod: `affinity: {${apart.slice(2)}}` }, { pod: affinity(apart) })).toEqual(
+      [],
+    );
   });
 
   test('what containers get can be changed while it rests', () => {
@@ -545,8 +637,8 @@ describe('an update', () => {
     expect(errorsOf({ container: 'command: [x]' }, { status: resting })).toEqual([
       'spec.template.spec: field is immutable',
     ]);
-    expect(errorsOf({ pod: 'initContainers: [{name: d, image: i}]' }, { status: resting })).toEqual([
-      'spec.template.spec: field is immutable',
-    ]);
+    expect(errorsOf({ pod: 'initContainers: [{name: d, image: i}]' }, { status: resting })).toEqual(
+      ['spec.template.spec: field is immutable'],
+    );
   });
 });

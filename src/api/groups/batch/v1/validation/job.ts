@@ -3,16 +3,29 @@
 import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import { labelSelectorAsSelector, validateLabelSelector, type Selector } from '#machinery/selectors/labels.ts';
+import {
+  labelSelectorAsSelector,
+  validateLabelSelector,
+  type Selector,
+} from '#machinery/selectors/labels.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import { CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL } from '../labels.ts';
+import {
+  CONTROLLER_UID_LABEL,
+  JOB_NAME_LABEL,
+  LEGACY_CONTROLLER_UID_LABEL,
+  LEGACY_JOB_NAME_LABEL,
+} from '../labels.ts';
 import { hasCondition } from '../job-conditions.ts';
 import { immutableField, nameOf, SPEC } from './common.ts';
 import { jobSpec } from './job-spec.ts';
 import type { Job, JobSpec } from './types.ts';
 
 export function validateJob(job: Job, old?: Job): FieldErrorList {
-  return [...generatedSelector(job, old), ...specWithSelector(job.spec, old?.spec), ...hostnames(job)];
+  return [
+    ...generatedSelector(job, old),
+    ...specWithSelector(job.spec, old?.spec),
+    ...hostnames(job),
+  ];
 }
 
 export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
@@ -25,9 +38,15 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
     ...completionsUpdate(spec, before, SPEC.child('completions')),
     ...immutableField(spec.selector, before.selector, SPEC.child('selector')),
     ...templateUpdate(spec, old),
-    ...(['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const).flatMap(
-      (name) => immutableField(spec[name], before[name], SPEC.child(name)),
-    ),
+    ...(
+      [
+        'completionMode',
+        'podFailurePolicy',
+        'backoffLimitPerIndex',
+        'managedBy',
+        'successPolicy',
+      ] as const
+    ).flatMap((name) => immutableField(spec[name], before[name], SPEC.child(name))),
   ];
 }
 
@@ -44,7 +63,8 @@ function generatedSelector({ metadata, spec }: Job, old: Job | undefined): Field
   const errors: FieldErrorList = uid === '' ? [field.required(field.path('metadata', 'uid'))] : [];
   const before = old?.spec.template.metadata.labels ?? {};
   const prefixed =
-    old === undefined || [CONTROLLER_UID_LABEL, JOB_NAME_LABEL].every((key) => Object.hasOwn(before, key));
+    old === undefined ||
+    [CONTROLLER_UID_LABEL, JOB_NAME_LABEL].every((key) => Object.hasOwn(before, key));
   const expected = {
     [LEGACY_CONTROLLER_UID_LABEL]: uid,
     [LEGACY_JOB_NAME_LABEL]: name,
@@ -56,7 +76,9 @@ function generatedSelector({ metadata, spec }: Job, old: Job | undefined): Field
     else if (labels[key] !== value) errors.push(field.invalid(at.key(key), labels, message));
   }
   if (selectorOf(spec)?.matches(expected) === false) {
-    errors.push(field.invalid(SPEC.child('selector'), spec.selector, '`selector` not auto-generated'));
+    errors.push(
+      field.invalid(SPEC.child('selector'), spec.selector, '`selector` not auto-generated'),
+    );
   }
   return errors;
 }
@@ -98,9 +120,14 @@ function hostnames({ metadata, spec }: Job): FieldErrorList {
 function completionsUpdate(spec: JobSpec, old: JobSpec, at: FieldPath): FieldErrorList {
   const { completions, parallelism } = spec;
   if (spec.completionMode !== 'Indexed') return immutableField(completions, old.completions, at);
-  if (completions === old.completions || completions === undefined || completions === parallelism) return [];
+  if (completions === old.completions || completions === undefined || completions === parallelism)
+    return [];
   return [
-    field.invalid(at, completions, `can only be modified in tandem with ${SPEC.child('parallelism').toString()}`),
+    field.invalid(
+      at,
+      completions,
+      `can only be modified in tandem with ${SPEC.child('parallelism').toString()}`,
+    ),
   ];
 }
 
@@ -112,7 +139,9 @@ function templateUpdate({ template }: JobSpec, old: Job): FieldErrorList {
   const { suspend, template: before } = old.spec;
   const { startTime, active = 0 } = old.status;
   const resting =
-    suspend === true && (startTime === undefined || hasCondition(old.status, 'Suspended')) && active === 0;
+    suspend === true &&
+    (startTime === undefined || hasCondition(old.status, 'Suspended')) &&
+    active === 0;
   if (!resting) return immutableField(template, before, SPEC.child('template'));
   const allowed = withResourcesOf(template.spec, withDirectivesOf(template, before).spec);
   return immutableField(template.spec, allowed, SPEC.child('template', 'spec'));
@@ -127,7 +156,8 @@ function withDirectivesOf(template: Template, old: Template): Template {
   const { nodeAffinity } = template.spec.affinity ?? {};
   const merged = nodeAffinity === undefined ? others : { ...others, nodeAffinity };
   // An affinity that says nothing any more may go with the last thing that it said.
-  const affinity = template.spec.affinity === undefined && semanticEqual(others, {}) ? undefined : merged;
+  const affinity =
+    template.spec.affinity === undefined && semanticEqual(others, {}) ? undefined : merged;
   const { nodeSelector, tolerations, schedulingGates } = template.spec;
   const { labels, annotations } = template.metadata;
   return {
@@ -144,16 +174,25 @@ function withResourcesOf(spec: Template['spec'], old: Template['spec']): Templat
       ? before
       : before.map((container, index) => {
           const changed = list[index];
-          return changed?.name === container.name ? { ...container, resources: changed.resources } : container;
+          return changed?.name === container.name
+            ? { ...container, resources: changed.resources }
+            : container;
         })) as C;
   return {
     ...old,
     containers: put(spec.containers, old.containers),
-    ...(old.initContainers !== undefined && { initContainers: put(spec.initContainers ?? [], old.initContainers) }),
+    ...(old.initContainers !== undefined && {
+      initContainers: put(spec.initContainers ?? [], old.initContainers),
+    }),
   };
 }
 
 /** A copy with other values for some fields; undefined takes a field away. */
-function replaced<T extends object>(object: T, changes: { readonly [K in keyof T]?: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries({ ...object, ...changes }).filter(([, value]) => value !== undefined)) as T;
+function replaced<T extends object>(
+  object: T,
+  changes: { readonly [K in keyof T]?: T[K] | undefined },
+): T {
+  return Object.fromEntries(
+    Object.entries({ ...object, ...changes }).filter(([, value]) => value !== undefined),
+  ) as T;
 }

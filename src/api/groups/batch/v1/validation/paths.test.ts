@@ -17,7 +17,8 @@ function job(spec: string, pod = '', status = ''): Job {
     .flatMap((label) => [label, `batch.kubernetes.io/${label}`])
     .join(', ');
   const policy = pod.includes('restartPolicy') ? '' : 'restartPolicy: Never, ';
-  const containers = 'containers: [{name: abc, image: image}], initContainers: [{name: def, image: image}]';
+  const containers =
+    'containers: [{name: abc, image: image}], initContainers: [{name: def, image: image}]';
   return manifest(
     'batch/v1.Job',
     `metadata: {name: j, namespace: default, uid: 1a2b}
@@ -30,9 +31,11 @@ status: {${status}}`,
 }
 
 const indexed = (completions: number | undefined, ...more: string[]): string =>
-  ['completionMode: Indexed', ...(completions === undefined ? [] : [`completions: ${completions}`]), ...more].join(
-    '\n',
-  );
+  [
+    'completionMode: Indexed',
+    ...(completions === undefined ? [] : [`completions: ${completions}`]),
+    ...more,
+  ].join('\n');
 const rules = (...list: string[]): string => `podFailurePolicy: {rules: [${list.join(', ')}]}`;
 const success = (...list: string[]): string => `successPolicy: {rules: [${list.join(', ')}]}`;
 const DISRUPTED = 'onPodConditions: [{type: DisruptionTarget}]';
@@ -50,16 +53,29 @@ describe('jobs', () => {
     ['with indexes, many at a time', indexed(2, 'parallelism: 100000')],
     [
       'as many indexes as can fail in any number',
-      indexed(100_000, 'parallelism: 100000', 'maxFailedIndexes: 100000', 'backoffLimitPerIndex: 1'),
+      indexed(
+        100_000,
+        'parallelism: 100000',
+        'maxFailedIndexes: 100000',
+        'backoffLimitPerIndex: 1',
+      ),
     ],
     [
       'very many indexes',
-      indexed(1_000_000_000, 'parallelism: 10000', 'maxFailedIndexes: 10000', 'backoffLimitPerIndex: 1'),
+      indexed(
+        1_000_000_000,
+        'parallelism: 10000',
+        'maxFailedIndexes: 10000',
+        'backoffLimitPerIndex: 1',
+      ),
     ],
     ['of somebody else', 'managedBy: example.com/foo'],
     [
       'that succeed early',
-      indexed(10, success('{succeededCount: 1, succeededIndexes: "0,2,4"}', '{succeededIndexes: "1,3,5-9"}')),
+      indexed(
+        10,
+        success('{succeededCount: 1, succeededIndexes: "0,2,4"}', '{succeededIndexes: "1,3,5-9"}'),
+      ),
     ],
     [
       'that fail early, or do not',
@@ -82,8 +98,16 @@ describe('jobs', () => {
   const RULE = 'spec.podFailurePolicy.rules[0]';
   const SUCCESS = 'spec.successPolicy.rules[0]';
   test.each<[what: string, spec: string, ...errors: string[]]>([
-    ['of somebody else without a domain', 'managedBy: invalid custom controller name', 'spec.managedBy Invalid'],
-    ['of somebody else of a long name', `managedBy: example.com/${'x'.repeat(60)}`, 'spec.managedBy TooLong'],
+    [
+      'of somebody else without a domain',
+      'managedBy: invalid custom controller name',
+      'spec.managedBy Invalid',
+    ],
+    [
+      'of somebody else of a long name',
+      `managedBy: example.com/${'x'.repeat(60)}`,
+      'spec.managedBy TooLong',
+    ],
     ['early success without indexes', success(), 'spec.successPolicy Invalid'],
     ['early success, never', indexed(5, success()), 'spec.successPolicy.rules Required'],
     ['early success of nothing', indexed(5, success('{}')), `${SUCCESS} Required`],
@@ -103,30 +127,54 @@ describe('jobs', () => {
       indexed(5, success('{succeededCount: -1}')),
       `${SUCCESS}.succeededCount Invalid`,
     ],
-    ['early success of more than all', indexed(5, success('{succeededCount: 6}')), `${SUCCESS}.succeededCount Invalid`],
+    [
+      'early success of more than all',
+      indexed(5, success('{succeededCount: 6}')),
+      `${SUCCESS}.succeededCount Invalid`,
+    ],
     [
       'early success of more than those',
       indexed(5, success('{succeededCount: 4, succeededIndexes: 0-2}')),
       `${SUCCESS}.succeededCount Invalid`,
     ],
     ['a rule of nothing', rules('{action: FailJob}'), `${RULE} Invalid`],
-    ['a code twice', rules(`{action: FailJob, ${codes('In', '11, 11')}}`), `${RULE}.onExitCodes.values[1] Duplicate`],
+    [
+      'a code twice',
+      rules(`{action: FailJob, ${codes('In', '11, 11')}}`),
+      `${RULE}.onExitCodes.values[1] Duplicate`,
+    ],
     [
       'a code three times',
       rules(`{action: FailJob, ${codes('In', '12, 13, 13, 13')}}`),
       `${RULE}.onExitCodes.values[2] Duplicate`,
       `${RULE}.onExitCodes.values[3] Duplicate`,
     ],
-    ['codes out of order', rules(`{action: FailJob, ${codes('In', '19, 11')}}`), `${RULE}.onExitCodes.values Invalid`],
-    ['no codes', rules(`{action: FailJob, ${codes('In', '')}}`), `${RULE}.onExitCodes.values Invalid`],
-    ['no operator', rules('{action: FailJob, onExitCodes: {values: [1]}}'), `${RULE}.onExitCodes.operator Required`],
+    [
+      'codes out of order',
+      rules(`{action: FailJob, ${codes('In', '19, 11')}}`),
+      `${RULE}.onExitCodes.values Invalid`,
+    ],
+    [
+      'no codes',
+      rules(`{action: FailJob, ${codes('In', '')}}`),
+      `${RULE}.onExitCodes.values Invalid`,
+    ],
+    [
+      'no operator',
+      rules('{action: FailJob, onExitCodes: {values: [1]}}'),
+      `${RULE}.onExitCodes.operator Required`,
+    ],
     [
       'another operator',
       rules(`{action: Ignore, ${codes('UnknownOperator', '1')}}`),
       `${RULE}.onExitCodes.operator NotSupported`,
     ],
     ['no action', rules(`{${codes('In', '1')}}`), `${RULE}.action Required`],
-    ['another action', rules(`{action: UnknownAction, ${codes('In', '1')}}`), `${RULE}.action NotSupported`],
+    [
+      'another action',
+      rules(`{action: UnknownAction, ${codes('In', '1')}}`),
+      `${RULE}.action NotSupported`,
+    ],
     ['both', rules(`{action: FailJob, ${codes('In', '1')}, ${DISRUPTED}}`), `${RULE} Invalid`],
     [
       'no failure',
@@ -164,8 +212,16 @@ describe('jobs', () => {
       'spec.podReplacementPolicy NotSupported',
     ],
     ['replaced, unsaid', 'podReplacementPolicy: ""', 'spec.podReplacementPolicy NotSupported'],
-    ['a limit of failures per index, without', 'backoffLimitPerIndex: 1', 'spec.backoffLimitPerIndex Invalid'],
-    ['less than no failures per index', indexed(1, 'backoffLimitPerIndex: -1'), 'spec.backoffLimitPerIndex Invalid'],
+    [
+      'a limit of failures per index, without',
+      'backoffLimitPerIndex: 1',
+      'spec.backoffLimitPerIndex Invalid',
+    ],
+    [
+      'less than no failures per index',
+      indexed(1, 'backoffLimitPerIndex: -1'),
+      'spec.backoffLimitPerIndex Invalid',
+    ],
     [
       'more failed ones than there are',
       indexed(10, 'maxFailedIndexes: 11', 'backoffLimitPerIndex: 1'),
@@ -196,7 +252,11 @@ describe('jobs', () => {
       indexed(1, 'backoffLimitPerIndex: 1', 'maxFailedIndexes: -1'),
       'spec.maxFailedIndexes Invalid',
     ],
-    ['failed ones without a limit', indexed(1, 'maxFailedIndexes: 1'), 'spec.backoffLimitPerIndex Required'],
+    [
+      'failed ones without a limit',
+      indexed(1, 'maxFailedIndexes: 1'),
+      'spec.backoffLimitPerIndex Required',
+    ],
     ['too many at a time', indexed(2, 'parallelism: 100001'), 'spec.parallelism Invalid'],
     ['indexes without an end', indexed(undefined, 'parallelism: 1'), 'spec.completions Required'],
   ])('%s', (_what, spec, ...errors) => {
@@ -209,7 +269,8 @@ describe('jobs', () => {
     ['restartPolicy: ""', 'Required'],
   ])('pods of %s', (pod, ...errors) => {
     const found = short(validation.validateJob(job('', pod)));
-    for (const error of errors) expect(found).toContain(`spec.template.spec.restartPolicy ${error}`);
+    for (const error of errors)
+      expect(found).toContain(`spec.template.spec.restartPolicy ${error}`);
   });
 });
 
@@ -226,7 +287,12 @@ describe('changes', () => {
       'parallelism: 2\nactiveDeadlineSeconds: 3\nttlSecondsAfterFinished: 2\nmanualSelector: true\ncompletions: 9',
     ],
     ['somebody else', '', 'managedBy: example.com/custom-controller', 'spec.managedBy Invalid'],
-    ['another one', 'managedBy: example.com/a', 'managedBy: example.com/b', 'spec.managedBy Invalid'],
+    [
+      'another one',
+      'managedBy: example.com/a',
+      'managedBy: example.com/b',
+      'spec.managedBy Invalid',
+    ],
     ['nobody any more', 'managedBy: example.com/a', '', 'spec.managedBy Invalid'],
     ['the end', 'parallelism: 1', 'parallelism: 1\ncompletions: 1', 'spec.completions Invalid'],
     ['another end', 'completions: 2', 'completions: 4', 'spec.completions Invalid'],
@@ -237,7 +303,12 @@ describe('changes', () => {
       perIndex(success('{succeededIndexes: 1-2}', '{succeededCount: 3}')),
       'spec.successPolicy Invalid',
     ],
-    ['no early success', perIndex(success('{succeededIndexes: 1-2}')), perIndex(), 'spec.successPolicy Invalid'],
+    [
+      'no early success',
+      perIndex(success('{succeededIndexes: 1-2}')),
+      perIndex(),
+      'spec.successPolicy Invalid',
+    ],
     ['early failure', 'podReplacementPolicy: Failed', FAILING, 'spec.podFailurePolicy Invalid'],
     [
       'other early failure',
@@ -264,8 +335,16 @@ describe('changes', () => {
       perIndex('backoffLimitPerIndex: 2'),
       'spec.backoffLimitPerIndex Invalid',
     ],
-    ['failed ones', perIndex('backoffLimitPerIndex: 1'), perIndex('backoffLimitPerIndex: 1', 'maxFailedIndexes: 1')],
-    ['no failed ones', perIndex('backoffLimitPerIndex: 1', 'maxFailedIndexes: 1'), perIndex('backoffLimitPerIndex: 1')],
+    [
+      'failed ones',
+      perIndex('backoffLimitPerIndex: 1'),
+      perIndex('backoffLimitPerIndex: 1', 'maxFailedIndexes: 1'),
+    ],
+    [
+      'no failed ones',
+      perIndex('backoffLimitPerIndex: 1', 'maxFailedIndexes: 1'),
+      perIndex('backoffLimitPerIndex: 1'),
+    ],
     [
       'more failed ones',
       perIndex('backoffLimitPerIndex: 1', 'maxFailedIndexes: 1'),
@@ -289,23 +368,34 @@ describe('changes', () => {
     ['other nodes', NEAR('bar, value'), NEAR('bar, value2')],
     ['no nodes', NEAR('bar'), 'affinity: {}'],
     ['no nodes at all', NEAR('bar'), ''],
-    ['what they bear', '', 'tolerations: [{key: foo, operator: Equal, value: bar, effect: PreferNoSchedule}]'],
+    [
+      'what they bear',
+      '',
+      'tolerations: [{key: foo, operator: Equal, value: bar, effect: PreferNoSchedule}]',
+    ],
     ['labels of nodes', '', 'nodeSelector: {foo: bar}'],
     ['gates', '', 'schedulingGates: [{name: gate}]'],
   ])('pods: %s', (_what, old, now) => {
-    expect(short(validation.validateJobUpdate(job('', now), job('', old)))).toEqual(['spec.template Invalid']);
-    expect(short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true', old)))).toEqual([]);
+    expect(short(validation.validateJobUpdate(job('', now), job('', old)))).toEqual([
+      'spec.template Invalid',
+    ]);
+    expect(
+      short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true', old))),
+    ).toEqual([]);
   });
 
-  test.each(['dnsPolicy: ClusterFirstWithHostNet', 'hostname: h', 'terminationGracePeriodSeconds: 1'])(
-    'never: %s',
-    (now) => {
-      expect(short(validation.validateJobUpdate(job('', now), job('')))).toEqual(['spec.template Invalid']);
-      expect(short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true')))).toEqual([
-        'spec.template.spec Invalid',
-      ]);
-    },
-  );
+  test.each([
+    'dnsPolicy: ClusterFirstWithHostNet',
+    'hostname: h',
+    'terminationGracePeriodSeconds: 1',
+  ])('never: %s', (now) => {
+    expect(short(validation.validateJobUpdate(job('', now), job('')))).toEqual([
+      'spec.template Invalid',
+    ]);
+    expect(
+      short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true'))),
+    ).toEqual(['spec.template.spec Invalid']);
+  });
 });
 
 describe('jobs again and again', () => {
@@ -352,7 +442,9 @@ describe('jobs again and again', () => {
     'Zulu',
   ];
   test.each(ZONES)('in %s', (zone) => {
-    expect(short(validation.validateCronJob(cronJob(`${HOURLY}, timeZone: "${zone}"`)))).toEqual([]);
+    expect(short(validation.validateCronJob(cronJob(`${HOURLY}, timeZone: "${zone}"`)))).toEqual(
+      [],
+    );
   });
 
   const ZONE = 'spec.timeZone Invalid';
@@ -370,7 +462,8 @@ describe('jobs again and again', () => {
     ['here', undefined, 'LOCAL', ZONE],
     ['empty', undefined, '', ZONE],
   ])('changes: %s', (_what, old, now, ...errors) => {
-    const at = (zone?: string): CronJob => cronJob(zone === undefined ? HOURLY : `${HOURLY}, timeZone: "${zone}"`);
+    const at = (zone?: string): CronJob =>
+      cronJob(zone === undefined ? HOURLY : `${HOURLY}, timeZone: "${zone}"`);
     expect(short(validation.validateCronJobUpdate(at(now), at(old)))).toEqual(errors);
   });
 
@@ -379,14 +472,26 @@ describe('jobs again and again', () => {
     ['by name', cronJob('schedule: "@hourly"')],
     ['at no time', cronJob('schedule: ""'), 'spec.schedule Required'],
     ['at a strange time', cronJob('schedule: error'), 'spec.schedule Invalid'],
-    ['pods for ever', cronJob(HOURLY, '', 'Always'), 'spec.jobTemplate.spec.template.spec.restartPolicy Required'],
+    [
+      'pods for ever',
+      cronJob(HOURLY, '', 'Always'),
+      'spec.jobTemplate.spec.template.spec.restartPolicy Required',
+    ],
     [
       'pods of a strange kind',
       cronJob(HOURLY, '', 'Invalid'),
       'spec.jobTemplate.spec.template.spec.restartPolicy NotSupported',
     ],
-    ['pods by hand', cronJob(HOURLY, 'manualSelector: true'), 'spec.jobTemplate.spec.manualSelector NotSupported'],
-    ['pods selected', cronJob(HOURLY, 'selector: {matchLabels: {a: b}}'), 'spec.jobTemplate.spec.selector Invalid'],
+    [
+      'pods by hand',
+      cronJob(HOURLY, 'manualSelector: true'),
+      'spec.jobTemplate.spec.manualSelector NotSupported',
+    ],
+    [
+      'pods selected',
+      cronJob(HOURLY, 'selector: {matchLabels: {a: b}}'),
+      'spec.jobTemplate.spec.selector Invalid',
+    ],
   ])('%s', (_what, given, ...errors) => {
     expect(short(validation.validateCronJob(given))).toEqual(errors);
     expect(short(validation.validateCronJobUpdate(given, given))).toEqual(errors);

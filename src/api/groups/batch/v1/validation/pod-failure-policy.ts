@@ -27,7 +27,9 @@ export function podFailurePolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const containerNames = new Set([...containers, ...initContainers].map(({ name }) => name));
   return [
     ...(rules.length > MAX_RULES ? [field.tooMany(rulesPath, rules.length, MAX_RULES)] : []),
-    ...rules.flatMap((rule, index) => failureRule(rule, spec, containerNames, rulesPath.index(index))),
+    ...rules.flatMap((rule, index) =>
+      failureRule(rule, spec, containerNames, rulesPath.index(index)),
+    ),
   ];
 }
 
@@ -43,7 +45,8 @@ function failureRule(
   if (action === 'FailIndex' && spec.backoffLimitPerIndex === undefined) {
     errors.push(field.invalid(actionPath, action, 'requires the backoffLimitPerIndex to be set'));
   }
-  if (onExitCodes !== undefined) errors.push(...exitCodes(onExitCodes, containerNames, at.child('onExitCodes')));
+  if (onExitCodes !== undefined)
+    errors.push(...exitCodes(onExitCodes, containerNames, at.child('onExitCodes')));
   errors.push(...podConditions(onPodConditions, at.child('onPodConditions')));
   const hasConditions = onPodConditions.length > 0;
   if (onExitCodes !== undefined && hasConditions) {
@@ -51,7 +54,13 @@ function failureRule(
     errors.push(field.invalid(at, field.omitValue, message));
   }
   if (onExitCodes === undefined && !hasConditions) {
-    errors.push(field.invalid(at, field.omitValue, 'specifying one of OnExitCodes and OnPodConditions is required'));
+    errors.push(
+      field.invalid(
+        at,
+        field.omitValue,
+        'specifying one of OnExitCodes and OnPodConditions is required',
+      ),
+    );
   }
   return errors;
 }
@@ -67,24 +76,34 @@ function exitCodes(
     errors.push(field.invalid(at.child('containerName'), containerName, message));
   }
   const valuesPath = at.child('values');
-  if (values.length === 0) errors.push(field.invalid(valuesPath, values, 'at least one value is required'));
-  if (values.length > MAX_EXIT_CODES) errors.push(field.tooMany(valuesPath, values.length, MAX_EXIT_CODES));
+  if (values.length === 0)
+    errors.push(field.invalid(valuesPath, values, 'at least one value is required'));
+  if (values.length > MAX_EXIT_CODES)
+    errors.push(field.tooMany(valuesPath, values.length, MAX_EXIT_CODES));
   const seen = new Set<number>();
   values.forEach((value, index) => {
     const path = valuesPath.index(index);
     // Zero is no failure.
-    if (operator === 'In' && value === 0) errors.push(field.invalid(path, value, 'must not be 0 for the In operator'));
+    if (operator === 'In' && value === 0)
+      errors.push(field.invalid(path, value, 'must not be 0 for the In operator'));
     if (seen.has(value)) errors.push(field.duplicate(path, value));
     seen.add(value);
   });
-  const ordered = values.every((value, index) => index === 0 || (values[index - 1] as number) <= value);
+  const ordered = values.every(
+    (value, index) => index === 0 || (values[index - 1] as number) <= value,
+  );
   if (!ordered) errors.push(field.invalid(valuesPath, values, 'must be ordered'));
   return errors;
 }
 
-function podConditions(patterns: readonly PodFailurePolicyOnPodConditionsPattern[], at: FieldPath): FieldErrorList {
+function podConditions(
+  patterns: readonly PodFailurePolicyOnPodConditionsPattern[],
+  at: FieldPath,
+): FieldErrorList {
   return [
-    ...(patterns.length > MAX_CONDITION_PATTERNS ? [field.tooMany(at, patterns.length, MAX_CONDITION_PATTERNS)] : []),
+    ...(patterns.length > MAX_CONDITION_PATTERNS
+      ? [field.tooMany(at, patterns.length, MAX_CONDITION_PATTERNS)]
+      : []),
     ...patterns.flatMap(({ type, status }, index) => {
       const path = at.index(index);
       return [

@@ -14,19 +14,32 @@ export function successPolicy(spec: JobSpec, at: FieldPath): FieldErrorList {
   const rulesPath = at.child('rules');
   const errors: FieldErrorList = [];
   if (rules.length === 0) {
-    errors.push(field.required(rulesPath, 'at least one rules must be specified when the successPolicy is specified'));
+    errors.push(
+      field.required(
+        rulesPath,
+        'at least one rules must be specified when the successPolicy is specified',
+      ),
+    );
   }
   if (rules.length > MAX_RULES) errors.push(field.tooMany(rulesPath, rules.length, MAX_RULES));
-  rules.forEach((rule, index) => errors.push(...successRule(rule, spec.completions, rulesPath.index(index))));
+  rules.forEach((rule, index) =>
+    errors.push(...successRule(rule, spec.completions, rulesPath.index(index))),
+  );
   return errors;
 }
 
 /** `completions`: undefined where they are missing, which is an error of its own. */
-function successRule(rule: SuccessPolicyRule, completions: number | undefined, at: FieldPath): FieldErrorList {
+function successRule(
+  rule: SuccessPolicyRule,
+  completions: number | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const { succeededCount, succeededIndexes } = rule;
   const errors: FieldErrorList = [];
   if (succeededCount === undefined && succeededIndexes === undefined) {
-    errors.push(field.required(at, 'at least one of succeededCount or succeededIndexes must be specified'));
+    errors.push(
+      field.required(at, 'at least one of succeededCount or succeededIndexes must be specified'),
+    );
   }
   let total = 0;
   if (succeededIndexes !== undefined) {
@@ -36,19 +49,27 @@ function successRule(rule: SuccessPolicyRule, completions: number | undefined, a
     }
     const count = countIndexes(succeededIndexes, completions ?? Number.POSITIVE_INFINITY);
     if (typeof count === 'number') total = count;
-    else errors.push(field.invalid(path, succeededIndexes, `error parsing succeededIndexes: ${count}`));
+    else
+      errors.push(
+        field.invalid(path, succeededIndexes, `error parsing succeededIndexes: ${count}`),
+      );
   }
   if (succeededCount !== undefined) {
     const path = at.child('succeededCount');
     const tooMany = (limit: number, what: string): void => {
       if (succeededCount <= limit) return;
       errors.push(
-        field.invalid(path, succeededCount, `must be less than or equal to ${limit} (the number of ${what})`),
+        field.invalid(
+          path,
+          succeededCount,
+          `must be less than or equal to ${limit} (the number of ${what})`,
+        ),
       );
     };
     errors.push(...nonNegative(succeededCount, path));
     if (completions !== undefined) tooMany(completions, 'specified completions');
-    if (succeededIndexes !== undefined) tooMany(total, 'indexes in the specified succeededIndexes field');
+    if (succeededIndexes !== undefined)
+      tooMany(total, 'indexes in the specified succeededIndexes field');
   }
   return errors;
 }

@@ -7,12 +7,16 @@ const ZONE = 'topology.kubernetes.io/zone';
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 const BETA_REGION = 'failure-domain.beta.kubernetes.io/region';
 
-const volume = (spec: Partial<PersistentVolumeSpec>, metadata: object = {}): Immutable<PersistentVolume> => ({
+const volume = (
+  spec: Partial<PersistentVolumeSpec>,
+  metadata: object = {},
+): Immutable<PersistentVolume> => ({
   metadata: { name: 'v', uid: 'u', resourceVersion: '1', creationTimestamp: '', ...metadata },
   spec: { accessModes: ['ReadWriteOnce'], ...spec },
   status: {},
 });
-const handle = (one: Immutable<PersistentVolume>): string | undefined => migrated(one)?.volume.spec.csi?.volumeHandle;
+const handle = (one: Immutable<PersistentVolume>): string | undefined =>
+  migrated(one)?.volume.spec.csi?.volumeHandle;
 const affinity = (
   ...terms: (readonly [key: string, ...values: string[]])[]
 ): Pick<PersistentVolumeSpec, 'nodeAffinity'> => ({
@@ -27,24 +31,58 @@ const affinity = (
 
 describe('volumes of the cluster', () => {
   const ebs = { awsElasticBlockStore: { volumeID: 'vol-1' } };
-  const file = { azureFile: { secretName: 'azure-storage-account-acc-secret', shareName: 's', secretNamespace: null } };
+  const file = {
+    azureFile: {
+      secretName: 'azure-storage-account-acc-secret',
+      shareName: 's',
+      secretNamespace: null,
+    },
+  };
   test.each<[string, Partial<PersistentVolumeSpec>, string, object]>([
     [
       'kubernetes.io/aws-ebs',
-      { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/vol-1', fsType: 'ext4', readOnly: true, partition: 2 } },
+      {
+        awsElasticBlockStore: {
+          volumeID: 'aws://us-east-1a/vol-1',
+          fsType: 'ext4',
+          readOnly: true,
+          partition: 2,
+        },
+      },
       'ebs.csi.aws.com',
-      { volumeHandle: 'vol-1', fsType: 'ext4', readOnly: true, volumeAttributes: { partition: '2' } },
+      {
+        volumeHandle: 'vol-1',
+        fsType: 'ext4',
+        readOnly: true,
+        volumeAttributes: { partition: '2' },
+      },
     ],
-    ['kubernetes.io/aws-ebs', ebs, 'ebs.csi.aws.com', { volumeHandle: 'vol-1', volumeAttributes: { partition: '0' } }],
+    [
+      'kubernetes.io/aws-ebs',
+      ebs,
+      'ebs.csi.aws.com',
+      { volumeHandle: 'vol-1', volumeAttributes: { partition: '0' } },
+    ],
     [
       'kubernetes.io/gce-pd',
       { gcePersistentDisk: { pdName: 'pd' } },
       'pd.csi.storage.gke.io',
-      { volumeHandle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd', volumeAttributes: { partition: '' } },
+      {
+        volumeHandle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd',
+        volumeAttributes: { partition: '' },
+      },
     ],
     [
       'kubernetes.io/azure-disk',
-      { azureDisk: { diskName: 'd', diskURI: '/disks/d', kind: 'Managed', cachingMode: 'None', fsType: 'xfs' } },
+      {
+        azureDisk: {
+          diskName: 'd',
+          diskURI: '/disks/d',
+          kind: 'Managed',
+          cachingMode: 'None',
+          fsType: 'xfs',
+        },
+      },
       'disk.csi.azure.com',
       {
         volumeHandle: '/disks/d',
@@ -62,14 +100,24 @@ describe('volumes of the cluster', () => {
         nodeStageSecretRef: { name: 'azure-storage-account-acc-secret', namespace: 'ns' },
       },
     ],
-    ['kubernetes.io/cinder', { cinder: { volumeID: 'c' } }, 'cinder.csi.openstack.org', { volumeHandle: 'c' }],
+    [
+      'kubernetes.io/cinder',
+      { cinder: { volumeID: 'c' } },
+      'cinder.csi.openstack.org',
+      { volumeHandle: 'c' },
+    ],
     [
       'kubernetes.io/vsphere-volume',
       { vsphereVolume: { volumePath: '[ds] v.vmdk', storagePolicyName: 'gold' } },
       'csi.vsphere.vmware.com',
       { volumeHandle: '[ds] v.vmdk', volumeAttributes: { storagepolicyname: 'gold' } },
     ],
-    ['kubernetes.io/portworx-volume', { portworxVolume: { volumeID: 'p' } }, 'pxd.portworx.com', { volumeHandle: 'p' }],
+    [
+      'kubernetes.io/portworx-volume',
+      { portworxVolume: { volumeID: 'p' } },
+      'pxd.portworx.com',
+      { volumeHandle: 'p' },
+    ],
   ])('%s: %j', (plugin, spec, driver, csi) => {
     const found = migrated(volume(spec));
     expect(found?.plugin).toBe(plugin);
@@ -91,11 +139,15 @@ describe('volumes of the cluster', () => {
   test('a disk of GCE is named by its zone, or by the region of its zones', () => {
     const gce = (labels: object): Immutable<PersistentVolume> =>
       volume({ gcePersistentDisk: { pdName: 'pd' } }, { labels });
-    expect(handle(gce({ [ZONE]: 'us-east1-b' }))).toBe('projects/UNSPECIFIED/zones/us-east1-b/disks/pd');
+    expect(handle(gce({ [ZONE]: 'us-east1-b' }))).toBe(
+      'projects/UNSPECIFIED/zones/us-east1-b/disks/pd',
+    );
     expect(handle(gce({ [BETA_ZONE]: 'us-east1-b__us-east1-c' }))).toBe(
       'projects/UNSPECIFIED/regions/us-east1/disks/pd',
     );
-    expect(() => handle(gce({ [ZONE]: 'us-east1-b__eu-west1-c' }))).toThrow('multiple or no regions');
+    expect(() => handle(gce({ [ZONE]: 'us-east1-b__eu-west1-c' }))).toThrow(
+      'multiple or no regions',
+    );
     expect(() => handle(gce({ [ZONE]: 'a__b' }))).toThrow('zone in unexpected format');
   });
 
@@ -113,16 +165,21 @@ describe('volumes of the cluster', () => {
     expect(() => migrated(volume({ awsElasticBlockStore: { volumeID: 'aws://a/b' } }))).toThrow(
       'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://a/b)',
     );
-    expect(() => migrated(volume({ azureDisk: { diskName: 'd', diskURI: 'u', kind: 'Shared' } }))).toThrow(
-      'kind(Shared) is not supported in csi migration',
-    );
+    expect(() =>
+      migrated(volume({ azureDisk: { diskName: 'd', diskURI: 'u', kind: 'Shared' } })),
+    ).toThrow('kind(Shared) is not supported in csi migration');
     expect(() => migrated(volume(file))).toThrow('could not find a secret namespace');
   });
 
   test('secrets of Portworx are in annotations', () => {
-    const annotations = { 'openstorage.io/auth-secret-name': 's', 'openstorage.io/auth-secret-namespace': 'ns' };
+    const annotations = {
+      'openstorage.io/auth-secret-name': 's',
+      'openstorage.io/auth-secret-namespace': 'ns',
+    };
     const secret = { name: 's', namespace: 'ns' };
-    expect(migrated(volume({ portworxVolume: { volumeID: 'p' } }, { annotations }))?.volume.spec.csi).toMatchObject({
+    expect(
+      migrated(volume({ portworxVolume: { volumeID: 'p' } }, { annotations }))?.volume.spec.csi,
+    ).toMatchObject({
       nodeStageSecretRef: secret,
       controllerExpandSecretRef: secret,
     });
@@ -212,23 +269,46 @@ describe('volumes of the cluster', () => {
 
 describe('volumes in pods', () => {
   test.each<[Partial<Volume>, string, string, string]>([
-    [{ awsElasticBlockStore: { volumeID: 'vol-1' } }, 'kubernetes.io/aws-ebs', 'vol-1', 'ReadWriteOnce'],
+    [
+      { awsElasticBlockStore: { volumeID: 'vol-1' } },
+      'kubernetes.io/aws-ebs',
+      'vol-1',
+      'ReadWriteOnce',
+    ],
     [
       { gcePersistentDisk: { pdName: 'pd', readOnly: true } },
       'kubernetes.io/gce-pd',
       'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd',
       'ReadOnlyMany',
     ],
-    [{ azureDisk: { diskName: 'd', diskURI: 'u' } }, 'kubernetes.io/azure-disk', 'u', 'ReadWriteOnce'],
-    [{ azureFile: { secretName: 'acc', shareName: 's' } }, 'kubernetes.io/azure-file', '#acc#s#v#ns', 'ReadWriteMany'],
+    [
+      { azureDisk: { diskName: 'd', diskURI: 'u' } },
+      'kubernetes.io/azure-disk',
+      'u',
+      'ReadWriteOnce',
+    ],
+    [
+      { azureFile: { secretName: 'acc', shareName: 's' } },
+      'kubernetes.io/azure-file',
+      '#acc#s#v#ns',
+      'ReadWriteMany',
+    ],
     [{ cinder: { volumeID: 'c' } }, 'kubernetes.io/cinder', 'c', 'ReadWriteOnce'],
     [{ vsphereVolume: { volumePath: 'p' } }, 'kubernetes.io/vsphere-volume', 'p', 'ReadWriteOnce'],
-    [{ portworxVolume: { volumeID: 'p', readOnly: true } }, 'kubernetes.io/portworx-volume', 'p', 'ReadOnlyMany'],
+    [
+      { portworxVolume: { volumeID: 'p', readOnly: true } },
+      'kubernetes.io/portworx-volume',
+      'p',
+      'ReadOnlyMany',
+    ],
   ])('%j', (said, plugin, volumeHandle, mode) => {
     const one: Volume = { name: 'v', ...said };
     expect(pluginOfSource(one)).toBe(plugin);
     const found = migratedInline(one, 'ns');
-    expect([found?.csi.driver, found?.csi.volumeHandle]).toEqual([driverOfPlugin(plugin), volumeHandle]);
+    expect([found?.csi.driver, found?.csi.volumeHandle]).toEqual([
+      driverOfPlugin(plugin),
+      volumeHandle,
+    ]);
     expect(found?.accessModes).toEqual([mode]);
   });
 

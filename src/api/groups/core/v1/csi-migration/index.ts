@@ -12,7 +12,9 @@ export type { Translation } from './plugins.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
 
-const DRIVERS: ReadonlyMap<string, string> = new Map(IN_TREE_PLUGINS.map(({ name, driver }) => [name, driver]));
+const DRIVERS: ReadonlyMap<string, string> = new Map(
+  IN_TREE_PLUGINS.map(({ name, driver }) => [name, driver]),
+);
 
 /** The driver that has replaced the plugin of that name (`kubernetes.io/aws-ebs`); undefined if none has. */
 export function driverOfPlugin(name: string): string | undefined {
@@ -66,7 +68,10 @@ export function pluginOfSource(source: Immutable<Volume> | ReadVolume['spec']): 
 }
 
 /** A volume in a pod's spec, as its driver sees it. undefined, and throws, as `migrated` does. */
-export function migratedInline(volume: Immutable<Volume>, namespace: string): Required<Translation> | undefined {
+export function migratedInline(
+  volume: Immutable<Volume>,
+  namespace: string,
+): Required<Translation> | undefined {
   for (const plugin of IN_TREE_PLUGINS) {
     const translation = plugin.inline(volume, namespace);
     if (translation !== undefined) return translation;

@@ -38,7 +38,10 @@ export interface InTreePlugin {
   /** undefined: the volume is not of this plugin. Throws CsiMigrationError. */
   readonly persistent: (volume: ReadVolume) => Translation | undefined;
   /** Of a volume in a pod's spec: it has access modes of its own. The same otherwise. */
-  readonly inline: (volume: Immutable<Volume>, namespace: string) => Required<Translation> | undefined;
+  readonly inline: (
+    volume: Immutable<Volume>,
+    namespace: string,
+  ) => Required<Translation> | undefined;
 }
 
 export const ZONE = 'topology.kubernetes.io/zone';
@@ -53,7 +56,10 @@ const READERS: AccessModes = ['ReadOnlyMany'];
 function source(
   driver: string,
   volumeHandle: string,
-  { readOnly, fsType }: { readonly readOnly?: boolean | undefined; readonly fsType?: string | undefined },
+  {
+    readOnly,
+    fsType,
+  }: { readonly readOnly?: boolean | undefined; readonly fsType?: string | undefined },
   volumeAttributes: Readonly<Record<string, string>> = {},
 ): Source {
   return {
@@ -68,7 +74,9 @@ function source(
 /** For plugins that say the same of both kinds of volumes. */
 function alike<K extends SourceField>(
   key: K,
-  translate: (said: NonNullable<Immutable<Volume>[K]> & NonNullable<ReadVolume['spec'][K]>) => Source,
+  translate: (
+    said: NonNullable<Immutable<Volume>[K]> & NonNullable<ReadVolume['spec'][K]>,
+  ) => Source,
   modes: (csi: Source, readOnly: boolean) => AccessModes = () => ONCE,
 ): Pick<InTreePlugin, 'persistent' | 'inline'> {
   type Said = NonNullable<Immutable<Volume>[K]> & NonNullable<ReadVolume['spec'][K]>;
@@ -81,7 +89,10 @@ function alike<K extends SourceField>(
       const said = volume[key] as Said | undefined;
       if (said === undefined) return undefined;
       const csi = translate(said);
-      return { csi, accessModes: modes(csi, (said as { readonly readOnly?: boolean }).readOnly === true) };
+      return {
+        csi,
+        accessModes: modes(csi, (said as { readonly readOnly?: boolean }).readOnly === true),
+      };
     },
   };
 }
@@ -108,8 +119,12 @@ function ebsHandle(volumeID: string): string {
 
 const UNKNOWN = 'UNSPECIFIED';
 
-function gceSource(said: NonNullable<Immutable<Volume>['gcePersistentDisk']>, place: string): Source {
-  const partition = said.partition === undefined || said.partition === 0 ? '' : String(said.partition);
+function gceSource(
+  said: NonNullable<Immutable<Volume>['gcePersistentDisk']>,
+  place: string,
+): Source {
+  const partition =
+    said.partition === undefined || said.partition === 0 ? '' : String(said.partition);
   return source(GCE, `projects/${UNKNOWN}/${place}/disks/${said.pdName}`, said, { partition });
 }
 
@@ -138,7 +153,9 @@ function gcePlace({ metadata: { labels = {} } }: ReadVolume): string {
 /** The plugin let anybody write whatever the modes said; the driver does not. */
 function gceModes(modes: AccessModes): AccessModes {
   const readersOnly =
-    modes.includes('ReadOnlyMany') && !modes.includes('ReadWriteOnce') && !modes.includes('ReadWriteMany');
+    modes.includes('ReadOnlyMany') &&
+    !modes.includes('ReadWriteOnce') &&
+    !modes.includes('ReadWriteMany');
   return readersOnly ? READERS : ONCE;
 }
 
@@ -146,12 +163,18 @@ const ACCOUNT = /azure-storage-account-(.+)-secret/;
 
 function azureFileSource(
   said: NonNullable<Immutable<Volume>['azureFile']>,
-  { group, name, namespace }: { readonly group: string; readonly name: string; readonly namespace: string },
+  {
+    group,
+    name,
+    namespace,
+  }: { readonly group: string; readonly name: string; readonly namespace: string },
 ): Source {
   const { secretName, shareName } = said;
   const account = ACCOUNT.exec(secretName)?.[1] ?? secretName;
   return {
-    ...source(AZURE_FILE, [group, account, shareName, name, namespace].join('#'), said, { sharename: shareName }),
+    ...source(AZURE_FILE, [group, account, shareName, name, namespace].join('#'), said, {
+      sharename: shareName,
+    }),
     nodeStageSecretRef: { name: secretName, namespace },
   };
 }
@@ -228,7 +251,9 @@ export const IN_TREE_PLUGINS: readonly InTreePlugin[] = [
       if (azureFile === undefined) return undefined;
       const namespace = azureFile.secretNamespace ?? claimRef?.namespace ?? '';
       if (namespace === '') {
-        throw new CsiMigrationError('could not find a secret namespace in PersistentVolumeSource or ClaimRef');
+        throw new CsiMigrationError(
+          'could not find a secret namespace in PersistentVolumeSource or ClaimRef',
+        );
       }
       const group = metadata.annotations?.['kubernetes.io/azure-file-resource-group'] ?? '';
       return { csi: azureFileSource(azureFile, { group, name: metadata.name, namespace }) };
@@ -236,7 +261,10 @@ export const IN_TREE_PLUGINS: readonly InTreePlugin[] = [
     inline: ({ name, azureFile }, podNamespace) => {
       if (azureFile === undefined) return undefined;
       const namespace = podNamespace === '' ? 'default' : podNamespace;
-      return { csi: azureFileSource(azureFile, { group: '', name, namespace }), accessModes: ['ReadWriteMany'] };
+      return {
+        csi: azureFileSource(azureFile, { group: '', name, namespace }),
+        accessModes: ['ReadWriteMany'],
+      };
     },
   },
   {
@@ -260,8 +288,10 @@ export const IN_TREE_PLUGINS: readonly InTreePlugin[] = [
     ...portworx,
     persistent: (volume) => {
       const translation = portworx.persistent(volume);
-      const { [PORTWORX_SECRET]: name, [PORTWORX_SECRET_NAMESPACE]: namespace } = volume.metadata.annotations ?? {};
-      if (translation === undefined || name === undefined || namespace === undefined) return translation;
+      const { [PORTWORX_SECRET]: name, [PORTWORX_SECRET_NAMESPACE]: namespace } =
+        volume.metadata.annotations ?? {};
+      if (translation === undefined || name === undefined || namespace === undefined)
+        return translation;
       const secret = { name, namespace };
       return {
         csi: {

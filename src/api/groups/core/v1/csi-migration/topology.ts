@@ -13,7 +13,10 @@ type Requirement = Immutable<NodeSelectorRequirement>;
 const REGION = 'topology.kubernetes.io/region';
 const BETA_REGION = 'failure-domain.beta.kubernetes.io/region';
 
-export function driverAffinity({ metadata, spec }: ReadVolume, { topology }: InTreePlugin): Affinity {
+export function driverAffinity(
+  { metadata, spec }: ReadVolume,
+  { topology }: InTreePlugin,
+): Affinity {
   if (topology === undefined) return spec.nodeAffinity;
   const { labels = {} } = metadata;
   let affinity = spec.nodeAffinity;
@@ -21,12 +24,16 @@ export function driverAffinity({ metadata, spec }: ReadVolume, { topology }: InT
   if (hasValues(affinity, zone)) affinity = renamed(affinity, zone, topology.zone);
   else if (labels[zone] !== undefined) {
     // A driver with regions has no volumes in several zones.
-    const zones = topology.region === undefined ? labels[zone].split(ZONE_SEPARATOR) : [labels[zone]];
+    const zones =
+      topology.region === undefined ? labels[zone].split(ZONE_SEPARATOR) : [labels[zone]];
     affinity = narrowed(affinity, topology.zone, zones);
   }
-  if (topology.region === undefined) return region === BETA_REGION ? renamed(affinity, region, REGION) : affinity;
+  if (topology.region === undefined)
+    return region === BETA_REGION ? renamed(affinity, region, REGION) : affinity;
   if (hasValues(affinity, region)) return renamed(affinity, region, topology.region);
-  return labels[region] === undefined ? affinity : narrowed(affinity, topology.region, [labels[region]]);
+  return labels[region] === undefined
+    ? affinity
+    : narrowed(affinity, topology.region, [labels[region]]);
 }
 
 /** The affinity counts before the labels, and today's names before the old ones. */
@@ -46,7 +53,9 @@ function labelsUsed(
 
 function requirementsOf(affinity: Affinity, key: string): readonly Requirement[] {
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
-  return terms.flatMap(({ matchExpressions = [] }) => matchExpressions.filter((one) => one.key === key));
+  return terms.flatMap(({ matchExpressions = [] }) =>
+    matchExpressions.filter((one) => one.key === key),
+  );
 }
 
 function hasValues(affinity: Affinity, key: string): boolean {
@@ -54,12 +63,16 @@ function hasValues(affinity: Affinity, key: string): boolean {
 }
 
 function renamed(affinity: Affinity, from: string, to: string): Affinity {
-  return changed(affinity, (requirements) => requirements.map((one) => (one.key === from ? { ...one, key: to } : one)));
+  return changed(affinity, (requirements) =>
+    requirements.map((one) => (one.key === from ? { ...one, key: to } : one)),
+  );
 }
 
 /** Every term asks for one of the zones, too. */
 function narrowed(affinity: Affinity, key: string, zones: readonly string[]): Affinity {
-  const values = [...new Set(zones.map((zone) => zone.trim()).filter((zone) => zone !== ''))].sort();
+  const values = [
+    ...new Set(zones.map((zone) => zone.trim()).filter((zone) => zone !== '')),
+  ].sort();
   if (values.length === 0) return affinity;
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
   const some: Affinity = terms.length > 0 ? affinity : { required: { nodeSelectorTerms: [{}] } };

@@ -14,7 +14,9 @@ export function amountsOf(list: Immutable<core.ResourceList> | undefined): Amoun
 /** By name, in alphabetical order. */
 export function listOf(amounts: Amounts): core.ResourceList {
   return Object.fromEntries(
-    [...amounts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, amount]) => [name, amount.toString()]),
+    [...amounts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, amount]) => [name, amount.toString()]),
   );
 }
 
@@ -40,7 +42,9 @@ export function only(amounts: Amounts, names: ReadonlySet<string>): Amounts {
 }
 
 export function sameAmounts(a: Amounts, b: Amounts): boolean {
-  return a.size === b.size && [...a].every(([name, amount]) => b.get(name)?.equals(amount) === true);
+  return (
+    a.size === b.size && [...a].every(([name, amount]) => b.get(name)?.equals(amount) === true)
+  );
 }
 
 /** As messages tell them: 'cpu=1,pods=2'. */

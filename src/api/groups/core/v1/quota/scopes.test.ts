@@ -27,11 +27,16 @@ const booleans = [false, true];
 
 const term = { topologyKey: 'zone' };
 const affinities: Readonly<Record<string, readonly object[]>> = {
-  false: [{}, { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } }],
+  false: [
+    {},
+    { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } },
+  ],
   true: [
     {
       affinity: {
-        podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, namespaces: ['other'] }] },
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, namespaces: ['other'] }],
+        },
       },
     },
     {
@@ -47,7 +52,10 @@ const affinities: Readonly<Record<string, readonly object[]>> = {
 };
 const resources: Readonly<Record<string, readonly object[]>> = {
   true: [{}],
-  false: [{ requests: { cpu: '1' } }, { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } }],
+  false: [
+    { requests: { cpu: '1' } },
+    { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } },
+  ],
 };
 
 /** Objects with their properties. Several objects may have the same ones. */
@@ -74,15 +82,27 @@ function* samples(): Generator<readonly [Properties, object]> {
       }
     }
   }
-  const claim = (classes: readonly string[], spec: object, status: object): readonly [Properties, object] => [
+  const claim = (
+    classes: readonly string[],
+    spec: object,
+    status: object,
+  ): readonly [Properties, object] => [
     { ...BASE, resource: 'persistentvolumeclaims', classes },
     { metadata: {}, spec, status },
   ];
   yield claim([], {}, {});
   yield claim([], { volumeAttributesClassName: '' }, {});
   yield claim(['a'], { volumeAttributesClassName: 'a' }, {});
-  yield claim(['a', 'b'], { volumeAttributesClassName: 'a' }, { currentVolumeAttributesClassName: 'b' });
-  yield claim(['b'], {}, { modifyVolumeStatus: { targetVolumeAttributesClassName: 'b', status: 'Pending' } });
+  yield claim(
+    ['a', 'b'],
+    { volumeAttributesClassName: 'a' },
+    { currentVolumeAttributesClassName: 'b' },
+  );
+  yield claim(
+    ['b'],
+    {},
+    { modifyVolumeStatus: { targetVolumeAttributesClassName: 'b', status: 'Pending' } },
+  );
   yield [{ ...BASE, resource: 'configmaps' }, { metadata: {} }];
 }
 
@@ -99,7 +119,10 @@ const SCOPES = [
 type Requirement = core.ScopedResourceSelectorRequirement;
 
 /** The values that the documentation states. */
-function isMember(properties: Properties, { scopeName, operator, values = [] }: Requirement): boolean {
+function isMember(
+  properties: Properties,
+  { scopeName, operator, values = [] }: Requirement,
+): boolean {
   const { resource, classes } = properties;
   const ofClass = (): boolean => {
     switch (operator) {
@@ -113,7 +136,8 @@ function isMember(properties: Properties, { scopeName, operator, values = [] }: 
         return classes.length === 0 || classes.some((name) => !values.includes(name));
     }
   };
-  if (resource === 'persistentvolumeclaims') return scopeName === 'VolumeAttributesClass' && ofClass();
+  if (resource === 'persistentvolumeclaims')
+    return scopeName === 'VolumeAttributesClass' && ofClass();
   if (resource !== 'pods') return false;
   switch (scopeName) {
     case 'Terminating':
@@ -156,7 +180,8 @@ describe('scopes', () => {
     const operators = (name: string) =>
       valid.filter(({ scopeName }) => scopeName === name).map(({ operator }) => operator);
     for (const name of SCOPES) {
-      const expected = name === 'PriorityClass' || name === 'VolumeAttributesClass' ? [...OPERATORS] : ['Exists'];
+      const expected =
+        name === 'PriorityClass' || name === 'VolumeAttributesClass' ? [...OPERATORS] : ['Exists'];
       expect([...new Set(operators(name))], name).toEqual(expected);
     }
   });
@@ -194,6 +219,8 @@ describe('scopes', () => {
   });
 
   test('of another group hold nothing', () => {
-    expect(isInScopes({ scopes: ['NotTerminating'] }, { group: 'apps', resource: 'pods' }, { spec: {} })).toBe(false);
+    expect(
+      isInScopes({ scopes: ['NotTerminating'] }, { group: 'apps', resource: 'pods' }, { spec: {} }),
+    ).toBe(false);
   });
 });

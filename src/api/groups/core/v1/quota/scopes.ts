@@ -10,7 +10,10 @@ import type { GroupResource, QuotaEvaluator } from './usage.ts';
 type ReadPod = Immutable<core.Pod>;
 type Requirement = Immutable<core.ScopedResourceSelectorRequirement>;
 
-export function scopesOf({ scopes, scopeSelector }: Immutable<core.ResourceQuotaSpec>): readonly Requirement[] {
+export function scopesOf({
+  scopes,
+  scopeSelector,
+}: Immutable<core.ResourceQuotaSpec>): readonly Requirement[] {
   const named = (scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' as const }));
   return [...named, ...(scopeSelector?.matchExpressions ?? [])];
 }
@@ -24,12 +27,18 @@ export function isInScopes(
   return scopesOf(spec).every((scope) => {
     if (group !== '') return false;
     if (resource === 'pods') return podIsIn(object as ReadPod, scope);
-    return resource === 'persistentvolumeclaims' && claimIsIn(object as Immutable<core.PersistentVolumeClaim>, scope);
+    return (
+      resource === 'persistentvolumeclaims' &&
+      claimIsIn(object as Immutable<core.PersistentVolumeClaim>, scope)
+    );
   });
 }
 
 /** The names of what the quota limits of such objects, by what its status says is in force. */
-export function limitedNames(quota: Immutable<core.ResourceQuota>, evaluator: QuotaEvaluator): readonly string[] {
+export function limitedNames(
+  quota: Immutable<core.ResourceQuota>,
+  evaluator: QuotaEvaluator,
+): readonly string[] {
   return Object.keys(quota.status.hard ?? {}).filter(evaluator.tracks);
 }
 
@@ -52,19 +61,26 @@ function podIsIn(pod: ReadPod, requirement: Requirement): boolean {
   }
 }
 
-function claimIsIn({ spec, status }: Immutable<core.PersistentVolumeClaim>, requirement: Requirement): boolean {
+function claimIsIn(
+  { spec, status }: Immutable<core.PersistentVolumeClaim>,
+  requirement: Requirement,
+): boolean {
   if (requirement.scopeName !== 'VolumeAttributesClass') return false;
   const names = [
     spec.volumeAttributesClassName,
     status.currentVolumeAttributesClassName,
     status.modifyVolumeStatus?.targetVolumeAttributesClassName,
   ].filter((name) => name !== undefined && name !== '');
-  return names.length === 0 ? holds(requirement, undefined) : names.some((name) => holds(requirement, name));
+  return names.length === 0
+    ? holds(requirement, undefined)
+    : names.some((name) => holds(requirement, name));
 }
 
 function holds({ scopeName, operator, values }: Requirement, value: string | undefined): boolean {
   const selector = labels.labelSelectorAsSelector({
-    matchExpressions: [{ key: scopeName, operator, ...(values !== undefined && { values: [...values] }) }],
+    matchExpressions: [
+      { key: scopeName, operator, ...(values !== undefined && { values: [...values] }) },
+    ],
   });
   return selector.matches(value === undefined || value === '' ? {} : { [scopeName]: value });
 }
@@ -77,7 +93,8 @@ function looksAcrossNamespaces({ spec: { affinity } }: ReadPod): boolean {
       ...preferred.map((term) => term.podAffinityTerm),
     ];
     return terms.some(
-      ({ namespaces, namespaceSelector }) => (namespaces?.length ?? 0) > 0 || namespaceSelector !== undefined,
+      ({ namespaces, namespaceSelector }) =>
+        (namespaces?.length ?? 0) > 0 || namespaceSelector !== undefined,
     );
   });
 }

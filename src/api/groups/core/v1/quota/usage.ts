@@ -38,7 +38,11 @@ export function countName({ group, resource }: GroupResource): string {
 const POD_NAMES: ReadonlySet<string> = new Set([
   'count/pods',
   'pods',
-  ...['cpu', 'memory', 'ephemeral-storage'].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
+  ...['cpu', 'memory', 'ephemeral-storage'].flatMap((name) => [
+    name,
+    `requests.${name}`,
+    `limits.${name}`,
+  ]),
 ]);
 /** Limits on these make every container say what it takes. */
 const TO_BE_SAID: ReadonlySet<string> = new Set(
@@ -59,7 +63,8 @@ const podEvaluator: QuotaEvaluator = {
   // An active deadline can be set later. It moves the pod from the scope NotTerminating to the scope Terminating.
   handlesUpdate: (subresource, object, oldObject) =>
     subresource === 'resize' ||
-    isTerminating(object as Immutable<core.Pod>) !== isTerminating(oldObject as Immutable<core.Pod>),
+    isTerminating(object as Immutable<core.Pod>) !==
+      isTerminating(oldObject as Immutable<core.Pod>),
   problem: (object, limited) => unsaid(object as Immutable<core.Pod>, limited),
 };
 
@@ -84,7 +89,10 @@ function podUsage(pod: Immutable<core.Pod>, nowMs: number): Amounts {
 /** What a pod takes all in all, its overhead included. */
 export function podAmounts({ spec }: Immutable<core.Pod>, of: 'requests' | 'limits'): Amounts {
   // What the pod says as a whole counts, not what its containers do.
-  const total = new Map([...aggregateContainerResources(spec, of), ...amountsOf(spec.resources?.[of])]);
+  const total = new Map([
+    ...aggregateContainerResources(spec, of),
+    ...amountsOf(spec.resources?.[of]),
+  ]);
   for (const [name, amount] of amountsOf(spec.overhead)) {
     const known = total.get(name);
     if (of === 'requests' || known !== undefined) total.set(name, known?.add(amount) ?? amount);
@@ -102,22 +110,31 @@ function computeUsage(requests: Amounts, limits: Amounts): Amounts {
   }
   for (const [name, request] of requests) {
     if (isHugePages(name)) usage.set(name, request).set(`${REQUESTS}${name}`, request);
-    else if (!isNativeResource(name) && !name.startsWith(REQUESTS)) usage.set(`${REQUESTS}${name}`, request);
+    else if (!isNativeResource(name) && !name.startsWith(REQUESTS))
+      usage.set(`${REQUESTS}${name}`, request);
   }
   return usage;
 }
 
 function unsaid({ spec }: Immutable<core.Pod>, limited: readonly string[]): string | undefined {
-  const whole = computeUsage(amountsOf(spec.resources?.requests), amountsOf(spec.resources?.limits));
+  const whole = computeUsage(
+    amountsOf(spec.resources?.requests),
+    amountsOf(spec.resources?.limits),
+  );
   const wanted = limited.filter((name) => TO_BE_SAID.has(name) && !whole.has(name)).toSorted();
   const silent = (name: string): readonly string[] =>
     [...spec.containers, ...(spec.initContainers ?? [])].flatMap((container) => {
-      const said = computeUsage(amountsOf(container.resources.requests), amountsOf(container.resources.limits));
+      const said = computeUsage(
+        amountsOf(container.resources.requests),
+        amountsOf(container.resources.limits),
+      );
       return said.has(name) ? [] : [container.name];
     });
   const problems = wanted.flatMap((name) => {
     const containers = silent(name);
-    return containers.length === 0 ? [] : [`${name} for: ${[...new Set(containers)].toSorted().join(',')}`];
+    return containers.length === 0
+      ? []
+      : [`${name} for: ${[...new Set(containers)].toSorted().join(',')}`];
   });
   return problems.length === 0 ? undefined : `must specify ${problems.join('; ')}`;
 }
@@ -135,8 +152,13 @@ const serviceEvaluator: QuotaEvaluator = {
     const { spec } = object as Immutable<core.Service>;
     const ports = spec.ports ?? [];
     const balanced = spec.type === 'LoadBalancer';
-    const all = spec.type === 'NodePort' || (balanced && spec.allocateLoadBalancerNodePorts !== false);
-    const nodePorts = all ? ports.length : balanced ? ports.filter(({ nodePort }) => nodePort !== undefined).length : 0;
+    const all =
+      spec.type === 'NodePort' || (balanced && spec.allocateLoadBalancerNodePorts !== false);
+    const nodePorts = all
+      ? ports.length
+      : balanced
+        ? ports.filter(({ nodePort }) => nodePort !== undefined).length
+        : 0;
     return new Map([
       ['count/services', ONE],
       ['services', ONE],
@@ -144,7 +166,8 @@ const serviceEvaluator: QuotaEvaluator = {
       ['services.loadbalancers', balanced ? ONE : NONE],
     ]);
   },
-  handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+  handles: (operation, subresource) =>
+    subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
 };
 
 const CLAIM_NAMES: ReadonlySet<string> = new Set([
@@ -169,18 +192,20 @@ const claimEvaluator: QuotaEvaluator = {
     const ofClass = metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName;
     if (ofClass) usage.set(`${ofClass}${OF_CLASS}persistentvolumeclaims`, ONE);
     // While it is resized, what has been given already counts if that is more.
-    const sizes = [spec.resources.requests?.storage, status.allocatedResources?.storage].flatMap((text) =>
-      text === undefined ? [] : [parseQuantity(text)],
+    const sizes = [spec.resources.requests?.storage, status.allocatedResources?.storage].flatMap(
+      (text) => (text === undefined ? [] : [parseQuantity(text)]),
     );
     const [first, second] = sizes;
-    const size = first !== undefined && second !== undefined && second.cmp(first) > 0 ? second : first;
+    const size =
+      first !== undefined && second !== undefined && second.cmp(first) > 0 ? second : first;
     if (size !== undefined) {
       usage.set('requests.storage', size);
       if (ofClass) usage.set(`${ofClass}${OF_CLASS}requests.storage`, size);
     }
     return usage;
   },
-  handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+  handles: (operation, subresource) =>
+    subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
 };
 
 const DEVICE_CLAIMS: GroupResource = { group: 'resource.k8s.io', resource: 'resourceclaims' };
@@ -188,7 +213,10 @@ const DEVICES_OF_CLASS = '.deviceclass.resource.k8s.io/devices';
 /** So many devices may be allocated for a claim: who asks for all there are is charged for them. */
 const MOST_DEVICES = 32;
 
-type DeviceRequest = Pick<Immutable<ExactDeviceRequest>, 'deviceClassName' | 'allocationMode' | 'count'>;
+type DeviceRequest = Pick<
+  Immutable<ExactDeviceRequest>,
+  'deviceClassName' | 'allocationMode' | 'count'
+>;
 
 function devicesOf({ allocationMode, count = 0 }: DeviceRequest): number {
   if (allocationMode === 'All') return MOST_DEVICES;
@@ -207,15 +235,24 @@ const deviceClaimEvaluator: QuotaEvaluator = {
         const name = `${request.deviceClassName}${DEVICES_OF_CLASS}`;
         most.set(name, Math.max(most.get(name) ?? 0, devicesOf(request)));
       }
-      usage = addAmounts(usage, new Map([...most].map(([name, count]) => [name, newQuantity(count, 'DecimalSI')])));
+      usage = addAmounts(
+        usage,
+        new Map([...most].map(([name, count]) => [name, newQuantity(count, 'DecimalSI')])),
+      );
     }
     return usage;
   },
-  handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+  handles: (operation, subresource) =>
+    subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
 };
 
 /** Of the core group, known by their plain name too. */
-const SHORT_NAMES: ReadonlySet<string> = new Set(['configmaps', 'resourcequotas', 'replicationcontrollers', 'secrets']);
+const SHORT_NAMES: ReadonlySet<string> = new Set([
+  'configmaps',
+  'resourcequotas',
+  'replicationcontrollers',
+  'secrets',
+]);
 
 /** Of every kind that was asked for, by group and resource: every write asks. */
 const evaluators = new Map<string, QuotaEvaluator>([
@@ -233,7 +270,10 @@ export function evaluatorOf(type: GroupResource): QuotaEvaluator {
 }
 
 function countingEvaluator({ group, resource }: GroupResource): QuotaEvaluator {
-  const names = [countName({ group, resource }), ...(group === '' && SHORT_NAMES.has(resource) ? [resource] : [])];
+  const names = [
+    countName({ group, resource }),
+    ...(group === '' && SHORT_NAMES.has(resource) ? [resource] : []),
+  ];
   const usage: Amounts = new Map(names.map((name) => [name, ONE]));
   return {
     tracks: (name) => names.includes(name),
@@ -257,5 +297,9 @@ export function resourceOfLimit(name: string): GroupResource | undefined {
 
 /** Nobody counts these: they come and go by themselves, or are never stored. */
 export function isUncounted({ group, resource }: GroupResource): boolean {
-  return resource === 'events' || (group === '' && resource === 'bindings') || group.startsWith('authorization.');
+  return (
+    resource === 'events' ||
+    (group === '' && resource === 'bindings') ||
+    group.startsWith('authorization.')
+  );
 }

@@ -33,11 +33,21 @@ const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 export const isMirrorPod = (map: Annotations | undefined): boolean => map?.[MIRROR] !== undefined;
 
 /** What annotations say that the server itself knows. */
-export function podAnnotations(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
+export function podAnnotations(
+  map: Annotations | undefined,
+  spec: PodSpec,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const mirror = map?.[MIRROR];
   if (mirror !== undefined && (spec.nodeName ?? '') === '') {
-    errors.push(field.invalid(at.key(MIRROR), mirror, 'must set spec.nodeName if mirror pod annotation is set'));
+    errors.push(
+      field.invalid(
+        at.key(MIRROR),
+        mirror,
+        'must set spec.nodeName if mirror pod annotation is set',
+      ),
+    );
   }
   errors.push(...oldTolerations(map?.[TOLERATIONS] ?? '', at));
   const cost = map?.[DELETION_COST];
@@ -58,14 +68,26 @@ function oldTolerations(text: string, at: FieldPath): FieldErrorList {
   }
   if (list === null) return [];
   const isList =
-    Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
-  if (!isList) return [field.invalid(at, TOLERATIONS, 'json: cannot unmarshal into Go value of type []v1.Toleration')];
+    Array.isArray(list) &&
+    list.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
+  if (!isList)
+    return [
+      field.invalid(
+        at,
+        TOLERATIONS,
+        'json: cannot unmarshal into Go value of type []v1.Toleration',
+      ),
+    ];
   return tolerations(list as Toleration[], at.child(TOLERATIONS));
 }
 
 /** Written as a number is: no plus sign, no leading zeros. */
 function isInt32(text: string): boolean {
-  return /^(0|-?[1-9][0-9]*|-0)$/.test(text) && Number(text) >= -MAX_INT32 - 1 && Number(text) <= MAX_INT32;
+  return (
+    /^(0|-?[1-9][0-9]*|-0)$/.test(text) &&
+    Number(text) >= -MAX_INT32 - 1 &&
+    Number(text) <= MAX_INT32
+  );
 }
 
 /** Who a pod is from, and what it was confined by when it was made, stays. */
@@ -79,9 +101,11 @@ export function podAnnotationsUpdate(
   const refuse = (key: string, verb: string): void => {
     if (key.startsWith(APP_ARMOR_OF_CONTAINER))
       errors.push(field.forbidden(at.key(key), `may not ${verb} AppArmor annotations`));
-    if (key === MIRROR) errors.push(field.forbidden(at.key(key), `may not ${verb} mirror pod annotation`));
+    if (key === MIRROR)
+      errors.push(field.forbidden(at.key(key), `may not ${verb} mirror pod annotation`));
   };
-  for (const [key, value] of Object.entries(old ?? {})) if (map?.[key] !== value) refuse(key, 'remove or update');
+  for (const [key, value] of Object.entries(old ?? {}))
+    if (map?.[key] !== value) refuse(key, 'remove or update');
   for (const key of Object.keys(map ?? {})) if (old?.[key] === undefined) refuse(key, 'add');
   return [...errors, ...podAnnotations(map, spec, at)];
 }

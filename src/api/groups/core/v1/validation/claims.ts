@@ -5,7 +5,11 @@ import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { validateLabelSelector } from '#machinery/selectors/labels.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import type { PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PodResourceClaim } from './types.ts';
+import type {
+  PersistentVolumeClaimSpec,
+  PersistentVolumeClaimTemplate,
+  PodResourceClaim,
+} from './types.ts';
 import { annotations } from './annotations.ts';
 import { invalidEach, optionalOneOf, WHOLE } from './common.ts';
 
@@ -15,7 +19,10 @@ export function resourceClaims(
   at: FieldPath,
 ): FieldErrorList {
   // Nobody could have allocated anything to a pod that comes from a node.
-  if (isMirror) return (list ?? []).map(() => field.forbidden(WHOLE, 'static pods do not support resource claims'));
+  if (isMirror)
+    return (list ?? []).map(() =>
+      field.forbidden(WHOLE, 'static pods do not support resource claims'),
+    );
   const names = new Set<string>();
   return (list ?? []).flatMap((claim, index) => {
     const path = at.index(index);
@@ -28,7 +35,8 @@ export function resourceClaims(
       names.add(name);
     }
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
-      const message = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
+      const message =
+        'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
       errors.push(field.invalid(path, claim, message));
     }
     if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
@@ -38,18 +46,25 @@ export function resourceClaims(
     for (const source of ['resourceClaimName', 'resourceClaimTemplateName'] as const) {
       const value = claim[source];
       if (value !== undefined)
-        errors.push(...invalidEach(path.child(source), value, validation.isDNS1123Subdomain(value)));
+        errors.push(
+          ...invalidEach(path.child(source), value, validation.isDNS1123Subdomain(value)),
+        );
     }
     return errors;
   });
 }
 
 /** The names that containers may refer to, good or bad. */
-export function resourceClaimNames(list: readonly PodResourceClaim[] | undefined): ReadonlySet<string> {
+export function resourceClaimNames(
+  list: readonly PodResourceClaim[] | undefined,
+): ReadonlySet<string> {
   return new Set((list ?? []).map(({ name }) => name).filter((name) => name !== ''));
 }
 
-export function claimTemplate(template: PersistentVolumeClaimTemplate, at: FieldPath): FieldErrorList {
+export function claimTemplate(
+  template: PersistentVolumeClaimTemplate,
+  at: FieldPath,
+): FieldErrorList {
   const { labels, annotations: notes, ...others } = template.metadata;
   const path = at.child('metadata');
   return [
@@ -86,10 +101,15 @@ export interface ClaimRules {
   readonly allowInvalidAPIGroup?: boolean;
 }
 
-export function claimSpec(spec: PersistentVolumeClaimSpec, at: FieldPath, rules: ClaimRules = {}): FieldErrorList {
+export function claimSpec(
+  spec: PersistentVolumeClaimSpec,
+  at: FieldPath,
+  rules: ClaimRules = {},
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const modes: readonly string[] = spec.accessModes ?? [];
-  if (modes.length === 0) errors.push(field.required(at.child('accessModes'), 'at least 1 access mode is required'));
+  if (modes.length === 0)
+    errors.push(field.required(at.child('accessModes'), 'at least 1 access mode is required'));
   errors.push(
     ...validateLabelSelector(spec.selector, at.child('selector'), rules),
     ...accessModes(modes, at.child('accessModes')),
@@ -109,7 +129,9 @@ export function claimSpec(spec: PersistentVolumeClaimSpec, at: FieldPath, rules:
 }
 
 function className(name: string | undefined, at: FieldPath): FieldErrorList {
-  return name === undefined || name === '' ? [] : invalidEach(at, name, validation.isDNS1123Subdomain(name));
+  return name === undefined || name === ''
+    ? []
+    : invalidEach(at, name, validation.isDNS1123Subdomain(name));
 }
 
 /** What the volume is to hold from the beginning, in an older field and a newer one, which must agree. */
@@ -119,13 +141,16 @@ function dataSources(
   rules: ClaimRules,
 ): FieldErrorList {
   const errors: FieldErrorList = [];
-  if (dataSource !== undefined) errors.push(...dataReference(dataSource, at.child('dataSource'), rules));
+  if (dataSource !== undefined)
+    errors.push(...dataReference(dataSource, at.child('dataSource'), rules));
   const { namespace = '' } = dataSourceRef ?? {};
   if (dataSourceRef !== undefined) {
     const path = at.child('dataSourceRef');
     errors.push(...dataReference(dataSourceRef, path, rules));
     if (namespace !== '')
-      errors.push(...invalidEach(path.child('namespace'), namespace, validation.isDNS1123Label(namespace)));
+      errors.push(
+        ...invalidEach(path.child('namespace'), namespace, validation.isDNS1123Label(namespace)),
+      );
   }
   if (dataSource === undefined || dataSourceRef === undefined) return errors;
   const same =
@@ -134,7 +159,9 @@ function dataSources(
     dataSource.name === dataSourceRef.name;
   // Kubernetes shows a path here, which has nothing to show.
   if (namespace !== '')
-    errors.push(field.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified'));
+    errors.push(
+      field.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified'),
+    );
   else if (!same) errors.push(field.invalid(at, {}, 'must match dataSourceRef'));
   return errors;
 }
@@ -145,13 +172,23 @@ interface DataReference {
   readonly name: string;
 }
 
-function dataReference({ apiGroup, kind, name }: DataReference, at: FieldPath, rules: ClaimRules): FieldErrorList {
+function dataReference(
+  { apiGroup, kind, name }: DataReference,
+  at: FieldPath,
+  rules: ClaimRules,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (name === '') errors.push(field.required(at.child('name')));
   if (kind === '') errors.push(field.required(at.child('kind')));
   const group = apiGroup ?? '';
   if (group === '' && kind !== 'PersistentVolumeClaim') {
-    errors.push(field.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+    errors.push(
+      field.invalid(
+        at,
+        kind,
+        "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+      ),
+    );
   }
   if (group !== '' && rules.allowInvalidAPIGroup !== true) {
     errors.push(...invalidEach(at.child('apiGroup'), group, validation.isDNS1123Subdomain(group)));

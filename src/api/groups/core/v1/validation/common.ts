@@ -9,7 +9,11 @@ import type { Container, EphemeralContainer, PodSpec } from './types.ts';
 export const MAX_INT32 = 2 ** 31 - 1;
 
 /** Messages of a format check, as errors at a path. */
-export function invalidEach(at: FieldPath, value: unknown, problems: readonly string[]): FieldErrorList {
+export function invalidEach(
+  at: FieldPath,
+  value: unknown,
+  problems: readonly string[],
+): FieldErrorList {
   return problems.map((problem) => field.invalid(at, value, problem));
 }
 
@@ -17,17 +21,27 @@ export function invalidEach(at: FieldPath, value: unknown, problems: readonly st
 export const WHOLE = new field.FieldPath('[]');
 
 export function nonNegative(value: number | undefined, at: FieldPath): FieldErrorList {
-  return value !== undefined && value < 0 ? [field.invalid(at, value, validation.IS_NEGATIVE_MESSAGE)] : [];
+  return value !== undefined && value < 0
+    ? [field.invalid(at, value, validation.IS_NEGATIVE_MESSAGE)]
+    : [];
 }
 
 /** A value of a closed set: missing is one error, unknown another. `known` is told in the order given. */
-export function oneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
+export function oneOf(
+  value: string | undefined,
+  known: readonly string[],
+  at: FieldPath,
+): FieldErrorList {
   if (value === undefined || value === '') return [field.required(at)];
   return known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 
 /** As oneOf, but may be missing. */
-export function optionalOneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
+export function optionalOneOf(
+  value: string | undefined,
+  known: readonly string[],
+  at: FieldPath,
+): FieldErrorList {
   return value === undefined || known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 
@@ -100,7 +114,9 @@ export function immutable(
 
 /** True if there are addresses of both families, one of each. */
 export function isDualStack(addresses: readonly string[]): boolean {
-  return addresses.length === 2 && isIPv6(addresses[0] as string) !== isIPv6(addresses[1] as string);
+  return (
+    addresses.length === 2 && isIPv6(addresses[0] as string) !== isIPv6(addresses[1] as string)
+  );
 }
 
 export const isIPv6 = (address: string): boolean => address.includes(':');

@@ -15,7 +15,8 @@ const MAX = 1024 * 1024;
 const KEY_MAX = 'a'.repeat(253);
 
 describe('config maps', () => {
-  const configMap = (yaml: string): core.ConfigMap => manifest('core/v1.ConfigMap', `metadata: {name: m}\n${yaml}`);
+  const configMap = (yaml: string): core.ConfigMap =>
+    manifest('core/v1.ConfigMap', `metadata: {name: m}\n${yaml}`);
   test.each<[what: string, yaml: string, ...errors: string[]]>([
     ['both kinds', 'data: {key: value}\nbinaryData: {bin: dmFsdWU=}'],
     ['nothing', ''],
@@ -34,7 +35,11 @@ describe('config maps', () => {
     ['a key in both', 'data: {key: a}\nbinaryData: {key: eA==}', 'data[key] Invalid'],
     ['as much as can be', `data: {key: ${'a'.repeat(MAX)}}`],
     ['too much', `data: {key: ${'a'.repeat(MAX + 1)}}`, '[] TooLong'],
-    ['too much, binary', `binaryData: {key: ${Buffer.alloc(MAX + 1).toString('base64')}}`, '[] TooLong'],
+    [
+      'too much, binary',
+      `binaryData: {key: ${Buffer.alloc(MAX + 1).toString('base64')}}`,
+      '[] TooLong',
+    ],
     ['too much together', `data: {a: ${'a'.repeat(MAX)}}\nbinaryData: {b: eA==}`, '[] TooLong'],
   ])('%s', (_what, yaml, ...errors) => {
     // What is wrong with a key is one thing, however many words it takes.
@@ -45,7 +50,12 @@ describe('config maps', () => {
     ['nothing', 'data: {a: b}', 'data: {a: b}'],
     ['from now on', 'data: {a: b}', 'data: {a: b}\nimmutable: true'],
     ['no longer', 'data: {a: b}\nimmutable: true', 'data: {a: b}', 'immutable Forbidden'],
-    ['no longer, said', 'data: {a: b}\nimmutable: true', 'data: {a: b}\nimmutable: false', 'immutable Forbidden'],
+    [
+      'no longer, said',
+      'data: {a: b}\nimmutable: true',
+      'data: {a: b}\nimmutable: false',
+      'immutable Forbidden',
+    ],
     ['more', 'data: {a: b}', 'data: {a: b, c: d}'],
     [
       'more of what may not change',
@@ -60,20 +70,34 @@ describe('config maps', () => {
       'data: {a: c}\nimmutable: true',
       'data Forbidden',
     ],
-    ['nothing of what may not change', 'data: {a: b}\nimmutable: true', 'data: {a: b}\nimmutable: true'],
+    [
+      'nothing of what may not change',
+      'data: {a: b}\nimmutable: true',
+      'data: {a: b}\nimmutable: true',
+    ],
     ['an empty map for no data', 'immutable: true', 'immutable: true\ndata: {}'],
-    ['an empty map for no binary data', 'immutable: true', 'immutable: true\nbinaryData: {}', 'binaryData Forbidden'],
+    [
+      'an empty map for no binary data',
+      'immutable: true',
+      'immutable: true\nbinaryData: {}',
+      'binaryData Forbidden',
+    ],
     ['a bad key', 'data: {a: b}', 'data: {a: b, "a b": c}', 'data[a b] Invalid'],
   ])('changes: %s', (_what, old, now, ...errors) => {
-    expect(short(validation.validateConfigMapUpdate(configMap(now), configMap(old)))).toEqual(errors);
+    expect(short(validation.validateConfigMapUpdate(configMap(now), configMap(old)))).toEqual(
+      errors,
+    );
   });
 });
 
 describe('secrets', () => {
-  const secret = (yaml: string): core.Secret => manifest('core/v1.Secret', `metadata: {name: s}\n${yaml}`);
-  const typed = (type: string, data: string): string => `type: kubernetes.io/${type}\nstringData: {${data}}`;
+  const secret = (yaml: string): core.Secret =>
+    manifest('core/v1.Secret', `metadata: {name: s}\n${yaml}`);
+  const typed = (type: string, data: string): string =>
+    `type: kubernetes.io/${type}\nstringData: {${data}}`;
   const AUTH = '\'{"https://index.docker.io/v1/": {"auth": "eA==", "email": "fake@example.com"}}\'';
-  const AUTHS = '\'{"auths": {"https://index.docker.io/v1/": {"auth": "eA==", "email": "fake@example.com"}}}\'';
+  const AUTHS =
+    '\'{"auths": {"https://index.docker.io/v1/": {"auth": "eA==", "email": "fake@example.com"}}}\'';
   test.each<[what: string, yaml: string, ...errors: string[]]>([
     ['one', 'data: {data-1: eA==}'],
     ['nothing', ''],
@@ -89,9 +113,21 @@ describe('secrets', () => {
     ['images, empty', typed('dockercfg', '.dockercfg: ""'), 'data[.dockercfg] Invalid'],
     ['images, badly', typed('dockercfg', '.dockercfg: bad'), 'data[.dockercfg] Invalid'],
     ['images, new', typed('dockerconfigjson', `.dockerconfigjson: ${AUTHS}`)],
-    ['images of nowhere, new', typed('dockerconfigjson', 'a: b'), 'data[.dockerconfigjson] Required'],
-    ['images, empty, new', typed('dockerconfigjson', '.dockerconfigjson: ""'), 'data[.dockerconfigjson] Invalid'],
-    ['images, badly, new', typed('dockerconfigjson', '.dockerconfigjson: bad'), 'data[.dockerconfigjson] Invalid'],
+    [
+      'images of nowhere, new',
+      typed('dockerconfigjson', 'a: b'),
+      'data[.dockerconfigjson] Required',
+    ],
+    [
+      'images, empty, new',
+      typed('dockerconfigjson', '.dockerconfigjson: ""'),
+      'data[.dockerconfigjson] Invalid',
+    ],
+    [
+      'images, badly, new',
+      typed('dockerconfigjson', '.dockerconfigjson: bad'),
+      'data[.dockerconfigjson] Invalid',
+    ],
     ['a user', typed('basic-auth', 'username: me, password: hush')],
     ['a user without a password', typed('basic-auth', 'username: me')],
     ['a password of nobody', typed('basic-auth', 'password: hush')],
@@ -124,7 +160,12 @@ describe('secrets', () => {
     ['nothing', 'data: {a: eA==}', 'data: {a: eA==}'],
     ['from now on', 'data: {a: eA==}', 'data: {a: eA==}\nimmutable: true'],
     ['no longer', 'data: {a: eA==}\nimmutable: true', 'data: {a: eA==}', 'immutable Forbidden'],
-    ['no longer, said', 'data: {a: eA==}\nimmutable: true', 'data: {a: eA==}\nimmutable: false', 'immutable Forbidden'],
+    [
+      'no longer, said',
+      'data: {a: eA==}\nimmutable: true',
+      'data: {a: eA==}\nimmutable: false',
+      'immutable Forbidden',
+    ],
     ['more', 'data: {a: eA==}', 'data: {a: eA==, b: eA==}'],
     [
       'more of what may not change',
@@ -149,7 +190,8 @@ describe('secrets', () => {
 });
 
 describe('namespaces', () => {
-  const namespace = (yaml: string): core.Namespace => manifest('core/v1.Namespace', `metadata: {name: n-1}\n${yaml}`);
+  const namespace = (yaml: string): core.Namespace =>
+    manifest('core/v1.Namespace', `metadata: {name: n-1}\n${yaml}`);
   test.each<[what: string, finalizers: string, ...errors: string[]]>([
     ['none', ''],
     ["Kubernetes' own", 'kubernetes'],

@@ -25,7 +25,9 @@ export function validateConfigMap(configMap: ConfigMap): FieldErrorList {
     size += Buffer.byteLength(value);
   }
   for (const [key, value] of Object.entries(configMap.binaryData ?? {})) {
-    errors.push(...invalidEach(field.path('binaryData').key(key), key, validation.isConfigMapKey(key)));
+    errors.push(
+      ...invalidEach(field.path('binaryData').key(key), key, validation.isConfigMapKey(key)),
+    );
     size += Buffer.byteLength(value, 'base64');
   }
   if (size > MAX_DATA_SIZE) errors.push(field.tooLong(WHOLE, '', MAX_DATA_SIZE));
@@ -35,9 +37,11 @@ export function validateConfigMap(configMap: ConfigMap): FieldErrorList {
 export function validateConfigMapUpdate(configMap: ConfigMap, old: ConfigMap): FieldErrorList {
   const errors: FieldErrorList = [];
   if (old.immutable === true) {
-    if (configMap.immutable !== true) errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
+    if (configMap.immutable !== true)
+      errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
     // Defaults make an empty map of missing data, but not of missing binary data.
-    if (!semanticEqual(configMap.data, old.data)) errors.push(field.forbidden(field.path('data'), FOR_EVER));
+    if (!semanticEqual(configMap.data, old.data))
+      errors.push(field.forbidden(field.path('data'), FOR_EVER));
     if (!deepEqual(configMap.binaryData, old.binaryData))
       errors.push(field.forbidden(field.path('binaryData'), FOR_EVER));
   }
@@ -75,7 +79,8 @@ export function validateSecret(secret: Secret): FieldErrorList {
         errors.push(...required('username', 'password'));
       break;
     case 'kubernetes.io/ssh-auth':
-      if ((data['ssh-privatekey'] ?? '') === '') errors.push(field.required(DATA.key('ssh-privatekey')));
+      if ((data['ssh-privatekey'] ?? '') === '')
+        errors.push(field.required(DATA.key('ssh-privatekey')));
       break;
     case 'kubernetes.io/tls':
       errors.push(...required('tls.crt', 'tls.key'));
@@ -86,7 +91,9 @@ export function validateSecret(secret: Secret): FieldErrorList {
 function jsonObject(data: Readonly<Record<string, string>>, key: string): FieldErrorList {
   const encoded = data[key];
   if (encoded === undefined) return [];
-  const refuse = (why: string): FieldErrorList => [field.invalid(DATA.key(key), '<secret contents redacted>', why)];
+  const refuse = (why: string): FieldErrorList => [
+    field.invalid(DATA.key(key), '<secret contents redacted>', why),
+  ];
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   if (text.trim() === '') return refuse('unexpected end of JSON input');
   let value: unknown;
@@ -105,7 +112,8 @@ export function validateSecretUpdate(secret: Secret, old: Secret): FieldErrorLis
   const errors = immutable(secret.type, old.type, field.path('type'), Object.is);
   if (old.immutable === true) {
     if (secret.immutable !== true) errors.push(field.forbidden(field.path('immutable'), FOR_EVER));
-    if (!deepEqual(secret.data, old.data)) errors.push(field.forbidden(field.path('data'), FOR_EVER));
+    if (!deepEqual(secret.data, old.data))
+      errors.push(field.forbidden(field.path('data'), FOR_EVER));
   }
   return [...errors, ...validateSecret(secret)];
 }

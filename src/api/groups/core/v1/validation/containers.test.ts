@@ -20,7 +20,10 @@ const errorsOf = (spec: string): string[] => short(validatePod(pod(spec)), 'spec
 
 /** What is wrong with the only container; paths begin there. */
 const errorsIn = (container: string, more = ''): string[] =>
-  short(validatePod(pod(`containers: [{name: c, image: x, ${container}}]${more}`)), 'spec.containers[0].');
+  short(
+    validatePod(pod(`containers: [{name: c, image: x, ${container}}]${more}`)),
+    'spec.containers[0].',
+  );
 
 type Case = [what: string, fields: string, ...errors: string[]];
 
@@ -32,12 +35,23 @@ function table(cases: readonly Case[], more = ''): void {
 
 describe('containers', () => {
   test.each<[what: string, spec: string, ...errors: string[]]>([
-    ['names', 'containers: [{name: abc, image: x}, {name: "123", image: x}, {name: abc-123, image: x}]'],
+    [
+      'names',
+      'containers: [{name: abc, image: x}, {name: "123", image: x}, {name: abc-123, image: x}]',
+    ],
     ['no name', 'containers: [{name: "", image: x}]', 'containers[0].name Required'],
     ['no image', 'containers: [{name: abc}]', 'containers[0].image Required'],
-    ['a long name', `containers: [{name: ${'a'.repeat(64)}, image: x}]`, 'containers[0].name Invalid'],
+    [
+      'a long name',
+      `containers: [{name: ${'a'.repeat(64)}, image: x}]`,
+      'containers[0].name Invalid',
+    ],
     ['a name with dots', 'containers: [{name: a.b.c, image: x}]', 'containers[0].name Invalid'],
-    ['one name twice', 'containers: [{name: a, image: x}, {name: a, image: x}]', 'containers[1].name Duplicate'],
+    [
+      'one name twice',
+      'containers: [{name: a, image: x}, {name: a, image: x}]',
+      'containers[1].name Duplicate',
+    ],
     [
       'one port of the host twice',
       'containers: [{name: a, image: x, ports: [{containerPort: 80, hostPort: 80}]}, {name: b, image: x, ports: [{containerPort: 81, hostPort: 80}]}]',
@@ -57,7 +71,9 @@ describe('containers', () => {
       `spec: {template: {spec: {containers: [{name: c, image: ${image}}]}}}`,
     ).spec;
     expect(validatePodTemplate(template as core.PodTemplateSpec, path('template'))).toEqual([]);
-    expect(errorsOf(`containers: [{name: c, image: ${image}}]`)).toEqual(['containers[0].image Invalid']);
+    expect(errorsOf(`containers: [{name: c, image: ${image}}]`)).toEqual([
+      'containers[0].image Invalid',
+    ]);
   });
 
   table([
@@ -67,7 +83,11 @@ describe('containers', () => {
     ['pulled somehow', 'imagePullPolicy: PullThreeTimes', 'imagePullPolicy NotSupported'],
     ['last words in a file', 'terminationMessagePolicy: File'],
     ['last words in the log', 'terminationMessagePolicy: FallbackToLogsOnError'],
-    ['last words somewhere', 'terminationMessagePolicy: Unknown', 'terminationMessagePolicy NotSupported'],
+    [
+      'last words somewhere',
+      'terminationMessagePolicy: Unknown',
+      'terminationMessagePolicy NotSupported',
+    ],
     ['a variable with a strange name', 'env: [{name: "ev!1"}]'],
     ['a variable that cannot be', 'env: [{name: "ev=1"}]', 'env[0].name Invalid'],
   ]);
@@ -117,16 +137,21 @@ describe('variables', () => {
     const quoted = JSON.stringify(name);
     expect(errorsIn(`env: [{name: ${quoted}, value: a}]`)).toEqual([]);
     expect(
-      errorsIn(`envFrom: [{prefix: ${quoted}, configMapRef: {name: m}}, {prefix: ${quoted}, secretRef: {name: s}}]`),
+      errorsIn(
+        `envFrom: [{prefix: ${quoted}, configMapRef: {name: m}}, {prefix: ${quoted}, secretRef: {name: s}}]`,
+      ),
     ).toEqual([]);
   });
   test.each(['=', 'a=b', '=abc', 'Ä', 'a\tb', 'a\u007f'])('may not be named %j', (name) => {
     const quoted = JSON.stringify(name);
     expect(errorsIn(`env: [{name: ${quoted}, value: a}]`)).toEqual(['env[0].name Invalid']);
-    expect(errorsIn(`envFrom: [{prefix: ${quoted}, configMapRef: {name: m}}]`)).toEqual(['envFrom[0].prefix Invalid']);
+    expect(errorsIn(`envFrom: [{prefix: ${quoted}, configMapRef: {name: m}}]`)).toEqual([
+      'envFrom[0].prefix Invalid',
+    ]);
   });
 
-  const from = (source: string, value = ''): string => `env: [{name: A, ${value}valueFrom: {${source}}}]`;
+  const from = (source: string, value = ''): string =>
+    `env: [{name: A, ${value}valueFrom: {${source}}}]`;
   const fieldRef = (fieldPath: string, apiVersion = 'v1'): string =>
     from(`fieldRef: {apiVersion: ${apiVersion}, fieldPath: "${fieldPath}"}`);
   const at = 'env[0].valueFrom';
@@ -147,18 +172,35 @@ describe('variables', () => {
       'status.podIP',
       'status.podIPs',
     ].map((fieldPath): Case => [fieldPath, fieldRef(fieldPath)]),
-    ...['metadata.labels', 'metadata.annotations', 'status.phase', 'spec.schedulerName', 'spec.restartPolicy'].map(
-      (fieldPath): Case => [fieldPath, fieldRef(fieldPath), `${at}.fieldRef.fieldPath NotSupported`],
-    ),
+    ...[
+      'metadata.labels',
+      'metadata.annotations',
+      'status.phase',
+      'spec.schedulerName',
+      'spec.restartPolicy',
+    ].map((fieldPath): Case => [
+      fieldPath,
+      fieldRef(fieldPath),
+      `${at}.fieldRef.fieldPath NotSupported`,
+    ]),
     ...['metadata.whoops', 'status', 'name', 'spec.containers[0].name'].map((fieldPath): Case => [
       fieldPath,
       fieldRef(fieldPath),
       `${at}.fieldRef.fieldPath Invalid`,
     ]),
     ['no path', fieldRef(''), `${at}.fieldRef.fieldPath Required`],
-    ['a part of what has none', fieldRef("metadata.name['key']"), `${at}.fieldRef.fieldPath Invalid`],
+    [
+      'a part of what has none',
+      fieldRef("metadata.name['key']"),
+      `${at}.fieldRef.fieldPath Invalid`,
+    ],
     ['a part of a part', fieldRef("metadata.labels['a']['b']"), `${at}.fieldRef Invalid`],
-    ['no such label', fieldRef("metadata.labels['']"), `${at}.fieldRef Invalid`, `${at}.fieldRef Invalid`],
+    [
+      'no such label',
+      fieldRef("metadata.labels['']"),
+      `${at}.fieldRef Invalid`,
+      `${at}.fieldRef Invalid`,
+    ],
     ['no such prefix of a label', fieldRef("metadata.labels['a..b/c']"), `${at}.fieldRef Invalid`],
     ['no such annotation', fieldRef("metadata.annotations['a b']"), `${at}.fieldRef Invalid`],
     ['annotations in large letters', fieldRef("metadata.annotations['A.B/C']")],
@@ -167,19 +209,45 @@ describe('variables', () => {
     ['a value too', from('fieldRef: {fieldPath: metadata.name}', 'value: a, '), `${at} Invalid`],
     ['a value, and no source', from('', 'value: a, '), `${at} Invalid`],
     ['no source', from(''), `${at} Invalid`],
-    ['two sources', from('fieldRef: {fieldPath: metadata.name}, configMapKeyRef: {name: m, key: k}'), `${at} Invalid`],
+    [
+      'two sources',
+      from('fieldRef: {fieldPath: metadata.name}, configMapKeyRef: {name: m, key: k}'),
+      `${at} Invalid`,
+    ],
     [
       'three sources',
-      from('fieldRef: {fieldPath: metadata.name}, configMapKeyRef: {name: m, key: k}, secretKeyRef: {name: s, key: k}'),
+      from(
+        'fieldRef: {fieldPath: metadata.name}, configMapKeyRef: {name: m, key: k}, secretKeyRef: {name: s, key: k}',
+      ),
       `${at} Invalid`,
     ],
     ['a key of a secret', from('secretKeyRef: {name: s, key: k}')],
     ['a key of a map', from('configMapKeyRef: {name: m, key: k}')],
-    ['a key of nothing', from('secretKeyRef: {name: "", key: k}'), `${at}.secretKeyRef.name Invalid`],
-    ['no key of a secret', from('secretKeyRef: {name: s, key: ""}'), `${at}.secretKeyRef.key Required`],
-    ['no key of a map', from('configMapKeyRef: {name: m, key: ""}'), `${at}.configMapKeyRef.key Required`],
-    ['a bad name of a map', from('configMapKeyRef: {name: "$%^&*#", key: a}'), `${at}.configMapKeyRef.name Invalid`],
-    ['a bad name of a secret', from('secretKeyRef: {name: "$%^&*#", key: a}'), `${at}.secretKeyRef.name Invalid`],
+    [
+      'a key of nothing',
+      from('secretKeyRef: {name: "", key: k}'),
+      `${at}.secretKeyRef.name Invalid`,
+    ],
+    [
+      'no key of a secret',
+      from('secretKeyRef: {name: s, key: ""}'),
+      `${at}.secretKeyRef.key Required`,
+    ],
+    [
+      'no key of a map',
+      from('configMapKeyRef: {name: m, key: ""}'),
+      `${at}.configMapKeyRef.key Required`,
+    ],
+    [
+      'a bad name of a map',
+      from('configMapKeyRef: {name: "$%^&*#", key: a}'),
+      `${at}.configMapKeyRef.name Invalid`,
+    ],
+    [
+      'a bad name of a secret',
+      from('secretKeyRef: {name: "$%^&*#", key: a}'),
+      `${at}.secretKeyRef.name Invalid`,
+    ],
     ['a bad key', from('secretKeyRef: {name: s, key: a/b}'), `${at}.secretKeyRef.key Invalid`],
     ...['limits', 'requests'].flatMap((list) =>
       ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi'].map((name): Case => [
@@ -187,7 +255,11 @@ describe('variables', () => {
         from(`resourceFieldRef: {containerName: c, resource: ${list}.${name}}`),
       ]),
     ),
-    ['no resource', from('resourceFieldRef: {resource: ""}'), `${at}.resourceFieldRef.resource Required`],
+    [
+      'no resource',
+      from('resourceFieldRef: {resource: ""}'),
+      `${at}.resourceFieldRef.resource Required`,
+    ],
     [
       'an unknown resource',
       from('resourceFieldRef: {resource: limits.whoops}'),
@@ -234,8 +306,16 @@ describe('variables', () => {
           file('volumeName: v, path: a, key: "", optional: true'),
           `${at}.fileKeyRef.key Required`,
         ],
-        ['a bad key', file('volumeName: v, path: a, key: "bad=key"'), `${at}.fileKeyRef.key Invalid`],
-        ['a value too', from('fileKeyRef: {volumeName: v, path: a, key: b}', 'value: a, '), `${at} Invalid`],
+        [
+          'a bad key',
+          file('volumeName: v, path: a, key: "bad=key"'),
+          `${at}.fileKeyRef.key Invalid`,
+        ],
+        [
+          'a value too',
+          from('fileKeyRef: {volumeName: v, path: a, key: b}', 'value: a, '),
+          `${at} Invalid`,
+        ],
         ['no path', file('volumeName: v, path: "", key: b'), `${at}.fileKeyRef.path Required`],
         ['up', file('volumeName: v, path: ../etc/passwd, key: b'), `${at}.fileKeyRef.path Invalid`],
         ['from the root', file('volumeName: v, path: /a, key: b')],
@@ -245,8 +325,16 @@ describe('variables', () => {
           `${at}.fileKeyRef.volumeName Required`,
           `${at}.fileKeyRef.volumeName NotFound`,
         ],
-        ['another kind of volume', file('volumeName: m, path: a, key: b'), `${at}.fileKeyRef.volumeName Invalid`],
-        ['a volume that there is not', file('volumeName: w, path: a, key: b'), `${at}.fileKeyRef.volumeName NotFound`],
+        [
+          'another kind of volume',
+          file('volumeName: m, path: a, key: b'),
+          `${at}.fileKeyRef.volumeName Invalid`,
+        ],
+        [
+          'a volume that there is not',
+          file('volumeName: w, path: a, key: b'),
+          `${at}.fileKeyRef.volumeName NotFound`,
+        ],
       ],
       VOLUME,
     );
@@ -259,17 +347,34 @@ describe('variables', () => {
         'envFrom: [{configMapRef: {name: abc}}, {prefix: pre_, configMapRef: {name: abc}}, {prefix: a.b, configMapRef: {name: abc}}]',
       ],
       ['a secret', 'envFrom: [{secretRef: {name: abc}}, {prefix: pre_, secretRef: {name: abc}}]'],
-      ['a map of no name', 'envFrom: [{configMapRef: {name: ""}}]', 'envFrom[0].configMapRef.name Required'],
-      ['a secret of no name', 'envFrom: [{secretRef: {name: ""}}]', 'envFrom[0].secretRef.name Required'],
-      ['a map of a bad name', 'envFrom: [{configMapRef: {name: "$%^&*#"}}]', 'envFrom[0].configMapRef.name Invalid'],
-      ['a secret of a bad name', 'envFrom: [{secretRef: {name: "&"}}]', 'envFrom[0].secretRef.name Invalid'],
+      [
+        'a map of no name',
+        'envFrom: [{configMapRef: {name: ""}}]',
+        'envFrom[0].configMapRef.name Required',
+      ],
+      [
+        'a secret of no name',
+        'envFrom: [{secretRef: {name: ""}}]',
+        'envFrom[0].secretRef.name Required',
+      ],
+      [
+        'a map of a bad name',
+        'envFrom: [{configMapRef: {name: "$%^&*#"}}]',
+        'envFrom[0].configMapRef.name Invalid',
+      ],
+      [
+        'a secret of a bad name',
+        'envFrom: [{secretRef: {name: "&"}}]',
+        'envFrom[0].secretRef.name Invalid',
+      ],
       ['nothing', 'envFrom: [{}]', 'envFrom Invalid'],
       ['both', 'envFrom: [{secretRef: {name: abc}, configMapRef: {name: abc}}]', 'envFrom Invalid'],
     ]);
   });
 });
 
-const CLAIM = 'volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
+const CLAIM =
+  'volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
 const VOLUMES = `\nvolumes: [{name: a, persistentVolumeClaim: {claimName: a}}, {name: b, persistentVolumeClaim: {claimName: b}}, {name: h, hostPath: {path: /h}}, {name: e, ephemeral: {${CLAIM}}}, {name: i, image: {reference: r}}]`;
 
 describe('mounts', () => {
@@ -283,9 +388,16 @@ describe('mounts', () => {
       ['an image', mount('name: i')],
       ['a part of an image', mount('name: i, subPath: foo')],
       ['a part of an image, by a variable', mount('name: i, subPathExpr: $(POD_NAME)')],
-      ['a part of an image from the root', mount('name: i, subPath: /foo'), 'volumeMounts.subPath Invalid'],
+      [
+        'a part of an image from the root',
+        mount('name: i, subPath: /foo'),
+        'volumeMounts.subPath Invalid',
+      ],
       ['an empty part', mount('name: a, subPath: ""')],
-      ...['baz', '.baz', '..baz', 'a/..b'].map((name): Case => [name, mount(`name: a, subPath: ${name}`)]),
+      ...['baz', '.baz', '..baz', 'a/..b'].map((name): Case => [
+        name,
+        mount(`name: a, subPath: ${name}`),
+      ]),
       ...['/baz', '../baz', 'baz/../bat', './..'].map((name): Case => [
         name,
         mount(`name: a, subPath: ${name}`),
@@ -295,7 +407,12 @@ describe('mounts', () => {
         'at a disk',
         'volumeMounts: [{name: a, mountPath: "d:"}, {name: a, mountPath: "F:"}, {name: a, mountPath: "G:\\\\mount"}]',
       ],
-      ['no name', mount('name: ""'), 'volumeMounts[0].name Required', 'volumeMounts[0].name NotFound'],
+      [
+        'no name',
+        mount('name: ""'),
+        'volumeMounts[0].name Required',
+        'volumeMounts[0].name NotFound',
+      ],
       ['no such name', mount('name: z'), 'volumeMounts[0].name NotFound'],
       ['nowhere', 'volumeMounts: [{name: a, mountPath: ""}]', 'volumeMounts[0].mountPath Required'],
       [
@@ -316,15 +433,27 @@ describe('mounts', () => {
         'volumeDevices[0].devicePath Invalid',
       ],
       ['a part by a variable', mount('name: a, subPathExpr: $(POD_NAME)')],
-      ['a part by both', mount('name: a, subPath: s, subPathExpr: $(POD_NAME)'), 'volumeMounts[0].subPathExpr Invalid'],
-      ['a part by a variable, up', mount('name: a, subPathExpr: ../$(A)'), 'volumeMounts.subPathExpr Invalid'],
+      [
+        'a part by both',
+        mount('name: a, subPath: s, subPathExpr: $(POD_NAME)'),
+        'volumeMounts[0].subPathExpr Invalid',
+      ],
+      [
+        'a part by a variable, up',
+        mount('name: a, subPathExpr: ../$(A)'),
+        'volumeMounts.subPathExpr Invalid',
+      ],
       ['read only', mount('name: h, readOnly: true')],
       ...['Disabled', 'IfPossible', 'Enabled'].map((how): Case => [
         `read only throughout: ${how}`,
         mount(`name: h, readOnly: true, recursiveReadOnly: ${how}`),
       ]),
       ['not read only throughout', mount('name: h, recursiveReadOnly: Disabled')],
-      ['read only below', mount('name: h, recursiveReadOnly: Enabled'), 'volumeMounts.recursiveReadOnly Forbidden'],
+      [
+        'read only below',
+        mount('name: h, recursiveReadOnly: Enabled'),
+        'volumeMounts.recursiveReadOnly Forbidden',
+      ],
       [
         'read only below, if possible',
         mount('name: h, recursiveReadOnly: IfPossible'),
@@ -341,7 +470,9 @@ describe('mounts', () => {
       ],
       [
         'read only throughout, and what comes later',
-        mount('name: h, readOnly: true, recursiveReadOnly: Enabled, mountPropagation: HostToContainer'),
+        mount(
+          'name: h, readOnly: true, recursiveReadOnly: Enabled, mountPropagation: HostToContainer',
+        ),
         'volumeMounts.recursiveReadOnly Forbidden',
       ],
     ],
@@ -372,13 +503,33 @@ describe('devices', () => {
     `volumeDevices: [{name: ${name}, devicePath: ${devicePath}}${more}]`;
   table(
     [
-      ['claims', device('a', '/foo', ', {name: b, devicePath: /usr/share/test}, {name: e, devicePath: /disk}')],
-      ['no name', device('""', '/foo'), 'volumeDevices[0].name Required', 'volumeDevices[0].name NotFound'],
-      ['one twice', device('a', '/foo', ', {name: a, devicePath: /bar}'), 'volumeDevices[1].name Invalid'],
+      [
+        'claims',
+        device(
+          'a',
+          '/foo',
+          ', {name: b, devicePath: /usr/share/test}, {name: e, devicePath: /disk}',
+        ),
+      ],
+      [
+        'no name',
+        device('""', '/foo'),
+        'volumeDevices[0].name Required',
+        'volumeDevices[0].name NotFound',
+      ],
+      [
+        'one twice',
+        device('a', '/foo', ', {name: a, devicePath: /bar}'),
+        'volumeDevices[1].name Invalid',
+      ],
       ['no such name', device('z', '/foo'), 'volumeDevices[0].name NotFound'],
       ['of another kind', device('h', '/foo'), 'volumeDevices[0].name Invalid'],
       ['nowhere', device('a', '""'), 'volumeDevices[0].devicePath Required'],
-      ['two at one place', device('a', '/foo', ', {name: b, devicePath: /foo}'), 'volumeDevices[1].devicePath Invalid'],
+      [
+        'two at one place',
+        device('a', '/foo', ', {name: b, devicePath: /foo}'),
+        'volumeDevices[1].devicePath Invalid',
+      ],
       ['up', device('a', '/baz/../'), 'volumeDevices[0].devicePath Invalid'],
       ['relative', device('a', 'baz')],
       [
@@ -395,8 +546,15 @@ describe('devices', () => {
 });
 
 describe('probes', () => {
-  const probe = (fields: string, kind = 'livenessProbe'): string => `${kind}: {exec: {command: [echo]}, ${fields}}`;
-  const NUMBERS = ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'];
+  const probe = (fields: string, kind = 'livenessProbe'): string =>
+    `${kind}: {exec: {command: [echo]}, ${fields}}`;
+  const NUMBERS = [
+    'initialDelaySeconds',
+    'timeoutSeconds',
+    'periodSeconds',
+    'successThreshold',
+    'failureThreshold',
+  ];
   table([
     ...NUMBERS.map((name): Case => [`${name} 10`, probe(`${name}: 10`, 'readinessProbe')]),
     ...NUMBERS.map((name): Case => [
@@ -404,7 +562,11 @@ describe('probes', () => {
       probe(`${name}: -10`, 'readinessProbe'),
       `readinessProbe.${name} Invalid`,
     ]),
-    ['no handler', 'livenessProbe: {timeoutSeconds: 10, initialDelaySeconds: 10}', 'livenessProbe Required'],
+    [
+      'no handler',
+      'livenessProbe: {timeoutSeconds: 10, initialDelaySeconds: 10}',
+      'livenessProbe Required',
+    ],
     [
       'two handlers',
       'livenessProbe: {exec: {command: [a]}, tcpSocket: {port: 80}}',
@@ -415,7 +577,11 @@ describe('probes', () => {
       probe('terminationGracePeriodSeconds: -1'),
       'livenessProbe.terminationGracePeriodSeconds Invalid',
     ],
-    ['no grace', probe('terminationGracePeriodSeconds: 0'), 'livenessProbe.terminationGracePeriodSeconds Invalid'],
+    [
+      'no grace',
+      probe('terminationGracePeriodSeconds: 0'),
+      'livenessProbe.terminationGracePeriodSeconds Invalid',
+    ],
     ['grace', probe('terminationGracePeriodSeconds: 1')],
     ['grace before it starts', probe('terminationGracePeriodSeconds: 1', 'startupProbe')],
     [
@@ -424,11 +590,18 @@ describe('probes', () => {
       'readinessProbe.terminationGracePeriodSeconds Invalid',
     ],
     ['alive twice', probe('successThreshold: 2'), 'livenessProbe.successThreshold Invalid'],
-    ['started twice', probe('successThreshold: 2', 'startupProbe'), 'startupProbe.successThreshold Invalid'],
+    [
+      'started twice',
+      probe('successThreshold: 2', 'startupProbe'),
+      'startupProbe.successThreshold Invalid',
+    ],
     ['ready twice', probe('successThreshold: 2', 'readinessProbe')],
     ...(['livenessProbe', 'startupProbe', 'readinessProbe'] as const).map((kind): Case => [
       `negative: ${kind}`,
-      probe([...NUMBERS, 'terminationGracePeriodSeconds'].map((name) => `${name}: -1`).join(', '), kind),
+      probe(
+        [...NUMBERS, 'terminationGracePeriodSeconds'].map((name) => `${name}: -1`).join(', '),
+        kind,
+      ),
       ...[...NUMBERS, 'terminationGracePeriodSeconds'].map((name) => `${kind}.${name} Invalid`),
       // Once more: neither may succeed more or less often than once, and one that is not ready is not stopped.
       `${kind}.${kind === 'readinessProbe' ? 'terminationGracePeriodSeconds' : 'successThreshold'} Invalid`,
@@ -436,13 +609,18 @@ describe('probes', () => {
     ['gRPC', 'livenessProbe: {grpc: {port: 80, service: s}}'],
     ['gRPC, no port', 'livenessProbe: {grpc: {port: 0}}', 'livenessProbe.grpc.port Invalid'],
     ['TCP', 'livenessProbe: {tcpSocket: {port: 80}}'],
-    ['TCP, no port', 'livenessProbe: {tcpSocket: {port: 0}}', 'livenessProbe.tcpSocket.port Invalid'],
+    [
+      'TCP, no port',
+      'livenessProbe: {tcpSocket: {port: 0}}',
+      'livenessProbe.tcpSocket.port Invalid',
+    ],
   ]);
 });
 
 describe('handlers', () => {
   const http = (fields: string): string => `livenessProbe: {httpGet: {${fields}}}`;
-  const header = (name: string): string => http(`port: web, httpHeaders: [{name: "${name}", value: v}]`);
+  const header = (name: string): string =>
+    http(`port: web, httpHeaders: [{name: "${name}", value: v}]`);
   const at = 'livenessProbe.httpGet';
   table([
     ['a command', 'livenessProbe: {exec: {command: [echo]}}'],
@@ -451,7 +629,10 @@ describe('handlers', () => {
     ['port 65535', http('path: /foo, port: 65535, host: host')],
     ['a port by name', http('path: /, port: web')],
     ['a header', header('Host')],
-    ['a header twice', http('port: web, httpHeaders: [{name: X-A, value: "1"}, {name: X-A, value: "2"}]')],
+    [
+      'a header twice',
+      http('port: web, httpHeaders: [{name: X-A, value: "1"}, {name: X-A, value: "2"}]'),
+    ],
     ['port 0', http('port: 0'), `${at}.port Invalid`],
     ['port 65536', http('path: /foo, port: 65536'), `${at}.port Invalid`],
     ['a port of no name', http('port: ""'), `${at}.port Invalid`, `${at}.port Invalid`],
@@ -464,15 +645,27 @@ describe('handlers', () => {
   table([
     ['a hook', stop('exec: {command: [ls, -l]}')],
     ['no command of a hook', stop('exec: {}'), 'lifecycle.preStop.exec.command Required'],
-    ['no port of a hook', stop('httpGet: {path: /, port: 0}'), 'lifecycle.preStop.httpGet.port Invalid'],
-    ['no socket of a hook', stop('tcpSocket: {port: 0}'), 'lifecycle.preStop.tcpSocket.port Invalid'],
+    [
+      'no port of a hook',
+      stop('httpGet: {path: /, port: 0}'),
+      'lifecycle.preStop.httpGet.port Invalid',
+    ],
+    [
+      'no socket of a hook',
+      stop('tcpSocket: {port: 0}'),
+      'lifecycle.preStop.tcpSocket.port Invalid',
+    ],
     ['a hook without a handler', stop(''), 'lifecycle.preStop Required'],
     [
       'a hook of two handlers',
       stop('exec: {command: [a]}, httpGet: {path: /, port: 80}'),
       'lifecycle.preStop.httpGet Forbidden',
     ],
-    ['a hook that sleeps for less than nothing', stop('sleep: {seconds: -1}'), 'lifecycle.preStop.sleep Invalid'],
+    [
+      'a hook that sleeps for less than nothing',
+      stop('sleep: {seconds: -1}'),
+      'lifecycle.preStop.sleep Invalid',
+    ],
     [
       'both hooks',
       'lifecycle: {postStart: {exec: {}}, preStop: {}}',
@@ -578,7 +771,10 @@ describe('ephemeral containers', () => {
     'volumes: [{name: blk, persistentVolumeClaim: {claimName: a}}, {name: vol, emptyDir: {}}]';
   const errorsOfAdding = (list: string, restartPolicy: string): string[] => {
     const spec = `containers: [{name: ctr, image: x}]\ninitContainers: [{name: ictr, image: x}]\n${VOLUMES_OF_TWO_KINDS}\nrestartPolicy: ${restartPolicy}`;
-    const added = validatePodEphemeralContainersUpdate(pod(`${spec}\nephemeralContainers: [${list}]`), pod(spec));
+    const added = validatePodEphemeralContainersUpdate(
+      pod(`${spec}\nephemeralContainers: [${list}]`),
+      pod(spec),
+    );
     return short(added, 'spec.ephemeralContainers');
   };
   const debug = (fields: string): string => `{name: debug, image: x, ${fields}}`;
@@ -594,20 +790,36 @@ describe('ephemeral containers', () => {
       ),
     ],
     ["a container's name", '{name: ctr, image: x}, {name: debug1, image: x}', '[0].name Duplicate'],
-    ["an init container's name", '{name: ictr, image: x}, {name: debug1, image: x}', '[0].name Duplicate'],
+    [
+      "an init container's name",
+      '{name: ictr, image: x}, {name: debug1, image: x}',
+      '[0].name Duplicate',
+    ],
     ['one name twice', '{name: debug, image: x}, {name: debug, image: x}', '[1].name Duplicate'],
     ['nothing', '{}', '[0].name Required', '[0].image Required'],
     ['no name', '{image: x}', '[0].name Required'],
     ['white space around the image', '{name: debug, image: " x"}', '[0].image Invalid'],
-    ['pulled somehow', debug('imagePullPolicy: PullThreeTimes'), '[0].imagePullPolicy NotSupported'],
-    ['a target that there is not', debug('targetContainerName: bogus'), '[0].targetContainerName NotFound'],
+    [
+      'pulled somehow',
+      debug('imagePullPolicy: PullThreeTimes'),
+      '[0].imagePullPolicy NotSupported',
+    ],
+    [
+      'a target that there is not',
+      debug('targetContainerName: bogus'),
+      '[0].targetContainerName NotFound',
+    ],
     [
       'another one as its target',
       '{name: debug, image: x}, {name: d2, image: x, targetContainerName: debug}',
       '[1].targetContainerName NotFound',
     ],
     ['a hook', debug('lifecycle: {preStop: {exec: {command: [ls]}}}'), '[0].lifecycle Forbidden'],
-    ['a hook that does nothing', debug('lifecycle: {preStop: {exec: {command: []}}}'), '[0].lifecycle Forbidden'],
+    [
+      'a hook that does nothing',
+      debug('lifecycle: {preStop: {exec: {command: []}}}'),
+      '[0].lifecycle Forbidden',
+    ],
     ...['livenessProbe', 'readinessProbe', 'startupProbe'].map((kind): [string, string, string] => [
       kind,
       debug(`${kind}: {tcpSocket: {port: 80}}`),
@@ -615,15 +827,23 @@ describe('ephemeral containers', () => {
     ]),
     ['ports', debug('ports: [{containerPort: 80}]'), '[0].ports Forbidden'],
     ['resources', debug('resources: {limits: {cpu: 10}}'), '[0].resources Forbidden'],
-    ['resizes', debug('resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}]'), '[0].resizePolicy Forbidden'],
+    [
+      'resizes',
+      debug('resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}]'),
+      '[0].resizePolicy Forbidden',
+    ],
     [
       'a part of a volume',
-      debug('volumeMounts: [{name: vol, mountPath: /vol}, {name: vol, mountPath: /sub, subPath: foo}]'),
+      debug(
+        'volumeMounts: [{name: vol, mountPath: /vol}, {name: vol, mountPath: /sub, subPath: foo}]',
+      ),
       '[0].volumeMounts[1].subPath Forbidden',
     ],
     [
       'a part of a volume by a variable',
-      debug('volumeMounts: [{name: vol, mountPath: /vol}, {name: vol, mountPath: /sub, subPathExpr: $(POD_NAME)}]'),
+      debug(
+        'volumeMounts: [{name: vol, mountPath: /vol}, {name: vol, mountPath: /sub, subPathExpr: $(POD_NAME)}]',
+      ),
       '[0].volumeMounts[1].subPathExpr Forbidden',
     ],
     ...['Always', 'OnFailure', 'Never', 'invalid', '""'].map((policy): [string, string, string] => [

@@ -3,7 +3,14 @@
 import * as field from '#machinery/validation/field.ts';
 import type { FieldError, FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import type { Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, PodSpec, Volume } from './types.ts';
+import type {
+  Container,
+  ContainerPort,
+  ContainerResizePolicy,
+  EphemeralContainer,
+  PodSpec,
+  Volume,
+} from './types.ts';
 import { invalidEach, oneOf, optionalOneOf } from './common.ts';
 import { env, envFrom } from './env.ts';
 import { volumeDevices, volumeMounts } from './mounts.ts';
@@ -27,7 +34,11 @@ const RESTART_ACTIONS = ['Restart', 'RestartAllContainers'];
 const MAX_RESTART_RULES = 20;
 const MAX_EXIT_CODES = 255;
 
-export function containers(list: readonly Container[], pod: PodFacts, at: FieldPath): FieldErrorList {
+export function containers(
+  list: readonly Container[],
+  pod: PodFacts,
+  at: FieldPath,
+): FieldErrorList {
   if (list.length === 0) return [field.required(at)];
   const errors: FieldErrorList = [];
   const names = new Set<string>();
@@ -66,13 +77,25 @@ export function initContainers(
         if (restartPolicy !== 'RestartContainer' || pod.restartingInit) return;
         const message = "must not be set to 'RestartContainer' for non-sidecar initContainers";
         errors.push(
-          field.invalid(path.child('resizePolicy').index(policyIndex).child('restartPolicy'), restartPolicy, message),
+          field.invalid(
+            path.child('resizePolicy').index(policyIndex).child('restartPolicy'),
+            restartPolicy,
+            message,
+          ),
         );
       });
-      for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+      for (const name of [
+        'lifecycle',
+        'livenessProbe',
+        'readinessProbe',
+        'startupProbe',
+      ] as const) {
         if (container[name] !== undefined) {
           errors.push(
-            field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'),
+            field.forbidden(
+              path.child(name),
+              'may not be set for init containers without restartPolicy=Always',
+            ),
           );
         }
       }
@@ -114,7 +137,11 @@ export function ephemeralContainers(
     for (const name of NOT_FOR_EPHEMERAL) {
       // Resources are always there: only what is in them counts. An empty value counts as set.
       const value = container[name];
-      if (value !== undefined && value !== null && (name !== 'resources' || Object.keys(value).length > 0)) {
+      if (
+        value !== undefined &&
+        value !== null &&
+        (name !== 'resources' || Object.keys(value).length > 0)
+      ) {
         errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));
       }
     }
@@ -130,7 +157,10 @@ export function ephemeralContainers(
 }
 
 /** What holds of the containers of a pod, but not of those of a template, for compatibility. */
-export function containersOfPod(list: readonly Container[] | undefined, at: FieldPath): FieldErrorList {
+export function containersOfPod(
+  list: readonly Container[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return (list ?? []).flatMap((container, index) => image(container, at.index(index)));
 }
 
@@ -147,7 +177,11 @@ function uniqueName(name: string, names: Set<string>, at: FieldPath): FieldError
   return [];
 }
 
-function commonContainer(container: Container | EphemeralContainer, pod: PodFacts, at: FieldPath): FieldErrorList {
+function commonContainer(
+  container: Container | EphemeralContainer,
+  pod: PodFacts,
+  at: FieldPath,
+): FieldErrorList {
   return [
     ...(container.name === ''
       ? [field.required(at.child('name'))]
@@ -178,10 +212,16 @@ function initRestart(container: Container, at: FieldPath): FieldErrorList {
 }
 
 const withoutPolicy = (at: FieldPath): FieldError =>
-  field.required(at.child('restartPolicy'), 'must specify restartPolicy when restart rules are used');
+  field.required(
+    at.child('restartPolicy'),
+    'must specify restartPolicy when restart rules are used',
+  );
 
 /** Whether a container may have a policy of its own, and rules beside it. */
-function restart({ restartPolicy, restartPolicyRules = [] }: Container, at: FieldPath): FieldErrorList {
+function restart(
+  { restartPolicy, restartPolicyRules = [] }: Container,
+  at: FieldPath,
+): FieldErrorList {
   const errors = optionalOneOf(restartPolicy, RESTART_POLICIES, at.child('restartPolicy'));
   const rulesPath = at.child('restartPolicyRules');
   if (restartPolicyRules.length > 0 && restartPolicy === undefined) errors.push(withoutPolicy(at));
@@ -196,7 +236,9 @@ function restart({ restartPolicy, restartPolicyRules = [] }: Container, at: Fiel
       return;
     }
     const { operator, values = [] } = exitCodes;
-    errors.push(...optionalOneOf(operator ?? '', ['In', 'NotIn'], path.child('exitCodes', 'operator')));
+    errors.push(
+      ...optionalOneOf(operator ?? '', ['In', 'NotIn'], path.child('exitCodes', 'operator')),
+    );
     if (values.length > MAX_EXIT_CODES) {
       errors.push(field.tooMany(path.child('exitCodes', 'values'), values.length, MAX_EXIT_CODES));
     }
@@ -212,7 +254,8 @@ function resizePolicy(
   const errors: FieldErrorList = [];
   const resources = new Set<string>();
   (list ?? []).forEach((policy, index) => {
-    if (resources.has(policy.resourceName)) errors.push(field.duplicate(at.index(index), policy.resourceName));
+    if (resources.has(policy.resourceName))
+      errors.push(field.duplicate(at.index(index), policy.resourceName));
     resources.add(policy.resourceName);
     errors.push(
       ...oneOf(policy.resourceName, ['cpu', 'memory'], at),
@@ -240,11 +283,21 @@ function ports(list: readonly ContainerPort[] | undefined, at: FieldPath): Field
     if (port.containerPort === 0) errors.push(field.required(path.child('containerPort')));
     else {
       errors.push(
-        ...invalidEach(path.child('containerPort'), port.containerPort, validation.isValidPortNum(port.containerPort)),
+        ...invalidEach(
+          path.child('containerPort'),
+          port.containerPort,
+          validation.isValidPortNum(port.containerPort),
+        ),
       );
     }
     if (port.hostPort !== undefined && port.hostPort !== 0) {
-      errors.push(...invalidEach(path.child('hostPort'), port.hostPort, validation.isValidPortNum(port.hostPort)));
+      errors.push(
+        ...invalidEach(
+          path.child('hostPort'),
+          port.hostPort,
+          validation.isValidPortNum(port.hostPort),
+        ),
+      );
     }
     errors.push(...oneOf(port.protocol, ['SCTP', 'TCP', 'UDP'], path.child('protocol')));
   });

@@ -42,7 +42,11 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
     `${AT}.ports[0].name Required`,
   ],
   ['a bad name', subset('ip: 10.10.1.1', 'name: A_b, port: 1'), `${AT}.ports[0].name Invalid`],
-  ['a port too high', subset('ip: 10.10.1.1', 'name: a, port: 66000'), `${AT}.ports[0].port Invalid`],
+  [
+    'a port too high',
+    subset('ip: 10.10.1.1', 'name: a, port: 66000'),
+    `${AT}.ports[0].port Invalid`,
+  ],
   ['no port', subset('ip: 10.10.1.1', 'name: a, port: 0'), `${AT}.ports[0].port Invalid`],
   [
     'another protocol',
@@ -55,7 +59,11 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
     `${AT}.ports[0].appProtocol Invalid`,
   ],
   ['a name of the host', subset('ip: 10.10.1.1, hostname: zookeeper1', A)],
-  ['a bad name of the host', subset('ip: 10.10.1.1, hostname: a.b', A), `${AT}.addresses[0].hostname Invalid`],
+  [
+    'a bad name of the host',
+    subset('ip: 10.10.1.1, hostname: a.b', A),
+    `${AT}.addresses[0].hostname Invalid`,
+  ],
   ['a node', subset('ip: 8.8.8.8, nodeName: kubernetes-node', A)],
   ['a node that is called as an address', subset('ip: 8.8.8.8, nodeName: 10.10.1.1', A)],
   [
@@ -65,7 +73,9 @@ test.each<[what: string, subsets: string, ...errors: string[]]>([
   ],
 ])('%s', (_what, subsets, ...errors) => {
   const found = validateEndpoints(endpoints(subsets));
-  expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(errors);
+  expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(
+    errors,
+  );
 });
 
 test('a protocol that nobody gave', () => {
@@ -75,12 +85,18 @@ test('a protocol that nobody gave', () => {
 });
 
 describe('addresses', () => {
-  test.each(['10.1.2.3', '244.1.2.3', '2000::1', '239.255.255.253', 'ff05::1:3', '128.0.0.1', 'fec0::1', '::2'])(
-    '%s',
-    (ip) => {
-      expect(messages(validateEndpoints(endpoints(subset(`ip: "${ip}"`, A))))).toEqual([]);
-    },
-  );
+  test.each([
+    '10.1.2.3',
+    '244.1.2.3',
+    '2000::1',
+    '239.255.255.253',
+    'ff05::1:3',
+    '128.0.0.1',
+    'fec0::1',
+    '::2',
+  ])('%s', (ip) => {
+    expect(messages(validateEndpoints(endpoints(subset(`ip: "${ip}"`, A))))).toEqual([]);
+  });
 
   const LOOPBACK = 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
   const LINK = 'may not be in the link-local range (169.254.0.0/16, fe80::/10)';
@@ -109,12 +125,24 @@ describe('changes', () => {
   const protocol = (name: string): string => subset('ip: 10.1.2.3', `${A}, appProtocol: ${name}`);
   test.each<[what: string, old: string, now: string, ...errors: string[]]>([
     ['a protocol', subset('ip: 10.1.2.3', A), protocol('https')],
-    ['a bad protocol', subset('ip: 10.1.2.3', A), protocol('~https'), `${AT}.ports[0].appProtocol Invalid`],
+    [
+      'a bad protocol',
+      subset('ip: 10.1.2.3', A),
+      protocol('~https'),
+      `${AT}.ports[0].appProtocol Invalid`,
+    ],
     ['another node', subset('ip: 8.8.8.8, nodeName: a', A), subset('ip: 8.8.8.8, nodeName: b', A)],
     ['nothing', subset('ip: 001.002.003.004', A), subset('ip: 001.002.003.004', A)],
-    ['something else', subset('ip: 001.002.003.004', A), subset('ip: 001.002.003.004', 'name: b, port: 1'), IP],
+    [
+      'something else',
+      subset('ip: 001.002.003.004', A),
+      subset('ip: 001.002.003.004', 'name: b, port: 1'),
+      IP,
+    ],
   ])('%s', (_what, old, now, ...errors) => {
     const found = validateEndpointsUpdate(endpoints(now), endpoints(old));
-    expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(errors);
+    expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(
+      errors,
+    );
   });
 });

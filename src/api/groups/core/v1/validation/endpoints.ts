@@ -29,8 +29,12 @@ export function validateEndpoints({ subsets = [] }: Endpoints): FieldErrorList {
       errors.push(field.required(at, 'must specify `addresses` or `notReadyAddresses`'));
     }
     addresses.forEach((each, i) => errors.push(...address(each, at.child('addresses').index(i))));
-    notReadyAddresses.forEach((each, i) => errors.push(...address(each, at.child('notReadyAddresses').index(i))));
-    ports.forEach((each, i) => errors.push(...port(each, ports.length > 1, at.child('ports').index(i))));
+    notReadyAddresses.forEach((each, i) =>
+      errors.push(...address(each, at.child('notReadyAddresses').index(i))),
+    );
+    ports.forEach((each, i) =>
+      errors.push(...port(each, ports.length > 1, at.child('ports').index(i))),
+    );
     return errors;
   });
 }
@@ -38,7 +42,9 @@ export function validateEndpoints({ subsets = [] }: Endpoints): FieldErrorList {
 function address({ ip, hostname = '', nodeName }: Address, at: FieldPath): FieldErrorList {
   return [
     ...legacyIP(ip, at.child('ip')),
-    ...(hostname === '' ? [] : invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname))),
+    ...(hostname === ''
+      ? []
+      : invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname))),
     ...(nodeName === undefined
       ? []
       : invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName))),
@@ -54,13 +60,17 @@ function port(
   at: FieldPath,
 ): FieldErrorList {
   const errors: FieldErrorList = [];
-  if (name !== '') errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Label(name)));
+  if (name !== '')
+    errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Label(name)));
   else if (nameNeeded) errors.push(field.required(at.child('name')));
   errors.push(...invalidEach(at.child('port'), number, validation.isValidPortNum(number)));
   if (protocol === undefined) errors.push(field.required(at.child('protocol')));
-  else if (!PROTOCOLS.includes(protocol)) errors.push(field.notSupported(at.child('protocol'), protocol, PROTOCOLS));
+  else if (!PROTOCOLS.includes(protocol))
+    errors.push(field.notSupported(at.child('protocol'), protocol, PROTOCOLS));
   if (appProtocol !== undefined) {
-    errors.push(...invalidEach(at.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)));
+    errors.push(
+      ...invalidEach(at.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)),
+    );
   }
   return errors;
 }

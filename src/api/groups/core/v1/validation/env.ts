@@ -55,14 +55,35 @@ const CONTAINER_RESOURCE_PATHS = [
 ];
 
 const CPU_DIVISORS = ['1m', '1'];
-const DIVISORS = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
+const DIVISORS = [
+  '1',
+  '1k',
+  '1M',
+  '1G',
+  '1T',
+  '1P',
+  '1E',
+  '1Ki',
+  '1Mi',
+  '1Gi',
+  '1Ti',
+  '1Pi',
+  '1Ei',
+];
 
 export function env(variables: readonly EnvVar[] | undefined, at: FieldPath): FieldErrorList {
   return (variables ?? []).flatMap((variable, index) => {
     const path = at.index(index);
     const errors: FieldErrorList = [];
     if (variable.name === '') errors.push(field.required(path.child('name')));
-    else errors.push(...invalidEach(path.child('name'), variable.name, validation.isRelaxedEnvVarName(variable.name)));
+    else
+      errors.push(
+        ...invalidEach(
+          path.child('name'),
+          variable.name,
+          validation.isRelaxedEnvVarName(variable.name),
+        ),
+      );
     if (variable.valueFrom !== undefined)
       errors.push(...valueFrom(variable.valueFrom, variable.value, path.child('valueFrom')));
     return errors;
@@ -99,7 +120,8 @@ function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPat
   if (sources === 0) errors.push(field.invalid(at, '', `must specify one of: ${SOURCES}`));
   else if (value !== undefined && value !== '') {
     errors.push(field.invalid(at, '', 'may not be specified when `value` is not empty'));
-  } else if (sources > 1) errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
+  } else if (sources > 1)
+    errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
   return errors;
 }
 
@@ -121,13 +143,24 @@ function splitSubscript(path: string): { readonly path: string; readonly subscri
   return match === null ? { path } : { path: match[1] as string, subscript: match[2] };
 }
 
-export function fieldRef(reference: ObjectFieldSelector, allowed: readonly string[], at: FieldPath): FieldErrorList {
+export function fieldRef(
+  reference: ObjectFieldSelector,
+  allowed: readonly string[],
+  at: FieldPath,
+): FieldErrorList {
   const { apiVersion, fieldPath } = reference;
-  if (apiVersion === undefined || apiVersion === '') return [field.required(at.child('apiVersion'))];
+  if (apiVersion === undefined || apiVersion === '')
+    return [field.required(at.child('apiVersion'))];
   if (fieldPath === '') return [field.required(at.child('fieldPath'))];
   const converted = convertFieldPath(apiVersion, fieldPath);
   if ('problem' in converted) {
-    return [field.invalid(at.child('fieldPath'), fieldPath, `error converting fieldPath: ${converted.problem}`)];
+    return [
+      field.invalid(
+        at.child('fieldPath'),
+        fieldPath,
+        `error converting fieldPath: ${converted.problem}`,
+      ),
+    ];
   }
   const { path, subscript } = converted;
   if (subscript === undefined) {
@@ -137,7 +170,9 @@ export function fieldRef(reference: ObjectFieldSelector, allowed: readonly strin
   return invalidEach(at, key, validation.isQualifiedName(key));
 }
 
-type Converted = { readonly problem: string } | { readonly path: string; readonly subscript?: string };
+type Converted =
+  | { readonly problem: string }
+  | { readonly path: string; readonly subscript?: string };
 
 /** The name that a field has today. */
 function convertFieldPath(version: string, given: string): Converted {
@@ -148,12 +183,18 @@ function convertFieldPath(version: string, given: string): Converted {
     return { problem: `field label does not support subscript: ${given}` };
   }
   if (given === 'spec.host') return { path: 'spec.nodeName' };
-  return KNOWN_FIELD_PATHS.has(given) ? { path: given } : { problem: `field label not supported: ${given}` };
+  return KNOWN_FIELD_PATHS.has(given)
+    ? { path: given }
+    : { problem: `field label not supported: ${given}` };
 }
 
 const HUGE_PAGES = /^(limits|requests)\.hugepages-/;
 
-export function resourceFieldRef(reference: ResourceFieldSelector, inVolume: boolean, at: FieldPath): FieldErrorList {
+export function resourceFieldRef(
+  reference: ResourceFieldSelector,
+  inVolume: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const { containerName = '', resource } = reference;
   const errors: FieldErrorList = [];
   if (inVolume && containerName === '') errors.push(field.required(at.child('containerName')));
@@ -165,13 +206,22 @@ export function resourceFieldRef(reference: ResourceFieldSelector, inVolume: boo
   return errors;
 }
 
-function divisor({ resource, divisor: text = '0' }: ResourceFieldSelector, at: FieldPath): FieldErrorList {
+function divisor(
+  { resource, divisor: text = '0' }: ResourceFieldSelector,
+  at: FieldPath,
+): FieldErrorList {
   const quantity = parseQuantity(text);
   if (quantity.isZero()) return [];
   const check = (known: readonly string[], what: string): FieldErrorList => {
     if (known.includes(quantity.toString())) return [];
     const list = known === CPU_DIVISORS ? '1m and 1' : known.join(', ');
-    return [field.invalid(at, resource, `only divisor's values ${list} are supported with the ${what} resource`)];
+    return [
+      field.invalid(
+        at,
+        resource,
+        `only divisor's values ${list} are supported with the ${what} resource`,
+      ),
+    ];
   };
   if (HUGE_PAGES.test(resource)) return check(DIVISORS, 'hugepages');
   switch (resource) {
@@ -190,15 +240,26 @@ function divisor({ resource, divisor: text = '0' }: ResourceFieldSelector, at: F
 }
 
 function problemsOfPrefix(name: string): readonly string[] {
-  return validation.isDNS1123Subdomain(name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name);
+  return validation.isDNS1123Subdomain(
+    name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name,
+  );
 }
 
-export function envFrom(sources: readonly EnvFromSource[] | undefined, at: FieldPath): FieldErrorList {
+export function envFrom(
+  sources: readonly EnvFromSource[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return (sources ?? []).flatMap((source, index) => {
     const path = at.index(index);
     const errors: FieldErrorList = [];
     if (source.prefix !== undefined && source.prefix !== '') {
-      errors.push(...invalidEach(path.child('prefix'), source.prefix, validation.isRelaxedEnvVarName(source.prefix)));
+      errors.push(
+        ...invalidEach(
+          path.child('prefix'),
+          source.prefix,
+          validation.isRelaxedEnvVarName(source.prefix),
+        ),
+      );
     }
     let count = 0;
     for (const kind of ['configMapRef', 'secretRef'] as const) {
@@ -208,10 +269,14 @@ export function envFrom(sources: readonly EnvFromSource[] | undefined, at: Field
       const { name = '' } = reference;
       const at = path.child(kind, 'name');
       // A dash at the end is taken, as if more were to follow.
-      errors.push(...(name === '' ? [field.required(at)] : invalidEach(at, name, problemsOfPrefix(name))));
+      errors.push(
+        ...(name === '' ? [field.required(at)] : invalidEach(at, name, problemsOfPrefix(name))),
+      );
     }
-    if (count === 0) errors.push(field.invalid(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
-    else if (count > 1) errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
+    if (count === 0)
+      errors.push(field.invalid(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
+    else if (count > 1)
+      errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
     return errors;
   });
 }

@@ -16,17 +16,33 @@ export function validateEvent(event: Event): FieldErrorList {
   const errors: FieldErrorList = [];
   const isNew = event.eventTime !== undefined && event.eventTime !== null;
   const matches =
-    about === '' ? namespace === 'default' || namespace === (isNew ? 'kube-system' : '') : isNew || about === namespace;
+    about === ''
+      ? namespace === 'default' || namespace === (isNew ? 'kube-system' : '')
+      : isNew || about === namespace;
   if (!matches) {
-    errors.push(field.invalid(field.path('involvedObject', 'namespace'), about, 'does not match event.namespace'));
+    errors.push(
+      field.invalid(
+        field.path('involvedObject', 'namespace'),
+        about,
+        'does not match event.namespace',
+      ),
+    );
   }
   if (isNew) errors.push(...newForm(event));
-  errors.push(...invalidEach(field.path('namespace'), namespace, validation.isDNS1123Subdomain(namespace)));
+  errors.push(
+    ...invalidEach(field.path('namespace'), namespace, validation.isDNS1123Subdomain(namespace)),
+  );
   return errors;
 }
 
 function newForm(event: Event): FieldErrorList {
-  const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event;
+  const {
+    reportingComponent = '',
+    reportingInstance = '',
+    action = '',
+    reason = '',
+    message = '',
+  } = event;
   const controller = field.path('reportingController');
   return [
     ...(reportingComponent === '' ? [field.required(controller)] : []),

@@ -20,8 +20,16 @@ export { validatePod, validatePodUpdate } from './pod.ts';
 export { validatePodEphemeralContainersUpdate, validatePodResize } from './pod-subresources.ts';
 export { podTemplate as validatePodTemplate, runningPodTemplate } from './pod-spec.ts';
 export { validatePodStatusUpdate } from './pod-status.ts';
-export { validateBinding, validateReplicaCounts, validateReplicationController } from './replication.ts';
-export { validateResourceQuota, validateResourceQuotaStatus, validateResourceQuotaUpdate } from './resource-quota.ts';
+export {
+  validateBinding,
+  validateReplicaCounts,
+  validateReplicationController,
+} from './replication.ts';
+export {
+  validateResourceQuota,
+  validateResourceQuotaStatus,
+  validateResourceQuotaUpdate,
+} from './resource-quota.ts';
 export { appArmorProfile as validateAppArmorProfile } from './security.ts';
 export { validateService, validateServiceStatusUpdate, validateServiceUpdate } from './service.ts';
 export { clusterAddresses as validateServiceAddresses } from './service-addresses.ts';

@@ -11,34 +11,50 @@ const NO_ADDRESS = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff
 const NO_RANGE = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
 /** `old`: addresses that the field had before. */
-export function legacyIP(value: string, at: FieldPath, old: readonly string[] = []): FieldErrorList {
+export function legacyIP(
+  value: string,
+  at: FieldPath,
+  old: readonly string[] = [],
+): FieldErrorList {
   if (isIPv4(value) || old.includes(value)) return [];
   const address = parseIp(value);
   if (address === undefined) {
-    const message = parseIp(withoutLeadingZeros(value)) === undefined ? NO_ADDRESS : 'must not have leading 0s';
+    const message =
+      parseIp(withoutLeadingZeros(value)) === undefined ? NO_ADDRESS : 'must not have leading 0s';
     return [field.invalid(at, value, message)];
   }
-  return isMapped(value) ? [field.invalid(at, value, 'must not be an IPv4-mapped IPv6 address')] : [];
+  return isMapped(value)
+    ? [field.invalid(at, value, 'must not be an IPv4-mapped IPv6 address')]
+    : [];
 }
 
 /** `old`: ranges that the field had before. */
-export function legacyCIDR(value: string, at: FieldPath, old: readonly string[] = []): FieldErrorList {
+export function legacyCIDR(
+  value: string,
+  at: FieldPath,
+  old: readonly string[] = [],
+): FieldErrorList {
   if (old.includes(value)) return [];
   const slash = value.lastIndexOf('/');
   const address = value.slice(0, Math.max(slash, 0));
   const range = parseCidr(value);
   if (range === undefined) {
     const sloppy = `${withoutLeadingZeros(address)}/${value.slice(slash + 1).replace(/^0+(?=\d)/, '')}`;
-    const message = parseCidr(sloppy) === undefined ? NO_RANGE : 'must not have leading 0s in IP or prefix length';
+    const message =
+      parseCidr(sloppy) === undefined
+        ? NO_RANGE
+        : 'must not have leading 0s in IP or prefix length';
     return [field.invalid(at, value, message)];
   }
-  if (isMapped(address)) return [field.invalid(at, value, 'must not have an IPv4-mapped IPv6 address')];
+  if (isMapped(address))
+    return [field.invalid(at, value, 'must not have an IPv4-mapped IPv6 address')];
   if (parseIp(address)?.value === range.first) return [];
   return [field.invalid(at, value, 'must not have bits set beyond the prefix length')];
 }
 
 /** Whether it is an address, in whatever form. */
-export const isAddress = (value: string): boolean => parseIp(withoutLeadingZeros(value)) !== undefined;
+export const isAddress = (value: string): boolean =>
+  parseIp(withoutLeadingZeros(value)) !== undefined;
 
 const MAX_ADDRESS_LENGTH = 128;
 

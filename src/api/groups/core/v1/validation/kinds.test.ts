@@ -50,7 +50,9 @@ describe('config maps', () => {
     ['and so does that', 'immutable: true', 'immutable: false', [`immutable: ${FOR_EVER}`]],
     ['but not labels', 'immutable: true', 'metadata: {labels: {a: b}}\nimmutable: true', []],
   ])('%s', (_, old, now, errors) => {
-    expect(messages(validation.validateConfigMapUpdate(configMap(now), configMap(old)))).toEqual(errors);
+    expect(messages(validation.validateConfigMapUpdate(configMap(now), configMap(old)))).toEqual(
+      errors,
+    );
   });
 });
 
@@ -60,7 +62,11 @@ describe('secrets', () => {
     ['of no type', 'stringData: {a: b}', []],
     ['of a type of its own', 'type: mine', []],
     ['a key with a slash', 'data: {a/b: eA==}', [`data[a/b]: Invalid value: "a/b": ${KEY}`]],
-    ['for TLS, without the key', 'type: kubernetes.io/tls\ndata: {tls.crt: eA==}', ['data[tls.key]: Required value']],
+    [
+      'for TLS, without the key',
+      'type: kubernetes.io/tls\ndata: {tls.crt: eA==}',
+      ['data[tls.key]: Required value'],
+    ],
     ['for TLS, empty', 'type: kubernetes.io/tls\ndata: {tls.crt: "", tls.key: ""}', []],
     [
       'for SSH, empty',
@@ -72,13 +78,27 @@ describe('secrets', () => {
       'type: kubernetes.io/basic-auth',
       ['data[username]: Required value', 'data[password]: Required value'],
     ],
-    ['for basic authentication, with one of two', 'type: kubernetes.io/basic-auth\ndata: {password: ""}', []],
-    ['for images', 'type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: "{}"}', []],
-    ['for images, without', 'type: kubernetes.io/dockerconfigjson', ['data[.dockerconfigjson]: Required value']],
+    [
+      'for basic authentication, with one of two',
+      'type: kubernetes.io/basic-auth\ndata: {password: ""}',
+      [],
+    ],
+    [
+      'for images',
+      'type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: "{}"}',
+      [],
+    ],
+    [
+      'for images, without',
+      'type: kubernetes.io/dockerconfigjson',
+      ['data[.dockerconfigjson]: Required value'],
+    ],
     [
       'for images, empty',
       'type: kubernetes.io/dockercfg\nstringData: {.dockercfg: ""}',
-      ['data[.dockercfg]: Invalid value: "<secret contents redacted>": unexpected end of JSON input'],
+      [
+        'data[.dockercfg]: Invalid value: "<secret contents redacted>": unexpected end of JSON input',
+      ],
     ],
     [
       'for images, a list',
@@ -115,7 +135,9 @@ describe('secrets', () => {
 
   test('the type stays, and what is immutable', () => {
     const old = secret('type: a\nimmutable: true\nstringData: {a: x}');
-    expect(messages(validation.validateSecretUpdate(secret('type: b\nstringData: {a: z}'), old))).toEqual([
+    expect(
+      messages(validation.validateSecretUpdate(secret('type: b\nstringData: {a: z}'), old)),
+    ).toEqual([
       'type: Invalid value: "b": field is immutable',
       'immutable: Forbidden: field is immutable when `immutable` is set',
       'data: Forbidden: field is immutable when `immutable` is set',
@@ -144,17 +166,25 @@ describe('namespaces', () => {
     [
       false,
       'Terminating',
-      ['status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty'],
+      [
+        'status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
+      ],
     ],
     [
       true,
       'Active',
-      ['status.Phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty'],
+      [
+        'status.Phase: Invalid value: "Active": may only be \'Terminating\' if `deletionTimestamp` is not empty',
+      ],
     ],
   ])('deleted: %s, phase: %s', (deleted, phase, errors) => {
     const metadata = deleted ? 'metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}' : '';
     expect(
-      messages(validation.validateNamespaceStatusUpdate(namespace(`${metadata}\nstatus: {phase: ${phase}}`))),
+      messages(
+        validation.validateNamespaceStatusUpdate(
+          namespace(`${metadata}\nstatus: {phase: ${phase}}`),
+        ),
+      ),
     ).toEqual(errors);
   });
 });
@@ -199,17 +229,25 @@ describe('nodes', () => {
     expect(messages(validation.validateNode(node(yaml)))).toEqual(errors);
   });
 
-  const CIDR = 'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid';
+  const CIDR =
+    'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid';
   test.each<[what: string, old: string, now: string, errors: string[]]>([
     ['a range may be set', '{}', 'spec: {podCIDR: 10.0.0.0/24}', []],
-    ['a range may not change', 'spec: {podCIDR: 10.0.0.0/24}', 'spec: {podCIDR: 10.0.1.0/24}', [CIDR]],
+    [
+      'a range may not change',
+      'spec: {podCIDR: 10.0.0.0/24}',
+      'spec: {podCIDR: 10.0.1.0/24}',
+      [CIDR],
+    ],
     ['a range may not go', 'spec: {podCIDR: 10.0.0.0/24}', '{}', [CIDR]],
     ['a provider may be set', '{}', 'spec: {providerID: a}', []],
     [
       'a provider may not change',
       'spec: {providerID: a}',
       'spec: {providerID: b}',
-      ['spec.providerID: Forbidden: node updates may not change providerID except from "" to valid'],
+      [
+        'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+      ],
     ],
     [
       'an old name may not change',
@@ -217,7 +255,12 @@ describe('nodes', () => {
       'spec: {externalID: b}',
       ['spec.externalID: Forbidden: may not be updated'],
     ],
-    ['it may be closed', '{}', 'spec: {unschedulable: true, taints: [{key: a, effect: NoExecute}]}', []],
+    [
+      'it may be closed',
+      '{}',
+      'spec: {unschedulable: true, taints: [{key: a, effect: NoExecute}]}',
+      [],
+    ],
     [
       'one address twice',
       '{}',
@@ -239,16 +282,23 @@ describe('nodes', () => {
 });
 
 describe('replication controllers', () => {
-  const template = 'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}';
+  const template =
+    'template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: x}]}}';
   test.each<[what: string, spec: string, errors: string[]]>([
     ['a good one', `selector: {a: b}\n  ${template}`, []],
     ['whose selector comes from its template', template, []],
     [
       'of other pods',
       `selector: {a: c}\n  ${template}`,
-      ['spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`'],
+      [
+        'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`',
+      ],
     ],
-    ['without a selector', 'template: {spec: {containers: [{name: c, image: x}]}}', ['spec.selector: Required value']],
+    [
+      'without a selector',
+      'template: {spec: {containers: [{name: c, image: x}]}}',
+      ['spec.selector: Required value'],
+    ],
     ['without a template', 'selector: {a: b}', ['spec.template: Required value']],
     [
       'less than nothing',
@@ -322,7 +372,12 @@ describe('events', () => {
     ],
     ['of the newer form', 'x', `${full}\ninvolvedObject: {namespace: x}`, []],
     ['of the newer form, about the cluster', 'kube-system', full, []],
-    ['of the newer form, elsewhere', 'x', full, [`involvedObject.namespace: Invalid value: "": ${ELSEWHERE}`]],
+    [
+      'of the newer form, elsewhere',
+      'x',
+      full,
+      [`involvedObject.namespace: Invalid value: "": ${ELSEWHERE}`],
+    ],
     [
       'of the newer form, empty',
       'default',
@@ -361,9 +416,15 @@ test.each<[target: string, errors: string[]]>([
   ['{name: a}', []],
   [
     '{kind: Pod}',
-    ['target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"', 'target.name: Required value'],
+    [
+      'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+      'target.name: Required value',
+    ],
   ],
 ])('binding to %s', (target, errors) => {
-  const binding = manifest<core.Binding>('core/v1.Binding', `metadata: {name: p}\ntarget: ${target}`);
+  const binding = manifest<core.Binding>(
+    'core/v1.Binding',
+    `metadata: {name: p}\ntarget: ${target}`,
+  );
   expect(messages(validation.validateBinding(binding))).toEqual(errors);
 });

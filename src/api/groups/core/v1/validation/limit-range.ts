@@ -44,7 +44,8 @@ function names(item: LimitRangeItem, at: FieldPath): FieldErrorList {
         errors.push(field.forbidden(at.child(list), "may not be specified when `type` is 'Pod'"));
       continue;
     }
-    if (list === 'maxLimitRequestRatio' && item.type === 'PersistentVolumeClaim') errors.push(...claimLimits(item, at));
+    if (list === 'maxLimitRequestRatio' && item.type === 'PersistentVolumeClaim')
+      errors.push(...claimLimits(item, at));
     for (const name of resources) errors.push(...rule(name, at.child(list).key(name)));
   }
   return errors;
@@ -62,7 +63,8 @@ function amounts(item: LimitRangeItem, at: FieldPath): FieldErrorList {
   return [...resources].flatMap((name) => {
     const amount = (list: List): Quantity | undefined => {
       const amounts = lists.includes(list) ? item[list] : undefined;
-      const text = amounts !== undefined && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
+      const text =
+        amounts !== undefined && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
       return text === undefined ? undefined : parseQuantity(text);
     };
     return amountsOf(name, amount, at);
@@ -72,18 +74,35 @@ function amounts(item: LimitRangeItem, at: FieldPath): FieldErrorList {
 type List = (typeof LISTS)[number];
 
 /** Of two amounts the first must not exceed the second; if it does, it is told at one of them or at a third. */
-const ORDER: readonly (readonly [less: List, lessName: string, more: List, moreName: string, at: List, shown: List])[] =
+const ORDER: readonly (readonly [
+  less: List,
+  lessName: string,
+  more: List,
+  moreName: string,
+  at: List,
+  shown: List,
+])[] = [
+  ['min', 'min', 'max', 'max', 'min', 'min'],
+  ['min', 'min', 'defaultRequest', 'default request', 'defaultRequest', 'defaultRequest'],
+  ['defaultRequest', 'default request', 'max', 'max', 'defaultRequest', 'defaultRequest'],
   [
-    ['min', 'min', 'max', 'max', 'min', 'min'],
-    ['min', 'min', 'defaultRequest', 'default request', 'defaultRequest', 'defaultRequest'],
-    ['defaultRequest', 'default request', 'max', 'max', 'defaultRequest', 'defaultRequest'],
-    ['defaultRequest', 'default request', 'default', 'default limit', 'defaultRequest', 'defaultRequest'],
-    ['min', 'min', 'default', 'default', 'default', 'min'],
-    ['default', 'default', 'max', 'max', 'default', 'max'],
-  ];
+    'defaultRequest',
+    'default request',
+    'default',
+    'default limit',
+    'defaultRequest',
+    'defaultRequest',
+  ],
+  ['min', 'min', 'default', 'default', 'default', 'min'],
+  ['default', 'default', 'max', 'max', 'default', 'max'],
+];
 
 /** The amounts of one resource. */
-function amountsOf(name: string, amount: (list: List) => Quantity | undefined, at: FieldPath): FieldErrorList {
+function amountsOf(
+  name: string,
+  amount: (list: List) => Quantity | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const told = (list: List, value: string | undefined, message: string): void => {
     errors.push(field.invalid(at.child(list).key(name), value, message));
@@ -99,13 +118,23 @@ function amountsOf(name: string, amount: (list: List) => Quantity | undefined, a
   if (ratio !== undefined) {
     const shown = ratio.toString();
     if (ratio.cmp(ONE) < 0) told('maxLimitRequestRatio', shown, `ratio ${shown} is less than 1`);
-    const possible = min === undefined || max === undefined ? Number.POSITIVE_INFINITY : quotient(max, min, ratio);
+    const possible =
+      min === undefined || max === undefined ? Number.POSITIVE_INFINITY : quotient(max, min, ratio);
     if (toRatio(ratio, min, max) > possible) {
-      told('maxLimitRequestRatio', shown, `ratio ${shown} is greater than max/min = ${possible.toFixed(6)}`);
+      told(
+        'maxLimitRequestRatio',
+        shown,
+        `ratio ${shown} is greater than max/min = ${possible.toFixed(6)}`,
+      );
     }
   }
   const request = amount('defaultRequest');
-  if (!isOvercommitAllowed(name) && limit !== undefined && request !== undefined && limit.cmp(request) !== 0) {
+  if (
+    !isOvercommitAllowed(name) &&
+    limit !== undefined &&
+    request !== undefined &&
+    limit.cmp(request) !== 0
+  ) {
     const shown = request.toString();
     told(
       'defaultRequest',
@@ -126,5 +155,7 @@ function toRatio(ratio: Quantity, min: Quantity | undefined, max: Quantity | und
 }
 
 function quotient(max: Quantity, min: Quantity, ratio: Quantity): number {
-  return inThousandths(ratio, min, max) ? max.milliValue() / min.milliValue() : max.value() / min.value();
+  return inThousandths(ratio, min, max)
+    ? max.milliValue() / min.milliValue()
+    : max.value() / min.value();
 }

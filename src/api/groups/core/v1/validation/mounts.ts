@@ -22,21 +22,32 @@ export function volumeMounts(
     if (name === '') errors.push(field.required(path.child('name')));
     if (!volumes.has(name)) errors.push(field.notFound(path.child('name'), name));
     if (mountPath === '') errors.push(field.required(path.child('mountPath')));
-    if (mountPaths.has(mountPath)) errors.push(field.invalid(path.child('mountPath'), mountPath, 'must be unique'));
+    if (mountPaths.has(mountPath))
+      errors.push(field.invalid(path.child('mountPath'), mountPath, 'must be unique'));
     mountPaths.add(mountPath);
     if (devices.some((device) => device.name === name)) {
-      errors.push(field.invalid(path.child('name'), name, 'must not already exist in volumeDevices'));
+      errors.push(
+        field.invalid(path.child('name'), name, 'must not already exist in volumeDevices'),
+      );
     }
     if (devices.some((device) => device.devicePath === mountPath)) {
       errors.push(
-        field.invalid(path.child('mountPath'), mountPath, 'must not already exist as a path in volumeDevices'),
+        field.invalid(
+          path.child('mountPath'),
+          mountPath,
+          'must not already exist as a path in volumeDevices',
+        ),
       );
     }
     if (subPath !== '') errors.push(...localDescendingPath(subPath, at.child('subPath')));
     if (subPathExpr !== '') {
       if (subPath !== '') {
         errors.push(
-          field.invalid(path.child('subPathExpr'), subPathExpr, 'subPathExpr and subPath are mutually exclusive'),
+          field.invalid(
+            path.child('subPathExpr'),
+            subPathExpr,
+            'subPathExpr and subPath are mutually exclusive',
+          ),
         );
       }
       errors.push(...localDescendingPath(subPathExpr, at.child('subPathExpr')));
@@ -54,7 +65,12 @@ function propagation(
 ): FieldErrorList {
   const errors = optionalOneOf(mountPropagation, PROPAGATIONS, at);
   if (mountPropagation === 'Bidirectional' && securityContext?.privileged !== true) {
-    errors.push(field.forbidden(at, 'Bidirectional mount propagation is available only to privileged containers'));
+    errors.push(
+      field.forbidden(
+        at,
+        'Bidirectional mount propagation is available only to privileged containers',
+      ),
+    );
   }
   return errors;
 }
@@ -64,9 +80,12 @@ function recursiveReadOnly(mount: VolumeMount, at: FieldPath): FieldErrorList {
   if (wish === undefined || wish === 'Disabled') return [];
   const errors = optionalOneOf(wish, RECURSIVE_READ_ONLY, at);
   if (errors.length > 0) return errors;
-  if (mount.readOnly !== true) errors.push(field.forbidden(at, 'may only be specified when readOnly is true'));
+  if (mount.readOnly !== true)
+    errors.push(field.forbidden(at, 'may only be specified when readOnly is true'));
   if (mountPropagation !== undefined && mountPropagation !== 'None') {
-    errors.push(field.forbidden(at, 'may only be specified when mountPropagation is None or not specified'));
+    errors.push(
+      field.forbidden(at, 'may only be specified when mountPropagation is None or not specified'),
+    );
   }
   return errors;
 }
@@ -87,20 +106,30 @@ export function volumeDevices(
     if (names.has(name)) errors.push(field.invalid(path.child('name'), name, 'must be unique'));
     if (volume === undefined) errors.push(field.notFound(path.child('name'), name));
     else if (volume.persistentVolumeClaim === undefined && volume.ephemeral === undefined) {
-      const message = 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode';
+      const message =
+        'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode';
       errors.push(field.invalid(path.child('name'), name, message));
     }
     if (devicePath === '') errors.push(field.required(path.child('devicePath')));
-    if (paths.has(devicePath)) errors.push(field.invalid(path.child('devicePath'), devicePath, 'must be unique'));
+    if (paths.has(devicePath))
+      errors.push(field.invalid(path.child('devicePath'), devicePath, 'must be unique'));
     if (noBacksteps(devicePath, path).length > 0) {
-      errors.push(field.invalid(path.child('devicePath'), devicePath, "can not contain backsteps ('..')"));
+      errors.push(
+        field.invalid(path.child('devicePath'), devicePath, "can not contain backsteps ('..')"),
+      );
     } else paths.add(devicePath);
     if (mounts.some((mount) => mount.name === name)) {
-      errors.push(field.invalid(path.child('name'), name, 'must not already exist in volumeMounts'));
+      errors.push(
+        field.invalid(path.child('name'), name, 'must not already exist in volumeMounts'),
+      );
     }
     if (mounts.some((mount) => mount.mountPath === devicePath)) {
       errors.push(
-        field.invalid(path.child('devicePath'), devicePath, 'must not already exist as a path in volumeMounts'),
+        field.invalid(
+          path.child('devicePath'),
+          devicePath,
+          'must not already exist as a path in volumeMounts',
+        ),
       );
     }
     if (name !== '') names.add(name);

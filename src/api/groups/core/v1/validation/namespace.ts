@@ -8,10 +8,16 @@ import { invalidEach } from './common.ts';
 
 const FINALIZERS = field.path('spec', 'finalizers');
 /** Those without a domain that the server itself knows. */
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
+  'kubernetes',
+  'orphan',
+  'foregroundDeletion',
+]);
 
 export function validateNamespace(namespace: Namespace): FieldErrorList {
-  return (namespace.spec.finalizers ?? []).flatMap((finalizer) => finalizerName(finalizer, FINALIZERS));
+  return (namespace.spec.finalizers ?? []).flatMap((finalizer) =>
+    finalizerName(finalizer, FINALIZERS),
+  );
 }
 
 export function validateNamespaceFinalizeUpdate(namespace: Namespace): FieldErrorList {
@@ -23,7 +29,13 @@ export function validateNamespaceFinalizeUpdate(namespace: Namespace): FieldErro
 function finalizerName(finalizer: string, at: FieldPath): FieldErrorList {
   const errors = invalidEach(at, finalizer, validation.isQualifiedName(finalizer));
   if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
-    errors.push(field.invalid(at, finalizer, 'name is neither a standard finalizer name nor is it fully qualified'));
+    errors.push(
+      field.invalid(
+        at,
+        finalizer,
+        'name is neither a standard finalizer name nor is it fully qualified',
+      ),
+    );
   }
   return errors;
 }
@@ -32,8 +44,12 @@ export function validateNamespaceStatusUpdate({ metadata, status }: Namespace): 
   const at = field.path('status', 'Phase');
   const { phase = '' } = status;
   if (metadata.deletionTimestamp === undefined) {
-    return phase === 'Active' ? [] : [field.invalid(at, phase, "may only be 'Active' if `deletionTimestamp` is empty")];
+    return phase === 'Active'
+      ? []
+      : [field.invalid(at, phase, "may only be 'Active' if `deletionTimestamp` is empty")];
   }
   if (phase === 'Terminating') return [];
-  return [field.invalid(at, phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")];
+  return [
+    field.invalid(at, phase, "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+  ];
 }

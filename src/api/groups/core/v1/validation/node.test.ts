@@ -22,7 +22,8 @@ function table(cases: readonly Case[]): void {
 
 // What may be used is all there is where nothing else is said: what is wrong with it is told twice.
 describe('nodes', () => {
-  const READY = 'status: {addresses: [{type: ExternalIP, address: something}], capacity: {cpu: 10, memory: 10G}}';
+  const READY =
+    'status: {addresses: [{type: ExternalIP, address: something}], capacity: {cpu: 10, memory: 10G}}';
   const taint = (list: string): string => `${READY}\nspec: {taints: [${list}]}`;
   table([
     ['with addresses and labels', `metadata: {name: abc, labels: {a: b}}\n${READY}`],
@@ -44,7 +45,9 @@ describe('nodes', () => {
     ],
     [
       'one key, two effects',
-      taint('{key: a, effect: NoSchedule}, {key: a, effect: PreferNoSchedule}, {key: a, effect: NoExecute}'),
+      taint(
+        '{key: a, effect: NoSchedule}, {key: a, effect: PreferNoSchedule}, {key: a, effect: NoExecute}',
+      ),
     ],
     [
       'a taint without a key',
@@ -52,13 +55,21 @@ describe('nodes', () => {
       'metadata.taints[0].key Invalid',
       'metadata.taints[0].key Invalid',
     ],
-    ['a key of two words', taint('{key: special user, effect: NoSchedule}'), 'metadata.taints[0].key Invalid'],
+    [
+      'a key of two words',
+      taint('{key: special user, effect: NoSchedule}'),
+      'metadata.taints[0].key Invalid',
+    ],
     [
       'a value of two words',
       taint('{key: a, value: some value, effect: NoSchedule}'),
       'metadata.taints[0].value Invalid',
     ],
-    ['a taint without an effect', taint('{key: a, value: b}'), 'metadata.taints[0].effect Required'],
+    [
+      'a taint without an effect',
+      taint('{key: a, value: b}'),
+      'metadata.taints[0].effect Required',
+    ],
     ['another effect', taint('{key: a, effect: Never}'), 'metadata.taints[0].effect NotSupported'],
     [
       'one taint twice',
@@ -83,7 +94,8 @@ describe('nodes', () => {
 });
 
 describe('ranges of pods', () => {
-  const of = (...list: string[]): string => `spec: {podCIDRs: [${list.map((cidr) => `"${cidr}"`).join(', ')}]}`;
+  const of = (...list: string[]): string =>
+    `spec: {podCIDRs: [${list.map((cidr) => `"${cidr}"`).join(', ')}]}`;
   const FEW = 'spec.podCIDRs Invalid';
   table([
     ['none', of()],
@@ -114,11 +126,22 @@ describe('ranges of pods', () => {
 describe('annotations', () => {
   const annotated = (name: string, value: unknown): string =>
     `metadata: {name: abc, annotations: {scheduler.alpha.kubernetes.io/${name}: ${JSON.stringify(JSON.stringify(value))}}}`;
-  const controller = { apiVersion: 'v1', kind: 'ReplicationController', name: 'foo', uid: 'abcdef', controller: true };
-  const avoid = (...list: readonly unknown[]): string => annotated('preferAvoidPods', { preferAvoidPods: list });
-  const FIRST = 'metadata.annotations.scheduler.alpha.kubernetes.io/preferAvoidPods[0].PodSignature';
+  const controller = {
+    apiVersion: 'v1',
+    kind: 'ReplicationController',
+    name: 'foo',
+    uid: 'abcdef',
+    controller: true,
+  };
+  const avoid = (...list: readonly unknown[]): string =>
+    annotated('preferAvoidPods', { preferAvoidPods: list });
+  const FIRST =
+    'metadata.annotations.scheduler.alpha.kubernetes.io/preferAvoidPods[0].PodSignature';
   table([
-    ['pods of a controller', avoid({ podSignature: { podController: controller }, reason: 'some', message: 'some' })],
+    [
+      'pods of a controller',
+      avoid({ podSignature: { podController: controller }, reason: 'some', message: 'some' }),
+    ],
     ['no pods', avoid()],
     ['nothing', annotated('preferAvoidPods', null)],
     ['pods of nobody', avoid({ reason: 'some' }), `${FIRST} Required`],
@@ -191,7 +214,9 @@ describe('what a kubelet can do', () => {
   ])('%s', (_what, list, ...errors) => {
     const given = node(`status: {declaredFeatures: [${list.join(', ')}]}`);
     for (const found of [validateNode(given), validateNodeUpdate(given, node('{}'))]) {
-      expect(messages(found).map((message, index) => message.slice(0, errors[index]?.length))).toEqual(errors);
+      expect(
+        messages(found).map((message, index) => message.slice(0, errors[index]?.length)),
+      ).toEqual(errors);
     }
   });
 });
@@ -209,10 +234,29 @@ describe('changes', () => {
     ['no labels any more', 'metadata: {labels: {bar: foo}}', 'metadata: {labels: {Foo: baz}}'],
     ['a range', '{}', 'spec: {podCIDRs: [192.168.0.0/16]}'],
     ['both ranges', '{}', 'spec: {podCIDRs: [192.168.0.0/16, "2000::/10"]}'],
-    ['another range', 'spec: {podCIDRs: [192.123.0.0/16]}', 'spec: {podCIDRs: [192.168.0.0/16]}', CIDRS],
-    ['one range less', 'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}', 'spec: {podCIDRs: [10.0.0.0/8]}', CIDRS],
-    ['one range more', 'spec: {podCIDRs: [10.0.0.0/8]}', 'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}', CIDRS],
-    ['the same ranges', 'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}', 'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}'],
+    [
+      'another range',
+      'spec: {podCIDRs: [192.123.0.0/16]}',
+      'spec: {podCIDRs: [192.168.0.0/16]}',
+      CIDRS,
+    ],
+    [
+      'one range less',
+      'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}',
+      'spec: {podCIDRs: [10.0.0.0/8]}',
+      CIDRS,
+    ],
+    [
+      'one range more',
+      'spec: {podCIDRs: [10.0.0.0/8]}',
+      'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}',
+      CIDRS,
+    ],
+    [
+      'the same ranges',
+      'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}',
+      'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}',
+    ],
     [
       'ranges in another order',
       'spec: {podCIDRs: [10.0.0.0/8, "2000::/10"]}',
@@ -225,11 +269,20 @@ describe('changes', () => {
       'spec: {podCIDRs: [010.0.0.0/8]}',
       'spec: {podCIDRs: [010.0.0.0/8], unschedulable: true}',
     ],
-    ['capacity', 'status: {capacity: {cpu: 10000, memory: 100}}', 'status: {capacity: {cpu: 100, memory: 10000}}'],
+    [
+      'capacity',
+      'status: {capacity: {cpu: 10000, memory: 100}}',
+      'status: {capacity: {cpu: 100, memory: 10000}}',
+    ],
     ['it is closed', '{}', 'spec: {unschedulable: true}'],
     ['it is opened', 'spec: {unschedulable: true}', 'spec: {unschedulable: false}'],
     ['a taint', '{}', 'spec: {taints: [{key: a, effect: NoSchedule}]}'],
-    ['an impossible taint', '{}', 'spec: {taints: [{key: a}]}', 'metadata.taints[0].effect Required'],
+    [
+      'an impossible taint',
+      '{}',
+      'spec: {taints: [{key: a}]}',
+      'metadata.taints[0].effect Required',
+    ],
     [
       'addresses of one kind',
       '{}',
@@ -275,9 +328,24 @@ describe('changes', () => {
     ["nobody's", 'spec: {providerID: provider:///old}', '{}', 'spec.providerID Forbidden'],
     ['a configuration', '{}', config(WHOLE)],
     ['a configuration of nothing', '{}', 'spec: {configSource: {}}', `${SOURCE} Invalid`],
-    ['of no name', '{}', config('namespace: ns, kubeletConfigKey: k'), `${SOURCE}.configMap.name Required`],
-    ['of no namespace', '{}', config('name: abc, kubeletConfigKey: k'), `${SOURCE}.configMap.namespace Required`],
-    ['of no key', '{}', config('namespace: ns, name: abc'), `${SOURCE}.configMap.kubeletConfigKey Required`],
+    [
+      'of no name',
+      '{}',
+      config('namespace: ns, kubeletConfigKey: k'),
+      `${SOURCE}.configMap.name Required`,
+    ],
+    [
+      'of no namespace',
+      '{}',
+      config('name: abc, kubeletConfigKey: k'),
+      `${SOURCE}.configMap.namespace Required`,
+    ],
+    [
+      'of no key',
+      '{}',
+      config('namespace: ns, name: abc'),
+      `${SOURCE}.configMap.kubeletConfigKey Required`,
+    ],
     [
       'of a known object',
       '{}',

@@ -52,7 +52,13 @@ function taintsAnnotation(text: string): FieldErrorList {
   if (typeof list === 'string') return [field.invalid(ANNOTATIONS, TAINTS_ANNOTATION, list)];
   if (list.value === null) return [];
   if (!Array.isArray(list.value) || !list.value.every(isPlainObject)) {
-    return [field.invalid(ANNOTATIONS, TAINTS_ANNOTATION, 'json: cannot unmarshal into Go value of type []v1.Taint')];
+    return [
+      field.invalid(
+        ANNOTATIONS,
+        TAINTS_ANNOTATION,
+        'json: cannot unmarshal into Go value of type []v1.Taint',
+      ),
+    ];
   }
   const complete = (list.value as Partial<Taint>[]).map((taint) => ({
     ...taint,
@@ -75,15 +81,29 @@ function avoidPodsAnnotation(text: string): FieldErrorList {
   const at = ANNOTATIONS.child('AvoidPods');
   if (typeof given === 'string') return [field.invalid(at, AVOID_PODS_ANNOTATION, given)];
   if (given.value !== null && !isPlainObject(given.value)) {
-    return [field.invalid(at, AVOID_PODS_ANNOTATION, 'json: cannot unmarshal into Go value of type v1.AvoidPods')];
+    return [
+      field.invalid(
+        at,
+        AVOID_PODS_ANNOTATION,
+        'json: cannot unmarshal into Go value of type v1.AvoidPods',
+      ),
+    ];
   }
-  return ((given.value as AvoidPods | null)?.preferAvoidPods ?? []).flatMap(({ podSignature }, index) => {
-    const signature = ANNOTATIONS.child(AVOID_PODS_ANNOTATION).index(index).child('PodSignature');
-    const owner = podSignature?.podController;
-    if (owner === undefined) return [field.required(signature)];
-    if (owner.controller === true) return [];
-    return [field.invalid(signature.child('PodController', 'Controller'), false, 'must point to a controller')];
-  });
+  return ((given.value as AvoidPods | null)?.preferAvoidPods ?? []).flatMap(
+    ({ podSignature }, index) => {
+      const signature = ANNOTATIONS.child(AVOID_PODS_ANNOTATION).index(index).child('PodSignature');
+      const owner = podSignature?.podController;
+      if (owner === undefined) return [field.required(signature)];
+      if (owner.controller === true) return [];
+      return [
+        field.invalid(
+          signature.child('PodController', 'Controller'),
+          false,
+          'must point to a controller',
+        ),
+      ];
+    },
+  );
 }
 
 /** What a text of JSON says, or what is wrong with it. */
@@ -98,7 +118,13 @@ function parsed(text: string): { readonly value: unknown } | string {
 function swap({ status }: Node): FieldErrorList {
   const capacity = status.nodeInfo?.swap?.capacity;
   if (capacity === undefined || capacity > 0) return [];
-  return [field.invalid(field.path('metadata', 'nodeSwapStatus', 'capacity'), capacity, 'must be greater than zero')];
+  return [
+    field.invalid(
+      field.path('metadata', 'nodeSwapStatus', 'capacity'),
+      capacity,
+      'must be greater than zero',
+    ),
+  ];
 }
 
 const MAX_FEATURE_LENGTH = validation.DNS1123_SUBDOMAIN_MAX_LENGTH;
@@ -112,7 +138,13 @@ function declaredFeatures({ status }: Node): FieldErrorList {
     const errors: FieldErrorList = [];
     const told = `invalid feature name ${quote(name)}: must`;
     if (Buffer.byteLength(name) > MAX_FEATURE_LENGTH) {
-      errors.push(field.invalid(at.index(index), name, `${told} be no more than ${MAX_FEATURE_LENGTH} characters`));
+      errors.push(
+        field.invalid(
+          at.index(index),
+          name,
+          `${told} be no more than ${MAX_FEATURE_LENGTH} characters`,
+        ),
+      );
     } else if (!FEATURE.test(name)) {
       const form =
         "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
@@ -148,20 +180,32 @@ export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
   const after = node.spec.podCIDRs ?? [];
   // One error for each that has changed; one for all if there are more or fewer.
   const changed =
-    after.length === before.length ? before.filter((cidr, index) => cidr !== after[index]) : before.slice(0, 1);
+    after.length === before.length
+      ? before.filter((cidr, index) => cidr !== after[index])
+      : before.slice(0, 1);
   for (const _ of changed) {
-    errors.push(field.forbidden(SPEC.child('podCIDRs'), 'node updates may not change podCIDR except from "" to valid'));
+    errors.push(
+      field.forbidden(
+        SPEC.child('podCIDRs'),
+        'node updates may not change podCIDR except from "" to valid',
+      ),
+    );
   }
   if ((old.spec.providerID ?? '') !== '' && node.spec.providerID !== old.spec.providerID) {
     errors.push(
-      field.forbidden(SPEC.child('providerID'), 'node updates may not change providerID except from "" to valid'),
+      field.forbidden(
+        SPEC.child('providerID'),
+        'node updates may not change providerID except from "" to valid',
+      ),
     );
   }
   const { configSource } = node.spec;
-  if (configSource !== undefined) errors.push(...configuration(configSource, 'spec', SPEC.child('configSource')));
+  if (configSource !== undefined)
+    errors.push(...configuration(configSource, 'spec', SPEC.child('configSource')));
   for (const name of ['assigned', 'active', 'lastKnownGood'] as const) {
     const source = node.status.config?.[name];
-    if (source !== undefined) errors.push(...configuration(source, 'status', STATUS.child('config', name)));
+    if (source !== undefined)
+      errors.push(...configuration(source, 'status', STATUS.child('config', name)));
   }
   errors.push(...taints(node.spec.taints, TAINTS));
   if ((node.spec.externalID ?? '') !== (old.spec.externalID ?? '')) {
@@ -171,17 +215,27 @@ export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
 }
 
 /** Nothing reads it any more, but what is stored has a form. */
-function configuration(source: NodeConfigSource, part: 'spec' | 'status', at: FieldPath): FieldErrorList {
+function configuration(
+  source: NodeConfigSource,
+  part: 'spec' | 'status',
+  at: FieldPath,
+): FieldErrorList {
   const { configMap } = source;
-  if (configMap === undefined) return [field.invalid(at, source, 'exactly one reference subfield must be non-nil')];
+  if (configMap === undefined)
+    return [field.invalid(at, source, 'exactly one reference subfield must be non-nil')];
   return configMapReference(configMap, part, at.child('configMap'));
 }
 
-function configMapReference(source: ConfigMapNodeConfigSource, part: 'spec' | 'status', at: FieldPath): FieldErrorList {
+function configMapReference(
+  source: ConfigMapNodeConfigSource,
+  part: 'spec' | 'status',
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const name of ['uid', 'resourceVersion'] as const) {
     const given = (source[name] ?? '') !== '';
-    if (part === 'spec' && given) errors.push(field.forbidden(at.child(name), `${name} must not be set in spec`));
+    if (part === 'spec' && given)
+      errors.push(field.forbidden(at.child(name), `${name} must not be set in spec`));
     if (part === 'status' && !given) errors.push(field.required(at.child(name)));
   }
   const checks = {

@@ -14,10 +14,14 @@ function claim(spec: string, more = 'metadata: {name: c}'): core.PersistentVolum
   const base = ['accessModes: [ReadWriteOnce]', 'resources: {requests: {storage: 10Gi}}'].filter(
     (line) => !given.has(line.slice(0, line.indexOf(':'))),
   );
-  return manifest('core/v1.PersistentVolumeClaim', `${more}\nspec:\n  ${[...base, ...lines].join('\n  ')}\n`);
+  return manifest(
+    'core/v1.PersistentVolumeClaim',
+    `${more}\nspec:\n  ${[...base, ...lines].join('\n  ')}\n`,
+  );
 }
 
-const MODES = 'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
+const MODES =
+  'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
 const SNAPSHOT = '{apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}';
 
 describe('claims', () => {
@@ -27,7 +31,9 @@ describe('claims', () => {
     [
       'with a bad operator',
       'selector: {matchExpressions: [{key: a, operator: InvalidOp, values: [b]}]}',
-      ['spec.selector.matchExpressions[0].operator: Invalid value: "InvalidOp": not a valid selector operator'],
+      [
+        'spec.selector.matchExpressions[0].operator: Invalid value: "InvalidOp": not a valid selector operator',
+      ],
     ],
     [
       'without access modes',
@@ -45,7 +51,11 @@ describe('claims', () => {
       ['spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes'],
     ],
     ['of no size', 'resources: {}', ['spec.resources[storage]: Required value']],
-    ['of no size, but memory', 'resources: {requests: {memory: 1Gi}}', ['spec.resources[storage]: Required value']],
+    [
+      'of no size, but memory',
+      'resources: {requests: {memory: 1Gi}}',
+      ['spec.resources[storage]: Required value'],
+    ],
     [
       'of size 0',
       'resources: {requests: {storage: 0G}}',
@@ -61,7 +71,9 @@ describe('claims', () => {
     [
       'of an unknown mode',
       'volumeMode: fakeVolumeMode',
-      ['spec.volumeMode: Unsupported value: "fakeVolumeMode": supported values: "Block", "Filesystem"'],
+      [
+        'spec.volumeMode: Unsupported value: "fakeVolumeMode": supported values: "Block", "Filesystem"',
+      ],
     ],
     ['from a snapshot', `dataSource: ${SNAPSHOT}`, []],
     ['from a claim', 'dataSource: {kind: PersistentVolumeClaim, name: s}', []],
@@ -115,7 +127,14 @@ describe('claims', () => {
   const WITH_A =
     'metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: 10Gi}, currentVolumeAttributesClassName: a}';
 
-  test.each<[what: string, old: [spec: string, more: string], now: [spec: string, more: string], errors: string[]]>([
+  test.each<
+    [
+      what: string,
+      old: [spec: string, more: string],
+      now: [spec: string, more: string],
+      errors: string[],
+    ]
+  >([
     ['nothing', ['', WHOLE], ['', WHOLE], []],
     ['the same size in other words', [size('10Gi'), WHOLE], [size('10737418240'), WHOLE], []],
     ['a volume, for the first time', ['', WHOLE], ['volumeName: v', WHOLE], []],
@@ -129,7 +148,12 @@ describe('claims', () => {
       [size('5Gi'), bound('10Gi')],
       ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity'],
     ],
-    ['less, of a growth that failed', [size('30Gi'), bound('10Gi')], [size('20Gi'), bound('10Gi')], []],
+    [
+      'less, of a growth that failed',
+      [size('30Gi'), bound('10Gi')],
+      [size('20Gi'), bound('10Gi')],
+      [],
+    ],
     [
       'all of a growth taken back',
       [size('30Gi'), bound('10Gi')],
@@ -146,15 +170,32 @@ describe('claims', () => {
     ['another class', ['storageClassName: a', WHOLE], ['storageClassName: b', WHOLE], [SPEC]],
     ['no class any more', ['storageClassName: a', WHOLE], ['', WHOLE], [SPEC]],
     ['the class, from its annotation', ['', ANNOTATED('a')], ['storageClassName: a', WHOLE], []],
-    ['the class, from its annotation, which stays', ['', ANNOTATED('a')], ['storageClassName: a', ANNOTATED('a')], []],
-    ['another class than in the annotation', ['', ANNOTATED('a')], ['storageClassName: b', ANNOTATED('a')], [SPEC]],
+    [
+      'the class, from its annotation, which stays',
+      ['', ANNOTATED('a')],
+      ['storageClassName: a', ANNOTATED('a')],
+      [],
+    ],
+    [
+      'another class than in the annotation',
+      ['', ANNOTATED('a')],
+      ['storageClassName: b', ANNOTATED('a')],
+      [SPEC],
+    ],
     [
       'the annotation',
       ['', ANNOTATED('a')],
       ['', ANNOTATED('b')],
-      ['metadata.annotations[volume.beta.kubernetes.io/storage-class]: Invalid value: "b": field is immutable'],
+      [
+        'metadata.annotations[volume.beta.kubernetes.io/storage-class]: Invalid value: "b": field is immutable',
+      ],
     ],
-    ['attributes, before it is bound', ['', WHOLE], ['volumeAttributesClassName: a', WHOLE], [SPEC]],
+    [
+      'attributes, before it is bound',
+      ['', WHOLE],
+      ['volumeAttributesClassName: a', WHOLE],
+      [SPEC],
+    ],
     ['attributes', ['', bound('10Gi')], ['volumeAttributesClassName: a', bound('10Gi')], []],
     [
       'other attributes',
@@ -162,7 +203,12 @@ describe('claims', () => {
       ['volumeAttributesClassName: b', bound('10Gi')],
       [],
     ],
-    ['attributes that it never got', ['volumeAttributesClassName: a', bound('10Gi')], ['', bound('10Gi')], []],
+    [
+      'attributes that it never got',
+      ['volumeAttributesClassName: a', bound('10Gi')],
+      ['', bound('10Gi')],
+      [],
+    ],
     [
       'attributes that it never got, as none',
       ['volumeAttributesClassName: a', bound('10Gi')],
@@ -193,32 +239,59 @@ describe('claims', () => {
     ],
     [
       'a selector that was bad already',
-      ['selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: ["-"]}]}', WHOLE],
-      ['selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: ["-"]}]}', WHOLE],
+      [
+        'selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: ["-"]}]}',
+        WHOLE,
+      ],
+      [
+        'selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: ["-"]}]}',
+        WHOLE,
+      ],
       [],
     ],
   ])('update: %s', (_, [oldSpec, oldMore], [nowSpec, nowMore], errors) => {
-    const found = validation.validatePersistentVolumeClaimUpdate(claim(nowSpec, nowMore), claim(oldSpec, oldMore));
+    const found = validation.validatePersistentVolumeClaimUpdate(
+      claim(nowSpec, nowMore),
+      claim(oldSpec, oldMore),
+    );
     expect(messages(found)).toEqual(errors);
   });
 
   const ANNOTATION = ['metadata.annotations[volume.beta.kubernetes.io/storage-class]'];
   test.each<
-    [what: string, old: [spec: string, annotation: string], now: [spec: string, annotation: string], fields: string[]]
+    [
+      what: string,
+      old: [spec: string, annotation: string],
+      now: [spec: string, annotation: string],
+      fields: string[],
+    ]
   >([
     ['none, then one', ['', ''], ['fast', ''], []],
     ['one, then none', ['fast', ''], ['', ''], ['spec']],
     ['one, then another', ['fast', ''], ['fast2', ''], ['spec']],
     ['said in an annotation, then in the field', ['', 'fast'], ['fast', ''], []],
     ['said in an annotation, then in both', ['', 'fast'], ['fast', 'fast'], []],
-    ['said in an annotation, then another in the field', ['', 'fast'], ['fast2', ''], [...ANNOTATION, 'spec']],
+    [
+      'said in an annotation, then another in the field',
+      ['', 'fast'],
+      ['fast2', ''],
+      [...ANNOTATION, 'spec'],
+    ],
     ['said in both, then another', ['fast', 'fast'], ['fast2', ''], [...ANNOTATION, 'spec']],
     ['said in an annotation, then in both, another', ['', 'fast'], ['fast', 'fast2'], ANNOTATION],
-    ['said in the field, then in an annotation', ['fast', ''], ['', 'fast'], [...ANNOTATION, 'spec']],
+    [
+      'said in the field, then in an annotation',
+      ['fast', ''],
+      ['', 'fast'],
+      [...ANNOTATION, 'spec'],
+    ],
     ['said in an annotation, then in another', ['', 'fast'], ['', 'fast2'], ANNOTATION],
   ])('class: %s', (_, [oldClass, oldAnnotation], [nowClass, nowAnnotation], fields) => {
     const of = (name: string, annotation: string): core.PersistentVolumeClaim =>
-      claim(name === '' ? '' : `storageClassName: ${name}`, annotation === '' ? WHOLE : ANNOTATED(annotation));
+      claim(
+        name === '' ? '' : `storageClassName: ${name}`,
+        annotation === '' ? WHOLE : ANNOTATED(annotation),
+      );
     const found = validation.validatePersistentVolumeClaimUpdate(
       of(nowClass, nowAnnotation),
       of(oldClass, oldAnnotation),
@@ -233,13 +306,23 @@ describe('claims', () => {
   )('mode from "%s" to "%s"', (old, now) => {
     const of = (volumeMode: string): core.PersistentVolumeClaim => {
       const { volumeMode: _, ...spec } = claim('').spec;
-      return { ...claim(''), spec: { ...spec, ...(volumeMode !== '' && { volumeMode: volumeMode as 'Block' }) } };
+      return {
+        ...claim(''),
+        spec: { ...spec, ...(volumeMode !== '' && { volumeMode: volumeMode as 'Block' }) },
+      };
     };
     const found = validation.validatePersistentVolumeClaimUpdate(of(now), of(old));
     expect(found.map(({ field }) => field)).toEqual(old === now ? [] : ['spec', 'volumeMode']);
   });
 
-  test.each<[what: string, old: [spec: string, more: string], now: [spec: string, more: string], fields: string[]]>([
+  test.each<
+    [
+      what: string,
+      old: [spec: string, more: string],
+      now: [spec: string, more: string],
+      fields: string[],
+    ]
+  >([
     ['an annotation', ['', WHOLE], ['', 'metadata: {name: c, annotations: {description: a}}'], []],
     [
       'another annotation',
@@ -254,8 +337,18 @@ describe('claims', () => {
       [],
     ],
     ['fewer modes', ['accessModes: [ReadWriteOnce, ReadOnlyMany]', WHOLE], ['', WHOLE], ['spec']],
-    ['less than it has', [size('15G'), bound('10G')], [size('3G'), bound('10G')], ['spec.resources.requests.storage']],
-    ['less than was wanted, before it is bound', [size('15G'), WHOLE], [size('12G'), WHOLE], ['spec']],
+    [
+      'less than it has',
+      [size('15G'), bound('10G')],
+      [size('3G'), bound('10G')],
+      ['spec.resources.requests.storage'],
+    ],
+    [
+      'less than was wanted, before it is bound',
+      [size('15G'), WHOLE],
+      [size('12G'), WHOLE],
+      ['spec'],
+    ],
     [
       'other attributes, before it is bound',
       ['volumeAttributesClassName: a', WHOLE],
@@ -281,7 +374,10 @@ describe('claims', () => {
       [],
     ],
   ])('change: %s', (_, [oldSpec, oldMore], [nowSpec, nowMore], fields) => {
-    const found = validation.validatePersistentVolumeClaimUpdate(claim(nowSpec, nowMore), claim(oldSpec, oldMore));
+    const found = validation.validatePersistentVolumeClaimUpdate(
+      claim(nowSpec, nowMore),
+      claim(oldSpec, oldMore),
+    );
     expect(found.map(({ field }) => field)).toEqual(fields);
   });
 
@@ -294,7 +390,11 @@ describe('claims', () => {
       '{capacity: {storage: "-1"}}',
       ['status.capacity[storage]: Invalid value: -1: must be a valid resource quantity'],
     ],
-    ['growing', '{allocatedResources: {storage: 2Gi}, allocatedResourceStatuses: {storage: NodeResizePending}}', []],
+    [
+      'growing',
+      '{allocatedResources: {storage: 2Gi}, allocatedResourceStatuses: {storage: NodeResizePending}}',
+      [],
+    ],
     [
       'growing, of others',
       '{allocatedResources: {example.com/a: 2}, allocatedResourceStatuses: {example.com/a: NodeResizePending}}',

@@ -30,7 +30,12 @@ export function validatePersistentVolumeClaimUpdate(
   if (!isUpgradeFromAnnotation(claim, old)) {
     const [annotation, before] = [annotationOf(claim) ?? '', annotationOf(old) ?? ''];
     errors.push(
-      ...immutable(annotation, before, field.path('metadata', 'annotations').key(CLASS_ANNOTATION), Object.is),
+      ...immutable(
+        annotation,
+        before,
+        field.path('metadata', 'annotations').key(CLASS_ANNOTATION),
+        Object.is,
+      ),
     );
   }
   if (!semanticEqual(comparable(claim, old), withoutVolumeName(old.spec, claim.spec))) {
@@ -39,18 +44,35 @@ export function validatePersistentVolumeClaimUpdate(
     errors.push(field.forbidden(SPEC, message));
   }
   const size = storageOf(claim.spec.resources.requests);
-  if (size.cmp(storageOf(old.spec.resources.requests)) < 0 && size.cmp(storageOf(old.status.capacity)) <= 0) {
+  if (
+    size.cmp(storageOf(old.spec.resources.requests)) < 0 &&
+    size.cmp(storageOf(old.status.capacity)) <= 0
+  ) {
     // A growth that failed may be taken back, but what is there cannot shrink.
     const path = SPEC.child('resources', 'requests', 'storage');
     errors.push(field.forbidden(path, 'field can not be less than status.capacity'));
   }
-  errors.push(...immutable(claim.spec.volumeMode, old.spec.volumeMode, field.path('volumeMode'), semanticEqual));
+  errors.push(
+    ...immutable(
+      claim.spec.volumeMode,
+      old.spec.volumeMode,
+      field.path('volumeMode'),
+      semanticEqual,
+    ),
+  );
   return [...errors, ...attributesClassUpdate(claim.spec.volumeAttributesClassName, old)];
 }
 
 /** Attributes that a volume has got can become others, not none. */
-function attributesClassUpdate(name: string | undefined, { spec, status }: PersistentVolumeClaim): FieldErrorList {
-  if (name === spec.volumeAttributesClassName || status.currentVolumeAttributesClassName === undefined) return [];
+function attributesClassUpdate(
+  name: string | undefined,
+  { spec, status }: PersistentVolumeClaim,
+): FieldErrorList {
+  if (
+    name === spec.volumeAttributesClassName ||
+    status.currentVolumeAttributesClassName === undefined
+  )
+    return [];
   if (name !== undefined && name !== '') return [];
   const none = name === undefined ? 'nil' : 'empty string';
   const message = `update to ${none} is forbidden when status.currentVolumeAttributesClassName is not nil`;
@@ -65,14 +87,19 @@ const RESIZE_STATUSES: readonly string[] = [
   'NodeResizePending',
 ].sort();
 
-export function validatePersistentVolumeClaimStatusUpdate({ spec, status }: PersistentVolumeClaim): FieldErrorList {
+export function validatePersistentVolumeClaimStatusUpdate({
+  spec,
+  status,
+}: PersistentVolumeClaim): FieldErrorList {
   const errors: FieldErrorList = [];
-  if ((spec.accessModes ?? []).length === 0) errors.push(field.required(field.path('Spec', 'accessModes')));
+  if ((spec.accessModes ?? []).length === 0)
+    errors.push(field.required(field.path('Spec', 'accessModes')));
   errors.push(...amounts(status.capacity, STATUS.child('capacity')));
   const statusesPath = STATUS.child('allocatedResourceStatuses');
   for (const [name, value] of Object.entries(status.allocatedResourceStatuses ?? {})) {
     errors.push(...resourceKey(name, statusesPath));
-    if (!RESIZE_STATUSES.includes(value)) errors.push(field.notSupported(statusesPath, name, RESIZE_STATUSES));
+    if (!RESIZE_STATUSES.includes(value))
+      errors.push(field.notSupported(statusesPath, name, RESIZE_STATUSES));
   }
   const allocatedPath = STATUS.child('allocatedResources');
   for (const [name, amount] of Object.entries(status.allocatedResources ?? {})) {
@@ -105,7 +132,8 @@ function resourceKey(name: string, at: FieldPath): FieldErrorList {
 function rulesOf({ spec }: PersistentVolumeClaim): ClaimRules {
   return {
     allowInvalidAPIGroup:
-      (spec.dataSource?.apiGroup ?? null) !== null || (spec.dataSourceRef?.apiGroup ?? null) !== null,
+      (spec.dataSource?.apiGroup ?? null) !== null ||
+      (spec.dataSourceRef?.apiGroup ?? null) !== null,
     allowInvalidLabelValueInSelector: validateLabelSelector(spec.selector, field.path()).length > 0,
   };
 }
@@ -122,7 +150,10 @@ function annotationOf({ metadata }: PersistentVolumeClaim): string | undefined {
 }
 
 /** The class was in the annotation, and is now, unchanged, in the field. */
-function isUpgradeFromAnnotation(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
+function isUpgradeFromAnnotation(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+): boolean {
   const before = annotationOf(old);
   return (
     before !== undefined &&
@@ -136,18 +167,28 @@ function isUpgradeFromAnnotation(claim: PersistentVolumeClaim, old: PersistentVo
 function mayGetClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   const before = annotationOf(old);
   const name = claim.spec.storageClassName;
-  return name !== undefined && old.spec.storageClassName === undefined && (before === undefined || before === name);
+  return (
+    name !== undefined &&
+    old.spec.storageClassName === undefined &&
+    (before === undefined || before === name)
+  );
 }
 
 /** The spec as it would be without the changes that are allowed. */
-function comparable(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): PersistentVolumeClaimSpec {
+function comparable(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+): PersistentVolumeClaimSpec {
   const { storageClassName, volumeAttributesClassName, ...rest } = claim.spec;
   const { requests } = rest.resources;
   const { storage: __, ...others } = requests ?? {};
   const before = old.spec.resources.requests?.['storage'];
   const grown =
     claim.status.phase === 'Bound' && requests !== undefined
-      ? { ...rest.resources, requests: { ...others, ...(before !== undefined && { storage: before }) } }
+      ? {
+          ...rest.resources,
+          requests: { ...others, ...(before !== undefined && { storage: before }) },
+        }
       : rest.resources;
   const className = mayGetClass(claim, old) ? old.spec.storageClassName : storageClassName;
   const attributesClass =
@@ -161,7 +202,10 @@ function comparable(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): P
 }
 
 /** The old spec; a volume may be given to it once. */
-function withoutVolumeName(old: PersistentVolumeClaimSpec, now: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
+function withoutVolumeName(
+  old: PersistentVolumeClaimSpec,
+  now: PersistentVolumeClaimSpec,
+): PersistentVolumeClaimSpec {
   const { volumeName, ...rest } = old;
   const name = (volumeName ?? '') === '' ? now.volumeName : volumeName;
   return {
@@ -185,5 +229,8 @@ function asBefore(resources: Resources, before: Resources): Resources {
         return [name, same ? (old[name] ?? amount) : amount];
       }),
     );
-  return { limits: like(resources.limits, before.limits), requests: like(resources.requests, before.requests) };
+  return {
+    limits: like(resources.limits, before.limits),
+    requests: like(resources.requests, before.requests),
+  };
 }

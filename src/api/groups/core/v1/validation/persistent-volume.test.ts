@@ -18,12 +18,16 @@ function volume(spec: string, metadata = '{name: v}'): core.PersistentVolume {
   const base = ['accessModes: [ReadWriteOnce]', 'capacity: {storage: 10Gi}'].filter(
     (line) => !given.has(line.slice(0, line.indexOf(':'))),
   );
-  return manifest('core/v1.PersistentVolume', `metadata: ${metadata}\nspec:\n  ${[...base, ...lines].join('\n  ')}\n`);
+  return manifest(
+    'core/v1.PersistentVolume',
+    `metadata: ${metadata}\nspec:\n  ${[...base, ...lines].join('\n  ')}\n`,
+  );
 }
 
 const SUBDOMAIN =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const MODES = 'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
+const MODES =
+  'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
 const AFFINITY = (key: string): string =>
   `nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: ${key}, operator: In, values: [a]}]}]}}`;
 
@@ -49,7 +53,10 @@ describe('persistent volumes', () => {
     [
       'no capacity',
       `${HOST_PATH}\ncapacity: {}`,
-      ['spec.capacity: Required value', 'spec.capacity: Unsupported value: {}: supported values: "storage"'],
+      [
+        'spec.capacity: Required value',
+        'spec.capacity: Unsupported value: {}: supported values: "storage"',
+      ],
     ],
     [
       'nothing of capacity',
@@ -67,7 +74,9 @@ describe('persistent volumes', () => {
     [
       'other capacities',
       `${HOST_PATH}\ncapacity: {storage: 10Gi, cpu: 1}`,
-      ['spec.capacity: Unsupported value: {"cpu":"1","storage":"10Gi"}: supported values: "storage"'],
+      [
+        'spec.capacity: Unsupported value: {"cpu":"1","storage":"10Gi"}: supported values: "storage"',
+      ],
     ],
     ['no source', 'storageClassName: a', ['spec: Required value: must specify a volume type']],
     [
@@ -84,19 +93,27 @@ describe('persistent volumes', () => {
     [
       'the whole host, recycled',
       'hostPath: {path: /}\npersistentVolumeReclaimPolicy: Recycle',
-      ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],
+      [
+        "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'",
+      ],
     ],
     [
       'the same by another name',
       'hostPath: {path: /./.}\npersistentVolumeReclaimPolicy: Recycle',
-      ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],
+      [
+        "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'",
+      ],
     ],
     [
       'a path that leads up',
       'hostPath: {path: /foo/..}',
       [`spec.hostPath.path: Invalid value: "/foo/..": must not contain '..'`],
     ],
-    ['a bad class', `${HOST_PATH}\nstorageClassName: -a`, [`spec.storageClassName: Invalid value: "-a": ${SUBDOMAIN}`]],
+    [
+      'a bad class',
+      `${HOST_PATH}\nstorageClassName: -a`,
+      [`spec.storageClassName: Invalid value: "-a": ${SUBDOMAIN}`],
+    ],
     [
       'an unknown policy',
       `${HOST_PATH}\npersistentVolumeReclaimPolicy: Burn`,
@@ -107,7 +124,9 @@ describe('persistent volumes', () => {
     [
       'an unknown mode',
       `${HOST_PATH}\nvolumeMode: fakeVolumeMode`,
-      ['spec.volumeMode: Unsupported value: "fakeVolumeMode": supported values: "Block", "Filesystem"'],
+      [
+        'spec.volumeMode: Unsupported value: "fakeVolumeMode": supported values: "Block", "Filesystem"',
+      ],
     ],
     ['an affinity', `${HOST_PATH}\n${AFFINITY('zone')}`, []],
     [
@@ -118,7 +137,9 @@ describe('persistent volumes', () => {
     [
       'an affinity without terms',
       `${HOST_PATH}\nnodeAffinity: {required: {nodeSelectorTerms: []}}`,
-      ['spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term'],
+      [
+        'spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term',
+      ],
     ],
     ['local', `local: {path: /data}\n${AFFINITY('zone')}`, []],
     [
@@ -126,7 +147,11 @@ describe('persistent volumes', () => {
       'local: {path: /data}',
       ['spec.nodeAffinity: Required value: Local volume requires node affinity'],
     ],
-    ['local, nowhere', `local: {path: ""}\n${AFFINITY('zone')}`, ['spec.local.path: Required value']],
+    [
+      'local, nowhere',
+      `local: {path: ""}\n${AFFINITY('zone')}`,
+      ['spec.local.path: Required value'],
+    ],
     [
       'local, up',
       `local: {path: ../data}\n${AFFINITY('zone')}`,
@@ -148,7 +173,11 @@ describe('persistent volumes', () => {
   });
 
   test.each<[what: string, source: string, errors: string[]]>([
-    ['a disk without a name', 'gcePersistentDisk: {pdName: ""}', ['spec.persistentDisk.pdName: Required value']],
+    [
+      'a disk without a name',
+      'gcePersistentDisk: {pdName: ""}',
+      ['spec.persistentDisk.pdName: Required value'],
+    ],
     [
       'a store without an ID',
       'awsElasticBlockStore: {volumeID: ""}',
@@ -167,8 +196,16 @@ describe('persistent volumes', () => {
         'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a valid namespace name',
       ],
     ],
-    ['a relative export', 'nfs: {server: s, path: p}', ['spec.nfs.path: Invalid value: "p": must be an absolute path']],
-    ['rados without monitors', 'rbd: {monitors: [], image: i}', ['spec.rbd.monitors: Required value']],
+    [
+      'a relative export',
+      'nfs: {server: s, path: p}',
+      ['spec.nfs.path: Invalid value: "p": must be an absolute path'],
+    ],
+    [
+      'rados without monitors',
+      'rbd: {monitors: [], image: i}',
+      ['spec.rbd.monitors: Required value'],
+    ],
     ['ceph without monitors', 'cephfs: {monitors: []}', ['spec.cephfs.monitors: Required value']],
     ['iSCSI', 'iscsi: {targetPortal: 127.0.0.1, iqn: "iqn.2015-02.example.com:test", lun: 1}', []],
     [
@@ -197,7 +234,10 @@ describe('persistent volumes', () => {
     [
       'cinder, whose secret is nowhere',
       'cinder: {volumeID: v, secretRef: {}}',
-      ['spec.cinder.secretRef.name: Required value', 'spec.cinder.secretRef.namespace: Required value'],
+      [
+        'spec.cinder.secretRef.name: Required value',
+        'spec.cinder.secretRef.namespace: Required value',
+      ],
     ],
     ['fibre channel', 'fc: {targetWWNs: [w], lun: 1}', []],
     [
@@ -218,7 +258,11 @@ describe('persistent volumes', () => {
       'azureFile: {secretName: s, shareName: h, secretNamespace: ""}',
       ['spec.azureFile.secretNamespace: Required value'],
     ],
-    ['a disk of vSphere', 'vsphereVolume: {volumePath: ""}', ['spec.vsphereVolume.volumePath: Required value']],
+    [
+      'a disk of vSphere',
+      'vsphereVolume: {volumePath: ""}',
+      ['spec.vsphereVolume.volumePath: Required value'],
+    ],
     [
       'ScaleIO',
       'scaleIO: {gateway: "", system: "", secretRef: {}}',
@@ -241,13 +285,16 @@ describe('persistent volumes', () => {
       `csi: {driver: ${'g'.repeat(64)}, volumeHandle: h}`,
       ['spec.csi.driver: Too long: may not be more than 63 bytes'],
     ],
-    ...['controllerPublishSecretRef', 'controllerExpandSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'].map(
-      (name): [string, string, string[]] => [
-        `a driver whose ${name} is empty`,
-        `csi: {driver: d, volumeHandle: h, ${name}: {}}`,
-        [`spec.csi.${name}.name: Required value`, `spec.csi.${name}.namespace: Required value`],
-      ],
-    ),
+    ...[
+      'controllerPublishSecretRef',
+      'controllerExpandSecretRef',
+      'nodePublishSecretRef',
+      'nodeExpandSecretRef',
+    ].map((name): [string, string, string[]] => [
+      `a driver whose ${name} is empty`,
+      `csi: {driver: d, volumeHandle: h, ${name}: {}}`,
+      [`spec.csi.${name}.name: Required value`, `spec.csi.${name}.namespace: Required value`],
+    ]),
     [
       'a driver whose secret is badly named',
       'csi: {driver: d, volumeHandle: h, nodePublishSecretRef: {name: -a, namespace: ns}}',
@@ -262,7 +309,9 @@ describe('persistent volumes', () => {
     expect(messages(validation.validatePersistentVolume(volume(HOST_PATH, metadata)))).toEqual([
       'metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type',
     ]);
-    expect(messages(validation.validatePersistentVolume(volume('nfs: {server: s, path: /p}', metadata)))).toEqual([]);
+    expect(
+      messages(validation.validatePersistentVolume(volume('nfs: {server: s, path: /p}', metadata))),
+    ).toEqual([]);
   });
 
   const immutable = (value: string): string => `spec.persistentvolumesource: Forbidden: ${value}`;
@@ -273,7 +322,12 @@ describe('persistent volumes', () => {
     ['its claim', HOST_PATH, `${HOST_PATH}\nclaimRef: {name: c, namespace: ns}`, []],
     ['its source', HOST_PATH, 'hostPath: {path: /other}', [SOURCE]],
     ['its kind of source', HOST_PATH, CSI, [SOURCE]],
-    ['a secret to grow, for the first time', CSI, `csi: {driver: d, volumeHandle: h, ${EXPAND}}`, []],
+    [
+      'a secret to grow, for the first time',
+      CSI,
+      `csi: {driver: d, volumeHandle: h, ${EXPAND}}`,
+      [],
+    ],
     ['a secret to grow, taken away', `csi: {driver: d, volumeHandle: h, ${EXPAND}}`, CSI, [SOURCE]],
     [
       'its mode',
@@ -289,7 +343,12 @@ describe('persistent volumes', () => {
       [],
     ],
     ['attributes', CSI, `${CSI}\nvolumeAttributesClassName: fast`, []],
-    ['other attributes', `${CSI}\nvolumeAttributesClassName: slow`, `${CSI}\nvolumeAttributesClassName: fast`, []],
+    [
+      'other attributes',
+      `${CSI}\nvolumeAttributesClassName: slow`,
+      `${CSI}\nvolumeAttributesClassName: fast`,
+      [],
+    ],
     [
       'attributes taken away',
       `${CSI}\nvolumeAttributesClassName: slow`,
@@ -297,7 +356,9 @@ describe('persistent volumes', () => {
       ['spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden'],
     ],
   ])('update: %s', (_, old, now, errors) => {
-    expect(messages(validation.validatePersistentVolumeUpdate(volume(now), volume(old)))).toEqual(errors);
+    expect(messages(validation.validatePersistentVolumeUpdate(volume(now), volume(old)))).toEqual(
+      errors,
+    );
   });
 
   test.each([
@@ -320,7 +381,13 @@ describe('persistent volumes', () => {
 });
 
 describe('sources stay', () => {
-  const SECRETS = ['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeStage', 'nodeExpand'] as const;
+  const SECRETS = [
+    'controllerPublish',
+    'controllerExpand',
+    'nodePublish',
+    'nodeStage',
+    'nodeExpand',
+  ] as const;
   const csi = (secret?: (typeof SECRETS)[number], name = 's'): core.PersistentVolume =>
     volume(
       `csi: {driver: d, volumeHandle: h${secret === undefined ? '' : `, ${secret}SecretRef: {name: ${name}, namespace: ns}`}}`,
@@ -332,7 +399,9 @@ describe('sources stay', () => {
   test.each(SECRETS)('with the secret of %s', (secret) => {
     // A secret to grow a volume may be named later, since older volumes had none.
     expect(change(csi(secret), csi())).toEqual(secret === 'controllerExpand' ? [] : STAYS);
-    expect(change(csi(secret, 'long.example.com'), csi())).toEqual(secret === 'controllerExpand' ? [] : STAYS);
+    expect(change(csi(secret, 'long.example.com'), csi())).toEqual(
+      secret === 'controllerExpand' ? [] : STAYS,
+    );
     expect(change(csi(secret), csi(secret))).toEqual([]);
     expect(change(csi(secret, 'long.example.com'), csi(secret, 'long.example.com'))).toEqual([]);
     expect(change(csi(secret, 'other'), csi(secret))).toEqual(STAYS);
@@ -340,23 +409,28 @@ describe('sources stay', () => {
     expect(change(csi(), csi(secret))).toEqual(STAYS);
   });
 
-  test.each(['{}', '{name: s}', '{namespace: ns}'])('nobody looks at the secret of staging: %s', (secret) => {
-    const staged = volume(`csi: {driver: d, volumeHandle: h, nodeStageSecretRef: ${secret}}`);
-    expect(change(staged, staged)).toEqual([]);
-  });
+  test.each(['{}', '{name: s}', '{namespace: ns}'])(
+    'nobody looks at the secret of staging: %s',
+    (secret) => {
+      const staged = volume(`csi: {driver: d, volumeHandle: h, nodeStageSecretRef: ${secret}}`);
+      expect(change(staged, staged)).toEqual([]);
+    },
+  );
 
   test.each<[name: string, secret: string, errors: string[]]>(
-    (['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeExpand'] as const).flatMap((kind) => {
-      const name = `${kind}SecretRef`;
-      return [
-        [name, '{name: s, namespace: ns}', []],
-        [name, '{namespace: ns}', [`spec.csi.${name}.name`]],
-        [name, '{name: s}', [`spec.csi.${name}.namespace`]],
-        [name, `{name: ${'g'.repeat(65)}, namespace: ns}`, []],
-        [name, `{name: ${'g'.repeat(254)}, namespace: ns}`, [`spec.csi.${name}.name`]],
-        [name, '{name: s, namespace: a.b}', [`spec.csi.${name}.namespace`]],
-      ];
-    }),
+    (['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeExpand'] as const).flatMap(
+      (kind) => {
+        const name = `${kind}SecretRef`;
+        return [
+          [name, '{name: s, namespace: ns}', []],
+          [name, '{namespace: ns}', [`spec.csi.${name}.name`]],
+          [name, '{name: s}', [`spec.csi.${name}.namespace`]],
+          [name, `{name: ${'g'.repeat(65)}, namespace: ns}`, []],
+          [name, `{name: ${'g'.repeat(254)}, namespace: ns}`, [`spec.csi.${name}.name`]],
+          [name, '{name: s, namespace: a.b}', [`spec.csi.${name}.namespace`]],
+        ];
+      },
+    ),
   )('%s %s', (name, secret, errors) => {
     const given = volume(`csi: {driver: d, volumeHandle: h, ${name}: ${secret}}`);
     expect(validation.validatePersistentVolume(given).map(({ field: at }) => at)).toEqual(errors);
@@ -371,12 +445,19 @@ describe('sources stay', () => {
     ['io.kubernetes.storage-csi.flex2', []],
     ['g'.repeat(63), []],
     ['g'.repeat(65), ['Too long: may not be more than 63 bytes']],
-    ...['io_csi_flex', 'io.storage_csi.flex', 'io.k-s.csi_flex', '_csi', 'csi/', 'com/google/csi~gcepd'].map(
-      (name): [string, string[]] => [name, [`Invalid value: "${name}": ${SUBDOMAIN}`]],
-    ),
+    ...[
+      'io_csi_flex',
+      'io.storage_csi.flex',
+      'io.k-s.csi_flex',
+      '_csi',
+      'csi/',
+      'com/google/csi~gcepd',
+    ].map((name): [string, string[]] => [name, [`Invalid value: "${name}": ${SUBDOMAIN}`]]),
   ])('driver %s', (driver, errors) => {
     const found = messages(
-      validation.validatePersistentVolume(volume(`csi: {driver: ${driver}, volumeHandle: h, readOnly: true}`)),
+      validation.validatePersistentVolume(
+        volume(`csi: {driver: ${driver}, volumeHandle: h, readOnly: true}`),
+      ),
     );
     expect(found).toEqual(errors.map((error) => `spec.csi.driver: ${error}`));
   });
@@ -388,7 +469,10 @@ describe('sources stay', () => {
   )('mode from "%s" to "%s"', (old, now, stays) => {
     const of = (volumeMode: string): core.PersistentVolume => {
       const { volumeMode: _, ...spec } = volume(CSI).spec;
-      return { ...volume(CSI), spec: { ...spec, ...(volumeMode !== '' && { volumeMode: volumeMode as 'Block' }) } };
+      return {
+        ...volume(CSI),
+        spec: { ...spec, ...(volumeMode !== '' && { volumeMode: volumeMode as 'Block' }) },
+      };
     };
     expect(change(of(now), of(old))).toEqual(stays ? [] : ['volumeMode']);
   });
@@ -450,7 +534,11 @@ describe('affinities stay, but for the names of labels', () => {
     [
       'all names',
       OLD,
-      [['foo'], [NEW_ZONE, NEW_REGION], ['kubernetes.io/os', 'kubernetes.io/arch', 'node.kubernetes.io/instance-type']],
+      [
+        ['foo'],
+        [NEW_ZONE, NEW_REGION],
+        ['kubernetes.io/os', 'kubernetes.io/arch', 'node.kubernetes.io/instance-type'],
+      ],
       false,
     ],
     ['another label beside', [['foo'], [ZONE, REGION]], [['foo'], [ZONE, 'foo']], true],
@@ -472,9 +560,9 @@ describe('affinities stay, but for the names of labels', () => {
       volume(`${HOST_PATH}\n${AFFINITY(key).replace('[a]', `["${value}"]`)}`);
     expect(changed(of('foo', 'bar2'), of('foo', 'bar'))).toBe(true);
     // What no label can have is refused, unless it was there before.
-    expect(validation.validatePersistentVolume(of('foo', '-1')).map(({ field: at }) => at)).toEqual([
-      'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values[0]',
-    ]);
+    expect(validation.validatePersistentVolume(of('foo', '-1')).map(({ field: at }) => at)).toEqual(
+      ['spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values[0]'],
+    );
     expect(changed(of('node.kubernetes.io/instance-type', '-1'), of(TYPE, '-1'))).toBe(false);
   });
 });
@@ -491,23 +579,32 @@ describe('volumes within attachments', () => {
     [
       'to be deleted',
       `${CSI}\npersistentVolumeReclaimPolicy: Delete`,
-      ['spec.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes'],
+      [
+        'spec.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes',
+      ],
     ],
     [
       'a block device',
       `${CSI}\nvolumeMode: Block`,
-      ['spec.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes'],
+      [
+        'spec.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes',
+      ],
     ],
-    ['no driver', HOST_PATH, ['spec.csi: Required value: has to be specified in the context of inline volumes']],
+    [
+      'no driver',
+      HOST_PATH,
+      ['spec.csi: Required value: has to be specified in the context of inline volumes'],
+    ],
     ['no access mode', `${CSI}\naccessModes: []`, ['spec.accessModes: Required value']],
   ])('%s', (_, spec, errors) => {
     const lines = spec.includes('accessModes') ? spec : `accessModes: [ReadWriteOnce]\n${spec}`;
     const yaml = `metadata: {name: v}\nspec:\n  source:\n    inlineVolumeSpec:\n      ${lines.split('\n').join('\n      ')}\n`;
-    const { source } = manifest<{ spec: { source: { inlineVolumeSpec: core.PersistentVolumeSpec } } }>(
-      'storage/v1.VolumeAttachment',
-      yaml,
-    ).spec;
-    expect(messages(validation.validateInlineVolumeSpec(source.inlineVolumeSpec, field.path('spec')))).toEqual(errors);
+    const { source } = manifest<{
+      spec: { source: { inlineVolumeSpec: core.PersistentVolumeSpec } };
+    }>('storage/v1.VolumeAttachment', yaml).spec;
+    expect(
+      messages(validation.validateInlineVolumeSpec(source.inlineVolumeSpec, field.path('spec'))),
+    ).toEqual(errors);
   });
 });
 

@@ -29,30 +29,54 @@ const SPEC = field.path('spec');
 const RECLAIM_POLICIES = ['Delete', 'Recycle', 'Retain'];
 const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
 
-export function validatePersistentVolume(volume: PersistentVolume, old?: PersistentVolume): FieldErrorList {
+export function validatePersistentVolume(
+  volume: PersistentVolume,
+  old?: PersistentVolume,
+): FieldErrorList {
   // What was stored before there was a rule for it may stay.
   const anyValues = asksForImpossibleValues(old?.spec.nodeAffinity?.required);
-  return [...volumeSpec(volume.spec, volume.metadata.name, { anyValues }, SPEC), ...mountOptions(volume)];
+  return [
+    ...volumeSpec(volume.spec, volume.metadata.name, { anyValues }, SPEC),
+    ...mountOptions(volume),
+  ];
 }
 
 /** Almost only what a volume is used for may change, not what it is. */
-export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: PersistentVolume): FieldErrorList {
+export function validatePersistentVolumeUpdate(
+  volume: PersistentVolume,
+  old: PersistentVolume,
+): FieldErrorList {
   const errors = validatePersistentVolume(volume, old);
   if (!semanticEqual(sourceForUpdate(volume, old), sourceOf(old.spec))) {
     const message = 'spec.persistentvolumesource is immutable after creation';
     errors.push(field.forbidden(SPEC.child('persistentvolumesource'), message));
   }
-  errors.push(...immutable(volume.spec.volumeMode, old.spec.volumeMode, field.path('volumeMode'), semanticEqual));
+  errors.push(
+    ...immutable(
+      volume.spec.volumeMode,
+      old.spec.volumeMode,
+      field.path('volumeMode'),
+      semanticEqual,
+    ),
+  );
   if (old.spec.nodeAffinity !== undefined) {
     const affinity = withOldLabels(volume.spec.nodeAffinity, old.spec.nodeAffinity);
     if (!semanticEqual(affinity, old.spec.nodeAffinity)) {
       const message = 'field is immutable, except for updating from beta label to GA';
-      errors.push(field.invalid(field.path('nodeAffinity'), volume.spec.nodeAffinity ?? null, message));
+      errors.push(
+        field.invalid(field.path('nodeAffinity'), volume.spec.nodeAffinity ?? null, message),
+      );
     }
   }
-  if (old.spec.volumeAttributesClassName !== undefined && volume.spec.volumeAttributesClassName === undefined) {
+  if (
+    old.spec.volumeAttributesClassName !== undefined &&
+    volume.spec.volumeAttributesClassName === undefined
+  ) {
     errors.push(
-      field.forbidden(SPEC.child('volumeAttributesClassName'), 'update from non-nil value to nil is forbidden'),
+      field.forbidden(
+        SPEC.child('volumeAttributesClassName'),
+        'update from non-nil value to nil is forbidden',
+      ),
     );
   }
   return errors;
@@ -68,7 +92,9 @@ export function inlineVolumeSpec(spec: PersistentVolumeSpec, at: FieldPath): Fie
   if (spec.claimRef !== undefined) forbid('claimRef');
   if (Object.keys(spec.capacity ?? {}).length > 0) forbid('capacity');
   if (spec.csi === undefined)
-    errors.push(field.required(at.child('csi'), 'has to be specified in the context of inline volumes'));
+    errors.push(
+      field.required(at.child('csi'), 'has to be specified in the context of inline volumes'),
+    );
   errors.push(...modes(spec, at));
   if ((spec.persistentVolumeReclaimPolicy ?? 'Retain') !== 'Retain') {
     forbid('persistentVolumeReclaimPolicy', 'may only be Retain in the context of inline volumes');
@@ -77,7 +103,10 @@ export function inlineVolumeSpec(spec: PersistentVolumeSpec, at: FieldPath): Fie
   errors.push(...sources(spec, '', false, at));
   if ((spec.storageClassName ?? '') !== '') forbid('storageClassName');
   if ((spec.volumeMode ?? 'Filesystem') !== 'Filesystem') {
-    forbid('volumeMode', 'may not specify volumeMode other than Filesystem in the context of inline volumes');
+    forbid(
+      'volumeMode',
+      'may not specify volumeMode other than Filesystem in the context of inline volumes',
+    );
   }
   return errors;
 }
@@ -98,13 +127,21 @@ function volumeSpec(
     errors.push(field.required(affinityPath, 'must specify required node constraints'));
   }
   errors.push(...sources(spec, name, spec.nodeAffinity !== undefined, at));
-  if (spec.hostPath !== undefined && isRoot(spec.hostPath.path) && spec.persistentVolumeReclaimPolicy === 'Recycle') {
+  if (
+    spec.hostPath !== undefined &&
+    isRoot(spec.hostPath.path) &&
+    spec.persistentVolumeReclaimPolicy === 'Recycle'
+  ) {
     errors.push(field.forbidden(policyPath, "may not be 'recycle' for a hostPath mount of '/'"));
   }
   const storageClass = spec.storageClassName ?? '';
   if (storageClass !== '') {
     errors.push(
-      ...invalidEach(at.child('storageClassName'), storageClass, validation.isDNS1123Subdomain(storageClass)),
+      ...invalidEach(
+        at.child('storageClassName'),
+        storageClass,
+        validation.isDNS1123Subdomain(storageClass),
+      ),
     );
   }
   errors.push(...optionalOneOf(spec.volumeMode, VOLUME_MODES, at.child('volumeMode')));
@@ -112,9 +149,14 @@ function volumeSpec(
   if (attributesClass !== undefined) {
     const path = at.child('volumeAttributesClassName');
     if (attributesClass === '') errors.push(field.required(path, 'an empty string is disallowed'));
-    else errors.push(...invalidEach(path, attributesClass, validation.isDNS1123Subdomain(attributesClass)));
+    else
+      errors.push(
+        ...invalidEach(path, attributesClass, validation.isDNS1123Subdomain(attributesClass)),
+      );
     if (spec.csi === undefined) {
-      errors.push(field.required(at.child('csi'), 'has to be specified when using volumeAttributesClassName'));
+      errors.push(
+        field.required(at.child('csi'), 'has to be specified when using volumeAttributesClassName'),
+      );
     }
   }
   return errors;
@@ -131,12 +173,16 @@ function capacity({ capacity: list = {} }: PersistentVolumeSpec, at: FieldPath):
   const names = Object.keys(list);
   const errors: FieldErrorList = [];
   if (names.length === 0) errors.push(field.required(at));
-  if (!Object.hasOwn(list, 'storage') || names.length > 1) errors.push(field.notSupported(at, list, ['storage']));
+  if (!Object.hasOwn(list, 'storage') || names.length > 1)
+    errors.push(field.notSupported(at, list, ['storage']));
   for (const [name, amount] of Object.entries(list)) {
     const quantity = parseQuantity(amount);
     if (quantity.sign() < 0)
-      errors.push(field.invalid(at.key(name), quantity.value(), 'must be a valid resource quantity'));
-    if (quantity.sign() <= 0) errors.push(field.invalid(at.key(name), amount, 'must be greater than zero'));
+      errors.push(
+        field.invalid(at.key(name), quantity.value(), 'must be a valid resource quantity'),
+      );
+    if (quantity.sign() <= 0)
+      errors.push(field.invalid(at.key(name), amount, 'must be greater than zero'));
   }
   return errors;
 }
@@ -157,8 +203,14 @@ type Sources = {
 type SharedSource = keyof PersistentVolumeSource & keyof Volume;
 
 /** The rules of the source of the same name in a pod. */
-function ofPods<K extends SharedSource>(name: K): (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList {
-  const check = POD_SOURCES[name] as (source: unknown, at: FieldPath, owner: VolumeOwner) => FieldErrorList;
+function ofPods<K extends SharedSource>(
+  name: K,
+): (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList {
+  const check = POD_SOURCES[name] as (
+    source: unknown,
+    at: FieldPath,
+    owner: VolumeOwner,
+  ) => FieldErrorList;
   return (source, at) => check(source, at, { podName: '', isPod: false, isMirror: false });
 }
 
@@ -170,9 +222,13 @@ function wholeName({ name, namespace }: SecretReference, at: FieldPath): FieldEr
 function secretName({ name = '', namespace = '' }: SecretReference, at: FieldPath): FieldErrorList {
   return [
     ...nonEmpty(name, at.child('name')),
-    ...(name === '' ? [] : invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name))),
+    ...(name === ''
+      ? []
+      : invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name))),
     ...nonEmpty(namespace, at.child('namespace')),
-    ...(namespace === '' ? [] : invalidEach(at.child('namespace'), namespace, validation.isDNS1123Label(namespace))),
+    ...(namespace === ''
+      ? []
+      : invalidEach(at.child('namespace'), namespace, validation.isDNS1123Label(namespace))),
   ];
 }
 
@@ -193,7 +249,13 @@ const SOURCES: Sources = {
     const path = at.child('endpointsNamespace');
     const errors = ofPods('glusterfs')(source, at);
     if (namespace === '') {
-      errors.push(field.invalid(path, namespace, 'if the endpointnamespace is set, it must be a valid namespace name'));
+      errors.push(
+        field.invalid(
+          path,
+          namespace,
+          'if the endpointnamespace is set, it must be a valid namespace name',
+        ),
+      );
     } else if (namespace !== undefined)
       errors.push(...invalidEach(path, namespace, validation.isDNS1123Label(namespace)));
     return errors;
@@ -209,7 +271,9 @@ const SOURCES: Sources = {
     return [
       ...nonEmpty(targetPortal, at.child('targetPortal')),
       ...iscsiNameLength(name, source, targetPortal, at.child('targetportal')),
-      ...(iqn === '' ? [field.required(at.child('iqn'))] : iscsiName(iqn, at.child('iqn'), 'must be valid format')),
+      ...(iqn === ''
+        ? [field.required(at.child('iqn'))]
+        : iscsiName(iqn, at.child('iqn'), 'must be valid format')),
       ...invalidEach(at.child('lun'), lun, validation.isInRange(lun, 0, 255)),
       ...(needsSecret && secretRef === undefined ? [field.required(at.child('secretRef'))] : []),
       ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
@@ -238,10 +302,14 @@ const SOURCES: Sources = {
     ...nonEmpty(system, at.child('system')),
     ...nonEmpty(volumeName, at.child('volumeName')),
   ],
-  local: ({ path }, at) => (path === '' ? [field.required(at.child('path'))] : noBacksteps(path, at.child('path'))),
+  local: ({ path }, at) =>
+    path === '' ? [field.required(at.child('path'))] : noBacksteps(path, at.child('path')),
   storageos: ({ secretRef, volumeName, volumeNamespace }, at) => [
     ...ofPods('storageos')(
-      { ...(volumeName !== undefined && { volumeName }), ...(volumeNamespace !== undefined && { volumeNamespace }) },
+      {
+        ...(volumeName !== undefined && { volumeName }),
+        ...(volumeNamespace !== undefined && { volumeNamespace }),
+      },
       at,
     ),
     ...(secretRef === undefined ? [] : wholeName(secretRef, at.child('secretRef'))),
@@ -259,7 +327,12 @@ const SOURCES: Sources = {
 const SOURCE_NAMES = Object.keys(SOURCES) as (keyof PersistentVolumeSource)[];
 
 /** `hasAffinity`: it is said from which nodes the volume can be reached. */
-function sources(spec: PersistentVolumeSpec, name: string, hasAffinity: boolean, at: FieldPath): FieldErrorList {
+function sources(
+  spec: PersistentVolumeSpec,
+  name: string,
+  hasAffinity: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   let found = 0;
   for (const source of SOURCE_NAMES) {
@@ -271,7 +344,11 @@ function sources(spec: PersistentVolumeSpec, name: string, hasAffinity: boolean,
       errors.push(field.forbidden(at.child(path), 'may not specify more than 1 volume type'));
       continue;
     }
-    const check = SOURCES[source] as (source: unknown, at: FieldPath, name: string) => FieldErrorList;
+    const check = SOURCES[source] as (
+      source: unknown,
+      at: FieldPath,
+      name: string,
+    ) => FieldErrorList;
     errors.push(...check(value, at.child(PATHS[source as SharedSource] ?? source), name));
     if (source === 'local' && !hasAffinity) {
       errors.push(field.required(at.child('nodeAffinity'), 'Local volume requires node affinity'));
@@ -282,11 +359,16 @@ function sources(spec: PersistentVolumeSpec, name: string, hasAffinity: boolean,
 }
 
 function sourceOf(spec: PersistentVolumeSpec): PersistentVolumeSource {
-  return Object.fromEntries(SOURCE_NAMES.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]]])));
+  return Object.fromEntries(
+    SOURCE_NAMES.flatMap((name) => (spec[name] === undefined ? [] : [[name, spec[name]]])),
+  );
 }
 
 /** The secret that lets a volume grow may come later. */
-function sourceForUpdate({ spec }: PersistentVolume, { spec: old }: PersistentVolume): PersistentVolumeSource {
+function sourceForUpdate(
+  { spec }: PersistentVolume,
+  { spec: old }: PersistentVolume,
+): PersistentVolumeSource {
   const source = sourceOf(spec);
   if (source.csi?.controllerExpandSecretRef === undefined || old.csi === undefined) return source;
   if (old.csi.controllerExpandSecretRef !== undefined) return source;
@@ -311,7 +393,8 @@ function withOldLabels(affinity: NodeAffinity, old: NodeAffinity): NodeAffinity 
   if (affinity?.required === undefined || terms?.length !== oldTerms?.length) return affinity;
   const nodeSelectorTerms = (terms ?? []).map((term, index) => {
     const before = oldTerms?.[index]?.matchExpressions;
-    if (term.matchExpressions === undefined || before?.length !== term.matchExpressions.length) return term;
+    if (term.matchExpressions === undefined || before?.length !== term.matchExpressions.length)
+      return term;
     const matchExpressions = term.matchExpressions.map((expression, at) => {
       const key = before[at]?.key ?? '';
       return Object.hasOwn(NEWER_LABELS, key) && NEWER_LABELS[key] === expression.key
@@ -342,7 +425,10 @@ const MOUNTABLE: readonly (keyof PersistentVolumeSource)[] = [
 
 /** Options of mounts were an annotation once, and still may be. */
 function mountOptions({ metadata, spec }: PersistentVolume): FieldErrorList {
-  if (metadata.annotations?.[MOUNT_OPTIONS] === undefined || MOUNTABLE.some((name) => spec[name] !== undefined))
+  if (
+    metadata.annotations?.[MOUNT_OPTIONS] === undefined ||
+    MOUNTABLE.some((name) => spec[name] !== undefined)
+  )
     return [];
   const path = field.path('metadata', 'annotations').child(MOUNT_OPTIONS);
   return [field.forbidden(path, 'may not specify mount options for this volume type')];

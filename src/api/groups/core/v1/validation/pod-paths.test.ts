@@ -10,9 +10,12 @@ import { validatePod } from './index.ts';
 const good = 'containers: [{name: c, image: x}]';
 const container = (fields: string): string => `containers: [{name: c, image: x, ${fields}}]`;
 const errorsOf = (spec: string): string[] =>
-  validatePod(manifest<core.Pod>('core/v1.Pod', `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}`)).map(
-    ({ field, type }) => `${field} ${type.replace('FieldValue', '')}`,
-  );
+  validatePod(
+    manifest<core.Pod>(
+      'core/v1.Pod',
+      `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}`,
+    ),
+  ).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
 
 describe('accepted', () => {
   test.each([
@@ -45,7 +48,10 @@ describe('accepted', () => {
       'two requests of one claim',
       `${container('resources: {claims: [{name: d, request: a}, {name: d, request: b}]}')}\nresourceClaims: [{name: d, resourceClaimTemplateName: x}]`,
     ],
-    ['resources of the pod', `${good}\nresources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}`],
+    [
+      'resources of the pod',
+      `${good}\nresources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}`,
+    ],
     [
       'a sidecar with a probe',
       `${good}\ninitContainers: [{name: i, image: x, restartPolicy: Always, startupProbe: {exec: {command: [a]}}}]`,
@@ -62,7 +68,10 @@ describe('accepted', () => {
         'resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]',
       ),
     ],
-    ['a probe of its own grace', container('livenessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 1}')],
+    [
+      'a probe of its own grace',
+      container('livenessProbe: {grpc: {port: 1}, terminationGracePeriodSeconds: 1}'),
+    ],
     ['a hook that sleeps', container('lifecycle: {preStop: {sleep: {seconds: 30}}}')],
     ['a hook that does not sleep', container('lifecycle: {preStop: {sleep: {seconds: 0}}}')],
     [
@@ -93,14 +102,34 @@ describe('refused', () => {
   test.each<[what: string, spec: string, errors: string[]]>([
     ['no containers', 'containers: []', ['spec.containers Required']],
     ['a node of a bad name', `${good}\nnodeName: A_`, ['spec.nodeName Invalid']],
-    ['an account of a bad name', `${good}\nserviceAccountName: invalidName`, ['spec.serviceAccountName Invalid']],
+    [
+      'an account of a bad name',
+      `${good}\nserviceAccountName: invalidName`,
+      ['spec.serviceAccountName Invalid'],
+    ],
     ['a host of a bad name', `${good}\nhostname: a.b`, ['spec.hostname Invalid']],
     ['a domain of a bad name', `${good}\nsubdomain: a.b`, ['spec.subdomain Invalid']],
-    ['a class of a bad name', `${good}\nruntimeClassName: "a/b"`, ['spec.runtimeClassName Invalid']],
-    ['a policy that is none', `${good}\nrestartPolicy: UnknowPolicy`, ['spec.restartPolicy NotSupported']],
+    [
+      'a class of a bad name',
+      `${good}\nruntimeClassName: "a/b"`,
+      ['spec.runtimeClassName Invalid'],
+    ],
+    [
+      'a policy that is none',
+      `${good}\nrestartPolicy: UnknowPolicy`,
+      ['spec.restartPolicy NotSupported'],
+    ],
     ['a DNS policy that is none', `${good}\ndnsPolicy: invalid`, ['spec.dnsPolicy NotSupported']],
-    ['a deadline of nothing', `${good}\nactiveDeadlineSeconds: 0`, ['spec.activeDeadlineSeconds Invalid']],
-    ['a deadline too far', `${good}\nactiveDeadlineSeconds: 2147483648`, ['spec.activeDeadlineSeconds Invalid']],
+    [
+      'a deadline of nothing',
+      `${good}\nactiveDeadlineSeconds: 0`,
+      ['spec.activeDeadlineSeconds Invalid'],
+    ],
+    [
+      'a deadline too far',
+      `${good}\nactiveDeadlineSeconds: 2147483648`,
+      ['spec.activeDeadlineSeconds Invalid'],
+    ],
     [
       'processes of the host and shared',
       `${good}\nhostPID: true\nshareProcessNamespace: true`,
@@ -111,11 +140,31 @@ describe('refused', () => {
       `${good}\nsecurityContext: {supplementalGroups: [-1]}`,
       ['spec.securityContext.supplementalGroups[0] Invalid'],
     ],
-    ['a negative user', `${good}\nsecurityContext: {runAsUser: -1}`, ['spec.securityContext.runAsUser Invalid']],
-    ['a negative group of files', `${good}\nsecurityContext: {fsGroup: -1}`, ['spec.securityContext.fsGroup Invalid']],
-    ['a user space and processes of the host', `${good}\nhostUsers: false\nhostPID: true`, ['spec.HostPID Forbidden']],
-    ['a user space and IPC of the host', `${good}\nhostUsers: false\nhostIPC: true`, ['spec.HostIPC Forbidden']],
-    ['a preemption that is none', `${good}\npreemptionPolicy: z`, ['spec.preemptionPolicy NotSupported']],
+    [
+      'a negative user',
+      `${good}\nsecurityContext: {runAsUser: -1}`,
+      ['spec.securityContext.runAsUser Invalid'],
+    ],
+    [
+      'a negative group of files',
+      `${good}\nsecurityContext: {fsGroup: -1}`,
+      ['spec.securityContext.fsGroup Invalid'],
+    ],
+    [
+      'a user space and processes of the host',
+      `${good}\nhostUsers: false\nhostPID: true`,
+      ['spec.HostPID Forbidden'],
+    ],
+    [
+      'a user space and IPC of the host',
+      `${good}\nhostUsers: false\nhostIPC: true`,
+      ['spec.HostIPC Forbidden'],
+    ],
+    [
+      'a preemption that is none',
+      `${good}\npreemptionPolicy: z`,
+      ['spec.preemptionPolicy NotSupported'],
+    ],
     [
       'no skew',
       spread('maxSkew: 0').replace('maxSkew: 1, ', ''),
@@ -136,15 +185,31 @@ describe('refused', () => {
       spread('matchLabelKeys: [a]'),
       ['spec.topologySpreadConstraints[0].matchLabelKeys Forbidden'],
     ],
-    ['a gate of a bad name', `${good}\nschedulingGates: [{name: "a b"}]`, ['spec.schedulingGates[0] Invalid']],
-    ['a gate twice', `${good}\nschedulingGates: [{name: a}, {name: a}]`, ['spec.schedulingGates[1] Duplicate']],
-    ['a gate and a node', `${good}\nnodeName: n1\nschedulingGates: [{name: a}]`, ['spec.nodeName Forbidden']],
+    [
+      'a gate of a bad name',
+      `${good}\nschedulingGates: [{name: "a b"}]`,
+      ['spec.schedulingGates[0] Invalid'],
+    ],
+    [
+      'a gate twice',
+      `${good}\nschedulingGates: [{name: a}, {name: a}]`,
+      ['spec.schedulingGates[1] Duplicate'],
+    ],
+    [
+      'a gate and a node',
+      `${good}\nnodeName: n1\nschedulingGates: [{name: a}]`,
+      ['spec.nodeName Forbidden'],
+    ],
     [
       'a claim of two sources',
       `${good}\nresourceClaims: [{name: d, resourceClaimName: x, resourceClaimTemplateName: z}]`,
       ['spec.resourceClaims[0] Invalid'],
     ],
-    ['a claim of no source', `${good}\nresourceClaims: [{name: d}]`, ['spec.resourceClaims[0] Invalid']],
+    [
+      'a claim of no source',
+      `${good}\nresourceClaims: [{name: d}]`,
+      ['spec.resourceClaims[0] Invalid'],
+    ],
     [
       'a claim that is not there',
       container('resources: {claims: [{name: d}]}'),
@@ -155,7 +220,11 @@ describe('refused', () => {
       `${good}\nresources: {limits: {ephemeral-storage: 1Gi}}`,
       ['spec.resources.limits[ephemeral-storage] NotSupported'],
     ],
-    ['a probe without an action', container('livenessProbe: {}'), ['spec.containers[0].livenessProbe Required']],
+    [
+      'a probe without an action',
+      container('livenessProbe: {}'),
+      ['spec.containers[0].livenessProbe Required'],
+    ],
     [
       'a probe of no grace',
       container('livenessProbe: {exec: {command: [a]}, terminationGracePeriodSeconds: 0}'),

@@ -8,15 +8,21 @@ import type * as core from '../types.ts';
 import { validatePodResize } from './index.ts';
 
 const pod = (spec: string, status = '{}'): core.Pod =>
-  manifest('core/v1.Pod', `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}\nstatus: ${status}`);
+  manifest(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}\nstatus: ${status}`,
+  );
 
 const errorsOf = (now: core.Pod, old: core.Pod): string[] =>
-  validatePodResize(now, old).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
+  validatePodResize(now, old).map(
+    ({ field, type }) => `${field} ${type.replace('FieldValue', '')}`,
+  );
 
 type Lists = readonly [requests: string, limits: string];
 type Case = [what: string, old: Lists, now: Lists, ...errors: string[]];
 
-const resources = ([requests, limits]: Lists): string => `resources: {requests: {${requests}}, limits: {${limits}}}`;
+const resources = ([requests, limits]: Lists): string =>
+  `resources: {requests: {${requests}}, limits: {${limits}}}`;
 
 function table(cases: readonly Case[], specOf: (lists: Lists) => string): void {
   test.each(cases)('%s', (_what, old, now, ...errors) => {
@@ -60,15 +66,31 @@ describe('containers', () => {
       ['something of others', ['cpu: 1', 'example.com/a: 1'], ['cpu: 1', 'example.com/a: 2'], ONLY],
       [
         'guaranteed',
-        ['cpu: 100m, memory: 100Mi, ephemeral-storage: 1Gi', 'cpu: 100m, memory: 100Mi, ephemeral-storage: 1Gi'],
-        ['cpu: 200m, memory: 400Mi, ephemeral-storage: 1Gi', 'cpu: 200m, memory: 400Mi, ephemeral-storage: 1Gi'],
+        [
+          'cpu: 100m, memory: 100Mi, ephemeral-storage: 1Gi',
+          'cpu: 100m, memory: 100Mi, ephemeral-storage: 1Gi',
+        ],
+        [
+          'cpu: 200m, memory: 400Mi, ephemeral-storage: 1Gi',
+          'cpu: 200m, memory: 400Mi, ephemeral-storage: 1Gi',
+        ],
       ],
       [
         'burstable',
-        ['cpu: 200m, memory: 100Mi, ephemeral-storage: 1Gi', 'cpu: 400m, memory: 200Mi, ephemeral-storage: 2Gi'],
-        ['cpu: 100m, memory: 200Mi, ephemeral-storage: 1Gi', 'cpu: 200m, memory: 400Mi, ephemeral-storage: 2Gi'],
+        [
+          'cpu: 200m, memory: 100Mi, ephemeral-storage: 1Gi',
+          'cpu: 400m, memory: 200Mi, ephemeral-storage: 2Gi',
+        ],
+        [
+          'cpu: 100m, memory: 200Mi, ephemeral-storage: 1Gi',
+          'cpu: 200m, memory: 400Mi, ephemeral-storage: 2Gi',
+        ],
       ],
-      ['burstable, and limits', ['cpu: 100m, memory: 100Mi', ''], ['cpu: 100m, memory: 100Mi', 'cpu: 200m']],
+      [
+        'burstable, and limits',
+        ['cpu: 100m, memory: 100Mi', ''],
+        ['cpu: 100m, memory: 100Mi', 'cpu: 200m'],
+      ],
       [
         'guaranteed by its limits, then less',
         ['', 'cpu: 200m, memory: 500Mi, ephemeral-storage: 1Gi'],
@@ -87,7 +109,12 @@ describe('containers', () => {
         ['cpu: 100m, memory: 100Mi', 'cpu: 100m, memory: 100Mi'],
         QOS,
       ],
-      ['best effort, then burstable', ['', ''], ['cpu: 100m, memory: 100Mi', 'cpu: 200m, memory: 200Mi'], QOS],
+      [
+        'best effort, then burstable',
+        ['', ''],
+        ['cpu: 100m, memory: 100Mi', 'cpu: 200m, memory: 200Mi'],
+        QOS,
+      ],
       [
         'burstable, then best effort',
         ['cpu: 100m, memory: 100Mi', 'cpu: 200m, memory: 200Mi'],
@@ -108,8 +135,18 @@ describe('containers', () => {
         ['cpu: 1m, memory: 1', 'cpu: 100m'],
         `${AT}.limits Forbidden`,
       ],
-      ['no request of CPU', ['cpu: 100m, memory: 100Mi', ''], ['memory: 100Mi', ''], `${AT}.requests Forbidden`],
-      ['no request of memory', ['cpu: 100m, memory: 100Mi', ''], ['cpu: 100m', ''], `${AT}.requests Forbidden`],
+      [
+        'no request of CPU',
+        ['cpu: 100m, memory: 100Mi', ''],
+        ['memory: 100Mi', ''],
+        `${AT}.requests Forbidden`,
+      ],
+      [
+        'no request of memory',
+        ['cpu: 100m, memory: 100Mi', ''],
+        ['cpu: 100m', ''],
+        `${AT}.requests Forbidden`,
+      ],
       [
         'no limits',
         ['cpu: 100m, memory: 1', 'cpu: 100m, memory: 100Mi'],
@@ -175,14 +212,24 @@ describe('sidecars', () => {
       ],
       ['no request of CPU', ['cpu: 100m, memory: 100Mi', ''], ['memory: 100Mi', ''], REQUESTS],
       ['no request of memory', ['cpu: 100m, memory: 100Mi', ''], ['cpu: 100m', ''], REQUESTS],
-      ['no limits', ['cpu: 100m, memory: 1', 'cpu: 100m, memory: 100Mi'], ['cpu: 100m, memory: 1', ''], LIMITS],
+      [
+        'no limits',
+        ['cpu: 100m, memory: 1', 'cpu: 100m, memory: 100Mi'],
+        ['cpu: 100m, memory: 1', ''],
+        LIMITS,
+      ],
       [
         'another limit of files',
         ['cpu: 1', 'ephemeral-storage: 2Gi'],
         ['cpu: 1', 'ephemeral-storage: 1Gi'],
         `${AT} Forbidden`,
       ],
-      ['another request of files', ['ephemeral-storage: 1Gi', ''], ['ephemeral-storage: 2Gi', ''], `${AT} Forbidden`],
+      [
+        'another request of files',
+        ['ephemeral-storage: 1Gi', ''],
+        ['ephemeral-storage: 2Gi', ''],
+        `${AT} Forbidden`,
+      ],
     ],
     of,
   );
@@ -193,14 +240,26 @@ describe('the pod as a whole', () => {
     `containers: [{name: c, image: x, resources: {requests: {cpu: 1m}}}]\n${resources(lists)}`;
   table(
     [
-      ['another limit of memory', ['', 'cpu: 200m, memory: 100Mi'], ['', 'cpu: 200m, memory: 200Mi']],
+      [
+        'another limit of memory',
+        ['', 'cpu: 200m, memory: 100Mi'],
+        ['', 'cpu: 200m, memory: 200Mi'],
+      ],
       [
         'another limit of CPU',
         ['cpu: 10m, memory: 1', 'cpu: 100m, memory: 200Mi'],
         ['cpu: 10m, memory: 1', 'cpu: 200m, memory: 200Mi'],
       ],
-      ['another request of memory', ['cpu: 200m, memory: 100Mi', ''], ['cpu: 200m, memory: 200Mi', '']],
-      ['another request of CPU', ['cpu: 200m, memory: 200Mi', ''], ['cpu: 100m, memory: 200Mi', '']],
+      [
+        'another request of memory',
+        ['cpu: 200m, memory: 100Mi', ''],
+        ['cpu: 200m, memory: 200Mi', ''],
+      ],
+      [
+        'another request of CPU',
+        ['cpu: 200m, memory: 200Mi', ''],
+        ['cpu: 100m, memory: 200Mi', ''],
+      ],
       ['a limit', ['cpu: 100m, memory: 1', ''], ['cpu: 100m, memory: 1', 'cpu: 200m']],
       ['a request', ['cpu: 100m', ''], ['cpu: 100m, memory: 1', '']],
       [
@@ -209,7 +268,12 @@ describe('the pod as a whole', () => {
         ['cpu: 1, memory: 1', 'cpu: 2'],
         'spec.resources.limits Forbidden',
       ],
-      ['no request', ['cpu: 1, memory: 1', ''], ['cpu: 1', ''], 'spec.resources.requests Forbidden'],
+      [
+        'no request',
+        ['cpu: 1, memory: 1', ''],
+        ['cpu: 1', ''],
+        'spec.resources.requests Forbidden',
+      ],
       [
         'more huge pages',
         ['cpu: 1, hugepages-2Mi: 2Mi', 'hugepages-2Mi: 2Mi'],
@@ -224,12 +288,15 @@ describe('the pod as a whole', () => {
     const spec = (cpu: string): string =>
       `containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]\nresources: {requests: {cpu: ${cpu}}}`;
     expect(errorsOf(pod(spec('1')), pod(spec('2')))).toEqual([]);
-    expect(errorsOf(pod(spec('500m')), pod(spec('2')))).toEqual(['spec.resources.requests[cpu] Invalid']);
+    expect(errorsOf(pod(spec('500m')), pod(spec('2')))).toEqual([
+      'spec.resources.requests[cpu] Invalid',
+    ]);
   });
 });
 
 describe('the node', () => {
-  const spec = (cpu: string): string => `containers: [{name: main, image: x, resources: {limits: {cpu: ${cpu}}}}]`;
+  const spec = (cpu: string): string =>
+    `containers: [{name: main, image: x, resources: {limits: {cpu: ${cpu}}}}]`;
   const status = (of: string): string =>
     `{containerStatuses: [{name: main, image: x, imageID: x, ready: true, ${of}}]}`;
   test.each<[what: string, status: string, ...errors: string[]]>([

@@ -13,14 +13,19 @@ function errorsOf(spec: string, metadata = ''): string[] {
     'core/v1.Pod',
     `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`,
   );
-  return validatePod(pod).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
+  return validatePod(pod).map(
+    ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
+  );
 }
 
 const GOOD = 'containers: [{name: c, image: x}]';
 
 type Case = [what: string, fields: string, ...errors: string[]];
 
-function table(cases: readonly Case[], specOf = (fields: string): string => `${GOOD}\n${fields}`): void {
+function table(
+  cases: readonly Case[],
+  specOf = (fields: string): string => `${GOOD}\n${fields}`,
+): void {
   test.each(cases)('%s', (_what, fields, ...errors) => {
     expect(errorsOf(specOf(fields))).toEqual(errors);
   });
@@ -30,14 +35,18 @@ describe('policies', () => {
   table([
     ...['Always', 'OnFailure', 'Never'].map((policy): Case => [policy, `restartPolicy: ${policy}`]),
     ['another', 'restartPolicy: newpolicy', 'restartPolicy NotSupported'],
-    ...['ClusterFirst', 'Default', 'ClusterFirstWithHostNet'].map((policy): Case => [policy, `dnsPolicy: ${policy}`]),
+    ...['ClusterFirst', 'Default', 'ClusterFirstWithHostNet'].map((policy): Case => [
+      policy,
+      `dnsPolicy: ${policy}`,
+    ]),
     ['another of names', 'dnsPolicy: invalid', 'dnsPolicy NotSupported'],
   ]);
 });
 
 describe('DNS', () => {
   const searches = (...list: string[]): string => `searches: [${list.join(', ')}]`;
-  const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => `"${at + 1}"`);
+  const numbers = (count: number): string[] =>
+    Array.from({ length: count }, (_, at) => `"${at + 1}"`);
   const letters = (...lengths: number[]): string[] => lengths.map((length) => 'a'.repeat(length));
   table(
     [
@@ -48,15 +57,30 @@ describe('DNS', () => {
       ['a search', searches('custom')],
       ['a search that ends', searches('custom.')],
       ['a search of underscores', searches('_sip._tcp.abc_d.example.com')],
-      ['three servers, seven searches', `nameservers: [127.0.0.1, 10.0.0.10, 8.8.8.8], ${searches(...numbers(7))}`],
+      [
+        'three servers, seven searches',
+        `nameservers: [127.0.0.1, 10.0.0.10, 8.8.8.8], ${searches(...numbers(7))}`,
+      ],
       ['32 searches', searches(...numbers(32))],
       ['2048 letters', searches(...letters(64, ...Array.from({ length: 31 }, () => 63)))],
-      ['four servers', 'nameservers: [127.0.0.1, 10.0.0.10, 8.8.8.8, 1.2.3.4]', 'dnsConfig.nameservers Invalid'],
+      [
+        'four servers',
+        'nameservers: [127.0.0.1, 10.0.0.10, 8.8.8.8, 1.2.3.4]',
+        'dnsConfig.nameservers Invalid',
+      ],
       ['33 searches', searches(...numbers(33)), 'dnsConfig.searches Invalid'],
-      ['2049 letters', searches(...letters(65, ...Array.from({ length: 31 }, () => 63))), 'dnsConfig.searches Invalid'],
+      [
+        '2049 letters',
+        searches(...letters(65, ...Array.from({ length: 31 }, () => 63))),
+        'dnsConfig.searches Invalid',
+      ],
       ['a bad search', searches('"custom?"'), 'dnsConfig.searches[0] Invalid'],
       ['a bad server', 'nameservers: [invalid]', 'dnsConfig.nameservers[0] Invalid'],
-      ['a server with zeroes', 'nameservers: [001.002.003.004]', 'dnsConfig.nameservers[0] Invalid'],
+      [
+        'a server with zeroes',
+        'nameservers: [001.002.003.004]',
+        'dnsConfig.nameservers[0] Invalid',
+      ],
       ['an option of no name', 'options: [{value: "2"}]', 'dnsConfig.options[0] Required'],
     ],
     (config) => `${GOOD}\ndnsConfig: {${config}}`,
@@ -82,15 +106,25 @@ describe('names', () => {
     ['a priority', 'priorityClassName: InvalidName', 'priorityClassName Invalid'],
     ['a runtime', 'runtimeClassName: invalid/sandbox', 'runtimeClassName Invalid'],
     ['a host with dots', 'hostname: a.b', 'hostname Invalid'],
-    ['a gate of readiness', 'readinessGates: [{conditionType: example.com/a}, {conditionType: example.com/b}]'],
+    [
+      'a gate of readiness',
+      'readinessGates: [{conditionType: example.com/a}, {conditionType: example.com/b}]',
+    ],
     [
       'a bad gate of readiness',
       'readinessGates: [{conditionType: invalid/condition/type}]',
       'readinessGates[0].conditionType Invalid',
     ],
     ['hosts', 'hostAliases: [{ip: 12.34.56.78, hostnames: [host1, host2.bar]}]'],
-    ["hosts of the host's network", 'hostNetwork: true\nhostAliases: [{ip: 12.34.56.78, hostnames: [host1]}]'],
-    ['hosts of a bad address', 'hostAliases: [{ip: 999.999.999.999, hostnames: [host1]}]', 'hostAliases[0].ip Invalid'],
+    [
+      "hosts of the host's network",
+      'hostNetwork: true\nhostAliases: [{ip: 12.34.56.78, hostnames: [host1]}]',
+    ],
+    [
+      'hosts of a bad address',
+      'hostAliases: [{ip: 999.999.999.999, hostnames: [host1]}]',
+      'hostAliases[0].ip Invalid',
+    ],
     [
       'hosts of an address with zeroes',
       'hostAliases: [{ip: 001.002.003.004, hostnames: [host1]}]',
@@ -123,7 +157,11 @@ describe('a name of its own', () => {
     ['of 64 letters', `hostnameOverride: ${'a'.repeat(63)}.b`, 'hostnameOverride TooLong'],
     ['a bad one', 'hostnameOverride: Invalid_Hostname', 'hostnameOverride Invalid'],
     ['of the host', 'hostNetwork: true\nhostnameOverride: a', 'hostnameOverride Forbidden'],
-    ['and its full name', 'setHostnameAsFQDN: true\nhostnameOverride: a', 'hostnameOverride Forbidden'],
+    [
+      'and its full name',
+      'setHostnameAsFQDN: true\nhostnameOverride: a',
+      'hostnameOverride Forbidden',
+    ],
     ['of the host, which has its own', 'hostNetwork: true\nsetHostnameAsFQDN: true'],
   ]);
 });
@@ -148,7 +186,11 @@ describe("the host's", () => {
   table(
     [
       ['its port', 'containerPort: 8080, hostPort: 8080'],
-      ['another port', 'containerPort: 2600, hostPort: 8080', 'containers[0].ports[0].hostPort Invalid'],
+      [
+        'another port',
+        'containerPort: 2600, hostPort: 8080',
+        'containers[0].ports[0].hostPort Invalid',
+      ],
       // Unsaid, it is filled in.
       ['its port, unsaid', 'containerPort: 2600'],
     ],
@@ -168,17 +210,52 @@ describe('users', () => {
         [`${name} too low`, `${name}: -1`, `securityContext.${name} Invalid`],
         [`${name} too high`, `${name}: 2147483648`, `securityContext.${name} Invalid`],
       ]),
-      ['groups too low', 'supplementalGroups: [-1, 1234]', 'securityContext.supplementalGroups[0] Invalid'],
-      ['groups too high', 'supplementalGroups: [1234, 2147483648]', 'securityContext.supplementalGroups[1] Invalid'],
-      ...['Always', 'OnRootMismatch'].map((policy): Case => [policy, `fsGroupChangePolicy: ${policy}`]),
-      ['other changes', 'fsGroupChangePolicy: invalid', 'securityContext.fsGroupChangePolicy NotSupported'],
-      ['changes unsaid', 'fsGroupChangePolicy: ""', 'securityContext.fsGroupChangePolicy NotSupported'],
+      [
+        'groups too low',
+        'supplementalGroups: [-1, 1234]',
+        'securityContext.supplementalGroups[0] Invalid',
+      ],
+      [
+        'groups too high',
+        'supplementalGroups: [1234, 2147483648]',
+        'securityContext.supplementalGroups[1] Invalid',
+      ],
+      ...['Always', 'OnRootMismatch'].map((policy): Case => [
+        policy,
+        `fsGroupChangePolicy: ${policy}`,
+      ]),
+      [
+        'other changes',
+        'fsGroupChangePolicy: invalid',
+        'securityContext.fsGroupChangePolicy NotSupported',
+      ],
+      [
+        'changes unsaid',
+        'fsGroupChangePolicy: ""',
+        'securityContext.fsGroupChangePolicy NotSupported',
+      ],
       ...['Merge', 'Strict'].map((policy): Case => [policy, `supplementalGroupsPolicy: ${policy}`]),
-      ['other groups', 'supplementalGroupsPolicy: invalid', 'securityContext.supplementalGroupsPolicy NotSupported'],
-      ['groups unsaid', 'supplementalGroupsPolicy: ""', 'securityContext.supplementalGroupsPolicy NotSupported'],
+      [
+        'other groups',
+        'supplementalGroupsPolicy: invalid',
+        'securityContext.supplementalGroupsPolicy NotSupported',
+      ],
+      [
+        'groups unsaid',
+        'supplementalGroupsPolicy: ""',
+        'securityContext.supplementalGroupsPolicy NotSupported',
+      ],
       ['labels at each start', 'seLinuxChangePolicy: Recursive'],
-      ['labels of mounts', 'seLinuxChangePolicy: MountOption', 'securityContext.seLinuxChangePolicy NotSupported'],
-      ['other labels', 'seLinuxChangePolicy: invalid', 'securityContext.seLinuxChangePolicy NotSupported'],
+      [
+        'labels of mounts',
+        'seLinuxChangePolicy: MountOption',
+        'securityContext.seLinuxChangePolicy NotSupported',
+      ],
+      [
+        'other labels',
+        'seLinuxChangePolicy: invalid',
+        'securityContext.seLinuxChangePolicy NotSupported',
+      ],
     ],
     (context) => `${GOOD}\nsecurityContext: {${context}}`,
   );
@@ -204,11 +281,30 @@ describe('sysctls', () => {
         '{name: kernel.shmmni, value: "32768"}, {name: kernel.shmmax, value: "1000000000"}, {name: knet.ipv4.route.min_pmtu, value: "1000"}',
       ],
       ...PARTS.map((name): Case => [name, `{name: ${name}, value: "1"}`]),
-      ...['"-"', 'ä', 'a.', '"."', 'a.b.c.', '".a"', 'a..b', '"*"', '"a*"', 'A.b', '"a b"', 'i'.repeat(254)].map(
-        (name): Case => [name, `{name: ${name}, value: "1"}`, 'securityContext.sysctls[0].name Invalid'],
-      ),
+      ...[
+        '"-"',
+        'ä',
+        'a.',
+        '"."',
+        'a.b.c.',
+        '".a"',
+        'a..b',
+        '"*"',
+        '"a*"',
+        'A.b',
+        '"a b"',
+        'i'.repeat(254),
+      ].map((name): Case => [
+        name,
+        `{name: ${name}, value: "1"}`,
+        'securityContext.sysctls[0].name Invalid',
+      ]),
       ['no name', '{name: "", value: "1"}', 'securityContext.sysctls[0].name Required'],
-      ['one twice', '{name: a, value: "1"}, {name: a, value: "1"}', 'securityContext.sysctls[1].name Duplicate'],
+      [
+        'one twice',
+        '{name: a, value: "1"}, {name: a, value: "1"}',
+        'securityContext.sysctls[1].name Duplicate',
+      ],
       ['one with dots and one with slashes', '{name: a.b, value: "1"}, {name: a/b, value: "1"}'],
     ],
     (list) => `${GOOD}\nsecurityContext: {sysctls: [${list}]}`,
@@ -230,13 +326,20 @@ describe('sysctls', () => {
       'hostNetwork: true\nsecurityContext: {sysctls: [{name: net.a, value: a}]}',
       'securityContext.sysctls[0].name Invalid',
     ],
-    ['network, with its memory', 'hostIPC: true\nsecurityContext: {sysctls: [{name: net.a, value: a}]}'],
-    ['memory, with its network', 'hostNetwork: true\nsecurityContext: {sysctls: [{name: kernel.sem, value: a}]}'],
+    [
+      'network, with its memory',
+      'hostIPC: true\nsecurityContext: {sysctls: [{name: net.a, value: a}]}',
+    ],
+    [
+      'memory, with its network',
+      'hostNetwork: true\nsecurityContext: {sysctls: [{name: kernel.sem, value: a}]}',
+    ],
   ]);
 });
 
 describe('profiles', () => {
-  const podProfile = (name: string, fields: string): string => `${GOOD}\nsecurityContext: {${name}: {${fields}}}`;
+  const podProfile = (name: string, fields: string): string =>
+    `${GOOD}\nsecurityContext: {${name}: {${fields}}}`;
   const containerProfile = (name: string, fields: string): string =>
     `containers: [{name: c, image: x, securityContext: {${name}: {${fields}}}}]`;
   test.each<[kind: string, fields: string, ...errors: string[]]>([
@@ -253,14 +356,28 @@ describe('profiles', () => {
     ['seccompProfile', 'type: Localhost', 'localhostProfile Required'],
     ['appArmorProfile', 'type: Localhost', 'localhostProfile Required'],
     ['appArmorProfile', 'type: Localhost, localhostProfile: ""', 'localhostProfile Required'],
-    ['appArmorProfile', 'type: Localhost, localhostProfile: "foo-bar "', 'localhostProfile Invalid'],
-    ['appArmorProfile', `type: Localhost, localhostProfile: ${'a'.repeat(4096)}`, 'localhostProfile TooLong'],
+    [
+      'appArmorProfile',
+      'type: Localhost, localhostProfile: "foo-bar "',
+      'localhostProfile Invalid',
+    ],
+    [
+      'appArmorProfile',
+      `type: Localhost, localhostProfile: ${'a'.repeat(4096)}`,
+      'localhostProfile TooLong',
+    ],
     ['seccompProfile', 'type: Localhost, localhostProfile: ../a', 'localhostProfile Invalid'],
     ['seccompProfile', 'type: Localhost, localhostProfile: /a', 'localhostProfile Invalid'],
     ['seccompProfile', 'type: RuntimeDefault, localhostProfile: a', 'localhostProfile Invalid'],
-    ['appArmorProfile', 'type: RuntimeDefault, localhostProfile: foo-bar', 'localhostProfile Invalid'],
+    [
+      'appArmorProfile',
+      'type: RuntimeDefault, localhostProfile: foo-bar',
+      'localhostProfile Invalid',
+    ],
   ])('%s {%s}', (kind, fields, ...errors) => {
-    expect(errorsOf(podProfile(kind, fields))).toEqual(errors.map((error) => `securityContext.${kind}.${error}`));
+    expect(errorsOf(podProfile(kind, fields))).toEqual(
+      errors.map((error) => `securityContext.${kind}.${error}`),
+    );
     expect(errorsOf(containerProfile(kind, fields))).toEqual(
       errors.map((error) => `containers[0].securityContext.${kind}.${error}`),
     );
@@ -291,7 +408,10 @@ describe('profiles', () => {
     [`${ARMOR_OF}c`, 'bad-name', `${at(`${ARMOR_OF}c`)} Invalid`],
     [`${ARMOR_OF}c`, 'runtime/foo', `${at(`${ARMOR_OF}c`)} Invalid`],
   ])('annotation %s: %s', (key, value, ...errors) => {
-    const found = errorsOf(`${GOOD}\ninitContainers: [{name: i, image: x}]`, `, annotations: {${key}: "${value}"}`);
+    const found = errorsOf(
+      `${GOOD}\ninitContainers: [{name: i, image: x}]`,
+      `, annotations: {${key}: "${value}"}`,
+    );
     expect(found).toEqual(errors);
   });
 
@@ -370,7 +490,12 @@ describe('resources', () => {
         (list) => `${at}.${list}[attachable-volumes-aws-ebs] Invalid`,
       ),
     ],
-    ['negative limits', of('', 'cpu: "-10", memory: 0'), `${at}.limits[cpu] Invalid`, `${at}.requests[cpu] Invalid`],
+    [
+      'negative limits',
+      of('', 'cpu: "-10", memory: 0'),
+      `${at}.limits[cpu] Invalid`,
+      `${at}.requests[cpu] Invalid`,
+    ],
     [
       'negative limits of memory',
       of('', 'cpu: 0, memory: "-10"'),
@@ -378,15 +503,34 @@ describe('resources', () => {
       `${at}.requests[memory] Invalid`,
     ],
     ['negative requests', of('cpu: "-10", memory: 0', ''), `${at}.requests[cpu] Invalid`],
-    ['more CPU than the limit', of('cpu: 6, memory: 3', 'cpu: 5, memory: 3'), `${at}.requests Invalid`],
-    ['more memory than the limit', of('cpu: 5, memory: 4', 'cpu: 5, memory: 3'), `${at}.requests Invalid`],
-    ['more of both', of('cpu: 6, memory: 4', 'cpu: 5, memory: 3'), `${at}.requests Invalid`, `${at}.requests Invalid`],
+    [
+      'more CPU than the limit',
+      of('cpu: 6, memory: 3', 'cpu: 5, memory: 3'),
+      `${at}.requests Invalid`,
+    ],
+    [
+      'more memory than the limit',
+      of('cpu: 5, memory: 4', 'cpu: 5, memory: 3'),
+      `${at}.requests Invalid`,
+    ],
+    [
+      'more of both',
+      of('cpu: 6, memory: 4', 'cpu: 5, memory: 3'),
+      `${at}.requests Invalid`,
+      `${at}.requests Invalid`,
+    ],
     [
       'another name',
       of(...same('invalid-name: 2')),
-      ...['limits', 'limits', 'requests', 'requests'].map((list) => `${at}.${list}[invalid-name] Invalid`),
+      ...['limits', 'limits', 'requests', 'requests'].map(
+        (list) => `${at}.${list}[invalid-name] Invalid`,
+      ),
     ],
-    ['less of others than the limit', of('example.com/a: 2', 'example.com/a: 1'), `${at}.requests Invalid`],
+    [
+      'less of others than the limit',
+      of('example.com/a: 2', 'example.com/a: 1'),
+      `${at}.requests Invalid`,
+    ],
     ['others without a limit', of('example.com/a: 2', ''), `${at}.limits Required`],
     [
       'halves of others',
@@ -441,11 +585,24 @@ describe("the pod's resources", () => {
       'resources Forbidden',
     ],
     ['huge pages', spec('cpu: 1, hugepages-2Mi: 4Mi', 'cpu: 1, hugepages-2Mi: 4Mi')],
-    ['storage', spec('', 'ephemeral-storage: 1Gi'), 'resources.limits[ephemeral-storage] NotSupported'],
+    [
+      'storage',
+      spec('', 'ephemeral-storage: 1Gi'),
+      'resources.limits[ephemeral-storage] NotSupported',
+    ],
     ['others', spec('', 'example.com/a: 1'), 'resources.limits[example.com/a] NotSupported'],
-    ['negative', spec('', 'cpu: "-1"'), 'resources.limits[cpu] Invalid', 'resources.requests[cpu] Invalid'],
+    [
+      'negative',
+      spec('', 'cpu: "-1"'),
+      'resources.limits[cpu] Invalid',
+      'resources.requests[cpu] Invalid',
+    ],
     ['more than the limit', spec('cpu: 2', 'cpu: 1'), 'resources.requests Invalid'],
-    ['less than its container asks for', spec('cpu: 1', '', own('cpu: 2', '')), 'resources.requests[cpu] Invalid'],
+    [
+      'less than its container asks for',
+      spec('cpu: 1', '', own('cpu: 2', '')),
+      'resources.requests[cpu] Invalid',
+    ],
     [
       'a limit below that of its container',
       spec('', 'cpu: 1', own('', 'cpu: 2')),
@@ -459,7 +616,8 @@ describe("the pod's resources", () => {
 });
 
 describe('volumes and the pod', () => {
-  const CLAIM = 'volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
+  const CLAIM =
+    'volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
   table([
     [
       'a claim and one of its own',
@@ -558,5 +716,7 @@ test.each<[cost: string, good: boolean]>([
 
 test.each(['', 'foo'])('of a file "%s", on no node', (value) => {
   const key = 'kubernetes.io/config.mirror';
-  expect(errorsOf(GOOD, `, annotations: {${key}: "${value}"}`)).toEqual([`metadata.annotations[${key}] Invalid`]);
+  expect(errorsOf(GOOD, `, annotations: {${key}: "${value}"}`)).toEqual([
+    `metadata.annotations[${key}] Invalid`,
+  ]);
 });

@@ -23,7 +23,11 @@ const MAX_HOSTNAME_LENGTH = 64;
 
 const IN_TEMPLATE: VolumeOwner = { podName: '', isPod: false, isMirror: false };
 
-export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TEMPLATE): FieldErrorList {
+export function podSpec(
+  spec: PodSpec,
+  at: FieldPath,
+  owner: VolumeOwner = IN_TEMPLATE,
+): FieldErrorList {
   const validatedVolumes = volumes(spec.volumes, owner, at.child('volumes'));
   const claimNames = resourceClaimNames(spec.resourceClaims);
   const pod: PodFacts = {
@@ -63,7 +67,10 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
       ),
     ),
     ...schedulingGates(spec.schedulingGates, at.child('schedulingGates')),
-    ...topologySpreadConstraints(spec.topologySpreadConstraints, at.child('topologySpreadConstraints')),
+    ...topologySpreadConstraints(
+      spec.topologySpreadConstraints,
+      at.child('topologySpreadConstraints'),
+    ),
     ...hostProcesses(spec, at),
     ...hostUsers(spec, at),
     ...hostnameOverride(spec, at),
@@ -91,7 +98,12 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
   ];
 }
 
-type NamedField = 'serviceAccountName' | 'nodeName' | 'hostname' | 'subdomain' | 'priorityClassName';
+type NamedField =
+  | 'serviceAccountName'
+  | 'nodeName'
+  | 'hostname'
+  | 'subdomain'
+  | 'priorityClassName';
 
 function named(
   spec: PodSpec,
@@ -104,7 +116,9 @@ function named(
 }
 
 function activeDeadline(seconds: number | undefined, at: FieldPath): FieldErrorList {
-  return seconds === undefined ? [] : invalidEach(at, seconds, validation.isInRange(seconds, 1, MAX_INT32));
+  return seconds === undefined
+    ? []
+    : invalidEach(at, seconds, validation.isInRange(seconds, 1, MAX_INT32));
 }
 
 function hostnameOverride(spec: PodSpec, at: FieldPath): FieldErrorList {
@@ -113,9 +127,11 @@ function hostnameOverride(spec: PodSpec, at: FieldPath): FieldErrorList {
   const path = at.child('hostnameOverride');
   const errors: FieldErrorList = [];
   for (const other of ['setHostnameAsFQDN', 'hostNetwork'] as const) {
-    if (spec[other] === true) errors.push(field.forbidden(path, `may not be specified when ${other} is true`));
+    if (spec[other] === true)
+      errors.push(field.forbidden(path, `may not be specified when ${other} is true`));
   }
-  if (name.length > MAX_HOSTNAME_LENGTH) errors.push(field.tooLong(path, name, MAX_HOSTNAME_LENGTH));
+  if (name.length > MAX_HOSTNAME_LENGTH)
+    errors.push(field.tooLong(path, name, MAX_HOSTNAME_LENGTH));
   return [...errors, ...invalidEach(path, name, validation.isDNS1123Subdomain(name))];
 }
 
@@ -168,17 +184,28 @@ export function runningPodTemplate(
 }
 
 /** `old`: the template before, if it changes. */
-export function podTemplate({ metadata, spec }: PodTemplateSpec, at: FieldPath, old?: PodTemplateSpec): FieldErrorList {
+export function podTemplate(
+  { metadata, spec }: PodTemplateSpec,
+  at: FieldPath,
+  old?: PodTemplateSpec,
+): FieldErrorList {
   const errors = [
     ...validation.validateLabels(metadata.labels, at.child('labels')),
     ...annotations(metadata.annotations, at.child('annotations')),
     ...podAnnotations(metadata.annotations, spec, at.child('annotations')),
-    ...podSpec(spec, at.child('spec'), old === undefined ? IN_TEMPLATE : { ...IN_TEMPLATE, ...whatStays(old.spec) }),
+    ...podSpec(
+      spec,
+      at.child('spec'),
+      old === undefined ? IN_TEMPLATE : { ...IN_TEMPLATE, ...whatStays(old.spec) },
+    ),
     ...profilesMatch(metadata.annotations, spec, at.child('spec')),
   ];
   if ((spec.ephemeralContainers ?? []).length > 0) {
     errors.push(
-      field.forbidden(at.child('spec', 'ephemeralContainers'), 'ephemeral containers not allowed in pod template'),
+      field.forbidden(
+        at.child('spec', 'ephemeralContainers'),
+        'ephemeral containers not allowed in pod template',
+      ),
     );
   }
   return errors;

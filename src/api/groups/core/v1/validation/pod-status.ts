@@ -14,7 +14,12 @@ const METADATA = new field.FieldPath('metadata');
 export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
   const { status, spec } = pod;
   const errors = [
-    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, spec, METADATA.child('annotations')),
+    ...podAnnotationsUpdate(
+      pod.metadata.annotations,
+      old.metadata.annotations,
+      spec,
+      METADATA.child('annotations'),
+    ),
     ...conditions(status.conditions, STATUS.child('conditions')),
   ];
   if ((spec.nodeName ?? '') !== (old.spec.nodeName ?? '')) {
@@ -33,7 +38,11 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
     ...generation(status.observedGeneration, STATUS),
     ...immutable(status.qosClass, old.status.qosClass, STATUS.child('qosClass'), Object.is),
   );
-  for (const name of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
+  for (const name of [
+    'containerStatuses',
+    'initContainerStatuses',
+    'ephemeralContainerStatuses',
+  ] as const) {
     errors.push(...noResurrection(status[name], old.status[name], old, name));
   }
   errors.push(
@@ -42,11 +51,19 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
     ...podIPs(status, old.status),
     ...hostIPs(status, old.status),
   );
-  for (const name of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
+  for (const name of [
+    'containerStatuses',
+    'initContainerStatuses',
+    'ephemeralContainerStatuses',
+  ] as const) {
     errors.push(...users(status[name], spec.os?.name, STATUS.child(name)));
   }
   errors.push(
-    ...allocatedResources(status.containerStatuses, spec.containers, STATUS.child('containerStatuses')),
+    ...allocatedResources(
+      status.containerStatuses,
+      spec.containers,
+      STATUS.child('containerStatuses'),
+    ),
     ...allocatedResources(
       status.initContainerStatuses,
       spec.initContainers ?? [],
@@ -55,7 +72,9 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
   );
   (status.ephemeralContainerStatuses ?? []).forEach(({ allocatedResourcesStatus = [] }, index) => {
     if (allocatedResourcesStatus.length === 0) return;
-    const path = STATUS.child('ephemeralContainerStatuses').index(index).child('allocatedResourcesStatus');
+    const path = STATUS.child('ephemeralContainerStatuses')
+      .index(index)
+      .child('allocatedResourcesStatus');
     errors.push(field.forbidden(path, 'must not be specified in container status'));
   });
   return errors;
@@ -63,7 +82,9 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
 
 function generation(observed: number | undefined, at: FieldPath): FieldErrorList {
   if ((observed ?? 0) >= 0) return [];
-  return [field.invalid(at.child('observedGeneration'), observed, 'must be a non-negative integer')];
+  return [
+    field.invalid(at.child('observedGeneration'), observed, 'must be a non-negative integer'),
+  ];
 }
 
 const OWN_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
@@ -74,7 +95,10 @@ function conditions(list: readonly PodCondition[] | undefined, at: FieldPath): F
     // Nearly always.
     if (problems.length === 0 && (observedGeneration ?? 0) >= 0) return [];
     const path = at.index(index);
-    return [...generation(observedGeneration, path), ...invalidEach(path.child('Type'), type, problems)];
+    return [
+      ...generation(observedGeneration, path),
+      ...invalidEach(path.child('Type'), type, problems),
+    ];
   });
 }
 
@@ -89,16 +113,24 @@ function noResurrection(
 ): FieldErrorList {
   return (old ?? []).flatMap((before, index) => {
     const { terminated } = before.state;
-    if (terminated === undefined || mayRestart(pod, before.name, name, terminated.exitCode)) return [];
+    if (terminated === undefined || mayRestart(pod, before.name, name, terminated.exitCode))
+      return [];
     const path = STATUS.child(name).index(index).child('state');
-    const risen = (list ?? []).filter((after) => after.name === before.name && after.state.terminated === undefined);
+    const risen = (list ?? []).filter(
+      (after) => after.name === before.name && after.state.terminated === undefined,
+    );
     return (name === 'ephemeralContainerStatuses' ? risen : risen.slice(0, 1)).map(() =>
       field.forbidden(path, 'may not be transitioned to non-terminated state'),
     );
   });
 }
 
-function mayRestart({ spec }: Pod, containerName: string, list: StatusList, exitCode: number): boolean {
+function mayRestart(
+  { spec }: Pod,
+  containerName: string,
+  list: StatusList,
+  exitCode: number,
+): boolean {
   if (list === 'ephemeralContainerStatuses') return false;
   const all = [...spec.containers, ...(spec.initContainers ?? [])];
   // One of them could take all the others with it.
@@ -111,7 +143,9 @@ function mayRestart({ spec }: Pod, containerName: string, list: StatusList, exit
   }
   const candidates = (list === 'containerStatuses' ? spec.containers : spec.initContainers) ?? [];
   const container = candidates.find(({ name }) => name === containerName);
-  return container !== undefined && shouldRestart(container, spec.restartPolicy ?? 'Always', exitCode);
+  return (
+    container !== undefined && shouldRestart(container, spec.restartPolicy ?? 'Always', exitCode)
+  );
 }
 
 /** What its rules say for how it ended; or else its own policy, and without one the pod's. */
@@ -127,7 +161,10 @@ function shouldRestart(container: Container, podPolicy: string, exitCode: number
   return policy === 'OnFailure' ? exitCode !== 0 : policy !== 'Never';
 }
 
-function covers({ exitCodes }: NonNullable<Container['restartPolicyRules']>[number], exitCode: number): boolean {
+function covers(
+  { exitCodes }: NonNullable<Container['restartPolicyRules']>[number],
+  exitCode: number,
+): boolean {
   const { operator, values = [] } = exitCodes ?? {};
   if (operator === 'In') return values.includes(exitCode);
   return operator === 'NotIn' && !values.includes(exitCode);
@@ -140,11 +177,15 @@ function resourceClaimStatuses({ status, spec }: Pod): FieldErrorList {
   (status.resourceClaimStatuses ?? []).forEach(({ name, resourceClaimName }, index) => {
     const path = STATUS.child('resourceClaimStatuses').index(index).child('name');
     if (!known.has(name))
-      errors.push(field.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`'));
+      errors.push(
+        field.invalid(path, name, 'must match the name of an entry in `spec.resourceClaims`'),
+      );
     if (seen.has(name)) errors.push(field.duplicate(path, name));
     seen.add(name);
     if (resourceClaimName !== undefined) {
-      errors.push(...invalidEach(path, resourceClaimName, validation.isDNS1123Subdomain(resourceClaimName)));
+      errors.push(
+        ...invalidEach(path, resourceClaimName, validation.isDNS1123Subdomain(resourceClaimName)),
+      );
     }
   });
   return errors;
@@ -155,25 +196,32 @@ function extendedResourceClaim({ spec, status }: Pod, at: FieldPath): FieldError
   const { extendedResourceClaimStatus: claim } = status;
   if (claim === undefined) return [];
   const containers = new Map(
-    [...(spec.initContainers ?? []), ...spec.containers].map((container) => [container.name, container]),
+    [...(spec.initContainers ?? []), ...spec.containers].map((container) => [
+      container.name,
+      container,
+    ]),
   );
   const errors: FieldErrorList = [];
   const path = at.child('requestMappings');
   const mappings = claim.requestMappings ?? [];
-  if (mappings.length === 0) errors.push(field.required(path, 'at least one request mapping is required'));
+  if (mappings.length === 0)
+    errors.push(field.required(path, 'at least one request mapping is required'));
   const seen = new Set<string>();
   mappings.forEach(({ containerName, resourceName, requestName }, index) => {
     const where = path.index(index);
     const container = containers.get(containerName);
     if (container === undefined) {
-      const message = 'must match the name of an entry in spec.initContainers.name or spec.containers.name';
+      const message =
+        'must match the name of an entry in spec.initContainers.name or spec.containers.name';
       errors.push(field.invalid(where.child('containerName'), containerName, message));
     } else if (!Object.hasOwn(container.resources.requests ?? {}, resourceName)) {
       const message =
         'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests';
       errors.push(field.invalid(where.child('resourceName'), resourceName, message));
     }
-    errors.push(...invalidEach(at.child('requestName'), requestName, validation.isDNS1123Label(requestName)));
+    errors.push(
+      ...invalidEach(at.child('requestName'), requestName, validation.isDNS1123Label(requestName)),
+    );
     const key = JSON.stringify([containerName, resourceName, requestName]);
     if (seen.has(key)) {
       errors.push(
@@ -186,7 +234,10 @@ function extendedResourceClaim({ spec, status }: Pod, at: FieldPath): FieldError
   });
   const { resourceClaimName: name } = claim;
   if (name === '') errors.push(field.required(at.child('resourceClaimName')));
-  else errors.push(...invalidEach(at.child('resourceClaimName'), name, validation.isDNS1123Subdomain(name)));
+  else
+    errors.push(
+      ...invalidEach(at.child('resourceClaimName'), name, validation.isDNS1123Subdomain(name)),
+    );
   return errors;
 }
 
@@ -212,10 +263,17 @@ function addresses(list: readonly string[], old: readonly string[], at: FieldPat
   const errors = list.flatMap((address, index) => legacyIP(address, at.index(index), old));
   if (list.length < 2 || isDualStack(list)) return errors;
   const shown = list.map((IP) => ({ IP }));
-  return [...errors, field.invalid(at, shown, 'may specify no more than one IP for each IP family')];
+  return [
+    ...errors,
+    field.invalid(at, shown, 'may specify no more than one IP for each IP family'),
+  ];
 }
 
-function users(list: readonly ContainerStatus[] | undefined, os: string | undefined, at: FieldPath): FieldErrorList {
+function users(
+  list: readonly ContainerStatus[] | undefined,
+  os: string | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return (list ?? []).flatMap(({ user }, index) => {
     if (user?.linux === undefined) return [];
     const path = at.index(index).child('user', 'linux');
@@ -226,7 +284,11 @@ function users(list: readonly ContainerStatus[] | undefined, os: string | undefi
       ...invalidEach(path.child('uid'), uid, validation.isValidUserID(uid)),
       ...invalidEach(path.child('gid'), gid, validation.isValidGroupID(gid)),
       ...supplementalGroups.flatMap((group, groupIndex) =>
-        invalidEach(path.child('supplementalGroups').index(groupIndex), group, validation.isValidGroupID(group)),
+        invalidEach(
+          path.child('supplementalGroups').index(groupIndex),
+          group,
+          validation.isValidGroupID(group),
+        ),
       ),
     ];
   });
@@ -256,7 +318,8 @@ function allocatedResources(
       (allocated.resources ?? []).forEach(({ resourceID, health = '' }, resourceIndex) => {
         const resourcePath = path.child('resources').index(resourceIndex);
         errors.push(...optionalOneOf(health, HEALTH, resourcePath.child('health')));
-        if (ids.has(resourceID)) errors.push(field.duplicate(resourcePath.child('resourceID'), resourceID));
+        if (ids.has(resourceID))
+          errors.push(field.duplicate(resourcePath.child('resourceID'), resourceID));
         ids.add(resourceID);
       });
       return errors;
@@ -267,6 +330,7 @@ function allocatedResources(
 function asksFor({ resources }: Container, name: string): boolean {
   if (!name.startsWith(CLAIM)) return Object.hasOwn(resources.requests ?? {}, name);
   return (resources.claims ?? []).some(
-    (claim) => name === `${CLAIM}${claim.name}${(claim.request ?? '') === '' ? '' : `/${claim.request}`}`,
+    (claim) =>
+      name === `${CLAIM}${claim.name}${(claim.request ?? '') === '' ? '' : `/${claim.request}`}`,
   );
 }

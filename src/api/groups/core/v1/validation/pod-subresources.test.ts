@@ -7,7 +7,10 @@ import type * as core from '../types.ts';
 import { validatePodEphemeralContainersUpdate, validatePodResize } from './index.ts';
 
 const pod = (spec: string, more = '', annotations = ''): core.Pod =>
-  manifest('core/v1.Pod', `metadata: {name: p, namespace: default${annotations}}\nspec:\n${indent(spec)}\n${more}`);
+  manifest(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default${annotations}}\nspec:\n${indent(spec)}\n${more}`,
+  );
 
 const MIRROR = ', annotations: {kubernetes.io/config.mirror: x}';
 
@@ -15,7 +18,8 @@ describe('ephemeral containers', () => {
   const good = 'containers: [{name: c, image: x}]';
   const debug = (more = ''): string => `{name: debug, image: x${more}}`;
   const other = '{name: other, image: x}';
-  const withList = (...list: string[]): string => `${good}\nephemeralContainers: [${list.join(', ')}]`;
+  const withList = (...list: string[]): string =>
+    `${good}\nephemeralContainers: [${list.join(', ')}]`;
   const path = 'spec.ephemeralContainers';
 
   test.each<[what: string, old: string, spec: string, errors: unknown]>([
@@ -48,16 +52,33 @@ describe('ephemeral containers', () => {
       'one is changed',
       withList(debug()),
       withList(debug(', command: [z]')),
-      [expect.stringContaining(`${path}: Forbidden: existing ephemeral containers "debug" may not be changed\n`)],
+      [
+        expect.stringContaining(
+          `${path}: Forbidden: existing ephemeral containers "debug" may not be changed\n`,
+        ),
+      ],
     ],
     [
       'one is changed, one is removed, one is added',
       withList(debug(), other),
       withList(debug(', command: [z]'), '{name: third, image: x}'),
-      [expect.stringContaining('"debug" may not be changed'), expect.stringContaining('"other" may not be removed')],
+      [
+        expect.stringContaining('"debug" may not be changed'),
+        expect.stringContaining('"other" may not be removed'),
+      ],
     ],
-    ['the name of another container', good, withList('{name: c, image: x}'), [`${path}[0].name: Duplicate value: "c"`]],
-    ['the same name twice', good, withList(debug(), debug()), [`${path}[1].name: Duplicate value: "debug"`]],
+    [
+      'the name of another container',
+      good,
+      withList('{name: c, image: x}'),
+      [`${path}[0].name: Duplicate value: "c"`],
+    ],
+    [
+      'the same name twice',
+      good,
+      withList(debug(), debug()),
+      [`${path}[1].name: Duplicate value: "debug"`],
+    ],
     ['without an image', good, withList('{name: debug}'), [`${path}[0].image: Required value`]],
     [
       'with ports',
@@ -92,7 +113,9 @@ describe('ephemeral containers', () => {
       pod(`nodeName: n1\n${withList(debug())}`, '', MIRROR),
       pod(`nodeName: n1\n${good}`, '', MIRROR),
     );
-    expect(messages(change)).toEqual(['[]: Forbidden: static pods do not support ephemeral containers']);
+    expect(messages(change)).toEqual([
+      '[]: Forbidden: static pods do not support ephemeral containers',
+    ]);
   });
 });
 
@@ -114,7 +137,12 @@ describe('resize', () => {
     ['more CPU', one('cpu: 1'), one('cpu: 2'), []],
     ['less CPU', one('cpu: 2', 'cpu: 4'), one('cpu: 1', 'cpu: 3'), []],
     ['more memory', one('memory: 1Gi', 'memory: 2Gi'), one('memory: 2Gi', 'memory: 3Gi'), []],
-    ['a lower limit of memory', one('memory: 1Gi', 'memory: 3Gi'), one('memory: 1Gi', 'memory: 2Gi'), []],
+    [
+      'a lower limit of memory',
+      one('memory: 1Gi', 'memory: 3Gi'),
+      one('memory: 1Gi', 'memory: 2Gi'),
+      [],
+    ],
     ['a limit where there was none', one('cpu: 1'), one('cpu: 1', 'cpu: 2'), []],
     ['a request where there was none', one('cpu: 1'), one('cpu: 1, memory: 1Gi'), []],
     ['the same amount in other words', one('cpu: 1'), one('cpu: 1000m'), []],
@@ -137,7 +165,12 @@ describe('resize', () => {
       [`${resources}.requests: Invalid value: "3": must be less than or equal to cpu limit of 2`],
     ],
     ['other resources', one('cpu: 1'), one('cpu: 1, ephemeral-storage: 1Gi'), [ONLY]],
-    ['more of other resources', one('cpu: 1, ephemeral-storage: 1Gi'), one('cpu: 1, ephemeral-storage: 2Gi'), [ONLY]],
+    [
+      'more of other resources',
+      one('cpu: 1, ephemeral-storage: 1Gi'),
+      one('cpu: 1, ephemeral-storage: 2Gi'),
+      [ONLY],
+    ],
     [
       'a policy',
       one('cpu: 1'),
@@ -174,7 +207,8 @@ describe('resize', () => {
       `containers: [${container('cpu: 1')}, {name: d, image: x}]`,
       `containers: [{name: d, image: x}, ${container('cpu: 1')}]`,
       [0, 1].map(
-        (at) => `spec.containers[${at}].name: Forbidden: containers may not be renamed or reordered on resize`,
+        (at) =>
+          `spec.containers[${at}].name: Forbidden: containers may not be renamed or reordered on resize`,
       ),
     ],
     [
@@ -183,7 +217,12 @@ describe('resize', () => {
       one('cpu: 1'),
       ['spec.initContainers: Forbidden: initContainers may not be added or removed on resize'],
     ],
-    ['a sidecar', init('cpu: 1', ', restartPolicy: Always'), init('cpu: 2', ', restartPolicy: Always'), []],
+    [
+      'a sidecar',
+      init('cpu: 1', ', restartPolicy: Always'),
+      init('cpu: 2', ', restartPolicy: Always'),
+      [],
+    ],
     ['an init container', init('cpu: 1'), init('cpu: 2'), []],
     [
       'a request of an init container less',
@@ -203,7 +242,9 @@ describe('resize', () => {
       'other resources of a sidecar',
       init('cpu: 1', ', restartPolicy: Always'),
       init('cpu: 1, ephemeral-storage: 1Gi', ', restartPolicy: Always'),
-      ['spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable'],
+      [
+        'spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable',
+      ],
     ],
     ['the pod as a whole', whole('cpu: 1'), whole('cpu: 2'), []],
     [
@@ -218,7 +259,12 @@ describe('resize', () => {
       whole('cpu: 1'),
       ['spec.resources.requests: Forbidden: pod-level resource requests cannot be removed'],
     ],
-    ['an image', one('cpu: 1'), 'containers: [{name: c, image: z, resources: {requests: {cpu: 1}}}]', [ONLY]],
+    [
+      'an image',
+      one('cpu: 1'),
+      'containers: [{name: c, image: z, resources: {requests: {cpu: 1}}}]',
+      [ONLY],
+    ],
     ['something else of the pod', one('cpu: 1'), `${one('cpu: 1')}\nhostname: z`, [ONLY]],
   ])('%s', (_what, old, spec, errors) => {
     expect(messages(validatePodResize(pod(spec), pod(old)))).toEqual(errors);

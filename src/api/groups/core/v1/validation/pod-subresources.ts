@@ -18,15 +18,24 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
     return [field.forbidden(WHOLE, 'static pods do not support ephemeral containers')];
   const path = SPEC.child('ephemeralContainers');
   // A patch does not keep their order.
-  const now = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
+  const now = new Map(
+    (pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]),
+  );
   return [
     ...anyPod(pod, old),
-    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, pod.spec, ANNOTATIONS),
+    ...podAnnotationsUpdate(
+      pod.metadata.annotations,
+      old.metadata.annotations,
+      pod.spec,
+      ANNOTATIONS,
+    ),
     ...(old.spec.ephemeralContainers ?? []).flatMap((before) => {
       const name = JSON.stringify(before.name);
       const after = now.get(before.name);
       if (after === undefined)
-        return [field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`)];
+        return [
+          field.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`),
+        ];
       if (semanticEqual(before, after)) return [];
       const message = `existing ephemeral containers ${name} may not be changed\n- ${JSON.stringify(before)}\n+ ${JSON.stringify(after)}\n`;
       return [field.forbidden(path, message)];
@@ -38,16 +47,27 @@ const ONLY_CPU_AND_MEMORY = 'only cpu and memory resources are mutable';
 
 /** CPU and memory of a pod and its containers may become more or less, but neither come nor change what the pod is worth. */
 export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
-  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods cannot be resized')];
-  if (old.spec.os?.name === 'windows') return [field.forbidden(WHOLE, 'windows pods cannot be resized')];
+  if (isMirrorPod(old.metadata.annotations))
+    return [field.forbidden(WHOLE, 'static pods cannot be resized')];
+  if (old.spec.os?.name === 'windows')
+    return [field.forbidden(WHOLE, 'windows pods cannot be resized')];
   const errors = anyPod(pod, old);
   if ((old.status.qosClass ?? podQosClass(old.spec)) !== podQosClass(pod.spec)) {
-    errors.push(field.invalid(SPEC, pod.status.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing'));
+    errors.push(
+      field.invalid(
+        SPEC,
+        pod.status.qosClass ?? '',
+        'Pod QOS Class may not change as a result of resizing',
+      ),
+    );
   }
-  if (!isResizeSupported(old)) errors.push(field.forbidden(SPEC, 'Pod running on node without support for resize'));
+  if (!isResizeSupported(old))
+    errors.push(field.forbidden(SPEC, 'Pod running on node without support for resize'));
   errors.push(...podLevelResize(pod.spec, old.spec));
   if ((old.status.nodeAllocatableResourceClaimStatuses ?? []).length > 0) {
-    errors.push(field.forbidden(SPEC, 'pods with node allocatable resource claims cannot be resized'));
+    errors.push(
+      field.forbidden(SPEC, 'pods with node allocatable resource claims cannot be resized'),
+    );
   }
   const moved = [
     ...sameContainers(pod.spec, old.spec, 'containers'),
@@ -55,7 +75,8 @@ export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
   ];
   if (moved.length > 0) return [...errors, ...moved];
   errors.push(...containersResize(pod.spec, old.spec));
-  if (errors.length > 0 || semanticEqual(withOldAmounts(pod.spec, old.spec), old.spec)) return errors;
+  if (errors.length > 0 || semanticEqual(withOldAmounts(pod.spec, old.spec), old.spec))
+    return errors;
   return [field.forbidden(SPEC, ONLY_CPU_AND_MEMORY)];
 }
 
@@ -78,7 +99,11 @@ function podLevelResize({ resources }: PodSpec, { resources: before }: PodSpec):
 }
 
 /** One and the same containers, in the same order. */
-function sameContainers(spec: PodSpec, old: PodSpec, list: 'containers' | 'initContainers'): FieldErrorList {
+function sameContainers(
+  spec: PodSpec,
+  old: PodSpec,
+  list: 'containers' | 'initContainers',
+): FieldErrorList {
   const [now, before] = [spec[list] ?? [], old[list] ?? []];
   if (now.length !== before.length)
     return [field.forbidden(SPEC.child(list), `${list} may not be added or removed on resize`)];
@@ -94,7 +119,9 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
   for (const list of ['initContainers', 'containers'] as const) {
     (old[list] ?? []).forEach((before, index) => {
       const at = SPEC.child(list).index(index).child('resources');
-      errors.push(...removals(spec[list]?.[index]?.resources ?? {}, before.resources, at, 'resource'));
+      errors.push(
+        ...removals(spec[list]?.[index]?.resources ?? {}, before.resources, at, 'resource'),
+      );
     });
   }
   spec.containers.forEach((container, index) => {
@@ -106,11 +133,19 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
     const path = SPEC.child('initContainers').index(index);
     const before = old.initContainers?.[index] as Container;
     if (!semanticEqual(withOldResources(container, before), before)) {
-      errors.push(field.forbidden(path, 'only cpu and memory resources for init or sidecar containers are mutable'));
+      errors.push(
+        field.forbidden(
+          path,
+          'only cpu and memory resources for init or sidecar containers are mutable',
+        ),
+      );
     }
-    const restarts = (container.resizePolicy ?? []).some(({ restartPolicy }) => restartPolicy === 'RestartContainer');
+    const restarts = (container.resizePolicy ?? []).some(
+      ({ restartPolicy }) => restartPolicy === 'RestartContainer',
+    );
     if (restarts && container.restartPolicy !== 'Always' && !semanticEqual(container, before)) {
-      const message = 'non-sidecar init containers with a resize policy of RestartContainer cannot be resized';
+      const message =
+        'non-sidecar init containers with a resize policy of RestartContainer cannot be resized';
       errors.push(field.forbidden(path, message));
     }
   });
@@ -125,7 +160,9 @@ function removals(
   what: string,
 ): FieldErrorList {
   return (['requests', 'limits'] as const).flatMap((list) => {
-    const kept = Object.keys(before[list] ?? {}).every((name) => Object.hasOwn(now[list] ?? {}, name));
+    const kept = Object.keys(before[list] ?? {}).every((name) =>
+      Object.hasOwn(now[list] ?? {}, name),
+    );
     return kept ? [] : [field.forbidden(at.child(list), `${what} ${list} cannot be removed`)];
   });
 }
@@ -137,8 +174,12 @@ function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
   return {
     ...spec,
     containers: list(spec.containers, old.containers),
-    ...(spec.initContainers !== undefined && { initContainers: list(spec.initContainers, old.initContainers) }),
-    ...(spec.resources !== undefined && { resources: withAmountsOf(spec.resources, old.resources ?? {}) }),
+    ...(spec.initContainers !== undefined && {
+      initContainers: list(spec.initContainers, old.initContainers),
+    }),
+    ...(spec.resources !== undefined && {
+      resources: withAmountsOf(spec.resources, old.resources ?? {}),
+    }),
   };
 }
 
@@ -146,7 +187,10 @@ function withOldResources(container: Container, old: Container): Container {
   return { ...container, resources: withAmountsOf(container.resources, old.resources) };
 }
 
-function withAmountsOf(resources: ResourceRequirements, old: ResourceRequirements): ResourceRequirements {
+function withAmountsOf(
+  resources: ResourceRequirements,
+  old: ResourceRequirements,
+): ResourceRequirements {
   const { requests, limits, ...others } = resources;
   return {
     ...others,
@@ -163,6 +207,10 @@ function withAmounts(
 ): ResourceRequirements {
   const { cpu: _cpu, memory: _memory, ...others } = now;
   const { cpu, memory } = before;
-  const amounts = { ...others, ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) };
+  const amounts = {
+    ...others,
+    ...(cpu !== undefined && { cpu }),
+    ...(memory !== undefined && { memory }),
+  };
   return Object.keys(amounts).length === 0 ? {} : { [name]: amounts };
 }

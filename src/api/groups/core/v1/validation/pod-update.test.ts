@@ -7,7 +7,10 @@ import type * as core from '../types.ts';
 import { validatePodStatusUpdate, validatePodUpdate } from './index.ts';
 
 const pod = (spec: string, more = ''): core.Pod =>
-  manifest('core/v1.Pod', `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}\n${more}`);
+  manifest(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}\n${more}`,
+  );
 
 const good = 'containers: [{name: c, image: x}]\ninitContainers: [{name: i, image: x}]';
 const FIXED =
@@ -20,7 +23,8 @@ describe('spec', () => {
   const ab = '{matchExpressions: [{key: a, operator: Exists}, {key: b, operator: Exists}]}';
   const b = '{matchExpressions: [{key: b, operator: Exists}]}';
   const gated = `${good}\nschedulingGates: [{name: g}]`;
-  const terms = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const terms =
+    'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
 
   test.each<[what: string, old: string, spec: string, errors: string[]]>([
     ['nothing', good, good, []],
@@ -72,18 +76,27 @@ describe('spec', () => {
       ['spec.initContainers: Forbidden: pod updates may not add or remove containers'],
     ],
     ['a deadline may be set', good, `${good}\nactiveDeadlineSeconds: 5`, []],
-    ['a deadline may come nearer', `${good}\nactiveDeadlineSeconds: 6`, `${good}\nactiveDeadlineSeconds: 5`, []],
+    [
+      'a deadline may come nearer',
+      `${good}\nactiveDeadlineSeconds: 6`,
+      `${good}\nactiveDeadlineSeconds: 5`,
+      [],
+    ],
     [
       'a deadline may not be put off',
       `${good}\nactiveDeadlineSeconds: 5`,
       `${good}\nactiveDeadlineSeconds: 6`,
-      ['spec.activeDeadlineSeconds: Invalid value: 6: must be less than or equal to previous value'],
+      [
+        'spec.activeDeadlineSeconds: Invalid value: 6: must be less than or equal to previous value',
+      ],
     ],
     [
       'a deadline may not go',
       `${good}\nactiveDeadlineSeconds: 5`,
       good,
-      ['spec.activeDeadlineSeconds: Invalid value: null: must not update from a positive integer to nil value'],
+      [
+        'spec.activeDeadlineSeconds: Invalid value: null: must not update from a positive integer to nil value',
+      ],
     ],
     [
       'tolerations may be added',
@@ -101,7 +114,9 @@ describe('spec', () => {
       'tolerations may not go',
       `${good}\ntolerations: [{key: a, operator: Exists}]`,
       good,
-      ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+      [
+        'spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds',
+      ],
     ],
     [
       'grace that was negative may become one second',
@@ -115,7 +130,9 @@ describe('spec', () => {
       'gates may not be added',
       gated,
       `${good}\nschedulingGates: [{name: g}, {name: h}]`,
-      ["spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'h'"],
+      [
+        "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'h'",
+      ],
     ],
     ['behind a gate, nodes may be selected', gated, `${gated}\nnodeSelector: {a: b}`, []],
     [
@@ -128,7 +145,12 @@ describe('spec', () => {
     ],
     ['without a gate, nodes may not be selected', good, `${good}\nnodeSelector: {a: b}`, [FIXED]],
     ['behind a gate, an affinity may be set', gated, `${gated}\n${affinity(a)}`, []],
-    ['behind a gate, an affinity may be narrowed', `${gated}\n${affinity(a)}`, `${gated}\n${affinity(ab)}`, []],
+    [
+      'behind a gate, an affinity may be narrowed',
+      `${gated}\n${affinity(a)}`,
+      `${gated}\n${affinity(ab)}`,
+      [],
+    ],
     [
       'behind a gate, an affinity may not be widened',
       `${gated}\n${affinity(ab)}`,
@@ -149,7 +171,9 @@ describe('spec', () => {
       'behind a gate, an affinity may not go',
       `${gated}\n${affinity(a)}`,
       gated,
-      [`${terms}: Invalid value: []: no additions/deletions to non-empty NodeSelectorTerms list are allowed`],
+      [
+        `${terms}: Invalid value: []: no additions/deletions to non-empty NodeSelectorTerms list are allowed`,
+      ],
     ],
     ['without a gate, an affinity may not be set', good, `${good}\n${affinity(a)}`, [FIXED]],
   ])('%s', (_, old, spec, errors) => {
@@ -161,12 +185,16 @@ describe('spec', () => {
     [
       undefined,
       { 'kubernetes.io/config.mirror': 'x' },
-      ['metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation'],
+      [
+        'metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation',
+      ],
     ],
     [
       { 'kubernetes.io/config.mirror': 'x' },
       undefined,
-      ['metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update mirror pod annotation'],
+      [
+        'metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update mirror pod annotation',
+      ],
     ],
   ])('a pod of a file stays one: from %j to %j', (old, annotations, errors) => {
     const withAnnotations = (given: object | undefined): core.Pod => {
@@ -175,16 +203,21 @@ describe('spec', () => {
         ? made
         : { ...made, metadata: { ...made.metadata, annotations: given as Record<string, string> } };
     };
-    expect(messages(validatePodUpdate(withAnnotations(annotations), withAnnotations(old)))).toEqual(errors);
+    expect(messages(validatePodUpdate(withAnnotations(annotations), withAnnotations(old)))).toEqual(
+      errors,
+    );
   });
 });
 
 describe('what may change', () => {
   const changes = (spec: string, old: string): string[] =>
-    validatePodUpdate(pod(spec), pod(old)).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
+    validatePodUpdate(pod(spec), pod(old)).map(
+      ({ field, type }) => `${field} ${type.replace('FieldValue', '')}`,
+    );
   const NO = 'spec Forbidden';
   const GATED = 'schedulingGates: [{name: g}]';
-  const TERMS = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const TERMS =
+    'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const required = (...terms: string[]): string =>
     `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms.join(', ')}]}}}`;
   const preferred = (expressions: string, fields = ''): string =>
@@ -213,19 +246,42 @@ describe('what may change', () => {
       `${GATED}\nnodeSelector: {foo: bar}`,
       'nodeSelector: {foo: bar, foo2: bar2}',
     ],
-    ['a selector of nodes less, gated', `${GATED}\nnodeSelector: {foo: bar}`, GATED, 'spec.nodeSelector Invalid'],
+    [
+      'a selector of nodes less, gated',
+      `${GATED}\nnodeSelector: {foo: bar}`,
+      GATED,
+      'spec.nodeSelector Invalid',
+    ],
     [
       'another selector of nodes, gated',
       `${GATED}\nnodeSelector: {foo: bar}`,
       `${GATED}\nnodeSelector: {foo: new}`,
       'spec.nodeSelector Invalid',
     ],
-    ['narrower', `${GATED}\n${required(term(FOO))}`, `${GATED}\n${required(term(`${FOO}, ${FOO2}`, NODE))}`],
-    ['narrower, no longer gated', `${GATED}\n${required(term(FOO))}`, required(term(`${FOO}, ${FOO2}`, NODE))],
+    [
+      'narrower',
+      `${GATED}\n${required(term(FOO))}`,
+      `${GATED}\n${required(term(`${FOO}, ${FOO2}`, NODE))}`,
+    ],
+    [
+      'narrower, no longer gated',
+      `${GATED}\n${required(term(FOO))}`,
+      required(term(`${FOO}, ${FOO2}`, NODE)),
+    ],
     ['narrower, not gated', required(term(FOO)), required(term(`${FOO}, ${FOO2}`, NODE)), NO],
     ['from nothing', GATED, `${GATED}\n${required(term(FOO))}`],
-    ['to nothing', `${GATED}\n${required(term(FOO))}`, `${GATED}\naffinity: {nodeAffinity: {}}`, `${TERMS} Invalid`],
-    ['to no affinity', `${GATED}\n${required(term(FOO))}`, `${GATED}\naffinity: {}`, `${TERMS} Invalid`],
+    [
+      'to nothing',
+      `${GATED}\n${required(term(FOO))}`,
+      `${GATED}\naffinity: {nodeAffinity: {}}`,
+      `${TERMS} Invalid`,
+    ],
+    [
+      'to no affinity',
+      `${GATED}\n${required(term(FOO))}`,
+      `${GATED}\naffinity: {}`,
+      `${TERMS} Invalid`,
+    ],
     [
       'other kinds of terms',
       `${GATED}\n${required(term(FOO))}`,
@@ -256,9 +312,18 @@ describe('what may change', () => {
       `${GATED}\n${required(term(FOO), term(FOO2))}`,
       `${TERMS} Invalid`,
     ],
-    ['from no nodes to some', `${GATED}\n${required('{}')}`, `${GATED}\n${required(term(FOO))}`, `${TERMS}[0] Invalid`],
+    [
+      'from no nodes to some',
+      `${GATED}\n${required('{}')}`,
+      `${GATED}\n${required(term(FOO))}`,
+      `${TERMS}[0] Invalid`,
+    ],
     ['preferences', `${GATED}\n${preferred(FOO)}`, `${GATED}\n${preferred(BAR)}`],
-    ['more preferences', `${GATED}\n${preferred(FOO)}`, `${GATED}\n${preferred(`${FOO}, ${FOO2}`, NODE)}`],
+    [
+      'more preferences',
+      `${GATED}\n${preferred(FOO)}`,
+      `${GATED}\n${preferred(`${FOO}, ${FOO2}`, NODE)}`,
+    ],
     ['no preferences', `${GATED}\n${preferred(FOO)}`, GATED],
     ['other pods', GATED, `${GATED}\n${pods('podAffinity')}`, NO],
     ['pods to be far from', GATED, `${GATED}\n${pods('podAntiAffinity')}`, NO],
@@ -275,14 +340,23 @@ describe('what may change', () => {
       `${TERMS}[0] Invalid`,
     ],
     ['a gate', '', GATED, 'spec.schedulingGates[0].name Forbidden'],
-    ['another gate', GATED, 'schedulingGates: [{name: bar}]', 'spec.schedulingGates[0].name Forbidden'],
+    [
+      'another gate',
+      GATED,
+      'schedulingGates: [{name: bar}]',
+      'spec.schedulingGates[0].name Forbidden',
+    ],
     [
       'another gate for two',
       'schedulingGates: [{name: foo}, {name: bar}]',
       'schedulingGates: [{name: baz}]',
       'spec.schedulingGates[0].name Forbidden',
     ],
-    ['one gate less', 'schedulingGates: [{name: foo}, {name: bar}]', 'schedulingGates: [{name: bar}]'],
+    [
+      'one gate less',
+      'schedulingGates: [{name: foo}, {name: bar}]',
+      'schedulingGates: [{name: bar}]',
+    ],
     ['no grace', 'terminationGracePeriodSeconds: -1', 'terminationGracePeriodSeconds: 0', NO],
     ['a deadline nearer', 'activeDeadlineSeconds: 31', 'activeDeadlineSeconds: 30'],
     [
@@ -306,7 +380,12 @@ describe('what may change', () => {
       'activeDeadlineSeconds: 0',
       'spec.activeDeadlineSeconds Invalid',
     ],
-    ['a priority', 'nodeName: n1\npriorityClassName: foo', 'nodeName: n1\npriorityClassName: bar', NO],
+    [
+      'a priority',
+      'nodeName: n1\npriorityClassName: foo',
+      'nodeName: n1\npriorityClassName: bar',
+      NO,
+    ],
     ['no priority', 'nodeName: n1\npriorityClassName: foo', 'nodeName: n1', NO],
     ['the node', 'nodeName: n1', '', NO],
     ['groups', '', 'securityContext: {fsGroupChangePolicy: OnRootMismatch}', NO],
@@ -364,11 +443,19 @@ describe('what may change', () => {
     `containers: [{name: c, image: x, resources: {requests: {${requests}}, limits: {${limits}}}}]`;
   test.each<[what: string, old: string, spec: string]>([
     ['more CPU', amounts('', 'cpu: 100m, memory: 0'), amounts('', 'cpu: 200m, memory: 0')],
-    ['less memory', amounts('', 'cpu: 100m, memory: 200Mi'), amounts('', 'cpu: 100m, memory: 100Mi')],
+    [
+      'less memory',
+      amounts('', 'cpu: 100m, memory: 200Mi'),
+      amounts('', 'cpu: 100m, memory: 100Mi'),
+    ],
     ['less storage', amounts('', 'ephemeral-storage: 2Gi'), amounts('', 'ephemeral-storage: 1Gi')],
     ['less CPU asked for', amounts('cpu: 200m', ''), amounts('cpu: 100m', '')],
     ['more memory asked for', amounts('memory: 100Mi', ''), amounts('memory: 200Mi', '')],
-    ['more storage asked for', amounts('ephemeral-storage: 1Gi', ''), amounts('ephemeral-storage: 2Gi', '')],
+    [
+      'more storage asked for',
+      amounts('ephemeral-storage: 1Gi', ''),
+      amounts('ephemeral-storage: 2Gi', ''),
+    ],
     [
       'more of all',
       amounts('cpu: 100m, memory: 100Mi', 'cpu: 100m, memory: 100Mi'),
@@ -391,8 +478,11 @@ describe('what may change', () => {
 describe('what a node says', () => {
   const given = (status: string, spec = good): core.Pod => pod(spec, `status: {${status}}`);
   const errorsOf = (now: core.Pod, old: core.Pod): string[] =>
-    validatePodStatusUpdate(now, old).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`);
-  const change = (status: string, old = '', spec = good): string[] => errorsOf(given(status, spec), given(old, spec));
+    validatePodStatusUpdate(now, old).map(
+      ({ field, type }) => `${field} ${type.replace('FieldValue', '')}`,
+    );
+  const change = (status: string, old = '', spec = good): string[] =>
+    errorsOf(given(status, spec), given(old, spec));
 
   const BOUND = `${good}\nnodeName: n1`;
   test.each<[spec: string, old: string, now: string, ...errors: string[]]>([
@@ -406,7 +496,9 @@ describe('what a node says', () => {
     [BOUND, 'node2', 'node3', 'status.nominatedNodeName Forbidden'],
     [BOUND, 'node2', 'n1', 'status.nominatedNodeName Forbidden'],
   ])('of %j, nominated for "%s", then for "%s"', (spec, old, now, ...errors) => {
-    expect(change(`nominatedNodeName: "${now}"`, `nominatedNodeName: "${old}"`, spec)).toEqual(errors);
+    expect(change(`nominatedNodeName: "${now}"`, `nominatedNodeName: "${old}"`, spec)).toEqual(
+      errors,
+    );
   });
 
   const WAITS = '{waiting: {reason: PodInitializing}}';
@@ -416,7 +508,11 @@ describe('what a node says', () => {
     `${list}: [{name: ${name}, image: x, state: ${state}}]`;
   const MAIN = of('containerStatuses', 'c', RUNS);
   test.each<[what: string, old: string, now: string]>([
-    ['they wait', '', `${of('initContainerStatuses', 'i', WAITS)}, ${of('containerStatuses', 'c', WAITS)}`],
+    [
+      'they wait',
+      '',
+      `${of('initContainerStatuses', 'i', WAITS)}, ${of('containerStatuses', 'c', WAITS)}`,
+    ],
     [
       'they run',
       `${of('initContainerStatuses', 'i', WAITS)}, ${of('containerStatuses', 'c', WAITS)}`,
@@ -460,8 +556,17 @@ describe('what a node says', () => {
     `restartPolicy: Never, restartPolicyRules: [{action: ${action}, exitCodes: {operator: ${operator}, values: [42]}}]`;
   const CODE = (code: number): string => `{terminated: {exitCode: ${code}}}`;
   const DEAD = (list: string): string => `status.${list}[0].state Forbidden`;
-  test.each<[what: string, spec: string, list: string, name: string, old: string, ...errors: string[]]>([
-    ['an init container', withInit('', 'Never'), 'initContainerStatuses', 'i', ENDED, DEAD('initContainerStatuses')],
+  test.each<
+    [what: string, spec: string, list: string, name: string, old: string, ...errors: string[]]
+  >([
+    [
+      'an init container',
+      withInit('', 'Never'),
+      'initContainerStatuses',
+      'i',
+      ENDED,
+      DEAD('initContainerStatuses'),
+    ],
     ...['Never', 'OnFailure', 'Always'].map((policy): [string, string, string, string, string] => [
       `a sidecar of a pod that restarts: ${policy}`,
       withInit(', restartPolicy: Always', policy),
@@ -469,8 +574,20 @@ describe('what a node says', () => {
       'i',
       ENDED,
     ]),
-    ['an init container, tried again', withInit('', 'OnFailure'), 'initContainerStatuses', 'i', CODE(1)],
-    ['one whose rules say so', `containers: [{name: c, image: x, ${RULE('In')}}]`, 'containerStatuses', 'c', CODE(42)],
+    [
+      'an init container, tried again',
+      withInit('', 'OnFailure'),
+      'initContainerStatuses',
+      'i',
+      CODE(1),
+    ],
+    [
+      'one whose rules say so',
+      `containers: [{name: c, image: x, ${RULE('In')}}]`,
+      'containerStatuses',
+      'c',
+      CODE(42),
+    ],
     [
       'one whose rules do not',
       `containers: [{name: c, image: x, ${RULE('In')}}]`,
@@ -532,8 +649,11 @@ describe('what a node says', () => {
 
   const GPU = 'resources: {requests: {example.com/gpu: 1}, limits: {example.com/gpu: 1}}';
   const GPUS = `containers: [{name: c, image: x, ${GPU}}]\ninitContainers: [{name: i, image: x, ${GPU}}]`;
-  const mapping = (container = 'c', resource = 'example.com/gpu', request = 'container-0-request-0'): string =>
-    `{containerName: ${container}, resourceName: ${resource}, requestName: ${request}}`;
+  const mapping = (
+    container = 'c',
+    resource = 'example.com/gpu',
+    request = 'container-0-request-0',
+  ): string => `{containerName: ${container}, resourceName: ${resource}, requestName: ${request}}`;
   const extended = (mappings: string, name = 'xyz'): string =>
     `extendedResourceClaimStatus: {resourceClaimName: ${name}, requestMappings: [${mappings}]}`;
   const at = 'status.extendedResourceClaimStatus';
@@ -544,27 +664,55 @@ describe('what a node says', () => {
     [
       'one twice',
       extended(`${mapping()}, ${mapping()}`),
-      ...['containerName', 'resourceName', 'requestName'].map((name) => `${at}.requestMappings[1].${name} Duplicate`),
+      ...['containerName', 'resourceName', 'requestName'].map(
+        (name) => `${at}.requestMappings[1].${name} Duplicate`,
+      ),
     ],
-    ['two requests of one', extended(`${mapping()}, ${mapping('c', 'example.com/gpu', 'container-1-request-0')}`)],
-    ['no such container', extended(mapping('abc')), `${at}.requestMappings[0].containerName Invalid`],
-    ['no such resource', extended(mapping('c', 'example.com/cpu')), `${at}.requestMappings[0].resourceName Invalid`],
-    ['a bad request', extended(mapping('c', 'example.com/gpu', 'example.com')), `${at}.requestName Invalid`],
+    [
+      'two requests of one',
+      extended(`${mapping()}, ${mapping('c', 'example.com/gpu', 'container-1-request-0')}`),
+    ],
+    [
+      'no such container',
+      extended(mapping('abc')),
+      `${at}.requestMappings[0].containerName Invalid`,
+    ],
+    [
+      'no such resource',
+      extended(mapping('c', 'example.com/cpu')),
+      `${at}.requestMappings[0].resourceName Invalid`,
+    ],
+    [
+      'a bad request',
+      extended(mapping('c', 'example.com/gpu', 'example.com')),
+      `${at}.requestName Invalid`,
+    ],
     ['a bad claim', extended(mapping(), 'xyz/abc'), `${at}.resourceClaimName Invalid`],
   ])('devices by name: %s', (_, status, ...errors) => {
     expect(change(status, '', GPUS)).toEqual(errors);
   });
 
-  test.each(['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'])('users of %s', (list) => {
-    const user = (fields: string, os = ''): string[] =>
-      change(`${list}: [{name: c, user: {${fields}}}]`, '', `${good}${os === '' ? '' : `\nos: {name: ${os}}`}`);
-    expect(user('')).toEqual([]);
-    expect(user('linux: {uid: 0, gid: 0, supplementalGroups: [0, 100]}')).toEqual([]);
-    expect(user('linux: {uid: -1, gid: -1, supplementalGroups: [-1]}')).toEqual(
-      ['uid', 'gid', 'supplementalGroups[0]'].map((name) => `status.${list}[0].user.linux.${name} Invalid`),
-    );
-    expect(user('linux: {uid: 0, gid: 0}', 'windows')).toEqual([`status.${list}[0].user.linux Forbidden`]);
-  });
+  test.each(['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'])(
+    'users of %s',
+    (list) => {
+      const user = (fields: string, os = ''): string[] =>
+        change(
+          `${list}: [{name: c, user: {${fields}}}]`,
+          '',
+          `${good}${os === '' ? '' : `\nos: {name: ${os}}`}`,
+        );
+      expect(user('')).toEqual([]);
+      expect(user('linux: {uid: 0, gid: 0, supplementalGroups: [0, 100]}')).toEqual([]);
+      expect(user('linux: {uid: -1, gid: -1, supplementalGroups: [-1]}')).toEqual(
+        ['uid', 'gid', 'supplementalGroups[0]'].map(
+          (name) => `status.${list}[0].user.linux.${name} Invalid`,
+        ),
+      );
+      expect(user('linux: {uid: 0, gid: 0}', 'windows')).toEqual([
+        `status.${list}[0].user.linux Forbidden`,
+      ]);
+    },
+  );
 
   test.each<[what: string, old: string, now: string, ...errors: string[]]>([
     [
@@ -576,7 +724,12 @@ describe('what a node says', () => {
     ],
     ['one that was there before', 'podIPs: [{ip: 010.0.0.1}]', 'podIPs: [{ip: 010.0.0.1}]'],
     ['two of one family', '', 'podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]', 'status.podIPs Invalid'],
-    ['three', '', 'podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}, {ip: 10.0.0.2}]', 'status.podIPs Invalid'],
+    [
+      'three',
+      '',
+      'podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}, {ip: 10.0.0.2}]',
+      'status.podIPs Invalid',
+    ],
   ])('addresses: %s', (_, old, now, ...errors) => {
     expect(change(now, old)).toEqual(errors);
   });
@@ -648,7 +801,13 @@ describe('status', () => {
       `ephemeralContainerStatuses: [${runs}]`,
       [`status.ephemeralContainerStatuses[0].state: Forbidden: ${STATE}`],
     ],
-    ['one may be forgotten', `${good}\nrestartPolicy: Never`, `containerStatuses: [${ended}]`, '', []],
+    [
+      'one may be forgotten',
+      `${good}\nrestartPolicy: Never`,
+      `containerStatuses: [${ended}]`,
+      '',
+      [],
+    ],
   ])('%s', (_, spec, old, now, errors) => {
     expect(errorsOf(now, old, spec)).toEqual(errors);
   });
@@ -666,7 +825,9 @@ describe('status', () => {
       'conditions: [{type: "a b", status: "True", observedGeneration: -1}]',
       [
         'status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer',
-        expect.stringMatching(/^status\.conditions\[0\]\.Type: Invalid value: "a b": name part must consist/),
+        expect.stringMatching(
+          /^status\.conditions\[0\]\.Type: Invalid value: "a b": name part must consist/,
+        ),
       ],
     ],
     [
@@ -685,7 +846,11 @@ describe('status', () => {
       'a nominated node',
       '',
       'nominatedNodeName: A',
-      [expect.stringMatching(/^status\.nominatedNodeName: Invalid value: "A": a lowercase RFC 1123 subdomain/)],
+      [
+        expect.stringMatching(
+          /^status\.nominatedNodeName: Invalid value: "A": a lowercase RFC 1123 subdomain/,
+        ),
+      ],
     ],
     [
       'addresses',

@@ -8,7 +8,10 @@ import { validatePod, validatePodTemplate } from './index.ts';
 import { path } from '#machinery/validation/field.ts';
 
 function pod(spec: string, metadata = ''): core.Pod {
-  return manifest('core/v1.Pod', `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`);
+  return manifest(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`,
+  );
 }
 
 const good = 'containers: [{name: c, image: busybox}]';
@@ -61,7 +64,9 @@ describe('containers', () => {
     [
       'white space around an image',
       `containers: [{name: c, image: ' x'}]`,
-      ['spec.containers[0].image: Invalid value: " x": must not have leading or trailing whitespace'],
+      [
+        'spec.containers[0].image: Invalid value: " x": must not have leading or trailing whitespace',
+      ],
     ],
     [
       'an unknown pull policy',
@@ -93,7 +98,9 @@ describe('containers', () => {
     ],
     [
       'rules without a policy, and without sense',
-      container('restartPolicyRules: [{action: Stop}, {action: Restart, exitCodes: {operator: Not}}]'),
+      container(
+        'restartPolicyRules: [{action: Stop}, {action: Restart, exitCodes: {operator: Not}}]',
+      ),
       [
         'spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
         'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported values: "Restart", "RestartAllContainers"',
@@ -142,7 +149,8 @@ describe('containers', () => {
 });
 
 describe('init containers', () => {
-  const init = (fields: string): string => `${good}\ninitContainers: [{name: i, image: x, ${fields}}]`;
+  const init = (fields: string): string =>
+    `${good}\ninitContainers: [{name: i, image: x, ${fields}}]`;
   table([
     [
       'a sidecar with a probe and a hook',
@@ -160,7 +168,9 @@ describe('init containers', () => {
     ],
     [
       'every probe and hook of one that ends',
-      init('livenessProbe: {tcpSocket: {port: 80}}, startupProbe: {tcpSocket: {port: 80}}, lifecycle: {}'),
+      init(
+        'livenessProbe: {tcpSocket: {port: 80}}, startupProbe: {tcpSocket: {port: 80}}, lifecycle: {}',
+      ),
       [
         'spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always',
         'spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
@@ -185,7 +195,11 @@ describe('ports', () => {
         'spec.containers[0].ports[0].hostPort: Invalid value: -1: must be between 1 and 65535, inclusive',
       ],
     ],
-    ['none', container('ports: [{name: a}]'), ['spec.containers[0].ports[0].containerPort: Required value']],
+    [
+      'none',
+      container('ports: [{name: a}]'),
+      ['spec.containers[0].ports[0].containerPort: Required value'],
+    ],
     [
       'names',
       container(
@@ -202,7 +216,9 @@ describe('ports', () => {
     [
       'an unknown protocol',
       container('ports: [{containerPort: 1, protocol: ICMP}]'),
-      ['spec.containers[0].ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"'],
+      [
+        'spec.containers[0].ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"',
+      ],
     ],
     [
       'one host port twice',
@@ -230,7 +246,11 @@ describe('environment variables', () => {
   const from = (source: string): string => container(`env: [{name: A, valueFrom: {${source}}}]`);
   const at = 'spec.containers[0].env[0].valueFrom';
   table([
-    ['without a name', container('env: [{value: a}]'), ['spec.containers[0].env[0].name: Required value']],
+    [
+      'without a name',
+      container('env: [{value: a}]'),
+      ['spec.containers[0].env[0].name: Required value'],
+    ],
     [
       'with an equals sign in the name',
       container('env: [{name: "a=b"}]'),
@@ -341,7 +361,9 @@ describe('environment variables', () => {
     ],
     [
       'all of something',
-      container('envFrom: [{prefix: "a=", configMapRef: {name: "-"}}, {}, {secretRef: {}, configMapRef: {name: m}}]'),
+      container(
+        'envFrom: [{prefix: "a=", configMapRef: {name: "-"}}, {}, {secretRef: {}, configMapRef: {name: m}}]',
+      ),
       [
         `spec.containers[0].envFrom[0].prefix: Invalid value: "a=": a valid environment variable name must consist only of printable ASCII characters other than '='`,
         `spec.containers[0].envFrom[0].configMapRef.name: Invalid value: "-": ${SUBDOMAIN}`,
@@ -373,7 +395,9 @@ describe('mounts', () => {
     [
       'a subPath that leads out',
       mount('subPath: a/../../b'),
-      [`spec.containers[0].volumeMounts.subPath: Invalid value: "a/../../b": must not contain '..'`],
+      [
+        `spec.containers[0].volumeMounts.subPath: Invalid value: "a/../../b": must not contain '..'`,
+      ],
     ],
     [
       'an absolute subPath',
@@ -481,7 +505,9 @@ describe('volumes', () => {
     ],
     [
       'keys that lead out',
-      volume('configMap: {name: m, items: [{key: k, path: ../x}, {path: ..x}, {key: k, path: /x, mode: -1}]}'),
+      volume(
+        'configMap: {name: m, items: [{key: k, path: ../x}, {path: ..x}, {key: k, path: /x, mode: -1}]}',
+      ),
       [
         `${at}.configMap.items[0].path: Invalid value: "../x": must not contain '..'`,
         `${at}.configMap.items[1].key: Required value`,
@@ -580,7 +606,10 @@ describe('volumes', () => {
     [
       'a driver',
       volume('csi: {driver: a_b, nodePublishSecretRef: {}}'),
-      [`${at}.csi.driver: Invalid value: "a_b": ${SUBDOMAIN}`, `${at}.csi.nodePublishSecretRef.name: Required value`],
+      [
+        `${at}.csi.driver: Invalid value: "a_b": ${SUBDOMAIN}`,
+        `${at}.csi.nodePublishSecretRef.name: Required value`,
+      ],
     ],
     [
       'a disk of the network',
@@ -630,7 +659,9 @@ describe('resources', () => {
   table([
     [
       'of every sort',
-      resources('limits: {cpu: 1, memory: 1Gi, ephemeral-storage: 1Gi, hugepages-2Mi: 4Mi, example.com/gpu: 2}'),
+      resources(
+        'limits: {cpu: 1, memory: 1Gi, ephemeral-storage: 1Gi, hugepages-2Mi: 4Mi, example.com/gpu: 2}',
+      ),
       [],
     ],
     [
@@ -759,7 +790,9 @@ describe('probes and hooks', () => {
     [
       'grace for what ends nothing',
       container('readinessProbe: {tcpSocket: {port: 80}, terminationGracePeriodSeconds: 5}'),
-      [`${at}.readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: must not be set for readinessProbes`],
+      [
+        `${at}.readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: must not be set for readinessProbes`,
+      ],
     ],
     [
       'handlers',
@@ -803,12 +836,16 @@ describe('security', () => {
     [
       'the whole of /proc',
       context('procMount: Unmasked'),
-      [`${at}.procMount: Invalid value: "Unmasked": \`hostUsers\` must be false to use \`Unmasked\``],
+      [
+        `${at}.procMount: Invalid value: "Unmasked": \`hostUsers\` must be false to use \`Unmasked\``,
+      ],
     ],
     [
       'seccomp',
       context('seccompProfile: {type: Localhost}'),
-      [`${at}.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost`],
+      [
+        `${at}.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost`,
+      ],
     ],
     [
       'seccomp of no type',
@@ -826,7 +863,9 @@ describe('security', () => {
     [
       'AppArmor',
       context('appArmorProfile: {type: Localhost, localhostProfile: " x"}'),
-      [`${at}.appArmorProfile.localhostProfile: Invalid value: " x": must not be padded with whitespace`],
+      [
+        `${at}.appArmorProfile.localhostProfile: Invalid value: " x": must not be padded with whitespace`,
+      ],
     ],
     [
       'of the pod',
@@ -911,7 +950,8 @@ describe('security', () => {
 });
 
 describe('where a pod may go', () => {
-  const required = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const required =
+    'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const preferred = 'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution';
   const nodes = (terms: string): string =>
     `${good}\naffinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms}]}}}`;
@@ -923,7 +963,11 @@ describe('where a pod may go', () => {
       `${good}\nnodeSelector: {a: "b c"}`,
       [`spec.nodeSelector: Invalid value: "b c": ${LABEL_VALUE}`],
     ],
-    ['no term', nodes(''), [`${required}: Required value: must have at least one node selector term`]],
+    [
+      'no term',
+      nodes(''),
+      [`${required}: Required value: must have at least one node selector term`],
+    ],
     [
       'operators and values',
       nodes(
@@ -1007,7 +1051,9 @@ describe('where a pod may go', () => {
     [
       'spread twice the same way',
       `${good}\ntopologySpreadConstraints: [{maxSkew: 1, topologyKey: k, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}, {maxSkew: 2, topologyKey: k, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]`,
-      ['spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{k, DoNotSchedule}"'],
+      [
+        'spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{k, DoNotSchedule}"',
+      ],
     ],
     [
       'spread over nodes',
@@ -1033,7 +1079,9 @@ describe('the rest', () => {
     [
       'an unknown restart policy',
       `${good}\nrestartPolicy: Sometimes`,
-      ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"'],
+      [
+        'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+      ],
     ],
     [
       'an unknown DNS policy',
@@ -1050,7 +1098,9 @@ describe('the rest', () => {
     [
       'a DNS policy of None with an empty configuration',
       `${good}\ndnsPolicy: None\ndnsConfig: {}`,
-      ['spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None'],
+      [
+        'spec.dnsConfig.nameservers: Required value: must provide at least one DNS nameserver when `dnsPolicy` is None',
+      ],
     ],
     [
       'a DNS configuration',
@@ -1093,7 +1143,9 @@ describe('the rest', () => {
     [
       'an unknown preemption policy',
       `${good}\npreemptionPolicy: Mine`,
-      ['spec.preemptionPolicy: Unsupported value: "Mine": supported values: "PreemptLowerPriority", "Never"'],
+      [
+        'spec.preemptionPolicy: Unsupported value: "Mine": supported values: "PreemptLowerPriority", "Never"',
+      ],
     ],
     [
       'a name of its own',
@@ -1141,12 +1193,16 @@ describe('templates', () => {
     ['may have white space around images', template(`containers: [{name: c, image: ' x'}]`), []],
     [
       "may leave the host's ports out",
-      template('hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80}]}]'),
+      template(
+        'hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80}]}]',
+      ),
       [],
     ],
     [
       "may not have other host's ports",
-      template('hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80, hostPort: 81}]}]'),
+      template(
+        'hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80, hostPort: 81}]}]',
+      ),
       [
         'template.spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
       ],
@@ -1167,7 +1223,9 @@ describe('templates', () => {
     [
       'have no ephemeral containers',
       template('containers: [{name: c, image: x}], ephemeralContainers: [{name: e, image: x}]'),
-      ['template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template'],
+      [
+        'template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template',
+      ],
     ],
   ])('%s', (_, given, errors) => {
     expect(messages(validatePodTemplate(given, path('template')))).toEqual(errors);

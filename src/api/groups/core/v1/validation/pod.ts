@@ -4,7 +4,15 @@ import { semanticEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import type { Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from './types.ts';
+import type {
+  Affinity,
+  Container,
+  NodeAffinity,
+  NodeSelectorTerm,
+  Pod,
+  PodSpec,
+  Toleration,
+} from './types.ts';
 import { isMirrorPod, podAnnotations, podAnnotationsUpdate } from './annotations.ts';
 import { invalidEach, MAX_INT32 } from './common.ts';
 import { containersOfPod, image } from './containers.ts';
@@ -22,7 +30,12 @@ export function validatePod(pod: Pod): FieldErrorList {
     errors.push(field.forbidden(SPEC.child('ephemeralContainers'), 'cannot be set on create'));
   }
   if ((spec.schedulingGates ?? []).length > 0 && (spec.nodeName ?? '') !== '') {
-    errors.push(field.forbidden(SPEC.child('nodeName'), 'cannot be set until all schedulingGates have been cleared'));
+    errors.push(
+      field.forbidden(
+        SPEC.child('nodeName'),
+        'cannot be set until all schedulingGates have been cleared',
+      ),
+    );
   }
   return [...errors, ...profilesMatch(pod.metadata.annotations, spec, SPEC)];
 }
@@ -50,9 +63,15 @@ function tokensWithoutAccount({ serviceAccountName = '', volumes = [] }: PodSpec
   return volumes.flatMap(({ projected }, index) =>
     (projected?.sources ?? []).flatMap((source, sourceIndex) => {
       if (source.serviceAccountToken === undefined) return [];
-      const path = SPEC.child('volumes').index(index).child('projected', 'sources').index(sourceIndex);
+      const path = SPEC.child('volumes')
+        .index(index)
+        .child('projected', 'sources')
+        .index(sourceIndex);
       return [
-        field.forbidden(path.child('serviceAccountToken'), 'must not be specified when serviceAccountName is not set'),
+        field.forbidden(
+          path.child('serviceAccountToken'),
+          'must not be specified when serviceAccountName is not set',
+        ),
       ];
     }),
   );
@@ -76,7 +95,8 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
       return [...errors, field.forbidden(path, 'pod updates may not add or remove containers')];
     }
     list.forEach((container, index) => {
-      if ((container.image ?? '') === '') errors.push(field.required(path.index(index).child('image')));
+      if ((container.image ?? '') === '')
+        errors.push(field.required(path.index(index).child('image')));
       errors.push(...image(container, path.index(index)));
     });
   }
@@ -108,7 +128,10 @@ function activeDeadlineUpdate(
   const problems = validation.isInRange(seconds, 0, MAX_INT32);
   if (problems.length > 0) return { errors: invalidEach(path, seconds, problems), stop: true };
   if (old === undefined || old >= seconds) return { errors: [], stop: false };
-  return { errors: [field.invalid(path, seconds, 'must be less than or equal to previous value')], stop: true };
+  return {
+    errors: [field.invalid(path, seconds, 'must be less than or equal to previous value')],
+    stop: true,
+  };
 }
 
 function onlyAddedTolerations(
@@ -123,7 +146,10 @@ function onlyAddedTolerations(
   const kept = (old ?? []).every((before) =>
     (list ?? []).some((after) => semanticEqual(withoutSeconds(after), withoutSeconds(before))),
   );
-  if (!kept) return [field.forbidden(at, 'existing toleration can not be modified except its tolerationSeconds')];
+  if (!kept)
+    return [
+      field.forbidden(at, 'existing toleration can not be modified except its tolerationSeconds'),
+    ];
   return tolerations(list, at);
 }
 
@@ -132,7 +158,9 @@ function onlyRemovedGates(pod: Pod, old: Pod): FieldErrorList {
   return (pod.spec.schedulingGates ?? []).flatMap(({ name }, index) => {
     if (before.has(name)) return [];
     const path = SPEC.child('schedulingGates').index(index).child('name');
-    return [field.forbidden(path, `only deletion is allowed, but found new scheduling gate '${name}'`)];
+    return [
+      field.forbidden(path, `only deletion is allowed, but found new scheduling gate '${name}'`),
+    ];
   });
 }
 
@@ -148,7 +176,10 @@ function narrowing(spec: PodSpec, old: PodSpec): FieldErrorList {
   return errors;
 }
 
-function nodeAffinityNarrowing(affinity: NodeAffinity | undefined, old: NodeAffinity | undefined): FieldErrorList {
+function nodeAffinityNarrowing(
+  affinity: NodeAffinity | undefined,
+  old: NodeAffinity | undefined,
+): FieldErrorList {
   const before = old?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const after = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   if (before.length === 0) return [];
@@ -165,13 +196,20 @@ function nodeAffinityNarrowing(affinity: NodeAffinity | undefined, old: NodeAffi
   return before.flatMap((term, index) => {
     const changed = after[index] as NodeSelectorTerm;
     if (onlyAdds(changed, term)) return [];
-    return [field.invalid(path.index(index), changed, 'only additions are allowed (no mutations or deletions)')];
+    return [
+      field.invalid(
+        path.index(index),
+        changed,
+        'only additions are allowed (no mutations or deletions)',
+      ),
+    ];
   });
 }
 
 function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   const lists = ['matchExpressions', 'matchFields'] as const;
-  const sizeOf = (of: NodeSelectorTerm): number => lists.reduce((sum, name) => sum + (of[name] ?? []).length, 0);
+  const sizeOf = (of: NodeSelectorTerm): number =>
+    lists.reduce((sum, name) => sum + (of[name] ?? []).length, 0);
   // An empty term matches nothing: whatever is added to it widens.
   if (sizeOf(old) === 0 && sizeOf(term) > 0) return false;
   return lists.every((name) => {
@@ -185,7 +223,8 @@ function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
   const put = (
     list: readonly Container[] | undefined,
     before: readonly Container[] | undefined,
-  ): Container[] | undefined => list?.map((container, index) => withField(container, 'image', before?.[index]?.image));
+  ): Container[] | undefined =>
+    list?.map((container, index) => withField(container, 'image', before?.[index]?.image));
   let result = withField(
     { ...spec, containers: put(spec.containers, old.containers) ?? [] },
     'initContainers',
@@ -205,14 +244,21 @@ function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
   );
 }
 
-function withOldNodeAffinity(affinity: Affinity | undefined, old: Affinity | undefined): Affinity | undefined {
+function withOldNodeAffinity(
+  affinity: Affinity | undefined,
+  old: Affinity | undefined,
+): Affinity | undefined {
   if (semanticEqual(affinity?.nodeAffinity, old?.nodeAffinity)) return affinity;
   const result = withField(affinity ?? {}, 'nodeAffinity', old?.nodeAffinity);
   return old === undefined && Object.keys(result).length === 0 ? undefined : result;
 }
 
 /** A copy with another value; without the field if there is none. */
-function withField<T extends object, K extends keyof T>(object: T, name: K, value: T[K] | undefined): T {
+function withField<T extends object, K extends keyof T>(
+  object: T,
+  name: K,
+  value: T[K] | undefined,
+): T {
   const { [name]: _old, ...rest } = object;
   return (value === undefined ? rest : { ...rest, [name]: value }) as T;
 }

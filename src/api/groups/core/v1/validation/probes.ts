@@ -3,7 +3,15 @@
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, PodSpec, Probe, TCPSocketAction } from './types.ts';
+import type {
+  ExecAction,
+  GRPCAction,
+  HTTPGetAction,
+  Lifecycle,
+  PodSpec,
+  Probe,
+  TCPSocketAction,
+} from './types.ts';
 import { invalidEach, nonNegative, optionalOneOf, portNumberOrName } from './common.ts';
 
 /** The actions that a probe or a hook can take. */
@@ -15,20 +23,29 @@ interface Actions {
   sleep?: { seconds: number };
 }
 
-function handler(actions: Actions, graceSeconds: number | undefined, at: FieldPath): FieldErrorList {
+function handler(
+  actions: Actions,
+  graceSeconds: number | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   let handlers = 0;
   const one = (name: keyof Actions, check: (at: FieldPath) => FieldErrorList): void => {
     if (actions[name] === undefined) return;
-    if (handlers > 0) errors.push(field.forbidden(at.child(name), 'may not specify more than 1 handler type'));
+    if (handlers > 0)
+      errors.push(field.forbidden(at.child(name), 'may not specify more than 1 handler type'));
     else {
       handlers++;
       errors.push(...check(at.child(name)));
     }
   };
-  one('exec', (path) => ((actions.exec?.command ?? []).length === 0 ? [field.required(path.child('command'))] : []));
+  one('exec', (path) =>
+    (actions.exec?.command ?? []).length === 0 ? [field.required(path.child('command'))] : [],
+  );
   one('httpGet', (path) => httpGet(actions.httpGet as HTTPGetAction, path));
-  one('tcpSocket', (path) => portNumberOrName((actions.tcpSocket as TCPSocketAction).port, path.child('port')));
+  one('tcpSocket', (path) =>
+    portNumberOrName((actions.tcpSocket as TCPSocketAction).port, path.child('port')),
+  );
   one('grpc', (path) => portNumberOrName((actions.grpc as GRPCAction).port, path.child('port')));
   one('sleep', (path) => {
     const seconds = actions.sleep?.seconds ?? 0;
@@ -65,7 +82,8 @@ function probe(value: Probe, graceSeconds: number | undefined, at: FieldPath): F
     ...nonNegative(value.periodSeconds, at.child('periodSeconds')),
     ...nonNegative(value.successThreshold, at.child('successThreshold')),
     ...nonNegative(value.failureThreshold, at.child('failureThreshold')),
-    ...(value.terminationGracePeriodSeconds !== undefined && value.terminationGracePeriodSeconds <= 0
+    ...(value.terminationGracePeriodSeconds !== undefined &&
+    value.terminationGracePeriodSeconds <= 0
       ? [
           field.invalid(
             at.child('terminationGracePeriodSeconds'),
@@ -85,7 +103,11 @@ const succeedsOnce = (value: Probe, at: FieldPath): FieldErrorList =>
 const NAMED_SIGNALS =
   'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT RTMAX RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ';
 /** In the order of their names. */
-const SIGNALS_OF_LINUX = [...NAMED_SIGNALS.split(' '), ...numbered('RTMAX-', 14), ...numbered('RTMIN+', 15)]
+const SIGNALS_OF_LINUX = [
+  ...NAMED_SIGNALS.split(' '),
+  ...numbered('RTMAX-', 14),
+  ...numbered('RTMIN+', 15),
+]
   .map((name) => `SIG${name}`)
   .sort();
 const SIGNALS_OF_WINDOWS = ['SIGKILL', 'SIGTERM'];
@@ -96,7 +118,8 @@ function numbered(prefix: string, count: number): string[] {
 
 /** What signals there are depends on the system; a pod that names one must say on which it runs. */
 function stopSignal(signal: string, os: string | undefined, at: FieldPath): FieldErrorList {
-  if (os === undefined) return [field.forbidden(at, 'may not be set for containers with empty `spec.os.name`')];
+  if (os === undefined)
+    return [field.forbidden(at, 'may not be set for containers with empty `spec.os.name`')];
   if (os === 'windows') return optionalOneOf(signal, SIGNALS_OF_WINDOWS, at);
   return os === 'linux' ? optionalOneOf(signal, SIGNALS_OF_LINUX, at) : [];
 }
@@ -108,7 +131,11 @@ export interface Probed {
   lifecycle?: Lifecycle;
 }
 
-export function probesAndHooks(container: Probed, { spec }: { readonly spec: PodSpec }, at: FieldPath): FieldErrorList {
+export function probesAndHooks(
+  container: Probed,
+  { spec }: { readonly spec: PodSpec },
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const { terminationGracePeriodSeconds: graceSeconds } = spec;
   const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
@@ -116,10 +143,13 @@ export function probesAndHooks(container: Probed, { spec }: { readonly spec: Pod
     ['postStart', lifecycle?.postStart],
     ['preStop', lifecycle?.preStop],
   ] as const) {
-    if (hook !== undefined) errors.push(...handler(hook, graceSeconds, at.child('lifecycle', name)));
+    if (hook !== undefined)
+      errors.push(...handler(hook, graceSeconds, at.child('lifecycle', name)));
   }
   if (lifecycle?.stopSignal !== undefined) {
-    errors.push(...stopSignal(lifecycle.stopSignal, spec.os?.name, at.child('lifecycle', 'stopSignal')));
+    errors.push(
+      ...stopSignal(lifecycle.stopSignal, spec.os?.name, at.child('lifecycle', 'stopSignal')),
+    );
   }
   if (livenessProbe !== undefined) {
     const path = at.child('livenessProbe');

@@ -19,10 +19,16 @@ const APP_ARMOR_RUNTIME_DEFAULT = 'runtime/default';
 const UNCONFINED = 'unconfined';
 
 const isOfProfile = (key: string): boolean =>
-  key === SECCOMP_OF_POD || key.startsWith(SECCOMP_OF_CONTAINER) || key.startsWith(APP_ARMOR_OF_CONTAINER);
+  key === SECCOMP_OF_POD ||
+  key.startsWith(SECCOMP_OF_CONTAINER) ||
+  key.startsWith(APP_ARMOR_OF_CONTAINER);
 
 /** That each annotation is a profile, and about a container that there is. */
-export function profileAnnotations(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
+export function profileAnnotations(
+  map: Annotations | undefined,
+  spec: PodSpec,
+  at: FieldPath,
+): FieldErrorList {
   if (map === undefined || !Object.keys(map).some(isOfProfile)) return [];
   const entries = Object.entries(map);
   const errors = entries
@@ -34,7 +40,9 @@ export function profileAnnotations(map: Annotations | undefined, spec: PodSpec, 
     const name = key.slice(APP_ARMOR_OF_CONTAINER.length);
     if (!names.has(name)) errors.push(field.invalid(at.key(key), name, 'container not found'));
     if (!isAppArmorProfile(profile)) {
-      errors.push(field.invalid(at.key(key), profile, `invalid AppArmor profile name: ${quote(profile)}`));
+      errors.push(
+        field.invalid(at.key(key), profile, `invalid AppArmor profile name: ${quote(profile)}`),
+      );
     }
   }
   return errors;
@@ -42,12 +50,16 @@ export function profileAnnotations(map: Annotations | undefined, spec: PodSpec, 
 
 function seccompProfile(profile: string, at: FieldPath): FieldErrorList {
   if (profile === UNCONFINED || SECCOMP_RUNTIME_DEFAULTS.includes(profile)) return [];
-  if (profile.startsWith(LOCALHOST)) return localDescendingPath(profile.slice(LOCALHOST.length), at);
+  if (profile.startsWith(LOCALHOST))
+    return localDescendingPath(profile.slice(LOCALHOST.length), at);
   return [field.invalid(at, profile, 'must be a valid seccomp profile')];
 }
 
 const isAppArmorProfile = (profile: string): boolean =>
-  profile === '' || profile === APP_ARMOR_RUNTIME_DEFAULT || profile === UNCONFINED || profile.startsWith(LOCALHOST);
+  profile === '' ||
+  profile === APP_ARMOR_RUNTIME_DEFAULT ||
+  profile === UNCONFINED ||
+  profile.startsWith(LOCALHOST);
 
 /** The field that says what the annotation says; undefined if there is none. */
 export function appArmorProfileOf(annotation: string): AppArmorProfile | undefined {
@@ -60,7 +72,11 @@ export function appArmorProfileOf(annotation: string): AppArmorProfile | undefin
 }
 
 /** That the annotations of a pod, or of a template, say what its fields say. `at`: the spec. */
-export function profilesMatch(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
+export function profilesMatch(
+  map: Annotations | undefined,
+  spec: PodSpec,
+  at: FieldPath,
+): FieldErrorList {
   if (map === undefined || !Object.keys(map).some(isOfProfile)) return [];
   const annotations = map;
   const errors = seccompMatches(
@@ -72,12 +88,17 @@ export function profilesMatch(map: Annotations | undefined, spec: PodSpec, at: F
   for (const { container, at: path } of containers) {
     const { seccompProfile: profile } = container.securityContext ?? {};
     errors.push(
-      ...seccompMatches(annotations[SECCOMP_OF_CONTAINER + container.name], profile, path.child('securityContext')),
+      ...seccompMatches(
+        annotations[SECCOMP_OF_CONTAINER + container.name],
+        profile,
+        path.child('securityContext'),
+      ),
     );
   }
   if (spec.os?.name === 'windows') return errors;
   for (const { container, at: path } of containers) {
-    const profile = container.securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile;
+    const profile =
+      container.securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile;
     const annotation = annotations[APP_ARMOR_OF_CONTAINER + container.name];
     errors.push(...appArmorMatches(annotation, profile, path.child('securityContext')));
   }
@@ -94,7 +115,13 @@ function seccompMatches(
   profile: SeccompProfile | undefined,
   at: FieldPath,
 ): FieldErrorList {
-  return matches(annotation, profile, SECCOMP_RUNTIME_DEFAULTS, 'seccomp', at.child('seccompProfile'));
+  return matches(
+    annotation,
+    profile,
+    SECCOMP_RUNTIME_DEFAULTS,
+    'seccomp',
+    at.child('seccompProfile'),
+  );
 }
 
 function appArmorMatches(
@@ -102,7 +129,13 @@ function appArmorMatches(
   profile: AppArmorProfile | undefined,
   at: FieldPath,
 ): FieldErrorList {
-  return matches(annotation, profile, [APP_ARMOR_RUNTIME_DEFAULT], 'apparmor', at.child('appArmorProfile'));
+  return matches(
+    annotation,
+    profile,
+    [APP_ARMOR_RUNTIME_DEFAULT],
+    'apparmor',
+    at.child('appArmorProfile'),
+  );
 }
 
 function matches(
@@ -118,7 +151,17 @@ function matches(
     RuntimeDefault: runtimeDefaults.includes(annotation),
     Localhost: annotation.startsWith(LOCALHOST),
   }[profile.type ?? ''];
-  if (isSame === false) return [field.forbidden(at.child('type'), `${what} type in annotation and field must match`)];
-  if (profile.type !== 'Localhost' || annotation.slice(LOCALHOST.length) === profile.localhostProfile) return [];
-  return [field.forbidden(at.child('localhostProfile'), `${what} profile in annotation and field must match`)];
+  if (isSame === false)
+    return [field.forbidden(at.child('type'), `${what} type in annotation and field must match`)];
+  if (
+    profile.type !== 'Localhost' ||
+    annotation.slice(LOCALHOST.length) === profile.localhostProfile
+  )
+    return [];
+  return [
+    field.forbidden(
+      at.child('localhostProfile'),
+      `${what} profile in annotation and field must match`,
+    ),
+  ];
 }

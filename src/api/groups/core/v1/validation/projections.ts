@@ -16,7 +16,10 @@ import type {
 import { fileMode, invalidEach, localNonReservedPath, nonEmpty } from './common.ts';
 import { fieldRef, resourceFieldRef, VOLUME_FIELD_PATHS } from './env.ts';
 
-export function keysToPaths(items: readonly KeyToPath[] | undefined, at: FieldPath): FieldErrorList {
+export function keysToPaths(
+  items: readonly KeyToPath[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return (items ?? []).flatMap((item, index) => {
     const path = at.index(index);
     return [
@@ -30,11 +33,20 @@ export function keysToPaths(items: readonly KeyToPath[] | undefined, at: FieldPa
 
 /** Its errors are told at the volume, not at the file. */
 export function downwardFile(file: DownwardAPIVolumeFile, at: FieldPath): FieldErrorList {
-  const errors = [...nonEmpty(file.path, at.child('path')), ...localNonReservedPath(file.path, at.child('path'))];
+  const errors = [
+    ...nonEmpty(file.path, at.child('path')),
+    ...localNonReservedPath(file.path, at.child('path')),
+  ];
   if (file.fieldRef !== undefined) {
     errors.push(...fieldRef(file.fieldRef, VOLUME_FIELD_PATHS, at.child('fieldRef')));
     if (file.resourceFieldRef !== undefined) {
-      errors.push(field.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
+      errors.push(
+        field.invalid(
+          at,
+          'resource',
+          'fieldRef and resourceFieldRef can not be specified simultaneously',
+        ),
+      );
     }
   } else if (file.resourceFieldRef !== undefined) {
     errors.push(...resourceFieldRef(file.resourceFieldRef, true, at.child('resourceFieldRef')));
@@ -58,7 +70,10 @@ export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): 
     for (const kind of ['secret', 'configMap'] as const) {
       const { name = '', items } = source[kind] ?? {};
       if (source[kind] === undefined) continue;
-      errors.push(...nonEmpty(name, path.child(kind, 'name')), ...keysToPaths(items, path.child(kind, 'items')));
+      errors.push(
+        ...nonEmpty(name, path.child(kind, 'name')),
+        ...keysToPaths(items, path.child(kind, 'items')),
+      );
       for (const item of items ?? []) take(item.path, name);
     }
     for (const file of source.downwardAPI?.items ?? []) {
@@ -75,23 +90,28 @@ export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): 
     if (source.podCertificate !== undefined) {
       const where = path.child('podCertificate');
       errors.push(...certificate(source.podCertificate, where));
-      const given = CERTIFICATE_PATHS.filter((name) => (source.podCertificate?.[name] ?? '') !== '');
+      const given = CERTIFICATE_PATHS.filter(
+        (name) => (source.podCertificate?.[name] ?? '') !== '',
+      );
       for (const name of given) {
         const file = source.podCertificate[name] as string;
         errors.push(...localNonReservedPath(file, where.child(name)));
         take(file, file);
       }
       if (given.length === 0) {
-        const message = 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath';
+        const message =
+          'specify at least one of credentialBundlePath, keyPath, and certificateChainPath';
         errors.push(field.required(where, message));
       }
     }
-    if (countOf(source) > 1) errors.push(field.forbidden(path, 'may not specify more than 1 volume type per source'));
+    if (countOf(source) > 1)
+      errors.push(field.forbidden(path, 'may not specify more than 1 volume type per source'));
   });
   return errors;
 }
 
-const countOf = (source: VolumeProjection): number => Object.values(source).filter((part) => part !== undefined).length;
+const countOf = (source: VolumeProjection): number =>
+  Object.values(source).filter((part) => part !== undefined).length;
 
 const MIN_TOKEN_SECONDS = 10 * 60;
 const MAX_TOKEN_SECONDS = 2 ** 32;
@@ -104,10 +124,18 @@ function token(
   const errors: FieldErrorList = [];
   const where = at.child('expirationSeconds');
   if (expirationSeconds < MIN_TOKEN_SECONDS) {
-    errors.push(field.invalid(where, expirationSeconds, 'may not specify a duration less than 10 minutes'));
+    errors.push(
+      field.invalid(where, expirationSeconds, 'may not specify a duration less than 10 minutes'),
+    );
   }
   if (expirationSeconds > MAX_TOKEN_SECONDS) {
-    errors.push(field.invalid(where, expirationSeconds, 'may not specify a duration larger than 2^32 seconds'));
+    errors.push(
+      field.invalid(
+        where,
+        expirationSeconds,
+        'may not specify a duration larger than 2^32 seconds',
+      ),
+    );
   }
   if (path === '') errors.push(field.required(volume.child('path')));
   else errors.push(...localNonReservedPath(path, volume.child('path')));
@@ -124,11 +152,16 @@ function trustBundle(bundle: ClusterTrustBundleProjection, at: FieldPath): Field
     errors.push(...bundleName(name, at.child('name')));
     if (labelSelector !== undefined) {
       errors.push(
-        field.invalid(at.child('labelSelector'), labelSelector, 'labelSelector must be unset if name is specified'),
+        field.invalid(
+          at.child('labelSelector'),
+          labelSelector,
+          'labelSelector must be unset if name is specified',
+        ),
       );
     }
   } else if (signerName !== undefined) {
-    if (signerName === '') errors.push(field.required(at.child('signerName'), 'must be a valid signer name'));
+    if (signerName === '')
+      errors.push(field.required(at.child('signerName'), 'must be a valid signer name'));
     errors.push(...signer(signerName, at.child('signerName')));
     errors.push(...validateLabelSelector(labelSelector, at.child('labelSelector')));
   } else errors.push(field.required(at, 'either name or signerName must be specified'));
@@ -140,7 +173,9 @@ function trustBundle(bundle: ClusterTrustBundleProjection, at: FieldPath): Field
 function bundleName(name: string, at: FieldPath): FieldErrorList {
   const colon = name.lastIndexOf(':');
   const problems =
-    colon < 0 ? validation.isDNS1123Subdomain(name) : validation.isDNS1123Subdomain(name.slice(colon + 1));
+    colon < 0
+      ? validation.isDNS1123Subdomain(name)
+      : validation.isDNS1123Subdomain(name.slice(colon + 1));
   return invalidEach(
     at,
     name,
@@ -154,7 +189,8 @@ const MIN_CERTIFICATE_SECONDS = 60 * 60;
 const MAX_CERTIFICATE_SECONDS = 91 * 24 * 60 * 60;
 /** Of the signers of Kubernetes itself. */
 const MAX_KUBERNETES_CERTIFICATE_SECONDS = 24 * 60 * 60;
-const isOfKubernetes = (signerName: string): boolean => /(^|\.)kubernetes\.io$/.test(signerName.split('/')[0] ?? '');
+const isOfKubernetes = (signerName: string): boolean =>
+  /(^|\.)kubernetes\.io$/.test(signerName.split('/')[0] ?? '');
 
 function certificate(source: PodCertificateProjection, at: FieldPath): FieldErrorList {
   const { signerName = '', keyType, maxExpirationSeconds: seconds } = source;
@@ -162,7 +198,9 @@ function certificate(source: PodCertificateProjection, at: FieldPath): FieldErro
   if (!KEY_TYPES.includes(keyType ?? ''))
     errors.push(field.notSupported(at.child('keyType'), keyType ?? '', KEY_TYPES));
   if (seconds !== undefined) {
-    const max = isOfKubernetes(signerName) ? MAX_KUBERNETES_CERTIFICATE_SECONDS : MAX_CERTIFICATE_SECONDS;
+    const max = isOfKubernetes(signerName)
+      ? MAX_KUBERNETES_CERTIFICATE_SECONDS
+      : MAX_CERTIFICATE_SECONDS;
     const tell = (limit: string): void => {
       const message = `if provided, maxExpirationSeconds must be ${limit}`;
       errors.push(field.invalid(at.child('maxExpirationSeconds'), seconds, message));
@@ -178,11 +216,18 @@ function signer(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   const segments = name.split('/');
   if (segments.length !== 2) {
-    return [field.invalid(at, name, 'must be a fully qualified domain and path of the form "example.com/signer-name"')];
+    return [
+      field.invalid(
+        at,
+        name,
+        'must be a fully qualified domain and path of the form "example.com/signer-name"',
+      ),
+    ];
   }
   const [domain = '', path = ''] = segments;
   const problems = [...validation.isDNS1123Subdomain(domain)];
-  if (!domain.includes('.')) problems.push('should be a domain with at least two segments separated by dots');
+  if (!domain.includes('.'))
+    problems.push('should be a domain with at least two segments separated by dots');
   problems.push(...validation.isDNS1123Subdomain(path));
   return invalidEach(at, name, problems);
 }

@@ -25,11 +25,23 @@ describe('quotas', () => {
       [],
     ],
     ['fractions of cores', '{hard: {cpu: 100m}}', []],
-    ['terminating', '{hard: {cpu: 100, memory: 1, requests.cpu: 1, limits.cpu: 2}, scopes: [Terminating]}', []],
+    [
+      'terminating',
+      '{hard: {cpu: 100, memory: 1, requests.cpu: 1, limits.cpu: 2}, scopes: [Terminating]}',
+      [],
+    ],
     ['best effort', '{hard: {pods: 100}, scopes: [BestEffort]}', []],
-    ['of a priority', selecting('{scopeName: PriorityClass, operator: In, values: [a]}', '{cpu: 1}'), []],
+    [
+      'of a priority',
+      selecting('{scopeName: PriorityClass, operator: In, values: [a]}', '{cpu: 1}'),
+      [],
+    ],
     ['of any priority', selecting('{scopeName: PriorityClass, operator: Exists}'), []],
-    ['across namespaces', selecting('{scopeName: CrossNamespacePodAffinity, operator: Exists}'), []],
+    [
+      'across namespaces',
+      selecting('{scopeName: CrossNamespacePodAffinity, operator: Exists}'),
+      [],
+    ],
     [
       'of attributes',
       selecting(
@@ -43,7 +55,11 @@ describe('quotas', () => {
       '{hard: {cpu: "-100"}}',
       ['spec.hard[cpu]: Invalid value: "-100": must be greater than or equal to 0'],
     ],
-    ['fractions of pods', '{hard: {pods: 1500m}}', ['spec.hard[pods]: Invalid value: "1500m": must be an integer']],
+    [
+      'fractions of pods',
+      '{hard: {pods: 1500m}}',
+      ['spec.hard[pods]: Invalid value: "1500m": must be an integer'],
+    ],
     [
       'what is not standard',
       '{hard: {apples: 1}}',
@@ -52,8 +68,16 @@ describe('quotas', () => {
         `spec.hard[apples]: Invalid value: "apples": ${NOT_QUOTA}`,
       ],
     ],
-    ['what no quota counts', '{hard: {storage: 1}}', [`spec.hard[storage]: Invalid value: "storage": ${NOT_QUOTA}`]],
-    ['an unknown scope', '{hard: {pods: 1}, scopes: [invalidScope]}', [`${SCOPES}["invalidScope"]: unsupported scope`]],
+    [
+      'what no quota counts',
+      '{hard: {storage: 1}}',
+      [`spec.hard[storage]: Invalid value: "storage": ${NOT_QUOTA}`],
+    ],
+    [
+      'an unknown scope',
+      '{hard: {pods: 1}, scopes: [invalidScope]}',
+      [`${SCOPES}["invalidScope"]: unsupported scope`],
+    ],
     [
       'what a scope does not have',
       '{hard: {pods: 1, services: 1}, scopes: [Terminating]}',
@@ -112,7 +136,9 @@ describe('quotas', () => {
     ],
     [
       'a selector of contraries',
-      selecting('{scopeName: BestEffort, operator: Exists}, {scopeName: NotBestEffort, operator: Exists}'),
+      selecting(
+        '{scopeName: BestEffort, operator: Exists}, {scopeName: NotBestEffort, operator: Exists}',
+      ),
       [`${EXPRESSIONS}: Invalid value: null: conflicting scopes`],
     ],
   ])('%s', (_, spec, errors) => {
@@ -121,16 +147,28 @@ describe('quotas', () => {
 
   test.each<[what: string, old: string, now: string, errors: string[]]>([
     ['how much', '{hard: {pods: 1}}', '{hard: {pods: 2, cpu: 1}}', []],
-    ['the order of scopes', '{scopes: [BestEffort, Terminating]}', '{scopes: [Terminating, BestEffort]}', []],
+    [
+      'the order of scopes',
+      '{scopes: [BestEffort, Terminating]}',
+      '{scopes: [Terminating, BestEffort]}',
+      [],
+    ],
     [
       'scopes',
       '{scopes: [BestEffort]}',
       '{scopes: [Terminating]}',
       ['spec.scopes: Invalid value: ["Terminating"]: field is immutable'],
     ],
-    ['no scopes any more', '{scopes: [BestEffort]}', '{}', ['spec.scopes: Invalid value: null: field is immutable']],
+    [
+      'no scopes any more',
+      '{scopes: [BestEffort]}',
+      '{}',
+      ['spec.scopes: Invalid value: null: field is immutable'],
+    ],
   ])('update: %s', (_, old, now, errors) => {
-    expect(messages(validation.validateResourceQuotaUpdate(quota(now), quota(old)))).toEqual(errors);
+    expect(messages(validation.validateResourceQuotaUpdate(quota(now), quota(old)))).toEqual(
+      errors,
+    );
   });
 
   test('what is used is counted as what may be', () => {
@@ -152,8 +190,16 @@ describe('limit ranges', () => {
       '{type: Pod, max: {cpu: 100m, memory: 10000Mi}, min: {cpu: 5m}, maxLimitRequestRatio: {cpu: 10}}, {type: Container, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}, maxLimitRequestRatio: {cpu: 10}}, {type: PersistentVolumeClaim, max: {storage: 10Gi}, min: {storage: 5Gi}}',
       [],
     ],
-    ['a type of others', '{type: thirdparty.com/foo, max: {thirdparty.com/foo: 10}, default: {cpu: 1}}', []],
-    ['the same type twice', '{type: Pod}, {type: Pod}', ['spec.limits[1].type: Duplicate value: "Pod"']],
+    [
+      'a type of others',
+      '{type: thirdparty.com/foo, max: {thirdparty.com/foo: 10}, default: {cpu: 1}}',
+      [],
+    ],
+    [
+      'the same type twice',
+      '{type: Pod}, {type: Pod}',
+      ['spec.limits[1].type: Duplicate value: "Pod"'],
+    ],
     [
       'an unknown type',
       '{type: foo}',
@@ -171,7 +217,8 @@ describe('limit ranges', () => {
       'what containers do not have',
       '{type: Container, max: {storage: 1}}',
       ['max', 'default', 'defaultRequest'].map(
-        (list) => `${AT}.${list}[storage]: Invalid value: "storage": must be a standard resource for containers`,
+        (list) =>
+          `${AT}.${list}[storage]: Invalid value: "storage": must be a standard resource for containers`,
       ),
     ],
     [
@@ -190,7 +237,9 @@ describe('limit ranges', () => {
     [
       'a request of less than at least',
       '{type: Container, min: {cpu: 2}, default: {cpu: 3}, defaultRequest: {cpu: 1}}',
-      [`${AT}.defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default request value 1`],
+      [
+        `${AT}.defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default request value 1`,
+      ],
     ],
     [
       'a limit of more than at most',
@@ -213,7 +262,9 @@ describe('limit ranges', () => {
     [
       'a ratio that cannot be',
       '{type: Pod, min: {cpu: 1}, max: {cpu: 2}, maxLimitRequestRatio: {cpu: 10}}',
-      [`${AT}.maxLimitRequestRatio[cpu]: Invalid value: "10": ratio 10 is greater than max/min = 2.000000`],
+      [
+        `${AT}.maxLimitRequestRatio[cpu]: Invalid value: "10": ratio 10 is greater than max/min = 2.000000`,
+      ],
     ],
     [
       'other defaults of what is not shared',
@@ -225,7 +276,9 @@ describe('limit ranges', () => {
     [
       'claims without bounds',
       '{type: PersistentVolumeClaim}',
-      [`${AT}.limits: Required value: either minimum or maximum storage value is required, but neither was provided`],
+      [
+        `${AT}.limits: Required value: either minimum or maximum storage value is required, but neither was provided`,
+      ],
     ],
     [
       'claims of more at least than at most',
@@ -233,7 +286,10 @@ describe('limit ranges', () => {
       [`${AT}.min[storage]: Invalid value: "10Gi": min value 10Gi is greater than max value 1Gi`],
     ],
   ])('%s', (_, limits, errors) => {
-    const range = manifest<core.LimitRange>('core/v1.LimitRange', `metadata: {name: l}\nspec: {limits: [${limits}]}`);
+    const range = manifest<core.LimitRange>(
+      'core/v1.LimitRange',
+      `metadata: {name: l}\nspec: {limits: [${limits}]}`,
+    );
     expect(messages(validation.validateLimitRange(range))).toEqual(errors);
   });
 });

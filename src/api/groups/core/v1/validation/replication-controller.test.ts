@@ -21,10 +21,22 @@ describe('controllers', () => {
     ['more labels than it selects', `${SELECTED}, ${template('', 'labels: {a: b, c: d}')}`],
     ['on the network of the host', `${SELECTED}, ${template(', hostNetwork: true')}`],
     ['without a selector or labels', template('', ''), 'spec.selector Required'],
-    ['pods that it does not select', `selector: {foo: bar}, ${template()}`, 'spec.template.metadata.labels Invalid'],
-    ['pods without labels', `${SELECTED}, ${template('', '')}`, 'spec.template.metadata.labels Invalid'],
+    [
+      'pods that it does not select',
+      `selector: {foo: bar}, ${template()}`,
+      'spec.template.metadata.labels Invalid',
+    ],
+    [
+      'pods without labels',
+      `${SELECTED}, ${template('', '')}`,
+      'spec.template.metadata.labels Invalid',
+    ],
     ['less than none', `${SELECTED}, replicas: -1, ${template()}`, 'spec.replicas Invalid'],
-    ['ready before it is there', `${SELECTED}, minReadySeconds: -1, ${template()}`, 'spec.minReadySeconds Invalid'],
+    [
+      'ready before it is there',
+      `${SELECTED}, minReadySeconds: -1, ${template()}`,
+      'spec.minReadySeconds Invalid',
+    ],
     ['without a template', SELECTED, 'spec.template Required'],
     [
       'pods of bad labels',
@@ -61,26 +73,50 @@ describe('controllers', () => {
       `${SELECTED}, template: {metadata: {labels: {a: b}}, spec: {}}`,
       'spec.template.spec.containers Required',
     ],
-    ['a bad pod', `${SELECTED}, ${template(', dnsPolicy: Never')}`, 'spec.template.spec.dnsPolicy NotSupported'],
+    [
+      'a bad pod',
+      `${SELECTED}, ${template(', dnsPolicy: Never')}`,
+      'spec.template.spec.dnsPolicy NotSupported',
+    ],
     [
       'a disk that is written in many places',
       `${SELECTED}, replicas: 2, ${template(', volumes: [{name: v, gcePersistentDisk: {pdName: d}}]')}`,
     ],
   ])('%s', (_what, spec, ...errors) => {
     const found = validateReplicationController(controller(spec));
-    expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(errors);
+    expect(found.map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(
+      errors,
+    );
   });
 });
 
 describe('counts', () => {
-  type Counts = [replicas: number, labeled: number, ready: number, available: number, observed: number];
+  type Counts = [
+    replicas: number,
+    labeled: number,
+    ready: number,
+    available: number,
+    observed: number,
+  ];
   test.each<[what: string, counts: Counts, ...errors: string[]]>([
     ['all there', [3, 2, 2, 1, 2]],
     ['none', [0, 0, 0, 0, 0]],
-    ['less than none', [-1, 0, 0, 0, 2], 'replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+    [
+      'less than none',
+      [-1, 0, 0, 0, 2],
+      'replicas',
+      'fullyLabeledReplicas',
+      'readyReplicas',
+      'availableReplicas',
+    ],
     ['labelled less than none', [3, -1, 0, 0, 2], 'fullyLabeledReplicas'],
     ['ready less than none', [3, 0, -1, -2, 2], 'readyReplicas', 'availableReplicas'],
-    ['ready less than none, and fewer than available', [3, 0, -1, 0, 2], 'readyReplicas', 'availableReplicas'],
+    [
+      'ready less than none, and fewer than available',
+      [3, 0, -1, 0, 2],
+      'readyReplicas',
+      'availableReplicas',
+    ],
     ['available less than none', [3, 0, 0, -1, 2], 'availableReplicas'],
     ['seen before there was one', [3, 0, 0, 0, -1], 'observedGeneration'],
     ['more labelled than there', [3, 4, 0, 0, 2], 'fullyLabeledReplicas'],
@@ -89,9 +125,21 @@ describe('counts', () => {
     ['more available than ready', [3, 0, 1, 2, 2], 'availableReplicas'],
   ])(
     '%s',
-    (_what, [replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration], ...errors) => {
-      const status = { replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration };
-      expect(validateReplicaCounts(status).map(({ field }) => field.replace('status.', ''))).toEqual(errors);
+    (
+      _what,
+      [replicas, fullyLabeledReplicas, readyReplicas, availableReplicas, observedGeneration],
+      ...errors
+    ) => {
+      const status = {
+        replicas,
+        fullyLabeledReplicas,
+        readyReplicas,
+        availableReplicas,
+        observedGeneration,
+      };
+      expect(
+        validateReplicaCounts(status).map(({ field }) => field.replace('status.', '')),
+      ).toEqual(errors);
     },
   );
 });

@@ -22,10 +22,21 @@ export function validateReplicationController(
   const labels = spec.template?.metadata.labels ?? {};
   if (spec.template !== undefined && !selector.every(([key, value]) => labels[key] === value)) {
     errors.push(
-      field.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`'),
+      field.invalid(
+        at.child('template', 'metadata', 'labels'),
+        labels,
+        '`selector` does not match template `labels`',
+      ),
     );
   }
-  errors.push(...runningPodTemplate(spec.template, 'ReplicationController', at.child('template'), old?.spec.template));
+  errors.push(
+    ...runningPodTemplate(
+      spec.template,
+      'ReplicationController',
+      at.child('template'),
+      old?.spec.template,
+    ),
+  );
   return errors;
 }
 
@@ -50,15 +61,22 @@ const COUNTS = [
 
 export function validateReplicaCounts(status: ReplicaCounts): FieldErrorList {
   const at = field.path('status');
-  const errors: FieldErrorList = COUNTS.flatMap((name) => nonNegative(status[name], at.child(name)));
+  const errors: FieldErrorList = COUNTS.flatMap((name) =>
+    nonNegative(status[name], at.child(name)),
+  );
   const { replicas = 0, readyReplicas = 0, availableReplicas = 0 } = status;
   for (const name of ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'] as const) {
     const count = status[name] ?? 0;
-    if (count > replicas) errors.push(field.invalid(at.child(name), count, 'cannot be greater than status.replicas'));
+    if (count > replicas)
+      errors.push(field.invalid(at.child(name), count, 'cannot be greater than status.replicas'));
   }
   if (availableReplicas > readyReplicas) {
     errors.push(
-      field.invalid(at.child('availableReplicas'), availableReplicas, 'cannot be greater than readyReplicas'),
+      field.invalid(
+        at.child('availableReplicas'),
+        availableReplicas,
+        'cannot be greater than readyReplicas',
+      ),
     );
   }
   return errors;

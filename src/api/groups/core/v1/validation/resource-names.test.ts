@@ -69,7 +69,11 @@ describe('names', () => {
     ['storage', 'must be a standard resource for containers'],
     ['requests.cpu', 'must be a standard resource for containers'],
     ['pods', 'must be a standard resource for containers'],
-    ['disk', 'must be a standard resource type or fully qualified', 'must be a standard resource for containers'],
+    [
+      'disk',
+      'must be a standard resource type or fully qualified',
+      'must be a standard resource for containers',
+    ],
     // With what a quota puts before it, it is too long.
     [`${'a.'.repeat(125)}b/c`, "doesn't follow extended resource name standard"],
     ['requests.example.com/a', "doesn't follow extended resource name standard"],
@@ -81,17 +85,22 @@ describe('names', () => {
 /** What is wrong with a pod; paths begin at its spec. */
 function errorsOf(spec: string): string[] {
   const pod = manifest<core.Pod>('core/v1.Pod', `metadata: {name: p}\nspec:\n${indent(spec)}`);
-  return validatePod(pod).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
+  return validatePod(pod).map(
+    ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
+  );
 }
 
 describe('of a pod as a whole', () => {
-  const whole = (list: string): string => `containers: [{name: c, image: x}]\nresources: {limits: {${list}}}`;
-  test.each(['cpu: 1', 'memory: 1Gi', 'cpu: 1, hugepages-2Mi: 2Mi', 'memory: 1Gi, hugepages-1Gi: 1Gi'])(
-    '%s',
-    (list) => {
-      expect(errorsOf(whole(list))).toEqual([]);
-    },
-  );
+  const whole = (list: string): string =>
+    `containers: [{name: c, image: x}]\nresources: {limits: {${list}}}`;
+  test.each([
+    'cpu: 1',
+    'memory: 1Gi',
+    'cpu: 1, hugepages-2Mi: 2Mi',
+    'memory: 1Gi, hugepages-1Gi: 1Gi',
+  ])('%s', (list) => {
+    expect(errorsOf(whole(list))).toEqual([]);
+  });
 
   // What is a limit is asked for, too, of what pods as a whole may have.
   test.each<[list: string, ...errors: string[]]>([
@@ -103,7 +112,11 @@ describe('of a pod as a whole', () => {
     ['my.favorite.app.co/12345: 1', 'resources.limits[my.favorite.app.co/12345] NotSupported'],
     ['kubernetesio/cpu: 2', 'resources.limits[kubernetesio/cpu] NotSupported'],
     [`kubernetes.io/${LONG}: 2`, `resources.limits[kubernetes.io/${LONG}] NotSupported`],
-    ['kubernetes.io/: 2', 'resources.limits[kubernetes.io/] Invalid', 'resources.limits[kubernetes.io/] Invalid'],
+    [
+      'kubernetes.io/: 2',
+      'resources.limits[kubernetes.io/] Invalid',
+      'resources.limits[kubernetes.io/] Invalid',
+    ],
     ['kubernetes.io: 2', 'resources.limits[kubernetes.io] Invalid'],
     ['disk: 2', 'resources.limits[disk] Invalid'],
     ['my favorite: 2', 'resources.limits[my favorite] Invalid'],
@@ -114,15 +127,23 @@ describe('of a pod as a whole', () => {
     expect(found).toEqual(errors);
   });
 
-  const lists = (requests: string, limits = ''): string => `{requests: {${requests}}, limits: {${limits}}}`;
+  const lists = (requests: string, limits = ''): string =>
+    `{requests: {${requests}}, limits: {${limits}}}`;
   const spec = (pod: string, ...containers: string[]): string =>
     `containers: [${containers.map((given, index) => `{name: c${index}, image: x, resources: ${given}}`).join(', ')}]\nresources: ${pod}`;
   test.each<[what: string, spec: string, ...errors: string[]]>([
     [
       'as much as its containers',
-      spec(lists('cpu: 2, memory: 2Gi'), lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi')),
+      spec(
+        lists('cpu: 2, memory: 2Gi'),
+        lists('cpu: 1, memory: 1Gi'),
+        lists('cpu: 1, memory: 1Gi'),
+      ),
     ],
-    ['more than its containers', spec(lists('cpu: 10', 'cpu: 10'), lists('cpu: 1'), lists('cpu: 1'))],
+    [
+      'more than its containers',
+      spec(lists('cpu: 10', 'cpu: 10'), lists('cpu: 1'), lists('cpu: 1')),
+    ],
     ['containers without', spec(lists('cpu: 1', 'cpu: 2'), '{}', '{}')],
     [
       'less than its containers',
@@ -131,7 +152,11 @@ describe('of a pod as a whole', () => {
     ],
     [
       'less of all than its containers',
-      spec(lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi'), lists('cpu: 1, memory: 1Gi')),
+      spec(
+        lists('cpu: 1, memory: 1Gi'),
+        lists('cpu: 1, memory: 1Gi'),
+        lists('cpu: 1, memory: 1Gi'),
+      ),
       'resources.requests[cpu] Invalid',
       'resources.requests[memory] Invalid',
     ],
@@ -151,7 +176,11 @@ describe('of a pod as a whole', () => {
     ],
     [
       'limits of two containers above its own',
-      spec(lists('memory: 2Gi', 'memory: 2Gi'), lists('memory: 1', 'memory: 3Gi'), lists('memory: 1', 'memory: 4Gi')),
+      spec(
+        lists('memory: 2Gi', 'memory: 2Gi'),
+        lists('memory: 1', 'memory: 3Gi'),
+        lists('memory: 1', 'memory: 4Gi'),
+      ),
       'resources.containers[0][memory].limits Invalid',
       'resources.containers[1][memory].limits Invalid',
     ],
@@ -172,7 +201,11 @@ describe('of a pod as a whole', () => {
       'resources.requests[hugepages-2Mi] Invalid',
       'resources.limits[hugepages-2Mi] Invalid',
     ],
-    ['huge pages without a limit', spec(lists('memory: 1Gi, hugepages-2Mi: 2Mi'), '{}'), 'resources.limits Required'],
+    [
+      'huge pages without a limit',
+      spec(lists('memory: 1Gi, hugepages-2Mi: 2Mi'), '{}'),
+      'resources.limits Required',
+    ],
   ])('%s', (_what, given, ...errors) => {
     expect(errorsOf(given)).toEqual(errors);
   });
@@ -188,7 +221,10 @@ describe('limits of many', () => {
       'no ratio',
       '{type: Container, max: {cpu: 100m}, min: {cpu: 5m}, default: {cpu: 50m}, defaultRequest: {cpu: 10m}}',
     ],
-    ['bounds of claims', '{type: PersistentVolumeClaim, max: {storage: 10Gi}, min: {storage: 5Gi}}'],
+    [
+      'bounds of claims',
+      '{type: PersistentVolumeClaim, max: {storage: 10Gi}, min: {storage: 5Gi}}',
+    ],
     ['at most, of claims', '{type: PersistentVolumeClaim, max: {storage: 10Gi}}'],
     ['at least, of claims', '{type: PersistentVolumeClaim, min: {storage: 5Gi}}'],
     [
@@ -208,13 +244,20 @@ describe('limits of many', () => {
       '{type: thirdparty.com/foo, max: {storage.thirdparty.com: 10Gi}}',
       'spec.limits[0].max[storage.thirdparty.com] Invalid',
     ],
-    ['large ones', '{type: Container, max: {storage.example.com/gpu: 1e30, cpu: 9223372036854775807}}'],
+    [
+      'large ones',
+      '{type: Container, max: {storage.example.com/gpu: 1e30, cpu: 9223372036854775807}}',
+    ],
     [
       'defaults of a pod',
       '{type: Pod, max: {cpu: 100m}, min: {cpu: 0m}, default: {cpu: 50m}}',
       'spec.limits[0].default Forbidden',
     ],
-    ['what pods do not have', '{type: Pod, max: {storage: 1}}', 'spec.limits[0].max[storage] Invalid'],
+    [
+      'what pods do not have',
+      '{type: Pod, max: {storage: 1}}',
+      'spec.limits[0].max[storage] Invalid',
+    ],
     ['another type', '{type: foo}', 'spec.limits[0].type Invalid'],
     ['an impossible type', '{type: "a b"}', 'spec.limits[0].type Invalid'],
     [
@@ -250,10 +293,15 @@ describe('limits of many', () => {
       'spec.limits[0].max[disk] Invalid',
     ],
   ])('%s', (_what, limits, ...errors) => {
-    const range = manifest<core.LimitRange>('core/v1.LimitRange', `metadata: {name: l}\nspec: {limits: [${limits}]}`);
-    expect(validateLimitRange(range).map(({ field, type }) => `${field} ${type.replace('FieldValue', '')}`)).toEqual(
-      errors,
+    const range = manifest<core.LimitRange>(
+      'core/v1.LimitRange',
+      `metadata: {name: l}\nspec: {limits: [${limits}]}`,
     );
+    expect(
+      validateLimitRange(range).map(
+        ({ field, type }) => `${field} ${type.replace('FieldValue', '')}`,
+      ),
+    ).toEqual(errors);
   });
 });
 
@@ -264,9 +312,15 @@ describe('quotas', () => {
       'everything',
       'hard: {cpu: 100, memory: 10000, requests.cpu: 100, requests.memory: 10000, limits.cpu: 100, limits.memory: 10000, pods: 10, services: 0, replicationcontrollers: 10, resourcequotas: 10, configmaps: 10, secrets: 10}',
     ],
-    ['devices', 'hard: {count/resourceclaims.resource.k8s.io: 1, gold.deviceclass.resource.k8s.io/devices: 1}'],
+    [
+      'devices',
+      'hard: {count/resourceclaims.resource.k8s.io: 1, gold.deviceclass.resource.k8s.io/devices: 1}',
+    ],
     ['services', 'hard: {services.nodeports: 1, services.loadbalancers: 1}'],
-    ['files', 'hard: {ephemeral-storage: 1, requests.ephemeral-storage: 1, limits.ephemeral-storage: 1}'],
+    [
+      'files',
+      'hard: {ephemeral-storage: 1, requests.ephemeral-storage: 1, limits.ephemeral-storage: 1}',
+    ],
     ['terminating', 'hard: {cpu: 100, limits.cpu: 200}, scopes: [Terminating]'],
     ['not terminating', 'hard: {cpu: 100}, scopes: [NotTerminating]'],
     ['best effort', 'hard: {pods: 100}, scopes: [BestEffort]'],
@@ -279,9 +333,16 @@ describe('quotas', () => {
     [
       'less than nothing',
       'hard: {cpu: -100, memory: -10000, pods: -10, services: -10, replicationcontrollers: -10, resourcequotas: -10, configmaps: -10, secrets: -10}',
-      ...['cpu', 'memory', 'pods', 'services', 'replicationcontrollers', 'resourcequotas', 'configmaps', 'secrets'].map(
-        at,
-      ),
+      ...[
+        'cpu',
+        'memory',
+        'pods',
+        'services',
+        'replicationcontrollers',
+        'resourcequotas',
+        'configmaps',
+        'secrets',
+      ].map(at),
     ],
     ['fractions of cores', 'hard: {cpu: 100m}'],
     [
@@ -290,8 +351,16 @@ describe('quotas', () => {
       ...['pods', 'services', 'replicationcontrollers', 'resourcequotas'].map(at),
     ],
     ['storage', 'hard: {storage: 10}', at('storage')],
-    ['terminating, and not', 'hard: {cpu: 100}, scopes: [Terminating, NotTerminating]', 'spec.scopes'],
-    ['best effort, and not', 'hard: {pods: 100}, scopes: [BestEffort, NotBestEffort]', 'spec.scopes'],
+    [
+      'terminating, and not',
+      'hard: {cpu: 100}, scopes: [Terminating, NotTerminating]',
+      'spec.scopes',
+    ],
+    [
+      'best effort, and not',
+      'hard: {pods: 100}, scopes: [BestEffort, NotBestEffort]',
+      'spec.scopes',
+    ],
     ['another scope', 'hard: {cpu: 100}, scopes: [foo]', 'spec.scopes'],
     [
       'across some namespaces',
@@ -299,7 +368,10 @@ describe('quotas', () => {
       'spec.scopeSelector.matchExpressions.operator',
     ],
   ])('%s', (_what, spec, ...paths) => {
-    const quota = manifest<core.ResourceQuota>('core/v1.ResourceQuota', `metadata: {name: q}\nspec: {${spec}}`);
+    const quota = manifest<core.ResourceQuota>(
+      'core/v1.ResourceQuota',
+      `metadata: {name: q}\nspec: {${spec}}`,
+    );
     expect(validateResourceQuota(quota).map(({ field }) => field)).toEqual([...paths].sort());
   });
 });
@@ -313,14 +385,29 @@ describe('volumes that grow', () => {
     'NodeResizeInfeasible',
   ];
   test.each<[what: string, status: string, ...errors: string[]]>([
-    ...STATUSES.map((name): [what: string, status: string] => [name, `allocatedResourceStatuses: {storage: ${name}}`]),
-    ['somehow', 'allocatedResourceStatuses: {storage: foo}', 'allocatedResourceStatuses NotSupported'],
+    ...STATUSES.map((name): [what: string, status: string] => [
+      name,
+      `allocatedResourceStatuses: {storage: ${name}}`,
+    ]),
+    [
+      'somehow',
+      'allocatedResourceStatuses: {storage: foo}',
+      'allocatedResourceStatuses NotSupported',
+    ],
     ['what is asked for', 'allocatedResources: {storage: 10Gi}'],
-    ['less than nothing', 'allocatedResources: {storage: -10Gi}', 'allocatedResources[storage] Invalid'],
+    [
+      'less than nothing',
+      'allocatedResources: {storage: -10Gi}',
+      'allocatedResources[storage] Invalid',
+    ],
     ['half a byte', 'allocatedResources: {storage: 1500m}'],
     ['of others', 'allocatedResources: {example.com/foo: 10}'],
     ['of others, somehow', 'allocatedResourceStatuses: {example.com/foo: NodeResizeInProgress}'],
-    ['of Kubernetes', 'allocatedResources: {kubernetes.io/foo: 10}', 'allocatedResources NotSupported'],
+    [
+      'of Kubernetes',
+      'allocatedResources: {kubernetes.io/foo: 10}',
+      'allocatedResources NotSupported',
+    ],
     [
       'of Kubernetes, somehow',
       'allocatedResourceStatuses: {kubernetes.io/foo: NodeResizePending}',
@@ -329,7 +416,10 @@ describe('volumes that grow', () => {
     ['cores', 'allocatedResources: {cpu: 10}', 'allocatedResources NotSupported'],
     ['an impossible name', 'allocatedResources: {"a b": 10}', 'allocatedResources Invalid'],
     ['both', 'allocatedResources: {storage: 10Gi, example.com/foo: 10}'],
-    ['both, somehow', 'allocatedResourceStatuses: {storage: NodeResizePending, example.com/foo: NodeResizePending}'],
+    [
+      'both, somehow',
+      'allocatedResourceStatuses: {storage: NodeResizePending, example.com/foo: NodeResizePending}',
+    ],
     [
       'both, and one somehow else',
       'allocatedResourceStatuses: {storage: NodeResizePending, example.com/foo: foo}',
@@ -341,8 +431,10 @@ describe('volumes that grow', () => {
       `metadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\nstatus: {${status}}`,
     );
     const found = validatePersistentVolumeClaimStatusUpdate(claim);
-    expect(found.map(({ field, type }) => `${field.replace('status.', '')} ${type.replace('FieldValue', '')}`)).toEqual(
-      errors,
-    );
+    expect(
+      found.map(
+        ({ field, type }) => `${field.replace('status.', '')} ${type.replace('FieldValue', '')}`,
+      ),
+    ).toEqual(errors);
   });
 });

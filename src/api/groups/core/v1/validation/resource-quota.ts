@@ -10,7 +10,14 @@ const SPEC = field.path('spec');
 const STATUS = field.path('status');
 
 const POD_COUNTS = ['pods'];
-const POD_RESOURCES = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
+const POD_RESOURCES = [
+  'cpu',
+  'memory',
+  'limits.cpu',
+  'limits.memory',
+  'requests.cpu',
+  'requests.memory',
+];
 const CLAIM_RESOURCES = ['persistentvolumeclaims', 'requests.storage'];
 /** What a quota can count that is not of a domain. */
 const QUOTA_RESOURCES: ReadonlySet<string> = new Set([
@@ -28,7 +35,8 @@ const QUOTA_RESOURCES: ReadonlySet<string> = new Set([
   'services.nodeports',
   'services.loadbalancers',
 ]);
-const isQuotaResource = (name: string): boolean => QUOTA_RESOURCES.has(name) || isQuotaOfHugePages(name);
+const isQuotaResource = (name: string): boolean =>
+  QUOTA_RESOURCES.has(name) || isQuotaOfHugePages(name);
 
 /** Of the resources that Kubernetes knows, those that can be counted within a scope. */
 const RESOURCES_OF_SCOPE: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -58,7 +66,10 @@ export function validateResourceQuota(quota: ResourceQuota): FieldErrorList {
   return [...quotaSpec(quota.spec), ...validateResourceQuotaStatus(quota)];
 }
 
-export function validateResourceQuotaUpdate({ spec }: ResourceQuota, old: ResourceQuota): FieldErrorList {
+export function validateResourceQuotaUpdate(
+  { spec }: ResourceQuota,
+  old: ResourceQuota,
+): FieldErrorList {
   const errors = quotaSpec(spec);
   const scopes = new Set<string>(spec.scopes);
   const before = new Set<string>(old.spec.scopes);
@@ -69,7 +80,10 @@ export function validateResourceQuotaUpdate({ spec }: ResourceQuota, old: Resour
 }
 
 export function validateResourceQuotaStatus({ status }: ResourceQuota): FieldErrorList {
-  return [...quotaAmounts(status.hard, STATUS.child('hard')), ...quotaAmounts(status.used, STATUS.child('used'))];
+  return [
+    ...quotaAmounts(status.hard, STATUS.child('hard')),
+    ...quotaAmounts(status.used, STATUS.child('used')),
+  ];
 }
 
 function quotaSpec(spec: ResourceQuotaSpec): FieldErrorList {
@@ -92,13 +106,25 @@ function quotaResourceName(name: string, at: FieldPath): FieldErrorList {
 }
 
 /** The scope, and the resources counted in it. `value`: what is wrong if a resource does not fit. */
-function scope(name: string, { hard }: ResourceQuotaSpec, at: FieldPath, value: unknown): FieldErrorList {
+function scope(
+  name: string,
+  { hard }: ResourceQuotaSpec,
+  at: FieldPath,
+  value: unknown,
+): FieldErrorList {
   return Object.keys(hard ?? {})
-    .filter((resource) => isQuotaResource(resource) && RESOURCES_OF_SCOPE.get(name)?.has(resource) === false)
+    .filter(
+      (resource) =>
+        isQuotaResource(resource) && RESOURCES_OF_SCOPE.get(name)?.has(resource) === false,
+    )
     .map(() => field.invalid(at, value, 'unsupported scope applied to resource'));
 }
 
-function contraries(names: readonly string[], { scopes: shown }: ResourceQuotaSpec, at: FieldPath): FieldErrorList {
+function contraries(
+  names: readonly string[],
+  { scopes: shown }: ResourceQuotaSpec,
+  at: FieldPath,
+): FieldErrorList {
   return CONTRARIES.filter((pair) => pair.every((name) => names.includes(name))).map(() =>
     field.invalid(at, shown ?? null, 'conflicting scopes'),
   );
@@ -135,14 +161,16 @@ function scopeSelector(spec: ResourceQuotaSpec): FieldErrorList {
       case 'In':
       case 'NotIn':
         if (values.length === 0) {
-          const message = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+          const message =
+            "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
           errors.push(field.required(at.child('values'), message));
         }
         break;
       case 'Exists':
       case 'DoesNotExist':
         if (values.length > 0) {
-          const message = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+          const message =
+            "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
           errors.push(field.invalid(at.child('values'), values, message));
         }
         break;

@@ -2,7 +2,12 @@
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import { newQuantity, parseQuantity, tryParseQuantity, type Quantity } from '#machinery/text/quantity.ts';
+import {
+  newQuantity,
+  parseQuantity,
+  tryParseQuantity,
+  type Quantity,
+} from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import {
   aggregateContainerResources,
@@ -93,8 +98,12 @@ const podResourceName: NameRule = (name, at) => {
 /** An amount of a resource: not negative, and whole where only whole ones make sense. */
 export function resourceQuantity(name: string, value: Quantity, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
-  if (value.sign() < 0) errors.push(field.invalid(at, value.toString(), validation.IS_NEGATIVE_MESSAGE));
-  if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && !value.equals(value.roundUp(0))) {
+  if (value.sign() < 0)
+    errors.push(field.invalid(at, value.toString(), validation.IS_NEGATIVE_MESSAGE));
+  if (
+    (INTEGER_RESOURCES.has(name) || isExtendedResource(name)) &&
+    !value.equals(value.roundUp(0))
+  ) {
     errors.push(field.invalid(at, value.toString(), 'must be an integer'));
   }
   return errors;
@@ -110,7 +119,9 @@ export function containerResourceRequirements(
 
 /** What a pod takes beside its containers. Its rules are those of limits. */
 export function overhead(list: ResourceList | undefined, at: FieldPath): FieldErrorList {
-  return list === undefined ? [] : resourceRequirements({ limits: list }, at, new Set(), containerResourceName);
+  return list === undefined
+    ? []
+    : resourceRequirements({ limits: list }, at, new Set(), containerResourceName);
 }
 
 /** A resource can be called anything, such as what every object inherits. */
@@ -119,13 +130,19 @@ function amountOf(list: ResourceList | undefined, name: string): string | undefi
 }
 
 /** Resources of the pod as a whole. */
-export function podResources(spec: PodSpec, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
+export function podResources(
+  spec: PodSpec,
+  at: FieldPath,
+  claimNames: ReadonlySet<string>,
+): FieldErrorList {
   const { resources } = spec;
   if (resources === undefined) return [];
   if (spec.os?.name === 'windows') return [field.forbidden(at, 'may not be set for a windows pod')];
   const errors: FieldErrorList = [];
   if (resources.claims !== undefined) {
-    errors.push(field.forbidden(at.child('claims'), 'claims may not be set for Resources at pod-level'));
+    errors.push(
+      field.forbidden(at.child('claims'), 'claims may not be set for Resources at pod-level'),
+    );
   }
   errors.push(...resourceRequirements(resources, at, claimNames, podResourceName));
   for (const [name, together] of aggregateContainerResources(spec, 'requests')) {
@@ -145,7 +162,9 @@ export function podResources(spec: PodSpec, at: FieldPath, claimNames: ReadonlyS
       const limit = amountOf(resources.limits, name);
       if (limit === undefined || parseQuantity(amount).cmp(parseQuantity(limit)) <= 0) continue;
       const path = at.child('containers').index(index).key(name).child('limits');
-      errors.push(field.invalid(path, amount, `must be less than or equal to pod limits of ${limit}`));
+      errors.push(
+        field.invalid(path, amount, `must be less than or equal to pod limits of ${limit}`),
+      );
     }
   });
   return errors;
@@ -162,18 +181,25 @@ function resourceRequirements(
   const requests = quantitiesOf(resources.requests);
   const limitsPath = at.child('limits');
   const requestsPath = at.child('requests');
-  for (const [name, limit] of limits) errors.push(...namedQuantity(name, limit, limitsPath.key(name), nameRule));
+  for (const [name, limit] of limits)
+    errors.push(...namedQuantity(name, limit, limitsPath.key(name), nameRule));
   for (const [name, request] of requests) {
     const path = requestsPath.key(name);
     errors.push(...nameRule(name, path), ...resourceQuantity(name, request, path));
     const limit = limits.get(name);
     if (limit === undefined) {
       if (!isOvercommitAllowed(name)) {
-        errors.push(field.required(limitsPath, 'Limit must be set for non overcommitable resources'));
+        errors.push(
+          field.required(limitsPath, 'Limit must be set for non overcommitable resources'),
+        );
       }
     } else if (request.cmp(limit) !== 0 && !isOvercommitAllowed(name)) {
       errors.push(
-        field.invalid(requestsPath, request.toString(), `must be equal to ${name} limit of ${limit.toString()}`),
+        field.invalid(
+          requestsPath,
+          request.toString(),
+          `must be equal to ${name} limit of ${limit.toString()}`,
+        ),
       );
     } else if (request.cmp(limit) > 0) {
       const message = `must be less than or equal to ${name} limit of ${limit.toString()}`;
@@ -193,8 +219,17 @@ function quantitiesOf(list: ResourceList | undefined): ReadonlyMap<string, Quant
   return new Map(Object.entries(list ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
 }
 
-function namedQuantity(name: string, amount: Quantity, at: FieldPath, nameRule: NameRule): FieldErrorList {
-  return [...nameRule(name, at), ...resourceQuantity(name, amount, at), ...hugePages(name, amount, at)];
+function namedQuantity(
+  name: string,
+  amount: Quantity,
+  at: FieldPath,
+  nameRule: NameRule,
+): FieldErrorList {
+  return [
+    ...nameRule(name, at),
+    ...resourceQuantity(name, amount, at),
+    ...hugePages(name, amount, at),
+  ];
 }
 
 const HUGE_PAGES_PREFIX = 'hugepages-';
@@ -204,8 +239,19 @@ const ONE = newQuantity(1, 'DecimalSI');
 function hugePages(name: string, amount: Quantity, at: FieldPath): FieldErrorList {
   if (!isHugePages(name)) return [];
   const size = tryParseQuantity(name.slice(HUGE_PAGES_PREFIX.length));
-  if (size !== undefined && size.cmp(ONE) >= 0 && BigInt(amount.value()) % BigInt(size.value()) === 0n) return [];
-  return [field.invalid(at, amount.toString(), `${amount.toString()} is not positive integer multiple of ${name}`)];
+  if (
+    size !== undefined &&
+    size.cmp(ONE) >= 0 &&
+    BigInt(amount.value()) % BigInt(size.value()) === 0n
+  )
+    return [];
+  return [
+    field.invalid(
+      at,
+      amount.toString(),
+      `${amount.toString()} is not positive integer multiple of ${name}`,
+    ),
+  ];
 }
 
 function claims(
@@ -226,10 +272,13 @@ function claims(
     else {
       const key = request === '' ? name : `${name}/${request}`;
       if (request !== '')
-        errors.push(...invalidEach(path.child('request'), request, validation.isDNS1123Label(request)));
+        errors.push(
+          ...invalidEach(path.child('request'), request, validation.isDNS1123Label(request)),
+        );
       if (seen.has(key)) errors.push(field.duplicate(path, key));
       else if (request === '') {
-        for (const other of seen) if (other.startsWith(`${name}/`)) errors.push(field.duplicate(path, name));
+        for (const other of seen)
+          if (other.startsWith(`${name}/`)) errors.push(field.duplicate(path, name));
       }
       seen.add(key);
     }
@@ -238,8 +287,18 @@ function claims(
   return errors;
 }
 
-function unknownClaim(at: FieldPath, name: string, claimNames: ReadonlySet<string>): field.FieldError {
-  const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
+function unknownClaim(
+  at: FieldPath,
+  name: string,
+  claimNames: ReadonlySet<string>,
+): field.FieldError {
+  const known =
+    claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
   const { type } = field.notFound(at, name);
-  return new field.FieldError(type, at, name, `must be one of the names in pod.spec.resourceClaims${known}`);
+  return new field.FieldError(
+    type,
+    at,
+    name,
+    `must be one of the names in pod.spec.resourceClaims${known}`,
+  );
 }

@@ -13,7 +13,9 @@ function errorsOf(spec: string): string[] {
     'core/v1.Pod',
     `metadata: {name: p, namespace: default}\nspec:\n${indent(`containers: [{name: c, image: x}]\n${spec}`)}`,
   );
-  return validatePod(pod).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
+  return validatePod(pod).map(
+    ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
+  );
 }
 
 type Case = [what: string, fields: string, ...errors: string[]];
@@ -25,7 +27,8 @@ function table(cases: readonly Case[], specOf: (fields: string) => string): void
 }
 
 describe('nodes that must be', () => {
-  const at = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const at =
+    'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   const first = `${at}[0].matchExpressions[0]`;
   const fieldAt = `${at}[0].matchFields[0]`;
   const expression = (fields: string): string => `{matchExpressions: [{${fields}}]}`;
@@ -37,7 +40,10 @@ describe('nodes that must be', () => {
         '{matchExpressions: [{key: a, operator: In, values: [b, c]}], matchFields: [{key: metadata.name, operator: In, values: [n1]}]}',
       ],
       ['any', '{matchExpressions: []}'],
-      ['two terms', `${expression('key: a, operator: Exists')}, ${expression('key: a, operator: DoesNotExist')}`],
+      [
+        'two terms',
+        `${expression('key: a, operator: Exists')}, ${expression('key: a, operator: DoesNotExist')}`,
+      ],
       [
         'numbers',
         `${expression('key: a, operator: Gt, values: ["1"]')}, ${expression('key: a, operator: Lt, values: ["9"]')}`,
@@ -45,22 +51,58 @@ describe('nodes that must be', () => {
       ['no terms', '', `${at} Required`],
       ['no operator', expression('key: a'), `${first}.operator Invalid`],
       ['no operator, of no value', expression('key: a, operator: ""'), `${first}.operator Invalid`],
-      ['another operator', expression('key: a, operator: Like, values: [b]'), `${first}.operator Invalid`],
-      ['a bad key', expression('key: "invalid key ___@#", operator: Exists'), `${first}.key Invalid`],
+      [
+        'another operator',
+        expression('key: a, operator: Like, values: [b]'),
+        `${first}.operator Invalid`,
+      ],
+      [
+        'a bad key',
+        expression('key: "invalid key ___@#", operator: Exists'),
+        `${first}.key Invalid`,
+      ],
       ['no values', expression('key: a, operator: NotIn'), `${first}.values Required`],
-      ['values of what exists', expression('key: a, operator: Exists, values: [b]'), `${first}.values Forbidden`],
+      [
+        'values of what exists',
+        expression('key: a, operator: Exists, values: [b]'),
+        `${first}.values Forbidden`,
+      ],
       [
         'values of what does not',
         expression('key: a, operator: DoesNotExist, values: [b]'),
         `${first}.values Forbidden`,
       ],
-      ['two numbers', expression('key: a, operator: Lt, values: ["1", "2"]'), `${first}.values Required`],
-      ['a value that no label has', expression('key: a, operator: In, values: ["-1"]'), `${first}.values[0] Invalid`],
-      ['two names', fieldOf('key: metadata.name, operator: In, values: [a, b]'), `${fieldAt}.values Required`],
+      [
+        'two numbers',
+        expression('key: a, operator: Lt, values: ["1", "2"]'),
+        `${first}.values Required`,
+      ],
+      [
+        'a value that no label has',
+        expression('key: a, operator: In, values: ["-1"]'),
+        `${first}.values[0] Invalid`,
+      ],
+      [
+        'two names',
+        fieldOf('key: metadata.name, operator: In, values: [a, b]'),
+        `${fieldAt}.values Required`,
+      ],
       ['no names', fieldOf('key: metadata.name, operator: NotIn'), `${fieldAt}.values Required`],
-      ['a name that exists', fieldOf('key: metadata.name, operator: Exists'), `${fieldAt}.operator Invalid`],
-      ['a bad name', fieldOf('key: metadata.name, operator: In, values: [A_]'), `${fieldAt}.values[0] Invalid`],
-      ['another field', fieldOf('key: metadata.namespace, operator: In, values: [a]'), `${fieldAt}.key Invalid`],
+      [
+        'a name that exists',
+        fieldOf('key: metadata.name, operator: Exists'),
+        `${fieldAt}.operator Invalid`,
+      ],
+      [
+        'a bad name',
+        fieldOf('key: metadata.name, operator: In, values: [A_]'),
+        `${fieldAt}.values[0] Invalid`,
+      ],
+      [
+        'another field',
+        fieldOf('key: metadata.namespace, operator: In, values: [a]'),
+        `${fieldAt}.key Invalid`,
+      ],
     ],
     (terms) =>
       `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms}]}}}`,
@@ -71,7 +113,10 @@ describe('nodes that may better be', () => {
   const at = 'affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]';
   table(
     [
-      ['a label', 'weight: 10, preference: {matchExpressions: [{key: a, operator: In, values: [b]}]}'],
+      [
+        'a label',
+        'weight: 10, preference: {matchExpressions: [{key: a, operator: In, values: [b]}]}',
+      ],
       ['any', 'weight: 10, preference: {matchExpressions: []}'],
       ['nothing of weight', 'weight: 0, preference: {}', `${at}.weight Invalid`],
       [
@@ -85,7 +130,8 @@ describe('nodes that may better be', () => {
         `${at}.preference.matchExpressions[0].operator Invalid`,
       ],
     ],
-    (term) => `affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{${term}}]}}`,
+    (term) =>
+      `affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{${term}}]}}`,
   );
 });
 
@@ -94,7 +140,8 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
     [
       'required',
       `affinity.${kind}.requiredDuringSchedulingIgnoredDuringExecution[0]`,
-      (term: string): string => `affinity: {${kind}: {requiredDuringSchedulingIgnoredDuringExecution: [{${term}}]}}`,
+      (term: string): string =>
+        `affinity: {${kind}: {requiredDuringSchedulingIgnoredDuringExecution: [{${term}}]}}`,
     ],
     [
       'preferred',
@@ -110,15 +157,28 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
       [
         ['labels', `${KEY}, ${SELECTOR}, namespaces: [ns]`],
         ['labels that exist', `${KEY}, labelSelector: ${expression('key: a, operator: Exists')}`],
-        ['labels that do not', `${KEY}, labelSelector: ${expression('key: a, operator: DoesNotExist')}`],
+        [
+          'labels that do not',
+          `${KEY}, labelSelector: ${expression('key: a, operator: DoesNotExist')}`,
+        ],
         [
           'namespaces by label',
           `${KEY}, ${SELECTOR}, namespaceSelector: ${expression('key: a, operator: In, values: [b]')}`,
         ],
         ['all namespaces', `${KEY}, ${SELECTOR}, namespaceSelector: {}`],
-        ['no place', SELECTOR, `${at}.topologyKey Required`, `${at}.topologyKey Invalid`, `${at}.topologyKey Invalid`],
+        [
+          'no place',
+          SELECTOR,
+          `${at}.topologyKey Required`,
+          `${at}.topologyKey Invalid`,
+          `${at}.topologyKey Invalid`,
+        ],
         ['a bad place', `topologyKey: "a b", ${SELECTOR}`, `${at}.topologyKey Invalid`],
-        ['a bad namespace', `${KEY}, ${SELECTOR}, namespaces: [INVALID_NAMESPACE]`, `${at}.namespace Invalid`],
+        [
+          'a bad namespace',
+          `${KEY}, ${SELECTOR}, namespaces: [INVALID_NAMESPACE]`,
+          `${at}.namespace Invalid`,
+        ],
         [
           'values of what exists',
           `${KEY}, labelSelector: ${expression('key: a, operator: Exists, values: [b]')}`,
@@ -148,7 +208,11 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
           `${KEY}, labelSelector: {matchExpressions: [{key: a, operator: In, values: [v]}, {key: a, operator: NotIn, values: [w]}]}, matchLabelKeys: [a]`,
           `${at}[0] Invalid`,
         ],
-        ['a bad key', `${KEY}, ${SELECTOR}, matchLabelKeys: [/simple]`, `${at}.matchLabelKeys[0] Invalid`],
+        [
+          'a bad key',
+          `${KEY}, ${SELECTOR}, matchLabelKeys: [/simple]`,
+          `${at}.matchLabelKeys[0] Invalid`,
+        ],
         [
           'a bad key of others',
           `${KEY}, ${SELECTOR}, mismatchLabelKeys: [/simple]`,
@@ -159,8 +223,16 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
           `${KEY}, ${SELECTOR}, matchLabelKeys: [k], mismatchLabelKeys: [k]`,
           `${at}.matchLabelKeys[0] Invalid`,
         ],
-        ['keys without a selector', `${KEY}, matchLabelKeys: [k]`, `${at}.matchLabelKeys Forbidden`],
-        ['keys of others without a selector', `${KEY}, mismatchLabelKeys: [k]`, `${at}.mismatchLabelKeys Forbidden`],
+        [
+          'keys without a selector',
+          `${KEY}, matchLabelKeys: [k]`,
+          `${at}.matchLabelKeys Forbidden`,
+        ],
+        [
+          'keys of others without a selector',
+          `${KEY}, mismatchLabelKeys: [k]`,
+          `${at}.mismatchLabelKeys Forbidden`,
+        ],
       ],
       specOf,
     );
@@ -168,7 +240,9 @@ describe.each(['podAffinity', 'podAntiAffinity'])('%s', (kind) => {
 
   test.each([0, -1, 101, 109])('of weight %s', (weight) => {
     const term = `{weight: ${weight}, podAffinityTerm: {topologyKey: zone}}`;
-    expect(errorsOf(`affinity: {${kind}: {preferredDuringSchedulingIgnoredDuringExecution: [${term}]}}`)).toEqual([
+    expect(
+      errorsOf(`affinity: {${kind}: {preferredDuringSchedulingIgnoredDuringExecution: [${term}]}}`),
+    ).toEqual([
       `affinity.${kind}.preferredDuringSchedulingIgnoredDuringExecution[0].weight Invalid`,
     ]);
   });
@@ -179,7 +253,10 @@ describe('tolerations', () => {
   table(
     [
       ['for a minute', 'key: foo, operator: Exists, effect: NoExecute, tolerationSeconds: 60'],
-      ['of a value, for a minute', 'key: foo, operator: Equal, value: bar, effect: NoExecute, tolerationSeconds: 60'],
+      [
+        'of a value, for a minute',
+        'key: foo, operator: Equal, value: bar, effect: NoExecute, tolerationSeconds: 60',
+      ],
       ['of a value', 'key: foo, operator: Equal, value: bar, effect: NoSchedule'],
       ['of any key', 'operator: Exists, effect: NoSchedule'],
       ['of no operator', 'key: foo, value: bar, effect: NoSchedule'],
@@ -193,20 +270,36 @@ describe('tolerations', () => {
         'key: "nospecialchars^=@", operator: Equal, value: bar, effect: NoSchedule',
         `${at}.key Invalid`,
       ],
-      ['of another operator', 'key: foo, operator: In, value: bar, effect: NoSchedule', `${at}.operator NotSupported`],
+      [
+        'of another operator',
+        'key: foo, operator: In, value: bar, effect: NoSchedule',
+        `${at}.operator NotSupported`,
+      ],
       [
         'of the value of what exists',
         'key: foo, operator: Exists, value: bar, effect: NoSchedule',
         `${at}.operator Invalid`,
       ],
-      ['of a value of any key', 'operator: Equal, value: bar, effect: NoSchedule', `${at}.operator Invalid`],
+      [
+        'of a value of any key',
+        'operator: Equal, value: bar, effect: NoSchedule',
+        `${at}.operator Invalid`,
+      ],
       [
         'for a while, of what lasts',
         'key: a, operator: Exists, effect: NoSchedule, tolerationSeconds: 20',
         `${at}.effect Invalid`,
       ],
-      ['less than', 'key: a, operator: Lt, value: "950", effect: NoSchedule', `${at}.operator NotSupported`],
-      ['greater than', 'key: a, operator: Gt, value: "950", effect: NoSchedule', `${at}.operator NotSupported`],
+      [
+        'less than',
+        'key: a, operator: Lt, value: "950", effect: NoSchedule',
+        `${at}.operator NotSupported`,
+      ],
+      [
+        'greater than',
+        'key: a, operator: Gt, value: "950", effect: NoSchedule',
+        `${at}.operator NotSupported`,
+      ],
     ],
     (toleration) => `tolerations: [{${toleration}}]`,
   );
@@ -226,8 +319,16 @@ describe('spreading', () => {
         'keys',
         `${GOOD}, labelSelector: {matchExpressions: [{key: foo, operator: In, values: [a]}]}, matchLabelKeys: [foo]`,
       ],
-      ['no skew', 'maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule', `${at}.maxSkew Invalid`],
-      ['a negative skew', 'maxSkew: -1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule', `${at}.maxSkew Invalid`],
+      [
+        'no skew',
+        'maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule',
+        `${at}.maxSkew Invalid`,
+      ],
+      [
+        'a negative skew',
+        'maxSkew: -1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule',
+        `${at}.maxSkew Invalid`,
+      ],
       ['no domains', `${GOOD}, minDomains: 0`, `${at}.minDomains Invalid`],
       ['negative domains', `${GOOD}, minDomains: -1`, `${at}.minDomains Invalid`],
       [
@@ -235,23 +336,51 @@ describe('spreading', () => {
         'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, minDomains: 3',
         `${at}.minDomains Invalid`,
       ],
-      ['no place', 'maxSkew: 1, topologyKey: "", whenUnsatisfiable: DoNotSchedule', `${at}.topologyKey Required`],
-      ['otherwise', 'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: N/A', `${at}.whenUnsatisfiable NotSupported`],
+      [
+        'no place',
+        'maxSkew: 1, topologyKey: "", whenUnsatisfiable: DoNotSchedule',
+        `${at}.topologyKey Required`,
+      ],
+      [
+        'otherwise',
+        'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: N/A',
+        `${at}.whenUnsatisfiable NotSupported`,
+      ],
       [
         'otherwise, unsaid',
         'maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ""',
         `${at}.whenUnsatisfiable NotSupported`,
       ],
-      ['some policy of affinities', `${GOOD}, nodeAffinityPolicy: invalid`, `${at}.nodeAffinityPolicy NotSupported`],
-      ['some policy of taints', `${GOOD}, nodeTaintsPolicy: invalid`, `${at}.nodeTaintsPolicy NotSupported`],
-      ['a bad key', `${GOOD}, labelSelector: {}, matchLabelKeys: [/simple]`, `${at}.matchLabelKeys[0] Invalid`],
-      ['keys without a selector', `${GOOD}, matchLabelKeys: [foo]`, `${at}.matchLabelKeys Forbidden`],
+      [
+        'some policy of affinities',
+        `${GOOD}, nodeAffinityPolicy: invalid`,
+        `${at}.nodeAffinityPolicy NotSupported`,
+      ],
+      [
+        'some policy of taints',
+        `${GOOD}, nodeTaintsPolicy: invalid`,
+        `${at}.nodeTaintsPolicy NotSupported`,
+      ],
+      [
+        'a bad key',
+        `${GOOD}, labelSelector: {}, matchLabelKeys: [/simple]`,
+        `${at}.matchLabelKeys[0] Invalid`,
+      ],
+      [
+        'keys without a selector',
+        `${GOOD}, matchLabelKeys: [foo]`,
+        `${at}.matchLabelKeys Forbidden`,
+      ],
       [
         'a bad selector',
         `${GOOD}, labelSelector: {matchExpressions: [{key: a, operator: In}]}`,
         `${at}.labelSelector.matchExpressions[0].values Required`,
       ],
-      ['a bad label', `${GOOD}, labelSelector: {matchLabels: {foo: "-"}}`, `${at}.labelSelector.matchLabels Invalid`],
+      [
+        'a bad label',
+        `${GOOD}, labelSelector: {matchLabels: {foo: "-"}}`,
+        `${at}.labelSelector.matchLabels Invalid`,
+      ],
     ],
     (constraint) => `topologySpreadConstraints: [{${constraint}}]`,
   );
@@ -259,9 +388,14 @@ describe('spreading', () => {
   test.each<[other: string, ...errors: string[]]>([
     ['topologyKey: zone, whenUnsatisfiable: ScheduleAnyway'],
     ['topologyKey: region, whenUnsatisfiable: DoNotSchedule'],
-    ['topologyKey: zone, whenUnsatisfiable: DoNotSchedule', `${at}.{topologyKey, whenUnsatisfiable} Duplicate`],
+    [
+      'topologyKey: zone, whenUnsatisfiable: DoNotSchedule',
+      `${at}.{topologyKey, whenUnsatisfiable} Duplicate`,
+    ],
   ])('and another way: %s', (other, ...errors) => {
-    expect(errorsOf(`topologySpreadConstraints: [{${GOOD}}, {maxSkew: 2, ${other}}]`)).toEqual(errors);
+    expect(errorsOf(`topologySpreadConstraints: [{${GOOD}}, {maxSkew: 2, ${other}}]`)).toEqual(
+      errors,
+    );
   });
 });
 
@@ -284,7 +418,9 @@ describe('gates', () => {
   );
 
   test('on a node', () => {
-    expect(errorsOf('nodeName: n1\nschedulingGates: [{name: foo}]')).toEqual(['nodeName Forbidden']);
+    expect(errorsOf('nodeName: n1\nschedulingGates: [{name: foo}]')).toEqual([
+      'nodeName Forbidden',
+    ]);
   });
 });
 

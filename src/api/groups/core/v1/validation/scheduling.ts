@@ -20,7 +20,11 @@ import { invalidEach, oneOf, optionalOneOf } from './common.ts';
 
 const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-export function affinity(value: Affinity | undefined, at: FieldPath, rules = STRICT): FieldErrorList {
+export function affinity(
+  value: Affinity | undefined,
+  at: FieldPath,
+  rules = STRICT,
+): FieldErrorList {
   if (value === undefined) return [];
   const errors: FieldErrorList = [];
   if (value.nodeAffinity !== undefined)
@@ -29,7 +33,12 @@ export function affinity(value: Affinity | undefined, at: FieldPath, rules = STR
     const pods = value[name];
     const path = at.child(name);
     (pods?.requiredDuringSchedulingIgnoredDuringExecution ?? []).forEach((term, index) => {
-      errors.push(...podAffinityTerm(term, path.child('requiredDuringSchedulingIgnoredDuringExecution').index(index)));
+      errors.push(
+        ...podAffinityTerm(
+          term,
+          path.child('requiredDuringSchedulingIgnoredDuringExecution').index(index),
+        ),
+      );
     });
     (pods?.preferredDuringSchedulingIgnoredDuringExecution ?? []).forEach((term, index) => {
       const termPath = path.child('preferredDuringSchedulingIgnoredDuringExecution').index(index);
@@ -52,7 +61,9 @@ function nodeAffinity(value: NodeAffinity, at: FieldPath, rules: ValueRules): Fi
     ...(value.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap((term, index) => [
       ...weight(term.weight, preferredPath.index(index).child('weight')),
       // A preference for a label that no node can have does no harm.
-      ...nodeSelectorTerm(term.preference, preferredPath.index(index).child('preference'), { anyValues: true }),
+      ...nodeSelectorTerm(term.preference, preferredPath.index(index).child('preference'), {
+        anyValues: true,
+      }),
     ]),
   ];
 }
@@ -68,14 +79,17 @@ export function nodeSelector(
 ): FieldErrorList {
   const terms = selector.nodeSelectorTerms ?? [];
   const path = at.child('nodeSelectorTerms');
-  if (terms.length === 0) return [field.required(path, 'must have at least one node selector term')];
+  if (terms.length === 0)
+    return [field.required(path, 'must have at least one node selector term')];
   return terms.flatMap((term, index) => nodeSelectorTerm(term, path.index(index), { anyValues }));
 }
 
 /** Whether a term asks for values that no label has. */
 export function asksForImpossibleValues(selector: NodeSelector | undefined): boolean {
   return (selector?.nodeSelectorTerms ?? []).some(({ matchExpressions = [] }) =>
-    matchExpressions.some(({ values = [] }) => values.some((value) => validation.isValidLabelValue(value).length > 0)),
+    matchExpressions.some(({ values = [] }) =>
+      values.some((value) => validation.isValidLabelValue(value).length > 0),
+    ),
   );
 }
 
@@ -86,7 +100,11 @@ interface ValueRules {
 
 const STRICT: ValueRules = { anyValues: false };
 
-function nodeSelectorTerm(term: NodeSelectorTerm, at: FieldPath, rules: ValueRules): FieldErrorList {
+function nodeSelectorTerm(
+  term: NodeSelectorTerm,
+  at: FieldPath,
+  rules: ValueRules,
+): FieldErrorList {
   return [
     ...(term.matchExpressions ?? []).flatMap((requirement, index) =>
       nodeSelectorRequirement(requirement, at.child('matchExpressions').index(index), rules),
@@ -116,13 +134,20 @@ function nodeSelectorRequirement(
     case 'Exists':
     case 'DoesNotExist':
       if (values.length > 0) {
-        errors.push(field.forbidden(path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+        errors.push(
+          field.forbidden(
+            path,
+            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+          ),
+        );
       }
       break;
     case 'Gt':
     case 'Lt':
       if (values.length !== 1) {
-        errors.push(field.required(path, "must be specified single value when `operator` is 'Lt' or 'Gt'"));
+        errors.push(
+          field.required(path, "must be specified single value when `operator` is 'Lt' or 'Gt'"),
+        );
       }
       break;
     default:
@@ -138,16 +163,21 @@ function nodeSelectorRequirement(
 }
 
 /** Fields of a node: only its name can be asked for. */
-function nodeFieldRequirement({ key, operator, values = [] }: NodeSelectorRequirement, at: FieldPath): FieldErrorList {
+function nodeFieldRequirement(
+  { key, operator, values = [] }: NodeSelectorRequirement,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const path = at.child('values');
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length !== 1) {
-      const message = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+      const message =
+        "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
       errors.push(field.required(path, message));
     }
   } else errors.push(field.invalid(at.child('operator'), operator, NOT_AN_OPERATOR));
-  if (key !== 'metadata.name') errors.push(field.invalid(at.child('key'), key, 'not a valid field selector key'));
+  if (key !== 'metadata.name')
+    errors.push(field.invalid(at.child('key'), key, 'not a valid field selector key'));
   else {
     values.forEach((value, index) =>
       errors.push(...invalidEach(path.index(index), value, validation.isDNS1123Subdomain(value))),
@@ -164,7 +194,9 @@ function podAffinityTerm(term: PodAffinityTerm, at: FieldPath): FieldErrorList {
       invalidEach(at.child('namespace'), name, validation.isDNS1123Label(name)),
     ),
     ...labelKeys(term, at),
-    ...(term.topologyKey === '' ? [field.required(at.child('topologyKey'), 'can not be empty')] : []),
+    ...(term.topologyKey === ''
+      ? [field.required(at.child('topologyKey'), 'can not be empty')]
+      : []),
     ...validation.validateLabelName(term.topologyKey, at.child('topologyKey')),
   ];
 }
@@ -185,13 +217,18 @@ function labelKeys(
     const path = at.child(name);
     if (labelSelector === undefined) {
       errors.push(field.forbidden(path, 'must not be specified when labelSelector is not set'));
-    } else keys.forEach((key, index) => errors.push(...validation.validateLabelName(key, path.index(index))));
+    } else
+      keys.forEach((key, index) =>
+        errors.push(...validation.validateLabelName(key, path.index(index))),
+      );
   }
   const selected = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
   for (const { key } of labelSelector?.matchExpressions ?? []) {
     const index = matchLabelKeys.lastIndexOf(key);
     if (index >= 0 && selected.has(key)) {
-      errors.push(field.invalid(at.index(index), key, 'exists in both matchLabelKeys and labelSelector'));
+      errors.push(
+        field.invalid(at.index(index), key, 'exists in both matchLabelKeys and labelSelector'),
+      );
     }
     selected.add(key);
   }
@@ -207,26 +244,41 @@ function labelKeys(
 const operatorsBeside = (operator: string): readonly string[] =>
   operator === 'Lt' || operator === 'Gt' ? ['Equal', 'Exists', 'Lt', 'Gt'] : ['Equal', 'Exists'];
 
-export function tolerations(list: readonly Toleration[] | undefined, at: FieldPath): FieldErrorList {
+export function tolerations(
+  list: readonly Toleration[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   return (list ?? []).flatMap((toleration, index) => {
     const path = at.index(index);
     const errors: FieldErrorList = [];
     const { key = '', operator = '', value = '', effect = '' } = toleration;
     if (key !== '') errors.push(...validation.validateLabelName(key, path.child('key')));
     if (key === '' && operator !== 'Exists') {
-      const message = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
+      const message =
+        'operator must be Exists when `key` is empty, which means "match all values and all keys"';
       errors.push(field.invalid(path.child('operator'), operator, message));
     }
     if (toleration.tolerationSeconds !== undefined && effect !== 'NoExecute') {
       errors.push(
-        field.invalid(path.child('effect'), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),
+        field.invalid(
+          path.child('effect'),
+          effect,
+          "effect must be 'NoExecute' when `tolerationSeconds` is set",
+        ),
       );
     }
-    if (operator === '' || operator === 'Equal') errors.push(...labelValue(value, path.child('operator')));
+    if (operator === '' || operator === 'Equal')
+      errors.push(...labelValue(value, path.child('operator')));
     else if (operator !== 'Exists')
       errors.push(field.notSupported(path.child('operator'), operator, operatorsBeside(operator)));
     else if (value !== '') {
-      errors.push(field.invalid(path.child('operator'), value, "value must be empty when `operator` is 'Exists'"));
+      errors.push(
+        field.invalid(
+          path.child('operator'),
+          value,
+          "value must be empty when `operator` is 'Exists'",
+        ),
+      );
     }
     if (effect !== '') errors.push(...oneOf(effect, TAINT_EFFECTS, path.child('effect')));
     return errors;
@@ -254,7 +306,9 @@ export function taints(list: readonly Taint[] | undefined, at: FieldPath): Field
     if (seen.has(identity)) {
       const shown = { Key: key, Value: value, Effect: effect, TimeAdded: timeAdded };
       const { type } = field.duplicate(path, shown);
-      errors.push(new field.FieldError(type, path, shown, 'taints must be unique by key and effect pair'));
+      errors.push(
+        new field.FieldError(type, path, shown, 'taints must be unique by key and effect pair'),
+      );
     }
     seen.add(identity);
   });
@@ -270,10 +324,16 @@ export function topologySpreadConstraints(
     const path = at.index(index);
     const errors: FieldErrorList = [];
     const { maxSkew, topologyKey, whenUnsatisfiable, minDomains } = constraint;
-    if (maxSkew <= 0) errors.push(field.invalid(path.child('maxSkew'), maxSkew, 'must be greater than zero'));
-    if (topologyKey === '') errors.push(field.required(path.child('topologyKey'), 'can not be empty'));
+    if (maxSkew <= 0)
+      errors.push(field.invalid(path.child('maxSkew'), maxSkew, 'must be greater than zero'));
+    if (topologyKey === '')
+      errors.push(field.required(path.child('topologyKey'), 'can not be empty'));
     errors.push(
-      ...optionalOneOf(whenUnsatisfiable ?? '', ['DoNotSchedule', 'ScheduleAnyway'], path.child('whenUnsatisfiable')),
+      ...optionalOneOf(
+        whenUnsatisfiable ?? '',
+        ['DoNotSchedule', 'ScheduleAnyway'],
+        path.child('whenUnsatisfiable'),
+      ),
     );
     const isSame = (other: TopologySpreadConstraint): boolean =>
       other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable;
@@ -283,7 +343,8 @@ export function topologySpreadConstraints(
     }
     if (minDomains !== undefined) {
       const where = path.child('minDomains');
-      if (minDomains <= 0) errors.push(field.invalid(where, minDomains, 'must be greater than zero'));
+      if (minDomains <= 0)
+        errors.push(field.invalid(where, minDomains, 'must be greater than zero'));
       if (whenUnsatisfiable !== 'DoNotSchedule') {
         const message = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`;
         errors.push(field.invalid(where, minDomains, message));
@@ -298,7 +359,10 @@ export function topologySpreadConstraints(
   });
 }
 
-export function schedulingGates(list: readonly PodSchedulingGate[] | undefined, at: FieldPath): FieldErrorList {
+export function schedulingGates(
+  list: readonly PodSchedulingGate[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const names = new Set<string>();
   (list ?? []).forEach(({ name }, index) => {

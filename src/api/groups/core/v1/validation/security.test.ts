@@ -8,11 +8,16 @@ import type * as core from '../types.ts';
 import { validatePod } from './index.ts';
 
 const pod = (spec: string, metadata = ''): core.Pod =>
-  manifest('core/v1.Pod', `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`);
+  manifest(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`,
+  );
 
 /** What is wrong with a pod; paths begin at its spec. */
 const errorsOf = (given: core.Pod): string[] =>
-  validatePod(given).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
+  validatePod(given).map(
+    ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
+  );
 
 const GOOD = 'containers: [{name: c, image: x}]';
 
@@ -20,12 +25,16 @@ describe('users of Windows', () => {
   const problems = (options: Partial<core.WindowsSecurityContextOptions>): string[] => {
     const given = pod(`${GOOD}\nsecurityContext: {windowsOptions: ${JSON.stringify(options)}}`);
     return validatePod(given).map(
-      ({ field, detail }) => `${field.replace('spec.securityContext.windowsOptions.', '')}: ${detail}`,
+      ({ field, detail }) =>
+        `${field.replace('spec.securityContext.windowsOptions.', '')}: ${detail}`,
     );
   };
   test.each<[what: string, options: Partial<core.WindowsSecurityContextOptions>]>([
     ['nothing', {}],
-    ['credentials', { gmsaCredentialSpecName: 'dummy-gmsa-cred-spec-name', gmsaCredentialSpec: 'dummy contents' }],
+    [
+      'credentials',
+      { gmsaCredentialSpecName: 'dummy-gmsa-cred-spec-name', gmsaCredentialSpec: 'dummy contents' },
+    ],
     ['as many credentials as can be', { gmsaCredentialSpec: 'a'.repeat(64 * 1024) }],
     ['a user', { runAsUserName: 'Container. User' }],
     ['of a domain', { runAsUserName: 'Network Service\\Container. User' }],
@@ -41,7 +50,11 @@ describe('users of Windows', () => {
   test.each<[what: string, name: string, problem: string]>([
     ['nobody', '', 'runAsUserName cannot be an empty string'],
     ['a tab', 'Container\tUser', 'runAsUserName cannot contain control characters'],
-    ['a domain of a domain', 'Container\\Foo\\Lish', 'runAsUserName cannot contain more than one backslash'],
+    [
+      'a domain of a domain',
+      'Container\\Foo\\Lish',
+      'runAsUserName cannot contain more than one backslash',
+    ],
     ['an empty domain', '\\User', DOMAIN],
     ['nobody of a domain', 'Container\\', "runAsUserName's User cannot be empty"],
     ['a domain too long for NetBIOS', `NetBios ${'a'.repeat(8)}\\user`, DOMAIN],
@@ -50,17 +63,27 @@ describe('users of Windows', () => {
       `${`${'a'.repeat(63)}.`.repeat(4).slice(0, 253)}.com\\user`,
       "runAsUserName's Domain length must be under 256 characters",
     ],
-    ['a user too long', 'a'.repeat(105), "runAsUserName's User length must not be longer than 104 characters"],
+    [
+      'a user too long',
+      'a'.repeat(105),
+      "runAsUserName's User length must not be longer than 104 characters",
+    ],
     ['dots and spaces', '... ...', "runAsUserName's User cannot contain only periods or spaces"],
     ['a domain with a dot first', '.FooLish\\User', DOMAIN],
     ['a domain that asks', 'Foo? Lish?\\User', DOMAIN],
     ['a domain with a dash last', `${'a'.repeat(32)}.com-\\user`, DOMAIN],
-    ['a slash', 'Container/User', 'runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]'],
+    [
+      'a slash',
+      'Container/User',
+      'runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]',
+    ],
   ])('%s', (_what, runAsUserName, problem) => {
     expect(problems({ runAsUserName })).toEqual([`runAsUserName: ${problem}`]);
   });
 
-  test.each<[what: string, options: Partial<core.WindowsSecurityContextOptions>, problem: string | RegExp]>([
+  test.each<
+    [what: string, options: Partial<core.WindowsSecurityContextOptions>, problem: string | RegExp]
+  >([
     [
       'a bad name',
       { gmsaCredentialSpecName: 'not_a-valid-name' },
@@ -96,10 +119,13 @@ describe('processes of the host', () => {
       `containers: ${list('c', of.containers ?? [undefined])}`,
       `initContainers: ${list('i', of.init ?? [])}`,
       `hostNetwork: ${of.network ?? true}`,
-      ...(of.pod === undefined ? [] : [`securityContext: {windowsOptions: {hostProcess: ${of.pod}}}`]),
+      ...(of.pod === undefined
+        ? []
+        : [`securityContext: {windowsOptions: {hostProcess: ${of.pod}}}`]),
     ].join('\n');
   };
-  const OWN = (path: string): string => `${path}.securityContext.windowsOptions.hostProcess Invalid`;
+  const OWN = (path: string): string =>
+    `${path}.securityContext.windowsOptions.hostProcess Invalid`;
   test.each<[what: string, of: Parameters<typeof spec>[0], ...errors: string[]]>([
     ['no network of the host', { pod: true, network: false }, 'hostNetwork Invalid'],
     ['the pod', { pod: true }],
@@ -113,7 +139,12 @@ describe('processes of the host', () => {
       OWN('initContainers[0]'),
       'spec Invalid',
     ],
-    ['the pod, one of two', { pod: true, containers: [true, false] }, OWN('containers[1]'), 'spec Invalid'],
+    [
+      'the pod, one of two',
+      { pod: true, containers: [true, false] },
+      OWN('containers[1]'),
+      'spec Invalid',
+    ],
     ['the pod, and one says so', { pod: true, containers: [true], init: [undefined] }],
     [
       'not the pod, but one',
@@ -139,12 +170,26 @@ describe('privileges', () => {
     ['all', `${ALL}, runAsUser: 1`],
     ['privileged', 'privileged: true'],
     ['privileged, and more', 'privileged: true, allowPrivilegeEscalation: true'],
-    ['privileged, and no more', 'privileged: true, allowPrivilegeEscalation: false', `${AT} Invalid`],
+    [
+      'privileged, and no more',
+      'privileged: true, allowPrivilegeEscalation: false',
+      `${AT} Invalid`,
+    ],
     ['no more', 'allowPrivilegeEscalation: false'],
     ['capabilities', 'capabilities: {add: [CAP_SYS_ADMIN]}'],
-    ['no more, but all', 'allowPrivilegeEscalation: false, capabilities: {add: [CAP_SYS_ADMIN]}', `${AT} Invalid`],
-    ['no more, but all, in short', 'allowPrivilegeEscalation: false, capabilities: {add: [SYS_ADMIN]}'],
-    ['no more, and not all', 'allowPrivilegeEscalation: false, capabilities: {drop: [CAP_SYS_ADMIN]}'],
+    [
+      'no more, but all',
+      'allowPrivilegeEscalation: false, capabilities: {add: [CAP_SYS_ADMIN]}',
+      `${AT} Invalid`,
+    ],
+    [
+      'no more, but all, in short',
+      'allowPrivilegeEscalation: false, capabilities: {add: [SYS_ADMIN]}',
+    ],
+    [
+      'no more, and not all',
+      'allowPrivilegeEscalation: false, capabilities: {drop: [CAP_SYS_ADMIN]}',
+    ],
     ['a user below the first', 'runAsUser: -1', `${AT}.runAsUser Invalid`],
     ['a group below the first', 'runAsGroup: -1', `${AT}.runAsGroup Invalid`],
     ['not the first user', 'runAsNonRoot: true, runAsUser: 0'],
@@ -168,7 +213,11 @@ describe('users of its own', () => {
   test.each<[what: string, more: string, ...errors: string[]]>([
     ['volumes', `${GOOD}\n${VOLUMES}`],
     ['a path of the host', `${GOOD}\nvolumes: [{name: v, hostPath: {path: /a}}]`],
-    ['a device', `containers: [{name: c, image: x, ${DEVICE}}]\n${BLOCK}`, 'containers[0].volumeDevices Forbidden'],
+    [
+      'a device',
+      `containers: [{name: c, image: x, ${DEVICE}}]\n${BLOCK}`,
+      'containers[0].volumeDevices Forbidden',
+    ],
     [
       'a device of an init container',
       `${GOOD}\ninitContainers: [{name: i, image: x, ${DEVICE}}]\n${BLOCK}`,
@@ -191,9 +240,15 @@ describe('claims of devices', () => {
   const AT = 'containers[0].resources.claims';
   test.each<[what: string, spec: string, ...errors: string[]]>([
     ['one', `${container(MY)}\n${claims(ONE)}`],
-    ['from a template', `${container(MY)}\n${claims('{name: my-claim, resourceClaimTemplateName: some}')}`],
+    [
+      'from a template',
+      `${container(MY)}\n${claims('{name: my-claim, resourceClaimTemplateName: some}')}`,
+    ],
     ['two', `${container(MY, '{name: another}')}\n${claims(ONE, OTHER)}`],
-    ['requests of two', `${container(OF('r'), '{name: another, request: r}')}\n${claims(ONE, OTHER)}`],
+    [
+      'requests of two',
+      `${container(OF('r'), '{name: another, request: r}')}\n${claims(ONE, OTHER)}`,
+    ],
     ['requests of one', `${container(OF('r-0'), OF('r-1'))}\n${claims(ONE)}`],
     [
       'of an init container',
@@ -210,9 +265,17 @@ describe('claims of devices', () => {
       `${GOOD}\n${claims('{name: my/claim, resourceClaimName: some}')}`,
       'resourceClaims[0].name Invalid',
     ],
-    ['no name', `${GOOD}\n${claims('{name: "", resourceClaimName: some}')}`, 'resourceClaims[0].name Required'],
+    [
+      'no name',
+      `${GOOD}\n${claims('{name: "", resourceClaimName: some}')}`,
+      'resourceClaims[0].name Required',
+    ],
     ['one twice', `${GOOD}\n${claims(ONE, ONE)}`, 'resourceClaims[1].name Duplicate'],
-    ['one twice, used', `${container(MY)}\n${claims(ONE, ONE)}`, 'resourceClaims[1].name Duplicate'],
+    [
+      'one twice, used',
+      `${container(MY)}\n${claims(ONE, ONE)}`,
+      'resourceClaims[1].name Duplicate',
+    ],
     ['of nothing', `${GOOD}\n${claims(MY)}`, 'resourceClaims[0] Invalid'],
     [
       'of two things',
@@ -236,16 +299,29 @@ describe('claims of devices', () => {
     ['the whole, and a part', `${container(MY, OF('r'))}\n${claims(ONE)}`, `${AT}[1] Duplicate`],
     ['a part, and the whole', `${container(OF('r'), MY)}\n${claims(ONE)}`, `${AT}[1] Duplicate`],
     ['a part twice', `${container(OF('r'), OF('r'))}\n${claims(ONE)}`, `${AT}[1] Duplicate`],
-    ['a part of a bad name', `${container(OF('"*$@%^"'))}\n${claims(ONE)}`, `${AT}[0].request Invalid`],
-    ["the pod's as a whole", `${GOOD}\nresources: {claims: [${MY}]}\n${claims(ONE)}`, 'resources.claims Forbidden'],
+    [
+      'a part of a bad name',
+      `${container(OF('"*$@%^"'))}\n${claims(ONE)}`,
+      `${AT}[0].request Invalid`,
+    ],
+    [
+      "the pod's as a whole",
+      `${GOOD}\nresources: {claims: [${MY}]}\n${claims(ONE)}`,
+      'resources.claims Forbidden',
+    ],
   ])('%s', (_what, spec, ...errors) => {
     expect(errorsOf(pod(spec))).toEqual(errors);
   });
 
-  test.each(['resourceClaimName', 'resourceClaimTemplateName'])('static pods have none: %s', (source) => {
-    const spec = `nodeName: n1\n${container(MY)}\n${claims(`{name: my-claim, ${source}: some}`)}`;
-    expect(errorsOf(pod(spec, ', annotations: {kubernetes.io/config.mirror: x}'))).toContain('[] Forbidden');
-  });
+  test.each(['resourceClaimName', 'resourceClaimTemplateName'])(
+    'static pods have none: %s',
+    (source) => {
+      const spec = `nodeName: n1\n${container(MY)}\n${claims(`{name: my-claim, ${source}: some}`)}`;
+      expect(errorsOf(pod(spec, ', annotations: {kubernetes.io/config.mirror: x}'))).toContain(
+        '[] Forbidden',
+      );
+    },
+  );
 });
 
 describe('an operating system', () => {
@@ -277,12 +353,16 @@ describe('an operating system', () => {
     list === 'containers'
       ? `containers: [{name: c, image: x, securityContext: {${context}}}]`
       : `${GOOD}\n${list}: [{name: i, image: x, securityContext: {${context}}}]`;
-  const cases = LISTS.flatMap((list) => OF_LINUX.map((context): [list: string, context: string] => [list, context]));
+  const cases = LISTS.flatMap((list) =>
+    OF_LINUX.map((context): [list: string, context: string] => [list, context]),
+  );
   test.each(cases)('only Linux: %s, %s', (list, context) => {
     const name = context.slice(0, context.indexOf(':'));
     const spec = withContext(list, context);
     expect(errorsOf(pod(`${spec}\nos: {name: linux}`))).toEqual([]);
-    expect(errorsOf(pod(`${spec}\nos: {name: windows}`))).toEqual([`${list}[0].securityContext.${name} Forbidden`]);
+    expect(errorsOf(pod(`${spec}\nos: {name: windows}`))).toEqual([
+      `${list}[0].securityContext.${name} Forbidden`,
+    ]);
   });
 
   test.each(LISTS)('only Windows: %s', (list) => {

@@ -3,7 +3,13 @@
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import type { AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext } from './types.ts';
+import type {
+  AppArmorProfile,
+  PodSecurityContext,
+  PodSpec,
+  SeccompProfile,
+  SecurityContext,
+} from './types.ts';
 import { allContainers, invalidEach, localDescendingPath, oneOf, optionalOneOf } from './common.ts';
 import { windowsOptions } from './windows.ts';
 
@@ -14,7 +20,11 @@ const SYSCTL_MAX_LENGTH = 253;
 const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const MAX_PROFILE_LENGTH = 4095;
 
-export function securityContext(context: SecurityContext | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
+export function securityContext(
+  context: SecurityContext | undefined,
+  spec: PodSpec,
+  at: FieldPath,
+): FieldErrorList {
   if (context === undefined) return [];
   const errors: FieldErrorList = [
     ...id(context.runAsUser, at.child('runAsUser')),
@@ -22,18 +32,29 @@ export function securityContext(context: SecurityContext | undefined, spec: PodS
     ...optionalOneOf(context.procMount, ['Default', 'Unmasked'], at.child('procMount')),
   ];
   if (context.procMount === 'Unmasked' && spec.hostUsers !== false) {
-    errors.push(field.invalid(at.child('procMount'), context.procMount, '`hostUsers` must be false to use `Unmasked`'));
+    errors.push(
+      field.invalid(
+        at.child('procMount'),
+        context.procMount,
+        '`hostUsers` must be false to use `Unmasked`',
+      ),
+    );
   }
   errors.push(...seccompProfile(context.seccompProfile, at.child('seccompProfile')));
   if (context.allowPrivilegeEscalation === false) {
     if (context.privileged === true) {
       errors.push(
-        field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'),
+        field.invalid(
+          at,
+          context,
+          'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+        ),
       );
     }
     for (const capability of context.capabilities?.add ?? []) {
       if (capability !== 'CAP_SYS_ADMIN') continue;
-      const message = 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN';
+      const message =
+        'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN';
       errors.push(field.invalid(at, context, message));
     }
   }
@@ -58,7 +79,8 @@ function seccompProfile(profile: SeccompProfile | undefined, at: FieldPath): Fie
       : oneOf(type, PROFILE_TYPES, at.child('type'));
   const path = at.child('localhostProfile');
   if (type === 'Localhost') {
-    if (localhostProfile === undefined) errors.push(field.required(path, 'must be set when seccomp type is Localhost'));
+    if (localhostProfile === undefined)
+      errors.push(field.required(path, 'must be set when seccomp type is Localhost'));
     else errors.push(...localDescendingPath(localhostProfile, path));
   } else if (localhostProfile !== undefined) {
     errors.push(field.invalid(path, profile, 'can only be set when seccomp type is Localhost'));
@@ -66,7 +88,10 @@ function seccompProfile(profile: SeccompProfile | undefined, at: FieldPath): Fie
   return errors;
 }
 
-export function appArmorProfile(profile: AppArmorProfile | undefined, at: FieldPath): FieldErrorList {
+export function appArmorProfile(
+  profile: AppArmorProfile | undefined,
+  at: FieldPath,
+): FieldErrorList {
   if (profile === undefined) return [];
   const { type, localhostProfile } = profile;
   const path = at.child('localhostProfile');
@@ -86,7 +111,9 @@ export function appArmorProfile(profile: AppArmorProfile | undefined, at: FieldP
     case 'RuntimeDefault':
     case 'Unconfined':
       if (localhostProfile === undefined) return [];
-      return [field.invalid(path, localhostProfile, 'can only be set when AppArmor type is Localhost')];
+      return [
+        field.invalid(path, localhostProfile, 'can only be set when AppArmor type is Localhost'),
+      ];
     case undefined:
     case '':
       return [field.required(at.child('type'), 'type is required when appArmorProfile is set')];
@@ -101,8 +128,15 @@ export function hostNetworkPorts(spec: PodSpec, isPod: boolean, at: FieldPath): 
   return spec.containers.flatMap((container, index) =>
     (container.ports ?? []).flatMap(({ hostPort = 0, containerPort }, portIndex) => {
       if (hostPort === containerPort || (!isPod && hostPort === 0)) return [];
-      const path = at.child('containers').index(index).child('ports').index(portIndex).child('hostPort');
-      return [field.invalid(path, hostPort, 'must match `containerPort` when `hostNetwork` is true')];
+      const path = at
+        .child('containers')
+        .index(index)
+        .child('ports')
+        .index(portIndex)
+        .child('hostPort');
+      return [
+        field.invalid(path, hostPort, 'must match `containerPort` when `hostNetwork` is true'),
+      ];
     }),
   );
 }
@@ -117,7 +151,9 @@ export function hostUsers(spec: PodSpec, at: FieldPath): FieldErrorList {
   ] as const;
   const why = 'when `hostUsers` is false';
   return [
-    ...clashes.flatMap(([name, set]) => (set === true ? [field.forbidden(at.child(name), why)] : [])),
+    ...clashes.flatMap(([name, set]) =>
+      set === true ? [field.forbidden(at.child(name), why)] : [],
+    ),
     // Devices cannot be given other owners.
     ...allContainers(spec, at).flatMap(({ container: { volumeDevices = [] }, at: path }) =>
       volumeDevices.length === 0 ? [] : [field.forbidden(path.child('volumeDevices'), why)],
@@ -126,7 +162,11 @@ export function hostUsers(spec: PodSpec, at: FieldPath): FieldErrorList {
 }
 
 /** `anySELinuxPolicy`: not only the one that needs no other feature; the spec had some before. */
-export function podSecurityContext(spec: PodSpec, at: FieldPath, anySELinuxPolicy: boolean): FieldErrorList {
+export function podSecurityContext(
+  spec: PodSpec,
+  at: FieldPath,
+  anySELinuxPolicy: boolean,
+): FieldErrorList {
   const context = spec.securityContext ?? {};
   const errors: FieldErrorList = [
     ...id(context.fsGroup, at.child('fsGroup')),
@@ -142,11 +182,19 @@ export function podSecurityContext(spec: PodSpec, at: FieldPath, anySELinuxPolic
   }
   errors.push(
     ...sysctls(context, spec, at.child('sysctls')),
-    ...optionalOneOf(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], at.child('fsGroupChangePolicy')),
+    ...optionalOneOf(
+      context.fsGroupChangePolicy,
+      ['Always', 'OnRootMismatch'],
+      at.child('fsGroupChangePolicy'),
+    ),
     ...seccompProfile(context.seccompProfile, at.child('seccompProfile')),
     ...windowsOptions(context.windowsOptions, at.child('windowsOptions')),
     ...appArmorProfile(context.appArmorProfile, at.child('appArmorProfile')),
-    ...optionalOneOf(context.supplementalGroupsPolicy, ['Merge', 'Strict'], at.child('supplementalGroupsPolicy')),
+    ...optionalOneOf(
+      context.supplementalGroupsPolicy,
+      ['Merge', 'Strict'],
+      at.child('supplementalGroupsPolicy'),
+    ),
     ...optionalOneOf(
       context.seLinuxChangePolicy,
       anySELinuxPolicy ? ['MountOption', 'Recursive'] : ['Recursive'],

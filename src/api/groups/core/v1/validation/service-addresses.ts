@@ -24,7 +24,9 @@ export function clusterAddresses(service: Service, old?: Service): FieldErrorLis
   const errors: FieldErrorList = [];
   if (clusterIP === '') {
     if (clusterIPs.length > 0) {
-      errors.push(field.invalid(ADDRESSES, clusterIPs, 'must be empty when `clusterIP` is not specified'));
+      errors.push(
+        field.invalid(ADDRESSES, clusterIPs, 'must be empty when `clusterIP` is not specified'),
+      );
     }
   } else if (clusterIPs.length === 0) errors.push(field.required(ADDRESSES));
   else if (clusterIPs[0] !== clusterIP) {
@@ -32,22 +34,27 @@ export function clusterAddresses(service: Service, old?: Service): FieldErrorLis
   }
   ipFamilies.forEach((family, index) => {
     errors.push(...optionalOneOf(family, ['IPv4', 'IPv6'], FAMILIES.index(index)));
-    if (ipFamilies.indexOf(family) < index) errors.push(field.duplicate(FAMILIES.index(index), family));
+    if (ipFamilies.indexOf(family) < index)
+      errors.push(field.duplicate(FAMILIES.index(index), family));
   });
   errors.push(...optionalOneOf(spec.ipFamilyPolicy, FAMILY_POLICIES, FAMILY_POLICY));
 
   const forms = clusterIPs.flatMap((address, index) => {
-    if (index > 0 || address !== 'None') return legacyIP(address, ADDRESSES.index(index), old?.spec.clusterIPs);
+    if (index > 0 || address !== 'None')
+      return legacyIP(address, ADDRESSES.index(index), old?.spec.clusterIPs);
     return clusterIPs.length > 1
       ? [field.invalid(ADDRESSES, clusterIPs, "'None' must be the first and only value")]
       : [];
   });
   errors.push(...forms);
-  if (clusterIPs.length > 2) errors.push(field.invalid(ADDRESSES, clusterIPs, 'may only hold up to 2 values'));
+  if (clusterIPs.length > 2)
+    errors.push(field.invalid(ADDRESSES, clusterIPs, 'may only hold up to 2 values'));
   // What else could be said of addresses that are none would only confuse.
   if (forms.length > 0) return errors;
   if (clusterIPs.length > 1 && new Set(clusterIPs.map(isIPv6)).size < 2) {
-    errors.push(field.invalid(ADDRESSES, clusterIPs, 'may specify no more than one IP for each IP family'));
+    errors.push(
+      field.invalid(ADDRESSES, clusterIPs, 'may specify no more than one IP for each IP family'),
+    );
   }
   if (isHeadless(service)) return errors;
   clusterIPs.forEach((address, index) => {
@@ -73,12 +80,15 @@ function addressesUpdate({ spec }: Service, { spec: old }: Service): FieldErrorL
   const after = spec.clusterIPs ?? [];
   const before = old.clusterIPs ?? [];
   const errors: FieldErrorList = [];
-  const checked = after.length === before.length ? before.length : Math.min(1, after.length, before.length);
+  const checked =
+    after.length === before.length ? before.length : Math.min(1, after.length, before.length);
   for (let index = 0; index < checked; index++) {
-    if (after[index] !== before[index]) errors.push(field.invalid(ADDRESSES.index(index), after, FOR_EVER));
+    if (after[index] !== before[index])
+      errors.push(field.invalid(ADDRESSES.index(index), after, FOR_EVER));
   }
   if (after.length >= before.length) return errors;
-  if (after.length === 0) errors.push(field.invalid(ADDRESSES.index(0), after, 'primary clusterIP can not be unset'));
+  if (after.length === 0)
+    errors.push(field.invalid(ADDRESSES.index(0), after, 'primary clusterIP can not be unset'));
   else if (spec.ipFamilyPolicy !== 'SingleStack') {
     const message = "must be set to 'SingleStack' when releasing the secondary clusterIP";
     errors.push(field.invalid(FAMILY_POLICY, spec.ipFamilyPolicy ?? null, message));
@@ -90,9 +100,11 @@ function familiesUpdate({ spec }: Service, { spec: old }: Service): FieldErrorLi
   const after = spec.ipFamilies ?? [];
   const before = old.ipFamilies ?? [];
   const errors: FieldErrorList = [];
-  const checked = after.length === before.length ? before.length : Math.min(1, after.length, before.length);
+  const checked =
+    after.length === before.length ? before.length : Math.min(1, after.length, before.length);
   for (let index = 0; index < checked; index++) {
-    if (after[index] !== before[index]) errors.push(field.invalid(FAMILIES.index(0), after, FOR_EVER));
+    if (after[index] !== before[index])
+      errors.push(field.invalid(FAMILIES.index(0), after, FOR_EVER));
   }
   if (after.length >= before.length) return errors;
   if ((spec.clusterIPs ?? []).length === 0) {
@@ -108,8 +120,14 @@ function familiesUpdate({ spec }: Service, { spec: old }: Service): FieldErrorLi
 const SPECIAL: readonly (readonly [pattern: RegExp, message: (address: string) => string])[] = [
   [/^(0\.0\.0\.0|[0:]*::?0*)$/, (address) => `may not be unspecified (${address})`],
   [/^(127\.|(0*:)*:?0*:0*1$)/, () => 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
-  [/^(169\.254\.|fe[89ab][0-9a-f]:)/i, () => 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
-  [/^(224\.0\.0\.|ff[0-9a-f]2:)/i, () => 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
+  [
+    /^(169\.254\.|fe[89ab][0-9a-f]:)/i,
+    () => 'may not be in the link-local range (169.254.0.0/16, fe80::/10)',
+  ],
+  [
+    /^(224\.0\.0\.|ff[0-9a-f]2:)/i,
+    () => 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)',
+  ],
 ];
 
 /** An address that can be somebody's elsewhere. `address` is one. */

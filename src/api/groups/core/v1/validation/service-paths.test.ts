@@ -12,13 +12,20 @@ function service(spec: string, annotations = ''): core.Service {
   const lines = spec.split('\n').filter((line) => line !== '');
   const nameOf = (line: string): string => line.slice(0, line.indexOf(':'));
   const given = new Set(lines.map(nameOf));
-  const base = ['selector: {key: val}', 'ports: [{name: p, port: 8675}]'].filter((line) => !given.has(nameOf(line)));
+  const base = ['selector: {key: val}', 'ports: [{name: p, port: 8675}]'].filter(
+    (line) => !given.has(nameOf(line)),
+  );
   const metadata = `metadata: {name: valid, annotations: {${annotations}}}`;
-  return manifest('core/v1.Service', `${metadata}\nspec:\n${indent([...base, ...lines].join('\n'))}`);
+  return manifest(
+    'core/v1.Service',
+    `${metadata}\nspec:\n${indent([...base, ...lines].join('\n'))}`,
+  );
 }
 
 const short = (given: core.Service): string[] =>
-  validateService(given).map(({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`);
+  validateService(given).map(
+    ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
+  );
 
 type Case = [what: string, spec: string, ...errors: string[]];
 
@@ -32,17 +39,26 @@ const HEADLESS = 'clusterIP: None\nclusterIPs: [None]';
 const BALANCED = 'type: LoadBalancer';
 
 describe('ports', () => {
-  const and = (...more: string[]): string => `ports: [${['{name: p, port: 8675}', ...more].join(', ')}]`;
+  const and = (...more: string[]): string =>
+    `ports: [${['{name: p, port: 8675}', ...more].join(', ')}]`;
   table([
     ['one', ''],
     ['none', 'ports: []', 'ports Required'],
     ['none, headless', `ports: []\n${HEADLESS}`],
     ['one without a name', 'ports: [{port: 80}]'],
     ['the second without a name', and('{port: 12345}'), 'ports[1].name Required'],
-    ['the first without a name', 'ports: [{port: 80}, {name: p, port: 81}]', 'ports[0].name Required'],
+    [
+      'the first without a name',
+      'ports: [{port: 80}, {name: p, port: 81}]',
+      'ports[0].name Required',
+    ],
     ['a name in large letters', 'ports: [{name: INVALID, port: 80}]', 'ports[0].name Invalid'],
     ['one name twice', and('{name: p, port: 12345}'), 'ports[1].name Duplicate'],
-    ['another protocol', 'ports: [{port: 80, protocol: INVALID}]', 'ports[0].protocol NotSupported'],
+    [
+      'another protocol',
+      'ports: [{port: 80, protocol: INVALID}]',
+      'ports[0].protocol NotSupported',
+    ],
     ['UDP', 'ports: [{port: 80, protocol: UDP, targetPort: 12345}]'],
     ['a port by name', 'ports: [{port: 80, targetPort: http}]'],
     [
@@ -53,7 +69,11 @@ describe('ports', () => {
     ],
     ['no port', 'ports: [{port: 0, targetPort: 80}]', 'ports[0].port Invalid'],
     ['a port too high', 'ports: [{port: 65536, targetPort: 1}]', 'ports[0].port Invalid'],
-    ['a port too high behind it', 'ports: [{port: 80, targetPort: 65536}]', 'ports[0].targetPort Invalid'],
+    [
+      'a port too high behind it',
+      'ports: [{port: 80, targetPort: 65536}]',
+      'ports[0].targetPort Invalid',
+    ],
     ['headless', `ports: [{port: 11722, targetPort: 11722}]\n${HEADLESS}`],
     ['headless, and another port', `ports: [{port: 11722, targetPort: 11721}]\n${HEADLESS}`],
     ['headless, and a port by name', `ports: [{port: 11722, targetPort: target}]\n${HEADLESS}`],
@@ -64,9 +84,17 @@ describe('ports', () => {
     ],
     [
       'one for three protocols',
-      and('{name: q, port: 1}', '{name: r, port: 1, protocol: UDP}', '{name: s, port: 1, protocol: SCTP}'),
+      and(
+        '{name: q, port: 1}',
+        '{name: r, port: 1, protocol: UDP}',
+        '{name: s, port: 1, protocol: SCTP}',
+      ),
     ],
-    ['of nodes, of a cluster', and('{name: q, port: 1, nodePort: 30000}'), 'ports[1].nodePort Forbidden'],
+    [
+      'of nodes, of a cluster',
+      and('{name: q, port: 1, nodePort: 30000}'),
+      'ports[1].nodePort Forbidden',
+    ],
     ['of nodes', `type: NodePort\n${and('{name: q, port: 1, nodePort: 30000}')}`],
     ['of nodes, to be found', `type: NodePort\n${and('{name: q, port: 1}')}`],
     [
@@ -95,7 +123,10 @@ describe('selectors and affinities', () => {
   table([
     ['none', 'selector: {}'],
     ['a bad key', 'selector: {NoSpecialCharsLike=Equals: bar}', 'selector Invalid'],
-    ['by client', 'sessionAffinity: ClientIP\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 100}}'],
+    [
+      'by client',
+      'sessionAffinity: ClientIP\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 100}}',
+    ],
     [
       'for less than nothing',
       'sessionAffinity: ClientIP\nsessionAffinityConfig: {clientIP: {timeoutSeconds: -1}}',
@@ -107,7 +138,10 @@ describe('selectors and affinities', () => {
       'sessionAffinityConfig.clientIP.timeoutSeconds Invalid',
     ],
     // There it is taken away.
-    ['of nobody, for a while', `${BALANCED}\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 90}}`],
+    [
+      'of nobody, for a while',
+      `${BALANCED}\nsessionAffinityConfig: {clientIP: {timeoutSeconds: 90}}`,
+    ],
     ['of another kind', 'sessionAffinity: Cookie', 'sessionAffinity NotSupported'],
   ]);
 });
@@ -134,7 +168,11 @@ describe('addresses', () => {
     ['both, if there are', `${families('IPv4', 'IPv6')}\n${PREFER}`],
     ['another family', families('not-a-valid-ip-family'), 'ipFamilies[0] NotSupported'],
     ['no family', families('""'), 'ipFamilies[0] NotSupported'],
-    ['another second family', `${families('IPv4', 'not-a-valid-ip-family')}\n${BOTH}`, 'ipFamilies[1] NotSupported'],
+    [
+      'another second family',
+      `${families('IPv4', 'not-a-valid-ip-family')}\n${BOTH}`,
+      'ipFamilies[1] NotSupported',
+    ],
     ['one family again', `${families('IPv4', 'IPv6', 'IPv4')}\n${BOTH}`, 'ipFamilies[2] Duplicate'],
     ['one family twice', `${families('IPv6', 'IPv6')}\n${BOTH}`, 'ipFamilies[1] Duplicate'],
     ['another policy', 'ipFamilyPolicy: AnyStack', 'ipFamilyPolicy NotSupported'],
@@ -148,7 +186,12 @@ describe('addresses', () => {
     ['a bad second one', `${ips('2001::1', 'garbage-ip')}\n${BOTH}`, 'clusterIPs[1] Invalid'],
     ['headless, and one', `${ips('None', '2001::1')}\n${BOTH}`, 'clusterIPs Invalid'],
     ['one, and headless', `${ips('2001::1', 'None')}\n${BOTH}`, 'clusterIPs[1] Invalid'],
-    ['an empty one, and one', `${ips('', '2001::1')}\n${BOTH}`, 'clusterIPs Invalid', 'clusterIPs[0] Invalid'],
+    [
+      'an empty one, and one',
+      `${ips('', '2001::1')}\n${BOTH}`,
+      'clusterIPs Invalid',
+      'clusterIPs[0] Invalid',
+    ],
     ['one, and an empty one', `${ips('2001::1', '')}\n${BOTH}`, 'clusterIPs[1] Invalid'],
     [
       'two of the newer family',
@@ -162,13 +205,27 @@ describe('addresses', () => {
       'clusterIPs Invalid',
       'clusterIPs[1] Invalid',
     ],
-    ['three', `${ips('10.0.0.1', '2001::1', '10.0.0.10')}\n${BOTH}\n${families('IPv4', 'IPv6')}`, 'clusterIPs Invalid'],
+    [
+      'three',
+      `${ips('10.0.0.1', '2001::1', '10.0.0.10')}\n${BOTH}\n${families('IPv4', 'IPv6')}`,
+      'clusterIPs Invalid',
+    ],
     ['two for one', `${ips('10.0.0.1', '2001::1')}\n${SINGLE}\n${families('IPv4', 'IPv6')}`],
-    ['headless, of nobody, of both', `${HEADLESS}\n${BOTH}\n${families('IPv4', 'IPv6')}\nselector: {}`],
-    ['two of one family, if there are', `${ips('10.0.0.1', '2001::1')}\n${PREFER}\n${families('IPv4')}`],
+    [
+      'headless, of nobody, of both',
+      `${HEADLESS}\n${BOTH}\n${families('IPv4', 'IPv6')}\nselector: {}`,
+    ],
+    [
+      'two of one family, if there are',
+      `${ips('10.0.0.1', '2001::1')}\n${PREFER}\n${families('IPv4')}`,
+    ],
     ['two of one family', `${ips('10.0.0.1', '2001::1')}\n${BOTH}\n${families('IPv4')}`],
     ['of the wrong family', `${ips('10.0.0.1')}\n${families('IPv6')}`, 'clusterIPs[0] Invalid'],
-    ['of the other wrong family', `${ips('2001::1')}\n${families('IPv4')}`, 'clusterIPs[0] Invalid'],
+    [
+      'of the other wrong family',
+      `${ips('2001::1')}\n${families('IPv4')}`,
+      'clusterIPs[0] Invalid',
+    ],
     ['one of two families', `${ips('10.0.0.1')}\n${BOTH}\n${families('IPv4', 'IPv6')}`],
     ['two', `${ips('10.0.0.1', '2001::1')}\n${BOTH}\n${families('IPv4', 'IPv6')}`],
     ['two, the other way', `${ips('2001::1', '10.0.0.1')}\n${BOTH}\n${families('IPv6', 'IPv4')}`],
@@ -179,14 +236,19 @@ describe('addresses', () => {
       'clusterIP: 10.0.0.10\nclusterIPs: [10.0.0.1, "2001::1"]\nipFamilyPolicy: RequireDualStack',
       'clusterIPs Invalid',
     ],
-    ['one that is not the only', 'clusterIP: 10.0.0.10\nclusterIPs: [10.0.0.1]', 'clusterIPs Invalid'],
+    [
+      'one that is not the only',
+      'clusterIP: 10.0.0.10\nclusterIPs: [10.0.0.1]',
+      'clusterIPs Invalid',
+    ],
     ['headless, with ports of nodes', `type: NodePort\n${HEADLESS}`, 'clusterIPs[0] Invalid'],
     ['headless, with a balancer', `${BALANCED}\n${HEADLESS}`, 'clusterIPs[0] Invalid'],
   ]);
 });
 
 describe('addresses elsewhere', () => {
-  const external = (...list: string[]): string => `externalIPs: [${list.map((ip) => `"${ip}"`).join(', ')}]`;
+  const external = (...list: string[]): string =>
+    `externalIPs: [${list.map((ip) => `"${ip}"`).join(', ')}]`;
   table([
     ['one', external('1.2.3.4')],
     ['of this host', external('127.0.0.1'), 'externalIPs[0] Invalid'],
@@ -201,7 +263,11 @@ describe('addresses elsewhere', () => {
       'type: ExternalName\nexternalName: a.b\nclusterIP: 1.2.3.4\nclusterIPs: [1.2.3.4]',
       'clusterIPs Forbidden',
     ],
-    ['a name elsewhere, headless', `type: ExternalName\nexternalName: a.b\n${HEADLESS}`, 'clusterIPs Forbidden'],
+    [
+      'a name elsewhere, headless',
+      `type: ExternalName\nexternalName: a.b\n${HEADLESS}`,
+      'clusterIPs Forbidden',
+    ],
     ['no name elsewhere', 'type: ExternalName\nexternalName: "-123"', 'externalName Invalid'],
   ]);
 });
@@ -212,16 +278,36 @@ describe('balancers', () => {
   table([
     ['one', BALANCED],
     ['without ports of nodes', `${BALANCED}\nallocateLoadBalancerNodePorts: false`],
-    ['ports of nodes of none', 'allocateLoadBalancerNodePorts: true', 'allocateLoadBalancerNodePorts Forbidden'],
+    [
+      'ports of nodes of none',
+      'allocateLoadBalancerNodePorts: true',
+      'allocateLoadBalancerNodePorts Forbidden',
+    ],
     ['ranges', `${BALANCED}\n${ranges('1.2.3.0/24', '5.6.0.0/16')}`],
     ['ranges with spaces', `${BALANCED}\n${ranges('1.2.3.0/24  ', ' 5.6.0.0/16')}`],
     ['no range', `${BALANCED}\n${ranges('   ')}`, 'LoadBalancerSourceRanges[0] Invalid'],
-    ['a range of names', `${BALANCED}\n${ranges('foo.bar')}`, 'LoadBalancerSourceRanges[0] Invalid'],
-    ['a range of nothing', `${BALANCED}\n${ranges('1.2.3.4/33')}`, 'LoadBalancerSourceRanges[0] Invalid'],
-    ['a range with zeroes', `${BALANCED}\n${ranges('001.002.003.000/24')}`, 'LoadBalancerSourceRanges[0] Invalid'],
+    [
+      'a range of names',
+      `${BALANCED}\n${ranges('foo.bar')}`,
+      'LoadBalancerSourceRanges[0] Invalid',
+    ],
+    [
+      'a range of nothing',
+      `${BALANCED}\n${ranges('1.2.3.4/33')}`,
+      'LoadBalancerSourceRanges[0] Invalid',
+    ],
+    [
+      'a range with zeroes',
+      `${BALANCED}\n${ranges('001.002.003.000/24')}`,
+      'LoadBalancerSourceRanges[0] Invalid',
+    ],
     ['ranges of none', ranges('1.2.3.0/24', '5.6.0.0/16'), 'LoadBalancerSourceRanges Forbidden'],
     ['a class', `${BALANCED}\nloadBalancerClass: test.com/test-load-balancer-class`],
-    ['a bad class', `${BALANCED}\nloadBalancerClass: Bad/LoadBalancerClass`, 'loadBalancerClass Invalid'],
+    [
+      'a bad class',
+      `${BALANCED}\nloadBalancerClass: Bad/LoadBalancerClass`,
+      'loadBalancerClass Invalid',
+    ],
     ['a class of none', 'loadBalancerClass: test.com/a', 'loadBalancerClass Forbidden'],
   ]);
 
@@ -236,7 +322,11 @@ describe('balancers', () => {
     ['zeroes', BALANCED, '001.002.003.000/24', `${AT} Invalid`],
     ['of none', '', '1.2.3.0/24', `${AT} Forbidden`],
     ['nothing of none', '', '', `${AT} Forbidden`],
-    ['names, but the field counts', `${BALANCED}\nloadBalancerSourceRanges: [1.2.3.0/24]`, 'foo.bar'],
+    [
+      'names, but the field counts',
+      `${BALANCED}\nloadBalancerSourceRanges: [1.2.3.0/24]`,
+      'foo.bar',
+    ],
   ])('ranges as an annotation: %s', (_what, spec, value, ...errors) => {
     expect(short(service(spec, `${KEY}: "${value}"`))).toEqual(errors);
   });
@@ -248,8 +338,15 @@ describe('traffic', () => {
     ['local within', 'internalTrafficPolicy: Local'],
     ['another within', 'internalTrafficPolicy: invalid', 'internalTrafficPolicy NotSupported'],
     ['none within', 'internalTrafficPolicy: ""', 'internalTrafficPolicy NotSupported'],
-    ['within, of a name elsewhere', 'type: ExternalName\nexternalName: a.b\ninternalTrafficPolicy: Cluster'],
-    ['another from outside', `${BALANCED}\nexternalTrafficPolicy: invalid`, 'externalTrafficPolicy NotSupported'],
+    [
+      'within, of a name elsewhere',
+      'type: ExternalName\nexternalName: a.b\ninternalTrafficPolicy: Cluster',
+    ],
+    [
+      'another from outside',
+      `${BALANCED}\nexternalTrafficPolicy: invalid`,
+      'externalTrafficPolicy NotSupported',
+    ],
     ['local from outside', 'type: NodePort\nexternalTrafficPolicy: Local'],
     ['from outside, of a cluster', 'externalTrafficPolicy: Local', 'externalTrafficPolicy Invalid'],
     [

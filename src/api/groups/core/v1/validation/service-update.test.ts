@@ -33,7 +33,8 @@ function table(cases: readonly Case[]): void {
   });
 }
 
-const at = (address: string, more = ''): string => `clusterIP: ${address}\nclusterIPs: ["${address}"]\n${more}`;
+const at = (address: string, more = ''): string =>
+  `clusterIP: ${address}\nclusterIPs: ["${address}"]\n${more}`;
 const twice = (first: string, second: string, more = ''): string =>
   `clusterIP: "${first}"\nclusterIPs: ["${first}", "${second}"]\n${more}`;
 const families = (policy: string, ...list: string[]): string =>
@@ -113,7 +114,11 @@ describe('families', () => {
       'ipFamilies[1] Duplicate',
     ],
     ['one less', twice('1.2.3.4', '2001::1', both), at('1.2.3.4', V4)],
-    ['one address less', twice('1.2.3.4', '2001::1', both), at('1.2.3.4', families('SingleStack', 'IPv4', 'IPv6'))],
+    [
+      'one address less',
+      twice('1.2.3.4', '2001::1', both),
+      at('1.2.3.4', families('SingleStack', 'IPv4', 'IPv6')),
+    ],
     [
       'one less, unsaid',
       twice('1.2.3.4', '2001::1', both),
@@ -121,7 +126,12 @@ describe('families', () => {
       'ipFamilyPolicy Invalid',
       'ipFamilyPolicy Invalid',
     ],
-    ['one address less, unsaid', twice('1.2.3.4', '2001::1', both), at('1.2.3.4', both), 'ipFamilyPolicy Invalid'],
+    [
+      'one address less, unsaid',
+      twice('1.2.3.4', '2001::1', both),
+      at('1.2.3.4', both),
+      'ipFamilyPolicy Invalid',
+    ],
     [
       'one family less, unsaid',
       twice('1.2.3.4', '2001::1', both),
@@ -143,13 +153,27 @@ describe('families', () => {
       twice('1.2.3.4', '2002::1', both),
       'clusterIPs[1] Invalid',
     ],
-    ['another first address', twice('1.2.3.4', '2001::1', both), twice('1.2.3.5', '2001::1', both), FIRST],
-    ['another first address, and no second', twice('1.2.3.4', '2001::1', both), at('1.2.3.5', V4), FIRST],
+    [
+      'another first address',
+      twice('1.2.3.4', '2001::1', both),
+      twice('1.2.3.5', '2001::1', both),
+      FIRST,
+    ],
+    [
+      'another first address, and no second',
+      twice('1.2.3.4', '2001::1', both),
+      at('1.2.3.5', V4),
+      FIRST,
+    ],
     ['none any more', at('1.2.3.4', V4), 'type: ClusterIP', FIRST, FAMILY],
     ['others, headless', at('None', V4), at('None', V6)],
     ['both, headless', at('None', V4), at('None', both)],
     ['one, headless', at('None', both), at('None', V6)],
-    ['the other way round, headless', at('None', both), at('None', families('PreferDualStack', 'IPv6', 'IPv4'))],
+    [
+      'the other way round, headless',
+      at('None', both),
+      at('None', families('PreferDualStack', 'IPv6', 'IPv4')),
+    ],
     ['a policy', at('1.2.3.4', V4), at('1.2.3.4', families('RequireDualStack', 'IPv4'))],
     ['elsewhere, and both', ELSEWHERE, twice('1.2.3.4', '2001::1', both)],
     ['both, and elsewhere', twice('1.2.3.4', '2001::1', both), ELSEWHERE],
@@ -160,7 +184,8 @@ describe('balancers', () => {
   const LB = `${type('LoadBalancer')}${at('1.2.3.4')}`;
   const ofClass = (name: string): string => `${LB}\nloadBalancerClass: ${name}`;
   const CLASS = 'loadBalancerClass Invalid';
-  const local = (port: number): string => `${LB}\nexternalTrafficPolicy: Local\nhealthCheckNodePort: ${port}`;
+  const local = (port: number): string =>
+    `${LB}\nexternalTrafficPolicy: Local\nhealthCheckNodePort: ${port}`;
   table([
     ['the class stays', ofClass('example.com/a'), ofClass('example.com/a')],
     ['another class', ofClass('example.com/a'), ofClass('example.com/b'), CLASS],
@@ -168,7 +193,11 @@ describe('balancers', () => {
     ['a class', LB, ofClass('example.com/a'), CLASS],
     ['a class of what becomes one', at('1.2.3.4'), ofClass('example.com/a')],
     ['a class of what was elsewhere', ELSEWHERE, ofClass('example.com/a')],
-    ['a class of what was on nodes', `${type('NodePort')}${at('1.2.3.4')}`, ofClass('example.com/a')],
+    [
+      'a class of what was on nodes',
+      `${type('NodePort')}${at('1.2.3.4')}`,
+      ofClass('example.com/a'),
+    ],
     ['no class of what becomes one', at('1.2.3.4'), LB],
     ['no balancer any more', ofClass('example.com/a'), at('1.2.3.4')],
     ['elsewhere', ofClass('example.com/a'), ELSEWHERE],
@@ -206,18 +235,37 @@ describe('balancers', () => {
 
 describe('traffic', () => {
   const inside = (policy: string): string => `${at('1.2.3.4')}\ninternalTrafficPolicy: ${policy}`;
-  const outside = (policy: string): string => `${type('NodePort')}${at('1.2.3.4')}\nexternalTrafficPolicy: ${policy}`;
+  const outside = (policy: string): string =>
+    `${type('NodePort')}${at('1.2.3.4')}\nexternalTrafficPolicy: ${policy}`;
   table([
     ['inside, to what is near', inside('Cluster'), inside('Local')],
     ['inside, to all', inside('Local'), inside('Cluster')],
     ['inside, otherwise', inside('Local'), inside('Never'), 'internalTrafficPolicy NotSupported'],
     ['outside, to what is near', outside('Cluster'), outside('Local')],
     ['outside, to all', outside('Local'), outside('Cluster')],
-    ['outside, otherwise', outside('Local'), outside('Never'), 'externalTrafficPolicy NotSupported'],
+    [
+      'outside, otherwise',
+      outside('Local'),
+      outside('Never'),
+      'externalTrafficPolicy NotSupported',
+    ],
     ['near ones first', at('1.2.3.4'), `${at('1.2.3.4')}\ntrafficDistribution: PreferSameZone`],
-    ['near ones no longer first', `${at('1.2.3.4')}\ntrafficDistribution: PreferClose`, at('1.2.3.4')],
-    ['one place', at('1.2.3.4'), `${at('1.2.3.4')}\ntrafficDistribution: Never`, 'trafficDistribution NotSupported'],
-    ['other pods', `${at('1.2.3.4')}\nselector: {a: b}`, `${at('1.2.3.4')}\nselector: {a: c, d: e}`],
+    [
+      'near ones no longer first',
+      `${at('1.2.3.4')}\ntrafficDistribution: PreferClose`,
+      at('1.2.3.4'),
+    ],
+    [
+      'one place',
+      at('1.2.3.4'),
+      `${at('1.2.3.4')}\ntrafficDistribution: Never`,
+      'trafficDistribution NotSupported',
+    ],
+    [
+      'other pods',
+      `${at('1.2.3.4')}\nselector: {a: b}`,
+      `${at('1.2.3.4')}\nselector: {a: c, d: e}`,
+    ],
     [
       'impossible pods',
       `${at('1.2.3.4')}\nselector: {a: b}`,
@@ -241,18 +289,29 @@ describe('traffic', () => {
 
 describe('addresses as nobody would write them now may stay', () => {
   const LB = `${type('LoadBalancer')}${at('1.2.3.4')}`;
-  const outside = (...list: string[]): string => `${at('1.2.3.4')}\nexternalIPs: [${list.join(', ')}]`;
-  const from = (...list: string[]): string => `${LB}\nloadBalancerSourceRanges: [${list.join(', ')}]`;
+  const outside = (...list: string[]): string =>
+    `${at('1.2.3.4')}\nexternalIPs: [${list.join(', ')}]`;
+  const from = (...list: string[]): string =>
+    `${LB}\nloadBalancerSourceRanges: [${list.join(', ')}]`;
   const RANGE = (index: number): string => `LoadBalancerSourceRanges[${index}] Invalid`;
   table([
     ['its own', at('1.2.3.04'), at('1.2.3.04', 'selector: {a: b}')],
-    ['its own and a second', at('1.2.3.04'), twice('1.2.3.04', '2001::1', families('PreferDualStack', 'IPv4', 'IPv6'))],
+    [
+      'its own and a second',
+      at('1.2.3.04'),
+      twice('1.2.3.04', '2001::1', families('PreferDualStack', 'IPv4', 'IPv6')),
+    ],
     ['external ones', outside('1.2.3.04'), outside('1.2.3.04')],
     ['external ones and another', outside('1.2.3.04'), outside('1.2.3.04', '5.6.7.8')],
     ['external ones, elsewhere in the list', outside('1.2.3.04'), outside('5.6.7.8', '1.2.3.04')],
     ['external ones, mended', outside('1.2.3.04'), outside('1.2.3.4')],
     ['new external ones', outside('1.2.3.4'), outside('1.2.3.04'), 'externalIPs[0] Invalid'],
-    ['more external ones', outside('1.2.3.04'), outside('1.2.3.04', '5.6.7.08'), 'externalIPs[1] Invalid'],
+    [
+      'more external ones',
+      outside('1.2.3.04'),
+      outside('1.2.3.04', '5.6.7.08'),
+      'externalIPs[1] Invalid',
+    ],
     ['ranges', from('010.0.0.0/8'), from('010.0.0.0/8')],
     ['ranges and another', from('010.0.0.0/8'), from('010.0.0.0/8', '1.2.3.0/24')],
     ['ranges, mended', from('010.0.0.0/8'), from('10.0.0.0/8')],
@@ -283,19 +342,44 @@ describe('the status of a balancer', () => {
     ['of no balancer', 'ClusterIP', '[]', `[{ip: 1.2.3.4, ${VIP}}]`, 'ingress Forbidden'],
     ['the balancer keeps the address', 'LoadBalancer', '[]', `[{ip: 1.2.3.4, ${VIP}}]`],
     ['the balancer talks itself', 'LoadBalancer', '[]', '[{ip: 1.2.3.4, ipMode: Proxy}]'],
-    ['another mode', 'LoadBalancer', '[]', '[{ip: 1.2.3.4, ipMode: dummy}]', 'ingress[0].ipMode NotSupported'],
-    ['a mode without an address', 'LoadBalancer', '[]', `[{${VIP}}]`, 'ingress[0].ipMode Forbidden'],
-    ['an address as nobody would write it', 'LoadBalancer', '[]', `[${OLD}]`, 'ingress[0].ip Invalid'],
+    [
+      'another mode',
+      'LoadBalancer',
+      '[]',
+      '[{ip: 1.2.3.4, ipMode: dummy}]',
+      'ingress[0].ipMode NotSupported',
+    ],
+    [
+      'a mode without an address',
+      'LoadBalancer',
+      '[]',
+      `[{${VIP}}]`,
+      'ingress[0].ipMode Forbidden',
+    ],
+    [
+      'an address as nobody would write it',
+      'LoadBalancer',
+      '[]',
+      `[${OLD}]`,
+      'ingress[0].ip Invalid',
+    ],
     ['the same as before', 'LoadBalancer', `[${OLD}]`, `[${OLD}]`],
     ['and another', 'LoadBalancer', `[${OLD}]`, `[${OLD}, {ip: 5.6.7.8, ${VIP}}]`],
     ['mended', 'LoadBalancer', `[${OLD}]`, `[{ip: 1.2.3.4, ${VIP}}]`],
     ['a name', 'LoadBalancer', '[]', '[{hostname: lb.example.com}]'],
     ['no name', 'LoadBalancer', '[]', '[{hostname: "-"}]', 'ingress[0].hostname Invalid'],
-    ['an address as a name', 'LoadBalancer', '[]', '[{hostname: 1.2.3.4}]', 'ingress[0].hostname Invalid'],
+    [
+      'an address as a name',
+      'LoadBalancer',
+      '[]',
+      '[{hostname: 1.2.3.4}]',
+      'ingress[0].hostname Invalid',
+    ],
   ])('%s', (_what, of, old, now, ...errors) => {
     const found = validateServiceStatusUpdate(status(of, now), status(of, old));
     const told = found.map(
-      (error) => `${error.field.replace('status.loadBalancer.', '')} ${error.type.replace('FieldValue', '')}`,
+      (error) =>
+        `${error.field.replace('status.loadBalancer.', '')} ${error.type.replace('FieldValue', '')}`,
     );
     expect(told).toEqual(errors);
   });

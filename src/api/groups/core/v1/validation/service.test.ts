@@ -17,7 +17,11 @@ describe('a service', () => {
     ['a good one', ports, []],
     ['no ports', 'selector: {a: b}', ['spec.ports: Required value']],
     ['headless, no ports', 'clusterIP: None\nclusterIPs: [None]', []],
-    ['two ports, one name', 'ports: [{port: 80}, {port: 81, name: a}]', ['spec.ports[0].name: Required value']],
+    [
+      'two ports, one name',
+      'ports: [{port: 80}, {port: 81, name: a}]',
+      ['spec.ports[0].name: Required value'],
+    ],
     [
       'ports',
       'ports: [{name: a.b, port: 0, protocol: ICMP, targetPort: 70000, appProtocol: "a b"}, {name: a, port: 1, targetPort: A}, {name: a, port: 2}]',
@@ -59,23 +63,33 @@ describe('a service', () => {
     [
       'headless on the nodes',
       `type: NodePort\nclusterIP: None\nclusterIPs: [None]\n${ports}`,
-      ['spec.clusterIPs[0]: Invalid value: "None": may not be set to \'None\' for NodePort services'],
+      [
+        'spec.clusterIPs[0]: Invalid value: "None": may not be set to \'None\' for NodePort services',
+      ],
     ],
     [
       'headless, balanced',
       `type: LoadBalancer\nclusterIP: None\nclusterIPs: [None]\n${ports}`,
-      ['spec.clusterIPs[0]: Invalid value: "None": may not be set to \'None\' for LoadBalancer services'],
+      [
+        'spec.clusterIPs[0]: Invalid value: "None": may not be set to \'None\' for LoadBalancer services',
+      ],
     ],
     [
       'an address that is none',
       `clusterIP: 1.2.3\nclusterIPs: [1.2.3]\n${ports}`,
       [`spec.clusterIPs[0]: Invalid value: "1.2.3": ${IP}`],
     ],
-    ['one form of the address only', `clusterIP: 10.0.0.1\n${ports}`, ['spec.clusterIPs: Required value']],
+    [
+      'one form of the address only',
+      `clusterIP: 10.0.0.1\n${ports}`,
+      ['spec.clusterIPs: Required value'],
+    ],
     [
       'the other form only',
       `clusterIPs: [10.0.0.1]\n${ports}`,
-      ['spec.clusterIPs: Invalid value: ["10.0.0.1"]: must be empty when `clusterIP` is not specified'],
+      [
+        'spec.clusterIPs: Invalid value: ["10.0.0.1"]: must be empty when `clusterIP` is not specified',
+      ],
     ],
     [
       'two forms that differ',
@@ -85,17 +99,23 @@ describe('a service', () => {
     [
       'none, and more',
       `clusterIP: None\nclusterIPs: [None, 10.0.0.1]\n${ports}`,
-      ['spec.clusterIPs: Invalid value: ["None","10.0.0.1"]: \'None\' must be the first and only value'],
+      [
+        'spec.clusterIPs: Invalid value: ["None","10.0.0.1"]: \'None\' must be the first and only value',
+      ],
     ],
     [
       'two of one family',
       `clusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1, 10.0.0.2]\n${ports}`,
-      ['spec.clusterIPs: Invalid value: ["10.0.0.1","10.0.0.2"]: may specify no more than one IP for each IP family'],
+      [
+        'spec.clusterIPs: Invalid value: ["10.0.0.1","10.0.0.2"]: may specify no more than one IP for each IP family',
+      ],
     ],
     [
       'of another family than it says',
       `clusterIP: 10.0.0.1\nclusterIPs: [10.0.0.1]\nipFamilies: [IPv6]\n${ports}`,
-      ['spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by `ipFamilies[0]`'],
+      [
+        'spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by `ipFamilies[0]`',
+      ],
     ],
     [
       'families',
@@ -110,7 +130,11 @@ describe('a service', () => {
     [
       'a name elsewhere that is none',
       'type: ExternalName\nexternalName: -x',
-      [expect.stringMatching(/^spec\.externalName: Invalid value: "-x": a lowercase RFC 1123 subdomain/)],
+      [
+        expect.stringMatching(
+          /^spec\.externalName: Invalid value: "-x": a lowercase RFC 1123 subdomain/,
+        ),
+      ],
     ],
     ['no name elsewhere', 'type: ExternalName', ['spec.externalName: Required value']],
     [
@@ -173,7 +197,9 @@ describe('a service', () => {
     [
       'traffic from outside to where none comes',
       `externalTrafficPolicy: Local\n${ports}`,
-      ['spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services'],
+      [
+        'spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services',
+      ],
     ],
     [
       'unknown policies',
@@ -231,8 +257,18 @@ describe('changes', () => {
       one.replaceAll('10.0.0.1', '10.0.0.2'),
       ['spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set'],
     ],
-    ['to headless', one, none, ['spec.clusterIPs[0]: Invalid value: ["None"]: may not change once set']],
-    ['from headless', none, one, ['spec.clusterIPs[0]: Invalid value: ["10.0.0.1"]: may not change once set']],
+    [
+      'to headless',
+      one,
+      none,
+      ['spec.clusterIPs[0]: Invalid value: ["None"]: may not change once set'],
+    ],
+    [
+      'from headless',
+      none,
+      one,
+      ['spec.clusterIPs[0]: Invalid value: ["10.0.0.1"]: may not change once set'],
+    ],
     [
       'no address',
       one,

@@ -6,7 +6,12 @@ import * as validation from '#machinery/validation/validation.ts';
 import type { Service, ServicePort } from './types.ts';
 import { invalidEach, oneOf, optionalOneOf, portNumberOrName } from './common.ts';
 import { isAddress, legacyCIDR, legacyIP } from './ip.ts';
-import { clusterAddresses, clusterAddressesUpdate, isHeadless, nonSpecialIP } from './service-addresses.ts';
+import {
+  clusterAddresses,
+  clusterAddressesUpdate,
+  isHeadless,
+  nonSpecialIP,
+} from './service-addresses.ts';
 
 const SPEC = new field.FieldPath('spec');
 const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
@@ -33,12 +38,20 @@ export function validateService(service: Service, old?: Service): FieldErrorList
     ...(spec.externalIPs ?? []).flatMap((address, index) =>
       externalIP(address, old?.spec.externalIPs, SPEC.child('externalIPs').index(index)),
     ),
-    ...oneOf(spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'], SPEC.child('type')),
+    ...oneOf(
+      spec.type,
+      ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'],
+      SPEC.child('type'),
+    ),
     ...portsTogether(service),
     ...loadBalancer(service, old),
     ...externalTraffic(service),
     ...internalTraffic(service),
-    ...optionalOneOf(spec.trafficDistribution, TRAFFIC_DISTRIBUTIONS, SPEC.child('trafficDistribution')),
+    ...optionalOneOf(
+      spec.trafficDistribution,
+      TRAFFIC_DISTRIBUTIONS,
+      SPEC.child('trafficDistribution'),
+    ),
   ];
 }
 
@@ -65,10 +78,15 @@ function addressOfType({ spec }: Service, headless: boolean): FieldErrorList {
       for (const name of ['clusterIPs', 'ipFamilies'] as const) {
         if ((spec[name] ?? []).length > 0) errors.push(field.forbidden(SPEC.child(name), message));
       }
-      if (spec.ipFamilyPolicy !== undefined) errors.push(field.forbidden(SPEC.child('ipFamilyPolicy'), message));
+      if (spec.ipFamilyPolicy !== undefined)
+        errors.push(field.forbidden(SPEC.child('ipFamilyPolicy'), message));
       const name = (spec.externalName ?? '').replace(/\.$/, '');
       const at = SPEC.child('externalName');
-      errors.push(...(name === '' ? [field.required(at)] : invalidEach(at, name, validation.isDNS1123Subdomain(name))));
+      errors.push(
+        ...(name === ''
+          ? [field.required(at)]
+          : invalidEach(at, name, validation.isDNS1123Subdomain(name))),
+      );
       return errors;
     }
     default:
@@ -79,10 +97,17 @@ function addressOfType({ spec }: Service, headless: boolean): FieldErrorList {
 function portsAlone({ spec }: Service): FieldErrorList {
   const list = spec.ports ?? [];
   const names = new Set<string>();
-  return list.flatMap((port, index) => servicePort(port, list.length > 1, names, SPEC.child('ports').index(index)));
+  return list.flatMap((port, index) =>
+    servicePort(port, list.length > 1, names, SPEC.child('ports').index(index)),
+  );
 }
 
-function servicePort(port: ServicePort, needsName: boolean, names: Set<string>, at: FieldPath): FieldErrorList {
+function servicePort(
+  port: ServicePort,
+  needsName: boolean,
+  names: Set<string>,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const { name = '', appProtocol } = port;
   if (name !== '') {
@@ -96,7 +121,9 @@ function servicePort(port: ServicePort, needsName: boolean, names: Set<string>, 
     ...portNumberOrName(port.targetPort, at.child('targetPort')),
   );
   if (appProtocol !== undefined) {
-    errors.push(...invalidEach(at.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)));
+    errors.push(
+      ...invalidEach(at.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)),
+    );
   }
   return errors;
 }
@@ -110,21 +137,34 @@ function portsTogether({ spec }: Service): FieldErrorList {
   if (spec.type === 'ClusterIP') {
     list.forEach((port, index) => {
       if (given(port) === 0) return;
-      errors.push(field.forbidden(at.index(index).child('nodePort'), "may not be used when `type` is 'ClusterIP'"));
+      errors.push(
+        field.forbidden(
+          at.index(index).child('nodePort'),
+          "may not be used when `type` is 'ClusterIP'",
+        ),
+      );
     });
   }
   const nodePorts = new Set<string>();
   list.forEach((port, index) => {
     if (given(port) === 0) return;
     const key = `${port.protocol}/${port.nodePort}`;
-    if (nodePorts.has(key)) errors.push(field.duplicate(at.index(index).child('nodePort'), port.nodePort));
+    if (nodePorts.has(key))
+      errors.push(field.duplicate(at.index(index).child('nodePort'), port.nodePort));
     nodePorts.add(key);
   });
   const ports = new Set<string>();
   list.forEach(({ protocol, port }, index) => {
     const key = `${protocol}/${port}`;
     if (ports.has(key)) {
-      const shown = { Name: '', Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 };
+      const shown = {
+        Name: '',
+        Protocol: protocol,
+        AppProtocol: null,
+        Port: port,
+        TargetPort: 0,
+        NodePort: 0,
+      };
       errors.push(field.duplicate(at.index(index), shown));
     }
     ports.add(key);
@@ -143,8 +183,10 @@ function sessionAffinity({ spec }: Service): FieldErrorList {
   const missing = 'when session affinity type is ClientIP';
   const seconds = config?.clientIP?.timeoutSeconds;
   if (config === undefined) errors.push(field.required(at, missing));
-  else if (config.clientIP === undefined) errors.push(field.required(at.child('clientIP'), missing));
-  else if (seconds === undefined) errors.push(field.required(at.child('clientIP', 'timeoutSeconds'), missing));
+  else if (config.clientIP === undefined)
+    errors.push(field.required(at.child('clientIP'), missing));
+  else if (seconds === undefined)
+    errors.push(field.required(at.child('clientIP', 'timeoutSeconds'), missing));
   else if (seconds <= 0 || seconds > MAX_AFFINITY_SECONDS) {
     const message = `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`;
     errors.push(field.invalid(at.child('clientIP', 'timeoutSeconds'), seconds, message));
@@ -152,7 +194,11 @@ function sessionAffinity({ spec }: Service): FieldErrorList {
   return errors;
 }
 
-function externalIP(address: string, old: readonly string[] | undefined, at: FieldPath): FieldErrorList {
+function externalIP(
+  address: string,
+  old: readonly string[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const errors = legacyIP(address, at, old);
   return errors.length > 0 ? errors : nonSpecialIP(address, at);
 }
@@ -182,12 +228,16 @@ function sourceRanges({ metadata, spec }: Service, old: Service | undefined): Fi
   const list = spec.loadBalancerSourceRanges ?? [];
   const annotation = metadata.annotations?.[SOURCE_RANGES];
   if (list.length === 0 && annotation === undefined) return [];
-  const at = list.length > 0 ? SPEC.child('LoadBalancerSourceRanges') : ANNOTATIONS.key(SOURCE_RANGES);
+  const at =
+    list.length > 0 ? SPEC.child('LoadBalancerSourceRanges') : ANNOTATIONS.key(SOURCE_RANGES);
   const errors = spec.type === 'LoadBalancer' ? [] : [field.forbidden(at, ONLY_LOAD_BALANCER)];
   // Space around them is tolerated, for compatibility with the annotation.
   const before = (old?.spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
   if (list.length > 0) {
-    return [...errors, ...list.flatMap((range, index) => legacyCIDR(range.trim(), at.index(index), before))];
+    return [
+      ...errors,
+      ...list.flatMap((range, index) => legacyCIDR(range.trim(), at.index(index), before)),
+    ];
   }
   if (annotation === old?.metadata.annotations?.[SOURCE_RANGES]) return errors;
   const ranges = (annotation ?? '').trim() === '' ? [] : (annotation as string).split(',');
@@ -207,7 +257,8 @@ function externalTraffic(service: Service): FieldErrorList {
   const { spec } = service;
   const errors: FieldErrorList = [];
   const policy = SPEC.child('externalTrafficPolicy');
-  if (isReachableFromOutside(service)) errors.push(...oneOf(spec.externalTrafficPolicy, ['Cluster', 'Local'], policy));
+  if (isReachableFromOutside(service))
+    errors.push(...oneOf(spec.externalTrafficPolicy, ['Cluster', 'Local'], policy));
   else if (spec.externalTrafficPolicy !== undefined) {
     const message = 'may only be set for externally-accessible services';
     errors.push(field.invalid(policy, spec.externalTrafficPolicy, message));
@@ -216,9 +267,11 @@ function externalTraffic(service: Service): FieldErrorList {
   const port = spec.healthCheckNodePort ?? 0;
   if (port === 0) return errors;
   const at = SPEC.child('healthCheckNodePort');
-  if (needsHealthCheck(service)) errors.push(...invalidEach(at, port, validation.isValidPortNum(port)));
+  if (needsHealthCheck(service))
+    errors.push(...invalidEach(at, port, validation.isValidPortNum(port)));
   else {
-    const message = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    const message =
+      "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
     errors.push(field.invalid(at, port, message));
   }
   return errors;
@@ -228,7 +281,8 @@ function internalTraffic({ spec }: Service): FieldErrorList {
   const at = SPEC.child('internalTrafficPolicy');
   if (spec.internalTrafficPolicy !== undefined)
     return optionalOneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], at);
-  const needed = spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+  const needed =
+    spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   return needed ? [field.required(at)] : [];
 }
 
@@ -237,7 +291,13 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
   const { loadBalancerClass } = service.spec;
   if (service.spec.type === 'LoadBalancer' && old.spec.type === 'LoadBalancer') {
     if (loadBalancerClass !== old.spec.loadBalancerClass) {
-      errors.push(field.invalid(SPEC.child('loadBalancerClass'), loadBalancerClass ?? null, 'may not change once set'));
+      errors.push(
+        field.invalid(
+          SPEC.child('loadBalancerClass'),
+          loadBalancerClass ?? null,
+          'may not change once set',
+        ),
+      );
     }
   }
   errors.push(...balancerClass(service));
@@ -249,7 +309,10 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
   return [...errors, ...validateService(service, old)];
 }
 
-export function validateServiceStatusUpdate({ spec, status }: Service, old?: Service): FieldErrorList {
+export function validateServiceStatusUpdate(
+  { spec, status }: Service,
+  old?: Service,
+): FieldErrorList {
   const at = field.path('status', 'loadBalancer', 'ingress');
   const list = status.loadBalancer.ingress ?? [];
   if (spec.type !== 'LoadBalancer' && list.length > 0) {
@@ -260,9 +323,12 @@ export function validateServiceStatusUpdate({ spec, status }: Service, old?: Ser
     const path = at.index(index);
     const errors = ip === '' ? [] : legacyIP(ip, path.child('ip'), before);
     if (ipMode === undefined) {
-      if (ip !== '') errors.push(field.required(path.child('ipMode'), 'must be specified when `ip` is set'));
+      if (ip !== '')
+        errors.push(field.required(path.child('ipMode'), 'must be specified when `ip` is set'));
     } else if (ip === '')
-      errors.push(field.forbidden(path.child('ipMode'), 'may not be specified when `ip` is not set'));
+      errors.push(
+        field.forbidden(path.child('ipMode'), 'may not be specified when `ip` is not set'),
+      );
     else errors.push(...optionalOneOf(ipMode, ['Proxy', 'VIP'], path.child('ipMode')));
     if (hostname !== '') {
       const problems = [...validation.isDNS1123Subdomain(hostname)];

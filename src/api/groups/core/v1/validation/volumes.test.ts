@@ -14,7 +14,10 @@ const short = (errors: FieldErrorList, prefix: string): string[] =>
 /** What is wrong with one volume of a pod; paths begin at the volume. */
 function errorsOf(volume: string): string[] {
   const spec = `serviceAccountName: a\ncontainers: [{name: c, image: x}]\nvolumes:\n- ${volume}`;
-  const pod = manifest<core.Pod>('core/v1.Pod', `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}`);
+  const pod = manifest<core.Pod>(
+    'core/v1.Pod',
+    `metadata: {name: p, namespace: default}\nspec:\n${indent(spec)}`,
+  );
   return short(validatePod(pod), 'spec.volumes[0].');
 }
 
@@ -46,7 +49,12 @@ describe('names', () => {
 describe('one source', () => {
   table([
     ['two', 'emptyDir: {}, hostPath: {path: /a, type: Directory}', 'hostPath Forbidden'],
-    ['three', 'emptyDir: {}, hostPath: {path: /a}, nfs: {server: s, path: /a}', 'hostPath Forbidden', 'nfs Forbidden'],
+    [
+      'three',
+      'emptyDir: {}, hostPath: {path: /a}, nfs: {server: s, path: /a}',
+      'hostPath Forbidden',
+      'nfs Forbidden',
+    ],
     ['huge pages', 'emptyDir: {medium: HugePages}'],
     ['huge pages of a size', 'emptyDir: {medium: HugePages-2Mi}'],
     ['memory', 'emptyDir: {medium: Memory, sizeLimit: 1Mi}'],
@@ -73,9 +81,17 @@ describe('disks of clouds', () => {
     ['GCE', 'gcePersistentDisk: {pdName: My-PD, fsType: ext4, partition: 1}'],
     ['GCE, the last partition', 'gcePersistentDisk: {pdName: p, partition: 255}'],
     ['GCE, no name', 'gcePersistentDisk: {pdName: ""}', 'persistentDisk.pdName Required'],
-    ['GCE, no partition', 'gcePersistentDisk: {pdName: p, partition: 256}', 'persistentDisk.partition Invalid'],
+    [
+      'GCE, no partition',
+      'gcePersistentDisk: {pdName: p, partition: 256}',
+      'persistentDisk.partition Invalid',
+    ],
     ['AWS', 'awsElasticBlockStore: {volumeID: My-PD, fsType: ext4, partition: 1}'],
-    ['AWS, no name', 'awsElasticBlockStore: {volumeID: ""}', 'awsElasticBlockStore.volumeID Required'],
+    [
+      'AWS, no name',
+      'awsElasticBlockStore: {volumeID: ""}',
+      'awsElasticBlockStore.volumeID Required',
+    ],
     [
       'AWS, no partition',
       'awsElasticBlockStore: {volumeID: v, partition: -1}',
@@ -83,7 +99,11 @@ describe('disks of clouds', () => {
     ],
     ['Cinder', 'cinder: {volumeID: 29ea5088-4f60, fsType: ext4}'],
     ['Cinder, no name', 'cinder: {volumeID: ""}', 'cinder.volumeID Required'],
-    ['Cinder, a secret without a name', 'cinder: {volumeID: v, secretRef: {}}', 'cinder.secretRef.name Required'],
+    [
+      'Cinder, a secret without a name',
+      'cinder: {volumeID: v, secretRef: {}}',
+      'cinder.secretRef.name Required',
+    ],
     ['vSphere', 'vsphereVolume: {volumePath: p}'],
     ['vSphere, no path', 'vsphereVolume: {volumePath: ""}', 'vsphereVolume.volumePath Required'],
     ['Photon', 'photonPersistentDisk: {pdID: p}'],
@@ -117,18 +137,35 @@ describe('iSCSI', () => {
     ['a name of no kind', iscsi('iqn: test'), 'iscsi.iqn Invalid'],
     ['a name with commands', iscsi('iqn: "iqn.2015-02.example.com:test;ls;"'), 'iscsi.iqn Invalid'],
     ['a name of too many numbers', iscsi('iqn: eui.0123456789ABCDEFGHIJ'), 'iscsi.iqn Invalid'],
-    ['a name of a network, mistyped', iscsi('iqn: naa.62004567BA_4-78D.123456789ABCDEF'), 'iscsi.iqn Invalid'],
+    [
+      'a name of a network, mistyped',
+      iscsi('iqn: naa.62004567BA_4-78D.123456789ABCDEF'),
+      'iscsi.iqn Invalid',
+    ],
     ['a LUN too high', `iscsi: {targetPortal: p, lun: 256, ${IQN}}`, 'iscsi.lun Invalid'],
     ['an initiator', iscsi(`${IQN}, initiatorName: "iqn.2015-02.example.com:init"`)],
-    ['no initiator', iscsi(`${IQN}, initiatorName: "2015-02.example.com:init"`), 'iscsi.initiatorname Invalid'],
-    ['a password when it is found', iscsi(`${IQN}, chapAuthDiscovery: true`), 'iscsi.secretRef Required'],
-    ['a password when it is used', iscsi(`${IQN}, chapAuthSession: true`), 'iscsi.secretRef Required'],
+    [
+      'no initiator',
+      iscsi(`${IQN}, initiatorName: "2015-02.example.com:init"`),
+      'iscsi.initiatorname Invalid',
+    ],
+    [
+      'a password when it is found',
+      iscsi(`${IQN}, chapAuthDiscovery: true`),
+      'iscsi.secretRef Required',
+    ],
+    [
+      'a password when it is used',
+      iscsi(`${IQN}, chapAuthSession: true`),
+      'iscsi.secretRef Required',
+    ],
     ['a password with a secret', iscsi(`${IQN}, chapAuthSession: true, secretRef: {name: s}`)],
   ]);
 });
 
 describe.each(['secret', 'configMap'])('%s', (kind) => {
-  const of = (fields: string): string => `${kind}: {${kind === 'secret' ? 'secretName' : 'name'}: it, ${fields}}`;
+  const of = (fields: string): string =>
+    `${kind}: {${kind === 'secret' ? 'secretName' : 'name'}: it, ${fields}}`;
   const item = (fields: string): string => of(`items: [{${fields}}]`);
   table([
     ['all of it', of('')],
@@ -146,7 +183,11 @@ describe.each(['secret', 'configMap'])('%s', (kind) => {
     ['up', item('key: k, path: ../p'), `${kind}.items[0].path Invalid`],
     ['up and down', item('key: k, path: p/../p'), `${kind}.items[0].path Invalid`],
     ['up at the end', item('key: k, path: p/..'), `${kind}.items[0].path Invalid`],
-    ["a key's mode too high", item('key: k, path: p, mode: 0o1000'), `${kind}.items[0].mode Invalid`],
+    [
+      "a key's mode too high",
+      item('key: k, path: p, mode: 0o1000'),
+      `${kind}.items[0].mode Invalid`,
+    ],
     ["a key's mode too low", item('key: k, path: p, mode: -1'), `${kind}.items[0].mode Invalid`],
   ]);
 });
@@ -158,7 +199,11 @@ describe('file servers', () => {
     ['NFS, no path', 'nfs: {server: s, path: ""}', 'nfs.path Required', 'nfs.path Invalid'],
     ['NFS, relative', 'nfs: {server: s, path: tmp}', 'nfs.path Invalid'],
     ['Gluster', 'glusterfs: {endpoints: e, path: p}'],
-    ['Gluster, no endpoints', 'glusterfs: {endpoints: "", path: p}', 'glusterfs.endpoints Required'],
+    [
+      'Gluster, no endpoints',
+      'glusterfs: {endpoints: "", path: p}',
+      'glusterfs.endpoints Required',
+    ],
     ['Gluster, no path', 'glusterfs: {endpoints: e, path: ""}', 'glusterfs.path Required'],
     [
       'Gluster, neither',
@@ -177,9 +222,17 @@ describe('file servers', () => {
     ['Ceph', 'cephfs: {monitors: [m]}'],
     ['Ceph, no monitors', 'cephfs: {monitors: []}', 'cephfs.monitors Required'],
     ['Quobyte', 'quobyte: {registry: "r:7861", volume: v, user: root, group: root, tenant: T}'],
-    ['Quobyte, no registry', 'quobyte: {registry: "", volume: v, tenant: T}', 'quobyte.registry Required'],
+    [
+      'Quobyte, no registry',
+      'quobyte: {registry: "", volume: v, tenant: T}',
+      'quobyte.registry Required',
+    ],
     ['Quobyte, no port', 'quobyte: {registry: r7861, volume: v}', 'quobyte.registry Invalid'],
-    ['Quobyte, no second port', 'quobyte: {registry: "r:7861,r2", volume: v}', 'quobyte.registry Invalid'],
+    [
+      'Quobyte, no second port',
+      'quobyte: {registry: "r:7861,r2", volume: v}',
+      'quobyte.registry Invalid',
+    ],
     ['Quobyte, no volume', 'quobyte: {registry: "r:7861", volume: ""}', 'quobyte.volume Required'],
     ['Quobyte, no tenant', 'quobyte: {registry: "r:7861", volume: v, tenant: ""}'],
     [
@@ -188,10 +241,22 @@ describe('file servers', () => {
       'quobyte.tenant Required',
     ],
     ['Azure files', 'azureFile: {secretName: s, shareName: h}'],
-    ['Azure files, no secret', 'azureFile: {secretName: "", shareName: h}', 'azureFile.secretName Required'],
-    ['Azure files, no share', 'azureFile: {secretName: s, shareName: ""}', 'azureFile.shareName Required'],
+    [
+      'Azure files, no secret',
+      'azureFile: {secretName: "", shareName: h}',
+      'azureFile.secretName Required',
+    ],
+    [
+      'Azure files, no share',
+      'azureFile: {secretName: s, shareName: ""}',
+      'azureFile.shareName Required',
+    ],
     ['ScaleIO', 'scaleIO: {gateway: "http://g", system: s, volumeName: v, secretRef: {name: s}}'],
-    ['ScaleIO, no volume', 'scaleIO: {gateway: g, system: s, secretRef: {name: s}}', 'scaleIO.volumeName Required'],
+    [
+      'ScaleIO, no volume',
+      'scaleIO: {gateway: g, system: s, secretRef: {name: s}}',
+      'scaleIO.volumeName Required',
+    ],
     [
       'ScaleIO, no gateway',
       'scaleIO: {gateway: "", system: s, volumeName: v, secretRef: {}}',
@@ -204,7 +269,11 @@ describe('file servers', () => {
     ],
     ['StorageOS', 'storageos: {volumeName: v}'],
     ['StorageOS, no volume', 'storageos: {}', 'storageos.volumeName Required'],
-    ['StorageOS, a long volume', `storageos: {volumeName: ${'v'.repeat(64)}}`, 'storageos.volumeName Invalid'],
+    [
+      'StorageOS, a long volume',
+      `storageos: {volumeName: ${'v'.repeat(64)}}`,
+      'storageos.volumeName Invalid',
+    ],
     [
       'StorageOS, a bad namespace',
       'storageos: {volumeName: v, volumeNamespace: A_}',
@@ -233,11 +302,28 @@ describe('disks of Azure', () => {
     ['a blob', `azureDisk: {diskName: d, ${URI}, cachingMode: ReadWrite, kind: Shared}`],
     ['a disk', `azureDisk: {diskName: d, ${ID}, cachingMode: None, kind: Managed}`],
     ['no name', `azureDisk: {diskName: "", ${URI}}`, 'azureDisk.diskName Required'],
-    ['no URI', 'azureDisk: {diskName: d, diskURI: ""}', 'azureDisk.diskURI Required', 'azureDisk.diskURI NotSupported'],
+    [
+      'no URI',
+      'azureDisk: {diskName: d, diskURI: ""}',
+      'azureDisk.diskURI Required',
+      'azureDisk.diskURI NotSupported',
+    ],
     ['of no kind', `azureDisk: {diskName: d, ${URI}, kind: k}`, 'azureDisk.kind NotSupported'],
-    ['cached somehow', `azureDisk: {diskName: d, ${URI}, cachingMode: c}`, 'azureDisk.cachingMode NotSupported'],
-    ['a disk as a blob', `azureDisk: {diskName: d, ${ID}, kind: Dedicated}`, 'azureDisk.diskURI NotSupported'],
-    ['a blob as a disk', `azureDisk: {diskName: d, ${URI}, kind: Managed}`, 'azureDisk.diskURI NotSupported'],
+    [
+      'cached somehow',
+      `azureDisk: {diskName: d, ${URI}, cachingMode: c}`,
+      'azureDisk.cachingMode NotSupported',
+    ],
+    [
+      'a disk as a blob',
+      `azureDisk: {diskName: d, ${ID}, kind: Dedicated}`,
+      'azureDisk.diskURI NotSupported',
+    ],
+    [
+      'a blob as a disk',
+      `azureDisk: {diskName: d, ${URI}, kind: Managed}`,
+      'azureDisk.diskURI NotSupported',
+    ],
   ]);
 });
 
@@ -253,15 +339,33 @@ describe('fields of the pod', () => {
     ['one label of others', items(fieldAt('a', "metadata.labels['test.example.com/key']"))],
     ['annotations', items(fieldAt('a', 'metadata.annotations'))],
     ['one annotation', items(fieldAt('a', "metadata.annotations['key']"))],
-    ['one annotation of others', items(fieldAt('a', "metadata.annotations['TEST.EXAMPLE.COM/key']"))],
+    [
+      'one annotation of others',
+      items(fieldAt('a', "metadata.annotations['TEST.EXAMPLE.COM/key']")),
+    ],
     ['its namespace', items(fieldAt('a', 'metadata.namespace'))],
     ['its name', items(fieldAt('a', 'metadata.name'))],
     ['its number', items(fieldAt('a', 'metadata.uid'))],
-    ['its address', items(fieldAt('a', 'status.podIP')), 'downwardAPI.fieldRef.fieldPath NotSupported'],
-    ['a label of an impossible name', items(fieldAt('a', "metadata.labels['a b']")), 'downwardAPI.fieldRef Invalid'],
-    ['a field that there is not', items(fieldAt('a', 'spec.none')), 'downwardAPI.fieldRef.fieldPath Invalid'],
+    [
+      'its address',
+      items(fieldAt('a', 'status.podIP')),
+      'downwardAPI.fieldRef.fieldPath NotSupported',
+    ],
+    [
+      'a label of an impossible name',
+      items(fieldAt('a', "metadata.labels['a b']")),
+      'downwardAPI.fieldRef Invalid',
+    ],
+    [
+      'a field that there is not',
+      items(fieldAt('a', 'spec.none')),
+      'downwardAPI.fieldRef.fieldPath Invalid',
+    ],
     ['deep down', items(fieldAt('path/with/subdirs'), fieldAt('path/./withdot'))],
-    ['dots in names', items(fieldAt('path/with/embedded..dotdot'), fieldAt('path/with/leading/..dotdot'))],
+    [
+      'dots in names',
+      items(fieldAt('path/with/embedded..dotdot'), fieldAt('path/with/leading/..dotdot')),
+    ],
     ...['limits', 'requests'].flatMap((list) =>
       ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi'].map((name): Case => [
         `${list}.${name}`,
@@ -273,18 +377,34 @@ describe('fields of the pod', () => {
       items(resource('limits.disk')),
       'downwardAPI.resourceFieldRef.resource NotSupported',
     ],
-    ['resources of nobody', items(resource('limits.cpu', '')), 'downwardAPI.resourceFieldRef.containerName Required'],
+    [
+      'resources of nobody',
+      items(resource('limits.cpu', '')),
+      'downwardAPI.resourceFieldRef.containerName Required',
+    ],
     ['a mode', 'downwardAPI: {defaultMode: 0o644}'],
     ['a mode too high', 'downwardAPI: {defaultMode: 0o1000}', 'downwardAPI.defaultMode Invalid'],
     ['a mode too low', 'downwardAPI: {defaultMode: -1}', 'downwardAPI.defaultMode Invalid'],
     ["a file's mode", items(fieldAt('p').replace('{', '{mode: 0o644, '))],
-    ["a file's mode too high", items(fieldAt('p').replace('{', '{mode: 0o1000, ')), 'downwardAPI.mode Invalid'],
-    ["a file's mode too low", items(fieldAt('p').replace('{', '{mode: -1, ')), 'downwardAPI.mode Invalid'],
+    [
+      "a file's mode too high",
+      items(fieldAt('p').replace('{', '{mode: 0o1000, ')),
+      'downwardAPI.mode Invalid',
+    ],
+    [
+      "a file's mode too low",
+      items(fieldAt('p').replace('{', '{mode: -1, ')),
+      'downwardAPI.mode Invalid',
+    ],
     ['no path', items(fieldAt('')), 'downwardAPI.path Required'],
     ['from the root', items(fieldAt('/a')), 'downwardAPI.path Invalid'],
     ['up', items(fieldAt('../../passwd')), 'downwardAPI.path Invalid'],
     ['a reserved name', items(fieldAt('..badFileName')), 'downwardAPI.path Invalid'],
-    ['below a reserved name', items(fieldAt('..badDirName/goodFileName')), 'downwardAPI.path Invalid'],
+    [
+      'below a reserved name',
+      items(fieldAt('..badDirName/goodFileName')),
+      'downwardAPI.path Invalid',
+    ],
     ['of nothing', items('{path: p}'), 'downwardAPI Required'],
     [
       'of two things',
@@ -320,9 +440,14 @@ describe('drivers', () => {
     ].map((name): Case => [name, `csi: {driver: ${name}}`]),
     ['none', 'csi: {driver: ""}', 'csi.driver Required'],
     ['65 letters', `csi: {driver: ${'g'.repeat(65)}}`, 'csi.driver TooLong'],
-    ...['io_csi_flex', 'io.storage_csi.flex', 'io.k-s.csi_flex', '_csi', 'csi/', 'com/google/storage/csi~gcepd'].map(
-      (name): Case => [name, `csi: {driver: ${name}}`, 'csi.driver Invalid'],
-    ),
+    ...[
+      'io_csi_flex',
+      'io.storage_csi.flex',
+      'io.k-s.csi_flex',
+      '_csi',
+      'csi/',
+      'com/google/storage/csi~gcepd',
+    ].map((name): Case => [name, `csi: {driver: ${name}}`, 'csi.driver Invalid']),
     ['with a secret', 'csi: {driver: d, nodePublishSecretRef: {name: s}}'],
     [
       'with a secret without a name',
@@ -335,7 +460,11 @@ describe('drivers', () => {
 describe('claims', () => {
   table([
     ['by name', 'persistentVolumeClaim: {claimName: c}'],
-    ['by no name', 'persistentVolumeClaim: {claimName: ""}', 'persistentVolumeClaim.claimName Required'],
+    [
+      'by no name',
+      'persistentVolumeClaim: {claimName: ""}',
+      'persistentVolumeClaim.claimName Required',
+    ],
     ['of its own, of nothing', 'ephemeral: {}', 'ephemeral.volumeClaimTemplate Required'],
   ]);
 
@@ -349,13 +478,29 @@ describe('claims', () => {
     ['of its own', claim(`${GOOD}, selector: {matchExpressions: [{key: k, operator: Exists}]}`)],
     ['with labels', claim(GOOD, 'labels: {apps.kubernetes.io/name: test}')],
     ['with annotations', claim(GOOD, 'annotations: {foo: bar}')],
-    ['with bad labels', claim(GOOD, 'labels: {a: "hyphen not allowed"}'), `${at}.metadata.labels Invalid`],
-    ['with bad annotations', claim(GOOD, 'annotations: {"a b": c}'), `${at}.metadata.annotations Invalid`],
+    [
+      'with bad labels',
+      claim(GOOD, 'labels: {a: "hyphen not allowed"}'),
+      `${at}.metadata.labels Invalid`,
+    ],
+    [
+      'with bad annotations',
+      claim(GOOD, 'annotations: {"a b": c}'),
+      `${at}.metadata.annotations Invalid`,
+    ],
     ['with a name', claim(GOOD, 'name: a'), `${at}.metadata.name Forbidden`],
-    ['with the beginning of a name', claim(GOOD, 'generateName: pvc-'), `${at}.metadata.generateName Forbidden`],
+    [
+      'with the beginning of a name',
+      claim(GOOD, 'generateName: pvc-'),
+      `${at}.metadata.generateName Forbidden`,
+    ],
     ['with a namespace', claim(GOOD, 'namespace: a'), `${at}.metadata.namespace Forbidden`],
     ['with a UID', claim(GOOD, 'uid: ac051fac'), `${at}.metadata.uID Forbidden`],
-    ['with a version', claim(GOOD, 'resourceVersion: "1"'), `${at}.metadata.resourceVersion Forbidden`],
+    [
+      'with a version',
+      claim(GOOD, 'resourceVersion: "1"'),
+      `${at}.metadata.resourceVersion Forbidden`,
+    ],
     ['with a generation', claim(GOOD, 'generation: 100'), `${at}.metadata.generation Forbidden`],
     [
       'with a time',
@@ -372,7 +517,11 @@ describe('claims', () => {
       claim(GOOD, 'ownerReferences: [{apiVersion: v1, kind: Pod, name: a, uid: b}]'),
       `${at}.metadata.ownerReferences Forbidden`,
     ],
-    ['with finalizers', claim(GOOD, 'finalizers: [example.com/foo]'), `${at}.metadata.finalizers Forbidden`],
+    [
+      'with finalizers',
+      claim(GOOD, 'finalizers: [example.com/foo]'),
+      `${at}.metadata.finalizers Forbidden`,
+    ],
     [
       'with managers',
       claim(GOOD, 'managedFields: [{manager: m, operation: Apply}]'),
@@ -384,17 +533,43 @@ describe('claims', () => {
       claim(`accessModes: [ReadWriteOncePod, ReadWriteMany], ${SIZE}`),
       `${at}.spec.accessModes Forbidden`,
     ],
-    ['of size 0', claim(`${ONE}, resources: {requests: {storage: 0G}}`), `${at}.spec.resources[storage] Invalid`],
-    ['of less', claim(`${ONE}, resources: {requests: {storage: -10G}}`), `${at}.spec.resources[storage] Invalid`],
+    [
+      'of size 0',
+      claim(`${ONE}, resources: {requests: {storage: 0G}}`),
+      `${at}.spec.resources[storage] Invalid`,
+    ],
+    [
+      'of less',
+      claim(`${ONE}, resources: {requests: {storage: -10G}}`),
+      `${at}.spec.resources[storage] Invalid`,
+    ],
     ['of no size', claim(ONE), `${at}.spec.resources[storage] Required`],
-    ['of memory', claim(`${ONE}, resources: {requests: {memory: 10G}}`), `${at}.spec.resources[storage] Required`],
+    [
+      'of memory',
+      claim(`${ONE}, resources: {requests: {memory: 10G}}`),
+      `${at}.spec.resources[storage] Required`,
+    ],
     ['of no access', claim(SIZE), `${at}.spec.accessModes Required`],
-    ['of an unknown access', claim(`accessModes: [fakemode], ${SIZE}`), `${at}.spec.accessModes NotSupported`],
-    ['of a bad class', claim(`${ONE}, ${SIZE}, storageClassName: -invalid-`), `${at}.spec.storageClassName Invalid`],
-    ['of an unknown mode', claim(`${ONE}, ${SIZE}, volumeMode: fake`), `${at}.spec.volumeMode NotSupported`],
+    [
+      'of an unknown access',
+      claim(`accessModes: [fakemode], ${SIZE}`),
+      `${at}.spec.accessModes NotSupported`,
+    ],
+    [
+      'of a bad class',
+      claim(`${ONE}, ${SIZE}, storageClassName: -invalid-`),
+      `${at}.spec.storageClassName Invalid`,
+    ],
+    [
+      'of an unknown mode',
+      claim(`${ONE}, ${SIZE}, volumeMode: fake`),
+      `${at}.spec.volumeMode NotSupported`,
+    ],
     [
       'with a bad selector',
-      claim(`${GOOD}, selector: {matchExpressions: [{key: k, operator: InvalidOp, values: [a, b]}]}`),
+      claim(
+        `${GOOD}, selector: {matchExpressions: [{key: k, operator: InvalidOp, values: [a, b]}]}`,
+      ),
       `${at}.spec.selector.matchExpressions[0].operator Invalid`,
     ],
     [
@@ -423,7 +598,8 @@ describe('claims', () => {
 });
 
 describe('several in one', () => {
-  const projected = (...sources: string[]): string => `projected: {sources: [${sources.join(', ')}]}`;
+  const projected = (...sources: string[]): string =>
+    `projected: {sources: [${sources.join(', ')}]}`;
   const at = 'projected.sources[0]';
   const token = (fields: string): string => projected(`{serviceAccountToken: {${fields}}}`);
   const bundle = (fields: string): string => projected(`{clusterTrustBundle: {${fields}}}`);
@@ -431,7 +607,10 @@ describe('several in one', () => {
   const SIGNED = 'signerName: a.b/c, keyType: ED25519, credentialBundlePath: p';
   table([
     ['nothing', projected()],
-    ['a secret and a map', projected('{secret: {name: s}}', '{configMap: {name: m}}', '{downwardAPI: {}}')],
+    [
+      'a secret and a map',
+      projected('{secret: {name: s}}', '{configMap: {name: m}}', '{downwardAPI: {}}'),
+    ],
     [
       'two in one',
       projected('{secret: {name: s}}', '{secret: {name: s}, downwardAPI: {}}'),
@@ -444,7 +623,11 @@ describe('several in one', () => {
       'projected.sources[1].secret.name Required',
       'projected.sources[1] Forbidden',
     ],
-    ['a mode too high', 'projected: {sources: [], defaultMode: 0o1000}', 'projected.defaultMode Invalid'],
+    [
+      'a mode too high',
+      'projected: {sources: [], defaultMode: 0o1000}',
+      'projected.defaultMode Invalid',
+    ],
     ['a token', token('path: t, expirationSeconds: 600')],
     [
       'a token for nine minutes',
@@ -459,9 +642,16 @@ describe('several in one', () => {
     ['a token nowhere', token('expirationSeconds: 600, path: ""'), 'projected.path Required'],
     ['a token up', token('path: ../t, expirationSeconds: 600'), 'projected.path Invalid'],
     ['a bundle by name', bundle('name: b, path: p')],
-    ['a bundle of a signer', bundle('signerName: a.b/c, labelSelector: {matchLabels: {a: b}}, path: p')],
+    [
+      'a bundle of a signer',
+      bundle('signerName: a.b/c, labelSelector: {matchLabels: {a: b}}, path: p'),
+    ],
     ['a bundle of a signer, of no labels', bundle('signerName: a.b/c, path: p')],
-    ['a bundle by name and signer', bundle('name: b, signerName: a.b/c, path: p'), `${at}.clusterTrustBundle Invalid`],
+    [
+      'a bundle by name and signer',
+      bundle('name: b, signerName: a.b/c, path: p'),
+      `${at}.clusterTrustBundle Invalid`,
+    ],
     [
       'a bundle of a name of nothing',
       bundle('name: "", path: p'),
@@ -480,7 +670,11 @@ describe('several in one', () => {
       bundle('name: b, labelSelector: {}, path: p'),
       `${at}.clusterTrustBundle.labelSelector Invalid`,
     ],
-    ['a bundle of a bad signer', bundle('signerName: a, path: p'), `${at}.clusterTrustBundle.signerName Invalid`],
+    [
+      'a bundle of a bad signer',
+      bundle('signerName: a, path: p'),
+      `${at}.clusterTrustBundle.signerName Invalid`,
+    ],
     ['a bundle nowhere', bundle('name: b, path: ""'), `${at}.clusterTrustBundle.path Required`],
     ['a bundle up', bundle('name: b, path: ../p'), `${at}.clusterTrustBundle.path Invalid`],
     ['a certificate', certificate(SIGNED)],
@@ -494,14 +688,22 @@ describe('several in one', () => {
       certificate(`${SIGNED}, maxExpirationSeconds: 600`),
       `${at}.podCertificate.maxExpirationSeconds Invalid`,
     ],
-    ['a certificate nowhere', certificate('signerName: a.b/c, keyType: ED25519'), `${at}.podCertificate Required`],
+    [
+      'a certificate nowhere',
+      certificate('signerName: a.b/c, keyType: ED25519'),
+      `${at}.podCertificate Required`,
+    ],
   ]);
 
   test('one path twice', () => {
     const secret = (name: string, file: string): string =>
       `{secret: {name: ${name}, items: [{key: k, path: ${file}}]}}`;
-    expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('a', 'p'))}}`)).toEqual(['projected Invalid']);
-    expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('b', 'p'))}}`)).toEqual(['projected Invalid']);
+    expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('a', 'p'))}}`)).toEqual([
+      'projected Invalid',
+    ]);
+    expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('b', 'p'))}}`)).toEqual([
+      'projected Invalid',
+    ]);
     expect(errorsOf(`{name: v, ${projected(secret('a', 'p'), secret('b', 'q'))}}`)).toEqual([]);
   });
 });
@@ -509,7 +711,11 @@ describe('several in one', () => {
 describe('images', () => {
   table([
     ['one', 'image: {reference: "quay.io/my/artifact:v1", pullPolicy: IfNotPresent}'],
-    ['without a name', 'image: {reference: "", pullPolicy: IfNotPresent}', 'image.reference Required'],
+    [
+      'without a name',
+      'image: {reference: "", pullPolicy: IfNotPresent}',
+      'image.reference Required',
+    ],
     ['pulled somehow', 'image: {reference: r, pullPolicy: wrong}', 'image.pullPolicy NotSupported'],
   ]);
 
@@ -518,6 +724,8 @@ describe('images', () => {
       'core/v1.ReplicationController',
       'spec: {template: {spec: {containers: [{name: c, image: x}], volumes: [{name: v, image: {reference: ""}}]}}}',
     ).spec;
-    expect(short(validatePodTemplate(template as core.PodTemplateSpec, path('template')), '')).toEqual([]);
+    expect(
+      short(validatePodTemplate(template as core.PodTemplateSpec, path('template')), ''),
+    ).toEqual([]);
   });
 });

@@ -6,7 +6,15 @@ import { parseQuantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import type { Volume } from './types.ts';
 import { claimTemplate } from './claims.ts';
-import { fileMode, invalidEach, localDescendingPath, noBacksteps, nonEmpty, oneOf, optionalOneOf } from './common.ts';
+import {
+  fileMode,
+  invalidEach,
+  localDescendingPath,
+  noBacksteps,
+  nonEmpty,
+  oneOf,
+  optionalOneOf,
+} from './common.ts';
 import { PULL_POLICIES } from './containers.ts';
 import { downwardFile, keysToPaths, projections } from './projections.ts';
 
@@ -31,13 +39,19 @@ export interface VolumeOwner {
   readonly restartingInit?: boolean;
 }
 
-export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner, at: FieldPath): ValidatedVolumes {
+export function volumes(
+  list: readonly Volume[] | undefined,
+  owner: VolumeOwner,
+  at: FieldPath,
+): ValidatedVolumes {
   const errors: FieldErrorList = [];
   const good = new Map<string, Volume>();
   const created = new Set(
     owner.podName === ''
       ? []
-      : (list ?? []).filter(({ ephemeral }) => ephemeral !== undefined).map(({ name }) => `${owner.podName}-${name}`),
+      : (list ?? [])
+          .filter(({ ephemeral }) => ephemeral !== undefined)
+          .map(({ name }) => `${owner.podName}-${name}`),
   );
   (list ?? []).forEach((volume, index) => {
     const path = at.index(index);
@@ -51,7 +65,9 @@ export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner,
     const { claimName = '' } = volume.persistentVolumeClaim ?? {};
     if (created.has(claimName)) {
       const message = 'must not reference a PVC that gets created for an ephemeral volume';
-      errors.push(field.invalid(path.child('persistentVolumeClaim', 'claimName'), claimName, message));
+      errors.push(
+        field.invalid(path.child('persistentVolumeClaim', 'claimName'), claimName, message),
+      );
     }
   });
   return { errors, volumes: good };
@@ -71,7 +87,8 @@ const AZURE_CACHING_MODES = ['None', 'ReadOnly', 'ReadWrite'];
 const AZURE_KINDS = ['Dedicated', 'Managed', 'Shared'];
 const AZURE_MANAGED_URI =
   '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}';
-const AZURE_BLOB_URI = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd';
+const AZURE_BLOB_URI =
+  'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd';
 const MAX_CSI_DRIVER_NAME = 63;
 
 type Sources = {
@@ -86,12 +103,20 @@ type Sources = {
 export const SOURCES: Sources = {
   emptyDir: ({ sizeLimit }, at) =>
     sizeLimit !== undefined && parseQuantity(sizeLimit).sign() < 0
-      ? [field.forbidden(at.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')]
+      ? [
+          field.forbidden(
+            at.child('sizeLimit'),
+            'SizeLimit field must be a valid resource quantity',
+          ),
+        ]
       : [],
   hostPath: ({ path, type }, at) =>
     path === ''
       ? [field.required(at.child('path'))]
-      : [...noBacksteps(path, at.child('path')), ...optionalOneOf(type, HOST_PATH_TYPES, at.child('type'))],
+      : [
+          ...noBacksteps(path, at.child('path')),
+          ...optionalOneOf(type, HOST_PATH_TYPES, at.child('type')),
+        ],
   gitRepo: ({ repository, directory = '' }, at) => [
     ...nonEmpty(repository, at.child('repository')),
     ...localDescendingPath(directory, at.child('directory')),
@@ -112,18 +137,25 @@ export const SOURCES: Sources = {
   nfs: ({ server, path }, at) => [
     ...nonEmpty(server, at.child('server')),
     ...nonEmpty(path, at.child('path')),
-    ...(path.startsWith('/') ? [] : [field.invalid(at.child('path'), path, 'must be an absolute path')]),
+    ...(path.startsWith('/')
+      ? []
+      : [field.invalid(at.child('path'), path, 'must be an absolute path')]),
   ],
   iscsi: (source, at) => [
     ...nonEmpty(source.targetPortal, at.child('targetPortal')),
-    ...(source.iqn === '' ? [field.required(at.child('iqn'))] : iscsiName(source.iqn, at.child('iqn'))),
+    ...(source.iqn === ''
+      ? [field.required(at.child('iqn'))]
+      : iscsiName(source.iqn, at.child('iqn'))),
     ...(source.lun < 0 || source.lun > 255
       ? invalidEach(at.child('lun'), source.lun, validation.isInRange(source.lun, 0, 255))
       : []),
-    ...((source.chapAuthDiscovery === true || source.chapAuthSession === true) && source.secretRef === undefined
+    ...((source.chapAuthDiscovery === true || source.chapAuthSession === true) &&
+    source.secretRef === undefined
       ? [field.required(at.child('secretRef'))]
       : []),
-    ...(source.initiatorName === undefined ? [] : iscsiName(source.initiatorName, at.child('initiatorname'))),
+    ...(source.initiatorName === undefined
+      ? []
+      : iscsiName(source.initiatorName, at.child('initiatorname'))),
   ],
   glusterfs: ({ endpoints, path }, at) => [
     ...nonEmpty(endpoints, at.child('endpoints')),
@@ -134,9 +166,17 @@ export const SOURCES: Sources = {
       ? [field.required(at, 'one of datasetName and datasetUUID is required')]
       : []),
     ...(datasetName !== '' && datasetUUID !== ''
-      ? [field.invalid(at, 'resource', 'datasetName and datasetUUID can not be specified simultaneously')]
+      ? [
+          field.invalid(
+            at,
+            'resource',
+            'datasetName and datasetUUID can not be specified simultaneously',
+          ),
+        ]
       : []),
-    ...(datasetName.includes('/') ? [field.invalid(at.child('datasetName'), datasetName, "must not contain '/'")] : []),
+    ...(datasetName.includes('/')
+      ? [field.invalid(at.child('datasetName'), datasetName, "must not contain '/'")]
+      : []),
   ],
   persistentVolumeClaim: ({ claimName }, at) => nonEmpty(claimName, at.child('claimName')),
   rbd: ({ monitors, image }, at) => [
@@ -147,13 +187,19 @@ export const SOURCES: Sources = {
     ...nonEmpty(volumeID, at.child('volumeID')),
     ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
   ],
-  cephfs: ({ monitors }, at) => ((monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
+  cephfs: ({ monitors }, at) =>
+    (monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : [],
   quobyte: (source, at) => {
     const errors: FieldErrorList = [];
     const message = 'must be a host:port pair or multiple pairs separated by commas';
     if (source.registry === '') errors.push(field.required(at.child('registry'), message));
     else if ((source.tenant ?? '').length > 64) {
-      errors.push(field.required(at.child('tenant'), 'must be a UUID and may not exceed a length of 64 characters'));
+      errors.push(
+        field.required(
+          at.child('tenant'),
+          'must be a UUID and may not exceed a length of 64 characters',
+        ),
+      );
     } else {
       for (const pair of source.registry.split(',')) {
         if (!/^([^:[\]]*|\[[^[\]]*\]):[^:[\]]*$/.test(pair)) {
@@ -175,10 +221,13 @@ export const SOURCES: Sources = {
       errors.push(field.required(path, 'must specify either targetWWNs or wwids, but not both'));
     }
     if (targetWWNs.length > 0 && wwids.length > 0) {
-      errors.push(field.invalid(path, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'));
+      errors.push(
+        field.invalid(path, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'),
+      );
     }
     if (targetWWNs.length > 0) {
-      if (lun === undefined) errors.push(field.required(at.child('lun'), 'lun is required if targetWWNs is specified'));
+      if (lun === undefined)
+        errors.push(field.required(at.child('lun'), 'lun is required if targetWWNs is specified'));
       else errors.push(...invalidEach(at.child('lun'), lun, validation.isInRange(lun, 0, 255)));
     }
     return errors;
@@ -188,7 +237,13 @@ export const SOURCES: Sources = {
     ...Object.keys(options ?? {}).flatMap((key) => {
       const domain = `.${(key.split('/')[0] as string).toLowerCase()}`;
       if (!domain.endsWith('.kubernetes.io') && !domain.endsWith('.k8s.io')) return [];
-      return [field.invalid(at.child('options').key(key), key, 'kubernetes.io and k8s.io namespaces are reserved')];
+      return [
+        field.invalid(
+          at.child('options').key(key),
+          key,
+          'kubernetes.io and k8s.io namespaces are reserved',
+        ),
+      ];
     }),
   ],
   configMap: (source, at) => [
@@ -204,7 +259,8 @@ export const SOURCES: Sources = {
   photonPersistentDisk: ({ pdID }, at) => nonEmpty(pdID, at.child('pdID')),
   portworxVolume: ({ volumeID }, at) => nonEmpty(volumeID, at.child('volumeID')),
   azureDisk: ({ diskName, diskURI, cachingMode, kind }, at) => {
-    const [prefix, form] = kind === 'Managed' ? ['/subscriptions/', AZURE_MANAGED_URI] : ['https://', AZURE_BLOB_URI];
+    const [prefix, form] =
+      kind === 'Managed' ? ['/subscriptions/', AZURE_MANAGED_URI] : ['https://', AZURE_BLOB_URI];
     return [
       ...nonEmpty(diskName, at.child('diskName')),
       ...nonEmpty(diskURI, at.child('diskURI')),
@@ -221,10 +277,17 @@ export const SOURCES: Sources = {
       : invalidEach(at.child('volumeName'), volumeName, validation.isDNS1123Label(volumeName))),
     ...(volumeNamespace === ''
       ? []
-      : invalidEach(at.child('volumeNamespace'), volumeNamespace, validation.isDNS1123Label(volumeNamespace))),
+      : invalidEach(
+          at.child('volumeNamespace'),
+          volumeNamespace,
+          validation.isDNS1123Label(volumeNamespace),
+        )),
     ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
   ],
-  projected: (source, at) => [...fileMode(source.defaultMode, at.child('defaultMode')), ...projections(source, at)],
+  projected: (source, at) => [
+    ...fileMode(source.defaultMode, at.child('defaultMode')),
+    ...projections(source, at),
+  ],
   scaleIO: ({ gateway, system, volumeName }, at) => [
     ...nonEmpty(gateway, at.child('gateway')),
     ...nonEmpty(system, at.child('system')),
@@ -240,7 +303,9 @@ export const SOURCES: Sources = {
   },
   ephemeral: ({ volumeClaimTemplate }, at) => {
     const path = at.child('volumeClaimTemplate');
-    return volumeClaimTemplate === undefined ? [field.required(path)] : claimTemplate(volumeClaimTemplate, path);
+    return volumeClaimTemplate === undefined
+      ? [field.required(path)]
+      : claimTemplate(volumeClaimTemplate, path);
   },
   image: ({ reference, pullPolicy }, at, owner) => [
     ...(owner.isPod ? nonEmpty(reference, at.child('reference')) : []),
@@ -249,9 +314,14 @@ export const SOURCES: Sources = {
 };
 
 /** What a source's errors are told under, where it is not its name. */
-export const PATHS: Partial<Record<keyof Sources, string>> = { gcePersistentDisk: 'persistentDisk' };
+export const PATHS: Partial<Record<keyof Sources, string>> = {
+  gcePersistentDisk: 'persistentDisk',
+};
 /** What a source is called when it is one too many: Kubernetes' spelling. */
-const SURPLUS_PATHS: Partial<Record<keyof Sources, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
+const SURPLUS_PATHS: Partial<Record<keyof Sources, string>> = {
+  cephfs: 'cephFS',
+  downwardAPI: 'downwarAPI',
+};
 
 function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
@@ -261,14 +331,24 @@ function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldE
     if (source === undefined) continue;
     const first = sources++ === 0;
     if (first) {
-      const check = SOURCES[name] as (source: unknown, at: FieldPath, owner: VolumeOwner) => FieldErrorList;
+      const check = SOURCES[name] as (
+        source: unknown,
+        at: FieldPath,
+        owner: VolumeOwner,
+      ) => FieldErrorList;
       errors.push(...check(source, at.child(PATHS[name] ?? name), owner));
     } else
-      errors.push(field.forbidden(at.child(SURPLUS_PATHS[name] ?? name), 'may not specify more than 1 volume type'));
+      errors.push(
+        field.forbidden(
+          at.child(SURPLUS_PATHS[name] ?? name),
+          'may not specify more than 1 volume type',
+        ),
+      );
     if (name === 'iscsi' && volume.iscsi !== undefined) {
       errors.push(...iscsiNameLength(volume.name, volume.iscsi, volume.name, at.child('name')));
     }
-    if (name === 'ephemeral' && first) errors.push(...claimName(volume.name, owner, at.child('name')));
+    if (name === 'ephemeral' && first)
+      errors.push(...claimName(volume.name, owner, at.child('name')));
   }
   if (sources === 0) errors.push(field.required(at, 'must specify a volume type'));
   return errors;

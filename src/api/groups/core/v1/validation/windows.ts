@@ -14,19 +14,35 @@ const NET_BIOS_DOMAIN = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const DNS_DOMAIN =
   /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
-export function windowsOptions(options: WindowsSecurityContextOptions | undefined, at: FieldPath): FieldErrorList {
-  const { gmsaCredentialSpecName: name, gmsaCredentialSpec: spec, runAsUserName: user } = options ?? {};
+export function windowsOptions(
+  options: WindowsSecurityContextOptions | undefined,
+  at: FieldPath,
+): FieldErrorList {
+  const {
+    gmsaCredentialSpecName: name,
+    gmsaCredentialSpec: spec,
+    runAsUserName: user,
+  } = options ?? {};
   const errors: FieldErrorList = [];
   if (name !== undefined) {
-    errors.push(...invalidEach(at.child('gmsaCredentialSpecName'), name, validation.isDNS1123Subdomain(name)));
+    errors.push(
+      ...invalidEach(at.child('gmsaCredentialSpecName'), name, validation.isDNS1123Subdomain(name)),
+    );
   }
   if (spec === '') {
-    errors.push(field.invalid(at.child('gmsaCredentialSpec'), spec, 'gmsaCredentialSpec cannot be an empty string'));
+    errors.push(
+      field.invalid(
+        at.child('gmsaCredentialSpec'),
+        spec,
+        'gmsaCredentialSpec cannot be an empty string',
+      ),
+    );
   } else if (spec !== undefined && Buffer.byteLength(spec) > MAX_CREDENTIAL_SPEC_KIB * 1024) {
     const message = `gmsaCredentialSpec size must be under ${MAX_CREDENTIAL_SPEC_KIB} KiB`;
     errors.push(field.invalid(at.child('gmsaCredentialSpec'), spec, message));
   }
-  if (user !== undefined) errors.push(...invalidEach(at.child('runAsUserName'), user, userProblems(user)));
+  if (user !== undefined)
+    errors.push(...invalidEach(at.child('runAsUserName'), user, userProblems(user)));
   return errors;
 }
 
@@ -47,11 +63,16 @@ function userProblems(name: string): string[] {
   }
   if (user === '') problems.push("runAsUserName's User cannot be empty");
   else if (user.length > MAX_USER_LENGTH) {
-    problems.push(`runAsUserName's User length must not be longer than ${MAX_USER_LENGTH} characters`);
+    problems.push(
+      `runAsUserName's User length must not be longer than ${MAX_USER_LENGTH} characters`,
+    );
   }
-  if (/^[. ]+$/.test(user)) problems.push("runAsUserName's User cannot contain only periods or spaces");
+  if (/^[. ]+$/.test(user))
+    problems.push("runAsUserName's User cannot contain only periods or spaces");
   if (/["/\\:;|=,+*?<>@[\]]/.test(user)) {
-    problems.push('runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]');
+    problems.push(
+      'runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]',
+    );
   }
   return problems;
 }
@@ -66,13 +87,16 @@ export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
     const own = container.securityContext?.windowsOptions?.hostProcess;
     if (ofPod !== undefined && own !== undefined && ofPod !== own) {
       const message = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
-      errors.push(field.invalid(path.child('securityContext', 'windowsOptions', 'hostProcess'), own, message));
+      errors.push(
+        field.invalid(path.child('securityContext', 'windowsOptions', 'hostProcess'), own, message),
+      );
     }
     if (own ?? ofPod === true) count++;
   }
   if (count === 0) return errors;
   if (count !== list.length) {
-    const message = 'If pod contains any hostProcess containers then all containers must be HostProcess containers';
+    const message =
+      'If pod contains any hostProcess containers then all containers must be HostProcess containers';
     errors.push(field.invalid(at, '', message));
   }
   if (spec.hostNetwork !== true) {
@@ -124,12 +148,17 @@ export function operatingSystem(spec: PodSpec, at: FieldPath): FieldErrorList {
 }
 
 function withoutWindows(spec: PodSpec, at: FieldPath): FieldErrorList {
-  return [{ container: spec, at }, ...allContainers(spec, at)].flatMap(({ container, at: path }) => {
-    if (container.securityContext?.windowsOptions === undefined) return [];
-    return [
-      field.forbidden(path.child('securityContext', 'windowsOptions'), 'windows options cannot be set for a linux pod'),
-    ];
-  });
+  return [{ container: spec, at }, ...allContainers(spec, at)].flatMap(
+    ({ container, at: path }) => {
+      if (container.securityContext?.windowsOptions === undefined) return [];
+      return [
+        field.forbidden(
+          path.child('securityContext', 'windowsOptions'),
+          'windows options cannot be set for a linux pod',
+        ),
+      ];
+    },
+  );
 }
 
 function withoutLinux(spec: PodSpec, at: FieldPath): FieldErrorList {

@@ -16,9 +16,12 @@ const text = (errors: FieldErrorList): string[] => errors.map(String);
 describe('addresses', () => {
   const address = variation<networking.IPAddress>('networking/v1.IPAddress', {
     metadata: { name: '192.168.1.1' },
-    spec: { parentRef: { group: 'example.com', resource: 'gateways', name: 'front', namespace: 'web' } },
+    spec: {
+      parentRef: { group: 'example.com', resource: 'gateways', name: 'front', namespace: 'web' },
+    },
   });
-  const parent = (change: object | null): networking.IPAddress => address({ spec: { parentRef: change } });
+  const parent = (change: object | null): networking.IPAddress =>
+    address({ spec: { parentRef: change } });
 
   test.each<[name: string, problem?: string]>([
     ['192.168.1.1'],
@@ -45,7 +48,10 @@ describe('addresses', () => {
       [null, ['spec.parentRef: Required value']],
       [{ name: '' }, ['spec.parentRef.name: Required value']],
       [{ resource: '' }, ['spec.parentRef.resource: Required value']],
-      [{ group: 'Example' }, [`spec.parentRef.group: Invalid value: "Example": ${NAME_MESSAGES.subdomain}`]],
+      [
+        { group: 'Example' },
+        [`spec.parentRef.group: Invalid value: "Example": ${NAME_MESSAGES.subdomain}`],
+      ],
       [
         { resource: '.', namespace: 'a/b', name: 'c%' },
         [
@@ -74,7 +80,10 @@ describe('addresses', () => {
 });
 
 describe('ranges of services', () => {
-  const of = variation<networking.ServiceCIDR>('networking/v1.ServiceCIDR', { metadata: { name: 'more' }, spec: {} });
+  const of = variation<networking.ServiceCIDR>('networking/v1.ServiceCIDR', {
+    metadata: { name: 'more' },
+    spec: {},
+  });
   const ranges = (...cidrs: string[]): networking.ServiceCIDR => of({ spec: { cidrs } });
   const bad = (index: number, value: string, why: string): string =>
     `spec.cidrs[${index}]: Invalid value: "${value}": ${why}`;
@@ -96,10 +105,16 @@ describe('ranges of services', () => {
       [['192.168.0.1/24'], bad(0, '192.168.0.1/24', MORE)],
       [['fd00:1234::2/64'], bad(0, 'fd00:1234::2/64', MORE)],
       [['FD00:1234::2/64'], bad(0, 'FD00:1234::2/64', MORE)],
-      [['FD00:1234::/64'], bad(0, 'FD00:1234::/64', 'must be in canonical form ("fd00:1234::/64")')],
+      [
+        ['FD00:1234::/64'],
+        bad(0, 'FD00:1234::/64', 'must be in canonical form ("fd00:1234::/64")'),
+      ],
       [['192.168.007.0/24'], bad(0, '192.168.007.0/24', ZEROS)],
       [['192.168.7.0/024'], bad(0, '192.168.7.0/024', ZEROS)],
-      [['::ffff:192.168.0.0/120'], bad(0, '::ffff:192.168.0.0/120', 'must not have an IPv4-mapped IPv6 address')],
+      [
+        ['::ffff:192.168.0.0/120'],
+        bad(0, '::ffff:192.168.0.0/120', 'must not have an IPv4-mapped IPv6 address'),
+      ],
       [['192.168.0.0'], bad(0, '192.168.0.0', NONE)],
       [['192.168.0.0/33'], bad(0, '192.168.0.0/33', NONE)],
       [['services'], bad(0, 'services', NONE)],
@@ -127,7 +142,11 @@ describe('ranges of services', () => {
       [['10.0.0.0/24'], ['10.0.0.0/24']],
       [['10.0.0.0/24', 'fd00::/64'], ['10.0.0.0/24']],
       [['fd00::/64', '10.0.0.0/24'], ['fd00::/64']],
-      [['10.0.0.0/24'], ['10.0.1.0/24'], 'spec.cidrs[0]: Invalid value: "10.0.0.0/24": field is immutable'],
+      [
+        ['10.0.0.0/24'],
+        ['10.0.1.0/24'],
+        'spec.cidrs[0]: Invalid value: "10.0.0.0/24": field is immutable',
+      ],
       [['10.0.0.0/24'], ['10.0.0.0/24', 'fd00::/64'], fixed('10.0.0.0/24')],
       [
         ['fd00::/64', '10.0.0.0/24'],

@@ -27,8 +27,12 @@ export function validateIPAddress({ spec: { parentRef } }: IPAddress): FieldErro
   if (parentRef === undefined) return [field.required(at)];
   const { group = '', resource = '', namespace = '', name = '' } = parentRef;
   return [
-    ...(group === '' ? [] : invalidEach(at.child('group'), group, validation.isDNS1123Subdomain(group))),
-    ...(resource === '' ? [field.required(at.child('resource'))] : pathSegment(resource, at.child('resource'))),
+    ...(group === ''
+      ? []
+      : invalidEach(at.child('group'), group, validation.isDNS1123Subdomain(group))),
+    ...(resource === ''
+      ? [field.required(at.child('resource'))]
+      : pathSegment(resource, at.child('resource'))),
     ...(name === '' ? [field.required(at.child('name'))] : pathSegment(name, at.child('name'))),
     ...(namespace === '' ? [] : pathSegment(namespace, at.child('namespace'))),
   ];
@@ -43,24 +47,37 @@ export function pathSegment(value: string, at: field.FieldPath): FieldErrorList 
 }
 
 export function validateIPAddressUpdate(address: IPAddress, old: IPAddress): FieldErrorList {
-  return immutable(address.spec.parentRef, old.spec.parentRef, field.path('spec', 'parentRef'), deepEqual);
+  return immutable(
+    address.spec.parentRef,
+    old.spec.parentRef,
+    field.path('spec', 'parentRef'),
+    deepEqual,
+  );
 }
 
 export function validateServiceCIDR({ spec: { cidrs = [] } }: ServiceCIDR): FieldErrorList {
   const at = field.path('spec', 'cidrs');
   if (cidrs.length === 0) return [field.required(at, 'at least one CIDR required')];
   // Kubernetes shows the spec as it has it in memory.
-  if (cidrs.length > 2) return [field.invalid(at, { CIDRs: cidrs }, 'may only hold up to 2 values')];
+  if (cidrs.length > 2)
+    return [field.invalid(at, { CIDRs: cidrs }, 'may only hold up to 2 values')];
   const errors = cidrs.flatMap((cidr, index) => {
     const errors = legacyCIDR(cidr, at.index(index));
     if (errors.length > 0) return errors;
     const [address, length] = cidr.split('/') as [string, string];
-    return invalidEach(at.index(index), cidr, canonicalForm(cidr, `${canonicalIP(address)}/${length}`));
+    return invalidEach(
+      at.index(index),
+      cidr,
+      canonicalForm(cidr, `${canonicalIP(address)}/${length}`),
+    );
   });
   // What is no range has no family.
-  const [first, second] = cidrs.map((cidr) => (sloppyRange(cidr) === undefined ? undefined : isIPv6(cidr)));
+  const [first, second] = cidrs.map((cidr) =>
+    sloppyRange(cidr) === undefined ? undefined : isIPv6(cidr),
+  );
   if (cidrs.length === 2 && first !== undefined && first === second) {
-    const message = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
+    const message =
+      'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
     errors.push(field.invalid(at, cidrs, message));
   }
   return errors;
@@ -71,14 +88,18 @@ export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR):
   const [cidrs, before] = [range.spec.cidrs ?? [], old.spec.cidrs ?? []];
   const at = field.path('spec', 'cidrs');
   if (before.length === cidrs.length) {
-    return cidrs.flatMap((cidr, index) => immutable(cidr, before[index], at.index(index), Object.is));
+    return cidrs.flatMap((cidr, index) =>
+      immutable(cidr, before[index], at.index(index), Object.is),
+    );
   }
-  if (before.length !== 1 || cidrs.length !== 2) return immutable(range.spec.cidrs, old.spec.cidrs, at, () => false);
+  if (before.length !== 1 || cidrs.length !== 2)
+    return immutable(range.spec.cidrs, old.spec.cidrs, at, () => false);
   return [...immutable(cidrs[0], before[0], at.index(0), deepEqual), ...validateServiceCIDR(range)];
 }
 
 /** Leading zeros are passed over, as they once were everywhere. */
-export const sloppyRange = (cidr: string): IpRange | undefined => parseCidr(cidr.replace(/(^|[.:/])0+(?=\d)/g, '$1'));
+export const sloppyRange = (cidr: string): IpRange | undefined =>
+  parseCidr(cidr.replace(/(^|[.:/])0+(?=\d)/g, '$1'));
 
 function canonicalIP(address: string): string {
   const parsed = parseIp(address);

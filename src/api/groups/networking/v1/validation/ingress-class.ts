@@ -13,12 +13,18 @@ type Parameters = Immutable<networking.IngressClassParametersReference>;
 
 const MAX_CONTROLLER_LENGTH = 250;
 
-export function validateIngressClass({ spec: { controller = '', parameters } }: IngressClass): FieldErrorList {
+export function validateIngressClass({
+  spec: { controller = '', parameters },
+}: IngressClass): FieldErrorList {
   const at = field.path('spec', 'controller');
   return [
-    ...(controller.length > MAX_CONTROLLER_LENGTH ? [field.tooLong(at, controller, MAX_CONTROLLER_LENGTH)] : []),
+    ...(controller.length > MAX_CONTROLLER_LENGTH
+      ? [field.tooLong(at, controller, MAX_CONTROLLER_LENGTH)]
+      : []),
     ...validation.validateDomainPrefixedPath(controller, at),
-    ...(parameters === undefined ? [] : parametersReference(parameters, field.path('spec', 'parameters'))),
+    ...(parameters === undefined
+      ? []
+      : parametersReference(parameters, field.path('spec', 'parameters'))),
   ];
 }
 
@@ -31,17 +37,22 @@ function parametersReference(parameters: Parameters, at: FieldPath): FieldErrorL
     return errors;
   }
   if (scope === 'Namespace') {
-    if (namespace === undefined) errors.push(field.required(place, "`parameters.scope` is set to 'Namespace'"));
+    if (namespace === undefined)
+      errors.push(field.required(place, "`parameters.scope` is set to 'Namespace'"));
     else errors.push(...invalidEach(place, namespace, validation.isDNS1123Label(namespace)));
   } else if (scope === 'Cluster') {
-    if (namespace !== undefined) errors.push(field.forbidden(place, "`parameters.scope` is set to 'Cluster'"));
+    if (namespace !== undefined)
+      errors.push(field.forbidden(place, "`parameters.scope` is set to 'Cluster'"));
   } else {
     errors.push(field.notSupported(at.child('scope'), scope, ['Cluster', 'Namespace']));
   }
   return errors;
 }
 
-export function validateIngressClassUpdate(ingressClass: IngressClass, old: IngressClass): FieldErrorList {
+export function validateIngressClassUpdate(
+  ingressClass: IngressClass,
+  old: IngressClass,
+): FieldErrorList {
   return [
     ...immutable(
       ingressClass.spec.controller ?? '',

@@ -19,7 +19,10 @@ const path = (change: object = {}): object => ({
   backend: { service },
   ...change,
 });
-const rule = (change: object = {}, host = 'foo.bar.com'): object => ({ host, http: { paths: [path(change)] } });
+const rule = (change: object = {}, host = 'foo.bar.com'): object => ({
+  host,
+  http: { paths: [path(change)] },
+});
 const rules = (...list: readonly object[]): object => ({ spec: { rules: list } });
 const tls = (...list: readonly object[]): object => ({ spec: { tls: list } });
 const SUBDOMAIN = NAME_MESSAGES.subdomain;
@@ -43,12 +46,23 @@ describe('ingresses', () => {
       [tls({ secretName: 'valid' }), []],
       [tls({}), []],
       [tls({ hosts: [] }), []],
-      [{ spec: { rules: [rule({ pathType: 'Exact' }, '*.foo.com')], tls: [{ hosts: ['*.bar.com'] }] } }, []],
+      [
+        {
+          spec: {
+            rules: [rule({ pathType: 'Exact' }, '*.foo.com')],
+            tls: [{ hosts: ['*.bar.com'] }],
+          },
+        },
+        [],
+      ],
       [
         { spec: { defaultBackend: null } },
         ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified'],
       ],
-      [{ spec: { defaultBackend: { service: { name: '' } } } }, ['spec.defaultBackend.service.name: Required value']],
+      [
+        { spec: { defaultBackend: { service: { name: '' } } } },
+        ['spec.defaultBackend.service.name: Required value'],
+      ],
       [{ spec: { defaultBackend: { service: { name: '1a' } } } }, []],
       [
         { spec: { defaultBackend: { service: { name: '-a' } } } },
@@ -76,11 +90,17 @@ describe('ingresses', () => {
       ],
       [
         { spec: { defaultBackend: { service: { port: { number: 65_536 } } } } },
-        ['spec.defaultBackend.service.port.number: Invalid value: 65536: must be between 1 and 65535, inclusive'],
+        [
+          'spec.defaultBackend.service.port.number: Invalid value: 65536: must be between 1 and 65535, inclusive',
+        ],
       ],
       [
         { spec: { defaultBackend: { service: { port: { number: null, name: 'Http' } } } } },
-        [expect.stringMatching(/^spec\.defaultBackend\.service\.port\.name: Invalid value: "Http": must contain only/)],
+        [
+          expect.stringMatching(
+            /^spec\.defaultBackend\.service\.port\.name: Invalid value: "Http": must contain only/,
+          ),
+        ],
       ],
       [
         rules(rule({ backend: { service, resource } })),
@@ -88,7 +108,10 @@ describe('ingresses', () => {
       ],
       [
         rules(rule({ backend: { resource: { kind: '', name: '' } } })),
-        [`${AT}.backend.resource.kind: Required value`, `${AT}.backend.resource.name: Required value`],
+        [
+          `${AT}.backend.resource.kind: Required value`,
+          `${AT}.backend.resource.name: Required value`,
+        ],
       ],
       [
         rules(rule({ backend: { resource: { apiGroup: '', kind: 'a/b', name: '..' } } })),
@@ -100,11 +123,19 @@ describe('ingresses', () => {
       ],
       [
         rules(rule({ pathType: 'foo' })),
-        [`${AT}.pathType: Unsupported value: "foo": supported values: "Exact", "ImplementationSpecific", "Prefix"`],
+        [
+          `${AT}.pathType: Unsupported value: "foo": supported values: "Exact", "ImplementationSpecific", "Prefix"`,
+        ],
       ],
-      [rules(rule({ pathType: null })), [`${AT}.pathType: Required value: pathType must be specified`]],
+      [
+        rules(rule({ pathType: null })),
+        [`${AT}.pathType: Required value: pathType must be specified`],
+      ],
       [rules({ http: { paths: [] } }), ['spec.rules[0].http.paths: Required value']],
-      [rules(rule({}, 'foobar:80')), [`spec.rules[0].host: Invalid value: "foobar:80": ${SUBDOMAIN}`]],
+      [
+        rules(rule({}, 'foobar:80')),
+        [`spec.rules[0].host: Invalid value: "foobar:80": ${SUBDOMAIN}`],
+      ],
       [
         rules(rule({}, '127.0.0.1')),
         ['spec.rules[0].host: Invalid value: "127.0.0.1": must be a DNS name, not an IP address'],
@@ -117,22 +148,41 @@ describe('ingresses', () => {
         ],
       ],
       [rules(rule({}, '*.bar.com')), []],
-      [rules(rule({}, 'foo.*.bar.com')), [`spec.rules[0].host: Invalid value: "foo.*.bar.com": ${WILDCARD}`]],
+      [
+        rules(rule({}, 'foo.*.bar.com')),
+        [`spec.rules[0].host: Invalid value: "foo.*.bar.com": ${WILDCARD}`],
+      ],
       [rules(rule({}, '*')), [`spec.rules[0].host: Invalid value: "*": ${WILDCARD}`]],
-      [tls({ secretName: 'invalid name' }), [`spec.tls[0].secretName: Invalid value: "invalid name": ${SUBDOMAIN}`]],
-      [tls({ hosts: ['foo.*.bar.com'] }), [`spec.tls[0].hosts[0]: Invalid value: "foo.*.bar.com": ${WILDCARD}`]],
+      [
+        tls({ secretName: 'invalid name' }),
+        [`spec.tls[0].secretName: Invalid value: "invalid name": ${SUBDOMAIN}`],
+      ],
+      [
+        tls({ hosts: ['foo.*.bar.com'] }),
+        [`spec.tls[0].hosts[0]: Invalid value: "foo.*.bar.com": ${WILDCARD}`],
+      ],
       [tls({}, { hosts: ['a', 'A'] }), [`spec.tls[1].hosts[1]: Invalid value: "A": ${SUBDOMAIN}`]],
       [
-        { spec: { rules: [rule({ pathType: 'Exact', path: 'foo' }, '*.foo.com')], tls: [{ hosts: ['*.bar.com'] }] } },
+        {
+          spec: {
+            rules: [rule({ pathType: 'Exact', path: 'foo' }, '*.foo.com')],
+            tls: [{ hosts: ['*.bar.com'] }],
+          },
+        },
         [`${AT}.path: Invalid value: "foo": must be an absolute path`],
       ],
       [{ spec: { ingressClassName: 'bar' } }, []],
-      [{ spec: { ingressClassName: 'Bar' } }, [`spec.ingressClassName: Invalid value: "Bar": ${SUBDOMAIN}`]],
+      [
+        { spec: { ingressClassName: 'Bar' } },
+        [`spec.ingressClassName: Invalid value: "Bar": ${SUBDOMAIN}`],
+      ],
       [{ metadata: { annotations: { [CLASS]: 'foo' } } }, []],
       [{ metadata: { annotations: { [CLASS]: 'foo' } }, spec: { ingressClassName: 'foo' } }, []],
       [
         { metadata: { annotations: { [CLASS]: 'foo' } }, spec: { ingressClassName: 'bar' } },
-        [`annotations.${CLASS}: Invalid value: "foo": must match \`ingressClassName\` when both are specified`],
+        [
+          `annotations.${CLASS}: Invalid value: "foo": must match \`ingressClassName\` when both are specified`,
+        ],
       ],
     ]),
   )('%s', (_, change, errors) => {
@@ -161,19 +211,33 @@ describe('ingresses', () => {
     ['Exact', '/foo/%2F/foo', ["must not contain '%2F'"]],
     ['Prefix', '/foo/..', ["cannot end with '/..'"]],
     ['Exact', '/foo/.', ["cannot end with '/.'"]],
-    ['Exact', 'a//b/..', ['must be an absolute path', "must not contain '//'", "cannot end with '/..'"]],
+    [
+      'Exact',
+      'a//b/..',
+      ['must be an absolute path', "must not contain '//'", "cannot end with '/..'"],
+    ],
   ])('%s of %s', (pathType, text, problems) => {
-    const found = messages(validation.validateNewIngress(ingress(rules(rule({ pathType, path: text })))));
-    expect(found).toEqual(problems.map((problem) => `${AT}.path: Invalid value: "${text}": ${problem}`));
+    const found = messages(
+      validation.validateNewIngress(ingress(rules(rule({ pathType, path: text })))),
+    );
+    expect(found).toEqual(
+      problems.map((problem) => `${AT}.path: Invalid value: "${text}": ${problem}`),
+    );
   });
 
-  const wild = (text: string): object => ({ spec: { rules: [rule({ pathType: 'Exact', path: text }, '*.foo.com')] } });
+  const wild = (text: string): object => ({
+    spec: { rules: [rule({ pathType: 'Exact', path: text }, '*.foo.com')] },
+  });
   test.each(
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{ spec: { ingressClassName: 'bar' } }, {}, []],
       [{ metadata: { annotations: { [CLASS]: 'foo' } } }, {}, []],
       // Only who makes it is told that they do not match.
-      [{ metadata: { annotations: { [CLASS]: 'foo' } }, spec: { ingressClassName: 'bar' } }, {}, []],
+      [
+        { metadata: { annotations: { [CLASS]: 'foo' } }, spec: { ingressClassName: 'bar' } },
+        {},
+        [],
+      ],
       [rules(rule({ path: '/bar[' })), rules(rule({ path: '/foo[' })), []],
       [rules(rule({ path: '/([a-z0-9%]*)' })), rules(rule({ path: '/([a-z0-9]*)' })), []],
       [{ spec: { defaultBackend: { service: null, resource } } }, {}, []],
@@ -211,14 +275,19 @@ describe('ingresses', () => {
       [{ hostname: 'foo.com', ports: [{ port: 80, protocol: 'TCP' }] }, []],
       [
         { ip: 'abcd', hostname: 'foo.com' },
-        ['ip: Invalid value: "abcd": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'],
+        [
+          'ip: Invalid value: "abcd": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+        ],
       ],
       [
         { ip: '127.0.0.1', hostname: '127.0.0.1' },
         ['hostname: Invalid value: "127.0.0.1": must be a DNS name, not an IP address'],
       ],
       [{ ip: '1.2.3.04' }, ['ip: Invalid value: "1.2.3.04": must not have leading 0s']],
-      [{ ip: '::ffff:1.2.3.4' }, ['ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address']],
+      [
+        { ip: '::ffff:1.2.3.4' },
+        ['ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address'],
+      ],
       [{ hostname: 'Foo' }, [`hostname: Invalid value: "Foo": ${SUBDOMAIN}`]],
     ]),
   )('status %s', (_, entry, errors) => {
@@ -235,7 +304,9 @@ describe('classes', () => {
     spec: { controller: 'foo.co/bar' },
   });
   const ingressClass = (spec: object): networking.IngressClass => classOf({ spec });
-  const parameters = (change: object): object => ({ parameters: { kind: 'foo', name: 'bar', ...change } });
+  const parameters = (change: object): object => ({
+    parameters: { kind: 'foo', name: 'bar', ...change },
+  });
   const PARAMETERS = 'spec.parameters';
 
   test.each(
@@ -243,25 +314,38 @@ describe('classes', () => {
       [{}, []],
       [{ controller: '' }, ['spec.controller: Required value']],
       [{ controller: `foo.co/${'a'.repeat(243)}` }, []],
-      [{ controller: `foo.co/${'a'.repeat(244)}` }, ['spec.controller: Too long: may not be more than 250 bytes']],
+      [
+        { controller: `foo.co/${'a'.repeat(244)}` },
+        ['spec.controller: Too long: may not be more than 250 bytes'],
+      ],
       [
         { controller: 'foo' },
-        ['spec.controller: Invalid value: "foo": must be a domain-prefixed path (such as "acme.io/foo")'],
+        [
+          'spec.controller: Invalid value: "foo": must be a domain-prefixed path (such as "acme.io/foo")',
+        ],
       ],
       [{ controller: 'foo.co/a/b' }, []],
       [{ controller: 'Foo.co/a' }, [`spec.controller: Invalid value: "Foo.co": ${SUBDOMAIN}`]],
       [parameters({ apiGroup: 'example.com', scope: 'Cluster' }), []],
-      [parameters({ apiGroup: '!', scope: 'Cluster' }), [`${PARAMETERS}.apiGroup: Invalid value: "!": ${SUBDOMAIN}`]],
+      [
+        parameters({ apiGroup: '!', scope: 'Cluster' }),
+        [`${PARAMETERS}.apiGroup: Invalid value: "!": ${SUBDOMAIN}`],
+      ],
       [parameters({ kind: '', scope: 'Cluster' }), [`${PARAMETERS}.kind: Required value`]],
       [parameters({ name: '', scope: 'Cluster' }), [`${PARAMETERS}.name: Required value`]],
       [
         parameters({ kind: 'foo/', scope: 'Cluster' }),
         [`${PARAMETERS}.kind: Invalid value: "foo/": may not contain '/'`],
       ],
-      [parameters({ name: 'a%', scope: 'Cluster' }), [`${PARAMETERS}.name: Invalid value: "a%": may not contain '%'`]],
+      [
+        parameters({ name: 'a%', scope: 'Cluster' }),
+        [`${PARAMETERS}.name: Invalid value: "a%": may not contain '%'`],
+      ],
       [
         parameters({ scope: 'bad-scope' }),
-        [`${PARAMETERS}.scope: Unsupported value: "bad-scope": supported values: "Cluster", "Namespace"`],
+        [
+          `${PARAMETERS}.scope: Unsupported value: "bad-scope": supported values: "Cluster", "Namespace"`,
+        ],
       ],
       [parameters({ scope: 'Namespace', namespace: 'foo-ns' }), []],
       [
@@ -293,24 +377,38 @@ describe('classes', () => {
     const given = ingressClass(parameters({ namespace: 'foo_ns' }));
     const bare: networking.IngressClass = {
       ...given,
-      spec: { ...given.spec, parameters: { ...given.spec.parameters, kind: 'foo', name: 'bar', scope: null } },
+      spec: {
+        ...given.spec,
+        parameters: { ...given.spec.parameters, kind: 'foo', name: 'bar', scope: null },
+      },
     };
-    expect(messages(validation.validateIngressClass(bare))).toEqual([`${PARAMETERS}.scope: Required value`]);
+    expect(messages(validation.validateIngressClass(bare))).toEqual([
+      `${PARAMETERS}.scope: Required value`,
+    ]);
     expect(ingressClass(parameters({})).spec.parameters?.scope).toBe('Cluster');
   });
 
   test.each(
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{}, {}, []],
-      [{}, { controller: 'foo.co/different' }, ['spec.controller: Invalid value: "foo.co/bar": field is immutable']],
+      [
+        {},
+        { controller: 'foo.co/different' },
+        ['spec.controller: Invalid value: "foo.co/bar": field is immutable'],
+      ],
       [parameters({ apiGroup: 'v1', scope: 'Namespace', namespace: 'bar' }), {}, []],
       [
         { controller: '' },
         {},
-        ['spec.controller: Invalid value: "": field is immutable', 'spec.controller: Required value'],
+        [
+          'spec.controller: Invalid value: "": field is immutable',
+          'spec.controller: Required value',
+        ],
       ],
     ]),
   )('update to %s', (_, now, old, errors) => {
-    expect(messages(validation.validateIngressClassUpdate(ingressClass(now), ingressClass(old)))).toEqual(errors);
+    expect(
+      messages(validation.validateIngressClassUpdate(ingressClass(now), ingressClass(old))),
+    ).toEqual(errors);
   });
 });

@@ -26,7 +26,9 @@ export function validateNewIngress(ingress: Ingress): FieldErrorList {
   const { ingressClassName } = ingress.spec;
   if (annotated !== undefined && ingressClassName !== undefined && annotated !== ingressClassName) {
     const message = 'must match `ingressClassName` when both are specified';
-    errors.push(field.invalid(field.path('annotations').child(INGRESS_CLASS_ANNOTATION), annotated, message));
+    errors.push(
+      field.invalid(field.path('annotations').child(INGRESS_CLASS_ANNOTATION), annotated, message),
+    );
   }
   return errors;
 }
@@ -57,12 +59,15 @@ function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
   if (rules.length === 0 && defaultBackend === undefined) {
     errors.push(field.invalid(at, null, 'either `defaultBackend` or `rules` must be specified'));
   }
-  if (defaultBackend !== undefined) errors.push(...backend(defaultBackend, at.child('defaultBackend')));
+  if (defaultBackend !== undefined)
+    errors.push(...backend(defaultBackend, at.child('defaultBackend')));
   rules.forEach(({ host = '', http }, index) => {
     const place = at.child('rules').index(index);
     if (host !== '') {
       if (isAddress(host))
-        errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
+        errors.push(
+          field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'),
+        );
       errors.push(...hostName(host, place.child('host')));
     }
     if (!host.includes('*') || !allowed.wildcardRules) errors.push(...httpRules(http, place));
@@ -71,12 +76,18 @@ function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
     const place = at.child('tls').index(index);
     hosts.forEach((host, i) => errors.push(...hostName(host, place.child('hosts').index(i))));
     if (!allowed.secretNames) {
-      errors.push(...invalidEach(place.child('secretName'), secretName ?? '', secretNameProblems(secretName)));
+      errors.push(
+        ...invalidEach(place.child('secretName'), secretName ?? '', secretNameProblems(secretName)),
+      );
     }
   });
   if (ingressClassName !== undefined) {
     errors.push(
-      ...invalidEach(at.child('ingressClassName'), ingressClassName, validation.isDNS1123Subdomain(ingressClassName)),
+      ...invalidEach(
+        at.child('ingressClassName'),
+        ingressClassName,
+        validation.isDNS1123Subdomain(ingressClassName),
+      ),
     );
   }
   return errors;
@@ -115,14 +126,16 @@ function httpPath({ path = '', pathType, backend: target }: Path, at: FieldPath)
     case 'Prefix':
       if (!absolute) errors.push(field.invalid(place, path, 'must be an absolute path'));
       for (const part of NOT_IN_PATHS) {
-        if (path.includes(part)) errors.push(field.invalid(place, path, `must not contain '${part}'`));
+        if (path.includes(part))
+          errors.push(field.invalid(place, path, `must not contain '${part}'`));
       }
       for (const end of NOT_AT_THE_END) {
         if (path.endsWith(end)) errors.push(field.invalid(place, path, `cannot end with '${end}'`));
       }
       break;
     case 'ImplementationSpecific':
-      if (path !== '' && !absolute) errors.push(field.invalid(place, path, 'must be an absolute path'));
+      if (path !== '' && !absolute)
+        errors.push(field.invalid(place, path, 'must be an absolute path'));
       break;
     default:
       errors.push(field.notSupported(at.child('pathType'), pathType, PATH_TYPES));
@@ -135,7 +148,8 @@ function backend({ service, resource }: Backend, at: FieldPath): FieldErrorList 
     return [field.invalid(at, '', 'cannot set both resource and service backends')];
   }
   if (resource !== undefined) return reference(resource, at.child('resource'));
-  if (service === undefined) return [field.invalid(at, '', 'resource or service backend is required')];
+  if (service === undefined)
+    return [field.invalid(at, '', 'resource or service backend is required')];
   const place = at.child('service');
   const { name: portName = '', number = 0 } = service.port;
   const errors =
@@ -145,9 +159,13 @@ function backend({ service, resource }: Backend, at: FieldPath): FieldErrorList 
   if (portName !== '' && number !== 0) {
     errors.push(field.invalid(at, '', 'cannot set both port name & port number'));
   } else if (portName !== '') {
-    errors.push(...invalidEach(place.child('port', 'name'), portName, validation.isValidPortName(portName)));
+    errors.push(
+      ...invalidEach(place.child('port', 'name'), portName, validation.isValidPortName(portName)),
+    );
   } else if (number !== 0) {
-    errors.push(...invalidEach(place.child('port', 'number'), number, validation.isValidPortNum(number)));
+    errors.push(
+      ...invalidEach(place.child('port', 'number'), number, validation.isValidPortNum(number)),
+    );
   } else {
     errors.push(field.required(at, 'port name or number is required'));
   }
@@ -156,7 +174,11 @@ function backend({ service, resource }: Backend, at: FieldPath): FieldErrorList 
 
 /** An object by its kind, in the same namespace. */
 export function reference(
-  { apiGroup, kind, name }: { readonly apiGroup?: string | null; readonly kind: string; readonly name: string },
+  {
+    apiGroup,
+    kind,
+    name,
+  }: { readonly apiGroup?: string | null; readonly kind: string; readonly name: string },
   at: FieldPath,
 ): FieldErrorList {
   const segment = (value: string, what: 'kind' | 'name'): FieldErrorList =>
@@ -177,9 +199,13 @@ export function validateIngressStatus({ status }: Ingress, old: Ingress): FieldE
     const place = at.index(index);
     const errors = ip === '' ? [] : legacyIP(ip, place.child('ip'), before);
     if (hostname === '') return errors;
-    errors.push(...invalidEach(place.child('hostname'), hostname, validation.isDNS1123Subdomain(hostname)));
+    errors.push(
+      ...invalidEach(place.child('hostname'), hostname, validation.isDNS1123Subdomain(hostname)),
+    );
     if (isAddress(hostname)) {
-      errors.push(field.invalid(place.child('hostname'), hostname, 'must be a DNS name, not an IP address'));
+      errors.push(
+        field.invalid(place.child('hostname'), hostname, 'must be a DNS name, not an IP address'),
+      );
     }
     return errors;
   });

@@ -21,8 +21,11 @@ const out = (...ports: readonly object[]): object => ({ egress: [{ ports }] });
 const pods = { podSelector: { matchLabels: { c: 'd' } } };
 const namespaces = { namespaceSelector: { matchLabels: { c: 'd' } } };
 const v4 = { ipBlock: { cidr: '192.168.0.0/16', except: ['192.168.3.0/24', '192.168.4.0/24'] } };
-const v6 = { ipBlock: { cidr: 'fd00:192:168::/48', except: ['fd00:192:168:3::/64', 'fd00:192:168:4::/64'] } };
-const block = (cidr: string, ...except: readonly string[]): object => from({ ipBlock: { cidr, except } });
+const v6 = {
+  ipBlock: { cidr: 'fd00:192:168::/48', except: ['fd00:192:168:3::/64', 'fd00:192:168:4::/64'] },
+};
+const block = (cidr: string, ...except: readonly string[]): object =>
+  from({ ipBlock: { cidr, except } });
 const PORTS = [
   { port: 80 },
   { protocol: 'TCP' },
@@ -87,7 +90,10 @@ describe('bad', () => {
       [to({ ...pods, ...v4 }), [`${OUT}.to[0]: Forbidden: ${BOTH}`]],
       [
         { ...from({}), ...to({}) },
-        [`${IN}.from[0]: Required value: must specify a peer`, `${OUT}.to[0]: Required value: must specify a peer`],
+        [
+          `${IN}.from[0]: Required value: must specify a peer`,
+          `${OUT}.to[0]: Required value: must specify a peer`,
+        ],
       ],
       [{ podSelector: bad }, [`spec.podSelector.matchLabels: ${NAME}`]],
       [from({ podSelector: bad }), [`${IN}.from[0].podSelector.matchLabels: ${NAME}`]],
@@ -96,7 +102,9 @@ describe('bad', () => {
       [to({ namespaceSelector: bad }), [`${OUT}.to[0].namespaceSelector.matchLabels: ${NAME}`]],
       [
         { podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['-1'] }] } },
-        [`spec.podSelector.matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`],
+        [
+          `spec.podSelector.matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`,
+        ],
       ],
       [into({ protocol: 'ICMP', port: 80 }), [`${IN}.ports[0].protocol: ${NO_PROTOCOL}`]],
       [out({ protocol: 'ICMP', port: 80 }), [`${OUT}.ports[0].protocol: ${NO_PROTOCOL}`]],
@@ -112,11 +120,19 @@ describe('bad', () => {
       ],
       [
         out({ port: 'much-too-long-for-it' }),
-        [`${OUT}.ports[0].port: Invalid value: "much-too-long-for-it": must be no more than 15 characters`],
+        [
+          `${OUT}.ports[0].port: Invalid value: "much-too-long-for-it": must be no more than 15 characters`,
+        ],
       ],
       [from({ ipBlock: { cidr: '' } }), [`${IN}.from[0].ipBlock.cidr: Required value`]],
-      [block('192.168.5.6'), [`${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.5.6": ${NO_CIDR}`]],
-      [block('fd00:192:168::'), [`${IN}.from[0].ipBlock.cidr: Invalid value: "fd00:192:168::": ${NO_CIDR}`]],
+      [
+        block('192.168.5.6'),
+        [`${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.5.6": ${NO_CIDR}`],
+      ],
+      [
+        block('fd00:192:168::'),
+        [`${IN}.from[0].ipBlock.cidr: Invalid value: "fd00:192:168::": ${NO_CIDR}`],
+      ],
       [
         block('192.168.0.1/16', '192.168.03.0/24', '192.168.3.1/24', '10.0.0.1/24'),
         [
@@ -129,7 +145,9 @@ describe('bad', () => {
       ],
       [
         block('::ffff:1.2.0.0/112'),
-        [`${IN}.from[0].ipBlock.cidr: Invalid value: "::ffff:1.2.0.0/112": must not have an IPv4-mapped IPv6 address`],
+        [
+          `${IN}.from[0].ipBlock.cidr: Invalid value: "::ffff:1.2.0.0/112": must not have an IPv4-mapped IPv6 address`,
+        ],
       ],
       ...['', ' ', '300.300.300.300'].map((except): [object, string[]] => [
         block('192.168.0.0/16', except),
@@ -145,7 +163,9 @@ describe('bad', () => {
         ] as const
       ).map(([cidr, except]): [object, string[]] => [
         block(cidr, except),
-        [`${IN}.from[0].ipBlock.except[0]: Invalid value: "${except}": must be a strict subset of \`cidr\``],
+        [
+          `${IN}.from[0].ipBlock.except[0]: Invalid value: "${except}": must be a strict subset of \`cidr\``,
+        ],
       ]),
       [
         { policyTypes: ['foo', 'bar'] },
@@ -156,33 +176,48 @@ describe('bad', () => {
       ],
       [
         { policyTypes: ['foo', 'bar', 'baz'] },
-        ['spec.policyTypes: Invalid value: ["foo","bar","baz"]: may not specify more than two policyTypes'],
+        [
+          'spec.policyTypes: Invalid value: ["foo","bar","baz"]: may not specify more than two policyTypes',
+        ],
       ],
       [
         out({ protocol: 'UDP', port: 35_000, endPort: 32_768 }, { port: 32_000, endPort: 32_768 }),
-        [`${OUT}.ports[0].endPort: Invalid value: 35000: must be greater than or equal to \`port\``],
+        [
+          `${OUT}.ports[0].endPort: Invalid value: 35000: must be greater than or equal to \`port\``,
+        ],
       ],
       [
         out({ port: 'dns', endPort: 32_768 }),
-        [`${OUT}.ports[0].endPort: Invalid value: 32768: may not be specified when \`port\` is non-numeric`],
+        [
+          `${OUT}.ports[0].endPort: Invalid value: 32768: may not be specified when \`port\` is non-numeric`,
+        ],
       ],
       [
         out({ protocol: 'TCP', endPort: 32_768 }),
-        [`${OUT}.ports[0].endPort: Invalid value: 32768: may not be specified when \`port\` is not specified`],
+        [
+          `${OUT}.ports[0].endPort: Invalid value: 32768: may not be specified when \`port\` is not specified`,
+        ],
       ],
       [
         into({ protocol: 'SCTP', port: 35_000, endPort: 32_768 }),
         [`${IN}.ports[0].endPort: Invalid value: 35000: must be greater than or equal to \`port\``],
       ],
       [
-        out({ port: 35_000, endPort: 32_768 }, { endPort: 32_768 }, { port: 'https', endPort: 32_768 }),
+        out(
+          { port: 35_000, endPort: 32_768 },
+          { endPort: 32_768 },
+          { port: 'https', endPort: 32_768 },
+        ),
         [
           `${OUT}.ports[0].endPort: Invalid value: 35000: must be greater than or equal to \`port\``,
           `${OUT}.ports[1].endPort: Invalid value: 32768: may not be specified when \`port\` is not specified`,
           `${OUT}.ports[2].endPort: Invalid value: 32768: may not be specified when \`port\` is non-numeric`,
         ],
       ],
-      [out({ port: 30_000, endPort: 65_537 }), [`${OUT}.ports[0].endPort: Invalid value: 65537: ${NO_PORT}`]],
+      [
+        out({ port: 30_000, endPort: 65_537 }),
+        [`${OUT}.ports[0].endPort: Invalid value: 65537: ${NO_PORT}`],
+      ],
     ]),
   )('%s', (_, spec, errors) => {
     expect(check(spec)).toEqual(errors);
@@ -191,7 +226,10 @@ describe('bad', () => {
 
 describe('updates', () => {
   const selecting = (value: string): object => ({
-    podSelector: { matchLabels: null, matchExpressions: [{ key: 'a', operator: 'In', values: [value] }] },
+    podSelector: {
+      matchLabels: null,
+      matchExpressions: [{ key: 'a', operator: 'In', values: [value] }],
+    },
   });
   test.each(
     rows<[now: object, old: object, count: number]>([
@@ -200,7 +238,11 @@ describe('updates', () => {
       [selecting('-1'), {}, 1],
       [selecting('-1'), selecting('-1'), 0],
       [{ ...selecting('-1'), ...from(v4) }, selecting('-2'), 0],
-      [from({ podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['-1'] }] } }), selecting('-1'), 0],
+      [
+        from({ podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['-1'] }] } }),
+        selecting('-1'),
+        0,
+      ],
     ]),
   )('to %s', (_, now, old, count) => {
     expect(validateNetworkPolicy(policy(now), policy(old))).toHaveLength(count);
@@ -210,15 +252,21 @@ describe('updates', () => {
     const old = policy(block('192.168.0.1/16', '192.168.03.0/24'));
     const egress = [{ to: [{ ipBlock: { cidr: '192.168.0.1/16', except: ['192.168.03.0/24'] } }] }];
     expect(messages(validateNetworkPolicy(policy({ egress }), old))).toEqual([]);
-    expect(messages(validateNetworkPolicy(policy(block('192.168.03.0/24', '192.168.03.1/32')), old))).toEqual([
+    expect(
+      messages(validateNetworkPolicy(policy(block('192.168.03.0/24', '192.168.03.1/32')), old)),
+    ).toEqual([
       `spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "192.168.03.1/32": must not have leading 0s in IP or prefix length`,
     ]);
   });
 });
 
 test('defaults', () => {
-  expect(policy({ ...into({ port: 80 }) }).spec.ingress?.[0]?.ports).toEqual([{ protocol: 'TCP', port: 80 }]);
+  expect(policy({ ...into({ port: 80 }) }).spec.ingress?.[0]?.ports).toEqual([
+    { protocol: 'TCP', port: 80 },
+  ]);
   expect(policy({}).spec.policyTypes).toEqual(['Ingress']);
   expect(policy(to(pods)).spec.policyTypes).toEqual(['Ingress', 'Egress']);
-  expect(policy({ ...from(pods), ...to(pods), policyTypes: ['Egress'] }).spec.policyTypes).toEqual(['Egress']);
+  expect(policy({ ...from(pods), ...to(pods), policyTypes: ['Egress'] }).spec.policyTypes).toEqual([
+    'Egress',
+  ]);
 });

@@ -26,7 +26,10 @@ const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
 const POLICY_TYPES = ['Ingress', 'Egress'];
 
 /** `old`: absent when it is created. Values in selectors that no label can have may stay where there were some, and ranges. */
-export function validateNetworkPolicy({ spec }: NetworkPolicy, old?: NetworkPolicy): FieldErrorList {
+export function validateNetworkPolicy(
+  { spec }: NetworkPolicy,
+  old?: NetworkPolicy,
+): FieldErrorList {
   const at = field.path('spec');
   const hadOthers = old !== undefined && validateLabelSelector(old.spec.podSelector, at).length > 0;
   const kept: Kept = {
@@ -36,17 +39,27 @@ export function validateNetworkPolicy({ spec }: NetworkPolicy, old?: NetworkPoli
   const errors = validateLabelSelector(spec.podSelector, at.child('podSelector'), kept.selectors);
   spec.ingress?.forEach((rule, index) => {
     const place = at.child('ingress').index(index);
-    rule.ports?.forEach((port, i) => errors.push(...policyPort(port, place.child('ports').index(i))));
-    rule.from?.forEach((peer, i) => errors.push(...policyPeer(peer, kept, place.child('from').index(i))));
+    rule.ports?.forEach((port, i) =>
+      errors.push(...policyPort(port, place.child('ports').index(i))),
+    );
+    rule.from?.forEach((peer, i) =>
+      errors.push(...policyPeer(peer, kept, place.child('from').index(i))),
+    );
   });
   spec.egress?.forEach((rule, index) => {
     const place = at.child('egress').index(index);
-    rule.ports?.forEach((port, i) => errors.push(...policyPort(port, place.child('ports').index(i))));
-    rule.to?.forEach((peer, i) => errors.push(...policyPeer(peer, kept, place.child('to').index(i))));
+    rule.ports?.forEach((port, i) =>
+      errors.push(...policyPort(port, place.child('ports').index(i))),
+    );
+    rule.to?.forEach((peer, i) =>
+      errors.push(...policyPeer(peer, kept, place.child('to').index(i))),
+    );
   });
   const types = spec.policyTypes ?? [];
   if (types.length > POLICY_TYPES.length) {
-    errors.push(field.invalid(at.child('policyTypes'), types, 'may not specify more than two policyTypes'));
+    errors.push(
+      field.invalid(at.child('policyTypes'), types, 'may not specify more than two policyTypes'),
+    );
     return errors;
   }
   types.forEach((type, index) => {
@@ -68,7 +81,8 @@ function policyPort({ protocol, port, endPort }: Port, at: FieldPath): FieldErro
   } else if (typeof port === 'number') {
     errors.push(...invalidEach(at.child('port'), port, validation.isValidPortNum(port)));
     if (endPort !== undefined) {
-      if (endPort < port) errors.push(field.invalid(end, port, 'must be greater than or equal to `port`'));
+      if (endPort < port)
+        errors.push(field.invalid(end, port, 'must be greater than or equal to `port`'));
       errors.push(...invalidEach(end, endPort, validation.isValidPortNum(endPort)));
     }
   } else {
@@ -79,13 +93,19 @@ function policyPort({ protocol, port, endPort }: Port, at: FieldPath): FieldErro
   return errors;
 }
 
-function policyPeer({ podSelector, namespaceSelector, ipBlock }: Peer, kept: Kept, at: FieldPath): FieldErrorList {
+function policyPeer(
+  { podSelector, namespaceSelector, ipBlock }: Peer,
+  kept: Kept,
+  at: FieldPath,
+): FieldErrorList {
   const errors = [
     ...validateLabelSelector(podSelector, at.child('podSelector'), kept.selectors),
     ...validateLabelSelector(namespaceSelector, at.child('namespaceSelector'), kept.selectors),
     ...(ipBlock === undefined ? [] : block(ipBlock, at.child('ipBlock'), kept.ranges)),
   ];
-  const peers = [podSelector, namespaceSelector, ipBlock].filter((peer) => peer !== undefined).length;
+  const peers = [podSelector, namespaceSelector, ipBlock].filter(
+    (peer) => peer !== undefined,
+  ).length;
   if (peers === 0) errors.push(field.required(at, 'must specify a peer'));
   else if (peers > 1 && ipBlock !== undefined) {
     errors.push(field.forbidden(at, 'may not specify both ipBlock and another peer'));
@@ -114,6 +134,11 @@ function block(
 
 /** Every range that a policy names. */
 function rangesOf({ spec: { ingress = [], egress = [] } }: NetworkPolicy): readonly string[] {
-  const peers = [...ingress.flatMap(({ from = [] }) => from), ...egress.flatMap(({ to = [] }) => to)];
-  return peers.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [ipBlock.cidr, ...(ipBlock.except ?? [])]));
+  const peers = [
+    ...ingress.flatMap(({ from = [] }) => from),
+    ...egress.flatMap(({ to = [] }) => to),
+  ];
+  return peers.flatMap(({ ipBlock }) =>
+    ipBlock === undefined ? [] : [ipBlock.cidr, ...(ipBlock.except ?? [])],
+  );
 }

@@ -20,9 +20,14 @@ function of(
   more: object = {},
 ): resource.ResourceSlice {
   const capacity = { a: { value, ...(requestPolicy !== undefined && { requestPolicy }) }, ...more };
-  return slice({ spec: { devices: [{ name: 'x', ...(isShared && { allowMultipleAllocations: true }), capacity }] } });
+  return slice({
+    spec: {
+      devices: [{ name: 'x', ...(isShared && { allowMultipleAllocations: true }), capacity }],
+    },
+  });
 }
-const BOTH = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time';
+const BOTH =
+  'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time';
 const NO_DEFAULT = 'default value is not valid according to the requestPolicy';
 const MAX = '9223372036854775807';
 const OVER = '9223372036854775808';
@@ -35,18 +40,33 @@ test.each(
     [{}, '1Gi', []],
     [{ default: '1Gi' }, '10Gi', []],
     [{ default: '-1' }, '10Gi', []],
-    [{ default: '1Gi', validValues: ['1Gi'], validRange: { min: '1Gi' } }, '10Gi', [`: Forbidden: ${BOTH}`]],
+    [
+      { default: '1Gi', validValues: ['1Gi'], validRange: { min: '1Gi' } },
+      '10Gi',
+      [`: Forbidden: ${BOTH}`],
+    ],
     // Values.
-    [{ validValues: ['1Gi'] }, '1Gi', ['.default: Required value: required when validValues is defined']],
+    [
+      { validValues: ['1Gi'] },
+      '1Gi',
+      ['.default: Required value: required when validValues is defined'],
+    ],
     [{ default: '1Gi', validValues: ['1Gi'] }, '10Gi', []],
     [{ default: '1Gi', validValues: ['1Gi', '10Gi'] }, '10Gi', []],
     [{ default: '100m', validValues: ['100m', '2'] }, '10Gi', []],
-    [{ default: '100m', validValues: ['100m', '1'] }, '10Gi', ['.validValues[1]: Duplicate value: "1"']],
+    [
+      { default: '100m', validValues: ['100m', '1'] },
+      '10Gi',
+      ['.validValues[1]: Duplicate value: "1"'],
+    ],
     [{ default: '1', validValues: range(10, (index) => `${index + 1}`) }, '10Gi', []],
     [
       { default: '1', validValues: range(11, (index) => `${index + 1}`) },
       '10Gi',
-      ['.validValues: Too many: 11: must have at most 10 items', `.validValues: Invalid value: "1": ${NO_DEFAULT}`],
+      [
+        '.validValues: Too many: 11: must have at most 10 items',
+        `.validValues: Invalid value: "1": ${NO_DEFAULT}`,
+      ],
     ],
     [
       { default: '1Gi', validValues: ['20Gi'] },
@@ -64,15 +84,43 @@ test.each(
           `.validValues[${index}]: Invalid value: "${option}": option is larger than capacity value: -1`,
       ),
     ],
-    [{ default: '-1', validValues: ['5', '10'] }, '100', [`.validValues: Invalid value: "-1": ${NO_DEFAULT}`]],
-    [{ default: '1Gi', validValues: ['1Gi', '1Gi'] }, '10Gi', ['.validValues[1]: Duplicate value: "1073741824"']],
-    [{ default: '1Ki', validValues: ['1Ki', '1024'] }, '10Gi', ['.validValues[1]: Duplicate value: "1024"']],
-    [{ default: '1', validValues: ['1', '1.0'] }, '10Gi', ['.validValues[1]: Duplicate value: "1"']],
+    [
+      { default: '-1', validValues: ['5', '10'] },
+      '100',
+      [`.validValues: Invalid value: "-1": ${NO_DEFAULT}`],
+    ],
+    [
+      { default: '1Gi', validValues: ['1Gi', '1Gi'] },
+      '10Gi',
+      ['.validValues[1]: Duplicate value: "1073741824"'],
+    ],
+    [
+      { default: '1Ki', validValues: ['1Ki', '1024'] },
+      '10Gi',
+      ['.validValues[1]: Duplicate value: "1024"'],
+    ],
+    [
+      { default: '1', validValues: ['1', '1.0'] },
+      '10Gi',
+      ['.validValues[1]: Duplicate value: "1"'],
+    ],
     // Rounded up they are the same.
-    [{ default: '10', validValues: ['9.9', '10', '100'] }, '100', ['.validValues[1]: Duplicate value: "10"']],
+    [
+      { default: '10', validValues: ['9.9', '10', '100'] },
+      '100',
+      ['.validValues[1]: Duplicate value: "10"'],
+    ],
     [{ default: '10.1', validValues: ['5.1', '10.1', '100'] }, '100', []],
-    [{ default: MAX, validValues: [MAX, OVER] }, OVER, [`.validValues[1]: Duplicate value: "${MAX}"`]],
-    [{ default: '100E', validValues: ['100E', '1000E'] }, '1000E', [`.validValues[1]: Duplicate value: "${MAX}"`]],
+    [
+      { default: MAX, validValues: [MAX, OVER] },
+      OVER,
+      [`.validValues[1]: Duplicate value: "${MAX}"`],
+    ],
+    [
+      { default: '100E', validValues: ['100E', '1000E'] },
+      '1000E',
+      [`.validValues[1]: Duplicate value: "${MAX}"`],
+    ],
     [
       { default: '1Gi', validValues: ['2Gi', '1Gi'] },
       '10Gi',
@@ -88,7 +136,11 @@ test.each(
       ],
     ],
     // Ranges.
-    [{ validRange: { min: '1Gi' } }, '1Gi', ['.default: Required value: required when validRange is defined']],
+    [
+      { validRange: { min: '1Gi' } },
+      '1Gi',
+      ['.default: Required value: required when validRange is defined'],
+    ],
     [
       { default: '1Gi', validRange: {} },
       '1Gi',
@@ -116,12 +168,16 @@ test.each(
     [
       { default: '2Gi', validRange: { min: '1Gi', max: '10Gi', step: '2Gi' } },
       '10Gi',
-      ['2Gi', '10Gi'].map((value) => `.validRange.step: Invalid value: "${value}": ${notMultiple('2Gi', '1Gi')}`),
+      ['2Gi', '10Gi'].map(
+        (value) => `.validRange.step: Invalid value: "${value}": ${notMultiple('2Gi', '1Gi')}`,
+      ),
     ],
     [
       { default: '1Gi', validRange: { min: '1Gi', step: '10Gi' } },
       '10Gi',
-      ['.validRange.step: Invalid value: "10Gi": one step 11Gi is larger than capacity value: 10Gi'],
+      [
+        '.validRange.step: Invalid value: "10Gi": one step 11Gi is larger than capacity value: 10Gi',
+      ],
     ],
     [
       { default: '10', validRange: { min: '10', step: '0' } },
@@ -166,7 +222,9 @@ test.each(
     ],
   ]),
 )('%s', (_, policy, value, errors) => {
-  expect(messages(validateResourceSlice(of(value, policy)))).toEqual(errors.map((error) => `${AT}${error}`));
+  expect(messages(validateResourceSlice(of(value, policy)))).toEqual(
+    errors.map((error) => `${AT}${error}`),
+  );
 });
 
 test('only devices that several can share have a policy', () => {
@@ -183,7 +241,9 @@ test('what is stored is looked at again at each update', () => {
   for (const policy of [twice, negative]) {
     const old = of('100', policy);
     expect(validateResourceSlice(of('100', policy), old)).toHaveLength(1);
-    expect(validateResourceSlice(of('100', policy, true, { b: { value: '1' } }), old)).toHaveLength(1);
+    expect(validateResourceSlice(of('100', policy, true, { b: { value: '1' } }), old)).toHaveLength(
+      1,
+    );
     expect(validateResourceSlice(of('100', policy), of('100', undefined))).toHaveLength(1);
   }
 });

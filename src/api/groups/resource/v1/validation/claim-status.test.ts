@@ -34,13 +34,21 @@ const allocation = { devices: { results: [result] } };
 const consumer = { resource: 'pods', name: 'a', uid: '1' };
 const consumers = (count: number): object[] =>
   range(count, (index) => ({ ...consumer, name: `a-${index}`, uid: `${index}` }));
-const opaque = { driver: 'd.example.com', parameters: { kind: 'a', apiVersion: 'd.example.com/v1' } };
+const opaque = {
+  driver: 'd.example.com',
+  parameters: { kind: 'a', apiVersion: 'd.example.com/v1' },
+};
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 const DYING = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
 
 /** The messages about a status that follows on another. */
 const check = (status: object, old: object = {}, change: object = {}): string[] =>
-  messages(validation.validateResourceClaimStatus(claim({ ...change, status }), claim({ ...change, status: old })));
+  messages(
+    validation.validateResourceClaimStatus(
+      claim({ ...change, status }),
+      claim({ ...change, status: old }),
+    ),
+  );
 
 describe('reservations', () => {
   const AT = 'status.reservedFor';
@@ -55,19 +63,39 @@ describe('reservations', () => {
         { allocation },
         [`${AT}: Too many: 257: must have at most 256 items`],
       ],
-      [{ allocation, reservedFor: [consumer, consumer] }, { allocation }, [`${AT}[1]: Duplicate value: "1"`]],
-      [{ reservedFor: [consumer] }, {}, [`${AT}: Forbidden: may not be specified when \`allocated\` is not set`]],
+      [
+        { allocation, reservedFor: [consumer, consumer] },
+        { allocation },
+        [`${AT}[1]: Duplicate value: "1"`],
+      ],
+      [
+        { reservedFor: [consumer] },
+        {},
+        [`${AT}: Forbidden: may not be specified when \`allocated\` is not set`],
+      ],
       [
         { allocation, reservedFor: [{ ...consumer, resource: '' }] },
         { allocation },
         [`${AT}[0].resource: Required value`],
       ],
-      [{ allocation, reservedFor: [{ ...consumer, name: '' }] }, { allocation }, [`${AT}[0].name: Required value`]],
-      [{ allocation, reservedFor: [{ ...consumer, uid: '' }] }, { allocation }, [`${AT}[0].uid: Required value`]],
+      [
+        { allocation, reservedFor: [{ ...consumer, name: '' }] },
+        { allocation },
+        [`${AT}[0].name: Required value`],
+      ],
+      [
+        { allocation, reservedFor: [{ ...consumer, uid: '' }] },
+        { allocation },
+        [`${AT}[0].uid: Required value`],
+      ],
       [
         { allocation, reservedFor: [{ resource: '', name: '', uid: '' }] },
         { allocation },
-        [`${AT}[0].resource: Required value`, `${AT}[0].name: Required value`, `${AT}[0].uid: Required value`],
+        [
+          `${AT}[0].resource: Required value`,
+          `${AT}[0].name: Required value`,
+          `${AT}[0].uid: Required value`,
+        ],
       ],
     ]),
   )('%s', (_, status, old, errors) => {
@@ -94,7 +122,9 @@ describe('reservations', () => {
 
 describe('allocations', () => {
   const AT = 'status.allocation.devices.results[0]';
-  const allocated = (change: object): object => ({ allocation: { devices: { results: [{ ...result, ...change }] } } });
+  const allocated = (change: object): object => ({
+    allocation: { devices: { results: [{ ...result, ...change }] } },
+  });
   const selecting = (...terms: readonly object[]): object => ({
     allocation: { ...allocation, nodeSelector: { nodeSelectorTerms: terms } },
   });
@@ -129,11 +159,20 @@ describe('allocations', () => {
         ],
       ],
       [allocated({ driver: '' }), [`${AT}.driver: Required value`]],
-      [allocated({ driver: '!@#' }), [`${AT}.driver: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`]],
+      [
+        allocated({ driver: '!@#' }),
+        [`${AT}.driver: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`],
+      ],
       [allocated({ pool: '' }), [`${AT}.pool: Required value`]],
-      [allocated({ pool: 'a/!@#' }), [`${AT}.pool: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`]],
+      [
+        allocated({ pool: 'a/!@#' }),
+        [`${AT}.pool: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`],
+      ],
       [allocated({ device: '' }), [`${AT}.device: Invalid value: "": ${NAME_MESSAGES.label}`]],
-      [allocated({ device: 'a/b' }), [`${AT}.device: Invalid value: "a/b": ${NAME_MESSAGES.label}`]],
+      [
+        allocated({ device: 'a/b' }),
+        [`${AT}.device: Invalid value: "a/b": ${NAME_MESSAGES.label}`],
+      ],
       [{ allocation: { devices: { results: range(32, () => result) } } }, []],
       [
         { allocation: { devices: { results: range(33, () => result) } } },
@@ -147,7 +186,9 @@ describe('allocations', () => {
       ],
       [
         allocated({ shareID: UID.replace('a', 'z') }),
-        [`${AT}.shareID: Invalid value: "${UID.replace('a', 'z')}": error validating uid: invalid UUID format`],
+        [
+          `${AT}.shareID: Invalid value: "${UID.replace('a', 'z')}": error validating uid: invalid UUID format`,
+        ],
       ],
       [
         allocated({ shareID: UID.toUpperCase() }),
@@ -157,7 +198,13 @@ describe('allocations', () => {
       ],
       [allocated({ tolerations: [{ key: 'a', operator: 'Exists' }] }), []],
       [allocated({ tolerations: [{ operator: 'x' }] }), []],
-      [allocated({ bindingConditions: ['a', 'example.com/b'], bindingFailureConditions: ['c', 'example.com/d'] }), []],
+      [
+        allocated({
+          bindingConditions: ['a', 'example.com/b'],
+          bindingFailureConditions: ['c', 'example.com/d'],
+        }),
+        [],
+      ],
       [
         allocated({ bindingConditions: ['a'] }),
         [
@@ -178,10 +225,16 @@ describe('allocations', () => {
       ],
       [
         allocated({ bindingConditions: ['a', 'a'], bindingFailureConditions: ['b', 'b'] }),
-        [`${AT}.bindingConditions[1]: Duplicate value: "a"`, `${AT}.bindingFailureConditions[1]: Duplicate value: "b"`],
+        [
+          `${AT}.bindingConditions[1]: Duplicate value: "a"`,
+          `${AT}.bindingFailureConditions[1]: Duplicate value: "b"`,
+        ],
       ],
       [
-        allocated({ bindingConditions: range(5, (index) => `a${index}`), bindingFailureConditions: ['b!'] }),
+        allocated({
+          bindingConditions: range(5, (index) => `a${index}`),
+          bindingFailureConditions: ['b!'],
+        }),
         [
           `${AT}.bindingConditions: Too many: 5: must have at most 4 items`,
           `${AT}.bindingFailureConditions[0]: Invalid value: "b!": ${NAME_MESSAGES.namePart}`,
@@ -189,7 +242,9 @@ describe('allocations', () => {
       ],
       [
         { allocation: { nodeSelector: {} } },
-        ['status.allocation.nodeSelector.nodeSelectorTerms: Required value: must have at least one node selector term'],
+        [
+          'status.allocation.nodeSelector.nodeSelectorTerms: Required value: must have at least one node selector term',
+        ],
       ],
       [selecting({ matchExpressions: [{ ...expression, values: ['1'] }] }), []],
       [selecting({ matchExpressions: [expression] }), [BAD_VALUE]],
@@ -209,9 +264,15 @@ describe('allocations', () => {
       ],
       [[{ source: 'FromClaim', requests: ['r', 'l', 'l/a'], opaque }], []],
       [range(64, () => ({ source: 'FromClaim', opaque })), []],
-      [range(65, () => ({ source: 'FromClaim', opaque })), [': Too many: 65: must have at most 64 items']],
+      [
+        range(65, () => ({ source: 'FromClaim', opaque })),
+        [': Too many: 65: must have at most 64 items'],
+      ],
       [[{ source: '', opaque }], ['[0].source: Required value']],
-      [[{ source: 'x', opaque }], ['[0].source: Unsupported value: "x": supported values: "FromClaim", "FromClass"']],
+      [
+        [{ source: 'x', opaque }],
+        ['[0].source: Unsupported value: "x": supported values: "FromClaim", "FromClass"'],
+      ],
       [
         [{ source: 'FromClaim', requests: ['r', '!@#'], opaque }],
         [
@@ -219,7 +280,10 @@ describe('allocations', () => {
           `[0].requests[1]: Invalid value: "!@#": ${NO_REQUEST}`,
         ],
       ],
-      [[{ source: 'FromClaim', requests: ['r', 'r'], opaque }], ['[0].requests[1]: Duplicate value: "r"']],
+      [
+        [{ source: 'FromClaim', requests: ['r', 'r'], opaque }],
+        ['[0].requests[1]: Duplicate value: "r"'],
+      ],
       [[{ source: 'FromClaim' }], ['[0].opaque: Required value']],
       [
         [{ source: 'FromClaim', opaque: { driver: '', parameters: null } }],
@@ -233,7 +297,9 @@ describe('allocations', () => {
     ]),
   )('configuration %s', (_, config, errors) => {
     const status = { allocation: { devices: { ...allocation.devices, config } } };
-    expect(check(status)).toEqual(errors.map((error) => `status.allocation.devices.config${error}`));
+    expect(check(status)).toEqual(
+      errors.map((error) => `status.allocation.devices.config${error}`),
+    );
   });
 
   test.each(
@@ -241,7 +307,11 @@ describe('allocations', () => {
       [allocated({ driver: 'e' }), { allocation }, ['status.allocation']],
       [{}, { allocation }, []],
       // What has been stored is not looked at again.
-      [selecting({ matchExpressions: [expression] }), selecting({ matchExpressions: [expression] }), []],
+      [
+        selecting({ matchExpressions: [expression] }),
+        selecting({ matchExpressions: [expression] }),
+        [],
+      ],
       [
         { ...selecting({ matchExpressions: [expression] }), reservedFor: consumers(256) },
         selecting({ matchExpressions: [expression] }),
@@ -251,19 +321,30 @@ describe('allocations', () => {
       [
         {
           allocation: {
-            devices: { config: [{ source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } }] },
+            devices: {
+              config: [
+                { source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } },
+              ],
+            },
           },
         },
         {
           allocation: {
-            devices: { config: [{ source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } }] },
+            devices: {
+              config: [
+                { source: 'FromClaim', opaque: { driver: 'd', parameters: parameters(11_000) } },
+              ],
+            },
           },
         },
         [],
       ],
     ]),
   )('once they are there: %s', (_, status, old, fields) => {
-    const errors = validation.validateResourceClaimStatus(claim({ status }), claim({ status: old }));
+    const errors = validation.validateResourceClaimStatus(
+      claim({ status }),
+      claim({ status: old }),
+    );
     expect(errors.map(({ field, detail }) => [field, detail])).toEqual(
       fields.map((field) => [field, 'field is immutable']),
     );
@@ -271,7 +352,13 @@ describe('allocations', () => {
 });
 
 describe('what drivers tell of devices', () => {
-  const device = (change: object = {}): object => ({ driver: 'd', pool: 'p', device: 'x', conditions: [], ...change });
+  const device = (change: object = {}): object => ({
+    driver: 'd',
+    pool: 'p',
+    device: 'x',
+    conditions: [],
+    ...change,
+  });
   const condition = (index: number): object => ({
     type: `test-${index}`,
     status: 'True',
@@ -304,14 +391,22 @@ describe('what drivers tell of devices', () => {
         ['[0].networkData.ips[1]: Duplicate value: "2001:db8::1/64"'],
       ],
       [
-        [device({ networkData: { interfaceName: 'x'.repeat(257), hardwareAddress: 'x'.repeat(129) } })],
+        [
+          device({
+            networkData: { interfaceName: 'x'.repeat(257), hardwareAddress: 'x'.repeat(129) },
+          }),
+        ],
         [
           '[0].networkData.interfaceName: Too long: may not be more than 256 bytes',
           '[0].networkData.hardwareAddress: Too long: may not be more than 128 bytes',
         ],
       ],
       [
-        [device({ networkData: { ips: ['300.9.8.0/24', '1.2.3.4', '2001:0db8::1/64', '2001:DB8::1/64'] } })],
+        [
+          device({
+            networkData: { ips: ['300.9.8.0/24', '1.2.3.4', '2001:0db8::1/64', '2001:DB8::1/64'] },
+          }),
+        ],
         [
           '[0].networkData.ips[0]: Invalid value: "300.9.8.0/24": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
           '[0].networkData.ips[1]: Invalid value: "1.2.3.4": must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)',
@@ -324,15 +419,29 @@ describe('what drivers tell of devices', () => {
         [device({ networkData: { ips: addresses(17) } })],
         ['[0].networkData.ips: Too many: 17: must have at most 16 items'],
       ],
-      [[device({ conditions: range(9, condition) })], ['[0].conditions: Too many: 9: must have at most 8 items']],
+      [
+        [device({ conditions: range(9, condition) })],
+        ['[0].conditions: Too many: 9: must have at most 8 items'],
+      ],
       [
         [device({ conditions: [{ ...condition(0), status: 'Maybe' }] })],
-        ['[0].conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"'],
+        [
+          '[0].conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
+        ],
       ],
-      [[device({ conditions: [condition(0), condition(0)] })], ['[0].conditions[1].type: Duplicate value: "test-0"']],
+      [
+        [device({ conditions: [condition(0), condition(0)] })],
+        ['[0].conditions[1].type: Duplicate value: "test-0"'],
+      ],
       [[device({ data: parameters(10 * 1024) })], []],
-      [[device({ data: parameters(10 * 1024 + 1) })], ['[0].data: Too long: may not be more than 10240 bytes']],
-      [[device({ data: ['foo'] })], ['[0].data: Invalid value: "<value omitted>": must be a valid JSON object']],
+      [
+        [device({ data: parameters(10 * 1024 + 1) })],
+        ['[0].data: Too long: may not be more than 10240 bytes'],
+      ],
+      [
+        [device({ data: ['foo'] })],
+        ['[0].data: Invalid value: "<value omitted>": must be a valid JSON object'],
+      ],
       [
         [device({ driver: 'b', pool: 'a', device: 'r' })],
         ['[0]: Invalid value: "b/a/r": must be an allocated device in the claim'],
@@ -346,7 +455,10 @@ describe('what drivers tell of devices', () => {
           '[0]: Invalid value: "//": must be an allocated device in the claim',
         ],
       ],
-      [[device({ shareID: UID })], [`[0]: Invalid value: "d/p/x/${UID}": must be an allocated device in the claim`]],
+      [
+        [device({ shareID: UID })],
+        [`[0]: Invalid value: "d/p/x/${UID}": must be an allocated device in the claim`],
+      ],
       [
         [device({ shareID: 'x' })],
         [
@@ -356,7 +468,9 @@ describe('what drivers tell of devices', () => {
       ],
     ]),
   )('%s', (_, devices, errors) => {
-    expect(check({ allocation, devices }, { allocation })).toEqual(errors.map((error) => `status.devices${error}`));
+    expect(check({ allocation, devices }, { allocation })).toEqual(
+      errors.map((error) => `status.devices${error}`),
+    );
   });
 
   test('nothing of what is not allocated', () => {

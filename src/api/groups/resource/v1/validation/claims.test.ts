@@ -14,19 +14,32 @@ const LABEL = NAME_MESSAGES.label;
 
 const exactly = { deviceClassName: 'c' };
 const request = { name: 'r', exactly };
-const alternatives = { name: 'r', firstAvailable: ['a', 'b'].map((name) => ({ name, ...exactly })) };
-const opaque = { driver: 'd.example.com', parameters: { kind: 'a', apiVersion: 'd.example.com/v1' } };
-const good = { metadata: { name: 'it', namespace: 'default' }, spec: { devices: { requests: [request] } } };
+const alternatives = {
+  name: 'r',
+  firstAvailable: ['a', 'b'].map((name) => ({ name, ...exactly })),
+};
+const opaque = {
+  driver: 'd.example.com',
+  parameters: { kind: 'a', apiVersion: 'd.example.com/v1' },
+};
+const good = {
+  metadata: { name: 'it', namespace: 'default' },
+  spec: { devices: { requests: [request] } },
+};
 
 const claimOf = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', good);
 const claim = (devices: object): resource.ResourceClaim => claimOf({ spec: { devices } });
 const check = (devices: object): string[] =>
-  messages(validation.validateResourceClaim(claim(devices))).map((message) => message.replace('spec.devices.', ''));
+  messages(validation.validateResourceClaim(claim(devices))).map((message) =>
+    message.replace('spec.devices.', ''),
+  );
 /** Parameters of so many bytes. */
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 
 describe('requests', () => {
-  const asking = (change: object): object => ({ requests: [{ name: 'r', exactly: { ...exactly, ...change } }] });
+  const asking = (change: object): object => ({
+    requests: [{ name: 'r', exactly: { ...exactly, ...change } }],
+  });
   const NOT_ONE = 'exactly one of `exactly` or `firstAvailable` is required';
 
   test.each(
@@ -39,15 +52,23 @@ describe('requests', () => {
         ['requests: Too many: 33: must have at most 32 items'],
       ],
       [{ requests: [request, request] }, ['requests[1]: Duplicate value: "r"']],
-      [{ requests: [request, { ...request, name: 's' }, request] }, ['requests[2]: Duplicate value: "r"']],
+      [
+        { requests: [request, { ...request, name: 's' }, request] },
+        ['requests[2]: Duplicate value: "r"'],
+      ],
       [{ requests: [{ name: '*', exactly }] }, [`requests[0].name: Invalid value: "*": ${LABEL}`]],
       [{ requests: [{ name: '', exactly }] }, [`requests[0].name: Invalid value: "": ${LABEL}`]],
       [
         { requests: [{ name: 'r'.repeat(64), exactly }] },
-        [`requests[0].name: Invalid value: "${'r'.repeat(64)}": must be no more than 63 characters`],
+        [
+          `requests[0].name: Invalid value: "${'r'.repeat(64)}": must be no more than 63 characters`,
+        ],
       ],
       [{ requests: [{ name: 'r' }] }, [`requests[0]: Required value: ${NOT_ONE}`]],
-      [{ requests: [{ name: 'r', firstAvailable: [] }] }, [`requests[0]: Required value: ${NOT_ONE}`]],
+      [
+        { requests: [{ name: 'r', firstAvailable: [] }] },
+        [`requests[0]: Required value: ${NOT_ONE}`],
+      ],
       [
         { requests: [{ ...alternatives, exactly }] },
         [`requests[0]: Invalid value: null: ${NOT_ONE}, but multiple fields are set`],
@@ -61,23 +82,39 @@ describe('requests', () => {
       [asking({ allocationMode: 'All' }), []],
       [asking({ allocationMode: 'ExactCount', count: 2 }), []],
       [asking({ count: 2 }), []],
-      [asking({ count: -1 }), ['requests[0].exactly.count: Invalid value: -1: must be greater than zero']],
+      [
+        asking({ count: -1 }),
+        ['requests[0].exactly.count: Invalid value: -1: must be greater than zero'],
+      ],
       [
         asking({ allocationMode: 'All', count: 2 }),
-        ["requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'"],
+        [
+          "requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'",
+        ],
       ],
       [
         asking({ allocationMode: 'other' }),
-        ['requests[0].exactly.allocationMode: Unsupported value: "other": supported values: "All", "ExactCount"'],
+        [
+          'requests[0].exactly.allocationMode: Unsupported value: "other": supported values: "All", "ExactCount"',
+        ],
       ],
       [asking({ adminAccess: true }), []],
       [asking({ capacity: { requests: { 'example.com/memory': '1Gi' } } }), []],
       [asking({ selectors: [{ cel: { expression: 'device.driver == "d.example.com"' } }] }), []],
       [asking({ selectors: [{}] }), ['requests[0].exactly.selectors[0].cel: Required value']],
-      [asking({ selectors: [{ cel: { expression: `device.driver == "${'x'.repeat(10 * 1024 - 19)}"` } }] }), []],
       [
-        asking({ selectors: [{ cel: { expression: `device.driver == "${'x'.repeat(10 * 1024 - 18)}"` } }] }),
-        ['requests[0].exactly.selectors[0].cel.expression: Too long: may not be more than 10240 bytes'],
+        asking({
+          selectors: [{ cel: { expression: `device.driver == "${'x'.repeat(10 * 1024 - 19)}"` } }],
+        }),
+        [],
+      ],
+      [
+        asking({
+          selectors: [{ cel: { expression: `device.driver == "${'x'.repeat(10 * 1024 - 18)}"` } }],
+        }),
+        [
+          'requests[0].exactly.selectors[0].cel.expression: Too long: may not be more than 10240 bytes',
+        ],
       ],
       [asking({ selectors: range(32, () => ({ cel: { expression: 'true' } })) }), []],
       [
@@ -91,13 +128,32 @@ describe('requests', () => {
 
   test.each(
     rows<[tolerations: readonly object[], errors: readonly string[]]>([
-      [[{ key: 'example.com/taint', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 3 }], []],
+      [
+        [
+          {
+            key: 'example.com/taint',
+            operator: 'Exists',
+            effect: 'NoExecute',
+            tolerationSeconds: 3,
+          },
+        ],
+        [],
+      ],
       [[{ key: 'taint', operator: 'Equal', value: 'tainted', effect: 'NoSchedule' }], []],
       [[{ key: 'taint', value: '', effect: 'None' }], []],
       [[{ operator: 'Exists' }], []],
-      [[{ key: '!@#', operator: 'Exists' }], [`[0].key: Invalid value: "!@#": ${NAME_MESSAGES.namePart}`]],
-      [[{ operator: 'Exists', value: 'a' }], ['[0].value: Invalid value: "a": must be empty for operator `Exists`']],
-      [[{ key: 'a', value: '!@#' }], [`[0].value: Invalid value: "!@#": ${NAME_MESSAGES.labelValue}`]],
+      [
+        [{ key: '!@#', operator: 'Exists' }],
+        [`[0].key: Invalid value: "!@#": ${NAME_MESSAGES.namePart}`],
+      ],
+      [
+        [{ operator: 'Exists', value: 'a' }],
+        ['[0].value: Invalid value: "a": must be empty for operator `Exists`'],
+      ],
+      [
+        [{ key: 'a', value: '!@#' }],
+        [`[0].value: Invalid value: "!@#": ${NAME_MESSAGES.labelValue}`],
+      ],
       [
         [
           { key: 'a', operator: 'Exists' },
@@ -113,12 +169,16 @@ describe('requests', () => {
     const place = 'requests[0].exactly.tolerations';
     expect(check(asking({ tolerations }))).toEqual(errors.map((error) => `${place}${error}`));
     const requests = [{ name: 'r', firstAvailable: [{ name: 'a', ...exactly, tolerations }] }];
-    expect(check({ requests })).toEqual(errors.map((error) => `requests[0].firstAvailable[0].tolerations${error}`));
+    expect(check({ requests })).toEqual(
+      errors.map((error) => `requests[0].firstAvailable[0].tolerations${error}`),
+    );
   });
 });
 
 describe('lists of alternatives', () => {
-  const first = (...list: readonly object[]): object => ({ requests: [{ name: 'r', firstAvailable: list }] });
+  const first = (...list: readonly object[]): object => ({
+    requests: [{ name: 'r', firstAvailable: list }],
+  });
   const alternative = (change: object = {}): object => ({ name: 'a', ...exactly, ...change });
   const AT = 'requests[0].firstAvailable';
 
@@ -143,7 +203,10 @@ describe('lists of alternatives', () => {
         first(alternative({ deviceClassName: '!@#' })),
         [`${AT}[0].deviceClassName: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`],
       ],
-      [first(alternative({ count: -1 })), [`${AT}[0].count: Invalid value: -1: must be greater than zero`]],
+      [
+        first(alternative({ count: -1 })),
+        [`${AT}[0].count: Invalid value: -1: must be greater than zero`],
+      ],
       [
         first(alternative(), alternative({ name: 'b', allocationMode: 'All', count: 1 })),
         [`${AT}[1].count: Invalid value: 1: must not be specified when allocationMode is 'All'`],
@@ -210,7 +273,10 @@ describe('constraints', () => {
           `${AT}.matchAttribute: Invalid value: "": ${QUALIFIED}`,
         ],
       ],
-      [one({ distinctAttribute: 'a' }), [`${AT}.distinctAttribute: Invalid value: "a": ${QUALIFIED}`]],
+      [
+        one({ distinctAttribute: 'a' }),
+        [`${AT}.distinctAttribute: Invalid value: "a": ${QUALIFIED}`],
+      ],
       [
         one({ matchAttribute: `example.com/${'a'.repeat(33)}` }),
         [`${AT}.matchAttribute: Too long: may not be more than 32 bytes`],
@@ -231,7 +297,10 @@ describe('constraints', () => {
       ],
       [
         one({ requests: ['r', '!@#'], matchAttribute: 'example.com/a' }),
-        [`${AT}.requests[1]: Invalid value: "!@#": ${LABEL}`, `${AT}.requests[1]: Invalid value: "!@#": ${NO_REQUEST}`],
+        [
+          `${AT}.requests[1]: Invalid value: "!@#": ${LABEL}`,
+          `${AT}.requests[1]: Invalid value: "!@#": ${NO_REQUEST}`,
+        ],
       ],
       [
         one({ requests: range(33, (index) => `r${index}`), matchAttribute: 'example.com/a' }),
@@ -252,12 +321,21 @@ describe('configuration', () => {
       [one({ opaque }), []],
       [one({ requests: ['r'], opaque }), []],
       [{ config: range(32, () => ({ opaque })) }, []],
-      [{ config: range(33, () => ({ opaque })) }, ['config: Too many: 33: must have at most 32 items']],
+      [
+        { config: range(33, () => ({ opaque })) },
+        ['config: Too many: 33: must have at most 32 items'],
+      ],
       [one({}), [`${AT}.opaque: Required value`]],
-      [one({ requests: ['a/b/c'], opaque }), [`${AT}.requests[0]: Invalid value: "a/b/c": ${NO_REQUEST}`]],
+      [
+        one({ requests: ['a/b/c'], opaque }),
+        [`${AT}.requests[0]: Invalid value: "a/b/c": ${NO_REQUEST}`],
+      ],
       [
         one({ requests: ['r', '!@#'], opaque }),
-        [`${AT}.requests[1]: Invalid value: "!@#": ${LABEL}`, `${AT}.requests[1]: Invalid value: "!@#": ${NO_REQUEST}`],
+        [
+          `${AT}.requests[1]: Invalid value: "!@#": ${LABEL}`,
+          `${AT}.requests[1]: Invalid value: "!@#": ${NO_REQUEST}`,
+        ],
       ],
       [one({ requests: ['r', 'r'], opaque }), [`${AT}.requests[1]: Duplicate value: "r"`]],
       [one({ opaque: { ...opaque, driver: '' } }), [`${AT}.opaque.driver: Required value`]],
@@ -269,7 +347,10 @@ describe('configuration', () => {
         one({ opaque: { ...opaque, driver: 'd'.repeat(64) } }),
         [`${AT}.opaque.driver: Too long: may not be more than 63 bytes`],
       ],
-      [one({ opaque: { driver: 'd', parameters: null } }), [`${AT}.opaque.parameters: Required value`]],
+      [
+        one({ opaque: { driver: 'd', parameters: null } }),
+        [`${AT}.opaque.parameters: Required value`],
+      ],
       [
         one({ opaque: { driver: 'd', parameters: 'hello-world' } }),
         [`${AT}.opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object`],
@@ -318,17 +399,25 @@ describe('updates', () => {
 });
 
 describe('templates', () => {
-  const templateOf = variation<resource.ResourceClaimTemplate>('resource/v1.ResourceClaimTemplate', {
-    metadata: good.metadata,
-    spec: { spec: good.spec },
-  });
+  const templateOf = variation<resource.ResourceClaimTemplate>(
+    'resource/v1.ResourceClaimTemplate',
+    {
+      metadata: good.metadata,
+      spec: { spec: good.spec },
+    },
+  );
   const template = (spec: object): resource.ResourceClaimTemplate => templateOf({ spec });
   const FORBIDDEN = (name: string): string => `spec.metadata.${name}: Forbidden: cannot be set`;
 
   test.each(
     rows<[spec: object, errors: readonly string[]]>([
       [{}, []],
-      [{ metadata: { labels: { 'apps.kubernetes.io/name': 'test' }, annotations: { foo: 'bar' } } }, []],
+      [
+        {
+          metadata: { labels: { 'apps.kubernetes.io/name': 'test' }, annotations: { foo: 'bar' } },
+        },
+        [],
+      ],
       [
         { metadata: { labels: { 'hello-world': 'spaces not allowed' } } },
         [`spec.metadata.labels: Invalid value: "spaces not allowed": ${NAME_MESSAGES.labelValue}`],
@@ -343,7 +432,10 @@ describe('templates', () => {
       [{ metadata: { uid: 'ac051fac-2ead-46d9-b8b4-4e0fbeb7455d' } }, [FORBIDDEN('uID')]],
       [{ metadata: { resourceVersion: '1' } }, [FORBIDDEN('resourceVersion')]],
       [{ metadata: { generation: 100 } }, [FORBIDDEN('generation')]],
-      [{ metadata: { creationTimestamp: '2026-01-01T00:00:00Z' } }, [FORBIDDEN('creationTimestamp')]],
+      [
+        { metadata: { creationTimestamp: '2026-01-01T00:00:00Z' } },
+        [FORBIDDEN('creationTimestamp')],
+      ],
       [{ metadata: { deletionGracePeriodSeconds: 10 } }, [FORBIDDEN('deletionGracePeriodSeconds')]],
       [
         { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'pod', name: 'a', uid: '1' }] } },
@@ -353,18 +445,24 @@ describe('templates', () => {
       [
         {
           metadata: {
-            managedFields: [{ manager: 'a', operation: 'Apply', apiVersion: 'apps/v1', fieldsType: 'FieldsV1' }],
+            managedFields: [
+              { manager: 'a', operation: 'Apply', apiVersion: 'apps/v1', fieldsType: 'FieldsV1' },
+            ],
           },
         },
         [FORBIDDEN('managedFields')],
       ],
       [
         { spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: '!@#' } }] } } },
-        [`spec.spec.devices.requests[0].exactly.deviceClassName: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`],
+        [
+          `spec.spec.devices.requests[0].exactly.deviceClassName: Invalid value: "!@#": ${NAME_MESSAGES.subdomain}`,
+        ],
       ],
       [
         { spec: { devices: { requests: [{ name: 'r' }] } } },
-        ['spec.spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required'],
+        [
+          'spec.spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required',
+        ],
       ],
       [{ spec: { devices: { requests: [alternatives] } } }, []],
       [
@@ -390,10 +488,26 @@ describe('templates', () => {
     rows<[now: object, old: object, fields: readonly string[]]>([
       [{}, {}, []],
       [{ metadata: { labels: { a: 'b' } } }, {}, ['spec']],
-      [{ spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c2' } }] } } }, {}, ['spec']],
       [
-        { spec: { devices: { config: [{ opaque: { driver: 'd', parameters: parameters(10 * 1024 + 1) } }] } } },
-        { spec: { devices: { config: [{ opaque: { driver: 'd', parameters: parameters(10 * 1024 + 1) } }] } } },
+        { spec: { devices: { requests: [{ name: 'r', exactly: { deviceClassName: 'c2' } }] } } },
+        {},
+        ['spec'],
+      ],
+      [
+        {
+          spec: {
+            devices: {
+              config: [{ opaque: { driver: 'd', parameters: parameters(10 * 1024 + 1) } }],
+            },
+          },
+        },
+        {
+          spec: {
+            devices: {
+              config: [{ opaque: { driver: 'd', parameters: parameters(10 * 1024 + 1) } }],
+            },
+          },
+        },
         [],
       ],
     ]),

@@ -10,7 +10,16 @@ import { nodeSelector } from '#api/groups/core/v1/validation/scheduling.ts';
 import { validateConditions } from '#api/machinery/meta/v1/conditions.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as resource from '../types.ts';
-import { bindingConditions, driverName, items, label, poolName, rawObject, set, uid } from './common.ts';
+import {
+  bindingConditions,
+  driverName,
+  items,
+  label,
+  poolName,
+  rawObject,
+  set,
+  uid,
+} from './common.ts';
 import {
   deviceClaim,
   deviceConfiguration,
@@ -41,7 +50,10 @@ export function validateResourceClaim({ spec }: ResourceClaim): FieldErrorList {
   return deviceClaim(spec.devices, SPEC.child('devices'));
 }
 
-export function validateResourceClaimUpdate({ spec }: ResourceClaim, old: ResourceClaim): FieldErrorList {
+export function validateResourceClaimUpdate(
+  { spec }: ResourceClaim,
+  old: ResourceClaim,
+): FieldErrorList {
   return immutable(spec, old.spec, SPEC, semanticEqual);
 }
 
@@ -76,7 +88,10 @@ export function deviceKey(device: {
   return [driver, pool, name, ...(shareID === undefined ? [] : [shareID])].join('/');
 }
 
-export function validateResourceClaimStatus(claim: ResourceClaim, old: ResourceClaim): FieldErrorList {
+export function validateResourceClaimStatus(
+  claim: ResourceClaim,
+  old: ResourceClaim,
+): FieldErrorList {
   const { allocation, reservedFor = [], devices = [] } = claim.status;
   const names = requestNames(claim.spec.devices);
   const allocated = new Set((allocation?.devices.results ?? []).map(deviceKey));
@@ -96,7 +111,8 @@ export function validateResourceClaimStatus(claim: ResourceClaim, old: ResourceC
   } else if (claim.metadata.deletionTimestamp !== undefined) {
     const before = old.status.reservedFor ?? [];
     if (reservedFor.some((each) => !before.some((other) => semanticEqual(each, other)))) {
-      const message = 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set';
+      const message =
+        'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set';
       errors.push(field.forbidden(at, message));
     }
   }
@@ -108,8 +124,13 @@ export function validateResourceClaimStatus(claim: ResourceClaim, old: ResourceC
   return [...errors, ...allocationResult(allocation, names, path)];
 }
 
-function consumer(each: Immutable<resource.ResourceClaimConsumerReference>, at: FieldPath): FieldErrorList {
-  return (['resource', 'name', 'uid'] as const).flatMap((name) => nonEmpty(each[name], at.child(name)));
+function consumer(
+  each: Immutable<resource.ResourceClaimConsumerReference>,
+  at: FieldPath,
+): FieldErrorList {
+  return (['resource', 'name', 'uid'] as const).flatMap((name) =>
+    nonEmpty(each[name], at.child(name)),
+  );
 }
 
 function allocationResult(
@@ -151,7 +172,11 @@ function deviceResult(
   at: FieldPath,
 ): FieldErrorList {
   // Tolerations are a copy of the request's, where they were checked.
-  const { bindingConditions: conditions = [], bindingFailureConditions: failures = [], shareID } = result;
+  const {
+    bindingConditions: conditions = [],
+    bindingFailureConditions: failures = [],
+    shareID,
+  } = result;
   return [
     ...requestReference(result.request, names, at.child('request')),
     ...driverName(result.driver, at.child('driver')),
@@ -162,7 +187,11 @@ function deviceResult(
   ];
 }
 
-function deviceStatus(device: AllocatedDevice, allocated: ReadonlySet<string>, at: FieldPath): FieldErrorList {
+function deviceStatus(
+  device: AllocatedDevice,
+  allocated: ReadonlySet<string>,
+  at: FieldPath,
+): FieldErrorList {
   const { shareID, data, networkData } = device;
   const conditions = device.conditions ?? [];
   const errors = [
@@ -172,9 +201,11 @@ function deviceStatus(device: AllocatedDevice, allocated: ReadonlySet<string>, a
     ...(shareID === undefined ? [] : uid(shareID, at.child('shareID'))),
   ];
   const key = deviceKey(device);
-  if (!allocated.has(key)) errors.push(field.invalid(at, key, 'must be an allocated device in the claim'));
+  if (!allocated.has(key))
+    errors.push(field.invalid(at, key, 'must be an allocated device in the claim'));
   const path = at.child('conditions');
-  if (conditions.length > MAX_CONDITIONS) errors.push(field.tooMany(path, conditions.length, MAX_CONDITIONS));
+  if (conditions.length > MAX_CONDITIONS)
+    errors.push(field.tooMany(path, conditions.length, MAX_CONDITIONS));
   errors.push(...validateConditions(conditions, path));
   if (data !== undefined) errors.push(...rawObject(data, MAX_DATA, at.child('data')));
   if (networkData !== undefined) errors.push(...networkRules(networkData, at.child('networkData')));
@@ -198,6 +229,10 @@ function interfaceAddress(text: string, at: FieldPath): FieldErrorList {
     return [field.invalid(at, text, message)];
   }
   const [address = '', size = ''] = text.split('/');
-  const canonical = isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
-  return canonical === address ? [] : [field.invalid(at, text, `must be in canonical form ("${canonical}/${size}")`)];
+  const canonical = isIPv6(address)
+    ? new URL(`http://[${address}]`).hostname.slice(1, -1)
+    : address;
+  return canonical === address
+    ? []
+    : [field.invalid(at, text, `must be in canonical form ("${canonical}/${size}")`)];
 }

@@ -7,10 +7,15 @@ import { NAME_MESSAGES, range, rows, variation } from '#api/testing/variation.ts
 import type * as resource from '../types.ts';
 import { validateDeviceClass } from './index.ts';
 
-const classOf = variation<resource.DeviceClass>('resource/v1.DeviceClass', { metadata: { name: 'it' }, spec: {} });
+const classOf = variation<resource.DeviceClass>('resource/v1.DeviceClass', {
+  metadata: { name: 'it' },
+  spec: {},
+});
 const deviceClass = (spec: object): resource.DeviceClass => classOf({ spec });
 const selector = { cel: { expression: 'true' } };
-const config = (change: object = {}): object => ({ opaque: { driver: 'd', parameters: { foo: 42 }, ...change } });
+const config = (change: object = {}): object => ({
+  opaque: { driver: 'd', parameters: { foo: 42 }, ...change },
+});
 const parameters = (size: number): object => ({ str: 'x'.repeat(size - '{"str":""}'.length) });
 const TOO_LONG = 'spec.config[0].opaque.parameters: Too long: may not be more than 10240 bytes';
 
@@ -20,18 +25,27 @@ test.each(
     [{ extendedResourceName: 'example.com/gpu' }, []],
     [
       { extendedResourceName: 'example.com' },
-      ['spec.extendedResourceName: Invalid value: "example.com": must be a valid extended resource name'],
+      [
+        'spec.extendedResourceName: Invalid value: "example.com": must be a valid extended resource name',
+      ],
     ],
     [
       { extendedResourceName: 'kubernetes.io/gpu' },
-      ['spec.extendedResourceName: Invalid value: "kubernetes.io/gpu": must be a valid extended resource name'],
+      [
+        'spec.extendedResourceName: Invalid value: "kubernetes.io/gpu": must be a valid extended resource name',
+      ],
     ],
     [
       { extendedResourceName: 'requests.example.com/gpu' },
-      ['spec.extendedResourceName: Invalid value: "requests.example.com/gpu": must be a valid extended resource name'],
+      [
+        'spec.extendedResourceName: Invalid value: "requests.example.com/gpu": must be a valid extended resource name',
+      ],
     ],
     [{ selectors: range(32, () => selector) }, []],
-    [{ selectors: range(33, () => selector) }, ['spec.selectors: Too many: 33: must have at most 32 items']],
+    [
+      { selectors: range(33, () => selector) },
+      ['spec.selectors: Too many: 33: must have at most 32 items'],
+    ],
     [{ selectors: [selector, {}] }, ['spec.selectors[1].cel: Required value']],
     [
       { selectors: [{ cel: { expression: 'x'.repeat(10 * 1024 + 1) } }] },
@@ -39,11 +53,17 @@ test.each(
     ],
     [{ config: [config()] }, []],
     [{ config: range(32, () => config()) }, []],
-    [{ config: range(33, () => config()) }, ['spec.config: Too many: 33: must have at most 32 items']],
+    [
+      { config: range(33, () => config()) },
+      ['spec.config: Too many: 33: must have at most 32 items'],
+    ],
     [{ config: [config(), {}] }, ['spec.config[1].opaque: Required value']],
     [
       { config: [{ opaque: { driver: '', parameters: null } }] },
-      ['spec.config[0].opaque.driver: Required value', 'spec.config[0].opaque.parameters: Required value'],
+      [
+        'spec.config[0].opaque.driver: Required value',
+        'spec.config[0].opaque.parameters: Required value',
+      ],
     ],
     [
       { config: [config({ driver: '!@#' })] },
@@ -51,7 +71,9 @@ test.each(
     ],
     [
       { config: [config({ parameters: 'hello-world' })] },
-      ['spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object'],
+      [
+        'spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object',
+      ],
     ],
     [{ config: [config({ parameters: parameters(10 * 1024) })] }, []],
     [{ config: [config({ parameters: parameters(10 * 1024 + 1) })] }, [TOO_LONG]],

@@ -18,7 +18,12 @@ const MAX_ID = 32;
 export const MAX_QUALIFIED_NAME = MAX_DOMAIN + 1 + MAX_ID;
 
 /** Every item by a rule; of a list that is too long only that is told. */
-export function items<T>(list: readonly T[], max: number, rule: ItemRule<T>, at: FieldPath): FieldErrorList {
+export function items<T>(
+  list: readonly T[],
+  max: number,
+  rule: ItemRule<T>,
+  at: FieldPath,
+): FieldErrorList {
   if (list.length > max) return [field.tooMany(at, list.length, max)];
   return list.flatMap((item, index) => rule(item, at.index(index)));
 }
@@ -52,7 +57,10 @@ export function entries<T>(
 ): FieldErrorList {
   const list = Object.entries(map);
   if (list.length > max) return [field.tooMany(at, list.length, max)];
-  return list.flatMap(([key, value]) => [...keyRule(key, at), ...rule(value, at.key(cut(key, maxKey)))]);
+  return list.flatMap(([key, value]) => [
+    ...keyRule(key, at),
+    ...rule(value, at.key(cut(key, maxKey))),
+  ]);
 }
 
 function cut(text: string, max: number): string {
@@ -83,7 +91,9 @@ export function poolName(name: string, at: FieldPath): FieldErrorList {
   if (name === '') return [field.required(at)];
   return [
     ...(Buffer.byteLength(name) > MAX_POOL_NAME ? [field.tooLong(at, '', MAX_POOL_NAME)] : []),
-    ...name.split('/').flatMap((part) => invalidEach(at, part, validation.isDNS1123Subdomain(part))),
+    ...name
+      .split('/')
+      .flatMap((part) => invalidEach(at, part, validation.isDNS1123Subdomain(part))),
   ];
 }
 
@@ -94,14 +104,21 @@ export function qualifiedName(name: string, at: FieldPath): FieldErrorList {
   // Of more parts nobody has ever said what they may be.
   if (more.length > 0) return [];
   return [
-    ...(first === '' ? [field.invalid(at, '', 'the domain must not be empty')] : driverName(first, at)),
-    ...(second === '' ? [field.invalid(at, '', 'the name must not be empty')] : identifier(second, at)),
+    ...(first === ''
+      ? [field.invalid(at, '', 'the domain must not be empty')]
+      : driverName(first, at)),
+    ...(second === ''
+      ? [field.invalid(at, '', 'the name must not be empty')]
+      : identifier(second, at)),
   ];
 }
 
 export function fullyQualifiedName(name: string, at: FieldPath): FieldErrorList {
   const message = 'a fully qualified name must be a domain and a name separated by a slash';
-  return [...qualifiedName(name, at), ...(name.includes('/') ? [] : [field.invalid(at, name, message)])];
+  return [
+    ...qualifiedName(name, at),
+    ...(name.includes('/') ? [] : [field.invalid(at, name, message)]),
+  ];
 }
 
 function identifier(name: string, at: FieldPath): FieldErrorList {
@@ -113,7 +130,8 @@ function identifier(name: string, at: FieldPath): FieldErrorList {
 
 /** A UID as it is written in small letters. */
 export function uid(text: string, at: FieldPath): FieldErrorList {
-  if (text.length !== 36) return [field.invalid(at, text, `error validating uid: invalid UUID length: ${text.length}`)];
+  if (text.length !== 36)
+    return [field.invalid(at, text, `error validating uid: invalid UUID length: ${text.length}`)];
   if (!/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/.test(text)) {
     return [field.invalid(at, text, 'error validating uid: invalid UUID format')];
   }
@@ -126,25 +144,38 @@ export function uid(text: string, at: FieldPath): FieldErrorList {
 export function rawObject(value: unknown, max: number, at: FieldPath): FieldErrorList {
   if (value === undefined || value === null) return [field.required(at)];
   if (Buffer.byteLength(JSON.stringify(value)) > max) return [field.tooLong(at, '', max)];
-  return isPlainObject(value) ? [] : [field.invalid(at, '<value omitted>', 'must be a valid JSON object')];
+  return isPlainObject(value)
+    ? []
+    : [field.invalid(at, '<value omitted>', 'must be a valid JSON object')];
 }
 
 const TAINT_EFFECTS = ['NoExecute', 'NoSchedule', 'None'];
 
-export function taint({ key, value = '', effect }: Immutable<resource.DeviceTaint>, at: FieldPath): FieldErrorList {
-  const errors = [...validation.validateLabelName(key, at.child('key')), ...labelValue(value, at.child('value'))];
+export function taint(
+  { key, value = '', effect }: Immutable<resource.DeviceTaint>,
+  at: FieldPath,
+): FieldErrorList {
+  const errors = [
+    ...validation.validateLabelName(key, at.child('key')),
+    ...labelValue(value, at.child('value')),
+  ];
   const given: string = effect;
   if (given === '') errors.push(field.required(at.child('effect')));
-  else if (!TAINT_EFFECTS.includes(given)) errors.push(field.notSupported(at.child('effect'), given, TAINT_EFFECTS));
+  else if (!TAINT_EFFECTS.includes(given))
+    errors.push(field.notSupported(at.child('effect'), given, TAINT_EFFECTS));
   return errors;
 }
 
-export function toleration(each: Immutable<resource.DeviceToleration>, at: FieldPath): FieldErrorList {
+export function toleration(
+  each: Immutable<resource.DeviceToleration>,
+  at: FieldPath,
+): FieldErrorList {
   const { key = '', operator, value = '', effect } = each;
   const errors = key === '' ? [] : validation.validateLabelName(key, at.child('key'));
   switch (operator) {
     case 'Exists':
-      if (value !== '') errors.push(field.invalid(at.child('value'), value, 'must be empty for operator `Exists`'));
+      if (value !== '')
+        errors.push(field.invalid(at.child('value'), value, 'must be empty for operator `Exists`'));
       break;
     case 'Equal':
       errors.push(...labelValue(value, at.child('value')));
@@ -176,12 +207,14 @@ export function bindingConditions(
     ...items(conditions, MAX_BINDING_CONDITIONS, rule, path),
     ...items(failures, MAX_BINDING_CONDITIONS, rule, failurePath),
   ];
-  const repeated = (list: readonly string[], index: number): boolean => list.indexOf(list[index] as string) < index;
+  const repeated = (list: readonly string[], index: number): boolean =>
+    list.indexOf(list[index] as string) < index;
   conditions.forEach((condition, index) => {
     if (repeated(conditions, index)) errors.push(field.duplicate(path.index(index), condition));
   });
   failures.forEach((condition, index) => {
-    if (repeated(failures, index)) errors.push(field.duplicate(failurePath.index(index), condition));
+    if (repeated(failures, index))
+      errors.push(field.duplicate(failurePath.index(index), condition));
     if (!conditions.includes(condition)) return;
     errors.push(
       field.invalid(
@@ -192,10 +225,18 @@ export function bindingConditions(
     );
   });
   if (conditions.length === 0 && failures.length > 0) {
-    errors.push(field.invalid(path, null, 'bindingConditions are required to use bindingFailureConditions'));
+    errors.push(
+      field.invalid(path, null, 'bindingConditions are required to use bindingFailureConditions'),
+    );
   }
   if (failures.length === 0 && conditions.length > 0) {
-    errors.push(field.invalid(failurePath, null, 'bindingFailureConditions are required to use bindingConditions'));
+    errors.push(
+      field.invalid(
+        failurePath,
+        null,
+        'bindingFailureConditions are required to use bindingConditions',
+      ),
+    );
   }
   return errors;
 }

@@ -8,7 +8,15 @@ import { invalidEach } from '#api/groups/core/v1/validation/common.ts';
 import { isExtendedResource } from '#api/groups/core/v1/validation/resources.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as resource from '../types.ts';
-import { driverName, fullyQualifiedName, items, label, rawObject, set, toleration } from './common.ts';
+import {
+  driverName,
+  fullyQualifiedName,
+  items,
+  label,
+  rawObject,
+  set,
+  toleration,
+} from './common.ts';
 import { selectorExpression } from './selectors.ts';
 
 type DeviceClaim = Immutable<resource.DeviceClaim>;
@@ -32,14 +40,23 @@ export type RequestNames = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function requestNames({ requests }: DeviceClaim): RequestNames {
   return new Map(
-    (requests ?? []).map(({ name, firstAvailable = [] }) => [name, new Set(firstAvailable.map((each) => each.name))]),
+    (requests ?? []).map(({ name, firstAvailable = [] }) => [
+      name,
+      new Set(firstAvailable.map((each) => each.name)),
+    ]),
   );
 }
 
 export function deviceClaim(claim: DeviceClaim, at: FieldPath): FieldErrorList {
   const names = requestNames(claim);
   return [
-    ...set(claim.requests ?? [], MAX_REQUESTS, deviceRequest, ({ name }) => name, at.child('requests')),
+    ...set(
+      claim.requests ?? [],
+      MAX_REQUESTS,
+      deviceRequest,
+      ({ name }) => name,
+      at.child('requests'),
+    ),
     ...items(
       claim.constraints ?? [],
       MAX_CONSTRAINTS,
@@ -58,17 +75,31 @@ export function deviceClaim(claim: DeviceClaim, at: FieldPath): FieldErrorList {
   ];
 }
 
-function deviceRequest({ name, exactly, firstAvailable = [] }: DeviceRequest, at: FieldPath): FieldErrorList {
+function deviceRequest(
+  { name, exactly, firstAvailable = [] }: DeviceRequest,
+  at: FieldPath,
+): FieldErrorList {
   const errors = label(name, at.child('name'));
-  if (firstAvailable.length === 0 && exactly === undefined) return [...errors, field.required(at, ONE_OF)];
+  if (firstAvailable.length === 0 && exactly === undefined)
+    return [...errors, field.required(at, ONE_OF)];
   if (exactly === undefined) {
     const rule = (each: Immutable<resource.DeviceSubRequest>, path: FieldPath): FieldErrorList => [
       ...label(each.name, path.child('name')),
       ...requestRules(each, path),
     ];
-    return [...errors, ...set(firstAvailable, MAX_ALTERNATIVES, rule, (each) => each.name, at.child('firstAvailable'))];
+    return [
+      ...errors,
+      ...set(
+        firstAvailable,
+        MAX_ALTERNATIVES,
+        rule,
+        (each) => each.name,
+        at.child('firstAvailable'),
+      ),
+    ];
   }
-  if (firstAvailable.length > 0) return [...errors, field.invalid(at, null, `${ONE_OF}, but multiple fields are set`)];
+  if (firstAvailable.length > 0)
+    return [...errors, field.invalid(at, null, `${ONE_OF}, but multiple fields are set`)];
   return [...errors, ...requestRules(exactly, at.child('exactly'))];
 }
 
@@ -89,9 +120,17 @@ function allocation(mode: string, count: number, at: FieldPath): FieldErrorList 
   switch (mode) {
     case 'All':
       if (count === 0) return [];
-      return [field.invalid(at.child('count'), count, "must not be specified when allocationMode is 'All'")];
+      return [
+        field.invalid(
+          at.child('count'),
+          count,
+          "must not be specified when allocationMode is 'All'",
+        ),
+      ];
     case 'ExactCount':
-      return count > 0 ? [] : [field.invalid(at.child('count'), count, 'must be greater than zero')];
+      return count > 0
+        ? []
+        : [field.invalid(at.child('count'), count, 'must be greater than zero')];
     default:
       return [field.notSupported(at.child('allocationMode'), mode, ['All', 'ExactCount'])];
   }
@@ -122,7 +161,8 @@ function deviceConstraint(
     return [...errors, ...fullyQualifiedName(distinctAttribute, at.child('distinctAttribute'))];
   }
   // The end of the message is about the opposite: so it is in Kubernetes.
-  const message = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set';
+  const message =
+    'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set';
   return [...errors, field.required(at, message)];
 }
 
@@ -145,7 +185,8 @@ export function requestReference(name: string, names: RequestNames, at: FieldPat
   if (segments.length > 2) return [field.invalid(at, name, NO_REQUEST)];
   const [request = '', alternative] = segments;
   const alternatives = names.get(request);
-  const isKnown = alternatives !== undefined && (alternative === undefined || alternatives.has(alternative));
+  const isKnown =
+    alternatives !== undefined && (alternative === undefined || alternatives.has(alternative));
   return [
     ...segments.flatMap((segment) => label(segment, at)),
     ...(isKnown ? [] : [field.invalid(at, name, NO_REQUEST)]),
@@ -175,6 +216,12 @@ export function validateDeviceClass(
     ...(sameConfig ? [] : items(config, MAX_CONFIGS, deviceConfiguration, at.child('config'))),
     ...(name === undefined || isExtendedResource(name)
       ? []
-      : [field.invalid(at.child('extendedResourceName'), name, 'must be a valid extended resource name')]),
+      : [
+          field.invalid(
+            at.child('extendedResourceName'),
+            name,
+            'must be a valid extended resource name',
+          ),
+        ]),
   ];
 }

@@ -49,10 +49,17 @@ describe('an expression may not be', () => {
           'device.attributes[true].ready',
         ),
       ],
-      ['device.driver > 1', issue(15, `${missing} '_>_' applied to '(string, int)'`, 'device.driver > 1')],
+      [
+        'device.driver > 1',
+        issue(15, `${missing} '_>_' applied to '(string, int)'`, 'device.driver > 1'),
+      ],
       [
         'device.capacity["a"].b == 1',
-        issue(24, `${missing} '_==_' applied to '(kubernetes.Quantity, int)'`, 'device.capacity["a"].b == 1'),
+        issue(
+          24,
+          `${missing} '_==_' applied to '(kubernetes.Quantity, int)'`,
+          'device.capacity["a"].b == 1',
+        ),
       ],
       ['device', other('kubernetes.DRADevice')],
       ['device.driver', other('string')],
@@ -117,14 +124,19 @@ test('claims and classes tell where it is', () => {
   const selectors = [{ cel: { expression: 'true' } }, { cel: { expression: 'device.driver' } }];
   const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
     metadata: { name: 'a', namespace: 'b' },
-    spec: { devices: { requests: [{ name: 'one', exactly: { deviceClassName: 'gpus', selectors } }] } },
+    spec: {
+      devices: { requests: [{ name: 'one', exactly: { deviceClassName: 'gpus', selectors } }] },
+    },
   });
-  const fields = (errors: readonly { readonly field: string }[]): string[] => errors.map((error) => error.field);
+  const fields = (errors: readonly { readonly field: string }[]): string[] =>
+    errors.map((error) => error.field);
   expect(fields(validateResourceClaim(claim()))).toEqual([
     'spec.devices.requests[0].exactly.selectors[1].cel.expression',
   ]);
   const firstAvailable = [{ name: 'first', deviceClassName: 'gpus', selectors }];
-  const alternatives = claim({ spec: { devices: { requests: [{ name: 'one', firstAvailable }] } } });
+  const alternatives = claim({
+    spec: { devices: { requests: [{ name: 'one', firstAvailable }] } },
+  });
   expect(fields(validateResourceClaim(alternatives))).toEqual([
     'spec.devices.requests[0].firstAvailable[0].selectors[1].cel.expression',
   ]);

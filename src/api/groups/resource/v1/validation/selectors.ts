@@ -34,18 +34,27 @@ export const selectorEnvironment = new Environment({
 });
 
 /** What an expression costs at most. It must compile. */
-export const selectorCost = (expression: string): number => selectorEnvironment.estimateCost(expression).max;
+export const selectorCost = (expression: string): number =>
+  selectorEnvironment.estimateCost(expression).max;
 
 export function selectorExpression(expression: string, at: FieldPath): FieldErrorList {
-  if (Buffer.byteLength(expression) > MAX_EXPRESSION) return [field.tooLong(at, '', MAX_EXPRESSION)];
+  if (Buffer.byteLength(expression) > MAX_EXPRESSION)
+    return [field.tooLong(at, '', MAX_EXPRESSION)];
   const tooLong = field.expressionsTooLong(at, expression);
   if (tooLong.length > 0) return tooLong;
   const { program, error } = selectorEnvironment.compile(expression);
-  if (program === undefined) return [field.invalid(at, expression, `compilation failed: ${error.message}`)];
+  if (program === undefined)
+    return [field.invalid(at, expression, `compilation failed: ${error.message}`)];
   const { resultType } = program;
   // What an attribute is only the device can tell.
   if (resultType.kind !== 'bool' && resultType.kind !== 'any') {
-    return [field.invalid(at, expression, `must evaluate to bool or the unknown type, not ${nameOf(resultType)}`)];
+    return [
+      field.invalid(
+        at,
+        expression,
+        `must evaluate to bool or the unknown type, not ${nameOf(resultType)}`,
+      ),
+    ];
   }
   const isDear = selectorCost(expression) > MAX_COST;
   return isDear ? [field.forbidden(at, 'too complex, exceeds cost limit')] : [];

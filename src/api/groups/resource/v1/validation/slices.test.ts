@@ -9,7 +9,11 @@ import * as validation from './index.ts';
 
 const sliceOf = variation<resource.ResourceSlice>('resource/v1.ResourceSlice', {
   metadata: { name: 'it' },
-  spec: { driver: 'd.example.com', pool: { name: 'p', generation: 0, resourceSliceCount: 1 }, nodeName: 'n' },
+  spec: {
+    driver: 'd.example.com',
+    pool: { name: 'p', generation: 0, resourceSliceCount: 1 },
+    nodeName: 'n',
+  },
 });
 const slice = (spec: object): resource.ResourceSlice => sliceOf({ spec });
 const check = (spec: object): string[] => messages(validation.validateResourceSlice(slice(spec)));
@@ -27,12 +31,15 @@ const manyCounters = (count: number): object =>
 const devices = (count: number, change: object = {}): object[] =>
   range(count, (index) => ({ name: `device-${index}`, attributes, capacity, ...change }));
 const device = (change: object): object => ({ devices: [{ name: 'a', ...change }] });
-const in_ = (...values: readonly string[]): object => ({ matchExpressions: [{ key: 'foo', operator: 'In', values }] });
+const in_ = (...values: readonly string[]): object => ({
+  matchExpressions: [{ key: 'foo', operator: 'In', values }],
+});
 const SUBDOMAIN = NAME_MESSAGES.subdomain;
 const AT = 'spec.devices[0]';
 
 describe('a slice', () => {
-  const WHERE = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+  const WHERE =
+    'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
   const worker = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['worker'] }] };
   const long = `${'x/'.repeat(126)}xy`;
 
@@ -52,7 +59,10 @@ describe('a slice', () => {
       [{ pool: { name: '!@#' } }, [`spec.pool.name: Invalid value: "!@#": ${SUBDOMAIN}`]],
       [
         { pool: { name: '!@#/a/&%' } },
-        [`spec.pool.name: Invalid value: "!@#": ${SUBDOMAIN}`, `spec.pool.name: Invalid value: "&%": ${SUBDOMAIN}`],
+        [
+          `spec.pool.name: Invalid value: "!@#": ${SUBDOMAIN}`,
+          `spec.pool.name: Invalid value: "&%": ${SUBDOMAIN}`,
+        ],
       ],
       [
         { pool: { name: long, generation: -1, resourceSliceCount: 0 } },
@@ -77,21 +87,32 @@ describe('a slice', () => {
       ],
       [{ nodeName: null }, [`spec: Required value: ${WHERE}`]],
       [{ nodeName: null, allNodes: true }, []],
-      [{ allNodes: false }, ['spec.allNodes: Invalid value: false: must be either unset or set to true']],
+      [
+        { allNodes: false },
+        ['spec.allNodes: Invalid value: false: must be either unset or set to true'],
+      ],
       [
         { perDeviceNodeSelection: false },
         ['spec.perDeviceNodeSelection: Invalid value: false: must be either unset or set to true'],
       ],
       [
         { allNodes: true },
-        [`spec: Invalid value: "{\`nodeName\`, \`allNodes\`}": ${WHERE}, but multiple fields are set`],
+        [
+          `spec: Invalid value: "{\`nodeName\`, \`allNodes\`}": ${WHERE}, but multiple fields are set`,
+        ],
       ],
       [
         { nodeSelector: { nodeSelectorTerms: [worker] } },
-        [`spec: Invalid value: "{\`nodeName\`, \`nodeSelector\`}": ${WHERE}, but multiple fields are set`],
+        [
+          `spec: Invalid value: "{\`nodeName\`, \`nodeSelector\`}": ${WHERE}, but multiple fields are set`,
+        ],
       ],
       [
-        { nodeSelector: { nodeSelectorTerms: [worker] }, allNodes: true, perDeviceNodeSelection: true },
+        {
+          nodeSelector: { nodeSelectorTerms: [worker] },
+          allNodes: true,
+          perDeviceNodeSelection: true,
+        },
         [
           `spec: Invalid value: "{\`nodeName\`, \`nodeSelector\`, \`allNodes\`, \`perDeviceNodeSelection\`}": ${WHERE}, but multiple fields are set`,
         ],
@@ -114,7 +135,9 @@ describe('a slice', () => {
       // Where each device is.
       [
         { perDeviceNodeSelection: true, ...device({ allNodes: true }) },
-        [`spec: Invalid value: "{\`nodeName\`, \`perDeviceNodeSelection\`}": ${WHERE}, but multiple fields are set`],
+        [
+          `spec: Invalid value: "{\`nodeName\`, \`perDeviceNodeSelection\`}": ${WHERE}, but multiple fields are set`,
+        ],
       ],
     ]),
   )('%s', (_, spec, errors) => {
@@ -122,9 +145,14 @@ describe('a slice', () => {
   });
 
   test('several terms select nothing that could be merged', () => {
-    const found = check({ nodeName: null, nodeSelector: { nodeSelectorTerms: [in_('a'), in_('b')] } });
+    const found = check({
+      nodeName: null,
+      nodeSelector: { nodeSelectorTerms: [in_('a'), in_('b')] },
+    });
     expect(found).toEqual([
-      expect.stringMatching(/^spec\.nodeSelector\.nodeSelectorTerms: Invalid value: .*: must have exactly one/),
+      expect.stringMatching(
+        /^spec\.nodeSelector\.nodeSelectorTerms: Invalid value: .*: must have exactly one/,
+      ),
     ]);
   });
 });
@@ -134,7 +162,9 @@ describe('devices that are on nodes of their own', () => {
     'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
   const NOT_EACH =
     '`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
-  const selector = (...terms: readonly object[]): object => ({ nodeSelector: { nodeSelectorTerms: terms } });
+  const selector = (...terms: readonly object[]): object => ({
+    nodeSelector: { nodeSelectorTerms: terms },
+  });
 
   test.each(
     rows<[change: object, errors: readonly string[]]>([
@@ -150,10 +180,21 @@ describe('devices that are on nodes of their own', () => {
           `: Required value: ${EACH}`,
         ],
       ],
-      [{ nodeName: 'worker', allNodes: true }, [`: Invalid value: "{\`nodeName\`, \`allNodes\`}": ${EACH}`]],
-      [{ nodeName: 'worker', ...selector(in_('a')) }, [`: Invalid value: "{\`nodeName\`, \`nodeSelector\`}": ${EACH}`]],
+      [
+        { nodeName: 'worker', allNodes: true },
+        [`: Invalid value: "{\`nodeName\`, \`allNodes\`}": ${EACH}`],
+      ],
+      [
+        { nodeName: 'worker', ...selector(in_('a')) },
+        [`: Invalid value: "{\`nodeName\`, \`nodeSelector\`}": ${EACH}`],
+      ],
       [{ nodeName: '!@#' }, [`.nodeName: Invalid value: "!@#": ${SUBDOMAIN}`]],
-      [selector(), ['.nodeSelector.nodeSelectorTerms: Required value: must have at least one node selector term']],
+      [
+        selector(),
+        [
+          '.nodeSelector.nodeSelectorTerms: Required value: must have at least one node selector term',
+        ],
+      ],
     ]),
   )('%s', (_, change, errors) => {
     const found = check({ nodeName: null, perDeviceNodeSelection: true, ...device(change) });
@@ -161,7 +202,12 @@ describe('devices that are on nodes of their own', () => {
   });
 
   test.each(
-    rows<[change: object]>([[{ nodeName: 'n' }], [{ allNodes: true }], [{ allNodes: false }], [selector(in_('a'))]]),
+    rows<[change: object]>([
+      [{ nodeName: 'n' }],
+      [{ allNodes: true }],
+      [{ allNodes: false }],
+      [selector(in_('a'))],
+    ]),
   )('not when the slice says where: %s', (_, change) => {
     expect(check(device(change))).toEqual([`${AT}: Invalid value: null: ${NOT_EACH}`]);
   });
@@ -171,7 +217,8 @@ describe('devices', () => {
   const TOO_MANY = 'the total number of attributes and capacities must not exceed 32';
   const attribute = (change: object): object => device({ attributes: { a: change } });
   const named = (name: string): object => device({ attributes: { [name]: { string: 'z' } } });
-  const many = (count: number, of: object): object => Object.fromEntries(range(count, (index) => [`a_${index}`, of]));
+  const many = (count: number, of: object): object =>
+    Object.fromEntries(range(count, (index) => [`a_${index}`, of]));
   const long = 'x'.repeat(65);
   const LONG = `${'x'.repeat(63)}/${'y'.repeat(33)}`;
 
@@ -182,19 +229,30 @@ describe('devices', () => {
         { devices: [...devices(1), { name: '!@#' }] },
         [`spec.devices[1].name: Invalid value: "!@#": ${NAME_MESSAGES.label}`],
       ],
-      [{ devices: [...devices(2), ...devices(1)] }, ['spec.devices[2]: Duplicate value: "device-0"']],
+      [
+        { devices: [...devices(2), ...devices(1)] },
+        ['spec.devices[2]: Duplicate value: "device-0"'],
+      ],
       // Attributes.
       [attribute({ bool: false }), []],
       [attribute({ int: 0 }), []],
       [attribute({ string: '' }), []],
       [attribute({ string: 'x'.repeat(64) }), []],
       [attribute({ version: '1.2.3-rc.1+build.20240305' }), []],
-      [attribute({}), [`${AT}.attributes[a]: Invalid value: "": exactly one value must be specified`]],
+      [
+        attribute({}),
+        [`${AT}.attributes[a]: Invalid value: "": exactly one value must be specified`],
+      ],
       [
         attribute({ string: 'x', version: '1.2.3' }),
-        [`${AT}.attributes[a]: Invalid value: {"string":"x","version":"1.2.3"}: exactly one value must be specified`],
+        [
+          `${AT}.attributes[a]: Invalid value: {"string":"x","version":"1.2.3"}: exactly one value must be specified`,
+        ],
       ],
-      [attribute({ string: long }), [`${AT}.attributes[a].string: Too long: may not be more than 64 bytes`]],
+      [
+        attribute({ string: long }),
+        [`${AT}.attributes[a].string: Too long: may not be more than 64 bytes`],
+      ],
       [
         attribute({ version: long }),
         [
@@ -202,12 +260,14 @@ describe('devices', () => {
           `${AT}.attributes[a].version: Too long: may not be more than 64 bytes`,
         ],
       ],
-      ...['', '1.2', '01.2.3', '1.2.3-', '1.2.3+', 'v1.2.3', '1.2.3-01'].map((version): [object, string[]] => [
-        attribute({ version }),
-        [
-          `${AT}.attributes[a].version: Invalid value: "${version}": must be a string compatible with semver.org spec 2.0.0`,
+      ...['', '1.2', '01.2.3', '1.2.3-', '1.2.3+', 'v1.2.3', '1.2.3-01'].map(
+        (version): [object, string[]] => [
+          attribute({ version }),
+          [
+            `${AT}.attributes[a].version: Invalid value: "${version}": must be a string compatible with semver.org spec 2.0.0`,
+          ],
         ],
-      ]),
+      ),
       [named('x'.repeat(32)), []],
       [named(`${'x'.repeat(63)}/${'y'.repeat(32)}`), []],
       [named('!@#'), [`${AT}.attributes: Invalid value: "!@#": ${NAME_MESSAGES.identifier}`]],
@@ -253,7 +313,10 @@ describe('devices', () => {
       [device({ attributes: many(32, { bool: true }) }), []],
       [device({ capacity: many(32, { value: '1Gi' }) }), []],
       [device({ attributes: many(33, { bool: true }) }), [`${AT}: Invalid value: 33: ${TOO_MANY}`]],
-      [device({ attributes: many(32, { bool: true }), capacity }), [`${AT}: Invalid value: 33: ${TOO_MANY}`]],
+      [
+        device({ attributes: many(32, { bool: true }), capacity }),
+        [`${AT}: Invalid value: 33: ${TOO_MANY}`],
+      ],
       [
         device({ capacity: { '!@#': { value: '1' } } }),
         [`${AT}.capacity: Invalid value: "!@#": ${NAME_MESSAGES.identifier}`],
@@ -272,7 +335,17 @@ describe('taints', () => {
   test.each(
     rows<[taints: readonly object[], errors: readonly string[]]>([
       [[taint], []],
-      [[{ key: 'taint', value: 'tainted', effect: 'NoSchedule', timeAdded: '2026-01-01T00:00:00Z' }], []],
+      [
+        [
+          {
+            key: 'taint',
+            value: 'tainted',
+            effect: 'NoSchedule',
+            timeAdded: '2026-01-01T00:00:00Z',
+          },
+        ],
+        [],
+      ],
       [[{ ...taint, effect: 'None' }], []],
       [
         [taint, { key: '', effect: '' }],
@@ -325,7 +398,10 @@ describe('counters', () => {
         ['spec: Invalid value: "": only one of `sharedCounters` or `devices` is allowed'],
       ],
       [{ sharedCounters: [set({ name: '' })] }, [`${SETS}[0].name: Required value`]],
-      [{ sharedCounters: [set({ name: '!@#' })] }, [`${SETS}[0].name: Invalid value: "!@#": ${NAME_MESSAGES.label}`]],
+      [
+        { sharedCounters: [set({ name: '!@#' })] },
+        [`${SETS}[0].name: Invalid value: "!@#": ${NAME_MESSAGES.label}`],
+      ],
       [{ sharedCounters: [set({ counters: {} })] }, [`${SETS}[0].counters: Required value`]],
       [{ sharedCounters: [set({ counters: null })] }, [`${SETS}[0].counters: Required value`]],
       [
@@ -345,7 +421,10 @@ describe('counters', () => {
         [`${USES}: Too many: 3: must have at most 2 items`],
       ],
       [uses(use({ counterSet: '' })), [`${USES}[0].counterSet: Required value`]],
-      [uses(use({ counterSet: '!@#' })), [`${USES}[0].counterSet: Invalid value: "!@#": ${NAME_MESSAGES.label}`]],
+      [
+        uses(use({ counterSet: '!@#' })),
+        [`${USES}[0].counterSet: Invalid value: "!@#": ${NAME_MESSAGES.label}`],
+      ],
       [uses(use(), use()), [`${USES}[1]: Duplicate value: "a"`]],
       [uses(use({ counters: {} })), [`${USES}[0].counters: Required value`]],
       [
@@ -353,7 +432,10 @@ describe('counters', () => {
         [`${USES}[0].counters: Invalid value: "!@#": ${NAME_MESSAGES.label}`],
       ],
       [uses(use({ counters: manyCounters(32) })), []],
-      [uses(use({ counters: manyCounters(33) })), [`${USES}[0].counters: Too many: 33: must have at most 32 items`]],
+      [
+        uses(use({ counters: manyCounters(33) })),
+        [`${USES}[0].counters: Too many: 33: must have at most 32 items`],
+      ],
       [{ devices: devices(64, { consumesCounters: [use()] }) }, []],
       [
         { devices: [...devices(64), { name: 'a', consumesCounters: [use()] }] },
@@ -367,17 +449,41 @@ describe('counters', () => {
 
 describe('binding conditions', () => {
   test.each(
-    rows<[conditions: readonly string[] | null, failures: readonly string[] | null, errors: readonly string[]]>([
+    rows<
+      [
+        conditions: readonly string[] | null,
+        failures: readonly string[] | null,
+        errors: readonly string[],
+      ]
+    >([
       [['example.com/a', 'b'], ['example.com/c', 'd'], []],
       [['a', 'b', 'c', 'd'], ['e', 'f', 'g', 'h'], []],
-      [['a', 'b', 'c', 'd', 'e'], ['f'], ['.bindingConditions: Too many: 5: must have at most 4 items']],
-      [['f'], ['a', 'b', 'c', 'd', 'e'], ['.bindingFailureConditions: Too many: 5: must have at most 4 items']],
-      [['a', 'b!'], ['c'], [`.bindingConditions[1]: Invalid value: "b!": ${NAME_MESSAGES.namePart}`]],
-      [['a'], ['c!', 'd'], [`.bindingFailureConditions[0]: Invalid value: "c!": ${NAME_MESSAGES.namePart}`]],
+      [
+        ['a', 'b', 'c', 'd', 'e'],
+        ['f'],
+        ['.bindingConditions: Too many: 5: must have at most 4 items'],
+      ],
+      [
+        ['f'],
+        ['a', 'b', 'c', 'd', 'e'],
+        ['.bindingFailureConditions: Too many: 5: must have at most 4 items'],
+      ],
+      [
+        ['a', 'b!'],
+        ['c'],
+        [`.bindingConditions[1]: Invalid value: "b!": ${NAME_MESSAGES.namePart}`],
+      ],
+      [
+        ['a'],
+        ['c!', 'd'],
+        [`.bindingFailureConditions[0]: Invalid value: "c!": ${NAME_MESSAGES.namePart}`],
+      ],
       [
         null,
         ['a'],
-        ['.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions'],
+        [
+          '.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions',
+        ],
       ],
       [
         ['a'],
@@ -397,9 +503,9 @@ describe('binding conditions', () => {
       ],
     ]),
   )('%s', (_, bindingConditions, bindingFailureConditions, errors) => {
-    expect(check(device({ bindsToNode: true, bindingConditions, bindingFailureConditions }))).toEqual(
-      errors.map((error) => `${AT}${error}`),
-    );
+    expect(
+      check(device({ bindsToNode: true, bindingConditions, bindingFailureConditions })),
+    ).toEqual(errors.map((error) => `${AT}${error}`));
   });
 });
 
@@ -407,13 +513,21 @@ describe('updates', () => {
   const BAD = { key: 'unhealthy-mem', effect: 'some-other-effect' };
   const GOOD = { key: 'unhealthy-power', effect: 'NoExecute' };
   const tainted = (...taints: readonly object[]): object => ({ name: 'a', taints });
-  const NOT_AN_EFFECT = 'Unsupported value: "some-other-effect": supported values: "NoExecute", "NoSchedule", "None"';
-  const selecting = (value: string): object => ({ nodeName: null, nodeSelector: { nodeSelectorTerms: [in_(value)] } });
+  const NOT_AN_EFFECT =
+    'Unsupported value: "some-other-effect": supported values: "NoExecute", "NoSchedule", "None"';
+  const selecting = (value: string): object => ({
+    nodeName: null,
+    nodeSelector: { nodeSelectorTerms: [in_(value)] },
+  });
 
   test.each(
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{}, {}, []],
-      [{ devices: devices(3), pool: { generation: 2, resourceSliceCount: 3 } }, { devices: devices(1) }, []],
+      [
+        { devices: devices(3), pool: { generation: 2, resourceSliceCount: 3 } },
+        { devices: devices(1) },
+        [],
+      ],
       [{ nodeName: 'm' }, {}, ['spec.nodeName: Invalid value: "m": field is immutable']],
       [{ driver: 'e' }, {}, ['spec.driver: Invalid value: "e": field is immutable']],
       [{ pool: { name: 'q' } }, {}, ['spec.pool.name: Invalid value: "q": field is immutable']],
@@ -434,7 +548,11 @@ describe('updates', () => {
           `spec.nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "-1": ${NAME_MESSAGES.labelValue}`,
         ],
       ],
-      [{ devices: [tainted(GOOD, BAD)] }, { devices: [tainted(GOOD)] }, [`${AT}.taints[1].effect: ${NOT_AN_EFFECT}`]],
+      [
+        { devices: [tainted(GOOD, BAD)] },
+        { devices: [tainted(GOOD)] },
+        [`${AT}.taints[1].effect: ${NOT_AN_EFFECT}`],
+      ],
       [{ devices: [{ ...tainted(GOOD, BAD), attributes }] }, { devices: [tainted(GOOD, BAD)] }, []],
       [
         { devices: [tainted(GOOD, BAD), { ...tainted(GOOD, BAD), name: 'b' }] },

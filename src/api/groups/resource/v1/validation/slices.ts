@@ -40,7 +40,8 @@ const MAX_ATTRIBUTES = 32;
 const MAX_ATTRIBUTE_VALUE = 64;
 const MAX_TAINTS = 16;
 const UNLIMITED = Number.POSITIVE_INFINITY;
-const WHERE = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+const WHERE =
+  'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
 const WHERE_DEVICE =
   'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec';
 const NOT_PER_DEVICE =
@@ -53,9 +54,15 @@ const SEMANTIC_VERSION = new RegExp(
 );
 
 /** `old`: absent when it is created. */
-export function validateResourceSlice({ spec }: ResourceSlice, old?: ResourceSlice): FieldErrorList {
+export function validateResourceSlice(
+  { spec }: ResourceSlice,
+  old?: ResourceSlice,
+): FieldErrorList {
   const { pool, devices, sharedCounters } = spec;
-  const errors = [...driverName(spec.driver, SPEC.child('driver')), ...poolName(pool.name, SPEC.child('pool', 'name'))];
+  const errors = [
+    ...driverName(spec.driver, SPEC.child('driver')),
+    ...poolName(pool.name, SPEC.child('pool', 'name')),
+  ];
   const wrong = (name: 'resourceSliceCount' | 'generation', message: string): void => {
     errors.push(field.invalid(SPEC.child('pool', name), pool[name], message));
   };
@@ -74,10 +81,12 @@ export function validateResourceSlice({ spec }: ResourceSlice, old?: ResourceSli
     errors.push(field.invalid(SPEC, '', 'only one of `sharedCounters` or `devices` is allowed'));
   }
   const hasMore =
-    devices?.some(({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0) ===
-    true;
+    devices?.some(
+      ({ taints = [], consumesCounters = [] }) => taints.length > 0 || consumesCounters.length > 0,
+    ) === true;
   const former = new Map((old?.spec.devices ?? []).map((device) => [device.name, device]));
-  const rule = (each: Device, at: FieldPath): FieldErrorList => deviceRules(each, former.get(each.name), spec, at);
+  const rule = (each: Device, at: FieldPath): FieldErrorList =>
+    deviceRules(each, former.get(each.name), spec, at);
   return [
     ...errors,
     ...set(
@@ -106,10 +115,18 @@ function where(spec: Spec): FieldErrorList {
   const chosen: string[] = [];
   const { nodeName, nodeSelector: selector } = spec;
   if (nodeName === '') {
-    errors.push(field.invalid(SPEC.child('nodeName'), nodeName, 'must be either unset or set to a non-empty string'));
+    errors.push(
+      field.invalid(
+        SPEC.child('nodeName'),
+        nodeName,
+        'must be either unset or set to a non-empty string',
+      ),
+    );
   } else if (nodeName !== undefined) {
     chosen.push('`nodeName`');
-    errors.push(...invalidEach(SPEC.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)));
+    errors.push(
+      ...invalidEach(SPEC.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)),
+    );
   }
   if (selector !== undefined) {
     chosen.push('`nodeSelector`');
@@ -117,21 +134,35 @@ function where(spec: Spec): FieldErrorList {
     const terms = selector.nodeSelectorTerms ?? [];
     if (terms.length !== 1) {
       const at = SPEC.child('nodeSelector', 'nodeSelectorTerms');
-      errors.push(field.invalid(at, terms.length === 0 ? null : terms, 'must have exactly one node selector term'));
+      errors.push(
+        field.invalid(
+          at,
+          terms.length === 0 ? null : terms,
+          'must have exactly one node selector term',
+        ),
+      );
     }
   }
   for (const name of ['allNodes', 'perDeviceNodeSelection'] as const) {
     if (spec[name] === true) chosen.push(`\`${name}\``);
-    else if (spec[name] === false) errors.push(field.invalid(SPEC.child(name), false, UNSET_OR_TRUE));
+    else if (spec[name] === false)
+      errors.push(field.invalid(SPEC.child(name), false, UNSET_OR_TRUE));
   }
   if (chosen.length === 0) errors.push(field.required(SPEC, WHERE));
   if (chosen.length > 1) {
-    errors.push(field.invalid(SPEC, `{${chosen.join(', ')}}`, `${WHERE}, but multiple fields are set`));
+    errors.push(
+      field.invalid(SPEC, `{${chosen.join(', ')}}`, `${WHERE}, but multiple fields are set`),
+    );
   }
   return errors;
 }
 
-function deviceRules(device: Device, old: Device | undefined, spec: Spec, at: FieldPath): FieldErrorList {
+function deviceRules(
+  device: Device,
+  old: Device | undefined,
+  spec: Spec,
+  at: FieldPath,
+): FieldErrorList {
   const { attributes = {}, capacity = {}, taints = [], consumesCounters = [] } = device;
   const errors = label(device.name, at.child('name'));
   const count = Object.keys(attributes).length + Object.keys(capacity).length;
@@ -140,10 +171,19 @@ function deviceRules(device: Device, old: Device | undefined, spec: Spec, at: Fi
     errors.push(field.invalid(at, count, message));
   }
   errors.push(
-    ...entries(attributes, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, attributeRules, at.child('attributes')),
+    ...entries(
+      attributes,
+      UNLIMITED,
+      MAX_QUALIFIED_NAME,
+      qualifiedName,
+      attributeRules,
+      at.child('attributes'),
+    ),
   );
   const rule = capacityPolicy(device.allowMultipleAllocations === true);
-  errors.push(...entries(capacity, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, rule, at.child('capacity')));
+  errors.push(
+    ...entries(capacity, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, rule, at.child('capacity')),
+  );
   // What has not changed was checked when it came.
   if (old === undefined || !semanticEqual(old.taints, device.taints)) {
     errors.push(...items(taints, MAX_TAINTS, taint, at.child('taints')));
@@ -167,7 +207,14 @@ function deviceRules(device: Device, old: Device | undefined, spec: Spec, at: Fi
 
 function counterRules(counters: Counters | undefined, at: FieldPath): FieldErrorList {
   if (Object.keys(counters ?? {}).length === 0) return [field.required(at)];
-  return entries(counters ?? {}, MAX_COUNTERS, validation.DNS1123_LABEL_MAX_LENGTH, label, () => [], at);
+  return entries(
+    counters ?? {},
+    MAX_COUNTERS,
+    validation.DNS1123_LABEL_MAX_LENGTH,
+    label,
+    () => [],
+    at,
+  );
 }
 
 function whereDevice(device: Device, perDevice: boolean, at: FieldPath): FieldErrorList {
@@ -178,17 +225,21 @@ function whereDevice(device: Device, perDevice: boolean, at: FieldPath): FieldEr
   }
   const errors: FieldErrorList = [];
   const chosen: string[] = [];
-  if (nodeName === '') errors.push(field.invalid(at.child('nodeName'), nodeName, 'must not be empty'));
+  if (nodeName === '')
+    errors.push(field.invalid(at.child('nodeName'), nodeName, 'must not be empty'));
   else if (nodeName !== undefined) {
     chosen.push('`nodeName`');
-    errors.push(...invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)));
+    errors.push(
+      ...invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)),
+    );
   }
   if (selector !== undefined) {
     chosen.push('`nodeSelector`');
     errors.push(...nodeSelector(selector, at.child('nodeSelector')));
   }
   if (allNodes === true) chosen.push('`allNodes`');
-  else if (allNodes === false) errors.push(field.invalid(at.child('allNodes'), false, UNSET_OR_TRUE));
+  else if (allNodes === false)
+    errors.push(field.invalid(at.child('allNodes'), false, UNSET_OR_TRUE));
   if (chosen.length === 0) errors.push(field.required(at, WHERE_DEVICE));
   if (chosen.length > 1) errors.push(field.invalid(at, `{${chosen.join(', ')}}`, WHERE_DEVICE));
   return errors;
@@ -198,13 +249,26 @@ function attributeRules(attribute: Attribute, at: FieldPath): FieldErrorList {
   const { string: text, version } = attribute;
   const errors: FieldErrorList = [];
   const atMost = (value: string | undefined, path: FieldPath): FieldErrorList =>
-    Buffer.byteLength(value ?? '') > MAX_ATTRIBUTE_VALUE ? [field.tooLong(path, '', MAX_ATTRIBUTE_VALUE)] : [];
+    Buffer.byteLength(value ?? '') > MAX_ATTRIBUTE_VALUE
+      ? [field.tooLong(path, '', MAX_ATTRIBUTE_VALUE)]
+      : [];
   errors.push(...atMost(text, at.child('string')));
   if (version !== undefined && !SEMANTIC_VERSION.test(version)) {
-    errors.push(field.invalid(at.child('version'), version, 'must be a string compatible with semver.org spec 2.0.0'));
+    errors.push(
+      field.invalid(
+        at.child('version'),
+        version,
+        'must be a string compatible with semver.org spec 2.0.0',
+      ),
+    );
   }
   errors.push(...atMost(version, at.child('version')));
-  const count = [attribute.bool, attribute.int, text, version].filter((value) => value !== undefined).length;
-  if (count !== 1) errors.push(field.invalid(at, count === 0 ? '' : attribute, 'exactly one value must be specified'));
+  const count = [attribute.bool, attribute.int, text, version].filter(
+    (value) => value !== undefined,
+  ).length;
+  if (count !== 1)
+    errors.push(
+      field.invalid(at, count === 0 ? '' : attribute, 'exactly one value must be specified'),
+    );
   return errors;
 }

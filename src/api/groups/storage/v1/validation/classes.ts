@@ -19,7 +19,13 @@ const MAX_PARAMETERS = 512;
 const MAX_PARAMETERS_SIZE = 256 * 1024;
 
 export function validateStorageClass(storageClass: StorageClass): FieldErrorList {
-  const { provisioner, parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = [] } = storageClass;
+  const {
+    provisioner,
+    parameters = {},
+    reclaimPolicy,
+    volumeBindingMode,
+    allowedTopologies = [],
+  } = storageClass;
   return [
     ...driver(provisioner, field.path('provisioner')),
     ...sizeOf(parameters, field.path('parameters')),
@@ -31,22 +37,37 @@ export function validateStorageClass(storageClass: StorageClass): FieldErrorList
     ),
     ...(volumeBindingMode === undefined
       ? [field.required(field.path('volumeBindingMode'))]
-      : optionalOneOf(volumeBindingMode, ['Immediate', 'WaitForFirstConsumer'], field.path('volumeBindingMode'))),
+      : optionalOneOf(
+          volumeBindingMode,
+          ['Immediate', 'WaitForFirstConsumer'],
+          field.path('volumeBindingMode'),
+        )),
     ...topologies(allowedTopologies, field.path('allowedTopologies')),
   ];
 }
 
 /** Volumes that were made for a class go on belonging to it: what they were made by stays. */
-export function validateStorageClassUpdate(storageClass: StorageClass, old: StorageClass): FieldErrorList {
-  return (['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const).flatMap((name) =>
-    immutable(storageClass[name], old[name], field.path(name), semanticEqual),
+export function validateStorageClassUpdate(
+  storageClass: StorageClass,
+  old: StorageClass,
+): FieldErrorList {
+  return (['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const).flatMap(
+    (name) => immutable(storageClass[name], old[name], field.path(name), semanticEqual),
   );
 }
 
-export function validateVolumeAttributesClass({ driverName, parameters = {} }: VolumeAttributesClass): FieldErrorList {
-  const errors = [...driver(driverName, field.path('driverName')), ...sizeOf(parameters, field.path('parameters'))];
+export function validateVolumeAttributesClass({
+  driverName,
+  parameters = {},
+}: VolumeAttributesClass): FieldErrorList {
+  const errors = [
+    ...driver(driverName, field.path('driverName')),
+    ...sizeOf(parameters, field.path('parameters')),
+  ];
   if (Object.keys(parameters).length === 0) {
-    errors.push(field.required(field.path('parameters'), 'must contain at least one key/value pair'));
+    errors.push(
+      field.required(field.path('parameters'), 'must contain at least one key/value pair'),
+    );
   }
   return errors;
 }
@@ -55,10 +76,17 @@ export function validateVolumeAttributesClassUpdate(
   now: VolumeAttributesClass,
   old: VolumeAttributesClass,
 ): FieldErrorList {
-  return [...unchanged(now, old, 'driverName', 'parameters'), ...validateVolumeAttributesClass(now)];
+  return [
+    ...unchanged(now, old, 'driverName', 'parameters'),
+    ...validateVolumeAttributesClass(now),
+  ];
 }
 
-function unchanged<T extends object>(now: T, old: T, ...names: readonly (keyof T & string)[]): FieldErrorList {
+function unchanged<T extends object>(
+  now: T,
+  old: T,
+  ...names: readonly (keyof T & string)[]
+): FieldErrorList {
   return names
     .filter((name) => !deepEqual(now[name], old[name]))
     .map((name) => field.forbidden(field.path(name), `updates to ${name} are forbidden.`));
@@ -117,6 +145,10 @@ function isSame(a: Term, b: Term): boolean {
   if (a.size !== b.size) return false;
   return [...a].every(([key, values]) => {
     const others = b.get(key);
-    return others !== undefined && others.size === values.size && [...values].every((value) => others.has(value));
+    return (
+      others !== undefined &&
+      others.size === values.size &&
+      [...values].every((value) => others.has(value))
+    );
   });
 }

@@ -6,7 +6,13 @@ import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { validateLabelSelector } from '#machinery/selectors/labels.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
-import { immutable, invalidEach, nonEmpty, nonNegative, optionalOneOf } from '#api/groups/core/v1/validation/common.ts';
+import {
+  immutable,
+  invalidEach,
+  nonEmpty,
+  nonNegative,
+  optionalOneOf,
+} from '#api/groups/core/v1/validation/common.ts';
 import { validateCSIDriverName } from '#api/groups/core/v1/validation/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as storage from '../types.ts';
@@ -32,7 +38,8 @@ export function driverName(name: string, at: FieldPath): FieldErrorList {
 export function validateCSIDriver({ spec }: CSIDriver): FieldErrorList {
   const errors: FieldErrorList = [];
   // The first one is told under another name than it has.
-  if (spec.attachRequired === undefined) errors.push(field.required(SPEC.child('attachedRequired')));
+  if (spec.attachRequired === undefined)
+    errors.push(field.required(SPEC.child('attachedRequired')));
   for (const name of ['podInfoOnMount', 'storageCapacity'] as const) {
     if (spec[name] === undefined) errors.push(field.required(SPEC.child(name)));
   }
@@ -61,7 +68,12 @@ export function validateCSIDriverUpdate(driver: CSIDriver, old: CSIDriver): Fiel
   const { attachRequired, volumeLifecycleModes } = driver.spec;
   return [
     ...validateCSIDriver(driver),
-    ...immutable(attachRequired, old.spec.attachRequired, SPEC.child('attachedRequired'), semanticEqual),
+    ...immutable(
+      attachRequired,
+      old.spec.attachRequired,
+      SPEC.child('attachedRequired'),
+      semanticEqual,
+    ),
     ...immutable(
       volumeLifecycleModes,
       old.spec.volumeLifecycleModes,
@@ -80,8 +92,10 @@ function tokenRequests(list: readonly TokenRequest[], at: FieldPath): FieldError
     const told = (message: string): FieldErrorList => [
       field.invalid(path.child('expirationSeconds'), seconds, message),
     ];
-    if (seconds !== undefined && seconds < 600) return told('may not specify a duration less than 10 minutes');
-    if (seconds !== undefined && seconds > 2 ** 32) return told('may not specify a duration larger than 2^32 seconds');
+    if (seconds !== undefined && seconds < 600)
+      return told('may not specify a duration less than 10 minutes');
+    if (seconds !== undefined && seconds > 2 ** 32)
+      return told('may not specify a duration larger than 2^32 seconds');
     return [];
   });
 }
@@ -103,7 +117,9 @@ function nodeDriver(
 ): FieldErrorList {
   const errors = [...driverName(name, at.child('name')), ...nonEmpty(nodeID, at.child('nodeID'))];
   if (Buffer.byteLength(nodeID) > MAX_NODE_ID) {
-    errors.push(field.invalid(at.child('nodeID'), nodeID, `must be ${MAX_NODE_ID} characters or less`));
+    errors.push(
+      field.invalid(at.child('nodeID'), nodeID, `must be ${MAX_NODE_ID} characters or less`),
+    );
   }
   errors.push(...nonNegative(allocatable?.count, at.child('allocatable', 'count')));
   if (isKnown) errors.push(field.duplicate(at.child('name'), name));
@@ -127,18 +143,30 @@ export function validateCSINodeUpdate(node: CSINode, old: CSINode): FieldErrorLi
     ...(old.spec.drivers ?? []).flatMap((before) =>
       (node.spec.drivers ?? [])
         .filter(({ name }) => name === before.name)
-        .flatMap((driver) => immutable(fixed(driver), fixed(before), SPEC.child('drivers'), semanticEqual)),
+        .flatMap((driver) =>
+          immutable(fixed(driver), fixed(before), SPEC.child('drivers'), semanticEqual),
+        ),
     ),
   ];
 }
 
-export function validateCSIStorageCapacity(capacity: CSIStorageCapacity, old?: CSIStorageCapacity): FieldErrorList {
+export function validateCSIStorageCapacity(
+  capacity: CSIStorageCapacity,
+  old?: CSIStorageCapacity,
+): FieldErrorList {
   const nodeTopology = field.path('nodeTopology');
-  const wasInvalid = old !== undefined && validateLabelSelector(old.nodeTopology, nodeTopology).length > 0;
+  const wasInvalid =
+    old !== undefined && validateLabelSelector(old.nodeTopology, nodeTopology).length > 0;
   const { storageClassName } = capacity;
   return [
-    ...validateLabelSelector(capacity.nodeTopology, nodeTopology, { allowInvalidLabelValueInSelector: wasInvalid }),
-    ...invalidEach(field.path('storageClassName'), storageClassName, validation.isDNS1123Subdomain(storageClassName)),
+    ...validateLabelSelector(capacity.nodeTopology, nodeTopology, {
+      allowInvalidLabelValueInSelector: wasInvalid,
+    }),
+    ...invalidEach(
+      field.path('storageClassName'),
+      storageClassName,
+      validation.isDNS1123Subdomain(storageClassName),
+    ),
     ...(capacity.capacity !== undefined && parseQuantity(capacity.capacity).sign() < 0
       ? [field.invalid(field.path('capacity'), capacity.capacity, validation.IS_NEGATIVE_MESSAGE)]
       : []),

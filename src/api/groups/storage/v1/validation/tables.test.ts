@@ -22,7 +22,9 @@ describe('storage classes', () => {
 
   test('what defaults fill in is required', () => {
     const { volumeBindingMode: _, reclaimPolicy: __, ...bare } = storageClass();
-    expect(messages(validation.validateStorageClass(bare))).toEqual(['volumeBindingMode: Required value']);
+    expect(messages(validation.validateStorageClass(bare))).toEqual([
+      'volumeBindingMode: Required value',
+    ]);
   });
 
   test.each(
@@ -31,13 +33,31 @@ describe('storage classes', () => {
       [{ volumeBindingMode: 'WaitForFirstConsumer' }, []],
       [
         { volumeBindingMode: 'foo' },
-        ['volumeBindingMode: Unsupported value: "foo": supported values: "Immediate", "WaitForFirstConsumer"'],
+        [
+          'volumeBindingMode: Unsupported value: "foo": supported values: "Immediate", "WaitForFirstConsumer"',
+        ],
       ],
-      [{ parameters: { 'foo-parameter2': '{"embedded": "json", "with": {"structures":"inside"}}' } }, []],
-      [{ allowVolumeExpansion: true, mountOptions: ['ro', 'soft'] }, []],
-      [{ allowedTopologies: [{ matchLabelExpressions: [{ key: 'kubernetes.io/hostname', values: ['node1'] }] }] }, []],
       [
-        { allowedTopologies: [{ matchLabelExpressions: [{ key: '/invalidkey', values: ['node1'] }] }] },
+        {
+          parameters: { 'foo-parameter2': '{"embedded": "json", "with": {"structures":"inside"}}' },
+        },
+        [],
+      ],
+      [{ allowVolumeExpansion: true, mountOptions: ['ro', 'soft'] }, []],
+      [
+        {
+          allowedTopologies: [
+            { matchLabelExpressions: [{ key: 'kubernetes.io/hostname', values: ['node1'] }] },
+          ],
+        },
+        [],
+      ],
+      [
+        {
+          allowedTopologies: [
+            { matchLabelExpressions: [{ key: '/invalidkey', values: ['node1'] }] },
+          ],
+        },
         [
           'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "/invalidkey": prefix part must be non-empty',
         ],
@@ -65,9 +85,17 @@ describe('storage classes', () => {
         { parameters: { a: 'c' } },
         ['parameters: Invalid value: {"a":"b"}: field is immutable'],
       ],
-      [{ parameters: { a: 'b' } }, {}, ['parameters: Invalid value: {"a":"b"}: field is immutable']],
+      [
+        { parameters: { a: 'b' } },
+        {},
+        ['parameters: Invalid value: {"a":"b"}: field is immutable'],
+      ],
       [{ provisioner: 'other' }, {}, ['provisioner: Invalid value: "other": field is immutable']],
-      [{ reclaimPolicy: 'Retain' }, {}, ['reclaimPolicy: Invalid value: "Retain": field is immutable']],
+      [
+        { reclaimPolicy: 'Retain' },
+        {},
+        ['reclaimPolicy: Invalid value: "Retain": field is immutable'],
+      ],
       [
         { volumeBindingMode: 'WaitForFirstConsumer' },
         {},
@@ -85,7 +113,9 @@ describe('storage classes', () => {
       ],
     ]),
   )('update to %s', (_, now, old, errors) => {
-    expect(messages(validation.validateStorageClassUpdate(storageClass(now), storageClass(old)))).toEqual(errors);
+    expect(
+      messages(validation.validateStorageClassUpdate(storageClass(now), storageClass(old))),
+    ).toEqual(errors);
   });
 });
 
@@ -111,8 +141,14 @@ describe('volume attributes classes', () => {
         { parameters: Object.fromEntries(range(513, (index) => [`a${index}`, ''])) },
         [expect.stringContaining('parameters: Too long: may not be more than 512 bytes')],
       ],
-      [{ parameters: { a: 'x'.repeat(256 * 1024) } }, ['parameters: Too long: may not be more than 262144 bytes']],
-      [{ parameters: { iops: null } }, ['parameters: Required value: must contain at least one key/value pair']],
+      [
+        { parameters: { a: 'x'.repeat(256 * 1024) } },
+        ['parameters: Too long: may not be more than 262144 bytes'],
+      ],
+      [
+        { parameters: { iops: null } },
+        ['parameters: Required value: must contain at least one key/value pair'],
+      ],
     ]),
   )('%s', (_, change, errors) => {
     expect(messages(validation.validateVolumeAttributesClass(attributes(change)))).toEqual(errors);
@@ -131,11 +167,17 @@ describe('volume attachments', () => {
   const csi = { driver: 'com.test.foo', volumeHandle: 'foobar' };
   const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi };
   const inline = (change: object = {}): object => ({
-    spec: { source: { persistentVolumeName: null, inlineVolumeSpec: { ...inlineVolumeSpec, ...change } } },
+    spec: {
+      source: { persistentVolumeName: null, inlineVolumeSpec: { ...inlineVolumeSpec, ...change } },
+    },
   });
   const attachment = variation<storage.VolumeAttachment>('storage/v1.VolumeAttachment', {
     metadata,
-    spec: { attacher: 'myattacher', nodeName: 'mynode', source: { persistentVolumeName: 'pv-name' } },
+    spec: {
+      attacher: 'myattacher',
+      nodeName: 'mynode',
+      source: { persistentVolumeName: 'pv-name' },
+    },
     status: { attached: false },
   });
   const told = (message: string): object => ({ time: null, message });
@@ -155,24 +197,39 @@ describe('volume attachments', () => {
       [{ ...inline(), status }, []],
       [
         { spec: { source: { persistentVolumeName: '-invalid-@#$%^&*()-' } } },
-        [`spec.source.persistentVolumeName: Invalid value: "-invalid-@#$%^&*()-": ${NAME_MESSAGES.subdomain}`],
+        [
+          `spec.source.persistentVolumeName: Invalid value: "-invalid-@#$%^&*()-": ${NAME_MESSAGES.subdomain}`,
+        ],
       ],
       [
         { spec: { attacher: 'invalid-@#$%^&*()' } },
         [`spec.attacher: Invalid value: "invalid-@#$%^&*()": ${NAME_MESSAGES.subdomain}`],
       ],
-      [{ spec: { attacher: 'a'.repeat(64) } }, ['spec.attacher: Too long: may not be more than 63 bytes']],
+      [
+        { spec: { attacher: 'a'.repeat(64) } },
+        ['spec.attacher: Too long: may not be more than 63 bytes'],
+      ],
       [{ status: { detachError: told('a'.repeat(1024)) } }, []],
-      [{ status: { detachError: told('a'.repeat(1025)) } }, [`status.detachError.message: ${LIMIT}`]],
-      [{ status: { attachmentMetadata: { foo: 'a'.repeat(256 * 1024) } } }, [`status.attachmentMetadata: ${LIMIT}`]],
+      [
+        { status: { detachError: told('a'.repeat(1025)) } },
+        [`status.detachError.message: ${LIMIT}`],
+      ],
+      [
+        { status: { attachmentMetadata: { foo: 'a'.repeat(256 * 1024) } } },
+        [`status.attachmentMetadata: ${LIMIT}`],
+      ],
       [{ status: { attachError: { ...told('m'), errorCode: 0 } } }, []],
       [
         { status: { attachError: { ...told('m'), errorCode: -1 } } },
-        ['status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive'],
+        [
+          'status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+        ],
       ],
       [
         inline({ csi: null, flexVolume: { driver: 'kubernetes.io/blue', fsType: 'ext4' } }),
-        ['spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes'],
+        [
+          'spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes',
+        ],
       ],
       [
         inline({ persistentVolumeReclaimPolicy: 'Delete' }),
@@ -182,7 +239,9 @@ describe('volume attachments', () => {
       ],
       [
         inline({ capacity: { storage: '1' } }),
-        ['spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes'],
+        [
+          'spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes',
+        ],
       ],
     ]),
   )('%s', (_, change, errors) => {
@@ -202,7 +261,9 @@ describe('volume attachments', () => {
       [{ status: { attachError: told('a'.repeat(1025)) } }, {}, ['status.attachError.message']],
     ]),
   )('update to %s', (_, now, old, fields) => {
-    expect(fieldsOf(validation.validateVolumeAttachmentUpdate(attachment(now), attachment(old)))).toEqual(fields);
+    expect(
+      fieldsOf(validation.validateVolumeAttachmentUpdate(attachment(now), attachment(old))),
+    ).toEqual(fields);
   });
 });
 
@@ -290,7 +351,10 @@ describe('drivers', () => {
 });
 
 describe('nodes of drivers', () => {
-  const nodeOf = variation<storage.CSINode>('storage/v1.CSINode', { metadata, spec: { drivers: [] } });
+  const nodeOf = variation<storage.CSINode>('storage/v1.CSINode', {
+    metadata,
+    spec: { drivers: [] },
+  });
   const good = {
     name: 'io.kubernetes.storage.csi.driver',
     nodeID: 'node1',
@@ -339,7 +403,10 @@ describe('nodes of drivers', () => {
       [[{ topologyKeys: null }], []],
       [[{ topologyKeys: [] }], []],
       [[{}, { name: 'driver2' }], []],
-      [[{}, { name: 'driver2', nodeID: 'node1', topologyKeys: ['company.com/zone1', 'another'] }], []],
+      [
+        [{}, { name: 'driver2', nodeID: 'node1', topologyKeys: ['company.com/zone1', 'another'] }],
+        [],
+      ],
       [[{ allocatable: {} }], []],
       [[{ allocatable: { count: 10 } }, { name: 'driver2', allocatable: { count: 0 } }], []],
       [[{ name: 'g'.repeat(63) }], []],
@@ -353,11 +420,15 @@ describe('nodes of drivers', () => {
       [[{ topologyKeys: ['a', 'b', 'a'] }], [`${AT}: Duplicate value: "a"`]],
       [
         [{ topologyKeys: ['domain with spaces.com/zone'] }],
-        [`${AT}: Invalid value: "domain with spaces.com/zone": prefix part ${NAME_MESSAGES.subdomain}`],
+        [
+          `${AT}: Invalid value: "domain with spaces.com/zone": prefix part ${NAME_MESSAGES.subdomain}`,
+        ],
       ],
       [
         [{ topologyKeys: [`${'d'.repeat(254)}/zone`] }],
-        [`${AT}: Invalid value: "${'d'.repeat(254)}/zone": prefix part must be no more than 253 bytes`],
+        [
+          `${AT}: Invalid value: "${'d'.repeat(254)}/zone": prefix part must be no more than 253 bytes`,
+        ],
       ],
       [
         [{ topologyKeys: ['company.com/zone with spaces'] }],
@@ -365,7 +436,9 @@ describe('nodes of drivers', () => {
       ],
       [
         [{ topologyKeys: [`company.com/${'z'.repeat(64)}`] }],
-        [`${AT}: Invalid value: "company.com/${'z'.repeat(64)}": name part must be no more than 63 bytes`],
+        [
+          `${AT}: Invalid value: "company.com/${'z'.repeat(64)}": name part must be no more than 63 bytes`,
+        ],
       ],
       [
         [{ allocatable: { count: -1 } }],
@@ -409,16 +482,31 @@ describe('capacities', () => {
     rows<[change: object, errors: readonly string[]]>([
       [{}, []],
       [{ nodeTopology: {} }, []],
-      [{ nodeTopology: { matchLabels: { a: 'b' } }, capacity: '1Gi', maximumVolumeSize: '1Mi' }, []],
+      [
+        { nodeTopology: { matchLabels: { a: 'b' } }, capacity: '1Gi', maximumVolumeSize: '1Mi' },
+        [],
+      ],
       [{ capacity: '0' }, []],
-      [{ storageClassName: '' }, [`storageClassName: Invalid value: "": ${NAME_MESSAGES.subdomain}`]],
-      [{ storageClassName: '/%&' }, [`storageClassName: Invalid value: "/%&": ${NAME_MESSAGES.subdomain}`]],
+      [
+        { storageClassName: '' },
+        [`storageClassName: Invalid value: "": ${NAME_MESSAGES.subdomain}`],
+      ],
+      [
+        { storageClassName: '/%&' },
+        [`storageClassName: Invalid value: "/%&": ${NAME_MESSAGES.subdomain}`],
+      ],
       [{ capacity: '-10' }, ['capacity: Invalid value: "-10": must be greater than or equal to 0']],
       [topology('1'), []],
       [topology('-1'), [BAD]],
       [
-        { nodeTopology: { matchExpressions: [{ key: 'foo', operator: 'no-such-operator', values: ['a'] }] } },
-        ['nodeTopology.matchExpressions[0].operator: Invalid value: "no-such-operator": not a valid selector operator'],
+        {
+          nodeTopology: {
+            matchExpressions: [{ key: 'foo', operator: 'no-such-operator', values: ['a'] }],
+          },
+        },
+        [
+          'nodeTopology.matchExpressions[0].operator: Invalid value: "no-such-operator": not a valid selector operator',
+        ],
       ],
     ]),
   )('%s', (_, change, errors) => {
@@ -436,6 +524,8 @@ describe('capacities', () => {
       [{ ...topology('-1'), capacity: '1Gi' }, topology('-1'), []],
     ]),
   )('update to %s', (_, now, old, fields) => {
-    expect(fieldsOf(validation.validateCSIStorageCapacityUpdate(capacity(now), capacity(old)))).toEqual(fields);
+    expect(
+      fieldsOf(validation.validateCSIStorageCapacityUpdate(capacity(now), capacity(old))),
+    ).toEqual(fields);
   });
 });

@@ -17,15 +17,22 @@ const parameters = (count: number, size = 1): string =>
   `{${Array.from({ length: count }, (_, index) => `k${index}: ${'x'.repeat(size)}`).join(', ')}}`;
 
 describe('storage classes', () => {
-  const check = (yaml: string): string[] => messages(validation.validateStorageClass(make('StorageClass', yaml)));
+  const check = (yaml: string): string[] =>
+    messages(validation.validateStorageClass(make('StorageClass', yaml)));
   const TERMS = 'allowedTopologies';
-  const of = (...terms: readonly string[]): string => `provisioner: p\n${TERMS}: [${terms.join(', ')}]`;
-  const term = (...requirements: readonly string[]): string => `{matchLabelExpressions: [${requirements.join(', ')}]}`;
+  const of = (...terms: readonly string[]): string =>
+    `provisioner: p\n${TERMS}: [${terms.join(', ')}]`;
+  const term = (...requirements: readonly string[]): string =>
+    `{matchLabelExpressions: [${requirements.join(', ')}]}`;
 
   test.each<[what: string, yaml: string, errors: string[]]>([
     ['a good one', 'provisioner: kubernetes.io/foo-provisioner', []],
     ['with a large letter', 'provisioner: Example.com/Disk', []],
-    ['with parameters', `provisioner: p\nparameters: {"kubernetes.io/foo-parameter": free/form/string}`, []],
+    [
+      'with parameters',
+      `provisioner: p\nparameters: {"kubernetes.io/foo-parameter": free/form/string}`,
+      [],
+    ],
     ['no provisioner', 'provisioner: ""', ['provisioner: Required value']],
     [
       'a bad provisioner',
@@ -59,7 +66,11 @@ describe('storage classes', () => {
     ],
     ['a topology', of(term('{key: zone, values: [a, b]}')), []],
     ['two topologies', of(term('{key: zone, values: [a]}'), term('{key: zone, values: [b]}')), []],
-    ['a topology of two keys', of(term('{key: zone, values: [a]}', '{key: rack, values: [b]}')), []],
+    [
+      'a topology of two keys',
+      of(term('{key: zone, values: [a]}', '{key: rack, values: [b]}')),
+      [],
+    ],
     [
       'the same key twice',
       of(term('{key: zone, values: [a]}', '{key: zone, values: [b]}')),
@@ -70,7 +81,11 @@ describe('storage classes', () => {
       of(term('{key: zone, values: [a, a]}')),
       [`${TERMS}[0].matchLabelExpressions[0].values[1]: Duplicate value: "a"`],
     ],
-    ['no values', of(term('{key: zone, values: []}')), [`${TERMS}[0].matchLabelExpressions[0].values: Required value`]],
+    [
+      'no values',
+      of(term('{key: zone, values: []}')),
+      [`${TERMS}[0].matchLabelExpressions[0].values: Required value`],
+    ],
     [
       'a bad key',
       of(term('{key: "a b", values: [a]}')),
@@ -91,20 +106,28 @@ describe('storage classes', () => {
 
   test('warnings', () => {
     const zone = '{key: failure-domain.beta.kubernetes.io/zone, values: [a]}';
-    expect(storageClassWarnings(make('StorageClass', of(term('{key: a, values: [b]}', zone))))).toEqual([
+    expect(
+      storageClassWarnings(make('StorageClass', of(term('{key: a, values: [b]}', zone)))),
+    ).toEqual([
       `${TERMS}[0].matchLabelExpressions[1].key: deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
     ]);
   });
 });
 
 describe('volume attributes classes', () => {
-  const FORBIDDEN = (name: string): string => `${name}: Forbidden: updates to ${name} are forbidden.`;
-  const attributes = (yaml: string): storage.VolumeAttributesClass => make('VolumeAttributesClass', yaml);
+  const FORBIDDEN = (name: string): string =>
+    `${name}: Forbidden: updates to ${name} are forbidden.`;
+  const attributes = (yaml: string): storage.VolumeAttributesClass =>
+    make('VolumeAttributesClass', yaml);
 
   test.each<[what: string, yaml: string, errors: string[]]>([
     ['a good one', 'driverName: d\nparameters: {a: b}', []],
     ['no driver', 'driverName: ""\nparameters: {a: b}', ['driverName: Required value']],
-    ['no parameters', 'driverName: d', ['parameters: Required value: must contain at least one key/value pair']],
+    [
+      'no parameters',
+      'driverName: d',
+      ['parameters: Required value: must contain at least one key/value pair'],
+    ],
     [
       'a parameter without a name',
       'driverName: d\nparameters: {"": b}',
@@ -120,7 +143,9 @@ describe('volume attributes classes', () => {
     ['driverName: d\nparameters: {a: c}', [FORBIDDEN('parameters')]],
   ])('update: %j', (now, errors) => {
     const old = attributes('driverName: d\nparameters: {a: b}');
-    expect(messages(validation.validateVolumeAttributesClassUpdate(attributes(now), old))).toEqual(errors);
+    expect(messages(validation.validateVolumeAttributesClassUpdate(attributes(now), old))).toEqual(
+      errors,
+    );
   });
 });
 
@@ -133,7 +158,11 @@ describe('volume attachments', () => {
 
   test.each<[what: string, spec: string, errors: string[]]>([
     ['a good one', GOOD, []],
-    ['of a volume of its own', `{attacher: a, nodeName: n1, source: {inlineVolumeSpec: ${INLINE}}}`, []],
+    [
+      'of a volume of its own',
+      `{attacher: a, nodeName: n1, source: {inlineVolumeSpec: ${INLINE}}}`,
+      [],
+    ],
     [
       'without an attacher',
       '{attacher: "", nodeName: n1, source: {persistentVolumeName: v}}',
@@ -149,7 +178,11 @@ describe('volume attachments', () => {
       '{attacher: a, nodeName: "", source: {persistentVolumeName: v}}',
       [`spec.nodeName: Invalid value: "": ${SUBDOMAIN}`],
     ],
-    ['of nothing', '{attacher: a, nodeName: n1, source: {}}', [`spec.source: Required value: ${ONE_OF}`]],
+    [
+      'of nothing',
+      '{attacher: a, nodeName: n1, source: {}}',
+      [`spec.source: Required value: ${ONE_OF}`],
+    ],
     [
       'of two',
       `{attacher: a, nodeName: n1, source: {persistentVolumeName: v, inlineVolumeSpec: ${INLINE}}}`,
@@ -182,8 +215,18 @@ describe('volume attachments', () => {
       [],
     ],
     ['another node', GOOD.replace('n1', 'n2'), '{attached: false}', ['spec']],
-    ['a bad volume', GOOD.replace(': v}', ': -v}'), '{attached: false}', ['spec.source.persistentVolumeName', 'spec']],
-    ['a bad attacher', GOOD.replace('attacher: a', 'attacher: -a'), '{attached: false}', ['spec.attacher', 'spec']],
+    [
+      'a bad volume',
+      GOOD.replace(': v}', ': -v}'),
+      '{attached: false}',
+      ['spec.source.persistentVolumeName', 'spec'],
+    ],
+    [
+      'a bad attacher',
+      GOOD.replace('attacher: a', 'attacher: -a'),
+      '{attached: false}',
+      ['spec.attacher', 'spec'],
+    ],
     [
       'too much metadata',
       GOOD,
@@ -209,7 +252,10 @@ describe('volume attachments', () => {
       ['status.attachError.errorCode'],
     ],
   ])('update: %s', (_, spec, status, fields) => {
-    const errors = validation.validateVolumeAttachmentUpdate(attachment(spec, status), attachment(GOOD));
+    const errors = validation.validateVolumeAttachmentUpdate(
+      attachment(spec, status),
+      attachment(GOOD),
+    );
     expect(errors.map((error) => error.field)).toEqual(fields);
   });
 });
@@ -222,12 +268,16 @@ describe('drivers', () => {
     [
       'of an unknown kind',
       '{volumeLifecycleModes: [no-such-mode]}',
-      ['spec.volumeLifecycleModes: Unsupported value: "no-such-mode": supported values: "Persistent", "Ephemeral"'],
+      [
+        'spec.volumeLifecycleModes: Unsupported value: "no-such-mode": supported values: "Persistent", "Ephemeral"',
+      ],
     ],
     [
       'of an unknown policy',
       '{fsGroupPolicy: invalid}',
-      ['spec.fsGroupPolicy: Unsupported value: "invalid": supported values: "File", "None", "ReadWriteOnceWithFSType"'],
+      [
+        'spec.fsGroupPolicy: Unsupported value: "invalid": supported values: "File", "None", "ReadWriteOnceWithFSType"',
+      ],
     ],
     [
       'with tokens',
@@ -242,7 +292,9 @@ describe('drivers', () => {
     [
       'with a short token',
       '{tokenRequests: [{audience: a, expirationSeconds: 599}]}',
-      ['spec.tokenRequests[0].expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes'],
+      [
+        'spec.tokenRequests[0].expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes',
+      ],
     ],
     [
       'with a long token',
@@ -251,7 +303,11 @@ describe('drivers', () => {
         'spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
       ],
     ],
-    ['with tokens among the secrets', '{tokenRequests: [{audience: a}], serviceAccountTokenInSecrets: true}', []],
+    [
+      'with tokens among the secrets',
+      '{tokenRequests: [{audience: a}], serviceAccountTokenInSecrets: true}',
+      [],
+    ],
     [
       'with no tokens among the secrets',
       '{serviceAccountTokenInSecrets: false}',
@@ -263,7 +319,9 @@ describe('drivers', () => {
     [
       'that tells too often',
       '{nodeAllocatableUpdatePeriodSeconds: 9}',
-      ['spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds'],
+      [
+        'spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds',
+      ],
     ],
   ])('%s', (_, spec, errors) => {
     expect(messages(validation.validateCSIDriver(driver(spec)))).toEqual(errors);
@@ -278,12 +336,15 @@ describe('drivers', () => {
     ['{attachRequired: false}', ['spec.attachedRequired']],
     ['{volumeLifecycleModes: [Ephemeral]}', ['spec.volumeLifecycleModes']],
   ])('update: %s', (now, fields) => {
-    expect(validation.validateCSIDriverUpdate(driver(now), driver('{}')).map((error) => error.field)).toEqual(fields);
+    expect(
+      validation.validateCSIDriverUpdate(driver(now), driver('{}')).map((error) => error.field),
+    ).toEqual(fields);
   });
 });
 
 describe('nodes of drivers', () => {
-  const node = (drivers: string): storage.CSINode => make('CSINode', `spec: {drivers: [${drivers}]}`);
+  const node = (drivers: string): storage.CSINode =>
+    make('CSINode', `spec: {drivers: [${drivers}]}`);
   const AT = 'spec.drivers[0]';
   test.each<[what: string, drivers: string, errors: string[]]>([
     ['none', '', []],
@@ -311,7 +372,11 @@ describe('nodes of drivers', () => {
       '{name: d, nodeID: n1, topologyKeys: []}, {name: d, nodeID: n2, topologyKeys: []}',
       ['spec.drivers[1].name: Duplicate value: "d"'],
     ],
-    ['the same key twice', '{name: d, nodeID: n1, topologyKeys: [z, z]}', [`${AT}: Duplicate value: "z"`]],
+    [
+      'the same key twice',
+      '{name: d, nodeID: n1, topologyKeys: [z, z]}',
+      [`${AT}: Duplicate value: "z"`],
+    ],
     [
       'an empty key',
       '{name: d, nodeID: n1, topologyKeys: [""]}',
@@ -340,7 +405,9 @@ describe('nodes of drivers', () => {
     ['{name: d, nodeID: n2, topologyKeys: [z], allocatable: {count: 1}}', ['spec.drivers']],
     ['{name: d, nodeID: n1, topologyKeys: [x], allocatable: {count: 1}}', ['spec.drivers']],
   ])('update: %s', (now, fields) => {
-    expect(validation.validateCSINodeUpdate(node(now), node(OLD)).map((error) => error.field)).toEqual(fields);
+    expect(
+      validation.validateCSINodeUpdate(node(now), node(OLD)).map((error) => error.field),
+    ).toEqual(fields);
   });
 });
 
@@ -357,26 +424,35 @@ describe('capacities', () => {
     [
       'of nowhere',
       'storageClassName: s\nnodeTopology: {matchExpressions: [{key: a, operator: In}]}',
-      ["nodeTopology.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"],
+      [
+        "nodeTopology.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+      ],
     ],
   ])('%s', (_, yaml, errors) => {
     expect(messages(validation.validateCSIStorageCapacity(capacity(yaml)))).toEqual(errors);
   });
 
   test.each<[now: string, fields: string[]]>([
-    ['storageClassName: s\nnodeTopology: {matchLabels: {a: b}}\ncapacity: 2Gi\nmaximumVolumeSize: 1Gi', []],
+    [
+      'storageClassName: s\nnodeTopology: {matchLabels: {a: b}}\ncapacity: 2Gi\nmaximumVolumeSize: 1Gi',
+      [],
+    ],
     ['storageClassName: t\nnodeTopology: {matchLabels: {a: b}}', ['storageClassName']],
     ['storageClassName: s\nnodeTopology: {matchLabels: {a: c}}', ['nodeTopology']],
   ])('update: %j', (now, fields) => {
     const old = capacity('storageClassName: s\nnodeTopology: {matchLabels: {a: b}}\ncapacity: 1Gi');
-    expect(validation.validateCSIStorageCapacityUpdate(capacity(now), old).map((error) => error.field)).toEqual(fields);
+    expect(
+      validation.validateCSIStorageCapacityUpdate(capacity(now), old).map((error) => error.field),
+    ).toEqual(fields);
   });
 
   test('warnings', () => {
     const zone = 'failure-domain.beta.kubernetes.io/zone';
     const expressions = `{matchExpressions: [{key: ${zone}, operator: Exists}], matchLabels: {${zone}: a}}`;
     const why = 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead';
-    expect(csiStorageCapacityWarnings(capacity(`storageClassName: s\nnodeTopology: ${expressions}`))).toEqual([
+    expect(
+      csiStorageCapacityWarnings(capacity(`storageClassName: s\nnodeTopology: ${expressions}`)),
+    ).toEqual([
       `nodeTopology.matchExpressions[0].key: ${why}`,
       `nodeTopology.matchLabels.${zone}: ${why}`,
     ]);

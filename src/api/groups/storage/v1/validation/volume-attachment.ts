@@ -24,22 +24,38 @@ export function validateVolumeAttachment(attachment: VolumeAttachment): FieldErr
   const { spec, status } = attachment;
   const name = spec.source.persistentVolumeName;
   const metadata = Object.entries(status.attachmentMetadata ?? {});
-  const size = metadata.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  const size = metadata.reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
+    0,
+  );
   return [
     ...driverName(spec.attacher, SPEC.child('attacher')),
     ...attachmentSource(spec.source, SPEC.child('source')),
-    ...invalidEach(SPEC.child('nodeName'), spec.nodeName, validation.isDNS1123Subdomain(spec.nodeName)),
-    ...(size > MAX_METADATA_SIZE ? [field.tooLong(STATUS.child('attachmentMetadata'), '', MAX_METADATA_SIZE)] : []),
+    ...invalidEach(
+      SPEC.child('nodeName'),
+      spec.nodeName,
+      validation.isDNS1123Subdomain(spec.nodeName),
+    ),
+    ...(size > MAX_METADATA_SIZE
+      ? [field.tooLong(STATUS.child('attachmentMetadata'), '', MAX_METADATA_SIZE)]
+      : []),
     ...volumeError(status.attachError, STATUS.child('attachError')),
     ...volumeError(status.detachError, STATUS.child('detachError')),
     ...(name === undefined
       ? []
-      : invalidEach(SPEC.child('source', 'persistentVolumeName'), name, validation.isDNS1123Subdomain(name))),
+      : invalidEach(
+          SPEC.child('source', 'persistentVolumeName'),
+          name,
+          validation.isDNS1123Subdomain(name),
+        )),
   ];
 }
 
 /** Also of its status. */
-export function validateVolumeAttachmentUpdate(attachment: VolumeAttachment, old: VolumeAttachment): FieldErrorList {
+export function validateVolumeAttachmentUpdate(
+  attachment: VolumeAttachment,
+  old: VolumeAttachment,
+): FieldErrorList {
   const errors = validateVolumeAttachment(attachment);
   if (!semanticEqual(attachment.spec, old.spec))
     errors.push(field.invalid(SPEC, attachment.spec, 'field is immutable'));
@@ -54,7 +70,12 @@ function attachmentSource(
   if (name !== undefined && spec !== undefined) return [field.forbidden(at, ONE_OF)];
   if (spec !== undefined) return validateInlineVolumeSpec(spec, at.child('inlineVolumeSpec'));
   return name === ''
-    ? [field.required(at.child('persistentVolumeName'), 'must specify non empty persistentVolumeName')]
+    ? [
+        field.required(
+          at.child('persistentVolumeName'),
+          'must specify non empty persistentVolumeName',
+        ),
+      ]
     : [];
 }
 

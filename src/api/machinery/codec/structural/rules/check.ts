@@ -50,7 +50,12 @@ export function* checkRules(
   const { value, old, correlation, base } = object;
   yield* evaluateObject(
     node,
-    { value, old, place: new Place(base), ratchet: correlation === undefined ? undefined : new Ratchet(correlation) },
+    {
+      value,
+      old,
+      place: new Place(base),
+      ratchet: correlation === undefined ? undefined : new Ratchet(correlation),
+    },
     run,
   );
   return run.errors;

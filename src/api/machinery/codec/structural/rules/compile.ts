@@ -55,7 +55,8 @@ export class RuleCompiler {
 
   compile(rule: ValidationRule, source: JSONSchemaProps): CompiledRule {
     if (rule.rule.trim() === '') return { rule, usesOldSelf: false };
-    const environment = rule.optionalOldSelf === true ? this.#withOptionalOldSelf() : this.#withOldSelf();
+    const environment =
+      rule.optionalOldSelf === true ? this.#withOptionalOldSelf() : this.#withOldSelf();
     const compiled = compileExpression(environment, rule.rule, types.BOOL, this.#type);
     if (compiled.error !== undefined) {
       const { error } = compiled;
@@ -63,10 +64,15 @@ export class RuleCompiler {
       return {
         rule,
         usesOldSelf: false,
-        problem: isType ? 'cel expression must evaluate to a bool' : `compilation failed: ${error.message}`,
+        problem: isType
+          ? 'cel expression must evaluate to a bool'
+          : `compilation failed: ${error.message}`,
       };
     }
-    const at = (rule.fieldPath ?? '') === '' ? undefined : parseFieldPath(rule.fieldPath as string, source)?.toString();
+    const at =
+      (rule.fieldPath ?? '') === ''
+        ? undefined
+        : parseFieldPath(rule.fieldPath as string, source)?.toString();
     return {
       rule,
       expression: compiled.expression,
@@ -112,11 +118,18 @@ type Compiled =
   | { readonly expression?: undefined; readonly error: CompileError };
 
 /** `self`: the type of the value, which costs are estimated by. */
-function compileExpression(environment: Environment, source: string, resultType: Type, self: Type): Compiled {
+function compileExpression(
+  environment: Environment,
+  source: string,
+  resultType: Type,
+  self: Type,
+): Compiled {
   const { program, error, estimate } = environment.compile(source, {
     resultType,
     exactResult: true,
     estimateOver: self,
   });
-  return program === undefined ? { error } : { expression: { program, maxCost: estimate?.max ?? 0 } };
+  return program === undefined
+    ? { error }
+    : { expression: { program, maxCost: estimate?.max ?? 0 } };
 }

@@ -1,6 +1,11 @@
 // What the rules of a schema are estimated to cost: of each expression, times how often its value can be in one object, and of all of them.
 
-import { type Schema, minimalSize, STATIC_COST_LIMIT, STATIC_COST_TOTAL_LIMIT } from '#cel/index.ts';
+import {
+  type Schema,
+  minimalSize,
+  STATIC_COST_LIMIT,
+  STATIC_COST_TOTAL_LIMIT,
+} from '#cel/index.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { JSONSchemaProps } from '../json-schema-props.ts';
@@ -23,7 +28,8 @@ export function maxOccurrences(source: JSONSchemaProps, isResource: boolean): nu
 /** Returns how many children of its kind a value of the schema has at most: 1 for a field. Undefined: no limit is given. */
 export function maxChildren(source: JSONSchemaProps): number | undefined {
   const { type, additionalProperties, maxProperties, maxItems } = source;
-  if (type === 'object' && (additionalProperties ?? undefined) !== undefined) return atLeastZero(maxProperties);
+  if (type === 'object' && (additionalProperties ?? undefined) !== undefined)
+    return atLeastZero(maxProperties);
   return type === 'array' ? atLeastZero(maxItems) : 1;
 }
 
@@ -45,13 +51,16 @@ export class TotalCost {
   add(at: FieldPath, cost: number): void {
     this.#total = Math.min(this.#total + cost, MAX_COST);
     if (cost < STATIC_COST_TOTAL_LIMIT / 100) return;
-    this.#mostExpensive = [...this.#mostExpensive, { at, cost }].sort((a, b) => b.cost - a.cost).slice(0, MAX_NAMED);
+    this.#mostExpensive = [...this.#mostExpensive, { at, cost }]
+      .sort((a, b) => b.cost - a.cost)
+      .slice(0, MAX_NAMED);
   }
 
   /** Returns the errors if the rules cost too much together. `at`: the path of the schema. */
   errors(at: FieldPath): FieldErrorList {
     if (this.#total <= STATIC_COST_TOTAL_LIMIT) return [];
-    const detail = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
+    const detail =
+      'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
     const name = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
     return [
       ...this.#mostExpensive.map((expensive) => field.forbidden(expensive.at, detail)),
@@ -62,7 +71,9 @@ export class TotalCost {
 
 /** Returns the error if one expression costs too much. */
 export function expressionCostErrors(at: FieldPath, name: string, cost: number): FieldErrorList {
-  return cost > STATIC_COST_LIMIT ? [field.forbidden(at, exceeded(name, cost, STATIC_COST_LIMIT))] : [];
+  return cost > STATIC_COST_LIMIT
+    ? [field.forbidden(at, exceeded(name, cost, STATIC_COST_LIMIT))]
+    : [];
 }
 
 function exceeded(name: string, cost: number, limit: number): string {

@@ -50,7 +50,8 @@ export interface Subject {
 }
 
 const NO_RULES: readonly CompiledRule[] = [];
-const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
+const OUT_OF_BUDGET =
+  'validation failed due to running out of cost budget, no further validation rules will be run';
 
 /** Returns the rules of a node that are to be evaluated for a value. Reports the error if they cannot be. */
 export function rulesFor(node: RuleNode, subject: Subject, run: RuleRun): readonly CompiledRule[] {
@@ -77,7 +78,12 @@ function problemAt(node: RuleNode, subject: Subject, detail: string): FieldError
   return field.invalid(subject.place.toPath(), node.schema.type, detail);
 }
 
-export function evaluateRule(compiled: CompiledRule, node: RuleNode, subject: Subject, run: RuleRun): void {
+export function evaluateRule(
+  compiled: CompiledRule,
+  node: RuleNode,
+  subject: Subject,
+  run: RuleRun,
+): void {
   const { expression, rule, usesOldSelf } = compiled;
   if (compiled.problem !== undefined) {
     run.errors.push(problemAt(node, subject, `rule compile error: ${compiled.problem}`));
@@ -87,7 +93,11 @@ export function evaluateRule(compiled: CompiledRule, node: RuleNode, subject: Su
   const old = subject.old ?? undefined;
   if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) return;
   const oldSelf = usesOldSelf && rule.optionalOldSelf === true ? optionalOf(old, node) : old;
-  const { value: result, error, cost } = expression.program.evaluate({ self: subject.value, oldSelf });
+  const {
+    value: result,
+    error,
+    cost,
+  } = expression.program.evaluate({ self: subject.value, oldSelf });
   if (cost > run.budget.remaining) {
     run.stop(problemAt(node, subject, OUT_OF_BUDGET));
     return;
@@ -126,10 +136,12 @@ function reportFailed(
 ): void {
   const { message, reason } = error;
   if (message.startsWith('no such overload')) {
-    const detail = 'call arguments did not match a supported operator, function or macro signature for rule';
+    const detail =
+      'call arguments did not match a supported operator, function or macro signature for rule';
     run.errors.push(problemAt(node, subject, `'${message}': ${detail}: ${ruleText(rule)}`));
   } else if (reason === 'costLimitExceeded') {
-    const detail = 'no further validation rules will be run due to call cost exceeds limit for rule';
+    const detail =
+      'no further validation rules will be run due to call cost exceeds limit for rule';
     run.stop(problemAt(node, subject, `'${message}': ${detail}: ${ruleText(rule)}`));
   } else run.errors.push(problemAt(node, subject, `${message} evaluating rule: ${ruleText(rule)}`));
 }
@@ -142,7 +154,11 @@ function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, r
   let text: string | undefined;
   if (compiled.messageExpression !== undefined) {
     const oldSelf = oldSelfOfMessage(rule, node, subject.old ?? undefined);
-    const evaluated = evaluateMessage(compiled.messageExpression, { self: value, oldSelf }, run.budget);
+    const evaluated = evaluateMessage(
+      compiled.messageExpression,
+      { self: value, oldSelf },
+      run.budget,
+    );
     if (evaluated.problem !== undefined) {
       run.report(field.invalid(at, node.schema.type, evaluated.problem), isDropped);
       run.stop();
@@ -151,7 +167,10 @@ function reportUnmet(compiled: CompiledRule, node: RuleNode, subject: Subject, r
     text = evaluated.text;
   }
   const isWhole = node.schema.type === 'object' || node.schema.type === 'array';
-  run.report(errorForReason(rule.reason, at, isWhole ? field.omitValue : value, text ?? fixedMessage(rule)), isDropped);
+  run.report(
+    errorForReason(rule.reason, at, isWhole ? field.omitValue : value, text ?? fixedMessage(rule)),
+    isDropped,
+  );
 }
 
 /** A message sees the old value only if a rule of the node does; other than the rule itself, it never sees an optional value. */

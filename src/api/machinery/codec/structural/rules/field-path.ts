@@ -53,7 +53,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** Returns the text of a quoted token. Undefined: it is not quoted, or has an unknown escape. */
 function unquote(token: string | undefined): string | undefined {
-  if (token === undefined || token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) return undefined;
+  if (token === undefined || token.length < 2 || !token.startsWith("'") || !token.endsWith("'"))
+    return undefined;
   let isValid = true;
   const text = token.slice(1, -1).replaceAll(/\\./g, (escape) => {
     const character = ESCAPES[escape[1] as string];

@@ -37,7 +37,8 @@ export function evaluateMessage(
     return { problem: detail };
   }
   if (error?.reason === 'costLimitExceeded') {
-    const detail = 'no further validation rules will be run due to call cost exceeds limit for messageExpression';
+    const detail =
+      'no further validation rules will be run due to call cost exceeds limit for messageExpression';
     return { problem: `${detail}: ${quote(program.source)}` };
   }
   budget.remaining -= cost;

@@ -48,7 +48,11 @@ class ObjectRules {
     else if (isPlainObject(value)) yield* this.#evaluateFields(node, value, subject);
   }
 
-  *#evaluateFields(node: RuleNode, value: Readonly<Record<string, unknown>>, subject: Subject): Steps<void> {
+  *#evaluateFields(
+    node: RuleNode,
+    value: Readonly<Record<string, unknown>>,
+    subject: Subject,
+  ): Steps<void> {
     const { place, ratchet } = subject;
     const old = isPlainObject(subject.old) ? subject.old : {};
     for (const name of node.values === undefined ? [] : Object.keys(value)) {
@@ -75,7 +79,8 @@ class ObjectRules {
   *#evaluateItems(node: RuleNode, value: readonly unknown[], subject: Subject): Steps<void> {
     const { items, schema } = node;
     if (items === undefined) return;
-    const old = hasKeys(schema) && Array.isArray(subject.old) ? itemsByKey(schema, subject.old) : undefined;
+    const old =
+      hasKeys(schema) && Array.isArray(subject.old) ? itemsByKey(schema, subject.old) : undefined;
     for (const [index, item] of value.entries()) {
       if (this.#run.isStopped) return;
       const key = old === undefined ? undefined : itemKey(schema, item);

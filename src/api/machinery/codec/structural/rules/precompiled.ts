@@ -55,7 +55,11 @@ interface ScopedNode {
 
 function* scopesOf(node: JSONSchemaProps, scope: RuleScope): Generator<ScopedNode, void> {
   yield { node, scope };
-  for (const part of [node.items, node.additionalProperties, ...Object.values(node.properties ?? {})]) {
+  for (const part of [
+    node.items,
+    node.additionalProperties,
+    ...Object.values(node.properties ?? {}),
+  ]) {
     if (isSchema(part)) yield* scopesOf(part, scope.child(part));
   }
 }

@@ -26,7 +26,8 @@ export class RuleNode {
     this.rules = rulesOf(schema.source);
     this.#isResource = isResource;
     this.times = times;
-    this.items = schema.items === undefined ? undefined : ruleNodeOf(schema.items, undefined, times);
+    this.items =
+      schema.items === undefined ? undefined : ruleNodeOf(schema.items, undefined, times);
     this.values = values === undefined ? undefined : ruleNodeOf(values, undefined, times);
     this.properties = [...schema.properties].flatMap(([name, property]) => {
       const node = ruleNodeOf(property, undefined, times);

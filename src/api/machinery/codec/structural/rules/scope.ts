@@ -16,12 +16,17 @@ export class RuleScope {
   readonly total: TotalCost;
   #type: { readonly of: Type | undefined } | undefined;
 
-  private constructor(source: JSONSchemaProps, parent: RuleScope | undefined, occurrences: number | undefined) {
+  private constructor(
+    source: JSONSchemaProps,
+    parent: RuleScope | undefined,
+    occurrences: number | undefined,
+  ) {
     this.#source = source;
     this.#parent = parent;
     this.#occurrences = occurrences;
     this.#isWithinRules =
-      (parent !== undefined && parent.#isWithinRules) || (source['x-kubernetes-validations'] ?? []).length > 0;
+      (parent !== undefined && parent.#isWithinRules) ||
+      (source['x-kubernetes-validations'] ?? []).length > 0;
     this.total = parent?.total ?? new TotalCost();
   }
 
@@ -33,13 +38,18 @@ export class RuleScope {
   child(source: JSONSchemaProps): RuleScope {
     const each = maxChildren(this.#source);
     const occurrences =
-      this.#occurrences === undefined || each === undefined ? undefined : multiplyCosts(this.#occurrences, each);
+      this.#occurrences === undefined || each === undefined
+        ? undefined
+        : multiplyCosts(this.#occurrences, each);
     return new RuleScope(source, this, occurrences);
   }
 
   /** The type of `self`. Undefined: rules cannot see values of the node, or of one around it that has rules or is within such a node. */
   get type(): Type | undefined {
-    this.#type ??= { of: this.#parent?.isInvisible === true ? undefined : typeOfSelf(this.#source, this.#isResource) };
+    this.#type ??= {
+      of:
+        this.#parent?.isInvisible === true ? undefined : typeOfSelf(this.#source, this.#isResource),
+    };
     return this.#type.of;
   }
 
@@ -49,7 +59,10 @@ export class RuleScope {
 
   /** Returns what an expression of the node costs for all its values in one object. */
   costOf(maxCost: number): number {
-    return multiplyCosts(maxCost, this.#occurrences ?? maxOccurrences(this.#source, this.#isResource));
+    return multiplyCosts(
+      maxCost,
+      this.#occurrences ?? maxOccurrences(this.#source, this.#isResource),
+    );
   }
 
   get #isResource(): boolean {

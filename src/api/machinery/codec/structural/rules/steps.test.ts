@@ -33,13 +33,21 @@ test('rules that take long are evaluated in steps, with the same result', () => 
   let result = steps.next();
   for (; result.done !== true; result = steps.next()) count++;
   expect(count).toBe(6);
-  expect(result.value.map(({ message }) => message)).toEqual(['spec: Invalid value: failed rule: false']);
+  expect(result.value.map(({ message }) => message)).toEqual([
+    'spec: Invalid value: failed rule: false',
+  ]);
   expect(codec.validate(object)).toEqual(result.value);
 });
 
 test('rules of one object cost so much together, and no more', () => {
-  const rules = Array.from({ length: 50 }, () => ({ rule: 'self.all(x, self.all(y, x * y >= 0))' }));
-  const codec = codecOf({ type: 'array', items: { type: 'integer' }, 'x-kubernetes-validations': rules });
+  const rules = Array.from({ length: 50 }, () => ({
+    rule: 'self.all(x, self.all(y, x * y >= 0))',
+  }));
+  const codec = codecOf({
+    type: 'array',
+    items: { type: 'integer' },
+    'x-kubernetes-validations': rules,
+  });
   const errors = codec.validate(body(Array.from({ length: 200 }, () => 1)));
   expect(errors.map(({ detail }) => detail)).toEqual([
     'validation failed due to running out of cost budget, no further validation rules will be run',
@@ -47,13 +55,19 @@ test('rules of one object cost so much together, and no more', () => {
 });
 
 test('errors found before keep rules from being evaluated', () => {
-  const codec = codecOf({ type: 'integer', minimum: 3, 'x-kubernetes-validations': [{ rule: 'self > 2' }] });
+  const codec = codecOf({
+    type: 'integer',
+    minimum: 3,
+    'x-kubernetes-validations': [{ rule: 'self > 2' }],
+  });
   expect(codec.validate(body(1)).map(({ detail }) => detail)).toEqual([
     'spec in body should be greater than or equal to 3',
     'failed rule: self > 2',
   ]);
   const [, checked] = codec.validate(body(1), { prior: codec.validate(body('x')).slice(0, 1) });
-  expect(checked?.message).toContain('some validation rules were not checked because the object was invalid');
+  expect(checked?.message).toContain(
+    'some validation rules were not checked because the object was invalid',
+  );
 });
 
 test('a rule that an unchanged value does not meet is a warning', () => {

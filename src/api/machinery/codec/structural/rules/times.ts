@@ -9,4 +9,8 @@ export interface RuleTimes {
   evaluated(since: number): void;
 }
 
-export const NO_TIMES: RuleTimes = { now: () => 0, compiled: () => undefined, evaluated: () => undefined };
+export const NO_TIMES: RuleTimes = {
+  now: () => 0,
+  compiled: () => undefined,
+  evaluated: () => undefined,
+};

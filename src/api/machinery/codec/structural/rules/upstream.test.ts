@@ -16,5 +16,7 @@ test.each(ruleCases)('$name', async (given) => {
 
 /** Who owns which field is not what rules change. */
 function withoutOwners(given: unknown): unknown {
-  return JSON.parse(JSON.stringify(given, (key, value: unknown) => (key === 'fields' ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(given, (key, value: unknown) => (key === 'fields' ? undefined : value)),
+  );
 }

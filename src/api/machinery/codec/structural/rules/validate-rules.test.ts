@@ -6,14 +6,19 @@ import { validateSchema } from '../validate-schema.ts';
 import { compileRulesOf } from './precompiled.ts';
 
 const messages = (schema: JSONSchemaProps, compiled = runSteps(compileRulesOf(schema))): string[] =>
-  validateSchema(schema, field.path('schema'), { compiledRules: compiled }).map(({ message }) => message);
+  validateSchema(schema, field.path('schema'), { compiledRules: compiled }).map(
+    ({ message }) => message,
+  );
 
 test('rules that were compiled before are validated with the same result', () => {
   const schema: JSONSchemaProps = {
     type: 'object',
     'x-kubernetes-validations': [{ rule: 'self.spec.a > 1' }, { rule: 'self.x' }],
     properties: {
-      spec: { type: 'object', properties: { a: { type: 'string', 'x-kubernetes-validations': [{ rule: '1' }] } } },
+      spec: {
+        type: 'object',
+        properties: { a: { type: 'string', 'x-kubernetes-validations': [{ rule: '1' }] } },
+      },
     },
   };
   const found = messages(schema);
@@ -27,7 +32,13 @@ test('many rules are compiled in steps', () => {
   }));
   const schema: JSONSchemaProps = {
     type: 'object',
-    properties: { spec: { type: 'object', properties: { a: { type: 'integer' } }, 'x-kubernetes-validations': rules } },
+    properties: {
+      spec: {
+        type: 'object',
+        properties: { a: { type: 'integer' } },
+        'x-kubernetes-validations': rules,
+      },
+    },
   };
   const steps = compileRulesOf(schema);
   let count = 1;
@@ -35,7 +46,9 @@ test('many rules are compiled in steps', () => {
   expect(count).toBeGreaterThan(10);
   expect(
     field.bounded(() =>
-      validateSchema(schema, field.path('schema'), { compiledRules: runSteps(compileRulesOf(schema)) }),
+      validateSchema(schema, field.path('schema'), {
+        compiledRules: runSteps(compileRulesOf(schema)),
+      }),
     ),
   ).toEqual([]);
 });

@@ -8,7 +8,12 @@ import { expressionCostErrors } from './costs.ts';
 import { parseFieldPath } from './field-path.ts';
 import type { RuleScope } from './scope.ts';
 
-const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
+const REASONS = [
+  'FieldValueDuplicate',
+  'FieldValueForbidden',
+  'FieldValueInvalid',
+  'FieldValueRequired',
+];
 const KEYWORD = 'x-kubernetes-validations';
 
 export function rulesOf(source: JSONSchemaProps): readonly ValidationRule[] {
@@ -41,10 +46,17 @@ function validateTexts(
   } else if (hasLineBreaks(trimmed))
     errors.push(field.invalid(at.child('message'), message, 'must not contain line breaks'));
   else if (hasLineBreaks(rule.trim()) && trimmed === '') {
-    errors.push(field.required(at.child('message'), 'message must be specified if rule contains line breaks'));
+    errors.push(
+      field.required(at.child('message'), 'message must be specified if rule contains line breaks'),
+    );
   }
   if (messageExpression !== '' && messageExpression.trim() === '') {
-    errors.push(field.required(at.child('messageExpression'), 'messageExpression must be non-empty if specified'));
+    errors.push(
+      field.required(
+        at.child('messageExpression'),
+        'messageExpression must be non-empty if specified',
+      ),
+    );
   }
   return errors;
 }
@@ -59,7 +71,8 @@ function validateFieldPath(path: string, source: JSONSchemaProps, at: FieldPath)
   const errors: FieldErrorList = [];
   if (path.trim() === '') errors.push(field.invalid(at, path, 'must be non-empty if specified'));
   if (hasLineBreaks(path)) errors.push(field.invalid(at, path, 'must not contain line breaks'));
-  if (parseFieldPath(path, source) === undefined) errors.push(field.invalid(at, path, 'must be a valid path'));
+  if (parseFieldPath(path, source) === undefined)
+    errors.push(field.invalid(at, path, 'must be a valid path'));
   return errors;
 }
 
@@ -74,7 +87,11 @@ export interface RuleContext {
 }
 
 /** Returns what is wrong with the expressions of a node whose schema is right. */
-export function validateExpressions(source: JSONSchemaProps, at: FieldPath, context: RuleContext): FieldErrorList {
+export function validateExpressions(
+  source: JSONSchemaProps,
+  at: FieldPath,
+  context: RuleContext,
+): FieldErrorList {
   const rules = rulesOf(source);
   if (rules.length === 0) return [];
   const here = at.child(KEYWORD);
@@ -93,7 +110,12 @@ export function validateExpressions(source: JSONSchemaProps, at: FieldPath, cont
       const tooLong = field.expressionsTooLong(here.index(index).child('rule'), length);
       if (tooLong.length > 0) return tooLong;
     }
-    return validateCompiled(known ?? compiler.compile(rule, source), rule, here.index(index), context);
+    return validateCompiled(
+      known ?? compiler.compile(rule, source),
+      rule,
+      here.index(index),
+      context,
+    );
   });
 }
 
@@ -109,13 +131,15 @@ function validateCompiled(
   const cost = scope.costOf(compiled.expression?.maxCost ?? 0);
   if (!isUnchanged) errors.push(...expressionCostErrors(ofRule, 'estimated rule cost', cost));
   scope.total.add(ofRule, cost);
-  if (compiled.problem !== undefined) errors.push(field.invalid(ofRule, shownRule(rule), compiled.problem));
+  if (compiled.problem !== undefined)
+    errors.push(field.invalid(ofRule, shownRule(rule), compiled.problem));
   if (compiled.messageProblem !== undefined) {
     errors.push(field.invalid(ofMessage, shownRule(rule), compiled.messageProblem));
   } else if (compiled.messageExpression !== undefined) {
     // Upstream counts it once, however often values can be there.
     const { maxCost } = compiled.messageExpression;
-    if (!isUnchanged) errors.push(...expressionCostErrors(ofMessage, 'estimated messageExpression cost', maxCost));
+    if (!isUnchanged)
+      errors.push(...expressionCostErrors(ofMessage, 'estimated messageExpression cost', maxCost));
     scope.total.add(ofMessage, maxCost);
   }
   if (compiled.usesOldSelf) {
@@ -125,7 +149,11 @@ function validateCompiled(
     }
   } else if ((rule.optionalOldSelf ?? undefined) !== undefined) {
     errors.push(
-      field.invalid(at.child('optionalOldSelf'), rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule'),
+      field.invalid(
+        at.child('optionalOldSelf'),
+        rule.optionalOldSelf,
+        'may not be set if oldSelf is not used in rule',
+      ),
     );
   }
   return errors;

@@ -33,19 +33,32 @@ export type Answers = Readonly<Record<string, CaseAnswer>>;
 export const GROUP = 'structural.example.com';
 
 /** What the server sets. */
-const OF_SERVER = ['name', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
+const OF_SERVER = [
+  'name',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'managedFields',
+];
 
 /** The object without its type and without what the server sets. */
 export function contentOf(object: Body): Body {
   const { metadata, apiVersion: _, kind: __, ...rest } = object;
-  const own = Object.entries((metadata ?? {}) as Body).filter(([name]) => !OF_SERVER.includes(name));
+  const own = Object.entries((metadata ?? {}) as Body).filter(
+    ([name]) => !OF_SERVER.includes(name),
+  );
   return own.length === 0 ? rest : { metadata: Object.fromEntries(own), ...rest };
 }
 
 export async function answer(given: SchemaCase): Promise<CaseAnswer> {
   const schema = wholeSchema(given);
   const options = { statusEnabled: given.statusEnabled === true };
-  const errors = validateSchema(schema, field.path('spec', 'validation', 'openAPIV3Schema'), options);
+  const errors = validateSchema(
+    schema,
+    field.path('spec', 'validation', 'openAPIV3Schema'),
+    options,
+  );
   if (errors.length > 0) return { schema: messagesOf(errors) };
   const codec = new StructuralCodec({
     group: GROUP,
@@ -61,11 +74,19 @@ export async function answer(given: SchemaCase): Promise<CaseAnswer> {
     objects[name] = await create(codec, wholeBody(given, object));
   const updates: Record<string, ObjectAnswer> = {};
   for (const [index, [name, [old, updated]]] of Object.entries(given.updates ?? {}).entries()) {
-    updates[name] = update(given, codec, `old-${index}`, [wholeBody(given, old), wholeBody(given, updated)]);
+    updates[name] = update(given, codec, `old-${index}`, [
+      wholeBody(given, old),
+      wholeBody(given, updated),
+    ]);
   }
   const statusUpdates: Record<string, ObjectAnswer> = {};
-  for (const [index, [name, [old, updated]]] of Object.entries(given.statusUpdates ?? {}).entries()) {
-    statusUpdates[name] = updateStatus(codec, `status-${index}`, [wholeBody(given, old), wholeBody(given, updated)]);
+  for (const [index, [name, [old, updated]]] of Object.entries(
+    given.statusUpdates ?? {},
+  ).entries()) {
+    statusUpdates[name] = updateStatus(codec, `status-${index}`, [
+      wholeBody(given, old),
+      wholeBody(given, updated),
+    ]);
   }
   return {
     ...(given.objects !== undefined && { objects }),
@@ -91,7 +112,11 @@ async function fieldsOf(codec: StructuralCodec, object: Body): Promise<unknown> 
     throw error;
   }
   return managedFieldsOf(
-    await new FieldManager({ codec, subresource: '', now: () => 0 }).update(undefined, typed, 'author'),
+    await new FieldManager({ codec, subresource: '', now: () => 0 }).update(
+      undefined,
+      typed,
+      'author',
+    ),
   );
 }
 
@@ -112,11 +137,18 @@ function update(
   const before = readOld(codec, old, name);
   const { status: _, ...rest } = body;
   // The status is not for those who update the rest.
-  const kept = given.statusEnabled === true ? { ...rest, ...withStatusOf(before) } : { ...rest, ...withStatusOf(body) };
+  const kept =
+    given.statusEnabled === true
+      ? { ...rest, ...withStatusOf(before) }
+      : { ...rest, ...withStatusOf(body) };
   return read(codec, kept, name, (object, warn) => codec.validateUpdate(object, before, { warn }));
 }
 
-function updateStatus(codec: StructuralCodec, name: string, [old, body]: readonly [Body, Body]): ObjectAnswer {
+function updateStatus(
+  codec: StructuralCodec,
+  name: string,
+  [old, body]: readonly [Body, Body],
+): ObjectAnswer {
   const before = readOld(codec, old, name);
   const { status: _, ...rest } = old;
   return read(codec, { ...rest, ...withStatusOf(body) }, name, (object, warn) =>
@@ -124,7 +156,8 @@ function updateStatus(codec: StructuralCodec, name: string, [old, body]: readonl
   );
 }
 
-const withStatusOf = (object: Body): Body => (Object.hasOwn(object, 'status') ? { status: object['status'] } : {});
+const withStatusOf = (object: Body): Body =>
+  Object.hasOwn(object, 'status') ? { status: object['status'] } : {};
 
 function readOld(codec: StructuralCodec, old: Body, name: string): Body {
   const before = codec.decode(withType(old, name)).object;
@@ -160,6 +193,10 @@ const withType = (body: Body, name = 'probe'): Body => ({
 });
 
 /** Upstream reports errors of fields in no fixed order, and numbers the types of rules as it pleases. */
-export function messagesOf(errors: readonly { readonly field: string; readonly body: string }[]): string[] {
-  return errors.map((error) => `${error.field}: ${error.body.replaceAll(/selfType[0-9]+/g, 'selfType')}`).sort();
+export function messagesOf(
+  errors: readonly { readonly field: string; readonly body: string }[],
+): string[] {
+  return errors
+    .map((error) => `${error.field}: ${error.body.replaceAll(/selfType[0-9]+/g, 'selfType')}`)
+    .sort();
 }

@@ -20,7 +20,10 @@ export interface SchemaCase {
 
 const text: JSONSchemaProps = { type: 'string' };
 const whole: JSONSchemaProps = { type: 'integer' };
-const object = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaProps = {}): JSONSchemaProps => ({
+const object = (
+  properties: Record<string, JSONSchemaProps>,
+  more: JSONSchemaProps = {},
+): JSONSchemaProps => ({
   type: 'object',
   properties,
   ...more,
@@ -109,11 +112,28 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   creditcard: ['4220855426222389', '4220-8554-2622-2389', '4220855426213389', 'x'],
   ssn: ['111-11-1111', '111111111', '111 11 1111', '1111111111x'],
   hexcolor: ['#fff', 'CCccCC', '#ff', '#ffffffff'],
-  rgbcolor: ['rgb(0,31,255)', 'rgb(0,  31, 255)', 'rgb(1,349,275)', 'rgb(01,31,255)', 'rgb(19,20,199)'],
+  rgbcolor: [
+    'rgb(0,31,255)',
+    'rgb(0,  31, 255)',
+    'rgb(1,349,275)',
+    'rgb(01,31,255)',
+    'rgb(19,20,199)',
+  ],
   byte: ['aGVsbG8=', 'aGVsbG8', '', '====', 'YQ==', 'a-_='],
   password: ['', 'x'],
   date: ['2020-02-29', '2021-02-29', '2020-2-9', '0000-01-01', '2020-12-31T'],
-  duration: ['1h', '3 days', '22 ns', 'x', '', '1.5h', '5', '1 week and 2 days', '99999999999999999999 s', '1y'],
+  duration: [
+    '1h',
+    '3 days',
+    '22 ns',
+    'x',
+    '',
+    '1.5h',
+    '5',
+    '1 week and 2 days',
+    '99999999999999999999 s',
+    '1y',
+  ],
   datetime: [
     '2014-12-15T19:30:20.000Z',
     '2014-12-15t19:30:20z',
@@ -166,8 +186,16 @@ const decodeCases: readonly SchemaCase[] = [
       'additionalProperties: false': { f: { x: { y: 1 } } },
       'object without properties': { e: { x: 1, y: { z: 1 } } },
       'wrong types': { a: { z: 1 }, o: [{ z: 1 }], l: { z: 1 }, m: [{ z: 1 }] },
-      'order of keys': { m: { b: {}, a: {}, '10': {}, '9': {}, B: {}, ä: {} }, l: [{ c: '2' }, { c: '1' }], a: 'x' },
-      'strange names': { constructor: 1, toString: { a: 1 }, m: { constructor: { d: 'x', valueOf: 1 } } },
+      'order of keys': {
+        m: { b: {}, a: {}, '10': {}, '9': {}, B: {}, ä: {} },
+        l: [{ c: '2' }, { c: '1' }],
+        a: 'x',
+      },
+      'strange names': {
+        constructor: 1,
+        toString: { a: 1 },
+        m: { constructor: { d: 'x', valueOf: 1 } },
+      },
       'names with dots': { 'a.b': 1, m: { 'a.b/c': { 'x.y': 1 } } },
     },
   },
@@ -280,7 +308,12 @@ const decodeCases: readonly SchemaCase[] = [
     }),
     objects: {
       whole: {
-        e: { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'x', labels: { b: '1', a: '2' } }, spec: { z: 1, a: 2 } },
+        e: {
+          kind: 'Pod',
+          apiVersion: 'v1',
+          metadata: { name: 'x', labels: { b: '1', a: '2' } },
+          spec: { z: 1, a: 2 },
+        },
       },
       'unknown metadata': {
         e: {
@@ -294,14 +327,20 @@ const decodeCases: readonly SchemaCase[] = [
         },
       },
       'missing type': { e: { metadata: {} } },
-      'pruned fields': { p: { kind: 'K', apiVersion: 'v1', data: 'x', more: 1, metadata: { name: 'n' } } },
+      'pruned fields': {
+        p: { kind: 'K', apiVersion: 'v1', data: 'x', more: 1, metadata: { name: 'n' } },
+      },
       'wrong kind': { e: { kind: 5, apiVersion: 'v1' } },
       'null kind': { e: { kind: null, apiVersion: 'v1' } },
       'wrong metadata': { e: { kind: 'K', apiVersion: 'v1', metadata: { name: 5 } } },
       'metadata as text': { l: [{ kind: 'K', apiVersion: 'v1', metadata: 'x' }] },
       'null metadata': { e: { kind: 'K', apiVersion: 'v1', metadata: null } },
       'empty metadata': {
-        e: { kind: 'K', apiVersion: 'v1', metadata: { labels: {}, name: '', finalizers: [], creationTimestamp: null } },
+        e: {
+          kind: 'K',
+          apiVersion: 'v1',
+          metadata: { labels: {}, name: '', finalizers: [], creationTimestamp: null },
+        },
       },
       'invalid type': { e: { kind: 'k_', apiVersion: 'a/b/c' }, l: [{ kind: '', apiVersion: '' }] },
       'invalid metadata': {
@@ -314,7 +353,9 @@ const decodeCases: readonly SchemaCase[] = [
         ],
       },
       finalizers: { e: { kind: 'K', apiVersion: 'v1', metadata: { finalizers: ['foo', 'a b'] } } },
-      'in maps': { m: { 'a.b': { kind: 'K', apiVersion: 'v1', metadata: { foo: 1 } }, c: { kind: '1' } } },
+      'in maps': {
+        m: { 'a.b': { kind: 'K', apiVersion: 'v1', metadata: { foo: 1 } }, c: { kind: '1' } },
+      },
       'not an object': { e: 'x', l: ['y'] },
     },
   },
@@ -342,7 +383,10 @@ const decodeCases: readonly SchemaCase[] = [
       s: { ...text, default: 'd' },
       o: object({ a: { ...text, default: 'x' }, b: object({ c: { ...whole, default: 1 } }) }),
       od: object(
-        { a: { ...text, default: 'x' }, b: object({ c: { ...whole, default: 1 } }, { default: {} }) },
+        {
+          a: { ...text, default: 'x' },
+          b: object({ c: { ...whole, default: 1 } }, { default: {} }),
+        },
         { default: { a: 'own' } },
       ),
       l: list(object({ a: { ...text, default: 'x' }, k: text })),
@@ -359,7 +403,11 @@ const decodeCases: readonly SchemaCase[] = [
       nothing: {},
       given: { s: 'x', f: true, z: 5, el: ['a'], p: {}, any: 'x' },
       objects: { o: {}, od: {}, n: {} },
-      'items and values': { l: [{}, { a: 'y' }, { k: 'z' }], m: { a: {}, b: { a: 'y' } }, ml: { a: [{}] } },
+      'items and values': {
+        l: [{}, { a: 'y' }, { k: 'z' }],
+        m: { a: {}, b: { a: 'y' } },
+        ml: { a: [{}] },
+      },
       nulls: { s: null, od: null, n: null, f: null, el: null },
       'wrong types': { o: 'x', l: {}, m: [] },
     },
@@ -401,7 +449,13 @@ const valueCases: readonly SchemaCase[] = [
     schema: object({
       min: { ...whole, minimum: 1 },
       max: { type: 'number', maximum: 1000000 },
-      exclusive: { type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1.5, exclusiveMaximum: true },
+      exclusive: {
+        type: 'number',
+        minimum: 0,
+        exclusiveMinimum: true,
+        maximum: 1.5,
+        exclusiveMaximum: true,
+      },
       multiple: { ...whole, multipleOf: 3 },
       part: { type: 'number', multipleOf: 0.1 },
       half: { ...whole, multipleOf: 0.5 },
@@ -461,7 +515,12 @@ const valueCases: readonly SchemaCase[] = [
     name: 'required at the root',
     ofSpec: false,
     schema: object({ spec: object({ a: text }) }, { required: ['spec'] }),
-    objects: { missing: {}, there: { spec: {} }, 'wrong type': { spec: 'x' }, null: { spec: null } },
+    objects: {
+      missing: {},
+      there: { spec: {} },
+      'wrong type': { spec: 'x' },
+      null: { spec: null },
+    },
   },
   {
     name: 'junctors',
@@ -476,7 +535,10 @@ const valueCases: readonly SchemaCase[] = [
       },
       {
         oneOf: [{ required: ['a'] }, { required: ['b'] }],
-        anyOf: [{ properties: { b: { properties: { c: { minimum: 1 } } } } }, { required: ['one'] }],
+        anyOf: [
+          { properties: { b: { properties: { c: { minimum: 1 } } } } },
+          { required: ['one'] },
+        ],
       },
     ),
     objects: {
@@ -499,7 +561,10 @@ const valueCases: readonly SchemaCase[] = [
       {
         oneOf: [
           {
-            properties: { kind: { enum: ['a'] }, a: { required: ['x'], properties: { x: { minimum: 10 } } } },
+            properties: {
+              kind: { enum: ['a'] },
+              a: { required: ['x'], properties: { x: { minimum: 10 } } },
+            },
             required: ['kind', 'a'],
           },
           {
@@ -538,8 +603,12 @@ const valueCases: readonly SchemaCase[] = [
     name: 'sets and lists with keys',
     schema: object({
       s: list(text, { 'x-kubernetes-list-type': 'set' }),
-      sl: list(list(text, { 'x-kubernetes-list-type': 'atomic' }), { 'x-kubernetes-list-type': 'set' }),
-      so: list(object({ a: text }, { 'x-kubernetes-map-type': 'atomic' }), { 'x-kubernetes-list-type': 'set' }),
+      sl: list(list(text, { 'x-kubernetes-list-type': 'atomic' }), {
+        'x-kubernetes-list-type': 'set',
+      }),
+      so: list(object({ a: text }, { 'x-kubernetes-map-type': 'atomic' }), {
+        'x-kubernetes-list-type': 'set',
+      }),
       k: list(object({ a: text, b: text }, { required: ['a'] }), {
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['a'],
@@ -551,7 +620,12 @@ const valueCases: readonly SchemaCase[] = [
       m: map(list(text, { 'x-kubernetes-list-type': 'set' })),
     }),
     objects: {
-      valid: { s: ['a', 'b'], sl: [['a'], ['b']], k: [{ a: '1' }, { a: '2' }], kk: [{ a: '1' }, { a: '1', b: 2 }] },
+      valid: {
+        s: ['a', 'b'],
+        sl: [['a'], ['b']],
+        k: [{ a: '1' }, { a: '2' }],
+        kk: [{ a: '1' }, { a: '1', b: 2 }],
+      },
       'twice in a set': { s: ['a', 'b', 'a', 'a', 'b'] },
       'lists twice': { sl: [['a'], ['a']], so: [{ a: 'x' }, { a: 'x' }] },
       'keys twice': { k: [{ a: '1', b: 'x' }, { a: '1' }], kk: [{ a: '1' }, { a: '1', b: 1 }] },
@@ -564,7 +638,10 @@ const valueCases: readonly SchemaCase[] = [
     name: 'ratcheting',
     schema: object({
       s: { ...text, maxLength: 2 },
-      o: object({ a: { ...text, maxLength: 2 }, b: { ...text, maxLength: 2 } }, { maxProperties: 1 }),
+      o: object(
+        { a: { ...text, maxLength: 2 }, b: { ...text, maxLength: 2 } },
+        { maxProperties: 1 },
+      ),
       l: list({ ...text, maxLength: 2 }),
       k: list(object({ n: text, v: { ...text, maxLength: 2 } }, { required: ['n'] }), {
         'x-kubernetes-list-type': 'map',
@@ -580,8 +657,14 @@ const valueCases: readonly SchemaCase[] = [
       'nothing changed there': [{ s: 'long' }, { s: 'long', other: 'x' }],
       'changed there': [{ s: 'long' }, { s: 'longer' }],
       added: [{}, { s: 'long' }],
-      'one field of an object': [{ o: { a: 'long', b: 'long' } }, { o: { a: 'long', b: 'longer' } }],
-      'object as it was': [{ o: { a: 'long', b: 'long' } }, { o: { a: 'long', b: 'long' }, other: 'x' }],
+      'one field of an object': [
+        { o: { a: 'long', b: 'long' } },
+        { o: { a: 'long', b: 'longer' } },
+      ],
+      'object as it was': [
+        { o: { a: 'long', b: 'long' } },
+        { o: { a: 'long', b: 'long' }, other: 'x' },
+      ],
       'list as it was': [{ l: ['long'] }, { l: ['long'], other: 'x' }],
       'list with one more': [{ l: ['long'] }, { l: ['long', 'b'] }],
       'list with keys, one more': [
@@ -606,7 +689,11 @@ const valueCases: readonly SchemaCase[] = [
   },
 ];
 
-const wrong = (name: string, schema: JSONSchemaProps, more: Partial<SchemaCase> = {}): SchemaCase => ({
+const wrong = (
+  name: string,
+  schema: JSONSchemaProps,
+  more: Partial<SchemaCase> = {},
+): SchemaCase => ({
   name,
   schema,
   ...more,
@@ -665,19 +752,38 @@ const schemaCases: readonly SchemaCase[] = [
   ),
   wrong(
     'metadata in junctors',
-    object({ spec: text }, { anyOf: [{ properties: { metadata: { properties: { name: { maxLength: 5 } } } } }] }),
+    object(
+      { spec: text },
+      { anyOf: [{ properties: { metadata: { properties: { name: { maxLength: 5 } } } } }] },
+    ),
     { ofSpec: false },
   ),
-  wrong('metadata with more than names', object({ metadata: object({ name: text, labels: map(text) }) }), {
+  wrong(
+    'metadata with more than names',
+    object({ metadata: object({ name: text, labels: map(text) }) }),
+    {
+      ofSpec: false,
+    },
+  ),
+  wrong('metadata with a description', object({ metadata: { type: 'object', description: 'x' } }), {
     ofSpec: false,
   }),
-  wrong('metadata with a description', object({ metadata: { type: 'object', description: 'x' } }), { ofSpec: false }),
-  wrong('metadata of another type', object({ metadata: text, kind: whole, apiVersion: whole }), { ofSpec: false }),
-  wrong('a default of metadata', object({ metadata: { type: 'object', default: {} } }), { ofSpec: false }),
-  wrong('a pattern that is none', object({ a: { ...text, pattern: '[a' }, b: { ...text, pattern: '(?=x)' } })),
+  wrong('metadata of another type', object({ metadata: text, kind: whole, apiVersion: whole }), {
+    ofSpec: false,
+  }),
+  wrong('a default of metadata', object({ metadata: { type: 'object', default: {} } }), {
+    ofSpec: false,
+  }),
+  wrong(
+    'a pattern that is none',
+    object({ a: { ...text, pattern: '[a' }, b: { ...text, pattern: '(?=x)' } }),
+  ),
   wrong(
     'int-or-string with others',
-    object({ a: { ...intOrString, ...preserve }, b: { ...intOrString, ...embedded, type: 'object' } }),
+    object({
+      a: { ...intOrString, ...preserve },
+      b: { ...intOrString, ...embedded, type: 'object' },
+    }),
   ),
   wrong('int-or-string in another order', object({ a: { ...intOrString, anyOf: [text, whole] } })),
   wrong(
@@ -685,7 +791,10 @@ const schemaCases: readonly SchemaCase[] = [
     object({ a: { ...embedded, ...preserve }, b: { ...embedded, ...preserve, type: 'string' } }),
   ),
   wrong('embedded without properties', object({ a: { ...embedded, type: 'object' } })),
-  wrong('embedded with additionalProperties', object({ a: { ...embedded, ...preserve, ...map(text) } })),
+  wrong(
+    'embedded with additionalProperties',
+    object({ a: { ...embedded, ...preserve, ...map(text) } }),
+  ),
   wrong(
     'embedded in metadata',
     object({
@@ -697,9 +806,14 @@ const schemaCases: readonly SchemaCase[] = [
   ),
   wrong(
     'embedded with wrong types',
-    object({ e: object({ kind: whole, apiVersion: whole, metadata: text }, { ...embedded, ...preserve }) }),
+    object({
+      e: object({ kind: whole, apiVersion: whole, metadata: text }, { ...embedded, ...preserve }),
+    }),
   ),
-  wrong('properties and additionalProperties', object({ a: { ...object({ b: text }), additionalProperties: text } })),
+  wrong(
+    'properties and additionalProperties',
+    object({ a: { ...object({ b: text }), additionalProperties: text } }),
+  ),
   wrong('uniqueItems', object({ a: list(text, { uniqueItems: true }) })),
   wrong(
     'list type of an object',
@@ -724,8 +838,14 @@ const schemaCases: readonly SchemaCase[] = [
       c: list(list(text, { 'x-kubernetes-list-type': 'set' }), { 'x-kubernetes-list-type': 'set' }),
     }),
   ),
-  wrong('set of nullable items', object({ a: list({ ...text, nullable: true }, { 'x-kubernetes-list-type': 'set' }) })),
-  wrong('list with keys, without keys', object({ a: list(object({ b: text }), { 'x-kubernetes-list-type': 'map' }) })),
+  wrong(
+    'set of nullable items',
+    object({ a: list({ ...text, nullable: true }, { 'x-kubernetes-list-type': 'set' }) }),
+  ),
+  wrong(
+    'list with keys, without keys',
+    object({ a: list(object({ b: text }), { 'x-kubernetes-list-type': 'map' }) }),
+  ),
   wrong(
     'keys without a list with keys',
     object({
@@ -735,15 +855,20 @@ const schemaCases: readonly SchemaCase[] = [
   ),
   wrong(
     'list with keys of texts',
-    object({ a: list(text, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['x'] }) }),
+    object({
+      a: list(text, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['x'] }),
+    }),
   ),
   wrong(
     'list with wrong keys',
     object({
-      a: list(object({ b: list(text), c: { ...text, nullable: true }, d: text }, { required: ['c'] }), {
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['b', 'c', 'd', 'd', 'e'],
-      }),
+      a: list(
+        object({ b: list(text), c: { ...text, nullable: true }, d: text }, { required: ['c'] }),
+        {
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['b', 'c', 'd', 'd', 'e'],
+        },
+      ),
     }),
   ),
   wrong(
@@ -763,14 +888,27 @@ const schemaCases: readonly SchemaCase[] = [
   wrong('items as a list', object({ a: { type: 'array', items: [text] } })),
   wrong(
     'a default of the wrong type',
-    object({ a: { ...text, default: 5 }, b: { ...whole, default: 'x' }, c: { ...whole, minimum: 5, default: 1 } }),
+    object({
+      a: { ...text, default: 5 },
+      b: { ...whole, default: 'x' },
+      c: { ...whole, minimum: 5, default: 1 },
+    }),
   ),
-  wrong('a default with unknown fields', object({ a: object({ b: text }, { default: { b: 'x', c: 1 } }) })),
+  wrong(
+    'a default with unknown fields',
+    object({ a: object({ b: text }, { default: { b: 'x', c: 1 } }) }),
+  ),
   wrong(
     'defaults in metadata',
     object({
-      e: object({ metadata: { type: 'object', default: { name: 5 } } }, { ...embedded, ...preserve }),
-      f: object({ metadata: { type: 'object', default: { labels: { 'a b': 'x' } } } }, { ...embedded, ...preserve }),
+      e: object(
+        { metadata: { type: 'object', default: { name: 5 } } },
+        { ...embedded, ...preserve },
+      ),
+      f: object(
+        { metadata: { type: 'object', default: { labels: { 'a b': 'x' } } } },
+        { ...embedded, ...preserve },
+      ),
     }),
   ),
   wrong(
@@ -792,7 +930,10 @@ const schemaCases: readonly SchemaCase[] = [
   wrong(
     'defaults below metadata',
     object({
-      e: object({ metadata: object({ labels: map({ ...text, default: 'x' }) }) }, { ...embedded, ...preserve }),
+      e: object(
+        { metadata: object({ labels: map({ ...text, default: 'x' }) }) },
+        { ...embedded, ...preserve },
+      ),
     }),
   ),
   wrong(
@@ -819,10 +960,16 @@ const mergeCases: readonly SchemaCase[] = [
       am: map(text, { 'x-kubernetes-map-type': 'atomic' }),
       l: list(object({ a: text })),
       set: list(text, { 'x-kubernetes-list-type': 'set' }),
-      k: list(object({ n: text, p: { ...whole, default: 1 }, v: object({ x: text }) }, { required: ['n'] }), {
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['n', 'p'],
-      }),
+      k: list(
+        object(
+          { n: text, p: { ...whole, default: 1 }, v: object({ x: text }) },
+          { required: ['n'] },
+        ),
+        {
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['n', 'p'],
+        },
+      ),
       p: object({ q: object({ r: text }), nested: { type: 'object' } }, preserve),
       any: preserve,
       e: { type: 'object', ...embedded, ...preserve },
@@ -831,7 +978,12 @@ const mergeCases: readonly SchemaCase[] = [
       plain: { type: 'object' },
     }),
     objects: {
-      objects: { o: { a: 'x', b: { c: 'y' } }, atomic: { a: { b: 'x' } }, m: { k: { a: 'x' } }, am: { k: 'x' } },
+      objects: {
+        o: { a: 'x', b: { c: 'y' } },
+        atomic: { a: { b: 'x' } },
+        m: { k: { a: 'x' } },
+        am: { k: 'x' },
+      },
       'empty values': { o: {}, atomic: {}, m: {}, l: [], set: [], k: [] },
       lists: {
         l: [{ a: 'x' }],

@@ -53,7 +53,9 @@ export function published(given: SchemaCase): PublishedAnswer {
   const definitions = (version: OpenApiVersion): unknown[] => {
     const document = new TestDocument(version);
     codec.openApiList.define(document);
-    return [codec.openApi, codec.openApiList].map(({ name }) => withoutDescriptions(document.schemas.get(name)));
+    return [codec.openApi, codec.openApiList].map(({ name }) =>
+      withoutDescriptions(document.schemas.get(name)),
+    );
   };
   return { v2: definitions(2), v3: definitions(3) };
 }

@@ -4,7 +4,17 @@ import fc from 'fast-check';
 import type { JSONSchemaProps } from '../json-schema-props.ts';
 import type { SchemaCase } from './cases.ts';
 
-const names = fc.constantFrom('a', 'b', 'kind', 'metadata', 'apiVersion', 'x.y', '10', '__proto__', 'constructor');
+const names = fc.constantFrom(
+  'a',
+  'b',
+  'kind',
+  'metadata',
+  'apiVersion',
+  'x.y',
+  '10',
+  '__proto__',
+  'constructor',
+);
 const maybe = (keywords: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<JSONSchemaProps> =>
   fc.record(keywords, { requiredKeys: [] });
 
@@ -68,7 +78,11 @@ const { schema } = fc.letrec<{ schema: JSONSchemaProps }>((tie) => ({
           not: fc.constantFrom({ required: ['b'] }),
         }),
       )
-      .map(([properties, keywords]): JSONSchemaProps => ({ type: 'object', properties, ...keywords })),
+      .map(([properties, keywords]): JSONSchemaProps => ({
+        type: 'object',
+        properties,
+        ...keywords,
+      })),
   ),
 }));
 
@@ -95,7 +109,11 @@ export function randomCases(seed: number, count: number): SchemaCase[] {
     const own = given.slice(2 * PER_SCHEMA * index, 2 * PER_SCHEMA * (index + 1));
     const name = `random ${index}`;
     if (index % 2 === 0)
-      return { name, schema: sampled, objects: Object.fromEntries(own.map((json, at) => [`object ${at}`, json])) };
+      return {
+        name,
+        schema: sampled,
+        objects: Object.fromEntries(own.map((json, at) => [`object ${at}`, json])),
+      };
     // Half of the updates change nothing.
     const updates = own.slice(0, PER_SCHEMA).map((json, at) => {
       return [`update ${at}`, [json, at % 2 === 0 ? json : own[at + PER_SCHEMA]]] as const;

@@ -11,7 +11,9 @@ function rules(given: Rules): { 'x-kubernetes-validations': ValidationRule[] } {
   const list = Array.isArray(given)
     ? (given as readonly (string | ValidationRule)[])
     : [given as string | ValidationRule];
-  return { 'x-kubernetes-validations': list.map((rule) => (typeof rule === 'string' ? { rule } : rule)) };
+  return {
+    'x-kubernetes-validations': list.map((rule) => (typeof rule === 'string' ? { rule } : rule)),
+  };
 }
 
 const text: JSONSchemaProps = { type: 'string' };
@@ -19,7 +21,10 @@ const short: JSONSchemaProps = { type: 'string', maxLength: 20 };
 const whole: JSONSchemaProps = { type: 'integer' };
 const bool: JSONSchemaProps = { type: 'boolean' };
 const double: JSONSchemaProps = { type: 'number' };
-const object = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaProps = {}): JSONSchemaProps => ({
+const object = (
+  properties: Record<string, JSONSchemaProps>,
+  more: JSONSchemaProps = {},
+): JSONSchemaProps => ({
   type: 'object',
   properties,
   ...more,
@@ -34,7 +39,8 @@ const map = (values: JSONSchemaProps | boolean, more: JSONSchemaProps = {}): JSO
   additionalProperties: values,
   ...more,
 });
-const set = (items: JSONSchemaProps): JSONSchemaProps => list(items, { 'x-kubernetes-list-type': 'set' });
+const set = (items: JSONSchemaProps): JSONSchemaProps =>
+  list(items, { 'x-kubernetes-list-type': 'set' });
 const keyed = (
   keys: readonly string[],
   properties: Record<string, JSONSchemaProps>,
@@ -49,7 +55,10 @@ const embedded: JSONSchemaProps = { 'x-kubernetes-embedded-resource': true };
 const intOrString: JSONSchemaProps = { 'x-kubernetes-int-or-string': true };
 
 /** One definition with a property for each schema. */
-const together = (name: string, properties: Readonly<Record<string, JSONSchemaProps>>): SchemaCase => ({
+const together = (
+  name: string,
+  properties: Readonly<Record<string, JSONSchemaProps>>,
+): SchemaCase => ({
   name,
   schema: object({ ...properties }),
 });
@@ -57,7 +66,9 @@ const together = (name: string, properties: Readonly<Record<string, JSONSchemaPr
 const ofText = (name: string, given: readonly Rules[]): SchemaCase =>
   together(
     name,
-    Object.fromEntries(given.map((rule, index) => [`p${index}`, { ...text, maxLength: 100, ...rules(rule) }])),
+    Object.fromEntries(
+      given.map((rule, index) => [`p${index}`, { ...text, maxLength: 100, ...rules(rule) }]),
+    ),
   );
 
 const registrations: readonly SchemaCase[] = [
@@ -373,7 +384,11 @@ const registrations: readonly SchemaCase[] = [
         kind: { ...text, ...rules('self == 1') },
         spec: object({ a: text }),
       },
-      rules(['self.metadata.name.size() < 10', 'self.metadata.generateName != ""', 'self.kind == "x"']),
+      rules([
+        'self.metadata.name.size() < 10',
+        'self.metadata.generateName != ""',
+        'self.kind == "x"',
+      ]),
     ),
   },
   ofText('rules: messages', [
@@ -385,7 +400,11 @@ const registrations: readonly SchemaCase[] = [
     { rule: 'true', messageExpression: 'self.a' },
     { rule: 'true', messageExpression: 'oldSelf' },
     { rule: 'true', messageExpression: 'oldSelf.orValue("")' },
-    { rule: 'oldSelf.orValue("") == self', optionalOldSelf: true, messageExpression: 'oldSelf.orValue("")' },
+    {
+      rule: 'oldSelf.orValue("") == self',
+      optionalOldSelf: true,
+      messageExpression: 'oldSelf.orValue("")',
+    },
     { rule: 'oldSelf.orValue("") == self', optionalOldSelf: true, messageExpression: 'oldSelf' },
     { rule: 'self', messageExpression: '1' },
     { rule: 'true', message: 'a', messageExpression: '"b"' },
@@ -414,12 +433,21 @@ const registrations: readonly SchemaCase[] = [
     ),
     set: { ...set({ ...text, maxLength: 5, ...rules('oldSelf == self') }), maxItems: 5 },
     keyed: {
-      ...keyed(['n'], { n: text, v: { ...whole, ...rules('oldSelf <= self') } }, rules('oldSelf.n == self.n')),
+      ...keyed(
+        ['n'],
+        { n: text, v: { ...whole, ...rules('oldSelf <= self') } },
+        rules('oldSelf.n == self.n'),
+      ),
       maxItems: 5,
     },
-    nested: list(object({ a: object({ b: { ...whole, ...rules('oldSelf <= self') } }) }), { maxItems: 5 }),
+    nested: list(object({ a: object({ b: { ...whole, ...rules('oldSelf <= self') } }) }), {
+      maxItems: 5,
+    }),
     both: {
-      ...keyed(['n'], { n: text, l: list({ ...whole, ...rules('oldSelf <= self') }, { maxItems: 3 }) }),
+      ...keyed(['n'], {
+        n: text,
+        l: list({ ...whole, ...rules('oldSelf <= self') }, { maxItems: 3 }),
+      }),
       maxItems: 5,
     },
     outer: list(
@@ -429,7 +457,11 @@ const registrations: readonly SchemaCase[] = [
     map: map({ ...text, maxLength: 5, ...rules('oldSelf == self') }, { maxProperties: 5 }),
     whole: list({ ...text, maxLength: 5 }, { maxItems: 5, ...rules('oldSelf == self') }),
     optional: list(
-      { ...text, maxLength: 5, ...rules({ rule: 'oldSelf.orValue("") == self', optionalOldSelf: true }) },
+      {
+        ...text,
+        maxLength: 5,
+        ...rules({ rule: 'oldSelf.orValue("") == self', optionalOldSelf: true }),
+      },
       { maxItems: 5 },
     ),
     atomicMap: object(
@@ -488,7 +520,10 @@ const registrations: readonly SchemaCase[] = [
   },
   {
     name: 'rules: of a schema with a wrong default',
-    schema: object({ a: { ...text, default: 5 }, b: { ...text, maxLength: 5, ...rules(['self.x', ' ']) } }),
+    schema: object({
+      a: { ...text, default: 5 },
+      b: { ...text, maxLength: 5, ...rules(['self.x', ' ']) },
+    }),
   },
   together('rules: costs of one expression', {
     text: { ...text, ...rules('self.contains(self)') },
@@ -497,15 +532,23 @@ const registrations: readonly SchemaCase[] = [
     l: list(text, rules('self.all(x, x == "a")')),
     ll: list(list(text), rules('self.all(x, x.all(y, y == "a"))')),
     lll: list(list(list(whole)), rules('self.all(x, x.all(y, y.all(z, z == 1)))')),
-    limited: list(list(text, { maxItems: 5 }), { maxItems: 10, ...rules('self.all(x, x.all(y, y == "a"))') }),
+    limited: list(list(text, { maxItems: 5 }), {
+      maxItems: 10,
+      ...rules('self.all(x, x.all(y, y == "a"))'),
+    }),
     pairs: list(text, { maxItems: 1000, ...rules('self.all(x, self.exists_one(y, x == y))') }),
     ints: list(whole, { maxItems: 1000, ...rules('self.all(x, self.exists_one(y, x == y))') }),
     each: list({ ...text, ...rules('self.size() > 1') }),
     eachLimited: list({ ...text, maxLength: 10, ...rules('self.size() > 1') }, { maxItems: 100 }),
     eachOfMap: map({ ...text, ...rules('self.size() > 1') }),
-    eachOfMapLimited: map({ ...text, maxLength: 10, ...rules('self.startsWith("a")') }, { maxProperties: 10 }),
+    eachOfMapLimited: map(
+      { ...text, maxLength: 10, ...rules('self.startsWith("a")') },
+      { maxProperties: 10 },
+    ),
     inner: list(list({ ...whole, ...rules('self > 1') }, { maxItems: 10 })),
-    innerLimited: list(list({ ...whole, ...rules('self > 1') }, { maxItems: 10 }), { maxItems: 10 }),
+    innerLimited: list(list({ ...whole, ...rules('self > 1') }, { maxItems: 10 }), {
+      maxItems: 10,
+    }),
     negative: list({ ...text, ...rules('self.contains(self)') }, { maxItems: 0 }),
     enum: { ...text, enum: ['aa', 'b'], ...rules('self.contains(self)') },
     sum: list(whole, rules('self.sum() > 1')),
@@ -513,13 +556,25 @@ const registrations: readonly SchemaCase[] = [
     m: map(text, rules('self.all(k, self[k] == k)')),
     byte: { ...text, format: 'byte', ...rules('self == self') },
     quantity: { ...text, ...rules('quantity(self).isGreaterThan(quantity("1"))') },
-    unlimited: { ...text, ...rules('(self + self + self + self + self).matches("[a-z]+[a-z]+[a-z]+[a-z]+")') },
+    unlimited: {
+      ...text,
+      ...rules('(self + self + self + self + self).matches("[a-z]+[a-z]+[a-z]+[a-z]+")'),
+    },
     sets: list(text, rules('sets.contains(self, self)')),
-    map2: list(text, { maxItems: 500, ...rules('self.map(x, x + x).all(x, x.contains("aaaaaaaaaaaaa"))') }),
-    message: { ...text, ...rules({ rule: 'true', messageExpression: 'self.replace("a", self).replace("b", self)' }) },
+    map2: list(text, {
+      maxItems: 500,
+      ...rules('self.map(x, x + x).all(x, x.contains("aaaaaaaaaaaaa"))'),
+    }),
+    message: {
+      ...text,
+      ...rules({ rule: 'true', messageExpression: 'self.replace("a", self).replace("b", self)' }),
+    },
     messages: list({ ...text, ...rules({ rule: 'true', messageExpression: 'self + self' }) }),
     required: list(
-      object({ a: text, bbbb: text, c: whole }, { required: ['a', 'bbbb'], ...rules('self.a == self.bbbb') }),
+      object(
+        { a: text, bbbb: text, c: whole },
+        { required: ['a', 'bbbb'], ...rules('self.a == self.bbbb') },
+      ),
     ),
     format: list({ ...text, format: 'date-time', ...rules('self == self') }),
     ios: list({ ...intOrString, ...rules('self == self') }),
@@ -530,7 +585,9 @@ const registrations: readonly SchemaCase[] = [
     ),
     numbers: list({ ...double, ...rules('self > 0.5 && self < 100.5 && self != 7.5') }),
     bools: list({ ...bool, ...rules('self || !self') }),
-    defaulted: list(object({ a: { ...text, default: 'x' } }, { required: ['a'], ...rules('has(self.a)') })),
+    defaulted: list(
+      object({ a: { ...text, default: 'x' } }, { required: ['a'], ...rules('has(self.a)') }),
+    ),
     joined: list(
       { ...text, maxLength: 20 },
       { maxItems: 100, ...rules('self.join(",").contains("abcdefghijklmnopqrstuvwxyz")') },
@@ -543,12 +600,17 @@ const registrations: readonly SchemaCase[] = [
     reverse: list(text, rules('self.reverse() == self')),
     slice: list(
       text,
-      rules('self.slice(1, 3) == self && self.slice(2, self.size()) == self && self.slice(3, 1) == self'),
+      rules(
+        'self.slice(1, 3) == self && self.slice(2, self.size()) == self && self.slice(3, 1) == self',
+      ),
     ),
     range: list(text, rules('lists.range(self.size()).all(x, x < 5)')),
     rangeOf: list(text, rules('lists.range(10).all(x, x < 5)')),
     flatten: list(list(text, { maxItems: 10 }), rules('self.flatten().all(x, x != "a")')),
-    flattenDeep: list(list(text, { maxItems: 10 }), { maxItems: 10, ...rules('self.flatten(2).size() == 1') }),
+    flattenDeep: list(list(text, { maxItems: 10 }), {
+      maxItems: 10,
+      ...rules('self.flatten(2).size() == 1'),
+    }),
     fields: object(
       { l: list(text), m: map(list(text)) },
       rules('self.l.map(x, x + x).all(y, y.contains("aaaaaaaaaaaaaaaaaaa"))'),
@@ -559,15 +621,27 @@ const registrations: readonly SchemaCase[] = [
     ),
     optionals: object(
       { a: text, b: list(text) },
-      rules('self.?a.orValue("").contains("aaaaaaaaaaaaa") && self.?b[?0].orValue("").contains("a")'),
+      rules(
+        'self.?a.orValue("").contains("aaaaaaaaaaaaa") && self.?b[?0].orValue("").contains("a")',
+      ),
     ),
-    oldText: { ...text, ...rules({ rule: 'oldSelf.orValue("").contains("aaaaaaaaaaaaa")', optionalOldSelf: true }) },
+    oldText: {
+      ...text,
+      ...rules({ rule: 'oldSelf.orValue("").contains("aaaaaaaaaaaaa")', optionalOldSelf: true }),
+    },
     oldList: list(text, { maxItems: 20, ...rules('oldSelf.all(x, self.exists(y, x == y))') }),
-    bound: list(text, { maxItems: 20, ...rules('self.map(x, {"k": x}).all(y, y.k.contains("aaaaaaaaaaaaa"))') }),
+    bound: list(text, {
+      maxItems: 20,
+      ...rules('self.map(x, {"k": x}).all(y, y.k.contains("aaaaaaaaaaaaa"))'),
+    }),
     two: list(text, rules('self.all(i, x, x.contains("aaaaaaaaaaaa") && i < 5)')),
     url: { ...text, ...rules('url(self).getHost() == "x"') },
     ip: { ...text, ...rules('isIP(self) && ip(self).family() == 4') },
-    bind: { ...text, maxLength: 1000, ...rules('self.split("").map(x, x + self).all(y, y.contains("aaa"))') },
+    bind: {
+      ...text,
+      maxLength: 1000,
+      ...rules('self.split("").map(x, x + self).all(y, y.contains("aaa"))'),
+    },
   }),
   together(
     'rules: costs of all expressions',
@@ -576,7 +650,10 @@ const registrations: readonly SchemaCase[] = [
         `p${index}`,
         list(
           { ...text, maxLength: 100 },
-          { maxItems, ...rules(Array.from({ length: 8 }, () => 'self.all(x, self.exists(y, x.contains(y)))')) },
+          {
+            maxItems,
+            ...rules(Array.from({ length: 8 }, () => 'self.all(x, self.exists(y, x.contains(y)))')),
+          },
         ),
       ]),
     ),
@@ -596,12 +673,23 @@ const registrations: readonly SchemaCase[] = [
         ...rules({ rule: 'self > 1', message: 'too small', reason: 'FieldValueForbidden' }),
       },
       o: object(
-        { a: { ...whole, ...rules('self > 1') }, b: { ...whole, default: 0, ...rules('self > 0') } },
+        {
+          a: { ...whole, ...rules('self > 1') },
+          b: { ...whole, default: 0, ...rules('self > 0') },
+        },
         { default: { a: 1 }, ...rules('has(self.b)') },
       ),
       old: { ...whole, default: 1, ...rules('oldSelf != self') },
-      optional: { ...whole, default: 1, ...rules({ rule: 'oldSelf.hasValue()', optionalOldSelf: true }) },
-      optional2: { ...whole, default: 1, ...rules({ rule: '!oldSelf.hasValue()', optionalOldSelf: true }) },
+      optional: {
+        ...whole,
+        default: 1,
+        ...rules({ rule: 'oldSelf.hasValue()', optionalOldSelf: true }),
+      },
+      optional2: {
+        ...whole,
+        default: 1,
+        ...rules({ rule: '!oldSelf.hasValue()', optionalOldSelf: true }),
+      },
       error: { ...whole, default: 1, ...rules('1 / (self - 1) == 1') },
       broken: { ...whole, default: 1, ...rules('self.x') },
       wrong: { ...whole, default: 'x', ...rules('self > 1') },
@@ -611,7 +699,10 @@ const registrations: readonly SchemaCase[] = [
         { kind: text, x: whole },
         { ...embedded, default: { kind: 'K', apiVersion: 'v1', x: 1 }, ...rules('self.x > 1') },
       ),
-      path: object({ a: whole }, { default: { a: 1 }, ...rules({ rule: 'self.a > 1', fieldPath: '.a' }) }),
+      path: object(
+        { a: whole },
+        { default: { a: 1 }, ...rules({ rule: 'self.a > 1', fieldPath: '.a' }) },
+      ),
     }),
   },
   {
@@ -640,15 +731,25 @@ const evaluations: readonly SchemaCase[] = [
       s: {
         ...text,
         maxLength: 20,
-        ...rules(["self.startsWith('a')", { rule: 'self != "abc"', reason: 'FieldValueForbidden' }]),
+        ...rules([
+          "self.startsWith('a')",
+          { rule: 'self != "abc"', reason: 'FieldValueForbidden' },
+        ]),
       },
       b: { ...bool, ...rules('self') },
-      d: { ...double, ...rules(['self > 0.5', 'self == 1.0 || self != 1.0', 'double(int(self)) == self']) },
+      d: {
+        ...double,
+        ...rules(['self > 0.5', 'self == 1.0 || self != 1.0', 'double(int(self)) == self']),
+      },
       n: { ...whole, nullable: true, ...rules('self > 1') },
       ios: {
         ...intOrString,
         maxLength: 10,
-        ...rules(["type(self) == string ? self == '5%' : self == 5", 'self > 1', 'self == "5%" || self == 5']),
+        ...rules([
+          "type(self) == string ? self == '5%' : self == 5",
+          'self > 1',
+          'self == "5%" || self == 5',
+        ]),
       },
     }),
     objects: {
@@ -677,9 +778,17 @@ const evaluations: readonly SchemaCase[] = [
     schema: object(
       {
         a: object({ b: text, 'x-y': text, m: map(text) }),
-        l: list({ ...whole, ...rules({ rule: 'self != 3', reason: 'FieldValueDuplicate' }) }, { maxItems: 10 }),
+        l: list(
+          { ...whole, ...rules({ rule: 'self != 3', reason: 'FieldValueDuplicate' }) },
+          { maxItems: 10 },
+        ),
         m: map(
-          object({ v: { ...whole, ...rules({ rule: 'self > 0', reason: 'FieldValueRequired', message: 'gimme' }) } }),
+          object({
+            v: {
+              ...whole,
+              ...rules({ rule: 'self > 0', reason: 'FieldValueRequired', message: 'gimme' }),
+            },
+          }),
           {
             maxProperties: 5,
           },
@@ -694,11 +803,27 @@ const evaluations: readonly SchemaCase[] = [
           reason: 'FieldValueRequired',
           message: 'must be',
         },
-        { rule: "!has(self.x) || self.x != '3'", fieldPath: '.a.m.some', reason: 'FieldValueForbidden' },
+        {
+          rule: "!has(self.x) || self.x != '3'",
+          fieldPath: '.a.m.some',
+          reason: 'FieldValueForbidden',
+        },
         { rule: "!has(self.x) || self.x != '4'", fieldPath: '.x', reason: 'FieldValueDuplicate' },
-        { rule: "!has(self.x) || self.x != '5'", reason: 'FieldValueInvalid', messageExpression: "'got ' + self.x" },
-        { rule: "!has(self.x) || self.x != '6'", message: 'multi word', fieldPath: ".m['key.with.dots']" },
-        { rule: "!has(self.x) || self.x != '7'", reason: 'FieldValueDuplicate', message: 'not shown' },
+        {
+          rule: "!has(self.x) || self.x != '5'",
+          reason: 'FieldValueInvalid',
+          messageExpression: "'got ' + self.x",
+        },
+        {
+          rule: "!has(self.x) || self.x != '6'",
+          message: 'multi word',
+          fieldPath: ".m['key.with.dots']",
+        },
+        {
+          rule: "!has(self.x) || self.x != '7'",
+          reason: 'FieldValueDuplicate',
+          message: 'not shown',
+        },
       ]),
     ),
     objects: {
@@ -717,7 +842,10 @@ const evaluations: readonly SchemaCase[] = [
     name: 'rules: at paths of maps and the root',
     ofSpec: false,
     schema: object(
-      { spec: object({ a: whole }), m: map(whole, rules({ rule: 'size(self) < 2', fieldPath: '.x' })) },
+      {
+        spec: object({ a: whole }),
+        m: map(whole, rules({ rule: 'size(self) < 2', fieldPath: '.x' })),
+      },
       rules([
         '!has(self.spec) || self.spec.a > 1',
         { rule: '!has(self.spec) || self.spec.a > 2', fieldPath: '.spec.a' },
@@ -728,7 +856,12 @@ const evaluations: readonly SchemaCase[] = [
         '!has(self.spec) || self.spec.a < 100 || self.metadata.generateName == "x"',
       ]),
     ),
-    objects: { 1: { spec: { a: 1 } }, 4: { spec: { a: 4 } }, map: { m: { a: 1, b: 2 } }, root: { spec: { a: 100 } } },
+    objects: {
+      1: { spec: { a: 1 } },
+      4: { spec: { a: 4 } },
+      map: { m: { a: 1, b: 2 } },
+      root: { spec: { a: 100 } },
+    },
   },
   {
     name: 'rules: messages of errors',
@@ -736,7 +869,11 @@ const evaluations: readonly SchemaCase[] = [
       { a: { ...text, maxLength: 50 }, o: object({ b: whole }) },
       rules([
         { rule: "self.a != '1'", messageExpression: "'the value ' + self.a" },
-        { rule: "self.a != '2'", messageExpression: 'string(1 / (self.a.size() - 1))', message: 'fixed' },
+        {
+          rule: "self.a != '2'",
+          messageExpression: 'string(1 / (self.a.size() - 1))',
+          message: 'fixed',
+        },
         { rule: "self.a != '3'", messageExpression: 'string(1 / (self.a.size() - 1))' },
         { rule: "self.a != '4'", messageExpression: "'  '" },
         { rule: "self.a != '5'", messageExpression: "'a\\nb'", message: 'no breaks' },
@@ -757,7 +894,9 @@ const evaluations: readonly SchemaCase[] = [
         },
       ]),
     ),
-    objects: Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`m${index + 1}`, { a: String(index + 1) }])),
+    objects: Object.fromEntries(
+      Array.from({ length: 15 }, (_, index) => [`m${index + 1}`, { a: String(index + 1) }]),
+    ),
   },
   {
     name: 'rules: long messages',
@@ -765,7 +904,11 @@ const evaluations: readonly SchemaCase[] = [
       { a: { ...text, maxLength: 6000 } },
       rules({ rule: "!self.a.startsWith('x')", messageExpression: 'self.a', message: 'too long' }),
     ),
-    objects: { fits: { a: 'x'.repeat(5120) }, long: { a: 'x'.repeat(5121) }, bytes: { a: `x${'ü'.repeat(2560)}` } },
+    objects: {
+      fits: { a: 'x'.repeat(5120) },
+      long: { a: 'x'.repeat(5121) },
+      bytes: { a: `x${'ü'.repeat(2560)}` },
+    },
   },
   {
     name: 'rules: that fail',
@@ -884,12 +1027,27 @@ const evaluations: readonly SchemaCase[] = [
         f: { ...double, format: 'float' },
       },
       rules([
-        { rule: "self.t != 'byte' || self.by == b'hello'", messageExpression: "'%s'.format([self.by])" },
-        { rule: "self.t != 'byteSize' || size(self.by) == 99", messageExpression: 'string(size(self.by))' },
-        { rule: "self.t != 'date' || self.da.getFullYear() == 1", messageExpression: 'string(self.da)' },
-        { rule: "self.t != 'dt' || self.dt.getHours() == 99", messageExpression: 'string(self.dt)' },
+        {
+          rule: "self.t != 'byte' || self.by == b'hello'",
+          messageExpression: "'%s'.format([self.by])",
+        },
+        {
+          rule: "self.t != 'byteSize' || size(self.by) == 99",
+          messageExpression: 'string(size(self.by))',
+        },
+        {
+          rule: "self.t != 'date' || self.da.getFullYear() == 1",
+          messageExpression: 'string(self.da)',
+        },
+        {
+          rule: "self.t != 'dt' || self.dt.getHours() == 99",
+          messageExpression: 'string(self.dt)',
+        },
         { rule: "self.t != 'dt2' || self.dt2 == ''", messageExpression: 'self.dt2' },
-        { rule: "self.t != 'du' || self.du == duration('1h')", messageExpression: 'string(self.du)' },
+        {
+          rule: "self.t != 'du' || self.du == duration('1h')",
+          messageExpression: 'string(self.du)',
+        },
         { rule: "self.t != 'ip' || self.ip == ''", messageExpression: 'self.ip' },
         {
           rule: "self.t != 'numbers' || double(self.i32) == self.f",
@@ -947,12 +1105,18 @@ const evaluations: readonly SchemaCase[] = [
         k2: keyed(['x-n'], { 'x-n': text, v: whole }),
       },
       rules([
-        { rule: "self.t != 'dash' || self.x__dash__y == 'a'", messageExpression: 'self.x__dash__y' },
+        {
+          rule: "self.t != 'dash' || self.x__dash__y == 'a'",
+          messageExpression: 'self.x__dash__y',
+        },
         { rule: "self.t != 'dots' || self.a__dot__b__slash__c == 1" },
         { rule: "self.t != 'reserved' || self.__namespace__ == 'a'" },
         { rule: "self.t != 'underscores' || self.__underscores__x == 'a'" },
         { rule: "self.t != 'equal' || dyn(self.p) == dyn(self.q)" },
-        { rule: "self.t != 'size' || size(dyn(self.p)) == 99", messageExpression: 'string(size(dyn(self.p)))' },
+        {
+          rule: "self.t != 'size' || size(dyn(self.p)) == 99",
+          messageExpression: 'string(size(dyn(self.p)))',
+        },
         { rule: "self.t != 'unknown' || dyn(self.p).z == 1" },
         { rule: "self.t != 'hasUnknown' || has(dyn(self.p).z)" },
         { rule: "self.t != 'keyed' || dyn(self.k) == dyn(self.k2)" },
@@ -974,7 +1138,11 @@ const evaluations: readonly SchemaCase[] = [
       size: { t: 'size', p: { a: 1, z: 1 } },
       unknown: { t: 'unknown', p: { a: 1, z: 1 } },
       hasUnknown: { t: 'hasUnknown', p: { a: 1, z: 1 } },
-      keyed: { t: 'keyed', k: [{ 'x-n': 'a', v: 1 }, { 'x-n': 'b' }], k2: [{ 'x-n': 'b' }, { 'x-n': 'a', v: 1 }] },
+      keyed: {
+        t: 'keyed',
+        k: [{ 'x-n': 'a', v: 1 }, { 'x-n': 'b' }],
+        k2: [{ 'x-n': 'b' }, { 'x-n': 'a', v: 1 }],
+      },
       type: { t: 'type', p: { a: 1 } },
     },
   },
@@ -987,7 +1155,10 @@ const evaluations: readonly SchemaCase[] = [
         s2: { ...set(short), maxItems: 5 },
         k: { ...keyed(['n', 'p'], { n: short, p: whole, v: whole }), maxItems: 5 },
         k2: { ...keyed(['n', 'p'], { n: short, p: whole, v: whole }), maxItems: 5 },
-        m: map({ ...keyed(['n', 'p'], { n: short, p: whole, v: whole }), maxItems: 5 }, { maxProperties: 3 }),
+        m: map(
+          { ...keyed(['n', 'p'], { n: short, p: whole, v: whole }), maxItems: 5 },
+          { maxProperties: 3 },
+        ),
         l: list(short, { maxItems: 5 }),
         l2: list(short, { maxItems: 5 }),
       },
@@ -1000,7 +1171,10 @@ const evaluations: readonly SchemaCase[] = [
           rule: "self.t != 'union' || self.s + self.s2 == ['a', 'b', 'c']",
           messageExpression: '(self.s + self.s2)[2]',
         },
-        { rule: "self.t != 'sum' || self.l + self.l2 == []", messageExpression: '(self.l + self.l2)[2]' },
+        {
+          rule: "self.t != 'sum' || self.l + self.l2 == []",
+          messageExpression: '(self.l + self.l2)[2]',
+        },
         { rule: "self.t != 'keyed' || dyn(self.k) == dyn(self.k2)" },
         {
           rule: "self.t != 'merge' || (self.m['a'] + self.m['b']).all(x, x.v > 5)",
@@ -1075,7 +1249,10 @@ const evaluations: readonly SchemaCase[] = [
         ...embedded,
         ...preserve,
         ...rules([
-          { rule: "self.kind == 'Pod'", messageExpression: "self.apiVersion + '/' + self.metadata.name" },
+          {
+            rule: "self.kind == 'Pod'",
+            messageExpression: "self.apiVersion + '/' + self.metadata.name",
+          },
           "self.metadata.name.startsWith('a')",
         ]),
       },
@@ -1131,7 +1308,10 @@ const evaluations: readonly SchemaCase[] = [
   {
     name: 'rules: budgets',
     schema: object({
-      x: list(whole, { maxItems: 900, ...rules('self.all(x, self.all(y, x * y >= 0 || x * y < 0))') }),
+      x: list(whole, {
+        maxItems: 900,
+        ...rules('self.all(x, self.all(y, x * y >= 0 || x * y < 0))'),
+      }),
       many: list(
         object(
           { l: list(whole, { maxItems: 30 }) },
@@ -1143,7 +1323,10 @@ const evaluations: readonly SchemaCase[] = [
       ),
       msg: list(whole, {
         maxItems: 700,
-        ...rules({ rule: 'self.size() == 0', messageExpression: "self.all(x, self.all(y, x * y >= 0)) ? 'a' : 'b'" }),
+        ...rules({
+          rule: 'self.size() == 0',
+          messageExpression: "self.all(x, self.all(y, x * y >= 0)) ? 'a' : 'b'",
+        }),
       }),
       after: { ...whole, ...rules('self > 1') },
     }),
@@ -1151,7 +1334,10 @@ const evaluations: readonly SchemaCase[] = [
       small: { x: [1, 2, 3], after: 1 },
       call: { x: Array.from({ length: 500 }, () => 1), after: 1 },
       'under the limit': { x: Array.from({ length: 330 }, () => 1), after: 1 },
-      object: { many: Array.from({ length: 700 }, () => ({ l: Array.from({ length: 30 }, () => 1) })), after: 5 },
+      object: {
+        many: Array.from({ length: 700 }, () => ({ l: Array.from({ length: 30 }, () => 1) })),
+        after: 5,
+      },
       message: { msg: Array.from({ length: 600 }, () => 1), after: 5 },
     },
   },
@@ -1159,16 +1345,27 @@ const evaluations: readonly SchemaCase[] = [
     name: 'rules: updates',
     schema: object(
       {
-        imm: { ...text, maxLength: 20, ...rules({ rule: 'self == oldSelf', message: 'is immutable' }) },
+        imm: {
+          ...text,
+          maxLength: 20,
+          ...rules({ rule: 'self == oldSelf', message: 'is immutable' }),
+        },
         grow: { ...whole, ...rules('self >= oldSelf') },
         opt: {
           ...whole,
-          ...rules({ rule: 'oldSelf.hasValue() || self == 1', optionalOldSelf: true, message: 'must start at 1' }),
+          ...rules({
+            rule: 'oldSelf.hasValue() || self == 1',
+            optionalOldSelf: true,
+            message: 'must start at 1',
+          }),
         },
         opt2: { ...whole, ...rules({ rule: 'self >= oldSelf.orValue(3)', optionalOldSelf: true }) },
         msg: {
           ...whole,
-          ...rules({ rule: 'self >= oldSelf', messageExpression: "'from %d to %d'.format([oldSelf, self])" }),
+          ...rules({
+            rule: 'self >= oldSelf',
+            messageExpression: "'from %d to %d'.format([oldSelf, self])",
+          }),
         },
         optMsg: {
           ...whole,
@@ -1187,14 +1384,24 @@ const evaluations: readonly SchemaCase[] = [
           }),
         },
         plain: { ...whole, ...rules('self > 5') },
-        plain2: { ...whole, ...rules([{ rule: 'self > 5', messageExpression: 'string(oldSelf)' }, 'self > 6']) },
+        plain2: {
+          ...whole,
+          ...rules([{ rule: 'self > 5', messageExpression: 'string(oldSelf)' }, 'self > 6']),
+        },
         o: object({ a: whole, b: { ...whole, ...rules('self > 5') } }, rules('self.a > 5')),
         old: object({ a: whole }, rules(['self.a > 5', 'self.a > oldSelf.a'])),
         k: {
-          ...keyed(['n'], { n: text, v: { ...whole, ...rules(['self >= oldSelf', 'self > 1']) } }, rules('self.v > 1')),
+          ...keyed(
+            ['n'],
+            { n: text, v: { ...whole, ...rules(['self >= oldSelf', 'self > 1']) } },
+            rules('self.v > 1'),
+          ),
           maxItems: 5,
         },
-        k2: { ...keyed(['n', 'm'], { n: text, m: whole, v: { ...whole, ...rules('self >= oldSelf') } }), maxItems: 5 },
+        k2: {
+          ...keyed(['n', 'm'], { n: text, m: whole, v: { ...whole, ...rules('self >= oldSelf') } }),
+          maxItems: 5,
+        },
         l: list({ ...whole, ...rules('self > 5') }, { maxItems: 5, ...rules('self.size() > 2') }),
         lo: list(object({ a: { ...whole, ...rules('self > 5') } }), { maxItems: 5 }),
         s: { ...set({ ...whole, ...rules('self > 5') }), maxItems: 5 },
@@ -1209,7 +1416,12 @@ const evaluations: readonly SchemaCase[] = [
         d: { ...whole, default: 7, ...rules(['self > 5', 'self == oldSelf']) },
         path: object(
           { a: whole },
-          rules({ rule: 'self.a > 5', fieldPath: '.a', reason: 'FieldValueRequired', message: 'more' }),
+          rules({
+            rule: 'self.a > 5',
+            fieldPath: '.a',
+            reason: 'FieldValueRequired',
+            message: 'more',
+          }),
         ),
         fin: { ...text, maxLength: 10, ...rules("self == '' || oldSelf != ''") },
         date: { ...text, format: 'date', ...rules('self >= oldSelf') },
@@ -1349,7 +1561,10 @@ const evaluations: readonly SchemaCase[] = [
     name: 'rules: updates at the root',
     ofSpec: false,
     schema: object(
-      { spec: object({ a: { ...whole, ...rules('self > 5') } }, rules('self.a > 6')), other: whole },
+      {
+        spec: object({ a: { ...whole, ...rules('self > 5') } }, rules('self.a > 6')),
+        other: whole,
+      },
       rules([
         'self.spec.a > 7',
         {
@@ -1385,7 +1600,10 @@ const evaluations: readonly SchemaCase[] = [
       },
       rules("self.metadata.name == 'y'"),
     ),
-    updates: { same: [{ spec: { a: 1 } }, { spec: { a: 1 } }], changed: [{ spec: { a: 1 } }, { spec: { a: 2 } }] },
+    updates: {
+      same: [{ spec: { a: 1 } }, { spec: { a: 1 } }],
+      changed: [{ spec: { a: 1 } }, { spec: { a: 2 } }],
+    },
   },
   {
     name: 'rules: updates of the status',
@@ -1393,19 +1611,28 @@ const evaluations: readonly SchemaCase[] = [
     statusEnabled: true,
     schema: object(
       {
-        spec: object({ a: { ...whole, ...rules('self > 5') }, b: { ...whole, ...rules('self == oldSelf') } }),
+        spec: object({
+          a: { ...whole, ...rules('self > 5') },
+          b: { ...whole, ...rules('self == oldSelf') },
+        }),
         status: object(
           {
             a: { ...whole, minimum: 0, ...rules('self > 5') },
             g: { ...whole, ...rules('self >= oldSelf') },
             e: { ...text, enum: ['x', 'y'] },
             l: { ...set(text), maxItems: 5 },
-            o: { ...whole, ...rules({ rule: 'oldSelf.hasValue() || self == 1', optionalOldSelf: true }) },
+            o: {
+              ...whole,
+              ...rules({ rule: 'oldSelf.hasValue() || self == 1', optionalOldSelf: true }),
+            },
           },
           rules('!has(self.a) || self.a < 100'),
         ),
       },
-      rules(['!has(self.status) || !has(self.status.a) || self.status.a > self.spec.a', 'self.spec.a > 3']),
+      rules([
+        '!has(self.status) || !has(self.status.a) || self.status.a > self.spec.a',
+        'self.spec.a > 3',
+      ]),
     ),
     statusUpdates: {
       'spec is wrong': [{ spec: { a: 1 } }, { status: { a: 6 } }],
@@ -1443,7 +1670,10 @@ const evaluations: readonly SchemaCase[] = [
       any: { ...preserve, properties: { a: { ...text, maxLength: 5, ...rules("self == 'x'") } } },
       '1st': { ...text, maxLength: 5, ...rules("self == 'x'") },
       ü: object({ a: { ...text, maxLength: 5, ...rules("self == 'x'") } }),
-      l: list(map(list({ ...whole, ...rules('self > 1') }, { maxItems: 3 }), { maxProperties: 3 }), { maxItems: 3 }),
+      l: list(
+        map(list({ ...whole, ...rules('self > 1') }, { maxItems: 3 }), { maxProperties: 3 }),
+        { maxItems: 3 },
+      ),
       t: map(true),
     }),
     objects: {
