@@ -75,10 +75,9 @@ export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgr
 function functionOf(script: Script, source: string): ModuleFunction {
   // A test runner that gives each test a world of its own (Jest) wants the objects in there to be of that world.
   const inMainContext = runInThisContext('globalThis') === globalThis;
+  if (inMainContext) return script.runInThisContext() as ModuleFunction;
   // oxlint-disable-next-line no-eval
-  return (
-    inMainContext ? script.runInThisContext() : (0, globalThis.eval)(source)
-  ) as ModuleFunction;
+  return (0, globalThis.eval)(source) as ModuleFunction;
 }
 
 const wantsSourceMaps = (): boolean =>
