@@ -42,11 +42,9 @@ test('a pod that no node suits waits, and says why', async () => {
     expect(waiting?.status.conditions?.[0]?.message).toContain(
       '0/1 nodes are available: 1 node(s) may be taken away at any time.',
     );
-    await cluster.client
-      .resource(nodes)
-      .patch('node-1', 'application/merge-patch+json', {
-        metadata: { labels: { 'example.com/spot': null } },
-      });
+    await cluster.client.resource(nodes).patch('node-1', 'application/merge-patch+json', {
+      metadata: { labels: { 'example.com/spot': null } },
+    });
     await cluster.waitFor(pods, 'database', 'PodScheduled');
   });
 });

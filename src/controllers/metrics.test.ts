@@ -182,12 +182,10 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
   await client.resource(persistentVolumeClaims).create(newClaim('c'));
   await settle();
   const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
-  await client
-    .resource(pods)
-    .create({
-      metadata: { name: 'p', namespace: 'default' },
-      spec: { nodeName: 'n', containers, volumes },
-    });
+  await client.resource(pods).create({
+    metadata: { name: 'p', namespace: 'default' },
+    spec: { nodeName: 'n', containers, volumes },
+  });
   await settle();
   expect(told('storage_count')).toEqual([
     'storage_count_attachable_volumes_in_use{node="n",volume_plugin="kubernetes.io/csi:d.example.com"} 1',

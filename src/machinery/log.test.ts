@@ -21,14 +21,12 @@ function jsonOf(line: string | undefined): Record<string, unknown> {
 describe('text', () => {
   it('is one short line: time, level, component, message, values', () => {
     const { logger, written } = lines({ format: 'text' });
-    logger
-      .with({ component: 'kubelet' })
-      .info('Pod started', {
-        pod: 'default/web',
-        seconds: 1.5,
-        labels: { a: 'b' },
-        none: undefined,
-      });
+    logger.with({ component: 'kubelet' }).info('Pod started', {
+      pod: 'default/web',
+      seconds: 1.5,
+      labels: { a: 'b' },
+      none: undefined,
+    });
     expect(written).toEqual([
       '00:00:00.000 INFO  kubelet: Pod started pod=default/web seconds=1.5 labels={"a":"b"}\n',
     ]);

@@ -70,12 +70,10 @@ class World {
       await this.cluster.addNode(node);
       const devices = Array.from({ length: DEVICES }, (_, i) => ({ name: `d${i}` }));
       const pool = { name: node, generation: 1, resourceSliceCount: 1 };
-      await client
-        .resource(resourceSlices)
-        .create({
-          metadata: { name: node },
-          spec: { driver: DRIVER, nodeName: node, pool, devices },
-        });
+      await client.resource(resourceSlices).create({
+        metadata: { name: node },
+        spec: { driver: DRIVER, nodeName: node, pool, devices },
+      });
       for (let i = 0; i < VOLUMES; i++) await this.addVolume(`${node}-${i}`, node);
     }
   }

@@ -24,13 +24,11 @@ describe('volumes', () => {
   const volumes = () => cluster.client.resource(persistentVolumes);
 
   async function addClass(provisioner: string): Promise<void> {
-    await cluster.client
-      .resource(storageClasses)
-      .create({
-        metadata: { name: 'late' },
-        provisioner,
-        volumeBindingMode: 'WaitForFirstConsumer',
-      });
+    await cluster.client.resource(storageClasses).create({
+      metadata: { name: 'late' },
+      provisioner,
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
   }
   async function addClaim(name: string): Promise<void> {
     await claims().create({

@@ -150,12 +150,10 @@ async function tokenWith(name: string, ...subresources: readonly string[]): Prom
   await client.resource(serviceAccounts).namespace('default').create({ metadata: { name } });
   if (subresources.length > 0) {
     const resources = subresources.map((subresource) => `nodes/${subresource}`);
-    await client
-      .resource(clusterRoles)
-      .create({
-        metadata: { name },
-        rules: [{ apiGroups: [''], resources, verbs: ['get', 'create'] }],
-      });
+    await client.resource(clusterRoles).create({
+      metadata: { name },
+      rules: [{ apiGroups: [''], resources, verbs: ['get', 'create'] }],
+    });
     await client.resource(clusterRoleBindings).create({
       metadata: { name },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },

@@ -94,13 +94,11 @@ export class ServiceRepair {
     const consider = ({ metadata }: { readonly metadata: { readonly name: string } }): void => {
       if (metadata.name === DEFAULT_SERVICE_CIDR) queue.add(DEFAULT_SERVICE_CIDR);
     };
-    this.#informers
-      .informerFor(serviceCIDRs)
-      .addEventHandler({
-        onAdd: consider,
-        onUpdate: (_, range) => consider(range),
-        onDelete: consider,
-      });
+    this.#informers.informerFor(serviceCIDRs).addEventHandler({
+      onAdd: consider,
+      onUpdate: (_, range) => consider(range),
+      onDelete: consider,
+    });
     // So does the Service, which may not have been written at the start.
     queue.add(KUBERNETES_SERVICE);
     this.#informers.informerFor(services).addEventHandler({

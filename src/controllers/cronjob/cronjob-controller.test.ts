@@ -171,15 +171,13 @@ test('a cron job keeps to the hour of its time zone for a week in which summer t
   const cluster = await startTestCluster({ startMs: Date.parse('2026-03-05T12:00:00Z') });
   await cluster.run((config) => new CronJobController(config));
   await cluster.run((config) => new JobController(config));
-  await cluster.client
-    .resource(cronJobs)
-    .create(
-      cronJob({
-        schedule: '30 2 * * *',
-        timeZone: 'America/New_York',
-        successfulJobsHistoryLimit: 10,
-      }),
-    );
+  await cluster.client.resource(cronJobs).create(
+    cronJob({
+      schedule: '30 2 * * *',
+      timeZone: 'America/New_York',
+      successfulJobsHistoryLimit: 10,
+    }),
+  );
   for (let day = 0; day < 7; day++) {
     await cluster.clock.advance('24h');
     await endPods(cluster);

@@ -39,12 +39,10 @@ const sets: Scenario = {
   steps: [
     orphan,
     async ({ client }) =>
-      void (await client
-        .resource(replicaSets)
-        .create({
-          metadata,
-          spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template },
-        })),
+      void (await client.resource(replicaSets).create({
+        metadata,
+        spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template },
+      })),
     disown,
     deleteOne,
     async ({ client }) =>

@@ -113,12 +113,10 @@ test('secrets and accounts end the same, whatever goes wrong', { timeout: 60_000
           .resource(serviceAccounts)
           .create({ metadata: { name: 'builder', namespace: 'default' } });
         await client.resource(secrets).create(secret('builder'));
-        await client
-          .resource(secrets)
-          .create({
-            ...secret('default'),
-            metadata: { ...secret('default').metadata, name: 'kept' },
-          });
+        await client.resource(secrets).create({
+          ...secret('default'),
+          metadata: { ...secret('default').metadata, name: 'kept' },
+        });
       },
       async ({ client }) =>
         void (await client.resource(serviceAccounts).namespace('default').delete('builder')),

@@ -36,20 +36,18 @@ const record: fc.Arbitrary<readonly [ResourceRecord, string]> = fc.oneof(
           `${seconds} CNAME ${target.join('.')}`,
         ] as const,
     ),
-  fc
-    .tuple(owner, name, ttl, fc.nat(65_535))
-    .map(
-      ([of, target, seconds, port]) =>
-        [
-          {
-            owner: of,
-            type: TYPE.SRV,
-            ttl: seconds,
-            data: { port, weight: 7, priority: 1, target },
-          },
-          `${seconds} SRV 1 7 ${port} ${target.join('.')}`,
-        ] as const,
-    ),
+  fc.tuple(owner, name, ttl, fc.nat(65_535)).map(
+    ([of, target, seconds, port]) =>
+      [
+        {
+          owner: of,
+          type: TYPE.SRV,
+          ttl: seconds,
+          data: { port, weight: 7, priority: 1, target },
+        },
+        `${seconds} SRV 1 7 ${port} ${target.join('.')}`,
+      ] as const,
+  ),
   fc
     .tuple(owner, ttl)
     .map(

@@ -36,13 +36,11 @@ beforeEach(async () => {
       can('create update patch get', GROUP, 'roles rolebindings clusterroles clusterrolebindings'),
     ],
   });
-  await t.client
-    .resource(clusterRoleBindings)
-    .create({
-      metadata: { name: 'writer' },
-      subjects: [user('joe')],
-      roleRef: toClusterRole('writer'),
-    });
+  await t.client.resource(clusterRoleBindings).create({
+    metadata: { name: 'writer' },
+    subjects: [user('joe')],
+    roleRef: toClusterRole('writer'),
+  });
   await t.client
     .resource(clusterRoles)
     .create({ metadata: { name: 'look' }, rules: [can('get list', '', 'pods')] });
@@ -103,13 +101,11 @@ describe('whoever writes a role', () => {
     await t.client
       .resource(clusterRoles)
       .create({ metadata: { name: 'escalator' }, rules: [can('escalate', GROUP, 'roles')] });
-    await t.client
-      .resource(clusterRoleBindings)
-      .create({
-        metadata: { name: 'escalator' },
-        subjects: [user('joe')],
-        roleRef: toClusterRole('escalator'),
-      });
+    await t.client.resource(clusterRoleBindings).create({
+      metadata: { name: 'escalator' },
+      subjects: [user('joe')],
+      roleRef: toClusterRole('escalator'),
+    });
     const role = { metadata: { name: 'more' }, rules: [can('*', '*', '*')] };
     expect(await why(joe().resource(roles).namespace('a').create(role))).toBe('');
     expect(await why(joe().resource(clusterRoles).create(role))).toContain('not currently held');
@@ -156,19 +152,15 @@ describe('whoever binds a role', () => {
   });
 
   test('may bind, if a role says so', async () => {
-    await t.client
-      .resource(clusterRoles)
-      .create({
-        metadata: { name: 'binder' },
-        rules: [can('bind', GROUP, 'clusterroles', 'view')],
-      });
-    await t.client
-      .resource(clusterRoleBindings)
-      .create({
-        metadata: { name: 'binder' },
-        subjects: [user('joe')],
-        roleRef: toClusterRole('binder'),
-      });
+    await t.client.resource(clusterRoles).create({
+      metadata: { name: 'binder' },
+      rules: [can('bind', GROUP, 'clusterroles', 'view')],
+    });
+    await t.client.resource(clusterRoleBindings).create({
+      metadata: { name: 'binder' },
+      subjects: [user('joe')],
+      roleRef: toClusterRole('binder'),
+    });
     await t.client
       .resource(clusterRoles)
       .patch('view', 'application/merge-patch+json', { rules: [can('get', '', 'nodes')] });
