@@ -359,9 +359,9 @@ async function send(
 ): Promise<unknown> {
   try {
     return await client.transport.request({ method, path, ...(body !== undefined && { body }) });
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

@@ -48,8 +48,8 @@ export class OwnEndpoints {
       if (shared) await this.#leases.renew();
       await publishEndpoints(client, shared ? await this.#leases.list() : [{ address, port }]);
       this.#published = true;
-    } catch (err) {
-      logger.warn('the endpoints of the API servers could not be written', { err });
+    } catch (error) {
+      logger.warn('the endpoints of the API servers could not be written', { err: error });
     }
   }
 
@@ -70,8 +70,8 @@ export class OwnEndpoints {
     try {
       await this.#leases.leave();
       await publishEndpoints(client, await this.#leases.list());
-    } catch (err) {
-      logger.warn('the endpoints of the API servers could not be written', { err });
+    } catch (error) {
+      logger.warn('the endpoints of the API servers could not be written', { err: error });
     }
   }
 }
@@ -181,10 +181,12 @@ async function patiently(write: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write();
-    } catch (err) {
+    } catch (error) {
       const isRace =
-        apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
-      if (!isRace || attempt === ATTEMPTS) throw err;
+        apierrors.isConflict(error) ||
+        apierrors.isAlreadyExists(error) ||
+        apierrors.isNotFound(error);
+      if (!isRace || attempt === ATTEMPTS) throw error;
     }
   }
 }
@@ -192,8 +194,8 @@ async function patiently(write: () => Promise<void>): Promise<void> {
 async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }

@@ -59,8 +59,8 @@ export class ServerLeases {
   async leave(): Promise<void> {
     try {
       await this.#storage.delete(this.#key);
-    } catch (err) {
-      if (!(err instanceof StorageError && err.reason === 'KeyNotFound')) throw err;
+    } catch (error) {
+      if (!(error instanceof StorageError && error.reason === 'KeyNotFound')) throw error;
     }
   }
 

@@ -368,8 +368,8 @@ export class ApiServer {
     }
     health.finish('bootstrap-controller');
     const signal = sharedByMany(this.#background.signal);
-    const repairing = repair.run(signal).catch((err: unknown) => {
-      logger.error('service repair: failed and stopped', { err });
+    const repairing = repair.run(signal).catch((error: unknown) => {
+      logger.error('service repair: failed and stopped', { err: error });
     });
     this.#backgroundWork = Promise.all([
       repairing,

@@ -47,11 +47,11 @@ export class StartWrites {
       const outcome = await Promise.race([first.then(() => 'done' as const), patience]);
       if (outcome === 'done') return;
       logger.warn('API server: a write at the start is slow, going on without it', { write: name });
-    } catch (err) {
-      if (!isByWebhook(err)) throw err;
+    } catch (error) {
+      if (!isByWebhook(error)) throw error;
       logger.warn('API server: an admission webhook rejects a write at the start, will retry', {
         write: name,
-        err,
+        err: error,
       });
     } finally {
       waiting.abort();
@@ -74,10 +74,10 @@ export class StartWrites {
         await attempt;
         this.#pending.delete(name);
         return;
-      } catch (err) {
+      } catch (error) {
         logger.debug('API server: a write of the start failed, will retry', {
           write: name,
-          reason: errorMessage(err),
+          reason: errorMessage(error),
         });
       }
       await clock.sleep(RETRY_MS, signal).catch(() => undefined);

@@ -14,8 +14,10 @@ export async function compile(build: Build | undefined): Promise<void> {
   await warmUp();
   try {
     process.stdout.write(`compiled: ${build.keepCompiled()}\n`);
-  } catch (err) {
-    throw new UserError(`cannot keep what was compiled: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    throw new UserError(`cannot keep what was compiled: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   // Handles of libraries that keep a process alive must not keep this one.
   process.exit((await withoutFlags) ?? 0);

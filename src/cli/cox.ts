@@ -40,8 +40,8 @@ export async function execute(args: readonly string[], build?: Build): Promise<n
     const program = createProgram(build);
     await program.parseAsync([...upstreamArguments(program, args)], { from: 'user' });
     return 0;
-  } catch (err) {
-    const { text, status } = describeError(err);
+  } catch (error) {
+    const { text, status } = describeError(error);
     process.stderr.write(text);
     return status;
   }

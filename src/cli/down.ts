@@ -39,12 +39,12 @@ async function stop(options: DownOptions, tellsLeftovers = true): Promise<void> 
       { clock: systemClock, intervalMs: 50, timeoutMs: STOP_TIMEOUT_MS },
       () => readClaim(layout).state !== 'running',
     );
-  } catch (err) {
-    if (!(err instanceof wait.WaitTimeoutError)) throw err;
+  } catch (error) {
+    if (!(error instanceof wait.WaitTimeoutError)) throw error;
     throw new UserError(
       `process ${running.pid} has not stopped within ${STOP_TIMEOUT_MS / 1000} s; see ${layout.logFile}`,
       {
-        cause: err,
+        cause: error,
       },
     );
   }

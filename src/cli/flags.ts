@@ -15,10 +15,10 @@ export const port = (text: string): number => {
 export const duration = (text: string): number => {
   try {
     return parseDuration(text);
-  } catch (err) {
-    if (err instanceof DurationError)
+  } catch (error) {
+    if (error instanceof DurationError)
       throw new InvalidArgumentError('a duration is such as 15s or 1m30s.');
-    throw err;
+    throw error;
   }
 };
 

@@ -11,8 +11,8 @@ export function keepCompiledOnce(build: Build | undefined, logger: Logger): void
   if (build === undefined || build.compiledBefore || process.uptime() > FRESH_SECONDS) return;
   try {
     build.keepCompiled();
-  } catch (err) {
+  } catch (error) {
     // The package may be installed by another user. The next start takes as long as this one.
-    logger.debug('the compiled code cannot be kept', { err });
+    logger.debug('the compiled code cannot be kept', { err: error });
   }
 }

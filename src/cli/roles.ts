@@ -298,11 +298,11 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
       faults,
     );
     role = await Promise.race([starting, stoppedWhile(starting, stop.signal)]);
-  } catch (err) {
+  } catch (error) {
     progress.clear();
     // There may be what does not end by itself.
     if (stop.signal.aborted) process.exit(1);
-    throw err;
+    throw error;
   }
   progress.clear();
   try {

@@ -125,11 +125,12 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       progress: (step, count) => progress.show(step, count),
       signal: stop.signal,
     });
-  } catch (err) {
+  } catch (error) {
     progress.clear();
     if (stop.signal.aborted) return;
-    if (err instanceof UserError) await tellParent({ failed: err.message, exitCode: err.exitCode });
-    throw err;
+    if (error instanceof UserError)
+      await tellParent({ failed: error.message, exitCode: error.exitCode });
+    throw error;
   }
   progress.clear();
 

@@ -73,9 +73,9 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortabl
         release();
         resolve(result);
       },
-      (err: unknown) => {
+      (error: unknown) => {
         release();
-        reject(err);
+        reject(error);
       },
     );
   });

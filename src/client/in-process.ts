@@ -120,9 +120,9 @@ class InProcessTransport implements Transport {
       );
       if (body.kind !== 'watch') throw unexpected(request, body.kind);
       return watchStream<T>(body, call);
-    } catch (err) {
+    } catch (error) {
       call.release();
-      throw err;
+      throw error;
     }
   }
 
@@ -150,9 +150,9 @@ class InProcessTransport implements Transport {
     let body: InProcessResponse['body'];
     try {
       body = await this.#exchange(request, call);
-    } catch (err) {
+    } catch (error) {
       call.release();
-      throw err;
+      throw error;
     }
     if (body.kind === 'stream') return releasing(body.stream, call);
     call.release();
@@ -199,13 +199,13 @@ class InProcessTransport implements Transport {
     try {
       // The caller does not wait for a handler that ignores its signal.
       response = await abortable(answer, call);
-    } catch (err) {
+    } catch (error) {
       // A watch that the handler still returns has no reader that would stop it.
       if (call.aborted)
         void answer
           .then(({ body }) => body.kind === 'watch' && body.events.stop())
           .catch(() => undefined);
-      throw err;
+      throw error;
     }
     for (const warning of warnings) this.#config.onWarning?.(warning);
     if (response.code >= 200 && response.code < 300) return response.body;

@@ -51,10 +51,10 @@ export async function loadKubeconfig(
     let text: string;
     try {
       text = await readFile(path, 'utf8');
-    } catch (err) {
-      if (files.length > 1 && (err as NodeJS.ErrnoException).code === 'ENOENT') continue;
-      throw new KubeconfigError(`cannot read the kubeconfig ${path}: ${(err as Error).message}`, {
-        cause: err,
+    } catch (error) {
+      if (files.length > 1 && (error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw new KubeconfigError(`cannot read the kubeconfig ${path}: ${(error as Error).message}`, {
+        cause: error,
       });
     }
     configs.push({ path, content: parseKubeconfig(text, path) });
@@ -94,8 +94,8 @@ function parseKubeconfig(source: string, path: string): Section {
   let content: unknown;
   try {
     content = parse(source, { version: '1.1' });
-  } catch (err) {
-    throw new KubeconfigError(`${path} is no YAML: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    throw new KubeconfigError(`${path} is no YAML: ${(error as Error).message}`, { cause: error });
   }
   if (content === null) return {};
   if (typeof content !== 'object' || Array.isArray(content))
@@ -244,9 +244,9 @@ async function dataOrFile(
   if (!file) return undefined;
   try {
     return await readFile(resolve(folder, file), 'utf8');
-  } catch (err) {
-    throw new KubeconfigError(`cannot read the ${key} ${file}: ${(err as Error).message}`, {
-      cause: err,
+  } catch (error) {
+    throw new KubeconfigError(`cannot read the ${key} ${file}: ${(error as Error).message}`, {
+      cause: error,
     });
   }
 }

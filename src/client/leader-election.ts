@@ -156,8 +156,8 @@ export class LeaderElector {
     try {
       if (this.isLeader && this.#isFresh()) {
         // Most renewals need no read: no other candidate writes a lease that is held.
-        const renewed = await this.#write(this.#observed?.lease, signal).catch((err: unknown) => {
-          if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
+        const renewed = await this.#write(this.#observed?.lease, signal).catch((error: unknown) => {
+          if (!apierrors.isConflict(error) && !apierrors.isNotFound(error)) throw error;
         });
         if (renewed) return true;
       }
@@ -168,11 +168,11 @@ export class LeaderElector {
         if (this.leader !== '' && !this.isLeader && this.#isFresh()) return false;
       }
       return await this.#write(current, signal);
-    } catch (err) {
+    } catch (error) {
       if (!signal.aborted)
         this.#config.logger.debug('the lease could not be acquired or renewed', {
           lease: this.#config.name,
-          err,
+          err: error,
         });
       return false;
     }
@@ -187,9 +187,9 @@ export class LeaderElector {
   async #read(signal: AbortSignal): Promise<Immutable<Lease> | undefined> {
     try {
       return await this.#leases().get(this.#config.name, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 
@@ -216,9 +216,9 @@ export class LeaderElector {
           : await toWrite.update({ ...current, spec }, { signal });
       this.#unanswered = false;
       this.#observe(written);
-    } catch (err) {
-      if (err instanceof apierrors.StatusError && err.code < 500) this.#unanswered = false;
-      throw err;
+    } catch (error) {
+      if (error instanceof apierrors.StatusError && error.code < 500) this.#unanswered = false;
+      throw error;
     }
     return true;
   }
@@ -238,8 +238,8 @@ export class LeaderElector {
       let lease = this.#unanswered ? await this.#read(late.signal) : this.#observed?.lease;
       while (lease !== undefined && !(await this.#tryRelease(lease, late.signal)))
         lease = await this.#read(late.signal);
-    } catch (err) {
-      logger.warn('the lease could not be released', { lease: name, err });
+    } catch (error) {
+      logger.warn('the lease could not be released', { lease: name, err: error });
     } finally {
       timer.cancel();
     }
@@ -255,9 +255,9 @@ export class LeaderElector {
     try {
       this.#observe(await this.#leases().update({ ...lease, spec: released }, { signal }));
       return true;
-    } catch (err) {
-      if (apierrors.isConflict(err)) return false;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return false;
+      throw error;
     }
   }
 

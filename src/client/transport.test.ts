@@ -144,7 +144,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     const { transport } = await setUp();
     const missing = await transport
       .request({ method: 'GET', path: '/missing' })
-      .catch((err: unknown) => err);
+      .catch((error: unknown) => error);
     expect(apierrors.isNotFound(missing)).toBe(true);
     expect((missing as apierrors.StatusError).status.details).toEqual({
       name: 'missing',
@@ -152,7 +152,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     });
     const broken = await transport
       .request({ method: 'GET', path: '/broken' })
-      .catch((err: unknown) => err);
+      .catch((error: unknown) => error);
     expect((broken as apierrors.StatusError).code).toBe(502);
     expect(apierrors.isUnexpectedServerError(broken)).toBe(true);
     expect((broken as Error).message).toContain('bad gateway');
@@ -163,7 +163,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     const stop = new AbortController();
     const asked = transport
       .request({ method: 'GET', path: '/never', signal: stop.signal })
-      .catch((err: unknown) => err);
+      .catch((error: unknown) => error);
     await transport.request({ method: 'GET', path: '/another' });
     stop.abort(new Error('enough'));
     expect(((await asked) as Error).message).toBe('enough');
@@ -234,7 +234,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
       path: '/api/v1/things',
       query: { resourceVersion: '1' },
     });
-    expect(apierrors.isResourceExpired(await opening.catch((err: unknown) => err))).toBe(true);
+    expect(apierrors.isResourceExpired(await opening.catch((error: unknown) => error))).toBe(true);
   });
 
   it('reads text, whole and in pieces', async () => {
@@ -261,7 +261,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     transport.close();
     expect(
       apierrors.isServiceUnavailable(
-        await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err),
+        await transport.request({ method: 'GET', path: '/x' }).catch((error: unknown) => error),
       ),
     ).toBe(true);
   });
@@ -339,10 +339,12 @@ describe('between threads', () => {
   it('fails what is under way when the other thread ends', async () => {
     const { server, transport, port } = await betweenThreads();
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
-    const asked = transport.request({ method: 'GET', path: '/never' }).catch((err: unknown) => err);
+    const asked = transport
+      .request({ method: 'GET', path: '/never' })
+      .catch((error: unknown) => error);
     const read = (async () => {
       for await (const _ of watch) expect.unreachable();
-    })().catch((err: unknown) => err);
+    })().catch((error: unknown) => error);
     await transport.request({ method: 'GET', path: '/x' });
     port.close();
     for (const failure of [await asked, await read])
@@ -373,10 +375,10 @@ describe('HTTP', () => {
       const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
       const consumed = (async () => {
         for await (const _ of stream) expect.unreachable();
-      })().catch((err: unknown) => err);
+      })().catch((error: unknown) => error);
       const asked = transport
         .request({ method: 'GET', path: '/never' })
-        .catch((err: unknown) => err);
+        .catch((error: unknown) => error);
       await transport.request({ method: 'GET', path: '/x' });
       served.breakConnections();
       expect(apierrors.isServiceUnavailable(await consumed)).toBe(true);
@@ -386,7 +388,9 @@ describe('HTTP', () => {
       // The first request may still find a connection that it takes for alive.
       let down: unknown;
       await until(async () => {
-        down = await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err);
+        down = await transport
+          .request({ method: 'GET', path: '/x' })
+          .catch((error: unknown) => error);
         expect(apierrors.isServiceUnavailable(down)).toBe(true);
         return /ECONNREFUSED/.test((down as Error).message);
       });

@@ -42,13 +42,13 @@ export async function keepRenewed(
       use(pair);
       current = pair;
       logger.info('certificate renewed', { certificate: name });
-    } catch (err) {
-      logger.error('certificate renewal failed, will retry', { certificate: name, err });
+    } catch (error) {
+      logger.error('certificate renewal failed, will retry', { certificate: name, err: error });
     }
   };
   try {
     await wait.until({ clock, signal, periodMs }, renew);
-  } catch (err) {
-    if (!signal.aborted) throw err;
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }

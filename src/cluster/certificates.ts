@@ -160,10 +160,10 @@ async function openPki(dir: string, existing = false): Promise<Pki> {
     if (existing && !readdirSync(dir).includes('ca.key'))
       throw new Error('there is no ca.key in it');
     return await Pki.open({ clock: systemClock, random: systemRandom, dir });
-  } catch (err) {
-    if (err instanceof UserError)
-      throw new UserError(`--cert-dir ${dir}: ${err.message}`, { cause: err });
+  } catch (error) {
+    if (error instanceof UserError)
+      throw new UserError(`--cert-dir ${dir}: ${error.message}`, { cause: error });
     const hint = existing ? `: make it with 'cox certs init --cert-dir ${dir}'` : '';
-    throw new UserError(`--cert-dir ${dir}: ${(err as Error).message}${hint}`, { cause: err });
+    throw new UserError(`--cert-dir ${dir}: ${(error as Error).message}${hint}`, { cause: error });
   }
 }

@@ -28,11 +28,14 @@ export async function cleanMachine(
       release?.();
     }
     removed.push(...(await removeLeftStale()));
-  } catch (err) {
-    if (err instanceof UserError) throw err;
-    throw new UserError(`not everything could be removed: ${(err as Error).message}. Try again.`, {
-      cause: err,
-    });
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError(
+      `not everything could be removed: ${(error as Error).message}. Try again.`,
+      {
+        cause: error,
+      },
+    );
   }
   return removed;
 }

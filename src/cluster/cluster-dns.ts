@@ -100,10 +100,10 @@ export class ClusterDns {
         await server.stop();
         if (endpoint !== undefined) await this.#withdraw();
       }
-    } catch (err) {
+    } catch (error) {
       if (signal.aborted) return;
-      logger.error('DNS server failed', { reason: errorMessage(err) });
-      throw err;
+      logger.error('DNS server failed', { reason: errorMessage(error) });
+      throw error;
     } finally {
       this.#started();
     }
@@ -128,9 +128,9 @@ export class ClusterDns {
           ],
         );
         return { server, endpoint: server.addresses.at(-1) };
-      } catch (err) {
-        const { code } = err as NodeJS.ErrnoException;
-        if (!wellKnown || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw err;
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (!wellKnown || (code !== 'EADDRINUSE' && code !== 'EACCES')) throw error;
       }
     }
     throw new Error('no port for DNS');
@@ -176,8 +176,8 @@ export class ClusterDns {
     const { settings, client, logger } = this.#config;
     try {
       await withdrawDnsEndpoint(client, settings.nodeName ?? 'cluster');
-    } catch (err) {
-      logger.debug('DNS endpoint could not be withdrawn', { err });
+    } catch (error) {
+      logger.debug('DNS endpoint could not be withdrawn', { err: error });
     }
   }
 }

@@ -76,10 +76,10 @@ export class ClusterIngress {
           logger.warn('ingress cannot listen', { problem });
         this.#started();
       });
-    } catch (err) {
+    } catch (error) {
       if (signal.aborted) return;
-      logger.error('ingress failed', { reason: errorMessage(err) });
-      throw err;
+      logger.error('ingress failed', { reason: errorMessage(error) });
+      throw error;
     } finally {
       stopWaiting();
       this.#started();

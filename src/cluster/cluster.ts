@@ -164,9 +164,9 @@ export class Cluster {
   async begin(): Promise<void> {
     try {
       await this.#start();
-    } catch (err) {
+    } catch (error) {
       await this.stop();
-      throw err;
+      throw error;
     }
   }
 
@@ -319,9 +319,9 @@ export class Cluster {
     if (this.#config.nodes.every(({ podNetwork }) => podNetwork === undefined)) return;
     try {
       await grantPodNetworkPermissions(this.client);
-    } catch (err) {
+    } catch (error) {
       this.#config.logger.warn('nodes could not be permitted to read the nodes of the cluster', {
-        err,
+        err: error,
       });
     }
   }

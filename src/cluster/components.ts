@@ -433,7 +433,7 @@ export class Components implements RunningComponents {
     const { name } = node;
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      await this.stopNode(name).catch((err: unknown) => faults?.report(`kubelet/${name}`, err));
+      await this.stopNode(name).catch((error: unknown) => faults?.report(`kubelet/${name}`, error));
       const delayMs = this.#backoffs.get(name)?.next() ?? 0;
       logger.warn('restarting component', { component: `kubelet/${name}`, delayMs });
       await clock.sleep(delayMs, signal).catch(() => undefined);
@@ -441,8 +441,8 @@ export class Components implements RunningComponents {
       try {
         await this.#startNode(node);
         return;
-      } catch (err) {
-        faults?.report(`kubelet/${name}`, err);
+      } catch (error) {
+        faults?.report(`kubelet/${name}`, error);
       }
     }
   }
@@ -488,10 +488,10 @@ export class Components implements RunningComponents {
         () => {
           if (!signal.aborted) this.#fail(new Error(`the ${name} has ended`));
         },
-        (err: unknown) => {
+        (error: unknown) => {
           if (signal.aborted) return;
-          logger.error('component failed', { component: name, err });
-          this.#fail(new Error(`the ${name} failed: ${errorMessage(err)}`, { cause: err }));
+          logger.error('component failed', { component: name, err: error });
+          this.#fail(new Error(`the ${name} failed: ${errorMessage(error)}`, { cause: error }));
         },
       ),
     );
@@ -546,9 +546,9 @@ async function forEachOf<T>(
       if (failed) return;
       try {
         await work(item);
-      } catch (err) {
+      } catch (error) {
         failed = true;
-        throw err;
+        throw error;
       }
     }
   };

@@ -87,9 +87,11 @@ export function readClaim(layout: DataDirLayout): DataDirClaim {
     // A FIFO would block the read for ever.
     if (!lstatSync(layout.pidFile).isFile()) return { state: 'unreadable' };
     text = readFileSync(layout.pidFile, 'utf8');
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'none' };
-    throw new UserError(`cannot read ${layout.pidFile}: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'none' };
+    throw new UserError(`cannot read ${layout.pidFile}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   const identity = parsePidFile(text);
   if (identity === undefined) return { state: 'unreadable' };
@@ -120,10 +122,10 @@ export async function runningProcess(layout: DataDirLayout): Promise<ProcessIden
 export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
   try {
     mkdirSync(layout.root, { recursive: true, mode: 0o700 });
-  } catch (err) {
+  } catch (error) {
     throw new UserError(
-      `cannot make the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
-      { cause: err },
+      `cannot make the data directory ${layout.root}: ${(error as Error).message}. Choose another with --data-dir.`,
+      { cause: error },
     );
   }
   const self = identify(process.pid);
@@ -140,10 +142,10 @@ export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
         if (!isDataDir(layout) && entriesOf(layout).every(isOwnEntry)) tagDataDir(layout);
         return () => releaseClaim(layout, text);
       }
-    } catch (err) {
+    } catch (error) {
       throw new UserError(
-        `cannot write in the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
-        { cause: err },
+        `cannot write in the data directory ${layout.root}: ${(error as Error).message}. Choose another with --data-dir.`,
+        { cause: error },
       );
     }
     // Another process has made a pid file since it was read: it decides.
@@ -156,9 +158,9 @@ function createPidFile(layout: DataDirLayout, self: ProcessIdentity, text: strin
   try {
     writeDurableFile(own, text, { mode: 0o644 });
     linkSync(own, layout.pidFile);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
   } finally {
     rmSync(own, { force: true });
   }
@@ -175,9 +177,9 @@ function removeClaim(layout: DataDirLayout, self: ProcessIdentity): void {
   rmSync(aside, { recursive: true, force: true });
   try {
     renameSync(layout.pidFile, aside);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
   }
   if (readClaim({ ...layout, pidFile: aside }).state === 'running') linkSync(aside, layout.pidFile);
   rmSync(aside, { recursive: true, force: true });
@@ -186,9 +188,9 @@ function removeClaim(layout: DataDirLayout, self: ProcessIdentity): void {
 function releaseClaim(layout: DataDirLayout, text: string): void {
   try {
     if (readFileSync(layout.pidFile, 'utf8') !== text) return;
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
   }
   rmSync(layout.pidFile, { force: true });
 }
@@ -225,9 +227,9 @@ export function isOwnEntry(name: string): boolean {
 export function entriesOf({ root }: DataDirLayout): readonly string[] {
   try {
     return readdirSync(root);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new UserError(`cannot read ${root}: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new UserError(`cannot read ${root}: ${(error as Error).message}`, { cause: error });
   }
 }
 

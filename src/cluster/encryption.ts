@@ -17,8 +17,8 @@ const FLAG = '--encryption-provider-config';
 export function readEncryptionFile(path: string): EncryptionConfiguration {
   try {
     return readEncryptionConfiguration(parseYaml(readFileSync(path, 'utf8')));
-  } catch (err) {
-    throw new UserError(`${FLAG}: ${path}: ${errorMessage(err)}`, { cause: err });
+  } catch (error) {
+    throw new UserError(`${FLAG}: ${path}: ${errorMessage(error)}`, { cause: error });
   }
 }
 

@@ -151,9 +151,9 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   };
   try {
     return await start(config, layout, podRange, cleanup, undo);
-  } catch (err) {
+  } catch (error) {
     await undo();
-    throw asUserError(err, config);
+    throw asUserError(error, config);
   }
 }
 
@@ -277,8 +277,8 @@ async function start(
   const cluster = await Promise.race([
     starting,
     storageFailure.then((cause) => Promise.reject(storeFailed(cause))),
-  ]).catch((err: unknown) => {
-    throw failure === undefined ? err : storeFailed(failure);
+  ]).catch((error: unknown) => {
+    throw failure === undefined ? error : storeFailed(failure);
   });
   // The cluster closes the store, the runtimes and the thread itself.
   cleanup.splice(1);
@@ -455,11 +455,11 @@ async function openToPods(
         ),
     });
     cleanup.push(() => access.close());
-  } catch (err) {
+  } catch (error) {
     logger.warn('pods cannot reach the API server: its port is in use at the address of the node', {
       address,
       port,
-      err,
+      err: error,
     });
   }
 }

@@ -122,11 +122,11 @@ export function checkLoadBalancerPool(text: string, cidrs: readonly string[]): I
   let pool: IpPool;
   try {
     pool = IpPool.parse(text);
-  } catch (err) {
-    if (!(err instanceof RangeError)) throw err;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
     throw new UserError(
-      `--load-balancer-pool takes ranges and networks, such as 10.0.0.240-10.0.0.250,fd00::/120: ${err.message}`,
-      { cause: err },
+      `--load-balancer-pool takes ranges and networks, such as 10.0.0.240-10.0.0.250,fd00::/120: ${error.message}`,
+      { cause: error },
     );
   }
   for (const cidr of cidrs) {

@@ -139,7 +139,7 @@ describe('files of a Pki that are missing or damaged', () => {
       expect(await start()).toBe(authority);
       return;
     }
-    const error: unknown = await start().catch((err: unknown) => err);
+    const error: unknown = await start().catch((error_: unknown) => error_);
     expect(error).toBeInstanceOf(UserError);
     const { message } = error as UserError;
     expect(message).toContain(join(dir, file));

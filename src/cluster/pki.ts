@@ -301,16 +301,16 @@ function readLeaf(dir: string, name: string): KeyPair | undefined {
 function readCertificate(path: string, pem: string, remedy: string): X509Certificate {
   try {
     return new X509Certificate(pem);
-  } catch (cause) {
-    throw damaged(path, pem, 'a certificate', remedy, cause);
+  } catch (error) {
+    throw damaged(path, pem, 'a certificate', remedy, error);
   }
 }
 
 function readKey(path: string, pem: string, remedy: string): KeyObject {
   try {
     return createPrivateKey(pem);
-  } catch (cause) {
-    throw damaged(path, pem, 'a private key', remedy, cause);
+  } catch (error) {
+    throw damaged(path, pem, 'a private key', remedy, error);
   }
 }
 
@@ -328,9 +328,9 @@ function damaged(
 function readOptional(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new UserError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new UserError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -19,11 +19,14 @@ export async function removePolicies({ root }: DataDirLayout): Promise<void> {
   if (process.platform !== 'linux' || !isRoot()) return;
   try {
     await removePolicyTable(systemNft(), policyTableName(root));
-  } catch (err) {
+  } catch (error) {
     // Without nft, or a kernel with nftables, there are no rules either.
     if (
-      !(err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))
+      !(
+        error instanceof NftError &&
+        (error.reason === 'NotInstalled' || error.reason === 'NotPermitted')
+      )
     )
-      throw err;
+      throw error;
   }
 }

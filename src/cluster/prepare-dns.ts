@@ -50,8 +50,8 @@ const DNS_PORT = 53;
 export function checkClusterDomain(domain: string): void {
   try {
     parseClusterDomain(domain);
-  } catch (err) {
-    throw new UserError(`--cluster-domain: ${errorMessage(err)}`, { cause: err });
+  } catch (error) {
+    throw new UserError(`--cluster-domain: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -61,10 +61,10 @@ export async function prepareDns(request: DnsRequest): Promise<PreparedDns | und
   if (wanted === false || (wanted === undefined && !podNetwork)) return undefined;
   try {
     return await prepare(request);
-  } catch (err) {
-    if (wanted === true) throw new UserError(`--dns: ${errorMessage(err)}`, { cause: err });
+  } catch (error) {
+    if (wanted === true) throw new UserError(`--dns: ${errorMessage(error)}`, { cause: error });
     logger.warn('the cluster runs no DNS, pods use the name servers of the node', {
-      reason: errorMessage(err),
+      reason: errorMessage(error),
     });
     return undefined;
   }
@@ -106,9 +106,9 @@ async function prepare(request: DnsRequest): Promise<PreparedDns> {
   await addServiceAddress(name, serviceAddress);
   try {
     await checkFree(serviceAddress);
-  } catch (err) {
+  } catch (error) {
     await removeServiceAddress(name);
-    throw err;
+    throw error;
   }
   return { settings, undo: () => removeServiceAddress(name) };
 }

@@ -73,8 +73,8 @@ export async function startPrivateContainerd(
       try {
         await Promise.race([current.failed, aborted(stopping.signal)]);
         return;
-      } catch (err) {
-        logger.error('containerd exited, restarting', { err, log: current.logFile });
+      } catch (error) {
+        logger.error('containerd exited, restarting', { err: error, log: current.logFile });
       }
       while (!stopping.signal.aborted) {
         try {
@@ -82,8 +82,9 @@ export async function startPrivateContainerd(
           current = await launchContainerd({ ...launchConfig, signal: stopping.signal });
           backoff.reset();
           break;
-        } catch (err) {
-          if (!stopping.signal.aborted) logger.error('containerd cannot be started', { err });
+        } catch (error) {
+          if (!stopping.signal.aborted)
+            logger.error('containerd cannot be started', { err: error });
         }
       }
     }
@@ -112,8 +113,8 @@ function aborted(signal: AbortSignal): Promise<void> {
 async function hasNoPorts(bridge: string): Promise<boolean> {
   try {
     return (await readdir(`/sys/class/net/${bridge}/brif`)).length === 0;
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
 }

@@ -110,13 +110,13 @@ export async function reset(options: ResetOptions): Promise<ResetResult> {
       const path = join(layout.root, name);
       if (isOwnEntry(name) && !last.has(path)) remove(path);
     }
-  } catch (err) {
-    if (err instanceof UserError) throw err;
-    const { stderr, message } = err as Error & { stderr?: string };
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    const { stderr, message } = error as Error & { stderr?: string };
     throw new UserError(
       `not all of ${layout.root} could be removed: ${(stderr ?? '').trim() || message}. Try again.`,
       {
-        cause: err,
+        cause: error,
       },
     );
   } finally {
@@ -162,8 +162,9 @@ async function claim(layout: DataDirLayout): Promise<() => void> {
     const release = await claimDataDir(layout);
     tagDataDir(layout);
     return release;
-  } catch (err) {
-    if (((err as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOSPC') throw err;
+  } catch (error) {
+    if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOSPC')
+      throw error;
     return () => undefined;
   }
 }
@@ -176,9 +177,9 @@ export function pathsOf(root: string): readonly string[] {
 function realPath(path: string): string {
   try {
     return realpathSync(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return path;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path;
+    throw error;
   }
 }
 
@@ -227,13 +228,13 @@ function remove(path: string): void {
 function removeEmptyDirectory(path: string): void {
   try {
     rmdirSync(path);
-  } catch (err) {
+  } catch (error) {
     // A link, a mount point, or a directory in use cannot be removed; it is empty, which is enough.
     if (
       !['ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EPERM', 'EACCES', 'ENOENT'].includes(
-        (err as NodeJS.ErrnoException).code ?? '',
+        (error as NodeJS.ErrnoException).code ?? '',
       )
     )
-      throw err;
+      throw error;
   }
 }

@@ -185,12 +185,12 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
         },
         stop: nothing,
       };
-    } catch (err) {
+    } catch (error) {
       await runtime.close();
       throw new UserError(
-        `no container runtime answers at ${request.endpoint}: ${(err as Error).message}`,
+        `no container runtime answers at ${request.endpoint}: ${(error as Error).message}`,
         {
-          cause: err,
+          cause: error,
         },
       );
     }
@@ -231,9 +231,9 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
       },
       stop: () => launched.stop(),
     };
-  } catch (err) {
+  } catch (error) {
     await runtime.close();
     await launched.stop();
-    throw err;
+    throw error;
   }
 }

@@ -91,10 +91,10 @@ function restoredBeside(store: string): string {
 async function asUserErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
-  } catch (err) {
-    if (err instanceof StorageError) throw new UserError(err.message, { cause: err });
-    if (err instanceof Error && 'code' in err && 'path' in err)
-      throw new UserError(err.message, { cause: err });
-    throw err;
+  } catch (error) {
+    if (error instanceof StorageError) throw new UserError(error.message, { cause: error });
+    if (error instanceof Error && 'code' in error && 'path' in error)
+      throw new UserError(error.message, { cause: error });
+    throw error;
   }
 }

@@ -56,8 +56,8 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   for (const server of etcd.servers) {
     try {
       parseEndpoint(server);
-    } catch (err) {
-      throw new UserError(`--etcd-servers: ${(err as Error).message}`, { cause: err });
+    } catch (error) {
+      throw new UserError(`--etcd-servers: ${(error as Error).message}`, { cause: error });
     }
   }
   const { caFile, certFile, keyFile } = etcd;
@@ -79,9 +79,9 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   const { openWatchCache } = await import('#storage/watch-cache/index.ts');
   try {
     return await openWatchCache({ storage, clock, logger, prefix: '/registry/' });
-  } catch (err) {
+  } catch (error) {
     await storage.close();
-    throw err;
+    throw error;
   }
 }
 
@@ -89,8 +89,8 @@ function pem(flag: string, path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
     return readFileSync(path, 'utf8');
-  } catch (err) {
-    throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    throw new UserError(`${flag}: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -98,8 +98,8 @@ function setUp() {
     async start(builder: ControllerBuilder): Promise<{ readonly ended: Promise<void> }> {
       const ended = builder
         .complete()(stop.signal)
-        .catch((err: unknown) => {
-          if (!stop.signal.aborted) throw err;
+        .catch((error: unknown) => {
+          if (!stop.signal.aborted) throw error;
         });
       informers.start(stop.signal);
       await clock.settle();

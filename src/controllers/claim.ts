@@ -122,19 +122,23 @@ export async function claim<Owner extends KubeObject, T extends KubeObject>(
     for (const object of adopt) {
       try {
         adopted.push(await patch(object, reference));
-      } catch (err) {
+      } catch (error) {
         // The object is gone, or a namesake replaced it.
-        if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) failures.push(err);
+        if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) failures.push(error);
       }
     }
   }
   for (const object of release) {
     try {
       await patch(object, { $patch: 'delete', uid: owner.metadata.uid });
-    } catch (err) {
+    } catch (error) {
       // The object is gone, or a namesake replaced it, or it was released meanwhile.
-      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err) && !apierrors.isInvalid(err))
-        failures.push(err);
+      if (
+        !apierrors.isNotFound(error) &&
+        !apierrors.isConflict(error) &&
+        !apierrors.isInvalid(error)
+      )
+        failures.push(error);
     }
   }
   if (failures.length > 0) throw failures[0];

@@ -69,11 +69,11 @@ export class ControllerManager {
         metrics?.started(name);
         try {
           await controller.run(stop);
-        } catch (err) {
+        } catch (error) {
           if (stop.aborted) return;
-          logger.error('a controller failed', { controller: name, err });
-          failed.abort(err);
-          throw err;
+          logger.error('a controller failed', { controller: name, err: error });
+          failed.abort(error);
+          throw error;
         } finally {
           metrics?.stopped(name);
         }

@@ -63,10 +63,10 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
     versions.map(async ({ group, version }) => {
       try {
         return await resourcesIn(client, group, version, signal);
-      } catch (err) {
-        if (signal.aborted) throw err;
+      } catch (error) {
+        if (signal.aborted) throw error;
         const groupVersion = group === '' ? version : `${group}/${version}`;
-        failures.set(groupVersion, failureMessage(groupVersion, err));
+        failures.set(groupVersion, failureMessage(groupVersion, error));
         return [];
       }
     }),

@@ -42,17 +42,17 @@ export class PodControl {
     try {
       const pod = podFromTemplate(template, baseName, controllerRef);
       created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
-    } catch (err) {
+    } catch (error) {
       // In a terminating namespace the failure is expected.
-      if (!isNamespaceTerminating(err) && !signal.aborted) {
+      if (!isNamespaceTerminating(error) && !signal.aborted) {
         this.#recorder.event(
           owner,
           'Warning',
           'FailedCreate',
-          `Error creating: ${errorMessage(err)}`,
+          `Error creating: ${errorMessage(error)}`,
         );
       }
-      throw err;
+      throw error;
     }
     this.#recorder.event(
       owner,
@@ -71,16 +71,16 @@ export class PodControl {
         .resource(pods)
         .namespace(namespace)
         .delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err) && !signal.aborted) {
+    } catch (error) {
+      if (!apierrors.isNotFound(error) && !signal.aborted) {
         this.#recorder.event(
           owner,
           'Warning',
           'FailedDelete',
-          `Error deleting: ${errorMessage(err)}`,
+          `Error deleting: ${errorMessage(error)}`,
         );
       }
-      throw err;
+      throw error;
     }
     this.#recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
   }

@@ -104,9 +104,9 @@ export class ScaleClient {
         signal,
       });
       return versions.map(({ version }) => version);
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return [];
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return [];
+      throw error;
     }
   }
 }

@@ -97,7 +97,7 @@ const env = (key: string, value: string): { key: string; value: Uint8Array } => 
 async function reasonOf(operation: Promise<unknown>): Promise<CriErrorReason> {
   const error: unknown = await operation.then(
     () => new Error('the operation succeeded'),
-    (thrown: unknown) => thrown,
+    (error_: unknown) => error_,
   );
   if (!(error instanceof CriError)) throw error;
   return error.reason;
@@ -432,11 +432,11 @@ export function criConformance(
       test('starts only once', async () => {
         const pod = await runPod();
         const id = await start(pod, ['true']);
-        expect(isCriError(await runtime.startContainer(id).catch((err: unknown) => err))).toBe(
+        expect(isCriError(await runtime.startContainer(id).catch((error: unknown) => error))).toBe(
           true,
         );
         await untilExited(id);
-        expect(isCriError(await runtime.startContainer(id).catch((err: unknown) => err))).toBe(
+        expect(isCriError(await runtime.startContainer(id).catch((error: unknown) => error))).toBe(
           true,
         );
       });
@@ -474,7 +474,7 @@ export function criConformance(
         expect(await reasonOf(create(nowhere, sleeper))).toBe('NotFound');
         expect(await reasonOf(runtime.startContainer(nowhere.id))).toBe('NotFound');
         await runtime.stopPodSandbox(pod.id);
-        expect(isCriError(await create(pod, sleeper).catch((err: unknown) => err))).toBe(true);
+        expect(isCriError(await create(pod, sleeper).catch((error: unknown) => error))).toBe(true);
       });
 
       test('is found by id, sandbox, state and labels', async () => {
@@ -539,9 +539,9 @@ export function criConformance(
         const failure: unknown = await create(pod, ['/no/such/program'])
           .then(
             (id) => runtime.startContainer(id).then(() => new Error('it started')),
-            (err: unknown) => err,
+            (error: unknown) => error,
           )
-          .catch((err: unknown) => err);
+          .catch((error: unknown) => error);
         expect(isCriError(failure)).toBe(true);
         expect((failure as Error).message).toContain('/no/such/program');
       });
@@ -678,9 +678,9 @@ export function criConformance(
         expect(readLog(pod).every((entry) => entry.content.toString() === 'tick')).toBe(true);
         await settled(runtime.stopContainer(id, 0));
         await untilExited(id);
-        expect(isCriError(await runtime.reopenContainerLog(id).catch((err: unknown) => err))).toBe(
-          true,
-        );
+        expect(
+          isCriError(await runtime.reopenContainerLog(id).catch((error: unknown) => error)),
+        ).toBe(true);
       });
 
       test('stays when the container goes', async () => {
@@ -735,9 +735,9 @@ export function criConformance(
         const pod = await runPod();
         const id = await start(pod, ['true']);
         await untilExited(id);
-        expect(isCriError(await runtime.execSync(id, ['true']).catch((err: unknown) => err))).toBe(
-          true,
-        );
+        expect(
+          isCriError(await runtime.execSync(id, ['true']).catch((error: unknown) => error)),
+        ).toBe(true);
         expect(await reasonOf(runtime.execSync('0123456789abcdef', ['true']))).toBe('NotFound');
       });
 
@@ -770,7 +770,7 @@ export function criConformance(
           // A runtime may also say it as a shell does.
           ({ exitCode }) =>
             exitCode === 126 || exitCode === 127 ? new CriError('Internal', 'exit code') : exitCode,
-          (err: unknown) => err,
+          (error: unknown) => error,
         );
         expect(failure).toBeInstanceOf(CriError);
       });
@@ -911,7 +911,7 @@ export function criConformance(
         expect(
           isCriError(
             await settled(runtime.portForward(pod.id, 1, connection().stream)).catch(
-              (err: unknown) => err,
+              (error: unknown) => error,
             ),
           ),
         ).toBe(true);

@@ -19,10 +19,10 @@ export async function resolveWith(
       flags: 0x0100,
       questions: [{ name, type: type satisfies RecordType }],
     });
-  } catch (err) {
+  } catch (error) {
     throw new TypeError(
-      `${JSON.stringify(name)} ${type} is no question: ${(err as Error).message}`,
-      { cause: err },
+      `${JSON.stringify(name)} ${type} is no question: ${(error as Error).message}`,
+      { cause: error },
     );
   }
   const message = await server.ask(query);

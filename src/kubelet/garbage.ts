@@ -67,9 +67,9 @@ export class GarbageCollector {
     if (!this.#config.hostFiles) return [];
     try {
       return await readdir(podsDir(this.#config.rootDir));
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
     }
   }
 
@@ -97,8 +97,8 @@ export class GarbageCollector {
   async #attempt(action: () => Promise<unknown>): Promise<void> {
     try {
       await action();
-    } catch (err) {
-      this.#config.logger.warn('garbage not removed', { err });
+    } catch (error) {
+      this.#config.logger.warn('garbage not removed', { err: error });
     }
   }
 }

@@ -52,8 +52,8 @@ export class Housekeeping {
       if (isKnown(uid)) continue;
       try {
         await volumes.unmount(uid);
-      } catch (err) {
-        logger.warn('orphaned pod directory not removed', { uid, err });
+      } catch (error) {
+        logger.warn('orphaned pod directory not removed', { uid, err: error });
       }
     }
     if (this.#config.hostFiles) await garbage.removeOrphanedLogs(isKnown);
@@ -64,7 +64,9 @@ export class Housekeeping {
     if (signal.aborted) return;
     const { clock, logger, periodMs } = this.#config;
     this.#timer = clock.setTimer(periodMs, () => {
-      const done = this.run().catch((err: unknown) => logger.warn('housekeeping failed', { err }));
+      const done = this.run().catch((error: unknown) =>
+        logger.warn('housekeeping failed', { err: error }),
+      );
       void done.then(() => this.schedule(signal));
     });
   }

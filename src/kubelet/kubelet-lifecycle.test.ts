@@ -342,8 +342,8 @@ describe('files', () => {
     // Nothing to stop but the harness' own parts: started anew where it can be.
     await rm(join(root, 'kubelet'));
     await start();
-    expect(apierrors.isNotFound(await harness.getPod('nobody').catch((err: unknown) => err))).toBe(
-      true,
-    );
+    expect(
+      apierrors.isNotFound(await harness.getPod('nobody').catch((error: unknown) => error)),
+    ).toBe(true);
   });
 });

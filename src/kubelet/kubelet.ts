@@ -60,9 +60,9 @@ export class Kubelet {
   async start(): Promise<void> {
     try {
       await this.#start();
-    } catch (err) {
+    } catch (error) {
       await this.stop();
-      throw err;
+      throw error;
     }
   }
 

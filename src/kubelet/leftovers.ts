@@ -41,8 +41,8 @@ export class Leftovers {
       await garbage.removePod(status);
       this.#waiting.delete(uid);
       pleg.forget(uid);
-    } catch (err) {
-      if (!signal.aborted) logger.warn('pod not removed from the runtime', { uid, err });
+    } catch (error) {
+      if (!signal.aborted) logger.warn('pod not removed from the runtime', { uid, err: error });
     } finally {
       this.#removing.delete(uid);
     }

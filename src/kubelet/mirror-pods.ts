@@ -72,8 +72,8 @@ export class MirrorPods {
       });
       this.#mirrors.set(fullName(pod), made);
       return made;
-    } catch (err) {
-      if (!apierrors.isAlreadyExists(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isAlreadyExists(error)) throw error;
       const present = await resource.get(name);
       this.#mirrors.set(fullName(pod), present);
       return present;
@@ -93,9 +93,9 @@ export class MirrorPods {
           gracePeriodSeconds: 0,
           preconditions: { uid: podUid(mirror) },
         });
-    } catch (err) {
-      if (!apierrors.isNotFound(err))
-        this.#config.logger.warn('mirror pod not deleted', { pod: fullName(pod), err });
+    } catch (error) {
+      if (!apierrors.isNotFound(error))
+        this.#config.logger.warn('mirror pod not deleted', { pod: fullName(pod), err: error });
     }
   }
 }

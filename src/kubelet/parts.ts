@@ -558,8 +558,8 @@ async function readResolvConf(path: string): Promise<string> {
   if (path === '') return '';
   try {
     return await readNodeFile(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
   }
 }

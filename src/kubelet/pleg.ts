@@ -139,8 +139,8 @@ export class Pleg {
       try {
         await clock.sleep(interval, signal);
         await this.relist(signal);
-      } catch (err) {
-        if (!signal.aborted) logger.warn('runtime not listed', { err });
+      } catch (error) {
+        if (!signal.aborted) logger.warn('runtime not listed', { err: error });
       }
     }
     await following;
@@ -177,9 +177,9 @@ export class Pleg {
     try {
       const after = await this.refresh(uid);
       if (after.fingerprint !== before) this.#onChange(uid);
-    } catch (err) {
+    } catch (error) {
       // The next relist finds it again.
-      this.#config.logger.warn('pod not read from the runtime', { uid, err });
+      this.#config.logger.warn('pod not read from the runtime', { uid, err: error });
     }
   }
 
@@ -194,9 +194,9 @@ export class Pleg {
         const stream = containerEvents(signal);
         setWorks(true);
         for await (const event of stream) this.#onEvent(event);
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
-        logger.warn('runtime events cut off, listing instead', { err });
+        logger.warn('runtime events cut off, listing instead', { err: error });
       }
       if (signal.aborted) return;
       setWorks(false);
@@ -204,8 +204,8 @@ export class Pleg {
         // Changes before the subscription are found by listing.
         await this.relist(signal);
         await clock.sleep(1000, signal);
-      } catch (err) {
-        if (!signal.aborted) logger.warn('runtime not listed', { err });
+      } catch (error) {
+        if (!signal.aborted) logger.warn('runtime not listed', { err: error });
       }
     }
   }
@@ -227,7 +227,7 @@ export class Pleg {
     if (this.#relisting) return;
     this.#relisting = true;
     this.relist()
-      .catch((err: unknown) => this.#config.logger.warn('runtime not listed', { err }))
+      .catch((error: unknown) => this.#config.logger.warn('runtime not listed', { err: error }))
       .finally(() => {
         this.#relisting = false;
       });

@@ -247,17 +247,17 @@ export class KubeletPodSyncer implements PodSyncer {
       });
       this.#volumeBackoff.reset(uid);
       return { volumes: mounted };
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
-      if (!(err instanceof VolumeError)) throw err;
-      for (const message of err.messages) events.warning(pod, 'FailedMount', message);
-      this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err });
+      if (!(error instanceof VolumeError)) throw error;
+      for (const message of error.messages) events.warning(pod, 'FailedMount', message);
+      this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err: error });
       this.#volumeBackoff.next(uid, clock.now());
       const backoffMs = this.#volumeBackoff.get(uid);
       return {
         retryAt:
           clock.now() +
-          (err.unclaimed.length > 0 ? Math.min(backoffMs, CLAIM_RETRY_MS) : backoffMs),
+          (error.unclaimed.length > 0 ? Math.min(backoffMs, CLAIM_RETRY_MS) : backoffMs),
       };
     }
   }
@@ -276,13 +276,13 @@ export class KubeletPodSyncer implements PodSyncer {
             signal,
           ),
         );
-      } catch (err) {
+      } catch (error) {
         signal.throwIfAborted();
         missing.push(name);
         this.#config.logger.debug('image pull secret not read', {
           pod: describePod(pod),
           secret: name,
-          err,
+          err: error,
         });
       }
     }

@@ -262,8 +262,8 @@ export class PodWorkers {
         if (result.again === true || worker.state !== stateBefore) worker.pending = true;
         else if (result.retryAt !== undefined && !worker.pending)
           this.#retryIn(worker, result.retryAt - this.#config.clock.now());
-      } catch (err) {
-        if (!worker.abort.signal.aborted) this.#failed(worker, err);
+      } catch (error) {
+        if (!worker.abort.signal.aborted) this.#failed(worker, error);
         else if (!this.#stopped) worker.pending = true;
       }
       if (seconds !== undefined) metrics?.podSynced(operation, seconds());

@@ -78,8 +78,9 @@ export class StaticPods {
       try {
         await clock.sleep(checkMs, signal);
         await this.load();
-      } catch (err) {
-        if (!signal.aborted) logger.warn('static pods not read', { path: this.#config.path, err });
+      } catch (error) {
+        if (!signal.aborted)
+          logger.warn('static pods not read', { path: this.#config.path, err: error });
       }
     }
   }
@@ -101,7 +102,9 @@ export class StaticPods {
     if (pod === undefined) return;
     mirrors
       .get(pod)
-      .catch((err: unknown) => logger.warn('mirror pod not made', { pod: fullName(pod), err }));
+      .catch((error: unknown) =>
+        logger.warn('mirror pod not made', { pod: fullName(pod), err: error }),
+      );
   }
 
   #podOf(mirror: Pod): Pod | undefined {
@@ -117,10 +120,10 @@ export class StaticPods {
         .filter((name) => !name.startsWith('.'))
         .toSorted()
         .map((name) => join(path, name));
-    } catch (err) {
-      const { code } = err as NodeJS.ErrnoException;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') return [];
-      if (code !== 'ENOTDIR') throw err;
+      if (code !== 'ENOTDIR') throw error;
       files = [path];
     }
     const found: Pod[] = [];
@@ -128,9 +131,9 @@ export class StaticPods {
       try {
         const manifest = await readUntrusted(file, MAX_MANIFEST_BYTES, { followLinks: true });
         found.push(...(await this.#parse(manifest.toString('utf8'))));
-      } catch (err) {
-        const isDirectory = err instanceof FileTypeError && err.actual === 'directory';
-        if (!isDirectory) logger.error('static pod manifest is invalid', { file, err });
+      } catch (error) {
+        const isDirectory = error instanceof FileTypeError && error.actual === 'directory';
+        if (!isDirectory) logger.error('static pod manifest is invalid', { file, err: error });
       }
     }
     return found;

@@ -55,8 +55,8 @@ export class TokenManager {
             },
           },
         });
-    } catch (err) {
-      throw new Error(`failed to fetch token: ${errorMessage(err)}`, { cause: err });
+    } catch (error) {
+      throw new Error(`failed to fetch token: ${errorMessage(error)}`, { cause: error });
     }
     const now = this.#clock.now();
     const expires = Date.parse(answer.status.expirationTimestamp ?? '');

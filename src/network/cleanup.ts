@@ -60,14 +60,14 @@ async function removeRules(family: string, bridge: string): Promise<void> {
     saved = (
       await run(`${family}-save`, ['-t', 'nat'], { env: { PATH: SYSTEM_PATH }, maxBuffer: 1 << 28 })
     ).stdout;
-  } catch (err) {
+  } catch (error) {
     // Not installed, or the kernel has no such table: there are no rules.
     if (
-      (err as NodeJS.ErrnoException).code === 'ENOENT' ||
-      /table|protocol/i.test(String((err as { stderr?: string }).stderr))
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ||
+      /table|protocol/i.test(String((error as { stderr?: string }).stderr))
     )
       return;
-    throw err;
+    throw error;
   }
   const removal = ruleRemoval(saved, bridge);
   if (removal === undefined) return;
@@ -104,9 +104,9 @@ export function ruleRemoval(saved: string, network: string): string | undefined 
 async function namesIn(dir: string): Promise<readonly string[]> {
   try {
     return await readdir(dir);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }
 
@@ -114,9 +114,9 @@ async function namesIn(dir: string): Promise<readonly string[]> {
 async function unlessAbsent(running: Promise<unknown>): Promise<void> {
   try {
     await running;
-  } catch (err) {
-    const { stderr = '', code } = err as { stderr?: string; code?: unknown };
+  } catch (error) {
+    const { stderr = '', code } = error as { stderr?: string; code?: unknown };
     if (code !== 'ENOENT' && !/Cannot find device|does not exist|No such file/i.test(stderr))
-      throw err;
+      throw error;
   }
 }

@@ -50,11 +50,11 @@ export async function removeServiceAddress(name: string): Promise<void> {
 async function ip(args: readonly string[], fine?: RegExp): Promise<void> {
   try {
     await run('ip', [...args], { env: { PATH: SYSTEM_PATH } });
-  } catch (err) {
-    const { stderr = '' } = err as { stderr?: string };
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
     if (fine?.test(stderr) !== true)
-      throw new Error(`ip ${args.join(' ')}: ${stderr.trim() || (err as Error).message}`, {
-        cause: err,
+      throw new Error(`ip ${args.join(' ')}: ${stderr.trim() || (error as Error).message}`, {
+        cause: error,
       });
   }
 }

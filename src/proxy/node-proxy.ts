@@ -249,9 +249,9 @@ async function serveHealth(
         })
         .end(body);
     });
-  } catch (err) {
-    if (!optional) throw err;
-    logger.warn('proxy: healthz cannot be served', { host, port, reason: errorMessage(err) });
+  } catch (error) {
+    if (!optional) throw error;
+    logger.warn('proxy: healthz cannot be served', { host, port, reason: errorMessage(error) });
     return undefined;
   }
 }

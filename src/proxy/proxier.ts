@@ -151,8 +151,8 @@ export class Proxier {
       await this.#syncUntil(signal, backend, serviceHealth, (key) =>
         serviceInformer.lister.getByKey(key),
       );
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       signal.removeEventListener('abort', stopped);
       fullSync.cancel();
@@ -206,14 +206,14 @@ export class Proxier {
           seconds,
         });
         retryMs = FIRST_RETRY_MS;
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
         this.#complete = true;
         metrics.failed();
         logger.error('proxy: sync failed, retrying', {
           backend: backend.name,
           delayMs: retryMs,
-          err,
+          err: error,
         });
         await clock.sleep(retryMs, signal).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);

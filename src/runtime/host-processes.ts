@@ -86,9 +86,11 @@ export async function killAll(find: () => readonly number[], clock: Clock): Prom
         { clock, intervalMs: 10, timeoutMs: KILL_TIMEOUT_MS },
         () => !running.some(isAlive),
       );
-    } catch (err) {
-      if (!(err instanceof wait.WaitTimeoutError)) throw err;
-      throw new Error(`killed, but still there: ${list(running.filter(isAlive))}`, { cause: err });
+    } catch (error) {
+      if (!(error instanceof wait.WaitTimeoutError)) throw error;
+      throw new Error(`killed, but still there: ${list(running.filter(isAlive))}`, {
+        cause: error,
+      });
     }
   }
 }
@@ -114,8 +116,8 @@ const GONE = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL', 'ENOTDIR']
 function readOr<T>(otherwise: T, read: () => T): T {
   try {
     return read();
-  } catch (err) {
-    if (GONE.has((err as NodeJS.ErrnoException).code ?? '')) return otherwise;
-    throw err;
+  } catch (error) {
+    if (GONE.has((error as NodeJS.ErrnoException).code ?? '')) return otherwise;
+    throw error;
   }
 }

@@ -88,8 +88,8 @@ export function signalProcess(
   try {
     process.kill(group ? -identity.pid : identity.pid, signal);
     return true;
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ESRCH') return false;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
   }
 }

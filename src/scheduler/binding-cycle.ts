@@ -126,13 +126,13 @@ export class BindingCycles {
         this.#binding--;
         this.#bindingEnded();
       });
-    } catch (err) {
+    } catch (error) {
       this.#config.logger.error('scheduler: binding a pod failed unexpectedly', {
         pod: queued.info.key,
         node,
-        err,
+        err: error,
       });
-      this.#undo(framework, state, queued, node, errorFailure(Status.error(err)));
+      this.#undo(framework, state, queued, node, errorFailure(Status.error(error)));
     }
   }
 
@@ -201,9 +201,9 @@ export class BindingCycles {
     );
     try {
       framework.runPostBind(state, pod, node);
-    } catch (err) {
+    } catch (error) {
       // The pod is bound; a later error does not change that.
-      logger.error('scheduler: PostBind plugin failed', { pod: pod.key, node, err });
+      logger.error('scheduler: PostBind plugin failed', { pod: pod.key, node, err: error });
     }
   }
 
@@ -231,8 +231,8 @@ export class BindingCycles {
     if (!extenders.none && extenders.binds(pod.pod)) {
       try {
         if (await extenders.bind(pod.pod, node)) return undefined;
-      } catch (err) {
-        return Status.error(err);
+      } catch (error) {
+        return Status.error(error);
       }
     }
     return await framework.runBind(state, pod, node, signal);
@@ -255,12 +255,12 @@ export class BindingCycles {
       try {
         const live = await client.resource(pods).namespace(namespace).get(name, { signal });
         return live.metadata.uid === pod.uid && live.spec.nodeName === node;
-      } catch (err) {
-        if (apierrors.isNotFound(err) || signal.aborted) return false;
+      } catch (error) {
+        if (apierrors.isNotFound(error) || signal.aborted) return false;
         logger.warn('scheduler: checking whether a pod is bound failed, retrying', {
           pod: pod.key,
           node,
-          err,
+          err: error,
         });
         await clock.sleep(backoff.next(), signal).catch(() => undefined);
       }

@@ -79,7 +79,7 @@ function badWatches(random: SeededRandom, clock: VirtualClock, calm: () => boole
       }
       slow.close();
     };
-    void pass().catch((err: unknown) => slow.fail(err));
+    void pass().catch((error: unknown) => slow.fail(error));
     return slow;
   };
 }

@@ -106,12 +106,12 @@ export class PodStatusWriter {
       await resource.patch(name, 'application/strategic-merge-patch+json', patch, {
         subresource: 'status',
       });
-    } catch (err) {
+    } catch (error) {
       // The pod is gone, or another one has its name.
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
       this.#logger.warn('the status of a pod that is not scheduled could not be written', {
         pod: `${namespace}/${name}`,
-        err,
+        err: error,
       });
     }
   }

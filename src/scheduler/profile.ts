@@ -144,9 +144,9 @@ class Resolver {
     };
     try {
       this.#instances.set(name, registration.create(args, handle));
-    } catch (err) {
-      if (!(err instanceof ConfigurationError)) throw err;
-      this.errors.push(...err.errors);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      this.errors.push(...error.errors);
     }
   }
 

@@ -74,10 +74,13 @@ export class PodScheduler {
         return;
       }
       bindings.start(framework, state, queued, outcome);
-    } catch (err) {
-      logger.error('scheduler: scheduling a pod failed unexpectedly', { pod: info.key, err });
+    } catch (error) {
+      logger.error('scheduler: scheduling a pod failed unexpectedly', {
+        pod: info.key,
+        err: error,
+      });
       cache.forgetPod(info.uid);
-      failures.handle(framework, queued, errorFailure(Status.error(err)));
+      failures.handle(framework, queued, errorFailure(Status.error(error)));
     }
   }
 
@@ -168,7 +171,7 @@ function reserveAndPermit(
   try {
     const status = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
     return status?.code === 'Wait' ? undefined : status;
-  } catch (err) {
-    return Status.error(err);
+  } catch (error) {
+    return Status.error(error);
   }
 }

@@ -199,8 +199,8 @@ export class Session {
       informers.start(signal);
       await informers.waitForCacheSync(signal);
       await this.#loop(signal);
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       expiry?.cancel();
       this.#config.metrics.watch(undefined);
@@ -274,8 +274,8 @@ function makeExtenders({ extenders }: SchedulerConfiguration, clock: Clock): rea
   return extenders.map((extender) => {
     try {
       return httpExtender(extender, postOver(extender, clock));
-    } catch (err) {
-      const why = errorMessage(err);
+    } catch (error_) {
+      const why = errorMessage(error_);
       const error = field.invalid(field.path('extenders'), extender.urlPrefix, why);
       throw new ConfigurationError('scheduler configuration', [error]);
     }

@@ -45,7 +45,7 @@ const text = (value: Uint8Array | undefined): string | undefined =>
 async function failure(operation: Promise<unknown>): Promise<StorageError> {
   const error: unknown = await operation.then(
     () => new Error('the operation succeeded'),
-    (thrown: unknown) => thrown,
+    (error_: unknown) => error_,
   );
   if (!(error instanceof StorageError)) throw error;
   return error;

@@ -67,9 +67,9 @@ export async function startCluster({
       containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket],
       stop,
     };
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw err;
+    throw error;
   }
 }
 
@@ -106,9 +106,9 @@ async function startUp(
   };
   try {
     await ready;
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw err;
+    throw error;
   }
   return stop;
 }

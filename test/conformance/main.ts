@@ -195,12 +195,12 @@ function record({ version }: Binaries, results: readonly TestResult[]): void {
 
 try {
   await main();
-} catch (err) {
+} catch (error) {
   if (
-    !(err instanceof UserError) &&
-    !(err instanceof Error && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))
+    !(error instanceof UserError) &&
+    !(error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
   )
-    throw err;
-  say(`conformance: ${err.message}`);
+    throw error;
+  say(`conformance: ${error.message}`);
   process.exitCode = 1;
 }

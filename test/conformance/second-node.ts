@@ -133,9 +133,9 @@ export async function startSecondNode(
       'cluster-cidr': POD_CIDR,
     };
     roles.push(await startRole('proxy', logFile, proxyFlags));
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw err;
+    throw error;
   }
   return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), stop };
 }
@@ -166,9 +166,9 @@ async function startRole(
   };
   try {
     await ready(name, child, ended, logFile);
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw err;
+    throw error;
   }
   return { stop };
 }

@@ -34,8 +34,8 @@ function pattern(flag: string, text: string | undefined): RegExp | undefined {
   if (text === undefined) return undefined;
   try {
     return new RegExp(text);
-  } catch (err) {
-    throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    throw new UserError(`${flag}: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -20,8 +20,8 @@ export class Reference {
   async send(shot: Shot): Promise<Answer> {
     try {
       return await this.#send(shot);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ECONNRESET') throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
       return { code: 0, body: 'closed the connection', warnings: [] };
     }
   }

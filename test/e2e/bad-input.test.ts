@@ -74,8 +74,8 @@ describe('bad input', () => {
     });
     try {
       return { code: answer.code, status: JSON.parse(answer.text) };
-    } catch (err) {
-      throw new Error(`not a Status: ${answer.code} ${answer.text}`, { cause: err });
+    } catch (error) {
+      throw new Error(`not a Status: ${answer.code} ${answer.text}`, { cause: error });
     }
   }
 

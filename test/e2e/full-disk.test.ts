@@ -49,8 +49,8 @@ describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
       for (const size of [1 << 20, 1 << 12]) {
         try {
           for (;;) writeFileSync(ballast, Buffer.alloc(size), { flag: 'a' });
-        } catch (err) {
-          if ((err as NodeJS.ErrnoException).code !== 'ENOSPC') throw err;
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
         }
       }
     };

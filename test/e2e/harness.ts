@@ -233,16 +233,16 @@ export async function eventually<T>(
       try {
         found = await condition();
         lastError = undefined;
-      } catch (err) {
-        lastError = err;
+      } catch (error) {
+        lastError = error;
         return false;
       }
       return Boolean(found);
     });
-  } catch (err) {
+  } catch (error) {
     throw new Error(
       `timed out: ${what}${lastError instanceof Error ? `: ${lastError.message}` : ''}`,
-      { cause: err },
+      { cause: error },
     );
   }
   return found as T;

@@ -195,7 +195,9 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     const stop = new AbortController();
     const client = async (): Promise<void> => {
       while (!stop.signal.aborted) {
-        const answer = await fetch('web.example', '/', agent).catch((err: unknown) => String(err));
+        const answer = await fetch('web.example', '/', agent).catch((error: unknown) =>
+          String(error),
+        );
         requests++;
         seen.add(answer);
         if (!answer.startsWith('200 ')) failures.push(answer);

@@ -153,7 +153,8 @@ describe.skipIf(missing !== undefined)(named('services on a node', missing), () 
     const stop = new AbortController();
     const results: string[] = [];
     const load = async (): Promise<void> => {
-      while (!stop.signal.aborted) results.push(await fetch().catch((err: unknown) => String(err)));
+      while (!stop.signal.aborted)
+        results.push(await fetch().catch((error: unknown) => String(error)));
     };
     const loads = [load(), load()];
     await apply(web('two'));

@@ -183,9 +183,9 @@ async function startCluster(dataDir: string, logFile: string): Promise<() => Pro
   });
   try {
     await ready;
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw err;
+    throw error;
   }
   return stop;
 }

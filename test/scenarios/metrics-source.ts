@@ -51,8 +51,8 @@ export class MetricsSource {
     });
     const { signal } = this.#stop;
     informers.start(signal);
-    this.#running = controller.run(signal).catch((err: unknown) => {
-      if (!signal.aborted) throw err;
+    this.#running = controller.run(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
     });
   }
 

@@ -56,9 +56,9 @@ export class Session {
       return [output, ...this.#watches.map((watch) => watch.take())]
         .filter((text) => text !== '')
         .join('\n');
-    } catch (err) {
-      if (!(err instanceof apierrors.StatusError)) throw err;
-      return `Error from server (${err.reason}): ${err.message}`;
+    } catch (error) {
+      if (!(error instanceof apierrors.StatusError)) throw error;
+      return `Error from server (${error.reason}): ${error.message}`;
     }
   }
 
@@ -333,9 +333,9 @@ export class Session {
         try {
           await inDefault.subresource(name, 'eviction', eviction);
           lines.push(`pod/${name} evicted`);
-        } catch (err) {
+        } catch (error) {
           lines.push(
-            `error when evicting pods/${JSON.stringify(name)} (will retry): ${(err as Error).message}`,
+            `error when evicting pods/${JSON.stringify(name)} (will retry): ${(error as Error).message}`,
           );
         }
       }
@@ -405,9 +405,9 @@ export class Session {
 async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
   try {
     return await got;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

@@ -20,7 +20,7 @@ export class TableWatch {
 
   constructor({ events, clock, columns }: TableWatchConfig) {
     this.#events = events;
-    this.#gather(clock, columns).catch((err: unknown) => (this.#failure = err));
+    this.#gather(clock, columns).catch((error: unknown) => (this.#failure = error));
   }
 
   /** What has happened since this was called last; '' if nothing has. */

@@ -119,7 +119,7 @@ const outcome = (work: Promise<unknown>): Promise<string> =>
   bounded(
     work.then(
       (value) => String(value),
-      (err: Error) => `rejected: ${err.message}`,
+      (error: Error) => `rejected: ${error.message}`,
     ),
   );
 

@@ -278,8 +278,8 @@ describe('peers of every kind', () => {
       const running = hooks.run(makePod(), container, 'c1', '127.0.0.1', handler, abort.signal);
       const late = systemClock.setTimer(500, () => abort.abort(new Error('the pod goes')));
       // Some of the peers make it succeed, some make it fail before that.
-      await running.catch((err: Error) =>
-        expect(err.message).toMatch(/the pod goes|HTTP lifecycle hook/),
+      await running.catch((error: Error) =>
+        expect(error.message).toMatch(/the pod goes|HTTP lifecycle hook/),
       );
       late.cancel();
     });

@@ -111,8 +111,8 @@ function writeCompiled(path: string, program: number, compiled: Buffer): void {
   try {
     writeFileSync(temporary, Buffer.concat([checksum, compiled]));
     renameSync(temporary, path);
-  } catch (err) {
+  } catch (error) {
     rmSync(temporary, { force: true });
-    throw err;
+    throw error;
   }
 }

@@ -33,8 +33,8 @@ export class LazyFollower {
     this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     try {
       await this.#starting;
-    } catch (err) {
-      this.#config.logger.warn('admission: configuration cannot be read', { err });
+    } catch (error) {
+      this.#config.logger.warn('admission: configuration cannot be read', { err: error });
       throw refusal(attributes, 'not yet ready to handle request');
     }
   }

@@ -140,10 +140,10 @@ export class AuthenticationConfig {
   #hasExpired(pem: string): boolean {
     try {
       return Date.parse(new X509Certificate(pem).validTo) < this.#config.clock.now();
-    } catch (err) {
+    } catch (error) {
       this.#config.logger.warn('aggregator: a certificate in a ConfigMap cannot be read', {
         configMap: NAME,
-        err,
+        err: error,
       });
       return true;
     }

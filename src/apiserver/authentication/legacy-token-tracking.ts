@@ -36,13 +36,13 @@ export async function keepTokenTracking(client: Client, clock: Clock): Promise<v
     // A day that is none, or that has not come, says nothing.
     if (DAY.test(since) && since <= today) return;
     await inSystem.patch(NAME, 'application/merge-patch+json', { data: { since: today } });
-  } catch (err) {
-    if (!apierrors.isNotFound(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isNotFound(error)) throw error;
     await inSystem
       .create({ metadata: { name: NAME }, data: { since: today } })
-      .catch((problem: unknown) => {
+      .catch((error: unknown) => {
         // Another server was faster.
-        if (!apierrors.isAlreadyExists(problem)) throw problem;
+        if (!apierrors.isAlreadyExists(error)) throw error;
       });
   }
 }
@@ -59,8 +59,11 @@ export function noteTokenUse(
     .resource(secrets)
     .namespace(namespace)
     .patch(name, 'application/merge-patch+json', patch)
-    .catch((err: unknown) => {
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
-      logger.warn('recording the use of a token failed', { secret: `${namespace}/${name}`, err });
+    .catch((error: unknown) => {
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
+      logger.warn('recording the use of a token failed', {
+        secret: `${namespace}/${name}`,
+        err: error,
+      });
     });
 }

@@ -150,9 +150,9 @@ class FollowedResource {
       try {
         await this.#read(kind, onSynced);
         logger.debug('follower: watch ended', of);
-      } catch (err) {
-        onFailed?.(err);
-        logger.warn('follower: list and watch failed, retrying', { ...of, err });
+      } catch (error) {
+        onFailed?.(error);
+        logger.warn('follower: list and watch failed, retrying', { ...of, err: error });
       }
     }
     if (this.#stopped) return;

@@ -29,9 +29,9 @@ export function readYamlBody(text: string, { maxValues, bigints }: YamlLimits): 
     const duplicates = error.message;
     try {
       return { value: parseYaml(text, { ...options, allowDuplicateKeys: true }), duplicates };
-    } catch (other) {
-      if (other instanceof YamlError) return { error: other };
-      throw other;
+    } catch (error_) {
+      if (error_ instanceof YamlError) return { error: error_ };
+      throw error_;
     }
   }
 }

@@ -75,8 +75,8 @@ export class CustomResourceInstaller implements DefinitionKeeper {
     }
     try {
       served.update(definition, encoded);
-    } catch (err) {
-      this.#logger.error('custom resource definition: cannot be served', { name, err });
+    } catch (error) {
+      this.#logger.error('custom resource definition: cannot be served', { name, err: error });
     }
   }
 

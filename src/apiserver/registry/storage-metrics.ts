@@ -55,7 +55,7 @@ export class StorageMetrics {
   async text(): Promise<string> {
     const texts = await Promise.all(
       [this.#objectCounts(), this.#size()].map((part) =>
-        part.catch((err: unknown) => this.#failed(err)),
+        part.catch((error: unknown) => this.#failed(error)),
       ),
     );
     return texts.join('') + counterText(this.#events);

@@ -359,8 +359,8 @@ function looksNeeded(
 async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }

@@ -42,8 +42,8 @@ export class DefaultServiceCidr {
     let range: Immutable<ServiceCIDR>;
     try {
       range = await all.get(DEFAULT_SERVICE_CIDR);
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
       // Another server may be faster: then this is tried again.
       range = await all.create({
         metadata: { name: DEFAULT_SERVICE_CIDR },
@@ -54,14 +54,14 @@ export class DefaultServiceCidr {
     if (present.length === 1 && cidrs.length === 2 && present[0] === cidrs[0]) {
       try {
         range = await all.update({ ...range, spec: { ...range.spec, cidrs: [...cidrs] } });
-      } catch (err) {
-        const message = errorMessage(err);
+      } catch (error) {
+        const message = errorMessage(error);
         this.#warn(
           range,
           ERROR,
           `The default ServiceCIDR can not be upgraded from ${cidrs[0]} to dual stack ${listed(cidrs)} : ${message}`,
         );
-        throw err;
+        throw error;
       }
     }
     // Its deletion is the controller's.
@@ -106,12 +106,12 @@ export class DefaultServiceCidr {
       await client
         .resource(serviceCIDRs)
         .updateStatus({ ...range, status: { conditions: [...others, condition] } });
-    } catch (err) {
+    } catch (error) {
       // The controller manager may say it at the same time.
-      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
+      if (!apierrors.isConflict(error) && !apierrors.isNotFound(error)) {
         this.#warn(range, ERROR, 'The default ServiceCIDR Status can not be set to Ready=True');
       }
-      throw err;
+      throw error;
     }
   }
 

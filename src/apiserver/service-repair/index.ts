@@ -130,10 +130,12 @@ async function patiently(step: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await step();
-    } catch (err) {
+    } catch (error) {
       const isRace =
-        apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
-      if (!isRace || attempt === ATTEMPTS) throw err;
+        apierrors.isConflict(error) ||
+        apierrors.isAlreadyExists(error) ||
+        apierrors.isNotFound(error);
+      if (!isRace || attempt === ATTEMPTS) throw error;
     }
   }
 }

@@ -46,8 +46,8 @@ export class NodePortRepair {
     while (!signal.aborted) {
       await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
-      await this.check().catch((err: unknown) =>
-        logger.warn('node ports could not be checked', { err }),
+      await this.check().catch((error: unknown) =>
+        logger.warn('node ports could not be checked', { err: error }),
       );
     }
   }

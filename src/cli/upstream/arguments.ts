@@ -164,9 +164,9 @@ function isDuration(text: string): boolean {
   try {
     parseDuration(text);
     return true;
-  } catch (err) {
-    if (err instanceof DurationError) return false;
-    throw err;
+  } catch (error) {
+    if (error instanceof DurationError) return false;
+    throw error;
   }
 }
 

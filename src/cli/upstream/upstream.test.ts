@@ -121,8 +121,8 @@ function catchError(run: () => unknown): Error | undefined {
   try {
     run();
     return undefined;
-  } catch (err) {
-    return err as Error;
+  } catch (error) {
+    return error as Error;
   }
 }
 

@@ -179,17 +179,17 @@ export class EventRecorder implements Recorder {
         if (correlation.action === 'create') await this.#create(correlation.event);
         else await this.#patchOrCreate(correlation.event, correlation.patch);
         return;
-      } catch (err) {
+      } catch (error) {
         if (this.#stop.signal.aborted) return;
-        if (!apierrors.isServiceUnavailable(err) || attempt === SEND_ATTEMPTS) {
+        if (!apierrors.isServiceUnavailable(error) || attempt === SEND_ATTEMPTS) {
           // A namespace that is being deleted rejects its last events. This is expected.
           const expected =
-            apierrors.isAlreadyExists(err) ||
-            apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
+            apierrors.isAlreadyExists(error) ||
+            apierrors.statusCause(error, 'NamespaceTerminating') !== undefined;
           logger[expected ? 'debug' : 'warn']('an event could not be recorded', {
             reason: event.reason,
             note: event.message,
-            err,
+            err: error,
           });
           return;
         }
@@ -212,8 +212,8 @@ export class EventRecorder implements Recorder {
         patch,
         options,
       );
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
       await this.#create(event);
     }
   }

@@ -52,15 +52,17 @@ describe('HTTP transport and the API server', () => {
     expect(await maps.get('a')).toEqual(made);
     expect(
       apierrors.isAlreadyExists(
-        await maps.create({ metadata: { name: 'a' } }).catch((err: unknown) => err),
+        await maps.create({ metadata: { name: 'a' } }).catch((error: unknown) => error),
       ),
     ).toBe(true);
     const stale = { ...made, metadata: { ...made.metadata, resourceVersion: '1' } };
-    expect(apierrors.isConflict(await maps.update(stale).catch((err: unknown) => err))).toBe(true);
+    expect(apierrors.isConflict(await maps.update(stale).catch((error: unknown) => error))).toBe(
+      true,
+    );
     await maps.patch('a', 'application/merge-patch+json', { data: { k: null, l: '1' } });
     expect((await maps.get('a')).data).toEqual({ l: '1' });
     await maps.delete('a', { preconditions: { uid: made.metadata.uid } });
-    expect(apierrors.isNotFound(await maps.get('a').catch((err: unknown) => err))).toBe(true);
+    expect(apierrors.isNotFound(await maps.get('a').catch((error: unknown) => error))).toBe(true);
     expect(await client.transport.text({ method: 'GET', path: '/readyz' })).toBe('ok');
   });
 

@@ -122,8 +122,8 @@ class HttpTransport implements Transport {
     const { status, text } = await this.#readWhole(request, 'application/json');
     try {
       return JSON.parse(text) as T;
-    } catch (err) {
-      throw unexpectedResponse(request, status, text, err);
+    } catch (error) {
+      throw unexpectedResponse(request, status, text, error);
     }
   }
 
@@ -144,9 +144,9 @@ class HttpTransport implements Transport {
             if (call.signal.aborted) return;
             yield JSON.parse(line) as WatchEvent<T>;
           }
-        } catch (err) {
+        } catch (error) {
           // A watch that its caller has stopped does not fail.
-          if (!call.signal.aborted) throw unreachable(err);
+          if (!call.signal.aborted) throw unreachable(error);
         } finally {
           stop();
         }
@@ -166,8 +166,8 @@ class HttpTransport implements Transport {
       async *[Symbol.asyncIterator]() {
         try {
           yield* response.body;
-        } catch (err) {
-          if (!call.signal.aborted) throw unreachable(err);
+        } catch (error) {
+          if (!call.signal.aborted) throw unreachable(error);
         } finally {
           call.release();
           response.cancel();
@@ -210,10 +210,10 @@ class HttpTransport implements Transport {
       for (const warning of warningsOf(response.headers)) this.#config.onWarning?.(warning);
       if (response.status >= 200 && response.status < 300) return response;
       throw await this.#failureOf(request, response, signal);
-    } catch (err) {
+    } catch (error) {
       call.release();
       if (signal.aborted) throw signal.reason;
-      throw this.#unreachable(request, err);
+      throw this.#unreachable(request, error);
     }
   }
 
@@ -259,10 +259,10 @@ class HttpTransport implements Transport {
     const exchange = await this.#connect(credentials, signal);
     try {
       return await exchange.exchange(exchangeRequest);
-    } catch (err) {
+    } catch (error) {
       // The server closed the connection as the request was sent. It was not processed, so it is sent again.
-      if (err instanceof NotProcessedError) return exchange.exchange(exchangeRequest);
-      throw err;
+      if (error instanceof NotProcessedError) return exchange.exchange(exchangeRequest);
+      throw error;
     }
   }
 
@@ -276,9 +276,9 @@ class HttpTransport implements Transport {
       );
       this.#exchange = undefined;
     }
-    this.#exchange ??= this.#negotiate(credentials, this.#closed.signal).catch((err: unknown) => {
+    this.#exchange ??= this.#negotiate(credentials, this.#closed.signal).catch((error: unknown) => {
       this.#exchange = undefined;
-      throw err;
+      throw error;
     });
     return abortable(this.#exchange, signal);
   }
@@ -341,9 +341,9 @@ class HttpTransport implements Transport {
     const chunks: Uint8Array[] = [];
     try {
       for await (const chunk of response.body) chunks.push(chunk);
-    } catch (err) {
+    } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw this.#unreachable(request, err);
+      throw this.#unreachable(request, error);
     }
     return Buffer.concat(chunks).toString('utf8');
   }

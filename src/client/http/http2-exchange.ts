@@ -128,10 +128,10 @@ export class Http2Exchange implements Exchange {
             endStream: body === undefined,
           },
         );
-      } catch (err) {
+      } catch (error) {
         connection.streams--;
         connection.retired = true;
-        reject(new NotProcessedError(err));
+        reject(new NotProcessedError(error));
         return;
       }
       const onAbort = (): void => {

@@ -83,9 +83,9 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       try {
         await this.listAndWatch(signal);
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
-        this.#logger.warn('informer: list and watch failed, retrying', { err });
+        this.#logger.warn('informer: list and watch failed, retrying', { err: error });
         await this.#pause(signal);
       }
     }
@@ -102,10 +102,12 @@ export class Reflector<T extends KubeObject> {
       let events: number | typeof EXPIRED;
       try {
         events = await this.#watchOnce(signal);
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
-        if (!worthAnotherWatch(err)) throw err;
-        this.#logger.debug('informer: watch failed, resuming from the last revision', { err });
+        if (!worthAnotherWatch(error)) throw error;
+        this.#logger.debug('informer: watch failed, resuming from the last revision', {
+          err: error,
+        });
         await this.#pause(signal);
         continue;
       }
@@ -140,10 +142,13 @@ export class Reflector<T extends KubeObject> {
   ): Promise<{ readonly list: readonly T[]; readonly resourceVersion: string }> {
     try {
       return await this.#listPages(resourceVersion, signal);
-    } catch (err) {
+    } catch (error) {
       // Compacted, or from the future of a server that was restored: the latest state is the one to have.
-      if (resourceVersion === '' || !(isExpired(err) || apierrors.isTooLargeResourceVersion(err)))
-        throw err;
+      if (
+        resourceVersion === '' ||
+        !(isExpired(error) || apierrors.isTooLargeResourceVersion(error))
+      )
+        throw error;
       return await this.#listPages('', signal);
     }
   }
@@ -169,8 +174,8 @@ export class Reflector<T extends KubeObject> {
       let page: ListOf<T>;
       try {
         page = await source.list({ ...selectors, limit, continue: token });
-      } catch (err) {
-        if (!isExpired(err)) throw err;
+      } catch (error) {
+        if (!isExpired(error)) throw error;
         // Paging took longer than history is kept: all at once then.
         page = await source.list(selectors);
         return { list: page.items, resourceVersion: page.metadata.resourceVersion };
@@ -200,9 +205,9 @@ export class Reflector<T extends KubeObject> {
         timeoutSeconds: Math.ceil((minWatchTimeoutMs * (1 + random.float())) / 1000),
         signal,
       });
-    } catch (err) {
-      if (isExpired(err)) return EXPIRED;
-      throw err;
+    } catch (error) {
+      if (isExpired(error)) return EXPIRED;
+      throw error;
     }
     let events = 0;
     try {
@@ -216,9 +221,9 @@ export class Reflector<T extends KubeObject> {
         // The object of an error is a Status, whatever the type of the watch's other objects.
         else throw apierrors.fromStatus(event.object as unknown as apierrors.Status);
       });
-    } catch (err) {
-      if (isExpired(err)) return EXPIRED;
-      throw err;
+    } catch (error) {
+      if (isExpired(error)) return EXPIRED;
+      throw error;
     }
     return events;
   }
@@ -244,8 +249,8 @@ export class Reflector<T extends KubeObject> {
     this.#failedAt = clock.monotonic();
     try {
       await clock.sleep(this.#backoff.next(), signal);
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
   }
 }

@@ -164,8 +164,11 @@ export class SharedInformer<T extends KubeObject> {
   #call(handle: () => void): void {
     try {
       handle();
-    } catch (err) {
-      this.#config.logger.error('an event handler threw', { informer: this.#config.name, err });
+    } catch (error) {
+      this.#config.logger.error('an event handler threw', {
+        informer: this.#config.name,
+        err: error,
+      });
     }
   }
 }

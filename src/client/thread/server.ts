@@ -111,8 +111,8 @@ export class ThreadServer {
       this.#sendAnswer(id, code, request.warnings, rest);
       if (body.kind === 'watch') await this.#sendEvents(id, body, call);
       else if (body.kind === 'stream') await this.#sendChunks(id, body, call);
-    } catch (err) {
-      if (!call.aborted) this.#outbox.send({ kind: 'end', id, failure: this.#failureOf(err) });
+    } catch (error) {
+      if (!call.aborted) this.#outbox.send({ kind: 'end', id, failure: this.#failureOf(error) });
     } finally {
       this.#calls.delete(id);
     }

@@ -77,8 +77,8 @@ async function work<K>(
 async function attempt<K>(reconcile: Reconcile<K>, key: K, signal: AbortSignal): Promise<Outcome> {
   try {
     return await reconcile(key, signal);
-  } catch (err) {
-    return { next: 'failed', err };
+  } catch (error) {
+    return { next: 'failed', err: error };
   }
 }
 

@@ -56,10 +56,13 @@ export async function removeKernelState(
 export async function removeLeftStale(): Promise<readonly string[]> {
   try {
     return await removeStaleState(systemNft());
-  } catch (err) {
-    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))
+  } catch (error) {
+    if (
+      error instanceof NftError &&
+      (error.reason === 'NotInstalled' || error.reason === 'NotPermitted')
+    )
       return [];
-    throw err;
+    throw error;
   }
 }
 
@@ -74,11 +77,14 @@ async function ownState(directories: readonly string[]): Promise<StaleState> {
 async function tables(): Promise<StaleState['tables']> {
   try {
     return await systemNft().tables();
-  } catch (err) {
+  } catch (error) {
     // Without nft, or the right to use it, there are no tables of ours.
-    if (err instanceof NftError && (err.reason === 'NotInstalled' || err.reason === 'NotPermitted'))
+    if (
+      error instanceof NftError &&
+      (error.reason === 'NotInstalled' || error.reason === 'NotPermitted')
+    )
       return [];
-    throw err;
+    throw error;
   }
 }
 

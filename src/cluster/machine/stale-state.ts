@@ -103,9 +103,9 @@ export async function readInterfaces(): Promise<readonly NamedInterface[]> {
     const { code, stdout, stderr } = await execute(['ip', '-j', 'address', 'show'], '');
     if (code !== 0) throw new Error(`ip address show failed: ${stderr.trim()}`);
     return JSON.parse(stdout.trim() || '[]') as readonly NamedInterface[];
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }
 

@@ -74,8 +74,8 @@ export class CertificateFiles {
         mkdirSync(this.#dir, { recursive: true, mode: 0o755 });
         writeDurableFile(join(this.#dir, 'apiserver.key'), pair.key, { mode: 0o600 });
         writeDurableFile(join(this.#dir, 'apiserver.crt'), pair.cert, { mode: 0o644 });
-      } catch (err) {
-        throw new UserError(`--cert-dir: ${(err as Error).message}`, { cause: err });
+      } catch (error) {
+        throw new UserError(`--cert-dir: ${(error as Error).message}`, { cause: error });
       }
     }
     return pair;
@@ -95,9 +95,9 @@ export function readAccountKeys(files: readonly string[]): readonly string[] {
 export function checkKeys(flag: string, read: () => unknown): void {
   try {
     read();
-  } catch (err) {
-    throw new UserError(`${flag}: the key cannot be used: ${(err as Error).message}`, {
-      cause: err,
+  } catch (error) {
+    throw new UserError(`${flag}: the key cannot be used: ${(error as Error).message}`, {
+      cause: error,
     });
   }
 }

@@ -277,9 +277,9 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       failed: inner?.failed ?? new Promise(() => undefined),
       stop: () => (stopping ??= stop()),
     };
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw asUserError(err, config);
+    throw asUserError(error, config);
   }
 }
 

@@ -84,16 +84,16 @@ export async function startComponentServer(
   const server = createServer(
     { ...secureContext(tls), handshakeTimeout: HEADER_TIMEOUT_MS },
     (request, response) => {
-      answer(served, request, response).catch((err: unknown) => {
-        if (err instanceof StatusError) {
+      answer(served, request, response).catch((error: unknown) => {
+        if (error instanceof StatusError) {
           send(response, {
-            code: err.code,
+            code: error.code,
             contentType: 'application/json',
-            text: `${JSON.stringify(err.status)}\n`,
+            text: `${JSON.stringify(error.status)}\n`,
           });
           return;
         }
-        logger?.warn('component server: request failed', { path: request.url, err });
+        logger?.warn('component server: request failed', { path: request.url, err: error });
         if (response.headersSent) response.destroy();
         else send(response, { code: 500, contentType: TEXT, text: 'Internal Server Error\n' });
       });
@@ -105,12 +105,12 @@ export async function startComponentServer(
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, bindAddress, resolve);
-  }).catch((err: unknown) => {
+  }).catch((error: unknown) => {
     const hint = 'See --secure-port and --bind-address.';
     throw new UserError(
-      `cannot listen on ${bindAddress}, port ${port}: ${(err as Error).message}. ${hint}`,
+      `cannot listen on ${bindAddress}, port ${port}: ${(error as Error).message}. ${hint}`,
       {
-        cause: err,
+        cause: error,
       },
     );
   });

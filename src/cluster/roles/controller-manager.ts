@@ -158,9 +158,9 @@ function readSigning({
 export function selectedControllers(selectors: readonly string[]): readonly ControllerName[] {
   try {
     return selectControllers(selectors);
-  } catch (err) {
-    if (err instanceof UnknownControllerError)
-      throw new UserError(`--controllers: ${err.message}`, { cause: err });
-    throw err;
+  } catch (error) {
+    if (error instanceof UnknownControllerError)
+      throw new UserError(`--controllers: ${error.message}`, { cause: error });
+    throw error;
   }
 }

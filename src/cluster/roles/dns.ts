@@ -72,12 +72,12 @@ export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRol
   });
   try {
     await server.start();
-  } catch (err) {
-    throw asUserError(err, config);
+  } catch (error) {
+    throw asUserError(error, config);
   }
   const withdraw = async (): Promise<void> => {
-    await withdrawDnsEndpoint(client, node).catch((err: unknown) =>
-      logger.warn('DNS endpoint could not be withdrawn', { err }),
+    await withdrawDnsEndpoint(client, node).catch((error: unknown) =>
+      logger.warn('DNS endpoint could not be withdrawn', { err: error }),
     );
   };
   let published = false;
@@ -88,9 +88,9 @@ export async function startDnsRole(config: DnsRoleConfig): Promise<RunningDnsRol
   try {
     published = await publish(client, config, server, node);
     await synced(server, config);
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw asUserError(err, config);
+    throw asUserError(error, config);
   }
   let stopping: Promise<void> | undefined;
   return {
@@ -117,10 +117,10 @@ export async function dnsPermissionsYaml(): Promise<string> {
 function makeServer(config: ConstructorParameters<typeof DnsServer>[0]): DnsServer {
   try {
     return new DnsServer(config);
-  } catch (err) {
-    if (err instanceof RangeError)
-      throw new UserError(`--allowed-clients: ${err.message}`, { cause: err });
-    throw err;
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new UserError(`--allowed-clients: ${error.message}`, { cause: error });
+    throw error;
   }
 }
 
@@ -162,8 +162,8 @@ async function synced(server: DnsServer, { clock, logger }: DnsRoleConfig): Prom
   );
   try {
     await server.waitForSync(timeout.signal);
-  } catch (err) {
-    logger.warn('DNS: records are not synced yet, unknown names get SERVFAIL', { err });
+  } catch (error) {
+    logger.warn('DNS: records are not synced yet, unknown names get SERVFAIL', { err: error });
   } finally {
     timer.cancel();
   }

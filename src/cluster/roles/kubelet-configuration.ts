@@ -60,9 +60,9 @@ export function readKubeletConfiguration(file: string): KubeletConfiguration {
   let content: unknown;
   try {
     content = parseYaml(readFlagFile('--config', path));
-  } catch (err) {
-    if (err instanceof YamlError) throw fail(err.message);
-    throw err;
+  } catch (error) {
+    if (error instanceof YamlError) throw fail(error.message);
+    throw error;
   }
   if (!isObject(content)) throw fail(`it is no ${KIND}`);
   const { apiVersion, kind, ...fields } = content;
@@ -154,9 +154,9 @@ function isDuration(text: string): boolean {
   try {
     parseDuration(text);
     return true;
-  } catch (err) {
-    if (err instanceof DurationError) return false;
-    throw err;
+  } catch (error) {
+    if (error instanceof DurationError) return false;
+    throw error;
   }
 }
 

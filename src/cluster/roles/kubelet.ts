@@ -290,9 +290,9 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       ),
       stop: () => (stopping ??= stop()),
     };
-  } catch (err) {
+  } catch (error) {
     await stop();
-    throw asUserError(err, config);
+    throw asUserError(error, config);
   }
 }
 

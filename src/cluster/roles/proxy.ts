@@ -57,8 +57,10 @@ const MODES = ['auto', 'nftables', 'userspace'] as const;
 export async function startProxyRole(config: ProxyRoleConfig): Promise<RunningRole> {
   const { clock, random, logger } = config;
   if (config.cleanup) {
-    await cleanUp(config).catch((err: unknown) => {
-      throw new UserError(`the rules cannot be removed: ${(err as Error).message}`, { cause: err });
+    await cleanUp(config).catch((error: unknown) => {
+      throw new UserError(`the rules cannot be removed: ${(error as Error).message}`, {
+        cause: error,
+      });
     });
     const stop = (): Promise<void> => Promise.resolve();
     return {

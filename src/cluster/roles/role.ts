@@ -34,8 +34,8 @@ export interface RunningRole {
 export function readFlagFile(flag: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch (err) {
-    throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    throw new UserError(`${flag}: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -43,9 +43,10 @@ export function readFlagFile(flag: string, path: string): string {
 export function parseFlagYaml(flag: string, text: string): unknown {
   try {
     return parseYaml(text);
-  } catch (err) {
-    if (err instanceof YamlError) throw new UserError(`${flag}: ${err.message}`, { cause: err });
-    throw err;
+  } catch (error) {
+    if (error instanceof YamlError)
+      throw new UserError(`${flag}: ${error.message}`, { cause: error });
+    throw error;
   }
 }
 
@@ -53,9 +54,9 @@ export function parseFlagYaml(flag: string, text: string): unknown {
 export function checkAuthority(flag: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
-  } catch (err) {
-    throw new UserError(`${flag}: the certificate cannot be read: ${(err as Error).message}`, {
-      cause: err,
+  } catch (error) {
+    throw new UserError(`${flag}: the certificate cannot be read: ${(error as Error).message}`, {
+      cause: error,
     });
   }
 }
@@ -67,11 +68,11 @@ export function checkKeyPair(
 ): void {
   try {
     createSecureContext({ cert, key });
-  } catch (err) {
+  } catch (error) {
     throw new UserError(
-      `${flag}: the certificate and its key cannot be used: ${(err as Error).message}`,
+      `${flag}: the certificate and its key cannot be used: ${(error as Error).message}`,
       {
-        cause: err,
+        cause: error,
       },
     );
   }
@@ -81,10 +82,10 @@ export function checkKeyPair(
 export async function readKubeconfig(flag: string, path: string): Promise<ServerAccess> {
   try {
     return await loadKubeconfig(path);
-  } catch (err) {
-    if (err instanceof KubeconfigError)
-      throw new UserError(`${flag}: ${err.message}`, { cause: err });
-    throw err;
+  } catch (error) {
+    if (error instanceof KubeconfigError)
+      throw new UserError(`${flag}: ${error.message}`, { cause: error });
+    throw error;
   }
 }
 
@@ -111,9 +112,10 @@ export function supervised(
     () => {
       if (!abort.signal.aborted) fail(new Error(`the ${name} has ended`));
     },
-    (err: unknown) => {
-      const message = errorMessage(err);
-      if (!abort.signal.aborted) fail(new Error(`the ${name} failed: ${message}`, { cause: err }));
+    (error: unknown) => {
+      const message = errorMessage(error);
+      if (!abort.signal.aborted)
+        fail(new Error(`the ${name} failed: ${message}`, { cause: error }));
     },
   );
   return {

@@ -50,9 +50,9 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
         logger,
       }),
     );
-  } catch (err) {
-    if ((err as Error).name !== 'ConfigurationError') throw err;
-    throw new UserError(`--config: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    if ((error as Error).name !== 'ConfigurationError') throw error;
+    throw new UserError(`--config: ${(error as Error).message}`, { cause: error });
   }
   return startControlRole(
     { ...role, logger },

@@ -71,8 +71,8 @@ export function accountTokens(
   const ask = async (): Promise<Token> => {
     try {
       return await request();
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
     // In a cluster that is just beginning there may be neither the account nor its namespace.
     await unlessExists(client.resource(namespaces).create({ metadata: { name: NAMESPACE } }));
@@ -91,7 +91,7 @@ export function accountTokens(
 async function unlessExists(creation: Promise<unknown>): Promise<void> {
   try {
     await creation;
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err) && !apierrors.isForbidden(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error) && !apierrors.isForbidden(error)) throw error;
   }
 }

@@ -40,9 +40,9 @@ export class KeptThread implements ComponentsRunner {
   async start(start: ComponentsThreadStart): Promise<void> {
     try {
       await this.#current.start(start);
-    } catch (err) {
-      this.#fail(err instanceof Error ? err : new Error(String(err)));
-      throw err;
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      throw error;
     }
     this.#keeping = this.#keep(start);
   }
@@ -80,7 +80,9 @@ export class KeptThread implements ComponentsRunner {
       logger.warn('restarting component', { component: NAME, delayMs });
       await this.#current
         .stop()
-        .catch((err: unknown) => logger.debug('thread has not stopped cleanly', { err }));
+        .catch((error_: unknown) =>
+          logger.debug('thread has not stopped cleanly', { err: error_ }),
+        );
       await clock.sleep(delayMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       const next = make();
@@ -92,13 +94,15 @@ export class KeptThread implements ComponentsRunner {
             next.setKubeletCertificate(this.#kubeletCertificate);
           return undefined;
         },
-        (err: unknown) => err,
+        (error_: unknown) => error_,
       );
       if (failure !== undefined) {
         faults.report(NAME, failure);
         await next
           .stop()
-          .catch((err: unknown) => logger.debug('thread has not stopped cleanly', { err }));
+          .catch((error_: unknown) =>
+            logger.debug('thread has not stopped cleanly', { err: error_ }),
+          );
       }
     }
   }

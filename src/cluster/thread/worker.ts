@@ -88,7 +88,7 @@ export function runComponents(
       case 'start':
         start(message).then(
           () => tell({ kind: 'started' }),
-          (err: unknown) => tell({ kind: 'started', error: sentError(err) }),
+          (error: unknown) => tell({ kind: 'started', error: sentError(error) }),
         );
         break;
       case 'connect': {

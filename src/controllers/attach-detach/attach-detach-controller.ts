@@ -385,10 +385,10 @@ export class AttachDetachController implements Controller {
         return await this.#detach(key, attachment, volume, node, signal);
       }
       return reconciled;
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
   }
 
@@ -426,9 +426,9 @@ export class AttachDetachController implements Controller {
         .create(wanted, { signal });
       this.#writes.wrote(name, created, this.#attachments.lister.get('', created.metadata.name));
       this.#times.begin('volume_attach', created.metadata.uid);
-    } catch (err) {
+    } catch (error) {
       // The cache will know it soon; one that goes is waited for.
-      if (!apierrors.isAlreadyExists(err)) throw err;
+      if (!apierrors.isAlreadyExists(error)) throw error;
     } finally {
       this.#attaching.delete(name);
     }
@@ -495,9 +495,9 @@ export class AttachDetachController implements Controller {
       await this.#config.client
         .resource(volumeAttachments)
         .delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
+    } catch (error) {
       this.#times.forget(uid);
-      throw err;
+      throw error;
     }
     if (forced !== undefined) this.#forced.with(forced).value++;
     return reconciled;
@@ -506,10 +506,10 @@ export class AttachDetachController implements Controller {
   async #reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       await this.#tellNode(name, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
     return reconciled;
   }

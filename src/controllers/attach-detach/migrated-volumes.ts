@@ -85,8 +85,8 @@ function nameOf({ driver, volumeHandle }: Immutable<CSIPersistentVolumeSource>):
 function unlessForeign<T>(translate: () => T): T | undefined {
   try {
     return translate();
-  } catch (err) {
-    if (err instanceof CsiMigrationError) return undefined;
-    throw err;
+  } catch (error) {
+    if (error instanceof CsiMigrationError) return undefined;
+    throw error;
   }
 }

@@ -70,9 +70,9 @@ export class BootstrapSigner implements Controller {
           .resource(configMaps)
           .namespace(NAMESPACE)
           .update({ ...info, data }, { signal });
-      } catch (err) {
-        if (apierrors.isConflict(err)) return requeue;
-        if (!apierrors.isNotFound(err)) throw err;
+      } catch (error) {
+        if (apierrors.isConflict(error)) return requeue;
+        if (!apierrors.isNotFound(error)) throw error;
       }
     }
     // A token that has expired signs nothing any more, whether it is deleted or not.

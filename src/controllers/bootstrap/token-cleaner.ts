@@ -50,8 +50,8 @@ export class BootstrapTokenCleaner implements Controller {
         .resource(secrets)
         .namespace(BOOTSTRAP_TOKEN_NAMESPACE)
         .delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }

@@ -52,11 +52,11 @@ export class CertificateApprover implements Controller {
     let parsed: CertificateRequest;
     try {
       parsed = parseCertificateRequest(request.spec.request);
-    } catch (err) {
+    } catch (error) {
       // It was stored by an earlier version with other rules. It is immutable, so retrying is pointless.
       this.#config.logger.warn('certificate approver: reading a request failed', {
         request: request.metadata.name,
-        err,
+        err: error,
       });
       return reconciled;
     }
@@ -116,8 +116,8 @@ export class CertificateApprover implements Controller {
           { ...request, status: { ...request.status, conditions } },
           { method: 'PUT', signal },
         );
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 }

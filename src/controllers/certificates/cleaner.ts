@@ -38,8 +38,8 @@ export class CertificateCleaner implements Controller {
       await this.#config.client
         .resource(certificateSigningRequests)
         .delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }

@@ -109,8 +109,8 @@ export class CertificateSigner implements Controller {
       await this.#config.client
         .resource(certificateSigningRequests)
         .updateStatus({ ...request, status }, { signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 }
@@ -126,8 +126,8 @@ type ReadRequest =
 function readRequest({ spec }: Request): ReadRequest {
   try {
     return { parsed: parseCertificateRequest(spec.request) };
-  } catch (err) {
-    return { error: errorMessage(err) };
+  } catch (error) {
+    return { error: errorMessage(error) };
   }
 }
 

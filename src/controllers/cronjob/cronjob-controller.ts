@@ -82,10 +82,10 @@ export class CronJobController implements Controller {
     if (behindMs > 0) return requeueAfter(behindMs);
     try {
       return await this.#sync(key, cronJob, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
+      throw error;
     }
   }
 
@@ -149,12 +149,12 @@ export class CronJobController implements Controller {
     }
     try {
       return parseSchedule(schedule);
-    } catch (err) {
+    } catch (error) {
       this.#event(
         cronJob,
         'Warning',
         'UnparseableSchedule',
-        `unparseable schedule: "${schedule}" : ${errorMessage(err)}`,
+        `unparseable schedule: "${schedule}" : ${errorMessage(error)}`,
       );
       return undefined;
     }
@@ -233,15 +233,20 @@ export class CronJobController implements Controller {
       this.#writes.wrote(key, created, this.#jobs.lister.getByKey(objectKey(created)));
       this.#event(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${name}`);
       return created;
-    } catch (err) {
-      if (apierrors.isAlreadyExists(err)) {
+    } catch (error) {
+      if (apierrors.isAlreadyExists(error)) {
         // Made by this controller before it could note it.
         const taken = await inNamespace.get(name, { signal });
         if (isControlledBy(taken, cronJob)) return isFinished(taken.status) ? undefined : taken;
       }
-      if (!isNamespaceTerminating(err))
-        this.#event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${errorMessage(err)}`);
-      throw err;
+      if (!isNamespaceTerminating(error))
+        this.#event(
+          cronJob,
+          'Warning',
+          'FailedCreate',
+          `Error creating job: ${errorMessage(error)}`,
+        );
+      throw error;
     }
   }
 
@@ -315,9 +320,9 @@ export class CronJobController implements Controller {
         .namespace(metadata.namespace ?? '')
         .get(reference.name ?? '', { signal });
       return job.metadata.uid === reference.uid ? job : undefined;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 
@@ -353,10 +358,10 @@ export class CronJobController implements Controller {
     try {
       const preconditions = uid === undefined ? {} : { uid };
       await inNamespace.delete(name, { preconditions, propagationPolicy: 'Background', signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
-      this.#event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${errorMessage(err)}`);
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
+      this.#event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${errorMessage(error)}`);
+      throw error;
     }
     this.#event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
   }

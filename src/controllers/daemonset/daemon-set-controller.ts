@@ -126,11 +126,11 @@ export class DaemonSetController implements Controller {
     if (behindMs > 0) return requeueAfter(behindMs);
     try {
       return await this.#sync(key, set, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
       // The DaemonSet or its namespace is on the way out.
-      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
-      throw err;
+      if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
+      throw error;
     }
   }
 
@@ -283,10 +283,10 @@ export class DaemonSetController implements Controller {
       remove.map(async (pod) => {
         try {
           await this.#podControl.delete(owner, pod, signal);
-        } catch (err) {
+        } catch (error) {
           // No event of this deletion will come.
           this.#expectations.deletionObserved(key, pod.metadata.uid);
-          if (!apierrors.isNotFound(err)) throw err;
+          if (!apierrors.isNotFound(error)) throw error;
         }
       }),
     );

@@ -125,12 +125,12 @@ export class DeploymentController implements Controller {
     if (behindMs > 0) return requeueAfter(behindMs);
     try {
       return await new Reconcile(this.#work(key, signal), deployment).run();
-    } catch (err) {
+    } catch (error) {
       // Another writer was first: the next state in the cache decides. Or the hash collided, and is a new one now.
-      if (apierrors.isConflict(err) || apierrors.isAlreadyExists(err)) return requeue;
+      if (apierrors.isConflict(error) || apierrors.isAlreadyExists(error)) return requeue;
       // The Deployment or its namespace is on the way out.
-      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
-      throw err;
+      if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
+      throw error;
     }
   }
 
@@ -376,10 +376,10 @@ class Reconcile {
     let created: ReadReplicaSet;
     try {
       created = await this.#work.createSet(made);
-    } catch (err) {
-      if (apierrors.isAlreadyExists(err)) return this.#useOrCollide(name, revision);
-      if (isNamespaceTerminating(err)) throw err;
-      const message = `Failed to create new replica set "${name}": ${errorMessage(err)}`;
+    } catch (error) {
+      if (apierrors.isAlreadyExists(error)) return this.#useOrCollide(name, revision);
+      if (isNamespaceTerminating(error)) throw error;
+      const message = `Failed to create new replica set "${name}": ${errorMessage(error)}`;
       if (hasDeadline(this.#deployment)) {
         await this.#note({
           type: 'Progressing',
@@ -389,7 +389,7 @@ class Reconcile {
         });
       }
       this.#work.event(this.#deployment, 'Warning', 'ReplicaSetCreateError', message);
-      throw err;
+      throw error;
     }
     this.#sets.push(created);
     if (size > 0) {
@@ -460,8 +460,8 @@ class Reconcile {
     for (const set of beyondHistory(this.#deployment, this.#rollout.old)) {
       try {
         await this.#work.deleteSet(set);
-      } catch (err) {
-        if (!apierrors.isNotFound(err)) throw err;
+      } catch (error) {
+        if (!apierrors.isNotFound(error)) throw error;
       }
       this.#sets = this.#sets.filter((known) => known !== set);
     }

@@ -194,10 +194,10 @@ export class DeviceTaintEvictionController implements Controller {
       await scoped.delete(name, { preconditions: { uid }, signal });
       this.#deletions.value++;
       this.#latency.observe((clock.now() - dueMs) / 1000);
-    } catch (err) {
+    } catch (error) {
       // Another pod of that name, or a changed one: reconcile again.
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     this.#due.delete(key);
     logger.info('a pod was evicted from a tainted device', { pod: key });

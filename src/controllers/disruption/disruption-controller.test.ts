@@ -95,7 +95,7 @@ describe('DisruptionController', () => {
       Immutable<Pod>,
     ];
     await evict(first.metadata.name);
-    const refused = await evict(second.metadata.name).catch((err: unknown) => err);
+    const refused = await evict(second.metadata.name).catch((error: unknown) => error);
     expect(apierrors.isTooManyRequests(refused)).toBe(true);
     await cluster.clock.settle();
     expect(await statusOf()).toMatchObject({ disruptionsAllowed: 1, currentHealthy: 3 });

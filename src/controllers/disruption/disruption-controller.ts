@@ -113,12 +113,12 @@ export class DisruptionController implements Controller {
     if (budget === undefined) return reconciled;
     try {
       return await this.#sync(budget, signal);
-    } catch (err) {
+    } catch (error) {
       // Its cause is the cache, not the budget: what comes next wakes it again, or the back-off does.
-      if (apierrors.isConflict(err) || signal.aborted) throw err;
-      if (apierrors.isNotFound(err)) return reconciled;
-      this.#config.logger.warn('counting a disruption budget failed', { key, err });
-      return await this.#failSafe(budget, err, signal);
+      if (apierrors.isConflict(error) || signal.aborted) throw error;
+      if (apierrors.isNotFound(error)) return reconciled;
+      this.#config.logger.warn('counting a disruption budget failed', { key, err: error });
+      return await this.#failSafe(budget, error, signal);
     }
   }
 
@@ -166,10 +166,10 @@ export class DisruptionController implements Controller {
     let expected;
     try {
       expected = await this.#expected.of(selected, signal);
-    } catch (err) {
-      const why = `Failed to calculate the number of expected pods: ${errorMessage(err)}`;
+    } catch (error) {
+      const why = `Failed to calculate the number of expected pods: ${errorMessage(error)}`;
       if (!signal.aborted) this.#event(budget, 'Warning', 'CalculateExpectedPodCountFailed', why);
-      throw err;
+      throw error;
     }
     if (expected.unmanaged.length > 0) {
       const which = `Pods selected by this PodDisruptionBudget (selector: ${describeSelector(budget.spec.selector)}) were found to be unmanaged.`;
@@ -218,8 +218,8 @@ export class DisruptionController implements Controller {
         .resource(pods)
         .namespace(pod.metadata.namespace ?? '')
         .updateStatus({ ...pod, status: { ...pod.status, conditions } }, { signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }

@@ -89,9 +89,9 @@ export class ExpectedPods {
     try {
       const scale = await this.#scales.get(resource, namespace, name, signal);
       return scale.metadata.uid === uid ? { uid, replicas: scale.spec.replicas ?? 0 } : undefined;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 }

@@ -89,12 +89,16 @@ export class EndpointsController implements Controller {
       this.#deletedServices.delete(key);
       if (hasSelector(service)) await this.#write(key, service, present, signal);
       return reconciled;
-    } catch (err) {
+    } catch (error) {
       // Decided on what has changed meanwhile; or nothing can be created in a namespace that goes away.
-      if (isNamespaceTerminating(err)) return reconciled;
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err) || apierrors.isAlreadyExists(err))
+      if (isNamespaceTerminating(error)) return reconciled;
+      if (
+        apierrors.isConflict(error) ||
+        apierrors.isNotFound(error) ||
+        apierrors.isAlreadyExists(error)
+      )
         return requeue;
-      throw err;
+      throw error;
     }
   }
 
@@ -105,8 +109,8 @@ export class EndpointsController implements Controller {
         .resource(endpoints)
         .namespace(namespace)
         .delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 
@@ -161,11 +165,11 @@ export class EndpointsController implements Controller {
               { signal },
             );
       this.#own.wrote(key, written, this.#endpoints.lister.getByKey(key));
-    } catch (err) {
+    } catch (error) {
       if (
-        !isNamespaceTerminating(err) &&
-        !apierrors.isConflict(err) &&
-        !apierrors.isAlreadyExists(err)
+        !isNamespaceTerminating(error) &&
+        !apierrors.isConflict(error) &&
+        !apierrors.isAlreadyExists(error)
       ) {
         const [reason, message] =
           present === undefined
@@ -175,9 +179,9 @@ export class EndpointsController implements Controller {
               ]
             : ['FailedToUpdateEndpoint', `Failed to update endpoint ${namespace}/${name}`];
         const subject = present ?? { apiVersion: 'v1', kind: 'Endpoints', name, namespace };
-        this.#recorder.event(subject, 'Warning', reason, `${message}: ${errorMessage(err)}`);
+        this.#recorder.event(subject, 'Warning', reason, `${message}: ${errorMessage(error)}`);
       }
-      throw err;
+      throw error;
     }
   }
 }

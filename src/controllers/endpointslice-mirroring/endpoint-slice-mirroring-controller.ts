@@ -87,10 +87,10 @@ export class EndpointSliceMirroringController implements Controller {
         if (object === undefined) this.#writer.forget(key);
       } else await this.#mirror(key, object, existing, signal);
       return reconciled;
-    } catch (err) {
+    } catch (error) {
       // Decided on what has changed meanwhile.
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
-      throw err;
+      if (apierrors.isConflict(error) || apierrors.isNotFound(error)) return requeue;
+      throw error;
     } finally {
       this.#metrics.took((clock.monotonic() - begun) / 1000);
     }

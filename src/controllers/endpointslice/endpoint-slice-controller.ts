@@ -130,12 +130,12 @@ export class EndpointSliceController implements Controller {
       else this.#failed(service, missing);
       this.#metrics.synced(missing === undefined ? 'success' : 'error');
       return reconciled;
-    } catch (err) {
+    } catch (error) {
       this.#metrics.synced('error');
       // Decided on what has changed meanwhile.
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
-      this.#failed(service, errorMessage(err));
-      throw err;
+      if (apierrors.isConflict(error) || apierrors.isNotFound(error)) return requeue;
+      this.#failed(service, errorMessage(error));
+      throw error;
     }
   }
 

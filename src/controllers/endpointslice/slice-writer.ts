@@ -109,10 +109,10 @@ export class SliceWriter {
     try {
       await this.#in(namespace).delete(name, { preconditions: { uid }, signal });
       this.#config.metrics.wrote('delete');
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return;
       this.#deleted.delete(uid);
-      throw err;
+      throw error;
     }
   }
 
@@ -127,9 +127,9 @@ export class SliceWriter {
     try {
       this.#wrote(frame.key, await this.#in(namespace).create(slice, { signal }));
       this.#config.metrics.wrote('create');
-    } catch (err) {
+    } catch (error) {
       // Nothing can be created in a namespace that goes away.
-      if (!isNamespaceTerminating(err)) throw err;
+      if (!isNamespaceTerminating(error)) throw error;
     }
   }
 

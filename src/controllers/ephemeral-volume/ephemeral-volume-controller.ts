@@ -105,13 +105,14 @@ export class EphemeralVolumeController implements Controller {
         },
         { signal },
       );
-    } catch (err) {
-      if (signal.aborted) throw err;
+    } catch (error) {
+      if (signal.aborted) throw error;
       this.#failures.value++;
-      if (isNamespaceTerminating(err)) return undefined;
+      if (isNamespaceTerminating(error)) return undefined;
       // It may be the pod's own, and the cache not know it yet.
-      if (apierrors.isAlreadyExists(err)) return ownership(await client.get(name, { signal }), pod);
-      return `create PVC ${name}: ${errorMessage(err)}`;
+      if (apierrors.isAlreadyExists(error))
+        return ownership(await client.get(name, { signal }), pod);
+      return `create PVC ${name}: ${errorMessage(error)}`;
     }
     return undefined;
   }

@@ -205,10 +205,10 @@ export class GarbageCollector implements Controller {
       await Promise.race([watching, timeout]).finally(() => synced.abort());
       this.#isReady = true;
       this.#resolveReady();
-    } catch (err) {
+    } catch (error) {
       if (signal.aborted) return;
       this.#failures.value++;
-      logger.warn('resources could not be discovered, will retry', { err });
+      logger.warn('resources could not be discovered, will retry', { err: error });
     }
   }
 
@@ -220,14 +220,15 @@ export class GarbageCollector implements Controller {
     let object: KubeObject | undefined;
     try {
       object = await this.#read(node, signal);
-    } catch (err) {
-      if (!(err instanceof UnknownKindError || err instanceof UnresolvableOwnerError)) throw err;
+    } catch (error) {
+      if (!(error instanceof UnknownKindError || error instanceof UnresolvableOwnerError))
+        throw error;
       this.#config.logger.debug('garbage collector: reading an object failed', {
         name: node.name,
-        err,
+        err: error,
       });
       // A resource may still come: it is asked for ever more rarely.
-      return err instanceof UnknownKindError ? requeue : reconciled;
+      return error instanceof UnknownKindError ? requeue : reconciled;
     }
     if (object === undefined || object.metadata.uid !== node.uid) {
       this.#graph.delete(node.uid);
@@ -254,11 +255,11 @@ export class GarbageCollector implements Controller {
     try {
       for (const reference of references)
         owners.push({ reference, state: await this.#judgeOwner(node, reference, signal) });
-    } catch (err) {
+    } catch (error) {
       // Nothing can be said of one owner, so nothing may be done.
-      if (err instanceof UnknownKindError) return requeue;
-      if (err instanceof UnresolvableOwnerError) return reconciled;
-      throw err;
+      if (error instanceof UnknownKindError) return requeue;
+      if (error instanceof UnresolvableOwnerError) return reconciled;
+      throw error;
     }
     const verdict = judge(object, node, owners);
     switch (verdict.action) {
@@ -314,12 +315,12 @@ export class GarbageCollector implements Controller {
         signal,
       });
       return reconciled;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) {
+    } catch (error) {
+      if (apierrors.isNotFound(error)) {
         this.#graph.delete(node.uid);
         return reconciled;
       }
-      throw err;
+      throw error;
     }
   }
 
@@ -389,8 +390,8 @@ export class GarbageCollector implements Controller {
         { metadata },
         { signal },
       );
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 
@@ -398,9 +399,9 @@ export class GarbageCollector implements Controller {
   async #read(identity: Identity, signal: AbortSignal): Promise<KubeObject | undefined> {
     try {
       return await this.#client(identity).get(identity.name, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 
@@ -443,9 +444,9 @@ function againOnConflict(reconcile: Reconcile<Node>): Reconcile<Node> {
   return async (node, signal) => {
     try {
       return await reconcile(node, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      throw error;
     }
   };
 }

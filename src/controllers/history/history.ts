@@ -101,8 +101,8 @@ export class History<Owner extends KubeObject> {
     const namespaced = this.#config.client.resource(controllerRevisions).namespace(namespace);
     try {
       await namespaced.delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 
@@ -118,8 +118,8 @@ export class History<Owner extends KubeObject> {
       const created = await client.resource(controllerRevisions).create(wanted, { signal });
       this.#wrote(owner, created);
       return created;
-    } catch (err) {
-      if (!apierrors.isAlreadyExists(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isAlreadyExists(error)) throw error;
     }
     // The cache may lack a revision that this controller created.
     const taken = await client

@@ -124,19 +124,19 @@ export class HorizontalPodAutoscalerController implements Controller {
     let fault: Fault = 'none';
     try {
       action = await this.#autoscale(key, autoscaler, report, signal);
-    } catch (err) {
-      if (signal.aborted) throw err;
-      fault = faultOf(err);
-      this.#config.logger.warn('autoscaling failed', { key, err });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      fault = faultOf(error);
+      this.#config.logger.warn('autoscaling failed', { key, err: error });
     }
     try {
       await this.#write(autoscaler, report.status, signal);
-    } catch (err) {
+    } catch (error) {
       // Another writer was first, or the object is gone: the next reconcile decides.
-      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
+      if (!apierrors.isConflict(error) && !apierrors.isNotFound(error)) {
         if (!signal.aborted)
-          this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(err));
-        throw err;
+          this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(error));
+        throw error;
       }
     }
     this.#work.looked(action, fault, (clock.monotonic() - begun) / 1000);
@@ -157,13 +157,13 @@ export class HorizontalPodAutoscalerController implements Controller {
       const kind = { group: groupOf(scaleTargetRef.apiVersion ?? ''), kind: scaleTargetRef.kind };
       resource = await this.#scales.resourceOf(kind, signal);
       scale = await this.#scales.get(resource, namespace, scaleTargetRef.name, signal);
-    } catch (err) {
-      if (signal.aborted) throw err;
-      const why = errorMessage(err);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const why = errorMessage(error);
       this.#tell(autoscaler, 'Warning', 'FailedGetScale', why);
       const message = `the HPA controller was unable to get the target's current scale: ${why}`;
       report.condition('AbleToScale', 'False', 'FailedGetScale', message);
-      throw err;
+      throw error;
     }
     const able = "the HPA controller was able to get the target's current scale";
     report.condition('AbleToScale', 'True', 'SucceededGetScale', able);
@@ -245,13 +245,13 @@ export class HorizontalPodAutoscalerController implements Controller {
           computed(actionOf(current, proposal.replicas), 'none');
           statuses.push(proposal.status);
           if (most === undefined || proposal.replicas > most.replicas) most = proposal;
-        } catch (err) {
-          if (signal.aborted || !(err instanceof MetricError)) throw err;
-          computed('none', faultOf(err));
-          this.#tell(autoscaler, 'Warning', err.reason, err.message);
+        } catch (error) {
+          if (signal.aborted || !(error instanceof MetricError)) throw error;
+          computed('none', faultOf(error));
+          this.#tell(autoscaler, 'Warning', error.reason, error.message);
           // A metric without a value has an empty entry.
           statuses.push({ type: '' });
-          failures.push(err);
+          failures.push(error);
         }
       }
       report.metrics(statuses);
@@ -267,11 +267,11 @@ export class HorizontalPodAutoscalerController implements Controller {
       const message = `the HPA was able to successfully calculate a replica count from ${name}`;
       report.condition('ScalingActive', 'True', 'ValidMetricFound', message);
       return { replicas, name };
-    } catch (err) {
-      if (signal.aborted) throw err;
+    } catch (error) {
+      if (signal.aborted) throw error;
       report.current(current);
-      this.#tell(autoscaler, 'Warning', 'FailedComputeMetricsReplicas', errorMessage(err));
-      throw err;
+      this.#tell(autoscaler, 'Warning', 'FailedComputeMetricsReplicas', errorMessage(error));
+      throw error;
     }
   }
 
@@ -293,11 +293,11 @@ export class HorizontalPodAutoscalerController implements Controller {
     let selector: labels.Selector;
     try {
       selector = labels.parse(text);
-    } catch (err) {
-      const message = `couldn't convert selector into a corresponding internal selector object: ${errorMessage(err)}`;
+    } catch (error) {
+      const message = `couldn't convert selector into a corresponding internal selector object: ${errorMessage(error)}`;
       this.#tell(autoscaler, 'Warning', 'InvalidSelector', message);
       report.condition('ScalingActive', 'False', 'InvalidSelector', message);
-      throw new Error(message, { cause: err });
+      throw new Error(message, { cause: error });
     }
     const selected = this.#pods.lister
       .list(namespace)
@@ -344,9 +344,9 @@ export class HorizontalPodAutoscalerController implements Controller {
     const current = scale.spec.replicas ?? 0;
     try {
       await this.#scales.update(resource, { ...scale, spec: { ...scale.spec, replicas } }, signal);
-    } catch (err) {
-      if (signal.aborted) throw err;
-      const why = errorMessage(err);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const why = errorMessage(error);
       this.#tell(
         autoscaler,
         'Warning',
@@ -356,7 +356,7 @@ export class HorizontalPodAutoscalerController implements Controller {
       const message = `the HPA controller was unable to update the target scale: ${why}`;
       report.condition('AbleToScale', 'False', 'FailedUpdateScale', message);
       report.current(current);
-      throw err;
+      throw error;
     }
     const done = `the HPA controller was able to update the target scale to ${replicas}`;
     report.condition('AbleToScale', 'True', 'SucceededRescale', done);

@@ -175,9 +175,9 @@ export class MetricReplicas {
         averageValue: milli(found.average),
       };
       return { replicas: found.replicas, kind: ' utilization (percentage of request)', current };
-    } catch (err) {
-      if (signal.aborted) throw err;
-      throw new Error(`failed to get ${name} ${measure}: ${errorMessage(err)}`, { cause: err });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new Error(`failed to get ${name} ${measure}: ${errorMessage(error)}`, { cause: error });
     }
   }
 
@@ -274,7 +274,7 @@ function milli(value: number): string {
 async function reasoned<T>(reason: string, what: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
-  } catch (err) {
-    throw new MetricError(reason, errorMessage(err), `${what}: ${errorMessage(err)}`);
+  } catch (error) {
+    throw new MetricError(reason, errorMessage(error), `${what}: ${errorMessage(error)}`);
   }
 }

@@ -65,11 +65,11 @@ export class MetricsClient {
         { labelSelector: selector },
         signal,
       ));
-    } catch (err) {
+    } catch (error) {
       throw new Error(
         `unable to get metrics for resource ${resource}: unable to fetch metrics from resource metrics API: ` +
-          reasonOf(err, 'pods.metrics.k8s.io'),
-        { cause: err },
+          reasonOf(error, 'pods.metrics.k8s.io'),
+        { cause: error },
       );
     }
     if (items.length === 0) {
@@ -156,10 +156,10 @@ export class MetricsClient {
     let answer: ExternalMetricValueList;
     try {
       answer = await this.#get(path, selection('labelSelector', metric.selector), signal);
-    } catch (err) {
-      const why = reasonOf(err, `${metric.name}.external.metrics.k8s.io`);
+    } catch (error) {
+      const why = reasonOf(error, `${metric.name}.external.metrics.k8s.io`);
       throw new Error(`${what}: unable to fetch metrics from external metrics API: ${why}`, {
-        cause: err,
+        cause: error,
       });
     }
     if (answer.items.length === 0)
@@ -180,13 +180,13 @@ export class MetricsClient {
     const at = `/apis/custom.metrics.k8s.io/v1beta2/${path}/${encodeURIComponent(metric.name)}`;
     try {
       return await this.#get<MetricValueList>(at, query, signal);
-    } catch (err) {
+    } catch (error) {
       const absent = 'no custom metrics API (custom.metrics.k8s.io) registered';
-      const why = isAbsent(err) ? absent : errorMessage(err);
+      const why = isAbsent(error) ? absent : errorMessage(error);
       throw new Error(
         `unable to get metric ${metric.name}: unable to fetch metrics from custom metrics API: ${why}`,
         {
-          cause: err,
+          cause: error,
         },
       );
     }

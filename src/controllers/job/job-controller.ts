@@ -156,8 +156,8 @@ export class JobController implements Controller {
           .namespace(pod.metadata.namespace ?? '')
           .get(reference.name, { signal });
         if (live.metadata.uid === reference.uid) return reconciled;
-      } catch (err) {
-        if (!apierrors.isNotFound(err)) throw err;
+      } catch (error) {
+        if (!apierrors.isNotFound(error)) throw error;
       }
     }
     await this.#removeFinalizer(pod, signal);
@@ -174,10 +174,10 @@ export class JobController implements Controller {
         .resource(pods)
         .namespace(namespace)
         .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
       // A conflict may mean that it is another pod by now: then the cache will show that this one is gone.
-      throw err;
+      throw error;
     }
   }
 
@@ -196,10 +196,10 @@ export class JobController implements Controller {
       const next = await this.#sync(key, job, done, signal);
       result = 'success';
       return next;
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (isNamespaceTerminating(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (isNamespaceTerminating(error)) return reconciled;
+      throw error;
     } finally {
       this.#metrics.synced(job, result, done.action, (clock.monotonic() - begun) / 1000);
     }
@@ -343,9 +343,9 @@ export class JobController implements Controller {
         signal,
         baseName,
       );
-      await made.catch((err: unknown) => {
+      await made.catch((error: unknown) => {
         refused++;
-        throw err;
+        throw error;
       });
     });
     for (let i = successes; i < slots.length; i++) this.#expectations.creationObserved(key);
@@ -375,9 +375,9 @@ export class JobController implements Controller {
       chosen.map(async (pod) => {
         try {
           await this.#podControl.delete(claimantOf(jobs, job), pod, signal);
-        } catch (err) {
+        } catch (error) {
           this.#expectations.deletionObserved(key, pod.metadata.uid);
-          if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+          if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
         }
       }),
     );
@@ -409,8 +409,8 @@ export class JobController implements Controller {
           if (patched !== undefined)
             this.#writes.wrote(key, patched, this.#pods.lister.getByKey(objectKey(pod)) ?? patched);
           released.add(pod.metadata.uid);
-        } catch (err) {
-          failures.push(err);
+        } catch (error) {
+          failures.push(error);
         }
       }
     };

@@ -48,15 +48,15 @@ export async function claim(
       { signal },
     );
     return true;
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
   }
   // Made by an earlier attempt whose answer was lost, or by another controller; what a cache says may be old.
   try {
     return claimant(await client.resource(ipAddresses).get(address, { signal })) === key;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return false;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return false;
+    throw error;
   }
 }
 
@@ -73,7 +73,7 @@ export async function release(
     await client
       .resource(ipAddresses)
       .delete(metadata.name, { preconditions: { uid: metadata.uid }, signal });
-  } catch (err) {
-    if (!apierrors.isNotFound(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isNotFound(error)) throw error;
   }
 }

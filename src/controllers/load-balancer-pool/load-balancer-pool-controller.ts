@@ -82,9 +82,9 @@ export class LoadBalancerPoolController implements Controller {
     try {
       await this.#settle(key, signal);
       return reconciled;
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      throw error;
     }
   }
 
@@ -107,10 +107,10 @@ export class LoadBalancerPoolController implements Controller {
     this.#note(service, problem);
     try {
       await this.#write(service, addresses, signal);
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return;
-      if (!apierrors.isConflict(err)) this.#failed(service, errorMessage(err));
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return;
+      if (!apierrors.isConflict(error)) this.#failed(service, errorMessage(error));
+      throw error;
     }
     await this.#release(key, addresses, signal);
   }
@@ -221,9 +221,9 @@ export class LoadBalancerPoolController implements Controller {
         .resource(services)
         .namespace(namespace)
         .get(name, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 

@@ -270,8 +270,8 @@ test('volumes end the same, whatever goes wrong', { timeout: 120_000 }, async ()
         await inNamespace.patch('c', MERGE, {
           spec: { resources: { requests: { storage: '2Gi' } } },
         });
-        await inNamespace.delete('d').catch((err: unknown) => {
-          if (!apierrors.isNotFound(err)) throw err;
+        await inNamespace.delete('d').catch((error: unknown) => {
+          if (!apierrors.isNotFound(error)) throw error;
         });
       },
     ],

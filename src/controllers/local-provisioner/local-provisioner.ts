@@ -124,8 +124,8 @@ export class LocalProvisioner implements Controller {
     } as const;
     try {
       await this.#config.client.resource(storageClasses).create(wanted, { signal });
-    } catch (err) {
-      if (!apierrors.isAlreadyExists(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isAlreadyExists(error)) throw error;
     }
     return reconciled;
   }
@@ -136,10 +136,10 @@ export class LocalProvisioner implements Controller {
     try {
       if (claim.spec.volumeName === undefined) await this.#provision(claim, signal);
       else await this.#grow(claim, claim.spec.volumeName, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
     return reconciled;
   }
@@ -186,11 +186,11 @@ export class LocalProvisioner implements Controller {
     try {
       const volume = newLocalVolume(claim, storageClass, node, directory);
       await this.#config.client.resource(persistentVolumes).create(volume, { signal });
-    } catch (err) {
+    } catch (error) {
       // Its name contains the UID of the claim, so this provisioner has created it.
-      if (apierrors.isAlreadyExists(err)) return;
-      if (!signal.aborted) this.#refuse(claim, storageClass, errorMessage(err));
-      throw err;
+      if (apierrors.isAlreadyExists(error)) return;
+      if (!signal.aborted) this.#refuse(claim, storageClass, errorMessage(error));
+      throw error;
     }
     this.#recorder.event(
       regardingClaim(claim),
@@ -250,10 +250,10 @@ export class LocalProvisioner implements Controller {
     try {
       if (isToBeRemoved(volume)) await this.#remove(volume, signal);
       else await this.#setFinalizers(volume, finalizersOf(volume), signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
     return reconciled;
   }
@@ -267,12 +267,12 @@ export class LocalProvisioner implements Controller {
     if (live.metadata.uid !== uid || !isToBeRemoved(live)) return;
     try {
       await this.#removeDirectory(live, signal);
-    } catch (err) {
+    } catch (error) {
       if (!signal.aborted) {
         const regarding = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: volume.metadata };
-        this.#recorder.event(regarding, 'Warning', 'VolumeFailedDelete', errorMessage(err));
+        this.#recorder.event(regarding, 'Warning', 'VolumeFailedDelete', errorMessage(error));
       }
-      throw err;
+      throw error;
     }
     if (deletionTimestamp === undefined)
       await client.delete(name, { preconditions: { uid }, signal });
@@ -315,9 +315,9 @@ export class LocalProvisioner implements Controller {
   async #liveNode(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
     try {
       return await this.#config.client.resource(nodes).get(name, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 }

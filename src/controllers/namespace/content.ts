@@ -67,12 +67,12 @@ async function deleteAll(
   try {
     await askForDeletion(scoped, resource, signal);
     if (hasVerbs(resource, 'list')) items = (await scoped.list({ signal })).items;
-  } catch (err) {
-    if (signal.aborted) throw err;
+  } catch (error) {
+    if (signal.aborted) throw error;
     // The resource has gone since it was discovered, and its objects with it.
-    if (apierrors.isNotFound(err) || apierrors.isMethodNotSupported(err))
+    if (apierrors.isNotFound(error) || apierrors.isMethodNotSupported(error))
       return { id, items: [], estimateSeconds: 0 };
-    return { id, items: [], estimateSeconds: 0, failure: errorMessage(err) };
+    return { id, items: [], estimateSeconds: 0, failure: errorMessage(error) };
   }
   if (items.length === 0) return { id, items, estimateSeconds: 0 };
   if (id === 'pods.')
@@ -103,9 +103,9 @@ async function askForDeletion(
         propagationPolicy,
         signal,
       });
-    } catch (err) {
+    } catch (error) {
       // Gone, or another by that name: it is found the next time.
-      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+      if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
     }
   }
 }

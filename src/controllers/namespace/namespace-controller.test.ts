@@ -18,9 +18,9 @@ const start = () => cluster.run((config) => new NamespaceController(config));
 const read = async (): Promise<Immutable<Namespace> | undefined> => {
   try {
     return await cluster.client.resource(namespaces).get('x');
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 };
 const maps = (namespace = 'x') => cluster.client.resource(configMaps).namespace(namespace);

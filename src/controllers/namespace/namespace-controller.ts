@@ -114,10 +114,10 @@ export class NamespaceController implements Controller {
         .resource(namespaces)
         .updateStatus({ ...namespace, status: { ...namespace.status, conditions } }, { signal });
       return true;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return true;
-      if (apierrors.isConflict(err)) return false;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return true;
+      if (apierrors.isConflict(error)) return false;
+      throw error;
     }
   }
 
@@ -139,19 +139,19 @@ export class NamespaceController implements Controller {
         .resource(namespaces)
         .subresource(name, 'finalize', body, { method: 'PUT', signal });
       return reconciled;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return reconciled;
-      if (apierrors.isConflict(err)) return requeue;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return reconciled;
+      if (apierrors.isConflict(error)) return requeue;
+      throw error;
     }
   }
 
   async #read(name: string, signal: AbortSignal): Promise<Immutable<Namespace> | undefined> {
     try {
       return await this.#config.client.resource(namespaces).get(name, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 }

@@ -144,8 +144,8 @@ export class NodeIpamController implements Controller {
         .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
       this.#uncertain.delete(uid);
       return reconciled;
-    } catch (err) {
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) {
+    } catch (error) {
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error)) {
         // The node is gone, was replaced, or got a range from another writer: reconcile again.
         this.#uncertain.delete(uid);
         this.#given.delete(uid);
@@ -154,7 +154,7 @@ export class NodeIpamController implements Controller {
       }
       // The write may have taken effect nevertheless: the ranges stay reserved, and the write is retried.
       this.#uncertain.add(uid);
-      throw err;
+      throw error;
     }
   }
 
@@ -186,9 +186,9 @@ export class NodeIpamController implements Controller {
   #occupy(cidr: string): boolean {
     try {
       return this.#sets.some((set) => set.occupy(cidr));
-    } catch (err) {
-      if (err instanceof RangeError) return false;
-      throw err;
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
     }
   }
 

@@ -165,13 +165,13 @@ export class NodeLifecycleController implements Controller {
         if (current === undefined) return;
         observed.push(current);
         if (readyCondition(current)?.status === 'Unknown') await this.#markPods(current, signal);
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
         this.#config.logger.warn(
           'node lifecycle: updating the health of a node failed, will retry',
           {
             node: node.metadata.name,
-            err,
+            err: error,
           },
         );
       } finally {
@@ -229,9 +229,9 @@ export class NodeLifecycleController implements Controller {
           this.#event(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
         }
         return written;
-      } catch (err) {
-        if (apierrors.isNotFound(err)) return undefined;
-        if (!apierrors.isConflict(err)) throw err;
+      } catch (error) {
+        if (apierrors.isNotFound(error)) return undefined;
+        if (!apierrors.isConflict(error)) throw error;
       }
       // The cache is behind: the write that conflicted may be the heartbeat of the node.
       const fresh = await this.#read(name, signal);
@@ -244,9 +244,9 @@ export class NodeLifecycleController implements Controller {
   async #read(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
     try {
       return await this.#config.client.resource(nodes).get(name, { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 
@@ -331,10 +331,10 @@ export class NodeLifecycleController implements Controller {
             subresource: 'status',
             signal,
           });
-      } catch (err) {
+      } catch (error) {
         // Gone, or another by that name.
-        if (apierrors.isNotFound(err) || apierrors.isConflict(err)) continue;
-        throw err;
+        if (apierrors.isNotFound(error) || apierrors.isConflict(error)) continue;
+        throw error;
       }
       this.#recorder.event(
         { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata },
@@ -364,10 +364,10 @@ export class NodeLifecycleController implements Controller {
       if (eviction === 'start' && this.#permits.delete(name))
         this.#evictions.with(zoneLabel(zoneOf(node))).value++;
       return reconciled;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return reconciled;
-      if (apierrors.isConflict(err)) return requeue;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return reconciled;
+      if (apierrors.isConflict(error)) return requeue;
+      throw error;
     }
   }
 

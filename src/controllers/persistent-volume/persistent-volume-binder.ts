@@ -258,9 +258,9 @@ export class PersistentVolumeBinder implements Controller {
             { ...claim, spec: { ...claim.spec, storageClassName: given.metadata.name } },
             signal,
           );
-        } catch (err) {
+        } catch (error) {
           this.#metrics.classFailed();
-          throw err;
+          throw error;
         }
         this.#metrics.classGiven();
         return;
@@ -320,17 +320,17 @@ export class PersistentVolumeBinder implements Controller {
     this.#times.begin(key, provisioner, 'provision');
     try {
       await this.#updateClaim(withProvisioner(claim, provisioner), signal, claim);
-    } catch (err) {
+    } catch (error) {
       this.#times.failed(key);
-      if (!signal.aborted && !apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
+      if (!signal.aborted && !apierrors.isConflict(error) && !apierrors.isNotFound(error)) {
         this.#tell(
           claim,
           'Warning',
           'ProvisioningFailed',
-          `Error saving claim: ${(err as Error).message}`,
+          `Error saving claim: ${(error as Error).message}`,
         );
       }
-      throw err;
+      throw error;
     }
     const message =
       `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system ` +
@@ -387,9 +387,9 @@ export class PersistentVolumeBinder implements Controller {
       const updated = await this.#updateClaim(boundClaim(claim, bound), signal, claim);
       await this.#setClaimPhase(updated, 'Bound', bound, signal);
       this.#times.done(objectKey(claim));
-    } catch (err) {
+    } catch (error) {
       this.#times.failed(objectKey(claim));
-      throw err;
+      throw error;
     } finally {
       release();
       // Claims that were not offered the volume meanwhile get it, if it is still free.
@@ -597,18 +597,18 @@ async function settled(work: Promise<void>): Promise<ReconcileResult> {
   try {
     await work;
     return reconciled;
-  } catch (err) {
-    if (apierrors.isConflict(err)) return requeue;
-    if (apierrors.isNotFound(err)) return reconciled;
-    throw err;
+  } catch (error) {
+    if (apierrors.isConflict(error)) return requeue;
+    if (apierrors.isNotFound(error)) return reconciled;
+    throw error;
   }
 }
 
 async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
   try {
     return await got;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }

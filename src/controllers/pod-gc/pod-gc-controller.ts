@@ -61,8 +61,8 @@ export class PodGcController implements Controller {
     await wait.until({ clock, signal, periodMs }, async () => {
       try {
         await this.#collect(signal);
-      } catch (err) {
-        if (!signal.aborted) logger.warn('pods could not be collected, will retry', { err });
+      } catch (error) {
+        if (!signal.aborted) logger.warn('pods could not be collected, will retry', { err: error });
       }
     });
   }
@@ -145,12 +145,15 @@ export class PodGcController implements Controller {
       await scoped.delete(name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
       this.#deleted.with(namespace, reason).value++;
       logger.info('a pod was removed', { pod: `${namespace}/${name}`, reason });
-    } catch (err) {
-      if (signal.aborted) throw err;
+    } catch (error) {
+      if (signal.aborted) throw error;
       // Gone, or another by that name.
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
       this.#failed.with(namespace, reason).value++;
-      logger.warn('a pod could not be removed, will retry', { pod: `${namespace}/${name}`, err });
+      logger.warn('a pod could not be removed, will retry', {
+        pod: `${namespace}/${name}`,
+        err: error,
+      });
     }
   }
 }
@@ -174,8 +177,8 @@ async function exists(get: () => Promise<unknown>): Promise<boolean> {
   try {
     await get();
     return true;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return false;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return false;
+    throw error;
   }
 }

@@ -180,11 +180,11 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
       chosen.map(async (pod) => {
         try {
           await this.#podControl.delete(owner, pod, signal);
-        } catch (err) {
+        } catch (error) {
           // No event of this deletion will come.
           this.#expectations.deletionObserved(key, pod.metadata.uid);
           // Gone already, or another pod has its name: that is what was wanted.
-          if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+          if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
         }
       }),
     );
@@ -216,9 +216,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
       .namespace(owner.metadata.namespace ?? '');
     try {
       await client.updateStatus(this.#kind.withStatus(object, status), { signal });
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return;
-      if (!apierrors.isConflict(err)) throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return;
+      if (!apierrors.isConflict(error)) throw error;
       let fresh: Immutable<T>;
       try {
         fresh = await client.get(owner.metadata.name, { signal });

@@ -142,10 +142,10 @@ export class ResourceClaimController implements Controller {
         made.set(podClaim.name, claim.metadata.name);
       }
       await this.#noteIn(pod, made, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
+      throw error;
     }
     return reconciled;
   }
@@ -199,13 +199,13 @@ export class ResourceClaimController implements Controller {
       );
       this.#writes.wrote(objectKey(pod), created, this.#claims.lister.getByKey(objectKey(created)));
       return created;
-    } catch (err) {
-      if (!signal.aborted && !isNamespaceTerminating(err)) {
+    } catch (error) {
+      if (!signal.aborted && !isNamespaceTerminating(error)) {
         const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
-        const message = `PodResourceClaim ${podClaim.name}: ${errorMessage(err)}`;
+        const message = `PodResourceClaim ${podClaim.name}: ${errorMessage(error)}`;
         this.#recorder.event(regarding, 'Warning', 'FailedResourceClaimCreation', message);
       }
-      throw err;
+      throw error;
     }
   }
 
@@ -276,9 +276,9 @@ export class ResourceClaimController implements Controller {
       // The garbage collector deletes the claims of pods that are gone.
       if (pod?.metadata.uid === owner.uid && isDone(pod))
         await client.delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }
@@ -297,9 +297,9 @@ export class ResourceClaimController implements Controller {
         .namespace(namespace)
         .get(consumer.name, { signal });
       return live.metadata.uid === consumer.uid && !isDone(live);
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return false;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return false;
+      throw error;
     }
   }
 }

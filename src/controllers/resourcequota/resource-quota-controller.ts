@@ -139,8 +139,9 @@ export class ResourceQuotaController implements Controller {
       for (const [name, resource] of this.#types)
         if (failures.has(apiVersionOf(resource))) types.set(name, resource);
       this.#use(types);
-    } catch (err) {
-      if (!signal.aborted) logger.warn('resource quota: discovery failed, retrying', { err });
+    } catch (error) {
+      if (!signal.aborted)
+        logger.warn('resource quota: discovery failed, retrying', { err: error });
     }
   }
 
@@ -180,11 +181,11 @@ export class ResourceQuotaController implements Controller {
       await this.#config.client
         .resource(resourceQuotas)
         .updateStatus({ ...quota, status }, { signal });
-    } catch (err) {
+    } catch (error) {
       // Something was charged meanwhile: it has to be counted too.
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
     return requeueAfter(recountMs);
   }

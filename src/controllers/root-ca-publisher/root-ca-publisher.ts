@@ -67,9 +67,9 @@ export class RootCaPublisher implements Controller {
     let code = '200';
     try {
       return await this.#reconcile(namespace, signal);
-    } catch (err) {
-      code = err instanceof apierrors.StatusError ? String(err.status.code ?? 500) : '500';
-      throw err;
+    } catch (error) {
+      code = error instanceof apierrors.StatusError ? String(error.status.code ?? 500) : '500';
+      throw error;
     } finally {
       this.#syncs.with(code).value++;
       this.#durations.with(code).observe((clock.monotonic() - begun) / 1000);
@@ -98,14 +98,14 @@ export class RootCaPublisher implements Controller {
           { signal },
         );
       }
-    } catch (err) {
+    } catch (error) {
       // There already, or its namespace is going away.
       if (
-        !apierrors.isAlreadyExists(err) &&
-        !apierrors.isNotFound(err) &&
-        !isNamespaceTerminating(err)
+        !apierrors.isAlreadyExists(error) &&
+        !apierrors.isNotFound(error) &&
+        !isNamespaceTerminating(error)
       )
-        throw err;
+        throw error;
     }
     return reconciled;
   }

@@ -108,10 +108,10 @@ export class ServiceLbController implements Controller {
     for (const { service, wish } of wishes) {
       try {
         await this.#write(service, given.get(wish.key) ?? [], wish, signal);
-      } catch (err) {
-        if (apierrors.isNotFound(err)) continue;
-        if (apierrors.isConflict(err)) conflict = true;
-        else failure ??= err;
+      } catch (error) {
+        if (apierrors.isNotFound(error)) continue;
+        if (apierrors.isConflict(error)) conflict = true;
+        else failure ??= error;
       }
     }
     if (failure !== undefined) throw failure;
@@ -186,10 +186,10 @@ export class ServiceLbController implements Controller {
         .resource(services)
         .namespace(namespace)
         .updateStatus({ ...service, status }, { signal });
-    } catch (err) {
-      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err))
-        this.#failed(service, errorMessage(err));
-      throw err;
+    } catch (error) {
+      if (!apierrors.isConflict(error) && !apierrors.isNotFound(error))
+        this.#failed(service, errorMessage(error));
+      throw error;
     }
     if (first)
       this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');

@@ -78,10 +78,10 @@ export class LegacyTokenCleaner implements Controller {
       } else if (invalidSince < this.#longAgo()) {
         await inNamespace.delete(name, { preconditions: { uid, resourceVersion }, signal });
       }
-    } catch (err) {
+    } catch (error) {
       // It was used or changed meanwhile: look again.
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }
@@ -120,9 +120,9 @@ export class LegacyTokenCleaner implements Controller {
         .get(TRACKING.name, { signal });
       const since = dayMs(data?.['since']);
       return since !== undefined && since < this.#longAgo();
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return false;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return false;
+      throw error;
     }
   }
 }

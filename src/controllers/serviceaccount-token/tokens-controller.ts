@@ -81,9 +81,9 @@ export class TokensController implements Controller {
     try {
       if (account === undefined) await inNamespace.delete(name, { preconditions: { uid }, signal });
       else await this.#fill(secret, account, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }
@@ -107,9 +107,9 @@ export class TokensController implements Controller {
         .namespace(namespace)
         .get(name, { signal });
       return isMeant(live) ? live : undefined;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 
@@ -146,9 +146,9 @@ export class TokensController implements Controller {
       if (this.#secrets.lister.get(namespace, secretName) !== undefined) return reconciled;
       const { secrets: _, ...rest } = account;
       await client.update(kept.length === 0 ? rest : { ...rest, secrets: kept }, { signal });
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }

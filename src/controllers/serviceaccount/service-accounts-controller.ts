@@ -50,14 +50,14 @@ export class ServiceAccountsController implements Controller {
       if (this.#accounts.lister.get(namespace, name) !== undefined) continue;
       try {
         await client.create({ metadata: { name, namespace } }, { signal });
-      } catch (err) {
+      } catch (error) {
         // There already, or its namespace is going away.
         if (
-          !apierrors.isAlreadyExists(err) &&
-          !apierrors.isNotFound(err) &&
-          !isNamespaceTerminating(err)
+          !apierrors.isAlreadyExists(error) &&
+          !apierrors.isNotFound(error) &&
+          !isNamespaceTerminating(error)
         )
-          throw err;
+          throw error;
       }
     }
     return reconciled;

@@ -34,8 +34,8 @@ describe('a range', () => {
     cluster.client
       .resource(serviceCIDRs)
       .get(name)
-      .catch((err: unknown) => {
-        if (!apierrors.isNotFound(err)) throw err;
+      .catch((error: unknown) => {
+        if (!apierrors.isNotFound(error)) throw error;
         return undefined;
       });
   const ready = async (name: string): Promise<string> => {

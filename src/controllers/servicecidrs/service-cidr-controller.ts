@@ -86,11 +86,11 @@ export class ServiceCidrController implements Controller {
     if (range === undefined) return reconciled;
     try {
       return await (isGoing(range) ? this.#letGo(range, signal) : this.#keep(range, signal));
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return reconciled;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return reconciled;
       // The cache is behind: it is tried again with what it knows then.
-      if (apierrors.isConflict(err)) return requeue;
-      throw err;
+      if (apierrors.isConflict(error)) return requeue;
+      throw error;
     }
   }
 
@@ -99,8 +99,8 @@ export class ServiceCidrController implements Controller {
       await this.#patchFinalizers(range, { finalizers: [SERVICE_CIDR_FINALIZER] }, signal);
     try {
       await this.#tell(range, READY, signal);
-    } catch (err) {
-      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) {
+    } catch (error) {
+      if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) {
         const subject = {
           apiVersion: 'networking.k8s.io/v1',
           kind: 'ServiceCIDR',
@@ -109,7 +109,7 @@ export class ServiceCidrController implements Controller {
         const message = 'The ServiceCIDR Status can not be set to Ready=True';
         this.#recorder.event(subject, 'Warning', 'KubernetesServiceCIDRError', message);
       }
-      throw err;
+      throw error;
     }
     return reconciled;
   }

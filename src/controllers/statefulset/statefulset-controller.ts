@@ -115,12 +115,12 @@ export class StatefulSetController implements Controller {
     if (behindMs > 0) return requeueAfter(behindMs);
     try {
       return await this.#sync(key, set, signal);
-    } catch (err) {
+    } catch (error) {
       // The object was written meanwhile, or a pod exists that the cache does not show yet.
-      if (apierrors.isConflict(err) || apierrors.isAlreadyExists(err)) return requeue;
+      if (apierrors.isConflict(error) || apierrors.isAlreadyExists(error)) return requeue;
       // The set or its namespace is on the way out.
-      if (isNamespaceTerminating(err)) return reconciled;
-      throw err;
+      if (isNamespaceTerminating(error)) return reconciled;
+      throw error;
     }
   }
 
@@ -157,8 +157,8 @@ export class StatefulSetController implements Controller {
     let failure: unknown;
     try {
       await this.#carryOut(key, set, wanted, { current, update }, doomed, signal);
-    } catch (err) {
-      failure = err;
+    } catch (error) {
+      failure = error;
     }
     if (signal.aborted) throw failure;
     await this.#report(
@@ -264,19 +264,19 @@ export class StatefulSetController implements Controller {
           .resource(persistentVolumeClaims)
           .create(wanted, { signal });
         this.#writes.wrote(key, created, cachedAs(this.#volumeClaims, created));
-      } catch (err) {
+      } catch (error) {
         // It is there, and the cache will have it.
-        if (apierrors.isAlreadyExists(err)) continue;
+        if (apierrors.isAlreadyExists(error)) continue;
         const what = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name}`;
         this.#event(
           set,
           'Warning',
           'FailedCreate',
-          `${what} failed error: ${errorMessage(err)}`,
-          err,
+          `${what} failed error: ${errorMessage(error)}`,
+          error,
           signal,
         );
-        throw new Error(`failed to create PVC ${name}: ${errorMessage(err)}`, { cause: err });
+        throw new Error(`failed to create PVC ${name}: ${errorMessage(error)}`, { cause: error });
       }
       const message = `create Claim ${name} Pod ${pod} in StatefulSet ${set.metadata.name} success`;
       this.#recorder.event(claimantOf(statefulSets, set), 'Normal', 'SuccessfulCreate', message);
@@ -298,8 +298,8 @@ export class StatefulSetController implements Controller {
           .resource(pods)
           .namespace(namespace)
           .delete(name, { preconditions: { uid }, signal });
-      } catch (err) {
-        if (!apierrors.isNotFound(err)) throw err;
+      } catch (error) {
+        if (!apierrors.isNotFound(error)) throw error;
       }
       const cached = cachedAs(this.#pods, pod);
       if (isPodOf(answer, uid) && cached !== undefined) this.#writes.wrote(key, answer, cached);
@@ -317,17 +317,17 @@ export class StatefulSetController implements Controller {
     const reason = { create: 'Create', update: 'Update', delete: 'Delete' }[verb];
     try {
       await action();
-    } catch (err) {
-      if (!apierrors.isAlreadyExists(err)) {
+    } catch (error) {
+      if (!apierrors.isAlreadyExists(error)) {
         this.#event(
           set,
           'Warning',
           `Failed${reason}`,
-          `${what} failed error: ${errorMessage(err)}`,
-          err,
+          `${what} failed error: ${errorMessage(error)}`,
+          error,
         );
       }
-      throw err;
+      throw error;
     }
     this.#recorder.event(
       claimantOf(statefulSets, set),
@@ -362,8 +362,8 @@ export class StatefulSetController implements Controller {
         .resource(statefulSets)
         .updateStatus({ ...set, status }, { signal });
       this.#writes.wrote(key, updated, this.#sets.lister.getByKey(key));
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 }

@@ -224,8 +224,8 @@ test('what is written again and has gone, or is another by now, is a conflict an
         fieldManager: 'migrator',
       });
       return false;
-    } catch (err) {
-      if (!apierrors.isConflict(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isConflict(error)) throw error;
       return true;
     }
   };

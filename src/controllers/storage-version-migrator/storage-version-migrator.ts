@@ -94,10 +94,10 @@ export class StorageVersionMigrator implements Controller {
       try {
         await client.transport.request({ method: 'GET', path, signal });
         return;
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
-        if (!apierrors.isNotFound(err))
-          logger.debug('storage version migrator: discovery failed', { err });
+        if (!apierrors.isNotFound(error))
+          logger.debug('storage version migrator: discovery failed', { err: error });
       }
       await clock.sleep(discoveryPeriodMs, signal).catch(() => undefined);
     }
@@ -130,11 +130,11 @@ export class StorageVersionMigrator implements Controller {
       const others = (this.#lister?.list() ?? []).filter((other) => resourceKey(other) === key);
       if (turnOf(others) !== migration) return reconciled;
       return await this.#advance(migration, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      const seconds = apierrors.suggestsClientDelay(err);
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      const seconds = apierrors.suggestsClientDelay(error);
       if (seconds !== undefined && seconds > 0) return requeueAfter(seconds * 1000);
-      throw err;
+      throw error;
     }
   }
 
@@ -232,16 +232,16 @@ export class StorageVersionMigrator implements Controller {
         if (isNewer(resourceVersion, until)) continue;
         try {
           await rewrite(all, resource, object, signal);
-        } catch (err) {
-          if (signal.aborted || isRetriable(err)) throw err;
+        } catch (error) {
+          if (signal.aborted || isRetriable(error)) throw error;
           const { namespace, name } = object.metadata;
           logger.warn('storage version migrator: writing an object failed', {
             resource: describe(resource),
             namespace,
             name,
-            err,
+            err: error,
           });
-          return errorMessage(err);
+          return errorMessage(error);
         }
       }
     } while ((page.metadata.continue ?? '') !== '');
@@ -281,9 +281,9 @@ export class StorageVersionMigrator implements Controller {
         written,
         this.#lister?.getByKey(migration.metadata.name),
       );
-    } catch (err) {
+    } catch (error) {
       // It is not wanted any more.
-      if (!apierrors.isNotFound(err)) throw err;
+      if (!apierrors.isNotFound(error)) throw error;
     }
   }
 
@@ -314,8 +314,8 @@ async function rewrite(
       fieldManager: NAME,
       signal,
     });
-  } catch (err) {
-    if (!apierrors.isConflict(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isConflict(error)) throw error;
   }
 }
 

@@ -153,10 +153,10 @@ export class TaintEvictionController implements Controller {
       await scoped.delete(name, { preconditions: { uid }, signal });
       this.#deletions.value++;
       this.#latency.observe((clock.monotonic() - dueMs) / 1000);
-    } catch (err) {
+    } catch (error) {
       // Another pod of that name, or a changed one: reconcile again.
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     this.#countdowns.delete(key);
     logger.info('a pod was evicted from a tainted node', { pod: key, node: pod.spec.nodeName });

@@ -76,11 +76,11 @@ export class ControllerClients {
         if (handler === undefined) handlers.set(who.name, (handler = this.#server.inProcess(who)));
         try {
           return await handler(request);
-        } catch (err) {
-          const message = err instanceof Error ? err.message : '';
-          if (apierrors.isForbidden(err) && message.includes(`User "${who.name}" cannot`))
+        } catch (error) {
+          const message = error instanceof Error ? error.message : '';
+          if (apierrors.isForbidden(error) && message.includes(`User "${who.name}" cannot`))
             this.#refused.add(message);
-          throw err;
+          throw error;
         }
       },
     });

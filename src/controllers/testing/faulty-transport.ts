@@ -86,8 +86,8 @@ export class FaultyTransport implements Transport {
       try {
         for await (const event of source) deliver(() => queue.push(event));
         deliver(() => queue.close());
-      } catch (err) {
-        deliver(() => queue.fail(err));
+      } catch (error) {
+        deliver(() => queue.fail(error));
       }
     })();
     return queue;

@@ -33,8 +33,8 @@ export function readyPods(
             { status },
             { subresource: 'status' },
           );
-      } catch (err) {
-        if (!apierrors.isNotFound(err)) throw err;
+      } catch (error) {
+        if (!apierrors.isNotFound(error)) throw error;
       }
     };
     informer.addEventHandler({ onAdd: (pod) => void (isReady(pod) ? makeReady(pod) : undefined) });

@@ -116,9 +116,9 @@ class Disturbance {
       );
     }
     const stops = this.writes === this.#ill.stopAfterWrite;
-    const answer = await inner.request<T>(request).catch((err: unknown) => {
+    const answer = await inner.request<T>(request).catch((error: unknown) => {
       if (stops) this.onStop();
-      throw err;
+      throw error;
     });
     if (!stops) return answer;
     this.onStop();
@@ -145,8 +145,8 @@ class Disturbance {
           deliver(() => queue.push(event));
         }
         deliver(() => queue.close());
-      } catch (err) {
-        deliver(() => queue.fail(err));
+      } catch (error) {
+        deliver(() => queue.fail(error));
       }
     })();
     return queue;
@@ -217,8 +217,8 @@ function runSubject(
         ended ? undefined : start(),
       );
     };
-    const run = controller.run(stop.signal).catch((err: unknown) => {
-      if (!stop.signal.aborted) throw err;
+    const run = controller.run(stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
     });
     current = run;
   };

@@ -104,8 +104,8 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
       const controller = make({ client, informers, clock, random, logger });
       own.name = controller.name;
       informers.start(stop.signal);
-      const run = controller.run(stop.signal).catch((err: unknown) => {
-        if (!stop.signal.aborted) throw err;
+      const run = controller.run(stop.signal).catch((error: unknown) => {
+        if (!stop.signal.aborted) throw error;
       });
       const end = async (): Promise<void> => {
         running.delete(end);

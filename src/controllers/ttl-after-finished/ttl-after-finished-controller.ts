@@ -58,9 +58,9 @@ export class TtlAfterFinishedController implements Controller {
       const preconditions = { uid, resourceVersion: live.metadata.resourceVersion };
       await inNamespace.delete(name, { preconditions, propagationPolicy: 'Foreground', signal });
       this.#delay.observe((clock.now() - still) / 1000);
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
     return reconciled;
   }

@@ -91,9 +91,9 @@ export class TtlController implements Controller {
       await this.#config.client
         .resource(nodes)
         .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (!apierrors.isNotFound(error)) throw error;
     }
     return reconciled;
   }

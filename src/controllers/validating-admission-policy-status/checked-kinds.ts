@@ -133,8 +133,8 @@ function isNamed({ spec }: Policy, { group, version, resource, kind }: ResourceT
 async function foundOrUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }

@@ -48,10 +48,10 @@ export class ValidatingAdmissionPolicyStatusController implements Controller {
         .resource(validatingAdmissionPolicies)
         .updateStatus({ ...policy, status }, { signal });
       return reconciled;
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
   }
 }

@@ -64,10 +64,10 @@ export class VolumeExpandController implements Controller {
       const isNoted = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
       if (isNoted && isDone(claim, volume)) await client.update(withoutNote(volume), { signal });
       else if (isNoted || wantsMore(claim)) await this.#leave(claim, volume, signal);
-    } catch (err) {
-      if (apierrors.isConflict(err)) return requeue;
-      if (apierrors.isNotFound(err)) return reconciled;
-      throw err;
+    } catch (error) {
+      if (apierrors.isConflict(error)) return requeue;
+      if (apierrors.isNotFound(error)) return reconciled;
+      throw error;
     }
     return reconciled;
   }

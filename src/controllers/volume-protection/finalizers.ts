@@ -70,11 +70,11 @@ export async function protect<T extends KubeObject>(
   };
   try {
     await (type.namespaced ? resource.namespace(namespace) : resource).update(changed, { signal });
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return reconciled;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return reconciled;
     // The cache is behind: the next try sees more.
-    if (apierrors.isConflict(err)) return requeue;
-    throw err;
+    if (apierrors.isConflict(error)) return requeue;
+    throw error;
   }
   return reconciled;
 }

@@ -44,8 +44,8 @@ const isThere = async (type: ResourceType, name: string): Promise<boolean> => {
   try {
     await (type.namespaced ? resource.namespace('default') : resource).get(name);
     return true;
-  } catch (err) {
-    if (!apierrors.isNotFound(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isNotFound(error)) throw error;
     return false;
   }
 };

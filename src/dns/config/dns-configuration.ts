@@ -60,8 +60,8 @@ export function parseConfiguration(
 function within<T>(key: string, parse: () => T): T {
   try {
     return parse();
-  } catch (err) {
-    throw new TypeError(`${key}: ${(err as Error).message}`, { cause: err });
+  } catch (error) {
+    throw new TypeError(`${key}: ${(error as Error).message}`, { cause: error });
   }
 }
 

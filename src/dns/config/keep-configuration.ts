@@ -37,11 +37,11 @@ export function keepConfiguration(
   const read = (map: Immutable<ConfigMap>): void => {
     try {
       use(parseConfiguration(map, domain));
-    } catch (err) {
+    } catch (error) {
       onInvalid();
       logger.error('DNS configuration is invalid, keeping the previous one', {
         configMap: `${CONFIG_NAMESPACE}/${CONFIG_NAME}`,
-        reason: errorMessage(err),
+        reason: errorMessage(error),
       });
     }
   };

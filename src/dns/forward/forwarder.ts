@@ -129,8 +129,8 @@ export class Forwarder {
       if (clock.monotonic() >= until) break;
       try {
         return this.#keep(key, await upstream.ask(ask));
-      } catch (err) {
-        last = err;
+      } catch (error) {
+        last = error;
       }
     }
     if (last !== undefined)

@@ -87,9 +87,9 @@ export class Upstream {
       this.#failures = 0;
       metrics.upstreamAnswered(this.name, answer.skimmed.rcode, (clock.monotonic() - start) / 1000);
       return answer;
-    } catch (err) {
-      if (!this.#abort.signal.aborted) this.#failed(err);
-      throw err;
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#failed(error);
+      throw error;
     }
   }
 

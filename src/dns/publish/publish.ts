@@ -47,9 +47,9 @@ export async function publishDnsService(
   try {
     await inNamespace.create(dnsService(address ?? '', metrics));
     return true;
-  } catch (err) {
+  } catch (error) {
     // Another server, which starts at the same time, has made it, or is about to and has its address.
-    if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw err;
+    if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw error;
     return true;
   }
 }
@@ -61,8 +61,8 @@ export async function publishDnsEndpoint(client: Client, endpoint: DnsEndpoint):
   const inNamespace = client.resource(endpointSlices).namespace(DNS_SERVICE.namespace);
   try {
     await inNamespace.create(slice);
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
     const present = await inNamespace.get(name);
     // The type of addresses cannot change.
     if (present.addressType !== slice.addressType) {
@@ -83,24 +83,24 @@ export async function withdrawDnsEndpoint(client: Client, node: string): Promise
       .resource(endpointSlices)
       .namespace(DNS_SERVICE.namespace)
       .delete(dnsSliceName(node));
-  } catch (err) {
-    if (!apierrors.isNotFound(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isNotFound(error)) throw error;
   }
 }
 
 async function unlessExists(creation: Promise<unknown>): Promise<void> {
   try {
     await creation;
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
   }
 }
 
 async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
-  } catch (err) {
-    if (apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }

@@ -102,8 +102,8 @@ export class Answerer {
     const start = this.#config.clock.monotonic();
     try {
       return this.#handle(message, proto, v6, start);
-    } catch (err) {
-      return this.#failed(err, message);
+    } catch (error) {
+      return this.#failed(error, message);
     }
   }
 
@@ -237,8 +237,8 @@ export class Answerer {
     try {
       const { bytes, rcode, by } = await this.#resolve(query, labels, limit, proto);
       return this.#sent(bytes, rcode, by, proto, start);
-    } catch (err) {
-      return this.#failed(err, query.message);
+    } catch (error) {
+      return this.#failed(error, query.message);
     }
   }
 
@@ -292,9 +292,9 @@ export class Answerer {
     for (const [i, count] of [1, ...counts].entries()) header.writeUInt16BE(count, 4 + 2 * i);
     try {
       return recordsIn(decodePacket(Buffer.concat([header, question, bytes])));
-    } catch (err) {
+    } catch (error) {
       // The response of the upstream server cannot be decoded. The alias alone is a valid answer.
-      this.#config.logger.debug('answer of upstream DNS server cannot be decoded', { err });
+      this.#config.logger.debug('answer of upstream DNS server cannot be decoded', { err: error });
       return [];
     }
   }

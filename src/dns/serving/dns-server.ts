@@ -139,9 +139,9 @@ export class DnsServer {
       this.#use(DEFAULT_CONFIGURATION, nodeServers);
       for (const at of this.#config.listen) await this.#listen(at);
       for (const at of this.#config.metricsListen ?? []) await this.#serveMetrics(at);
-    } catch (err) {
+    } catch (error) {
       await this.stop();
-      throw err;
+      throw error;
     }
     const { logger } = this.#config;
     keepConfiguration({
@@ -180,10 +180,10 @@ export class DnsServer {
     const { sockets, logger } = this.#config;
     try {
       return serversIn(await sockets.readResolvConf());
-    } catch (err) {
+    } catch (error) {
       logger.warn(
         "the node's resolv.conf cannot be read: names outside of the cluster are not resolved",
-        { err },
+        { err: error },
       );
       return [];
     }
@@ -200,8 +200,8 @@ export class DnsServer {
     this.#answerer.setRoutes(this.#routes);
     const { forwarder, stubs } = this.#routes;
     for (const each of [forwarder, ...stubs.map((stub) => stub.forwarder)]) {
-      each.detectLoops().catch((err: unknown) => {
-        this.#config.logger.error('loop detection failed', { reason: errorMessage(err) });
+      each.detectLoops().catch((error: unknown) => {
+        this.#config.logger.error('loop detection failed', { reason: errorMessage(error) });
       });
     }
   }
@@ -252,15 +252,15 @@ export class DnsServer {
         this.#tcp.push(tcp);
         this.#addresses.push({ address: at.address, port: udp.port });
         return;
-      } catch (err) {
+      } catch (error) {
         await udp.close();
         // The port that was free for UDP may be taken for TCP.
         if (
           at.port !== 0 ||
           attempt === PORT_TRIES ||
-          (err as NodeJS.ErrnoException).code !== 'EADDRINUSE'
+          (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'
         )
-          throw err;
+          throw error;
       }
     }
   }

@@ -177,9 +177,9 @@ export const nodeSockets: DnsSockets = {
 async function readIfPresent(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
   }
 }
 
@@ -188,9 +188,9 @@ const ignoreError = (): void => undefined;
 function widen(socket: UdpSocket): void {
   try {
     socket.setRecvBufferSize(RECEIVE_BUFFER);
-  } catch (err) {
+  } catch (error) {
     // The system may not allow it: packets are then dropped sooner under load.
-    if ((err as NodeJS.ErrnoException).code !== 'ERR_SOCKET_BUFFER_SIZE') throw err;
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SOCKET_BUFFER_SIZE') throw error;
   }
 }
 

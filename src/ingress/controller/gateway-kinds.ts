@@ -73,10 +73,10 @@ export class GatewayKinds {
     while (!signal.aborted) {
       try {
         this.#follow(await this.#discover(signal));
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) break;
         logger.debug('kinds of the Gateway API cannot be discovered, retrying', {
-          reason: errorMessage(err),
+          reason: errorMessage(error),
         });
       }
       await clock.sleep(DISCOVERY_MS, signal).catch(() => undefined);
@@ -107,9 +107,9 @@ export class GatewayKinds {
         readonly resources: readonly { readonly name: string }[];
       }>({ method: 'GET', path, signal });
       return new Set(resources.map(({ name }) => name));
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return new Set();
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return new Set();
+      throw error;
     }
   }
 
@@ -131,8 +131,8 @@ export class GatewayKinds {
     const installed = types.length > 0;
     if (installed && !this.#installed) {
       logger.info('the Gateway API is installed');
-      onInstalled().catch((err: unknown) =>
-        logger.warn('GatewayClass cannot be created', { reason: errorMessage(err) }),
+      onInstalled().catch((error: unknown) =>
+        logger.warn('GatewayClass cannot be created', { reason: errorMessage(error) }),
       );
     }
     this.#installed = installed;

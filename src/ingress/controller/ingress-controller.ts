@@ -133,8 +133,8 @@ export class IngressController {
     const kinds = this.#gatewayKinds.run(signal);
     try {
       await this.#informers.waitForCacheSync(signal);
-      await publishIngressClass(client).catch((err: unknown) =>
-        logger.warn('IngressClass cannot be created', { reason: errorMessage(err) }),
+      await publishIngressClass(client).catch((error: unknown) =>
+        logger.warn('IngressClass cannot be created', { reason: errorMessage(error) }),
       );
       signal.throwIfAborted();
       this.#synced = true;
@@ -142,8 +142,8 @@ export class IngressController {
       await this.#decideAll();
       onReady();
       await new Promise<void>((resolve) => void onAbort(signal, resolve));
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       this.#stopped = true;
       this.#timer?.cancel();
@@ -171,7 +171,9 @@ export class IngressController {
     const { cancel } = clock.setTimer(delayMs, () => {
       this.#timer = undefined;
       this.#wanted = true;
-      this.#decideAll().catch((err: unknown) => logger.error('ingress: decision failed', { err }));
+      this.#decideAll().catch((error: unknown) =>
+        logger.error('ingress: decision failed', { err: error }),
+      );
     });
     this.#timer = { due, cancel };
   }

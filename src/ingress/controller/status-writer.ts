@@ -86,13 +86,13 @@ export class StatusWriter {
     try {
       await resource.updateStatus(next);
       this.#written.set(uid, resourceVersion);
-    } catch (err) {
+    } catch (error) {
       // It has changed or gone: its event brings the next decision.
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return;
+      if (apierrors.isConflict(error) || apierrors.isNotFound(error)) return;
       logger.warn('status cannot be written, retrying', {
         kind: type.kind,
         object: `${namespace}/${object.metadata.name}`,
-        reason: errorMessage(err),
+        reason: errorMessage(error),
       });
       onFailure();
     }

@@ -32,8 +32,8 @@ function parse({ type, data }: Immutable<Secret>): Certificate | string {
     const leaf = new X509Certificate(cert);
     const id = createHash('sha256').update(cert).update('\0').update(key).digest('hex');
     return { id, cert, key, matches: (serverName) => leaf.checkHost(serverName) !== undefined };
-  } catch (err) {
-    return `its certificate and key cannot be used: ${errorMessage(err)}`;
+  } catch (error) {
+    return `its certificate and key cannot be used: ${errorMessage(error)}`;
   }
 }
 

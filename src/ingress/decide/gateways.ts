@@ -286,9 +286,9 @@ function convertRoute(
     return kind === 'HTTPRoute'
       ? convertHttpRoute(route as HttpRoute, context)
       : convertGrpcRoute(route as GrpcRoute, context);
-  } catch (err) {
-    if (err instanceof RouteProblem) return err;
-    throw err;
+  } catch (error) {
+    if (error instanceof RouteProblem) return error;
+    throw error;
   }
 }
 

@@ -131,9 +131,9 @@ function timeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   try {
     return parseDuration(text) || undefined;
-  } catch (err) {
-    if (!(err instanceof DurationError)) throw err;
-    throw new RouteProblem('UnsupportedValue', `timeouts: ${err.message}`);
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    throw new RouteProblem('UnsupportedValue', `timeouts: ${error.message}`);
   }
 }
 

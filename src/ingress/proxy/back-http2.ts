@@ -55,8 +55,8 @@ export class Http2Client implements BackClient {
     let stream: ClientHttp2Stream;
     try {
       stream = session.request(object, { endStream: !hasBody });
-    } catch (err) {
-      const failure = new BackError('unsent', 'connect', errorMessage(err), { cause: err });
+    } catch (error) {
+      const failure = new BackError('unsent', 'connect', errorMessage(error), { cause: error });
       const response = Promise.reject<BackResponse>(failure);
       response.catch(() => undefined);
       return {

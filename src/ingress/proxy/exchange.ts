@@ -148,16 +148,16 @@ export class Exchange {
         if (this.#closed) back.abort('the client is gone');
         else this.#respond(response, chosen, routed);
         return;
-      } catch (err) {
+      } catch (error) {
         timer?.cancel();
-        if (!(err instanceof BackError)) throw err;
+        if (!(error instanceof BackError)) throw error;
         if (this.#closed || this.#status !== 0) return;
-        metrics.backFailed(err.reason);
+        metrics.backFailed(error.reason);
         if (late) return this.#answer(504, 'the back end takes too long');
-        if (attempt + 1 < MAX_ATTEMPTS && mayRetry(err, request, written)) continue;
+        if (attempt + 1 < MAX_ATTEMPTS && mayRetry(error, request, written)) continue;
         return this.#answer(
           502,
-          err.sent === 'unsent'
+          error.sent === 'unsent'
             ? 'the back end cannot be reached'
             : 'the back end has not answered',
         );
@@ -268,7 +268,8 @@ export class Exchange {
         body.on('error', () => undefined);
         body.resume();
       },
-      (err: unknown) => metrics.backFailed(err instanceof BackError ? err.reason : 'protocol'),
+      (error: unknown) =>
+        metrics.backFailed(error instanceof BackError ? error.reason : 'protocol'),
     );
   }
 
@@ -326,8 +327,8 @@ function trySend(
 ): BackExchange | undefined {
   try {
     return client.send(endpoint, request);
-  } catch (err) {
-    if (!(err instanceof TypeError)) throw err;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
     return undefined;
   }
 }

@@ -288,8 +288,8 @@ export class PortServer {
     if (certificate === undefined) return callback(new Error('no certificate for the name'));
     try {
       callback(null, this.#context(certificate));
-    } catch (err) {
-      callback(err as Error);
+    } catch (error) {
+      callback(error as Error);
     }
   }
 
@@ -304,8 +304,8 @@ export class PortServer {
 
   /** An exchange rejects only for a bug in this program: the client must not wait for ever. */
   #run(exchange: Promise<void>, giveUp: () => void): void {
-    exchange.catch((err: unknown) => {
-      this.#logger.error('ingress: request failed', { err });
+    exchange.catch((error: unknown) => {
+      this.#logger.error('ingress: request failed', { err: error });
       giveUp();
     });
   }

@@ -117,8 +117,8 @@ export class NodeProxy implements Proxy {
     try {
       const port = await server.listen(spec.address, spec.port);
       this.#running.set(key, { server, tls: spec.tls, port });
-    } catch (err) {
-      failures.set(key, listenProblem(err, spec));
+    } catch (error) {
+      failures.set(key, listenProblem(error, spec));
     }
   }
 

@@ -65,8 +65,8 @@ export async function upgrade(
         keep,
       );
       return ended(status);
-    } catch (err) {
-      if (!(err instanceof NotConnected)) throw err;
+    } catch (error) {
+      if (!(error instanceof NotConnected)) throw error;
       metrics.backFailed('connect');
     }
   }

@@ -39,7 +39,7 @@ export async function publishGatewayClass(client: Client): Promise<void> {
 async function unlessExists(creation: Promise<unknown>): Promise<void> {
   try {
     await creation;
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
   }
 }

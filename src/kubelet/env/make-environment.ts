@@ -124,9 +124,9 @@ async function optional<T>(
 ): Promise<T | undefined> {
   try {
     return await found;
-  } catch (err) {
-    if (isOptional === true && apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (isOptional === true && apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

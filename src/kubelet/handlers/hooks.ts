@@ -57,14 +57,14 @@ export class HookRunner {
           this.#config.userAgent,
           signal,
         );
-      } catch (err) {
-        if (signal.aborted) throw err;
+      } catch (error) {
+        if (signal.aborted) throw error;
         // The peer has answered; the rest of its response is not read.
-        if (err instanceof BodyError) return;
+        if (error instanceof BodyError) return;
         throw new HookError(
-          `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${errorMessage(err)}`,
+          `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${errorMessage(error)}`,
           {
-            cause: err,
+            cause: error,
           },
         );
       }
@@ -88,10 +88,10 @@ export class HookRunner {
       output = Buffer.concat([result.stdout, result.stderr]).toString('utf8');
       if (result.exitCode === 0) return;
       throw new Error(`command '${command.join(' ')}' exited with ${result.exitCode}: ${output}`);
-    } catch (err) {
-      if (signal.aborted) throw err;
-      throw new HookError(`${failure} - error: ${errorMessage(err)}, message: ${quote(output)}`, {
-        cause: err,
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new HookError(`${failure} - error: ${errorMessage(error)}, message: ${quote(output)}`, {
+        cause: error,
       });
     }
   }

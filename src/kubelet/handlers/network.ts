@@ -105,11 +105,11 @@ function redirectTarget(location: string, from: Target): Target {
   let url: URL;
   try {
     url = new URL(location, from.text);
-  } catch (err) {
+  } catch (error) {
     throw new NetworkError(
       `Get "${from.text}": failed to parse Location header ${JSON.stringify(location)}`,
       {
-        cause: err,
+        cause: error,
       },
     );
   }
@@ -223,9 +223,9 @@ function getOnce(
         if (!responded) fail('EOF');
       });
       request.end();
-    } catch (err) {
+    } catch (error) {
       // Node checks what it is to send: a header's value may have characters that it does not allow.
-      fail((err as Error).message, err);
+      fail((error as Error).message, error);
     }
   });
 }
@@ -261,8 +261,8 @@ const boundedLookup: LookupFunction = (hostname, options, callback) => {
         isIP(hostname) === 0
           ? await resolveName(hostname, options)
           : [{ address: hostname, family: isIP(hostname) }];
-    } catch (err) {
-      callback(err as NodeJS.ErrnoException, '');
+    } catch (error) {
+      callback(error as NodeJS.ErrnoException, '');
       return;
     }
     if (options.all === true) callback(null, [...found]);

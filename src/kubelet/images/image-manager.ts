@@ -94,11 +94,11 @@ export class ImageManager {
     let image: string;
     try {
       image = withDefaultTag(name);
-    } catch (err) {
-      if (!(err instanceof InvalidImageNameError)) throw err;
-      const message = `Failed to apply default image tag "${name}": couldn't parse image name "${name}": ${err.message}`;
+    } catch (error) {
+      if (!(error instanceof InvalidImageNameError)) throw error;
+      const message = `Failed to apply default image tag "${name}": couldn't parse image name "${name}": ${error.message}`;
       report('Warning', 'InspectFailed', message);
-      throw new ImageError('InvalidImageName', message, { cause: err });
+      throw new ImageError('InvalidImageName', message, { cause: error });
     }
 
     const policy = wantedPolicy ?? defaultPullPolicy(image);
@@ -153,16 +153,16 @@ export class ImageManager {
       this.#backoff.reset(key);
       this.#lastFailure.delete(key);
       return reference;
-    } catch (err) {
-      if (signal.aborted) throw err;
-      const text = errorMessage(err);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const text = errorMessage(error);
       report('Warning', 'Failed', `Failed to pull image "${name}": ${text}`);
       this.#backoff.next(key, clock.now());
-      const failure = describePullFailure(name, err, text);
+      const failure = describePullFailure(name, error, text);
       this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
       // The failure is shown for a moment; then that it is backed off from, with the time at which to try again.
       throw new ImageError(failure.reason, failure.message, {
-        cause: err,
+        cause: error,
         retryAt: clock.now() + SHOWN_MS,
       });
     }
@@ -184,11 +184,11 @@ export class ImageManager {
     try {
       const { image: found } = await this.#config.images.imageStatus(image, { signal });
       return found?.id;
-    } catch (err) {
-      if (signal.aborted) throw err;
-      const message = `Failed to inspect image "${name}": ${errorMessage(err)}`;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const message = `Failed to inspect image "${name}": ${errorMessage(error)}`;
       report('Warning', 'InspectFailed', message);
-      throw new ImageError('ImageInspectError', message, { cause: err });
+      throw new ImageError('ImageInspectError', message, { cause: error });
     }
   }
 
@@ -222,8 +222,8 @@ export class ImageManager {
     for (const auth of tries) {
       try {
         return await this.#config.images.pullImage(image, auth, sandboxConfig);
-      } catch (err) {
-        failures.push(err);
+      } catch (error) {
+        failures.push(error);
       }
     }
     throw failures.length === 1

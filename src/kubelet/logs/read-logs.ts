@@ -151,8 +151,8 @@ async function openLog(
     const running = follow && (await source.isRunning());
     try {
       return await openUntrusted(source.path, constants.O_RDONLY);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || !running) throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !running) throw error;
     }
     try {
       await source.clock.sleep(source.pollMs ?? 250, signal);
@@ -178,10 +178,10 @@ async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHand
     const [mine, there] = await Promise.all([file.stat(), lstat(path)]);
     if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
     return await openUntrusted(path, constants.O_RDONLY);
-  } catch (err) {
+  } catch (error) {
     // Between being moved away and being made anew.
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw err;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

@@ -26,9 +26,9 @@ export async function rotateLogs(input: RotateLogsInput): Promise<void> {
       const info = await lstat(logPath);
       // Anything else is not the runtime's log: there is nothing to rotate.
       if (info.isFile() && info.size >= input.maxBytes) await rotate(input, id, logPath);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
-        input.logger.warn('container log not rotated', { container: id, err });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        input.logger.warn('container log not rotated', { container: id, err: error });
     }
   }
 }
@@ -45,9 +45,9 @@ async function rotate(input: RotateLogsInput, id: string, path: string): Promise
   await rename(path, moved);
   try {
     await input.runtime.reopenContainerLog(id);
-  } catch (err) {
+  } catch (error) {
     // The container still writes to the file that was moved: put it back, so that nothing is lost.
     await rename(moved, path);
-    throw err;
+    throw error;
   }
 }

@@ -21,8 +21,8 @@ export async function readTerminationMessage(
     try {
       const message = (await readEndUntrusted(path, MAX_MESSAGE_BYTES)).toString('utf8');
       if (message !== '') return message;
-    } catch (err) {
-      const { code, message } = err as NodeJS.ErrnoException;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT') return `Error on reading termination log ${path}: ${message}`;
     }
   }
@@ -47,8 +47,8 @@ async function readLogEnd(path: string): Promise<string> {
     }
     const text = lines.slice(-MAX_FALLBACK_LINES).join('');
     return Buffer.from(text).subarray(-MAX_FALLBACK_BYTES).toString('utf8');
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    return `Error on reading termination message from logs: ${(err as Error).message}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    return `Error on reading termination message from logs: ${(error as Error).message}`;
   }
 }

@@ -150,8 +150,8 @@ export class NodeFactsSource {
           message,
         }));
       return { images, runtimeConditions };
-    } catch (err) {
-      if (!signal.aborted) logger.warn('container runtime does not answer', { err });
+    } catch (error) {
+      if (!signal.aborted) logger.warn('container runtime does not answer', { err: error });
       problems.push('container runtime is down');
       return { images: [], runtimeConditions: [] };
     }

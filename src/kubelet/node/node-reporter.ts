@@ -95,8 +95,8 @@ export class NodeReporter {
         },
         { signal },
       );
-    } catch (err) {
-      if (!apierrors.isAlreadyExists(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isAlreadyExists(error)) throw error;
     }
     const present = await resource.get(nodeName, { signal });
     const missing = missingFrom(present.metadata.labels, labels);
@@ -145,9 +145,9 @@ export class NodeReporter {
           subresource: 'status',
           signal,
         });
-    } catch (err) {
+    } catch (error) {
       // The node was deleted while its kubelet runs: it is registered again.
-      if (!apierrors.isNotFound(err) || always) throw err;
+      if (!apierrors.isNotFound(error) || always) throw error;
       this.#config.logger.warn('node is gone, registering again', { node: nodeName });
       this.#node = await this.#createOrTakeOver(status, signal);
     }
@@ -207,8 +207,8 @@ export class NodeReporter {
     };
     try {
       await resource.patch(nodeName, 'application/merge-patch+json', { spec }, { signal });
-    } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
       const uid = this.#node?.metadata.uid;
       await resource.create(
         {
@@ -238,11 +238,11 @@ export class NodeReporter {
       try {
         await action();
         return;
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
         // While a cluster comes up the first tries fail as a matter of course.
         const log = attempt < 5 ? logger.debug.bind(logger) : logger.warn.bind(logger);
-        log(failure, { node: nodeName, attempt, err });
+        log(failure, { node: nodeName, attempt, err: error });
         if (attempt >= attempts) return;
       }
       try {

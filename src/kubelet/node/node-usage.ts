@@ -47,10 +47,10 @@ export class MachineUsage implements NodeUsageSource {
         readFile(`${this.#proc}/stat`, 'utf8'),
         readFile(`${this.#proc}/meminfo`, 'utf8'),
       ]);
-    } catch (err) {
+    } catch (error) {
       // Systems without procfs have no such numbers.
-      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw err;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
     }
     const columns = (/^cpu +(.*)$/m.exec(stat)?.[1] ?? '').split(' ').slice(0, COLUMNS).map(Number);
     const ticks = columns.reduce(

@@ -53,9 +53,9 @@ export class PodCidrUpdater {
         known = podCidr;
         logger.info('updated pod CIDR', { podCidr });
         onUpdate();
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
-        logger.warn('failed to update pod CIDR', { podCidr, err });
+        logger.warn('failed to update pod CIDR', { podCidr, err: error });
         await clock.sleep(backoff.next(), signal).catch(() => undefined);
       }
     }

@@ -66,10 +66,10 @@ export class ProbeRunner {
       if (probe.tcpSocket !== undefined) return await this.#tcp(probe, target, timeoutMs, signal);
       if (probe.grpc !== undefined) return await this.#grpc(probe.grpc, target, timeoutMs, signal);
       return { result: 'error', message: `missing probe handler for ${target.container.name}` };
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
-      const message = errorMessage(err);
-      return { result: err instanceof NetworkError ? 'failure' : 'error', message };
+      const message = errorMessage(error);
+      return { result: error instanceof NetworkError ? 'failure' : 'error', message };
     }
   }
 
@@ -91,8 +91,8 @@ export class ProbeRunner {
           .subarray(0, 10 * 1024)
           .toString('utf8'),
       };
-    } catch (err) {
-      if (!isCriError(err, 'DeadlineExceeded') && !(err instanceof TimeoutError)) throw err;
+    } catch (error) {
+      if (!isCriError(error, 'DeadlineExceeded') && !(error instanceof TimeoutError)) throw error;
       const seconds = Math.round(timeoutMs / 1000);
       return {
         result: 'failure',
@@ -121,10 +121,10 @@ export class ProbeRunner {
       if (statusCode >= 300 && statusCode < 400)
         return { result: 'warning', message: `Probe terminated redirects, Response body: ${body}` };
       return { result: 'failure', message: `HTTP probe failed with statuscode: ${statusCode}` };
-    } catch (err) {
-      if (err instanceof BodyError)
-        return { result: 'error', message: err.message, state: 'failure' };
-      if (!(err instanceof TimeoutError)) throw err;
+    } catch (error) {
+      if (error instanceof BodyError)
+        return { result: 'error', message: error.message, state: 'failure' };
+      if (!(error instanceof TimeoutError)) throw error;
       const words = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
       return { result: 'failure', message: `Get "${wanted.text}": ${words}` };
     }
@@ -145,8 +145,8 @@ export class ProbeRunner {
         grpcHealth(peer, service ?? '', this.#config.userAgent, expired, () => (connected = true)),
       );
       return SUCCESS;
-    } catch (err) {
-      if (!(err instanceof TimeoutError)) throw err;
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error;
       const within = `within ${formatDuration(timeoutMs)}`;
       const message = connected
         ? `timeout: health rpc did not complete ${within}`
@@ -168,8 +168,8 @@ export class ProbeRunner {
         tcpConnect(host, port, expired),
       );
       return SUCCESS;
-    } catch (err) {
-      if (!(err instanceof TimeoutError)) throw err;
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error;
       return { result: 'failure', message: `dial tcp ${address(host, port)}: i/o timeout` };
     }
   }

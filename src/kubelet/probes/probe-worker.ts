@@ -56,9 +56,9 @@ export class ProbeWorker {
     let outcome: ProbeOutcome;
     try {
       outcome = await this.#config.run(probe, signal);
-    } catch (err) {
+    } catch (error) {
       if (signal.aborted) return;
-      outcome = { result: 'error', message: errorMessage(err) };
+      outcome = { result: 'error', message: errorMessage(error) };
     }
     if (signal.aborted) return;
     this.#config.onOutcome(outcome);

@@ -101,10 +101,10 @@ export class ContainerResizer {
       }
       this.#errors.delete(uid);
       return true;
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
-      this.#config.logger.warn('container not resized', { pod: describePod(pod), err });
-      this.#errors.set(uid, errorMessage(err));
+      this.#config.logger.warn('container not resized', { pod: describePod(pod), err: error });
+      this.#errors.set(uid, errorMessage(error));
       return false;
     }
   }

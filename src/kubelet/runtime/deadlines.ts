@@ -83,8 +83,8 @@ function bound<S extends object>(
         limitOf(name, args, options) + SLACK_MS,
         options?.signal,
         work,
-      ).catch((err: unknown) => {
-        if (!(err instanceof TimeoutError)) throw err;
+      ).catch((error: unknown) => {
+        if (!(error instanceof TimeoutError)) throw error;
         throw new CriError(
           'DeadlineExceeded',
           `${name}: the container runtime did not answer in time`,

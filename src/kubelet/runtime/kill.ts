@@ -74,9 +74,9 @@ export class ContainerKiller {
     if (turn !== undefined && left() > 0) {
       try {
         await withTimeout(clock, left(), signal, () => turn);
-      } catch (err) {
+      } catch (error) {
         // The containers before this one take longer than the grace period: it is stopped all the same.
-        if (!(err instanceof TimeoutError)) throw err;
+        if (!(error instanceof TimeoutError)) throw error;
       }
     }
     const seconds = Math.max(Math.ceil(left() / 1000), MINIMUM_GRACE_SECONDS);
@@ -87,8 +87,8 @@ export class ContainerKiller {
         timeoutMs: (seconds + 120) * 1000,
       });
       await untilAborted(stopping, signal);
-    } catch (err) {
-      if (!isNotFound(err)) throw err;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
     }
   }
 
@@ -121,8 +121,8 @@ export class ContainerKiller {
             },
             signal,
           );
-        } catch (err) {
-          failures.push(err);
+        } catch (error) {
+          failures.push(error);
         } finally {
           turn?.done();
         }
@@ -160,11 +160,15 @@ export class ContainerKiller {
       await withTimeout(clock, timeoutMs, signal, (expired) =>
         hooks.run(pod, spec, record.id, ip, handler, expired),
       );
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
-      logger.warn('preStop hook failed', { pod: describePod(pod), container: spec.name, err });
+      logger.warn('preStop hook failed', {
+        pod: describePod(pod),
+        container: spec.name,
+        err: error,
+      });
       // Its words may hold secrets: they are not for events. A hook that ran out of time is simply cut off.
-      if (err instanceof HookError)
+      if (error instanceof HookError)
         events.container(pod, spec, 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
     }
   }

@@ -56,9 +56,9 @@ export async function readSandbox(
       ips: hostNetwork ? [] : ips,
       hostNetwork,
     };
-  } catch (err) {
-    if (isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }
 
@@ -71,9 +71,9 @@ export async function readContainer(
   let status: ContainerStatus | undefined;
   try {
     status = (await runtime.containerStatus(listed.id)).status;
-  } catch (err) {
-    if (isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
   if (status === undefined) return undefined;
   const state = toContainerState(status.state);

@@ -269,9 +269,9 @@ export class RuntimeManager {
         await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
       const id = await runtime
         .runPodSandbox(config, handler, { signal: context.signal, timeoutMs: 240_000 })
-        .catch((err: unknown) => {
+        .catch((error: unknown) => {
           this.#config.metrics?.sandboxStarted(true);
-          throw err;
+          throw error;
         });
       this.#config.metrics?.sandboxStarted(false);
       context.acted = true;
@@ -291,10 +291,10 @@ export class RuntimeManager {
       });
       if (made !== undefined) this.#config.onSandbox(made);
       return { id, config, ips: sortPodIPs(made?.ips ?? [], nodeIP) };
-    } catch (err) {
+    } catch (error) {
       context.signal.throwIfAborted();
-      const message = `Failed to create pod sandbox: ${errorMessage(err)}`;
-      this.#config.logger.warn('pod sandbox not made', { pod: describePod(pod), err });
+      const message = `Failed to create pod sandbox: ${errorMessage(error)}`;
+      this.#config.logger.warn('pod sandbox not made', { pod: describePod(pod), err: error });
       events.warning(pod, 'FailedCreatePodSandBox', message);
       this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
       return undefined;
@@ -311,10 +311,12 @@ export class RuntimeManager {
         networkReadiness.podAddressesReady(pod, sandbox.ips, limited),
       );
       return true;
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
       const reason =
-        err instanceof TimeoutError ? 'network policies are not programmed yet' : errorMessage(err);
+        error instanceof TimeoutError
+          ? 'network policies are not programmed yet'
+          : errorMessage(error);
       logger.warn('pod network not ready', { pod: describePod(pod), reason });
       events.warning(pod, 'NetworkNotReady', `network is not ready: ${reason}`);
       this.#retryAt(context, clock.now() + retryMs);
@@ -345,12 +347,12 @@ export class RuntimeManager {
       const failures = this.#failures.get(podUid(pod));
       failures?.delete(container.name);
       if (failures?.size === 0) this.#failures.delete(podUid(pod));
-    } catch (err) {
+    } catch (error) {
       context.signal.throwIfAborted();
       const failure =
-        err instanceof StartError || err instanceof ImageError
-          ? err
-          : new StartError('RunContainerError', errorMessage(err));
+        error instanceof StartError || error instanceof ImageError
+          ? error
+          : new StartError('RunContainerError', errorMessage(error));
       const uid = podUid(pod);
       const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
       this.#failures.set(
@@ -362,7 +364,7 @@ export class RuntimeManager {
           pod: describePod(pod),
           container: container.name,
           reason: failure.reason,
-          err,
+          err: error,
         });
       }
       this.#retryAt(context, failure.retryAt ?? this.#config.clock.now() + this.#config.retryMs);
@@ -404,11 +406,11 @@ export class RuntimeManager {
     try {
       await this.#startUncounted(context, sandbox, container);
       metrics?.containerStarted(type);
-    } catch (err) {
+    } catch (error) {
       // A start that is given up because the pod changed is no failure.
       if (!context.signal.aborted)
-        metrics?.containerStarted(type, err instanceof StartError ? err.reason : 'Error');
-      throw err;
+        metrics?.containerStarted(type, error instanceof StartError ? error.reason : 'Error');
+      throw error;
     }
   }
 
@@ -434,9 +436,9 @@ export class RuntimeManager {
         sandbox.config,
         signal,
       );
-    } catch (err) {
-      if (err instanceof ImageError) report(err.reason);
-      throw err;
+    } catch (error) {
+      if (error instanceof ImageError) report(error.reason);
+      throw error;
     }
 
     let containerId: string;
@@ -451,18 +453,18 @@ export class RuntimeManager {
       try {
         containerId = await runtime.createContainer(sandbox.id, config, sandbox.config, { signal });
         metrics?.imageVolumes('mounted', imageVolumes.size);
-      } catch (err) {
+      } catch (error) {
         metrics?.imageVolumes('failed', imageVolumes.size);
         throw signal.aborted
-          ? err
-          : new StartError('CreateContainerError', errorMessage(err), undefined, err);
+          ? error
+          : new StartError('CreateContainerError', errorMessage(error), undefined, error);
       }
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
-      report(errorMessage(err));
-      throw err instanceof StartError
-        ? err
-        : new StartError('CreateContainerConfigError', errorMessage(err), undefined, err);
+      report(errorMessage(error));
+      throw error instanceof StartError
+        ? error
+        : new StartError('CreateContainerConfigError', errorMessage(error), undefined, error);
     }
     this.resizer.started(pod, container, containerId);
     context.acted = true;
@@ -470,10 +472,10 @@ export class RuntimeManager {
 
     try {
       await runtime.startContainer(containerId, { signal });
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
-      report(errorMessage(err));
-      throw new StartError('RunContainerError', errorMessage(err), undefined, err);
+      report(errorMessage(error));
+      throw new StartError('RunContainerError', errorMessage(error), undefined, error);
     }
     events.container(pod, container, 'Normal', 'Started', 'Container started');
     await this.#postStart(context, sandbox, container, containerId);
@@ -599,9 +601,9 @@ export class RuntimeManager {
         .map((name) => /^(\d+)\.log/.exec(name)?.[1])
         .filter((count) => count !== undefined);
       return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-      throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+      throw error;
     }
   }
 
@@ -625,7 +627,7 @@ export class RuntimeManager {
         handler,
         signal,
       );
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
       events.container(pod, container, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
       const record = { ...EMPTY_RECORD, id: containerId, name: container.name };
@@ -639,7 +641,7 @@ export class RuntimeManager {
         },
         signal,
       );
-      throw new StartError('PostStartHookError', errorMessage(err), undefined, err);
+      throw new StartError('PostStartHookError', errorMessage(error), undefined, error);
     }
   }
 

@@ -92,8 +92,8 @@ export class TlsListeners {
    * system's error.
    */
   async open(port: number, handlers: PortHandlers, orFree = false): Promise<OpenPort> {
-    const server = await this.#listen(port).catch((err: NodeJS.ErrnoException) => {
-      if (!orFree || port === 0 || err.code !== 'EADDRINUSE') throw err;
+    const server = await this.#listen(port).catch((error: NodeJS.ErrnoException) => {
+      if (!orFree || port === 0 || error.code !== 'EADDRINUSE') throw error;
       return this.#listen(0);
     });
     const { port: opened } = server.address() as AddressInfo;

@@ -114,16 +114,16 @@ export class Routes {
     response.once('close', () => this.#count(request, seconds()));
     try {
       await this.#route(request, response);
-    } catch (err) {
-      const code = err instanceof HttpError ? err.code : 500;
+    } catch (error) {
+      const code = error instanceof HttpError ? error.code : 500;
       if (response.headersSent) {
         // Too late for an error response: the connection is destroyed, so that the client notices that the body is incomplete.
-        response.destroy(err instanceof Error ? err : undefined);
+        response.destroy(error instanceof Error ? error : undefined);
         return;
       }
       response
         .writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' })
-        .end(`${errorMessage(err)}\n`);
+        .end(`${errorMessage(error)}\n`);
     }
   }
 
@@ -132,9 +132,9 @@ export class Routes {
     socket.once('close', () => this.#count(request, seconds()));
     try {
       await this.#routeUpgrade(request, socket, head);
-    } catch (err) {
-      const code = err instanceof HttpError ? err.code : 500;
-      const message = `${errorMessage(err)}\n`;
+    } catch (error) {
+      const code = error instanceof HttpError ? error.code : 500;
+      const message = `${errorMessage(error)}\n`;
       socket.end(
         `HTTP/1.1 ${code} ${code === 404 ? 'Not Found' : code === 400 ? 'Bad Request' : 'Internal Server Error'}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
@@ -313,9 +313,9 @@ export class Routes {
         container,
         options.previous,
       );
-    } catch (err) {
+    } catch (error) {
       // The API server hands a 400 with its words on to the user.
-      throw err instanceof LogTargetError ? new HttpError(400, err.message) : err;
+      throw error instanceof LogTargetError ? new HttpError(400, error.message) : error;
     }
     const gone = new AbortController();
     response.once('close', () => gone.abort(new Error('the client is gone')));
@@ -332,9 +332,9 @@ export class Routes {
         if (gone.signal.aborted) return;
         if (!response.write(chunk)) await drained(response, gone.signal);
       }
-    } catch (err) {
+    } catch (error) {
       // A container that has written nothing may have no file.
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
     response.end();
     void request;
@@ -370,8 +370,8 @@ export class Routes {
   async #usage(): Promise<Usage | undefined> {
     try {
       return await this.#config.usage();
-    } catch (err) {
-      this.#config.logger.warn('kubelet: usage of pods not read', { err });
+    } catch (error) {
+      this.#config.logger.warn('kubelet: usage of pods not read', { err: error });
       return undefined;
     }
   }
@@ -402,12 +402,12 @@ export class Routes {
         : statusz(zpage, { component: COMPONENT, version, clock, startedAt, paths });
     try {
       send(response, await answer);
-    } catch (err) {
-      if (!(err instanceof StatusError)) throw err;
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
       send(response, {
-        code: err.code,
+        code: error.code,
         contentType: 'application/json',
-        text: `${JSON.stringify(err.status)}\n`,
+        text: `${JSON.stringify(error.status)}\n`,
       });
     }
   }
@@ -458,8 +458,8 @@ export class Routes {
   async #removeLocalVolume(response: ServerResponse, name: string): Promise<void> {
     try {
       await this.#config.removeLocalVolume(name);
-    } catch (err) {
-      throw err instanceof LocalVolumeError ? new HttpError(409, err.message) : err;
+    } catch (error) {
+      throw error instanceof LocalVolumeError ? new HttpError(409, error.message) : error;
     }
     text(response, 'ok');
   }
@@ -513,8 +513,8 @@ function parseUrl(request: IncomingMessage): {
   try {
     const url = new URL(request.url ?? '/', 'http://kubelet');
     return { path: url.pathname.split('/').map(decodeURIComponent), query: url.searchParams };
-  } catch (err) {
-    throw new HttpError(400, `Bad Request: ${errorMessage(err)}`);
+  } catch (error) {
+    throw new HttpError(400, `Bad Request: ${errorMessage(error)}`);
   }
 }
 

@@ -86,12 +86,12 @@ export class KubeletServer {
     const handlers = { accepted: (socket: Socket) => this.#table.accepted(socket), secured };
     try {
       this.#open = await listen.listeners.open(listen.port, handlers, listen.orFreePort);
-    } catch (err) {
-      if (listen.optional !== true) throw err;
+    } catch (error) {
+      if (listen.optional !== true) throw error;
       this.#config.logger.warn('kubelet: listening failed', {
         node: this.#config.nodeName,
         port: listen.port,
-        err,
+        err: error,
       });
     }
   }
@@ -157,8 +157,8 @@ export class KubeletServer {
     const { verb, subresources } = attributes;
     try {
       if (await access.authorize(user, attributes)) return undefined;
-    } catch (err) {
-      logger.warn('kubelet: authorization failed', { node: nodeName, user: user.name, err });
+    } catch (error) {
+      logger.warn('kubelet: authorization failed', { node: nodeName, user: user.name, err: error });
       return {
         code: 500,
         message: `Authorization error (user=${user.name}, verb=${verb}, resource=nodes, subresource=${subresources[0]})`,
@@ -181,10 +181,10 @@ export class KubeletServer {
     if (token === undefined) return undefined;
     try {
       return await this.#config.access.authenticate(token);
-    } catch (err) {
+    } catch (error) {
       this.#config.logger.warn('kubelet: authentication failed', {
         node: this.#config.nodeName,
-        err,
+        err: error,
       });
       return undefined;
     }

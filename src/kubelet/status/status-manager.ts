@@ -202,18 +202,21 @@ export class StatusManager {
           entry.remove = false;
         }
         entry.failures = 0;
-      } catch (err) {
+      } catch (error) {
         if (this.#abort.signal.aborted) break;
         if (
-          apierrors.isNotFound(err) ||
-          (apierrors.isConflict(err) && entry.remove && !entry.dirty)
+          apierrors.isNotFound(error) ||
+          (apierrors.isConflict(error) && entry.remove && !entry.dirty)
         ) {
           // Gone, or another pod has the name now: there is nothing left to say.
           entry.dirty = false;
           entry.remove = false;
           break;
         }
-        this.#config.logger.warn('pod status not written', { pod: describePod(entry.pod), err });
+        this.#config.logger.warn('pod status not written', {
+          pod: describePod(entry.pod),
+          err: error,
+        });
         this.#retryLater(uid, entry);
         break;
       }
@@ -232,9 +235,9 @@ export class StatusManager {
       const pod = await this.#config.writer.patchStatus(entry.pod, patch, this.#abort.signal);
       entry.written = pod.status;
       entry.writtenVersion = version(pod);
-    } catch (err) {
+    } catch (error) {
       entry.dirty = true;
-      throw err;
+      throw error;
     }
   }
 

@@ -80,9 +80,9 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
   const find = async (name: string): Promise<Pod | undefined> => {
     try {
       return await inDefault.get(name);
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   };
   let kubelet = new Kubelet(config);
@@ -116,10 +116,10 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
           last = await find(name);
           return last !== undefined && condition(last);
         }, timeout);
-      } catch (err) {
+      } catch (error) {
         throw new Error(
           `pod ${name} did not get there: ${JSON.stringify(last?.status, undefined, 1)}`,
-          { cause: err },
+          { cause: error },
         );
       }
       return last as Pod;

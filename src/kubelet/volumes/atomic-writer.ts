@@ -119,10 +119,10 @@ async function dataDirectory(directory: string): Promise<string | undefined> {
 async function linkTarget(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
-  } catch (err) {
-    const { code } = err as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'EINVAL') return undefined;
-    throw err;
+    throw error;
   }
 }
 

@@ -88,9 +88,9 @@ const mount = async (cluster: Cluster, pod = podWith()) =>
 const failure = async (cluster: Cluster, pod = podWith()): Promise<readonly string[]> => {
   try {
     await managerOf(cluster).mount(pod, context);
-  } catch (err) {
-    if (err instanceof VolumeError) return err.messages;
-    throw err;
+  } catch (error) {
+    if (error instanceof VolumeError) return error.messages;
+    throw error;
   }
   return [];
 };

@@ -80,8 +80,8 @@ export async function claimedVolume(
 async function read<T>(got: Promise<T>, refusal: (why: string) => ClaimError): Promise<T> {
   try {
     return await got;
-  } catch (err) {
-    if (!(err instanceof apierrors.StatusError)) throw err;
-    throw refusal(err.message);
+  } catch (error) {
+    if (!(error instanceof apierrors.StatusError)) throw error;
+    throw refusal(error.message);
   }
 }

@@ -54,9 +54,9 @@ function look(path: string): Promise<Stats> {
 async function statOrUndefined(path: string): Promise<Stats | undefined> {
   try {
     return await look(path);
-  } catch (err) {
-    const { code } = err as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw err;
+    throw error;
   }
 }

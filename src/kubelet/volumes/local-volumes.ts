@@ -20,10 +20,10 @@ export async function checkLocalVolume(path: string, ownDir: string): Promise<vo
       throw new Error(
         `path "${path}" is not a directory: block devices are not supported by this kubelet`,
       );
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new Error(`path "${path}" does not exist`, { cause: err });
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new Error(`path "${path}" does not exist`, { cause: error });
+    throw error;
   }
 }
 
@@ -32,8 +32,8 @@ async function makeDirectory(path: string, ownDir: string): Promise<void> {
   try {
     await stat(path);
     return;
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   await mkdir(ownDir, { recursive: true });
   const fresh = await mkdtemp(join(ownDir, '.new-'));

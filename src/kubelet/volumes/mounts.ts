@@ -94,12 +94,12 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
         target: subpathDir(input.rootDir, podUid(pod), mount.name, container.name, index),
         mounter: input.mounter,
       });
-    } catch (err) {
-      const reason = errorMessage(err);
+    } catch (error) {
+      const reason = errorMessage(error);
       throw new Error(
         `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`,
         {
-          cause: err,
+          cause: error,
         },
       );
     }
@@ -152,9 +152,9 @@ async function hostsMount(input: MountsInput): Promise<Mount> {
 async function openHostsFile(path: string): Promise<FileHandle> {
   try {
     return await openUntrusted(path, constants.O_WRONLY | constants.O_TRUNC);
-  } catch (err) {
-    if (err instanceof FileTypeError) await removeTree(path);
-    else if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  } catch (error) {
+    if (error instanceof FileTypeError) await removeTree(path);
+    else if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return await open(path, 'wx', 0o644);
   }
 }

@@ -83,8 +83,8 @@ async function projectedFiles(
     try {
       for (const [path, file] of await projection(pod, namespace, source, mode, context))
         payload.set(path, file);
-    } catch (err) {
-      failures.push(errorMessage(err));
+    } catch (error) {
+      failures.push(errorMessage(error));
     }
   }
   // All problems are reported together.
@@ -228,8 +228,8 @@ async function ifThere<T>(
 ): Promise<T | undefined> {
   try {
     return await found;
-  } catch (err) {
-    if (optional === true && apierrors.isNotFound(err)) return undefined;
-    throw err;
+  } catch (error) {
+    if (optional === true && apierrors.isNotFound(error)) return undefined;
+    throw error;
   }
 }

@@ -69,9 +69,9 @@ async function openSubpath(root: string, subPath: string, mode: number): Promise
     for (const name of wanted.slice(count))
       await descend((parent) => openOrMakeDirectory(parent, name, mode));
     return place;
-  } catch (err) {
+  } catch (error) {
     await place.handle.close();
-    throw err;
+    throw error;
   }
 }
 
@@ -83,8 +83,8 @@ async function resolveExisting(
   for (let count = wanted.length; ; count--) {
     try {
       return { existing: await realpath(join(root, ...wanted.slice(0, count))), count };
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || count === 0) throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || count === 0) throw error;
     }
   }
 }

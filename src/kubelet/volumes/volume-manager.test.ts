@@ -128,9 +128,9 @@ async function mount(pod: Pod, volumes = manager()): Promise<string> {
 async function failure(pod: Pod): Promise<string> {
   try {
     await mount(pod);
-  } catch (err) {
-    if (err instanceof VolumeError) return err.failures[0]?.message ?? '';
-    throw err;
+  } catch (error) {
+    if (error instanceof VolumeError) return error.failures[0]?.message ?? '';
+    throw error;
   }
   throw new Error('the volume was made');
 }
@@ -157,9 +157,9 @@ describe('emptyDir', () => {
       let path: string;
       try {
         path = await mount(podWith({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }), volumes);
-      } catch (err) {
+      } catch (error) {
         // Root without the right to mount, as in an unprivileged container.
-        return task.skip(`mount(8) is not allowed here: ${String(err)}`);
+        return task.skip(`mount(8) is not allowed here: ${String(error)}`);
       }
       await expect(writeFile(join(path, 'big'), Buffer.alloc(2 * 1024 * 1024))).rejects.toThrow(
         'ENOSPC',
@@ -445,8 +445,8 @@ describe('subPath', () => {
       let target: string;
       try {
         target = await prepare('inside', mounter);
-      } catch (err) {
-        return task.skip(`mount(8) is not allowed here: ${String(err)}`);
+      } catch (error) {
+        return task.skip(`mount(8) is not allowed here: ${String(error)}`);
       }
       expect(target).toBe(join(root, 'target/0'));
       expect(await readFile(join(target, 'file'), 'utf8')).toBe('mine');

@@ -120,12 +120,12 @@ export class VolumeManager {
       if (!used.has(volume.name)) continue;
       try {
         paths.set(volume.name, await this.#setUp(pod, volume, context));
-      } catch (err) {
-        const message = errorMessage(err);
-        if (err instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
+      } catch (error) {
+        const message = errorMessage(error);
+        if (error instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
         else
           failures.push({
-            volume: err instanceof PersistentVolumeError ? err.volume : volume.name,
+            volume: error instanceof PersistentVolumeError ? error.volume : volume.name,
             message,
           });
       }
@@ -234,8 +234,8 @@ export class VolumeManager {
       if (group !== undefined && !readOnly && !(await isDone(group)))
         await setVolumeGroup(local.path, group, false);
       return local.path;
-    } catch (err) {
-      throw new PersistentVolumeError(name, errorMessage(err), { cause: err });
+    } catch (error) {
+      throw new PersistentVolumeError(name, errorMessage(error), { cause: error });
     }
   }
 

@@ -53,9 +53,9 @@ export async function openBelow(parent: Place, name: string): Promise<Place> {
     // With O_PATH a link is opened, as itself.
     if ((await handle.stat()).isSymbolicLink()) throw linkError(path);
     return { handle, path };
-  } catch (err) {
+  } catch (error) {
     await handle.close();
-    throw err;
+    throw error;
   }
 }
 
@@ -68,8 +68,8 @@ export async function openOrMakeDirectory(
   checkName(name);
   try {
     await mkdir(`${pathOf(parent)}/${name}`, { mode });
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return await openBelow(parent, name);
   }
   const made = await openBelow(parent, name);
@@ -77,9 +77,9 @@ export async function openOrMakeDirectory(
     // The mode that mkdir sets is cut by the process's umask.
     await chmod(pathOf(made), mode);
     return made;
-  } catch (err) {
+  } catch (error) {
     await made.handle.close();
-    throw err;
+    throw error;
   }
 }
 
@@ -129,10 +129,10 @@ async function walk(place: Place, visit: (file: TreeFile) => Promise<void>): Pro
     let handle: FileHandle;
     try {
       handle = await open(`${pathOf(place)}/${name}`, LOOK | constants.O_NOFOLLOW);
-    } catch (err) {
+    } catch (error) {
       // Removed meanwhile.
-      if ((err as NodeJS.ErrnoException).code === 'ENOENT') continue;
-      throw err;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw error;
     }
     try {
       if (isLinux && (await handle.stat()).isSymbolicLink()) {
@@ -175,8 +175,8 @@ export async function removeTree(path: string): Promise<void> {
       await root.handle.close();
     }
     await rmdir(path);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }
 
@@ -193,8 +193,9 @@ async function removeDirectory(
       await empty(directory, root, depth, tooDeep);
       try {
         return await rmdir(`${pathOf(parent)}/${name}`);
-      } catch (err) {
-        if ((err as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || pass === MAX_PASSES) throw err;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || pass === MAX_PASSES)
+          throw error;
       }
     }
   } finally {
@@ -228,8 +229,8 @@ async function empty(
 async function openToEmpty(place: Place): Promise<Dir> {
   try {
     return await opendir(pathOf(place));
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'EACCES') throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
     await chmod(pathOf(place), 0o700);
     return await opendir(pathOf(place));
   }
@@ -238,7 +239,7 @@ async function openToEmpty(place: Place): Promise<Dir> {
 async function ignoreMissing(removal: Promise<void>): Promise<void> {
   try {
     await removal;
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }

@@ -85,11 +85,11 @@ export function openUntrusted(
 
 async function openChecked(path: string, flags: number, options: OpenOptions): Promise<FileHandle> {
   const { type = 'regular file', followLinks = false } = options;
-  const seen = await open(path, lookFlags(followLinks)).catch((err: unknown) => {
+  const seen = await open(path, lookFlags(followLinks)).catch((error: unknown) => {
     // Without O_PATH, a link is seen by the error alone.
-    throw (err as NodeJS.ErrnoException).code === 'ELOOP' && !followLinks
+    throw (error as NodeJS.ErrnoException).code === 'ELOOP' && !followLinks
       ? new FileTypeError(path, 'symbolic link', type)
-      : err;
+      : error;
   });
   try {
     checkType(path, await seen.stat(), type);
@@ -216,9 +216,9 @@ export async function bounded<T>(
         if (expired.signal.aborted) discard?.(result);
         else resolve(result);
       },
-      (err: Error) => {
+      (error: Error) => {
         timer.cancel();
-        reject(err);
+        reject(error);
       },
     );
   });

@@ -24,8 +24,8 @@ export async function handBridgedTraffic(bridge: string): Promise<boolean> {
       (await execute(['ip', 'link', 'set', bridge, 'type', 'bridge', ...PASSES_NETFILTER], ''))
         .code === 0
     );
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
 }

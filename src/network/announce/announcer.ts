@@ -117,14 +117,15 @@ export class Announcer {
             ({ since }) => clock.monotonic() - since < PATIENCE_MS,
           );
           if (isYoung) retry = clock.setTimer(RETRY_MS, changed);
-        } catch (err) {
+        } catch (error) {
           // The next tick tries again.
-          if (!signal.aborted) logger.error('announcer: addresses not updated, retrying', { err });
+          if (!signal.aborted)
+            logger.error('announcer: addresses not updated, retrying', { err: error });
         }
       }
       await this.#giveUp(decideAnnouncements(state()), system);
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       tick.cancel();
       retry?.cancel();

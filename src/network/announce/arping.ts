@@ -59,8 +59,8 @@ export class Arping {
       try {
         const { stdout, stderr } = await execute([...prefix, ...command, probe], '');
         if (pattern.test(stdout + stderr)) return command;
-      } catch (err) {
-        if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
     logger.warn(

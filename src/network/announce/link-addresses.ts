@@ -112,12 +112,12 @@ export class LinkAddresses implements AnnouncedAddresses {
           ? removalOf({ family: 'inet', name: table })
           : guardCommands(table, announcements),
       );
-    } catch (err) {
-      if (!(err instanceof NftError) || err.reason !== 'NotInstalled') throw err;
+    } catch (error) {
+      if (!(error instanceof NftError) || error.reason !== 'NotInstalled') throw error;
       logger.warn(
         'announcer: other ports of this machine are reached at the addresses of load balancers',
         {
-          reason: err.detail,
+          reason: error.detail,
         },
       );
     }

@@ -42,8 +42,8 @@ export class NodeLeases {
         const renewTime = spec?.renewTime ?? '';
         if (this.#seen.get(name)?.renewTime !== renewTime)
           this.#seen.set(name, { renewTime, at: clock.monotonic() });
-      } catch (err) {
-        if (!apierrors.isNotFound(err)) throw err;
+      } catch (error) {
+        if (!apierrors.isNotFound(error)) throw error;
         this.#seen.delete(name);
       }
     }

@@ -108,8 +108,8 @@ class PodNetworkAgent {
       await informer.waitForSync(signal);
       warning.cancel();
       await this.#loop(signal);
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       warning.cancel();
       signal.removeEventListener('abort', stopped);
@@ -183,8 +183,8 @@ class PodNetworkAgent {
     while (!signal.aborted) {
       try {
         await this.#system.watch(onChange, signal);
-      } catch (err) {
-        this.#logger.warn('pod network: links cannot be watched', { err });
+      } catch (error) {
+        this.#logger.warn('pod network: links cannot be watched', { err: error });
       }
       await clock.sleep(backoff.next(), signal).catch(() => undefined);
     }
@@ -228,11 +228,11 @@ class PodNetworkAgent {
         .patch(nodeName, 'application/strategic-merge-patch+json', patch, options);
       if (this.#self === self) this.#self = relevant(written);
       return true;
-    } catch (err) {
+    } catch (error) {
       if (!signal.aborted)
         this.#logger.warn('pod network: the condition of the node could not be written', {
           node: nodeName,
-          err,
+          err: error,
         });
       return false;
     }

@@ -23,16 +23,16 @@ export async function cleanPodNetwork(
   try {
     const { own } = await system.read(names);
     await system.apply(difference(own, EMPTY_STATE, names));
-  } catch (err) {
+  } catch (error) {
     // Without iproute2 there are no routes of ours either.
-    if (((err as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT')
-      failures.push(errorMessage(err));
+    if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOENT')
+      failures.push(errorMessage(error));
   }
   try {
     await system.nft.run(removalCommands(names.table));
-  } catch (err) {
-    if (!(err instanceof NftError) || err.reason !== 'NotInstalled')
-      failures.push(errorMessage(err));
+  } catch (error) {
+    if (!(error instanceof NftError) || error.reason !== 'NotInstalled')
+      failures.push(errorMessage(error));
   }
   if (failures.length > 0)
     throw new Error(`the pod network could not be removed: ${failures.join('; ')}`);

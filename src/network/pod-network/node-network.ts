@@ -96,8 +96,8 @@ export class NodeNetwork {
       try {
         await action();
         return true;
-      } catch (err) {
-        failures.push(`${what}: ${errorMessage(err)}`);
+      } catch (error) {
+        failures.push(`${what}: ${errorMessage(error)}`);
         return false;
       }
     };
@@ -138,9 +138,9 @@ export class NodeNetwork {
     this.#isStale = false;
     try {
       this.#machine = await system.read(names);
-    } catch (err) {
+    } catch (error) {
       this.#isStale = true;
-      throw err;
+      throw error;
     }
     const own = new Set([names.bridge, names.vxlan]);
     const addresses = this.#machine.links
@@ -221,14 +221,14 @@ export class NodeNetwork {
     try {
       if (commands !== '') await system.nft.run(commands);
       this.#rules = rules;
-    } catch (err) {
-      if (!(err instanceof NftError) || !LACKING.has(err.reason) || this.#rules !== undefined)
-        throw err;
+    } catch (error) {
+      if (!(error instanceof NftError) || !LACKING.has(error.reason) || this.#rules !== undefined)
+        throw error;
       this.#canFilter = false;
       logger.warn(
         'pod network: without nftables pods of other nodes see the address of the node instead of the pod, ' +
           'and VXLAN is accepted from everywhere',
-        { reason: err.detail },
+        { reason: error.detail },
       );
     }
   }
@@ -247,8 +247,8 @@ export class NodeNetwork {
           hint: 'iptables -P FORWARD ACCEPT',
         },
       );
-    } catch (err) {
-      logger.debug('the policy for forwarded packets cannot be read', { err });
+    } catch (error) {
+      logger.debug('the policy for forwarded packets cannot be read', { err: error });
     }
   }
 

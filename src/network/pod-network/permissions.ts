@@ -31,7 +31,7 @@ export async function grantPodNetworkPermissions(client: Client): Promise<void> 
 async function unlessExists(creating: Promise<unknown>): Promise<void> {
   try {
     await creating;
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
   }
 }

@@ -37,9 +37,11 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
     let result;
     try {
       result = await execute([...prefix, ...command], input);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-      throw new Error(`the program ${program} is not installed (package iproute2)`, { cause: err });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      throw new Error(`the program ${program} is not installed (package iproute2)`, {
+        cause: error,
+      });
     }
     const { code, stdout, stderr } = result;
     if (code !== 0)
@@ -69,8 +71,8 @@ export function systemPodNetwork(prefix: readonly string[] = []): PodNetworkSyst
       for (const { program, lines } of batches(changes)) {
         // With -force the rest is done even if a line fails.
         await run([program, '-force', '-batch', '-'], `${lines.join('\n')}\n`).catch(
-          (err: unknown) => {
-            failures.push((err as Error).message);
+          (error: unknown) => {
+            failures.push((error as Error).message);
           },
         );
       }

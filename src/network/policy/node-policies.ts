@@ -84,11 +84,11 @@ export class NodePolicies {
     const timer = this.#config.clock.setTimer(CATCH_UP_TIMEOUT_MS, () => limit.abort(reason));
     try {
       await agent.catchUp(namespace, AbortSignal.any([signal, limit.signal]));
-    } catch (err) {
+    } catch (error) {
       signal.throwIfAborted();
       this.#logger.warn('network policies: a pod starts with the policies that are known', {
         namespace,
-        err,
+        err: error,
       });
     } finally {
       timer.cancel();

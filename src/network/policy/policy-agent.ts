@@ -142,8 +142,8 @@ export class PolicyAgent {
       this.#informers.start(signal);
       await this.#informers.waitForCacheSync(signal);
       await this.#syncUntil(signal);
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
     } finally {
       signal.removeEventListener('abort', stopped);
       for (const timer of timers) timer.cancel();
@@ -185,11 +185,11 @@ export class PolicyAgent {
         }
         onProgrammed(waiting);
         retryMs = FIRST_RETRY_MS;
-      } catch (err) {
+      } catch (error) {
         if (signal.aborted) return;
         this.#complete = true;
         for (const key of waiting) this.#waiting.add(key);
-        logger.error('network policies: sync failed, retrying', { delayMs: retryMs, err });
+        logger.error('network policies: sync failed, retrying', { delayMs: retryMs, err: error });
         await clock.sleep(retryMs, signal).catch(() => undefined);
         retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
       }
@@ -341,8 +341,8 @@ export class PolicyAgent {
       if (await backend.isPresent()) return;
       logger.warn('network policies: another program has removed the rules, adding them again');
       this.#syncAll();
-    } catch (err) {
-      logger.warn('network policies: cannot see whether the rules are present', { err });
+    } catch (error) {
+      logger.warn('network policies: cannot see whether the rules are present', { err: error });
     }
   }
 }

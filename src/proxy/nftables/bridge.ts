@@ -13,8 +13,8 @@ export async function seesBridgedTraffic(bridge: string, logger: Logger): Promis
   let reason = 'the kernel has no br_netfilter';
   try {
     if (await handBridgedTraffic(bridge)) return true;
-  } catch (err) {
-    reason = errorMessage(err);
+  } catch (error) {
+    reason = errorMessage(error);
   }
   logger.warn(
     'proxy: pods see the node as the source of connections through services from pods of the same node',

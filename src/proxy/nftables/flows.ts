@@ -60,9 +60,9 @@ export class FlowCleaner {
     for (const family of affected) {
       try {
         await this.#clean(family);
-      } catch (err) {
-        this.#unavailable = (err as NodeJS.ErrnoException).code === 'ENOENT';
-        const hint = this.#unavailable ? 'the program conntrack is missing' : errorMessage(err);
+      } catch (error) {
+        this.#unavailable = (error as NodeJS.ErrnoException).code === 'ENOENT';
+        const hint = this.#unavailable ? 'the program conntrack is missing' : errorMessage(error);
         this.#config.logger.warn(
           'proxy: flows of UDP to endpoints that are gone stay until they time out',
           {

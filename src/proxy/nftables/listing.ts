@@ -100,9 +100,9 @@ function textOf(value: unknown, name?: Container): string {
 function itemsOf(text: string): readonly unknown[] {
   try {
     return asArray(asRecord(JSON.parse(text))['nftables']);
-  } catch (err) {
-    if (err instanceof UnusableTableError) throw err;
-    throw new UnusableTableError('the listing of the table cannot be read', { cause: err });
+  } catch (error) {
+    if (error instanceof UnusableTableError) throw error;
+    throw new UnusableTableError('the listing of the table cannot be read', { cause: error });
   }
 }
 

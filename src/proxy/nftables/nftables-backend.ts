@@ -96,12 +96,12 @@ export class NftablesBackend implements Backend {
         elements: listing.elements.size,
       });
       return new FamilyTable(family, settings(), listing, false);
-    } catch (err) {
-      if (!(err instanceof UnusableTableError)) throw err;
+    } catch (error) {
+      if (!(error instanceof UnusableTableError)) throw error;
       logger.warn('proxy: replacing an nftables table that cannot be adopted', {
         table,
         family,
-        err,
+        err: error,
       });
       return new FamilyTable(family, settings(), undefined, true);
     }
@@ -114,10 +114,10 @@ export class NftablesBackend implements Backend {
     if (commands.length === 0) return;
     try {
       await this.#config.nft.run(lines(commands));
-    } catch (err) {
+    } catch (error) {
       // An empty chain does no harm. A complete update finds it again.
       this.#config.logger.warn('proxy: deleting unused nftables chains failed', {
-        message: errorMessage(err),
+        message: errorMessage(error),
       });
     }
   }

@@ -130,10 +130,10 @@ export class UserspaceBackend implements Backend {
     if (own.size === this.#own.size && [...own].every((ip) => this.#own.has(ip))) return;
     this.#own = own;
     // A failure is logged there, and repaired by the next update.
-    void this.sync({ complete: false, changes: new Map(this.#external) }).catch((err: unknown) =>
+    void this.sync({ complete: false, changes: new Map(this.#external) }).catch((error: unknown) =>
       this.#config.logger.warn(
         'proxy: addresses of the machine have changed, but not all could be served',
-        { err },
+        { err: error },
       ),
     );
   }
@@ -168,8 +168,8 @@ export class UserspaceBackend implements Backend {
           : await listenUdp(ip, port, route, this.#balancer, this.#config.clock);
       this.#open.set(id, { frontend, listener });
       this.#reported.delete(id);
-    } catch (err) {
-      this.#report(id, `cannot listen at ${ip} port ${protocol}/${port}: ${errorMessage(err)}`);
+    } catch (error) {
+      this.#report(id, `cannot listen at ${ip} port ${protocol}/${port}: ${errorMessage(error)}`);
     }
   }
 

@@ -153,8 +153,8 @@ export class CriConnection {
     signal.addEventListener('abort', abort, { once: true });
     try {
       for await (const message of call) yield message as object;
-    } catch (err) {
-      if (!signal.aborted) throw fromGrpc(err);
+    } catch (error) {
+      if (!signal.aborted) throw fromGrpc(error);
     } finally {
       signal.removeEventListener('abort', abort);
       call.cancel();

@@ -81,9 +81,9 @@ async function toEvent(
   let podSandboxStatus;
   try {
     ({ status: podSandboxStatus } = await config.runtime.podSandboxStatus(podSandboxId));
-  } catch (err) {
+  } catch (error) {
     // Gone with its containers.
-    if (!isCriError(err, 'NotFound')) throw err;
+    if (!isCriError(error, 'NotFound')) throw error;
   }
   const createdAt = toNanoseconds(config.clock.now());
   return {
@@ -153,8 +153,8 @@ class NativeSource {
       for await (const { containerId, type } of nativeEvents(this.#config.connection, signal)) {
         this.#enqueue(containerId, () => this.#arrive(containerId, stageOf[type]));
       }
-    } catch (err) {
-      this.#fail(err);
+    } catch (error) {
+      this.#fail(error);
     }
     this.#events.close();
   }
@@ -169,8 +169,8 @@ class NativeSource {
         for (const [id, seen] of differences(before, await look(runtime)))
           this.#enqueue(id, () => this.#tell(id, seen));
       }
-    } catch (err) {
-      if (!signal.aborted) this.#fail(err);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
     }
   }
 
@@ -182,8 +182,8 @@ class NativeSource {
   #enqueue(containerId: string, work: () => Promise<void>): void {
     const next = (this.#queues.get(containerId) ?? Promise.resolve())
       .then(work)
-      .catch((err: unknown) => {
-        if (!this.#over.signal.aborted) this.#fail(err);
+      .catch((error: unknown) => {
+        if (!this.#over.signal.aborted) this.#fail(error);
       });
     this.#queues.set(containerId, next);
     void next.then(
@@ -209,8 +209,8 @@ class NativeSource {
         { clock, intervalMs: 10, timeoutMs: LAG_TIMEOUT_MS, signal: this.#over.signal },
         arrived,
       );
-    } catch (err) {
-      if (!(err instanceof wait.WaitTimeoutError)) throw err;
+    } catch (error) {
+      if (!(error instanceof wait.WaitTimeoutError)) throw error;
     }
     await this.#tell(containerId, { podSandboxId: podSandboxId ?? containerId, stage });
   }
@@ -260,8 +260,8 @@ export async function* containerEvents(
     try {
       yield* source();
       return;
-    } catch (err) {
-      if (!isCriError(err, 'Unimplemented')) throw err;
+    } catch (error) {
+      if (!isCriError(error, 'Unimplemented')) throw error;
     }
   }
 }

@@ -66,9 +66,9 @@ export class ImageMounts {
     let hashes: readonly string[];
     try {
       hashes = await readdir(pod);
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
-      throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
     }
     const { snapshotter } = await (this.#runtime ??= this.#ask());
     await this.#inTurn(sandboxId, async () => {
@@ -79,8 +79,8 @@ export class ImageMounts {
             snapshotter,
             key: keyOf(sandboxId, hash),
           });
-        } catch (err) {
-          if (!isCriError(err, 'NotFound')) throw err;
+        } catch (error) {
+          if (!isCriError(error, 'NotFound')) throw error;
         }
         await rmdir(join(pod, hash));
       }
@@ -109,10 +109,10 @@ export class ImageMounts {
     await mkdir(target, { recursive: true, mode: 0o711 });
     if (mountsBelow(target).includes(target)) return target;
     const snapshot: Snapshot = { snapshotter, key: keyOf(sandboxId, hash) };
-    const mounts = await viewSnapshot(connection, snapshot, chainID).catch((err: unknown) => {
+    const mounts = await viewSnapshot(connection, snapshot, chainID).catch((error: unknown) => {
       // Left by a process that was killed before it mounted the image.
-      if (isCriError(err, 'AlreadyExists')) return snapshotMounts(connection, snapshot);
-      throw err;
+      if (isCriError(error, 'AlreadyExists')) return snapshotMounts(connection, snapshot);
+      throw error;
     });
     for (const { type, source, options: flags } of mounts) {
       const readOnly = [...new Set([...flags.filter((flag) => flag !== 'rw'), 'ro'])].join(',');
@@ -150,9 +150,9 @@ export class ImageMounts {
         readonly containerd?: { readonly snapshotter?: string };
       };
       return { mountsImages: false, snapshotter: containerd?.snapshotter ?? 'overlayfs' };
-    } catch (err) {
+    } catch (error) {
       this.#runtime = undefined;
-      throw err;
+      throw error;
     }
   }
 
@@ -186,12 +186,12 @@ export async function inside(root: string, subPath: string): Promise<string> {
         `image sub path ${JSON.stringify(subPath)} leads out of the image`,
       );
     path = join(path, part);
-    const stats = await lstat(path).catch((err: unknown) => {
+    const stats = await lstat(path).catch((error: unknown) => {
       throw new CriError(
         'NotFound',
         `image sub path ${JSON.stringify(subPath)} does not exist in the image`,
         {
-          cause: err,
+          cause: error,
         },
       );
     });
@@ -208,12 +208,12 @@ export async function inside(root: string, subPath: string): Promise<string> {
 async function command(program: string, ...args: readonly string[]): Promise<void> {
   try {
     await run(program, args, { env: { PATH: systemPath() } });
-  } catch (err) {
-    const { stderr = '' } = err as { readonly stderr?: string };
+  } catch (error) {
+    const { stderr = '' } = error as { readonly stderr?: string };
     throw new CriError(
       'Internal',
-      `${program} ${args.join(' ')}: ${stderr.trim() || String(err)}`,
-      { cause: err },
+      `${program} ${args.join(' ')}: ${stderr.trim() || String(error)}`,
+      { cause: error },
     );
   }
 }

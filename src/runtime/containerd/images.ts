@@ -63,17 +63,17 @@ export class ContainerdImages implements ImageService {
           limits,
         )
       ).imageRef;
-    } catch (err) {
+    } catch (error) {
       options?.signal?.throwIfAborted();
-      throw fromPullError(err);
+      throw fromPullError(error);
     }
   }
 
   async removeImage(image: ImageSpec, options?: CallOptions): Promise<void> {
     try {
       await this.#connection.call('ImageService', 'RemoveImage', { image }, options);
-    } catch (err) {
-      if (!isCriError(err, 'NotFound')) throw err;
+    } catch (error) {
+      if (!isCriError(error, 'NotFound')) throw error;
     }
   }
 

@@ -162,11 +162,15 @@ class Containerd implements LaunchedContainerd {
         env: { PATH: systemPath() },
         maxBuffer: 16 * 1024 * 1024,
       });
-    } catch (err) {
-      const { stderr = '' } = err as { stderr?: string };
-      throw new CriError('Internal', `cannot import ${archive}: ${stderr.trim() || String(err)}`, {
-        cause: err,
-      });
+    } catch (error) {
+      const { stderr = '' } = error as { stderr?: string };
+      throw new CriError(
+        'Internal',
+        `cannot import ${archive}: ${stderr.trim() || String(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -217,8 +221,8 @@ class Containerd implements LaunchedContainerd {
         { clock: this.#clock, intervalMs: 1000, signal },
         () => !isAlive(this.#process),
       );
-    } catch (err) {
-      if (!signal.aborted) throw err;
+    } catch (error) {
+      if (!signal.aborted) throw error;
       return new Promise<never>(() => undefined);
     }
     throw new CriError(
@@ -233,8 +237,8 @@ async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<voi
   const gone = (): boolean => !isAlive(identity);
   try {
     await wait.pollImmediately({ clock, intervalMs: 20, timeoutMs: STOP_TIMEOUT_MS }, gone);
-  } catch (err) {
-    if (!(err instanceof wait.WaitTimeoutError)) throw err;
+  } catch (error) {
+    if (!(error instanceof wait.WaitTimeoutError)) throw error;
     signalProcess(identity, 'SIGKILL');
     await wait.pollImmediately({ clock, intervalMs: 20, timeoutMs: STOP_TIMEOUT_MS }, gone);
   }
@@ -252,8 +256,8 @@ async function unready(runtime: Runtime, cniConfDir: string): Promise<string | u
       (condition) => !condition.status && (hasNetwork || condition.type !== 'NetworkReady'),
     );
     return bad && `${bad.type} is false: ${bad.reason} ${bad.message}`;
-  } catch (err) {
-    return errorMessage(err);
+  } catch (error) {
+    return errorMessage(error);
   }
 }
 
@@ -394,12 +398,12 @@ export async function launchContainerd(
     );
     await ensurePauseImage(containerd, runtime, clock);
     return containerd;
-  } catch (err) {
+  } catch (error) {
     await containerd.stop();
-    if (!(err instanceof wait.WaitTimeoutError)) throw err;
+    if (!(error instanceof wait.WaitTimeoutError)) throw error;
     const message =
       `containerd is not ready: ${problem}\n${await complaints(paths.logFile)}`.trim();
-    throw new CriError('Unavailable', message, { cause: err });
+    throw new CriError('Unavailable', message, { cause: error });
   } finally {
     await runtime.close();
   }

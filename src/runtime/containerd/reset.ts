@@ -123,12 +123,14 @@ function removeEmptyTree(path: string): void {
   for (const name of subdirectories(path)) removeEmptyTree(join(path, name));
   try {
     rmdirSync(path);
-  } catch (err) {
+  } catch (error) {
     // Gone by itself, or the kernel is still busy with its last process: an empty group costs nothing.
     if (
-      !['ENOENT', 'EBUSY', 'ENOTEMPTY', 'EROFS'].includes((err as NodeJS.ErrnoException).code ?? '')
+      !['ENOENT', 'EBUSY', 'ENOTEMPTY', 'EROFS'].includes(
+        (error as NodeJS.ErrnoException).code ?? '',
+      )
     )
-      throw err;
+      throw error;
   }
 }
 
@@ -152,9 +154,9 @@ function contents(path: string): string {
 function missingAs<T>(otherwise: T, read: () => T): T {
   try {
     return read();
-  } catch (err) {
-    if (['ENOENT', 'ENOTDIR', 'ENODEV'].includes((err as NodeJS.ErrnoException).code ?? ''))
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ENODEV'].includes((error as NodeJS.ErrnoException).code ?? ''))
       return otherwise;
-    throw err;
+    throw error;
   }
 }

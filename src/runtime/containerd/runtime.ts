@@ -243,12 +243,12 @@ export class ContainerdRuntime implements RuntimeService {
       { signal },
     );
     const client = await portForwardOverSpdy({ url, clock: this.#clock, signal }).catch(
-      (err: unknown) => fail(err, signal),
+      (error: unknown) => fail(error, signal),
     );
     try {
       await client.forward(port, stream);
-    } catch (err) {
-      fail(err, signal);
+    } catch (error) {
+      fail(error, signal);
     } finally {
       client.close();
     }
@@ -317,8 +317,8 @@ export class ContainerdRuntime implements RuntimeService {
     };
     try {
       return await execOverSpdy({ url, clock: this.#clock, signal }, connected);
-    } catch (err) {
-      return fail(err, signal);
+    } catch (error) {
+      return fail(error, signal);
     }
   }
 }
@@ -348,8 +348,8 @@ function discard(): Writable {
 async function unlessGone(call: Promise<unknown>): Promise<void> {
   try {
     await call;
-  } catch (err) {
-    if (!isCriError(err, 'NotFound')) throw err;
+  } catch (error) {
+    if (!isCriError(error, 'NotFound')) throw error;
   }
 }
 

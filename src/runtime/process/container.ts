@@ -112,8 +112,8 @@ export class ProcessContainer {
   #saveOutcome(): void {
     try {
       this.save();
-    } catch (err) {
-      this.#logger.warn('container record not written', { container: this.record.id, err });
+    } catch (error) {
+      this.#logger.warn('container record not written', { container: this.record.id, err: error });
     }
   }
 
@@ -143,15 +143,15 @@ export class ProcessContainer {
       child.once('exit', () => void this.#finish());
       // A program that was quick is a zombie by now, or gone; its supervisor has noted its end.
       this.#supervisor = identify(pid) ?? { pid, startTime: 'ended' };
-    } catch (err) {
+    } catch (error) {
       this.#closeOutput();
       Object.assign(
         this.record,
-        this.#end({ exitCode: 128, reason: 'StartError', message: String(err) }),
+        this.#end({ exitCode: 128, reason: 'StartError', message: String(error) }),
       );
       this.#saveOutcome();
-      throw new CriError('Internal', `cannot start container ${this.record.id}: ${String(err)}`, {
-        cause: err,
+      throw new CriError('Internal', `cannot start container ${this.record.id}: ${String(error)}`, {
+        cause: error,
       });
     } finally {
       this.#starting = false;
@@ -175,9 +175,9 @@ export class ProcessContainer {
     }
     try {
       this.#openOutput();
-    } catch (err) {
+    } catch (error) {
       // Something else is at the place of its FIFOs: it runs, and what it writes is lost.
-      this.#logger.warn('container output not read', { container: this.record.id, err });
+      this.#logger.warn('container output not read', { container: this.record.id, err: error });
     }
     this.#saveOutcome();
     if (supervisor === undefined || !isAlive(supervisor)) {

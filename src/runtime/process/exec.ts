@@ -102,8 +102,8 @@ export async function execProcess(
     for (const pid of [-child.pid, child.pid]) {
       try {
         process.kill(pid, 'SIGKILL');
-      } catch (err) {
-        if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
     }
   };

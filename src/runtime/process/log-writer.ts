@@ -116,8 +116,8 @@ export class LogWriter {
   #tryOpen(): void {
     try {
       this.reopen();
-    } catch (err) {
-      this.#failed(err);
+    } catch (error) {
+      this.#failed(error);
     }
   }
 
@@ -138,8 +138,8 @@ export class LogWriter {
           droppedBytes: this.#dropped,
         });
       this.#dropped = 0;
-    } catch (err) {
-      this.#failed(err);
+    } catch (error) {
+      this.#failed(error);
       this.#dropped += data.length;
       this.#takeBack(this.#file, written);
     }
@@ -150,8 +150,8 @@ export class LogWriter {
     if (written === 0) return;
     try {
       ftruncateSync(file, Math.max(0, fstatSync(file).size - written));
-    } catch (err) {
-      this.#logger.debug('container log has a part of an entry', { path: this.#path, err });
+    } catch (error) {
+      this.#logger.debug('container log has a part of an entry', { path: this.#path, err: error });
     }
   }
 

@@ -86,8 +86,8 @@ function containerIds(stateDir: string): readonly string[] {
 function namesIn(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }

@@ -156,12 +156,12 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
         });
       }
       container.save();
-    } catch (err) {
+    } catch (error) {
       this.#pods.removeContainer(record.id);
       this.#state.removeContainer(record.id);
-      if (err instanceof CriError) throw err;
-      throw new CriError('Internal', `cannot create the container's directory: ${String(err)}`, {
-        cause: err,
+      if (error instanceof CriError) throw error;
+      throw new CriError('Internal', `cannot create the container's directory: ${String(error)}`, {
+        cause: error,
       });
     }
     this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
@@ -225,9 +225,9 @@ class ProcessRuntime extends PodRuntime<ProcessContainer> implements RuntimeServ
           withUserAndEnvironment({ command, runAs }, this.#tools, container.dir),
       };
       return { exitCode: await execProcess(config, request, streams, until) };
-    } catch (err) {
+    } catch (error) {
       if (ended.signal.aborted && signal?.aborted !== true) return { exitCode: 137 };
-      throw err;
+      throw error;
     } finally {
       forget();
     }

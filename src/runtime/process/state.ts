@@ -49,9 +49,9 @@ function readJson<T>(path: string, check: (value: T) => boolean): T | undefined 
   let text: string;
   try {
     text = readUntrustedSync(path, MAX_RECORD_BYTES).data.toString('utf8');
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw err;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
   const value = JSON.parse(text, reviver) as T;
   if (value === null || typeof value !== 'object' || !check(value))
@@ -118,11 +118,11 @@ export class ProcessState {
   #read<T>(path: string, name: string, check: (value: T) => boolean): T | undefined {
     try {
       return readJson(path, check);
-    } catch (err) {
+    } catch (error) {
       let aside = join(this.#damaged, name);
       for (let count = 1; existsSync(aside); count++)
         aside = join(this.#damaged, `${name}.${count}`);
-      this.#logger.error('damaged record set aside', { path, aside, err });
+      this.#logger.error('damaged record set aside', { path, aside, err: error });
       mkdirSync(this.#damaged, { recursive: true, mode: 0o700 });
       renameSync(path, aside);
       return undefined;

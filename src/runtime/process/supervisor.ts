@@ -150,12 +150,12 @@ async function linkMount(
   try {
     // A volume's own path is the kubelet's, or the node's, and may be a link.
     place = outer === '' ? await openRoot(root) : await openRoot(`${mounts.get(outer)!}/.`);
-  } catch (err) {
+  } catch (error) {
     throw new CriError(
       'InvalidArgument',
-      `cannot mount a volume at ${path}: ${(err as Error).message}`,
+      `cannot mount a volume at ${path}: ${(error as Error).message}`,
       {
-        cause: err,
+        cause: error,
       },
     );
   }
@@ -169,16 +169,16 @@ async function linkMount(
     try {
       await symlink(target, link);
       return true;
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       return (await readlink(link).catch(() => undefined)) === target;
     }
-  } catch (err) {
+  } catch (error) {
     throw new CriError(
       'InvalidArgument',
-      `cannot mount a volume at ${path}: ${(err as Error).message}`,
+      `cannot mount a volume at ${path}: ${(error as Error).message}`,
       {
-        cause: err,
+        cause: error,
       },
     );
   } finally {

@@ -170,8 +170,8 @@ export class SimulatedContainer {
         // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
         this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
       },
-      (err: unknown) => {
-        if (!program.signal.aborted) this.#exit(128, 'StartError', errorMessage(err));
+      (error: unknown) => {
+        if (!program.signal.aborted) this.#exit(128, 'StartError', errorMessage(error));
       },
     );
   }

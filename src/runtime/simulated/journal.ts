@@ -135,11 +135,11 @@ export class SimulationJournal {
     let line: Line;
     try {
       line = JSON.parse(text) as Line;
-    } catch (err) {
+    } catch (error) {
       // A line that a crash has left half written, with others after it.
       this.#config.logger.warn('a line of the simulated containers cannot be read', {
         path: this.#config.path,
-        err,
+        err: error,
       });
       return;
     }
@@ -203,10 +203,10 @@ export class SimulationJournal {
           }
         }
         flush();
-      } catch (err) {
+      } catch (error) {
         closeSync(file);
         rmSync(next, { force: true });
-        throw err;
+        throw error;
       }
       renameSync(next, path);
       if (this.#file !== undefined) closeSync(this.#file);
@@ -221,11 +221,11 @@ export class SimulationJournal {
   #guard(write: () => void): void {
     try {
       write();
-    } catch (err) {
+    } catch (error) {
       const { path, logger } = this.#config;
       logger.error('simulated containers cannot be recorded, they will not survive a restart', {
         path,
-        err,
+        err: error,
       });
       if (this.#file !== undefined) closeSync(this.#file);
       this.#file = undefined;

@@ -65,11 +65,11 @@ export async function runProgram(
   const shell = new Shell({ kernel, env, directory: context.workingDir, ...streams });
   try {
     return await shell.command(command);
-  } catch (err) {
+  } catch (error) {
     signal.throwIfAborted();
-    if (err instanceof ProgramExit) return err.code;
-    if (err instanceof RunsForever) return 'forever';
-    if (err instanceof BrokenPipe) return 141;
-    throw err;
+    if (error instanceof ProgramExit) return error.code;
+    if (error instanceof RunsForever) return 'forever';
+    if (error instanceof BrokenPipe) return 141;
+    throw error;
   }
 }

@@ -121,8 +121,8 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   #noteImage({ config }: ContainerRecord): void {
     try {
       this.#images.use(config.image ?? {});
-    } catch (err) {
-      if (!isCriError(err)) throw err;
+    } catch (error) {
+      if (!isCriError(error)) throw error;
     }
   }
 
@@ -165,9 +165,9 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
     try {
       sandbox = this.#pods.addSandbox(this.newSandboxRecord(config, runtimeHandler, ip));
       this.#journal?.sandboxAdded(sandbox.record);
-    } catch (err) {
+    } catch (error) {
       this.#addresses.release(ip);
-      throw err;
+      throw error;
     }
     this.publishSandbox(sandbox);
     return sandbox.record.id;
@@ -295,10 +295,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
         container.context(unknown),
         { ...streams, tty },
         until,
-      ).catch((err: unknown) => {
+      ).catch((error: unknown) => {
         // The container's end takes every process in it along.
-        if (ended.signal.aborted && isCriError(err)) return 137;
-        throw err;
+        if (ended.signal.aborted && isCriError(error)) return 137;
+        throw error;
       });
       return { exitCode: container.simulation.execExitCode ?? exitCode };
     } finally {

@@ -12,9 +12,9 @@ export function readDuration(reader: ConfigReader, zero = false): number | undef
     const milliseconds = parseDuration(text);
     if (milliseconds > 0 || (zero && milliseconds === 0)) return milliseconds;
     reader.errors.push(field.invalid(reader.path, text, 'must be greater than zero'));
-  } catch (err) {
-    if (!(err instanceof DurationError)) throw err;
-    reader.errors.push(field.invalid(reader.path, text, err.message));
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    reader.errors.push(field.invalid(reader.path, text, error.message));
   }
   return undefined;
 }

@@ -75,11 +75,11 @@ export class Extenders implements PreemptionExtenders {
     const all = this.#interested(pod.pod).map(async ({ name, prioritize, weight }) => {
       try {
         return { weight, byNode: await prioritize?.(pod.pod, objects, signal) };
-      } catch (err) {
+      } catch (error) {
         logger.warn('an extender could not be asked for scores', {
           extender: name,
           pod: pod.key,
-          err,
+          err: error,
         });
         return { weight, byNode: undefined };
       }
@@ -155,12 +155,12 @@ export class Extenders implements PreemptionExtenders {
   ): Promise<T | undefined> {
     try {
       return await call();
-    } catch (err) {
-      if (!ignorable) throw err;
+    } catch (error) {
+      if (!ignorable) throw error;
       this.#config.logger.warn('an extender failed; scheduling goes on without it', {
         extender: name,
         what,
-        err,
+        err: error,
       });
       return undefined;
     }

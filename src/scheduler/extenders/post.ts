@@ -35,10 +35,10 @@ export function postOver(
         AbortSignal.any([signal, timeout.signal]),
       );
       return JSON.parse(text) as unknown;
-    } catch (err) {
+    } catch (error) {
       if (timeout.signal.aborted) throw timeout.signal.reason as ExtenderError;
-      if (err instanceof ExtenderError) throw err;
-      throw new ExtenderError(`Post "${url}": ${errorMessage(err)}`, { cause: err });
+      if (error instanceof ExtenderError) throw error;
+      throw new ExtenderError(`Post "${url}": ${errorMessage(error)}`, { cause: error });
     } finally {
       timer.cancel();
     }

@@ -99,9 +99,9 @@ function readTerms(pod: Pod): AffinityTerms {
       ),
       error: undefined,
     };
-  } catch (err) {
+  } catch (error) {
     // Older objects were not validated as strictly. As in Kubernetes, terms that cannot be parsed have no effect on other pods.
-    return { ...NO_TERMS, error: errorMessage(err) };
+    return { ...NO_TERMS, error: errorMessage(error) };
   }
 }
 

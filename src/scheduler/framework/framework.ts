@@ -746,8 +746,8 @@ async function bound(plugin: Plugin, bind: () => Promise<Answer>): Promise<Answe
     return answer === undefined || answer.code === 'Skip'
       ? answer
       : asError(answer, plugin, 'Bind');
-  } catch (err) {
-    return asError(Status.error(err), plugin, 'Bind');
+  } catch (error) {
+    return asError(Status.error(error), plugin, 'Bind');
   }
 }
 

@@ -185,11 +185,11 @@ class VolumeFinder {
     for (const disk of disks) {
       try {
         count(attachableOfInline(disk, namespace), volumes);
-      } catch (err) {
-        if (!(err instanceof CsiMigrationError)) throw err;
+      } catch (error) {
+        if (!(error instanceof CsiMigrationError)) throw error;
         return new Status(
           'Error',
-          [`converting volume(${disk.name}) from inline to csi: ${err.message}`],
+          [`converting volume(${disk.name}) from inline to csi: ${error.message}`],
           NAME,
         );
       }
@@ -251,9 +251,9 @@ function count(attachable: Attachable | undefined, volumes: Map<string, string>)
 function attachableOfRunning(disk: Immutable<Volume>, { metadata }: Pod): Attachable | undefined {
   try {
     return attachableOfInline(disk, metadata.namespace ?? '');
-  } catch (err) {
-    if (err instanceof CsiMigrationError) return undefined;
-    throw err;
+  } catch (error) {
+    if (error instanceof CsiMigrationError) return undefined;
+    throw error;
   }
 }
 

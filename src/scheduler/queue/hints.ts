@@ -78,13 +78,13 @@ export class QueueingHints {
         const helps = hint === undefined || hint(pod.info.pod, objects);
         this.#metrics?.hintAnswered(plugin, event.label, helps ? 'Queue' : 'QueueSkip', start);
         if (helps) return true;
-      } catch (err) {
+      } catch (error) {
         this.#metrics?.hintAnswered(plugin, event.label, 'Error', start);
         this.#logger.error('a queueing hint failed; the pod is queued, so that it is not lost', {
           plugin,
           event: event.label,
           pod: pod.info.key,
-          err,
+          err: error,
         });
         return true;
       }

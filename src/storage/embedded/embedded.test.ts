@@ -67,7 +67,7 @@ describe('embedded storage', () => {
   async function refusal(opening: Promise<unknown>): Promise<StorageError> {
     const error: unknown = await opening.then(
       () => new Error('it succeeded'),
-      (thrown: unknown) => thrown,
+      (error_: unknown) => error_,
     );
     if (!(error instanceof StorageError)) throw error;
     return error;

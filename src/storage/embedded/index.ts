@@ -60,10 +60,10 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     openLog: (sink) => {
       const log = new WorkerLog(worker, sink);
       if (obsolete.length > 0) {
-        log.compact(store.compactedRevision, obsolete).catch((err: unknown) => {
+        log.compact(store.compactedRevision, obsolete).catch((error: unknown) => {
           logger.warn('history could not be deleted, it stays until the next start', {
             dataDir,
-            err,
+            err: error,
           });
         });
       }

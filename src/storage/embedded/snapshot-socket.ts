@@ -42,8 +42,8 @@ export function serveSnapshots(config: {
   // The process that made it is gone: the store has one owner, which is this process.
   rmSync(path, { force: true });
   const server: Server = createServer((socket) => {
-    pipeline(Readable.from(encode(), { objectMode: false }), socket).catch((err: unknown) => {
-      logger.warn('a snapshot was not read to its end', { err });
+    pipeline(Readable.from(encode(), { objectMode: false }), socket).catch((error: unknown) => {
+      logger.warn('a snapshot was not read to its end', { err: error });
     });
   });
   server.on('error', (err) =>

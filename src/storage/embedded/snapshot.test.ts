@@ -32,7 +32,7 @@ describe('snapshots', () => {
       kv.modRevision,
     ]);
   const refused = async (promise: Promise<unknown>): Promise<StorageError> => {
-    const error = await promise.catch((err: unknown) => err);
+    const error = await promise.catch((error_: unknown) => error_);
     if (!(error instanceof StorageError)) throw new Error(`not refused: ${String(error)}`);
     return error;
   };

@@ -193,11 +193,11 @@ export class EncryptedStorage implements Storage {
       this.#opened.set(stored, kv);
       if (stale) this.#stale.add(kv);
       return kv;
-    } catch (cause) {
-      const problem = errorMessage(cause);
+    } catch (error) {
+      const problem = errorMessage(error);
       throw new StorageError('Corrupt', `unable to transform key "${stored.key}": ${problem}`, {
         key: stored.key,
-        cause,
+        cause: error,
       });
     }
   }

@@ -110,8 +110,8 @@ function aesGcm({ name, secret }: EncryptionKey, random: Random): Cipher {
       const value = decipher.update(data.subarray(NONCE_BYTES, end));
       try {
         return inOwnMemory([value, decipher.final()]);
-      } catch (cause) {
-        throw new Error('cipher: message authentication failed', { cause });
+      } catch (error) {
+        throw new Error('cipher: message authentication failed', { cause: error });
       }
     },
   };
@@ -134,8 +134,8 @@ function aesCbc({ name, secret }: EncryptionKey, random: Random): Cipher {
       const decipher = createDecipheriv(algorithm, secret, data.subarray(0, BLOCK_BYTES));
       try {
         return inOwnMemory([decipher.update(data.subarray(BLOCK_BYTES)), decipher.final()]);
-      } catch (cause) {
-        throw new Error('invalid padding on input', { cause });
+      } catch (error) {
+        throw new Error('invalid padding on input', { cause: error });
       }
     },
   };
@@ -157,8 +157,8 @@ function secretbox({ name, secret }: EncryptionKey, random: Random): Cipher {
       ];
       try {
         return xsalsa20poly1305(secret, nonce).decrypt(box);
-      } catch (cause) {
-        throw new Error('cipher: message authentication failed', { cause });
+      } catch (error) {
+        throw new Error('cipher: message authentication failed', { cause: error });
       }
     },
   };

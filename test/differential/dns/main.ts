@@ -155,8 +155,8 @@ async function ask(port: number, question: Question): Promise<string> {
       AbortSignal.timeout(4000),
     );
     return textOf(decode(answer));
-  } catch (err) {
-    return `no answer: ${(err as Error).message}`;
+  } catch (error) {
+    return `no answer: ${(error as Error).message}`;
   }
 }
 

@@ -126,9 +126,13 @@ async function keep<T extends Kept>(
 async function ignoreRaces(write: Promise<unknown>): Promise<void> {
   try {
     await write;
-  } catch (err) {
-    if (!apierrors.isAlreadyExists(err) && !apierrors.isConflict(err) && !apierrors.isNotFound(err))
-      throw err;
+  } catch (error) {
+    if (
+      !apierrors.isAlreadyExists(error) &&
+      !apierrors.isConflict(error) &&
+      !apierrors.isNotFound(error)
+    )
+      throw error;
   }
 }
 

@@ -26,8 +26,8 @@ const why = async (attempt: Promise<unknown>): Promise<string> => {
   try {
     await attempt;
     return '';
-  } catch (err) {
-    return (err as Error).message;
+  } catch (error) {
+    return (error as Error).message;
   }
 };
 beforeEach(async () => {

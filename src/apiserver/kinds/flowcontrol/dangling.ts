@@ -83,9 +83,9 @@ function keepDangling(
   // One after the other: what was read first is written first.
   let last = Promise.resolve();
   function next(work: () => Promise<void>): Promise<void> {
-    last = last.then(work).catch((err: unknown) => {
-      if (!apierrors.isNotFound(err))
-        logger.error('flow schemas: updating the condition Dangling failed', { err });
+    last = last.then(work).catch((error: unknown) => {
+      if (!apierrors.isNotFound(error))
+        logger.error('flow schemas: updating the condition Dangling failed', { err: error });
     });
     return last;
   }

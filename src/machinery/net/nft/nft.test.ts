@@ -42,7 +42,7 @@ describe('errors', () => {
 test('a missing program has a reason of its own', async () => {
   const error = await systemNft(['/nonexistent/program'])
     .run('')
-    .catch((err: unknown) => err);
+    .catch((error_: unknown) => error_);
   expect(error).toBeInstanceOf(NftError);
   expect(error).toMatchObject({ reason: 'NotInstalled' });
 });
@@ -73,7 +73,7 @@ describe.skipIf(isUnavailable)('the program (needs root and nft)', () => {
     await nft.run('add table ip x\nadd chain ip x y\n');
     const error = await nft
       .run('add table ip x\nadd rule ip x absent drop\n')
-      .catch((err: unknown) => err);
+      .catch((error_: unknown) => error_);
     expect(error).toMatchObject({ reason: 'NotFound', line: 2 });
   });
 

@@ -63,9 +63,9 @@ export function systemNft(prefix: readonly string[] = []): Nft {
 async function executeNft(command: readonly string[], input: string): ReturnType<typeof execute> {
   try {
     return await execute(command, input);
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
-    throw new NftError('NotInstalled', 'the program nft is not installed', { cause: err });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new NftError('NotInstalled', 'the program nft is not installed', { cause: error });
   }
 }
 
@@ -80,9 +80,9 @@ export async function obstacleToNft(nft: Nft, commands: string): Promise<string 
   if (process.getuid?.() !== 0) return 'it needs root';
   try {
     return (await nft.check(commands))?.detail;
-  } catch (err) {
-    if (err instanceof NftError) return err.detail;
-    throw err;
+  } catch (error) {
+    if (error instanceof NftError) return error.detail;
+    throw error;
   }
 }
 

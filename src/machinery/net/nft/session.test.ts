@@ -21,7 +21,7 @@ const open = (prefix: readonly string[]): NftSession => {
 const failure = (run: Promise<void>): Promise<unknown> =>
   run.then(
     () => undefined,
-    (err: unknown) => err,
+    (error: unknown) => error,
   );
 
 describe.skipIf(isUnavailable)('the program in its interactive mode (needs root and nft)', () => {

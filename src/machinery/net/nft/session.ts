@@ -71,9 +71,9 @@ export class NftSession implements Nft {
     let output: string;
     try {
       output = await running.send(commands.trim().replaceAll('\n', '; '));
-    } catch (err) {
+    } catch (error) {
       this.#end();
-      throw err;
+      throw error;
     }
     if (running.transactions >= MAX_TRANSACTIONS) this.#end();
     else this.#endWhenIdle();
@@ -89,8 +89,8 @@ export class NftSession implements Nft {
     try {
       // An empty line shows whether this program does what is expected of it.
       if ((await running.send('')).trim() === '') return running;
-    } catch (err) {
-      if (!(err instanceof NftError)) throw err;
+    } catch (error) {
+      if (!(error instanceof NftError)) throw error;
     }
     this.#unavailable = true;
     this.#end();

@@ -33,8 +33,8 @@ export async function runOnChannels(
   let status: Status;
   try {
     status = statusOfResult(await handler(streams, signal));
-  } catch (err) {
-    status = statusOfError(err);
+  } catch (error) {
+    status = statusOfError(error);
   }
   await Promise.all([endOutput(streams.stdout), endOutput(streams.stderr)]);
   await channels.finish(status);

@@ -150,9 +150,9 @@ async function withAbort<T>(
   if (signal?.aborted) hangUp();
   try {
     return await work;
-  } catch (err) {
+  } catch (error) {
     signal?.throwIfAborted();
-    throw err;
+    throw error;
   } finally {
     signal?.removeEventListener('abort', hangUp);
   }

@@ -45,13 +45,13 @@ export function decodeOutcome(bytes: Buffer, asJson: boolean): RemoteCommandResu
   let status: Status;
   try {
     status = JSON.parse(text) as Status;
-  } catch (cause) {
+  } catch (error) {
     throw new Error(
       text === ''
         ? 'the connection ended before the outcome was known'
         : `error stream protocol error: ${text}`,
       {
-        cause,
+        cause: error,
       },
     );
   }

@@ -69,8 +69,8 @@ async function forward(
   }
   try {
     await handler(port, data, signal);
-  } catch (err) {
-    if (!error.destroyed) error.write(errorMessage(err));
+  } catch (error_) {
+    if (!error.destroyed) error.write(errorMessage(error_));
   }
   const ended = Promise.all([endOutput(error), endOutput(data)]);
   if (!signal.aborted) await Promise.race([ended, once(signal, 'abort')]);

@@ -39,8 +39,8 @@ async function forward(
   const { error, data } = pair;
   try {
     await handler(portOf(data)!, data, signal);
-  } catch (err) {
-    if (!error.destroyed) error.write(errorMessage(err));
+  } catch (error_) {
+    if (!error.destroyed) error.write(errorMessage(error_));
   }
   await Promise.race([
     Promise.all([endOutput(error), endOutput(data)]),

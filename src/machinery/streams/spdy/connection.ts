@@ -155,10 +155,10 @@ export class SpdyConnection {
         if (this.#over) return;
         this.#handle(frame);
       }
-    } catch (err) {
-      if (!(err instanceof SpdyProtocolError)) throw err;
+    } catch (error) {
+      if (!(error instanceof SpdyProtocolError)) throw error;
       this.#goAway(goAwayStatus.protocolError);
-      this.#end(err);
+      this.#end(error);
     }
   }
 

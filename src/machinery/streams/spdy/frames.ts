@@ -233,9 +233,10 @@ export class FrameDecoder {
   #headers(block: Buffer): Headers {
     try {
       return this.#decompressor.decompress(block);
-    } catch (err) {
-      if (err instanceof HeaderBlockError) throw new SpdyProtocolError(err.message, { cause: err });
-      throw err;
+    } catch (error) {
+      if (error instanceof HeaderBlockError)
+        throw new SpdyProtocolError(error.message, { cause: error });
+      throw error;
     }
   }
 }

@@ -108,8 +108,8 @@ export class HeaderDecompressor {
         finishFlush: constants.Z_SYNC_FLUSH,
         maxOutputLength: MAX_BLOCK,
       });
-    } catch (err) {
-      throw new HeaderBlockError('the compressed headers cannot be unpacked', { cause: err });
+    } catch (error) {
+      throw new HeaderBlockError('the compressed headers cannot be unpacked', { cause: error });
     }
     this.#history = remember(this.#history, plain);
     return readPairs(plain);

@@ -175,8 +175,8 @@ describe('frames', () => {
         try {
           for (const chunk of chunks)
             for (const frame of decoder.decode(Buffer.from(chunk))) void frame;
-        } catch (err) {
-          expect(err).toBeInstanceOf(SpdyProtocolError);
+        } catch (error) {
+          expect(error).toBeInstanceOf(SpdyProtocolError);
         }
       }),
       { numRuns: 2000 },

@@ -47,9 +47,9 @@ export class NftablesBackend implements PolicyBackend {
       if (commands.length === 0) return;
       this.#isCleared = false;
       await nft.run(`${commands.join('\n')}\n`);
-    } catch (err) {
+    } catch (error) {
       this.#table.forget();
-      throw err;
+      throw error;
     }
     this.#scheduleCleanUp();
   }
@@ -89,8 +89,8 @@ export class NftablesBackend implements PolicyBackend {
     const commands = this.#table.deleteStaleChains(clock.monotonic());
     try {
       if (commands.length > 0) await nft.run(`${commands.join('\n')}\n`);
-    } catch (err) {
-      logger.debug('network policies: unused chains stay', { chains: commands.length, err });
+    } catch (error) {
+      logger.debug('network policies: unused chains stay', { chains: commands.length, err: error });
     }
     this.#scheduleCleanUp();
   }

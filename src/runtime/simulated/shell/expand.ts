@@ -93,8 +93,8 @@ async function expandPart(part: WordPart, context: ExpansionContext): Promise<Pi
         return [
           { text: evaluateArithmetic(text, context), quoted: part.quoted, split: !part.quoted },
         ];
-      } catch (err) {
-        throw err instanceof ArithmeticError ? new ExpansionError(err.message) : err;
+      } catch (error) {
+        throw error instanceof ArithmeticError ? new ExpansionError(error.message) : error;
       }
     case 'parameter':
       return await expandParameter(part, context);
@@ -233,8 +233,8 @@ function glob(field: Field, context: ExpansionContext): string[] {
           if (pattern.matches(name) && (!name.startsWith('.') || plain.startsWith('.')))
             next.push(`${path}${name}${last ? '' : '/'}`);
         }
-      } catch (err) {
-        if (!(err instanceof FileError)) throw err;
+      } catch (error) {
+        if (!(error instanceof FileError)) throw error;
       }
     }
     paths = next;
@@ -242,9 +242,9 @@ function glob(field: Field, context: ExpansionContext): string[] {
   const found = paths.filter((path) => {
     try {
       return context.files.find(resolvePath(context.directory, path), false) !== undefined;
-    } catch (err) {
-      if (err instanceof FileError) return false;
-      throw err;
+    } catch (error) {
+      if (error instanceof FileError) return false;
+      throw error;
     }
   });
   return found.length === 0 ? [text] : found;

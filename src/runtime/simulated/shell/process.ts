@@ -63,9 +63,9 @@ export async function eachPath(
     await process.kernel.step();
     try {
       await work(path);
-    } catch (err) {
-      if (!(err instanceof FileError)) throw err;
-      code = await complain(process, `${describe(path)}: ${err.message}`);
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      code = await complain(process, `${describe(path)}: ${error.message}`);
     }
   }
   return code;

@@ -49,10 +49,10 @@ export async function redirect(
         else if (fd === 1 || fd === 2) streams[fd] = output;
         else throw new FileError('Bad file descriptor');
       }
-    } catch (err) {
-      if (!(err instanceof FileError)) throw err;
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
       const verb = operator === '<' ? "can't open" : "can't create";
-      await fail(`${verb} ${text}: ${err.message}`, 1);
+      await fail(`${verb} ${text}: ${error.message}`, 1);
       return undefined;
     }
   }
@@ -83,9 +83,9 @@ function openOutput(
     write: async (bytes) => {
       try {
         files.write(full, bytes, true);
-      } catch (err) {
-        if (err instanceof FileError) throw new CommandError(`write error: ${err.message}`);
-        throw err;
+      } catch (error) {
+        if (error instanceof FileError) throw new CommandError(`write error: ${error.message}`);
+        throw error;
       }
     },
   };

@@ -69,8 +69,8 @@ export class RegularExpression {
     const context = createContext({ work });
     try {
       return script.runInContext(context, { timeout: TIMEOUT_MS }) as T;
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw err;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
       throw new CommandError('the pattern takes too long', 2);
     }
   }

@@ -141,12 +141,12 @@ export class Shell implements ExpansionContext {
     let code: number;
     try {
       code = await work();
-    } catch (err) {
-      if (err instanceof ShellExit || err instanceof ReturnSignal) code = err.code;
-      else if (err instanceof LoopSignal) code = 0;
-      else if (err instanceof BrokenPipe) return EXIT_SIGPIPE;
-      else if (err instanceof ExpansionError) code = await this.#fail(err.message, EXIT_SYNTAX);
-      else throw err;
+    } catch (error) {
+      if (error instanceof ShellExit || error instanceof ReturnSignal) code = error.code;
+      else if (error instanceof LoopSignal) code = 0;
+      else if (error instanceof BrokenPipe) return EXIT_SIGPIPE;
+      else if (error instanceof ExpansionError) code = await this.#fail(error.message, EXIT_SYNTAX);
+      else throw error;
     }
     const trap = this.#exitTrap;
     this.#exitTrap = undefined;
@@ -166,9 +166,9 @@ export class Shell implements ExpansionContext {
     let list: List;
     try {
       list = parse(text);
-    } catch (err) {
-      if (err instanceof ShellSyntaxError) return await this.#syntaxError(err);
-      throw err;
+    } catch (error) {
+      if (error instanceof ShellSyntaxError) return await this.#syntaxError(error);
+      throw error;
     }
     return await this.#list(list);
   }
@@ -194,10 +194,10 @@ export class Shell implements ExpansionContext {
       let list: List;
       try {
         list = parse(text);
-      } catch (err) {
-        if (!(err instanceof ShellSyntaxError)) throw err;
-        if (err.incomplete) continue;
-        await this.#fail(err.message, EXIT_SYNTAX);
+      } catch (error) {
+        if (!(error instanceof ShellSyntaxError)) throw error;
+        if (error.incomplete) continue;
+        await this.#fail(error.message, EXIT_SYNTAX);
         this.#state.status = EXIT_SYNTAX;
         text = '';
         continue;
@@ -221,11 +221,11 @@ export class Shell implements ExpansionContext {
 
   #background(item: AndOr): Promise<number> {
     const streams = { ...this.#streams, stdin: Input.empty() };
-    const job = this.#subshell(streams, (shell) => shell.#andOr(item)).catch((err: unknown) => {
+    const job = this.#subshell(streams, (shell) => shell.#andOr(item)).catch((error: unknown) => {
       // A job that never ends keeps only `wait` waiting.
-      if (err instanceof RunsForever)
+      if (error instanceof RunsForever)
         return this.#kernel.blocked(new Promise<number>(() => undefined));
-      throw err;
+      throw error;
     });
     // Its failure shows where it is waited for.
     job.catch(() => undefined);
@@ -388,13 +388,13 @@ export class Shell implements ExpansionContext {
     try {
       const run = (): Promise<number> => this.#body(list);
       return { code: condition ? await this.#asCondition(run) : await run(), ended: false };
-    } catch (err) {
-      if (!(err instanceof LoopSignal)) throw err;
-      if (err.levels > 1) {
-        err.levels--;
-        throw err;
+    } catch (error) {
+      if (!(error instanceof LoopSignal)) throw error;
+      if (error.levels > 1) {
+        error.levels--;
+        throw error;
       }
-      return { code: 0, ended: err.kind === 'break' };
+      return { code: 0, ended: error.kind === 'break' };
     }
   }
 
@@ -460,9 +460,9 @@ export class Shell implements ExpansionContext {
     this.#streams = streams;
     try {
       return await this.#command(body);
-    } catch (err) {
-      if (err instanceof ReturnSignal) return err.code;
-      throw err;
+    } catch (error) {
+      if (error instanceof ReturnSignal) return error.code;
+      throw error;
     } finally {
       this.#depth--;
       this.#state.positional = positional;
@@ -496,13 +496,13 @@ export class Shell implements ExpansionContext {
     const process = this.#process(name, args, streams);
     try {
       return await command(process);
-    } catch (err) {
-      if (err instanceof BrokenPipe) return EXIT_SIGPIPE;
-      if (!(err instanceof CommandError || err instanceof FileError)) throw err;
+    } catch (error) {
+      if (error instanceof BrokenPipe) return EXIT_SIGPIPE;
+      if (!(error instanceof CommandError || error instanceof FileError)) throw error;
       // A command may fail because it took long: others run before the next one does.
       await this.#kernel.step(FAILURE_COST);
-      await writeText(streams.stderr, `${name}: ${err.message}\n`);
-      return err instanceof CommandError ? err.code : 1;
+      await writeText(streams.stderr, `${name}: ${error.message}\n`);
+      return error instanceof CommandError ? error.code : 1;
     }
   }
 

@@ -103,8 +103,8 @@ class DefaultPreemption implements PostFilterPlugin {
           Array.from(left, ([node, victims]) => candidateOf(node, victims)),
         );
       return { status: refusal('no candidate node for preemption') };
-    } catch (err) {
-      return { status: Status.error(err, NAME) };
+    } catch (error) {
+      return { status: Status.error(error, NAME) };
     }
   }
 
@@ -224,10 +224,10 @@ class DefaultPreemption implements PostFilterPlugin {
     let failed = false;
     try {
       await evict(this.#handle, NAME, pod, candidate);
-    } catch (err) {
+    } catch (error) {
       failed = true;
       if (!ended.aborted)
-        logger.warn('preemption failed', { pod: pod.key, node: candidate.node, err });
+        logger.warn('preemption failed', { pod: pod.key, node: candidate.node, err: error });
     }
     this.#evicting.delete(pod.uid);
     metrics?.evictionEnded(failed ? 'error' : 'success', start);

@@ -54,10 +54,10 @@ async function evictOne(
         signal,
       });
       await resource.delete(name, { preconditions: { uid }, signal });
-    } catch (err) {
+    } catch (error) {
       // Gone already, or another pod by now.
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
-      throw err;
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error)) return;
+      throw error;
     }
   }
   const { namespace, name, uid, resourceVersion } = victim.metadata;
@@ -101,7 +101,7 @@ async function clearNomination(
       subresource: 'status',
       signal,
     });
-  } catch (err) {
-    if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+  } catch (error) {
+    if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
   }
 }

@@ -281,12 +281,12 @@ class Search {
           );
         try {
           return selects(cel.expression, pool.driver, device);
-        } catch (err) {
-          if (!(err instanceof SelectorError)) throw err;
-          const at = err.message.startsWith('CEL runtime')
+        } catch (error) {
+          if (!(error instanceof SelectorError)) throw error;
+          const at = error.message.startsWith('CEL runtime')
             ? ` on device ${pool.id}/${device.name}`
             : '';
-          throw new AllocationError(`${where}: selector #${i}${at}: ${err.message}`);
+          throw new AllocationError(`${where}: selector #${i}${at}: ${error.message}`);
         }
       });
     if (!check(deviceClass.spec.selectors, `class ${deviceClass.metadata.name}`)) return false;

@@ -34,9 +34,9 @@ function readMs(reader: ConfigReader, least: number, why: string): number | unde
     const milliseconds = parseDuration(text);
     if (milliseconds < least) reader.errors.push(field.invalid(reader.path, text, why));
     return milliseconds;
-  } catch (err) {
-    if (!(err instanceof DurationError)) throw err;
-    reader.errors.push(field.invalid(reader.path, text, err.message));
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    reader.errors.push(field.invalid(reader.path, text, error.message));
     return undefined;
   }
 }

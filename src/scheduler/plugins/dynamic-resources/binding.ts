@@ -86,8 +86,8 @@ export async function bindClaim(
         },
         { signal },
       );
-    } catch (err) {
-      if (err instanceof ClaimBindingError || certainlyRefused(err)) throw err;
+    } catch (error) {
+      if (error instanceof ClaimBindingError || certainlyRefused(error)) throw error;
       // The devices must not be free for others before it is known that they are not written.
       claim = await untilAnswered(handle, signal, () => resource.get(name, { signal }));
       if (
@@ -96,7 +96,7 @@ export async function bindClaim(
         sameDevices(claim.status.allocation, allocation)
       )
         return claim;
-      if (!apierrors.isConflict(err) || attempt === MAX_ATTEMPTS) throw err;
+      if (!apierrors.isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
       await clock.sleep(RETRY_MS, signal);
     }
   }
@@ -126,8 +126,9 @@ async function untilAnswered<T>(
   for (;;) {
     try {
       return await ask();
-    } catch (err) {
-      if (signal.aborted || (certainlyRefused(err) && !apierrors.isTooManyRequests(err))) throw err;
+    } catch (error) {
+      if (signal.aborted || (certainlyRefused(error) && !apierrors.isTooManyRequests(error)))
+        throw error;
       await clock.sleep(backoff.next(), signal);
     }
   }
@@ -168,9 +169,9 @@ export async function deleteClaim(
       }
       await resource.delete(name, { preconditions: { uid }, signal });
       return;
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return;
-      if (!apierrors.isConflict(err) || attempt === MAX_ATTEMPTS) throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return;
+      if (!apierrors.isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
       await clock.sleep(RETRY_MS, signal);
     }
   }

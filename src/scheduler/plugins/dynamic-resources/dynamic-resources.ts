@@ -217,8 +217,8 @@ class DynamicResources implements Plugins {
     if (claims.stale !== undefined) {
       try {
         await deleteClaim(this.#handle, claims.stale, this.#handle.ended);
-      } catch (err) {
-        return { status: Status.error(err, NAME) };
+      } catch (error) {
+        return { status: Status.error(error, NAME) };
       }
       return unhelpful('deletion of ResourceClaim completed');
     }
@@ -232,8 +232,8 @@ class DynamicResources implements Plugins {
         this.#claims.written(
           await resource.updateStatus({ ...claim, status }, { signal: this.#handle.ended }),
         );
-      } catch (err) {
-        return { status: Status.error(err, NAME) };
+      } catch (error) {
+        return { status: Status.error(error, NAME) };
       }
       return unhelpful('deallocation of ResourceClaim completed');
     }
@@ -324,8 +324,8 @@ class DynamicResources implements Plugins {
         bound.push(await this.#makeExtended(state, pod, extended, signal));
       await this.#untilReady(bound, pod, node, signal);
       return undefined;
-    } catch (err) {
-      return Status.error(err, NAME);
+    } catch (error) {
+      return Status.error(error, NAME);
     }
   }
 
@@ -348,9 +348,9 @@ class DynamicResources implements Plugins {
     try {
       await untilReady(this.#handle, this.#claims, claims, this.#args.bindingTimeoutMs, signal);
       outcome = 'success';
-    } catch (err) {
-      if (err instanceof ClaimBindingError) outcome = err.outcome;
-      throw err;
+    } catch (error) {
+      if (error instanceof ClaimBindingError) outcome = error.outcome;
+      throw error;
     } finally {
       this.#metrics.waited(profile, claims, outcome, (clock.monotonic() - begun) / 1000);
     }
@@ -413,10 +413,10 @@ class DynamicResources implements Plugins {
         allocations: all.slice(0, -1),
         extended: { ...extended, allocation: all.at(-1) as Allocation },
       };
-    } catch (err) {
-      if (err instanceof AllocationTimeout) return TIMED_OUT;
-      if (!(err instanceof AllocationError)) throw err;
-      return err.onNode ? refused(err.message) : Status.error(err, NAME);
+    } catch (error) {
+      if (error instanceof AllocationTimeout) return TIMED_OUT;
+      if (!(error instanceof AllocationError)) throw error;
+      return error.onNode ? refused(error.message) : Status.error(error, NAME);
     }
   }
 
@@ -434,9 +434,9 @@ class DynamicResources implements Plugins {
     let made: ResourceClaim;
     try {
       made = await resource.create({ metadata, spec: claim.spec }, { signal });
-    } catch (err) {
+    } catch (error) {
       this.#metrics.claimMade('failure');
-      throw err;
+      throw error;
     }
     this.#metrics.claimMade('success');
     state.write(MADE, made);
@@ -467,12 +467,12 @@ class DynamicResources implements Plugins {
     const { ended, logger } = this.#handle;
     try {
       await deleteClaim(this.#handle, made, ended);
-    } catch (err) {
+    } catch (error) {
       // It is found when the pod is tried again, and goes with the pod in any case.
       if (!ended.aborted)
         logger.warn('a claim for extended resources could not be deleted', {
           claim: claimText(made),
-          err,
+          err: error,
         });
     }
     this.#claims.clearPending(made);
@@ -496,11 +496,11 @@ class DynamicResources implements Plugins {
           options,
         ),
       );
-    } catch (err) {
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err) || signal.aborted) return;
+    } catch (error) {
+      if (apierrors.isNotFound(error) || apierrors.isConflict(error) || signal.aborted) return;
       logger.warn('a claim stays reserved for a pod that was not bound', {
         claim: `${metadata.namespace}/${metadata.name}`,
-        err,
+        err: error,
       });
     }
   }

@@ -177,10 +177,10 @@ export class VolumeBinder {
     let accessible: boolean;
     try {
       accessible = isAccessible(this.#config.seenFrom(volume, node), node);
-    } catch (err) {
-      if (err instanceof CsiMigrationError)
-        throw failed(`failed to translate pv to csi: ${err.message}`);
-      throw err;
+    } catch (error) {
+      if (error instanceof CsiMigrationError)
+        throw failed(`failed to translate pv to csi: ${error.message}`);
+      throw error;
     }
     if (accessible) return;
     const [name, at] = [quote(objectKey(volume)), quote(node.metadata.name)];

@@ -143,10 +143,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     let decision: Decision | Status;
     try {
       decision = decide(volumes.claims, node, this.#seenFrom);
-    } catch (err) {
+    } catch (error) {
       this.#errors.with('predicate').value++;
-      if (err instanceof CsiMigrationError) return Status.error(err, NAME);
-      throw err;
+      if (error instanceof CsiMigrationError) return Status.error(error, NAME);
+      throw error;
     }
     if (decision instanceof Status) return decision;
     if (volumes.claims.open.length > 0) volumes.decisions.set(name, decision);
@@ -194,9 +194,9 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     try {
       await this.#binder.carryOut(assumed, pod, node, signal);
       return undefined;
-    } catch (err) {
+    } catch (error) {
       this.#errors.with('bind').value++;
-      return Status.error(err, NAME);
+      return Status.error(error, NAME);
     }
   }
 

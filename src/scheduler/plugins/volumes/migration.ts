@@ -41,9 +41,9 @@ function ofMigrated(volume: PersistentVolume) {
   if (!PLUGINS.has(pluginOfSource(volume.spec) ?? '')) return undefined;
   try {
     return migrated(volume)?.volume.spec.csi;
-  } catch (err) {
-    if (err instanceof CsiMigrationError) return undefined;
-    throw err;
+  } catch (error) {
+    if (error instanceof CsiMigrationError) return undefined;
+    throw error;
   }
 }
 
@@ -79,10 +79,10 @@ export function seenFrom(
   if (!PLUGINS.has(plugin) || !migratedPluginsOf(node).split(',').includes(plugin)) return volume;
   try {
     return migrated(volume)?.volume ?? volume;
-  } catch (err) {
-    if (err instanceof CsiMigrationError)
-      throw new CsiMigrationError(`could not translate pv: ${err.message}`, { cause: err });
-    throw err;
+  } catch (error) {
+    if (error instanceof CsiMigrationError)
+      throw new CsiMigrationError(`could not translate pv: ${error.message}`, { cause: error });
+    throw error;
   }
 }
 

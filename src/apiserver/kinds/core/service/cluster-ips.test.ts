@@ -30,7 +30,7 @@ const addressNames = async (): Promise<string[]> =>
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'done',
-    (err: unknown) => (err as Error).message,
+    (error: unknown) => (error as Error).message,
   );
 
 /** With the condition that the controller manager would set. */
@@ -134,7 +134,7 @@ describe('a cluster IP', () => {
     const server = await startTestServer({ serviceCidr: '10.0.0.0/24', storage });
     lost = true;
     const failure = await create('a', { clusterIP: '10.0.0.9' }, server).catch(
-      (err: unknown) => err,
+      (error: unknown) => error,
     );
     expect(apierrors.isServerTimeout(failure)).toBe(true);
     expect(await addressNames()).toEqual(['10.0.0.9']);

@@ -151,11 +151,11 @@ export class ClusterIPs {
     try {
       await this.#config.client.resource(ipAddresses).create(ipAddressFor(text, holder));
       return true;
-    } catch (err) {
-      if (apierrors.isAlreadyExists(err)) return false;
+    } catch (error) {
+      if (apierrors.isAlreadyExists(error)) return false;
       // It may have been made all the same, where the store has not answered: the repair sees to that.
-      if (marked && !apierrors.isServerTimeout(err)) this.#taken[family].delete(value);
-      throw err;
+      if (marked && !apierrors.isServerTimeout(error)) this.#taken[family].delete(value);
+      throw error;
     } finally {
       this.#underWay.delete(text);
     }
@@ -170,9 +170,9 @@ export class ClusterIPs {
         const preconditions = { uid: object.metadata.uid };
         await this.#config.client.resource(ipAddresses).delete(text, { preconditions });
       }
-    } catch (err) {
-      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) {
-        this.#config.logger.warn('releasing a cluster IP failed', { address: text, err });
+    } catch (error) {
+      if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) {
+        this.#config.logger.warn('releasing a cluster IP failed', { address: text, err: error });
         return;
       }
     }
@@ -184,9 +184,9 @@ export class ClusterIPs {
   async #find(text: string): Promise<Immutable<IPAddress> | undefined> {
     try {
       return await this.#config.client.resource(ipAddresses).get(text);
-    } catch (err) {
-      if (apierrors.isNotFound(err)) return undefined;
-      throw err;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
     }
   }
 

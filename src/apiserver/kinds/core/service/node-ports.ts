@@ -65,8 +65,11 @@ export class NodePorts {
     if (ports.length === 0) return;
     try {
       await this.change((taken) => ports.forEach((port) => taken.release(port)));
-    } catch (err) {
-      this.#config.logger.warn('releasing node ports failed', { ports: ports.join(','), err });
+    } catch (error) {
+      this.#config.logger.warn('releasing node ports failed', {
+        ports: ports.join(','),
+        err: error,
+      });
     }
   }
 
@@ -79,8 +82,8 @@ export class NodePorts {
     try {
       const kv = await this.#config.storage.get(NODE_PORTS_KEY);
       return { ports: this.#portsOf(kv), revision: kv?.modRevision ?? 0, stored: kv !== undefined };
-    } catch (err) {
-      throw storageToStatus(err);
+    } catch (error) {
+      throw storageToStatus(error);
     }
   }
 
@@ -93,8 +96,8 @@ export class NodePorts {
         return same ? this.#decision(current, ports) : { action: 'keep' };
       });
       return same;
-    } catch (err) {
-      throw storageToStatus(err);
+    } catch (error) {
+      throw storageToStatus(error);
     }
   }
 
@@ -128,9 +131,9 @@ export class NodePorts {
         { guess: this.#last },
       );
       this.#last = result.kv;
-    } catch (err) {
+    } catch (error_) {
       this.#last = undefined;
-      const error = storageToStatus(err);
+      const error = storageToStatus(error_);
       outcomes = batch.map(() => ({ error }));
     }
     batch.forEach(({ resolve, reject }, index) => {

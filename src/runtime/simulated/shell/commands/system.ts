@@ -40,10 +40,10 @@ const timeout: CommandFunction = async (process) => {
   const [limit, ...command] = operands;
   if (limit === undefined || command.length === 0) throw new CommandError('missing operand');
   const seconds = duration(limit);
-  const work = process.run(command).catch((err: unknown) => {
-    if (err instanceof RunsForever)
+  const work = process.run(command).catch((error: unknown) => {
+    if (error instanceof RunsForever)
       return process.kernel.blocked(new Promise<number>(() => undefined));
-    throw err;
+    throw error;
   });
   // The command goes on in the dark after its time: nothing that it does can be seen then but its output.
   work.catch(() => undefined);

@@ -176,9 +176,9 @@ async function eachInput(
   for (const path of paths.length === 0 ? ['-'] : paths) {
     try {
       await work(open(process, path), path);
-    } catch (err) {
-      if (!(err instanceof FileError)) throw err;
-      code = await complain(process, `${path}: ${err.message}`);
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      code = await complain(process, `${path}: ${error.message}`);
     }
   }
   return code;
