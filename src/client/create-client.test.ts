@@ -1,5 +1,5 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { createClient } from './create-client.ts';
 import { createInProcessTransport } from './in-process.ts';
@@ -38,7 +38,7 @@ const heard = async (call: Promise<unknown>): Promise<[string, unknown]> => {
 };
 
 describe('createClient', () => {
-  it('finds the paths of core and other groups, namespaced and not', async () => {
+  test('finds the paths of core and other groups, namespaced and not', async () => {
     const inX = client.resource(things).namespace('x');
     expect(await heard(inX.get('a', { resourceVersion: '0' }))).toEqual([
       'GET /api/v1/namespaces/x/objects/a?resourceVersion=0',
@@ -58,7 +58,7 @@ describe('createClient', () => {
     expect(await heard(inX.list())).toEqual(['GET /api/v1/namespaces/x/objects', null]);
   });
 
-  it('sends objects with their type, in their namespace', async () => {
+  test('sends objects with their type, in their namespace', async () => {
     const a = { metadata: { name: 'a', namespace: 'x' } };
     const sent = { apiVersion: 'v1', kind: 'Thing', ...a };
     expect(await heard(client.resource(things).create(a, { dryRun: 'All' }))).toEqual([
@@ -80,7 +80,7 @@ describe('createClient', () => {
     );
   });
 
-  it('patches, deletes and calls subresources', async () => {
+  test('patches, deletes and calls subresources', async () => {
     const inX = client.resource(things).namespace('x');
     expect(
       await heard(
@@ -122,7 +122,7 @@ describe('createClient', () => {
     ]);
   });
 
-  it('refuses what cannot be meant', async () => {
+  test('refuses what cannot be meant', async () => {
     expect(() => client.resource(nodes).namespace('x')).toThrow('not in namespaces');
     await expect(client.resource(things).get('a')).rejects.toThrow('in which namespace');
     await expect(client.resource(things).create({ metadata: { name: 'a' } })).rejects.toThrow(

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadKubeconfig } from './kubeconfig.ts';
 
 let folder: string;
@@ -18,7 +18,7 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 describe('loadKubeconfig', () => {
-  it('reads the current context, with data in the file and in files beside it', async () => {
+  test('reads the current context, with data in the file and in files beside it', async () => {
     await file('ca.pem', 'CA');
     await file('token', 'fresh\n');
     const path = await file(
@@ -65,7 +65,7 @@ users:
     });
   });
 
-  it('lets the first of several files win, and skips missing ones', async () => {
+  test('lets the first of several files win, and skips missing ones', async () => {
     const first = await file(
       'first',
       `{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://first'}}]}`,
@@ -83,7 +83,7 @@ users:
     });
   });
 
-  it.each([
+  test.each([
     ['is not there', undefined, /cannot read the kubeconfig/],
     ['is no YAML', '{', /is no YAML/],
     ['is a list', '[]', /is no kubeconfig/],

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -89,7 +89,7 @@ function candidate(identity: string, change: { readonly releaseOnStop?: boolean 
 const lease = async () => (await client.resource(leases).namespace('kube-system').get('test')).spec;
 
 describe('LeaderElector', () => {
-  it('lets one lead, who renews, and the others see who it is', async () => {
+  test('lets one lead, who renews, and the others see who it is', async () => {
     const a = candidate('a');
     await clock.settle();
     const b = candidate('b');
@@ -110,7 +110,7 @@ describe('LeaderElector', () => {
     expect(((await lease()).renewTime ?? '') > '2026-01-01T00:00:55').toBe(true);
   });
 
-  it('hands over at once when the leader stops and lets go', async () => {
+  test('hands over at once when the leader stops and lets go', async () => {
     const a = candidate('a');
     await clock.settle();
     const b = candidate('b');
@@ -124,7 +124,7 @@ describe('LeaderElector', () => {
     expect((await lease()).leaseTransitions).toBe(1);
   });
 
-  it('lets go also when it is stopped while it renews, and does not know whether that was done', async () => {
+  test('lets go also when it is stopped while it renews, and does not know whether that was done', async () => {
     const a = candidate('a');
     await clock.settle();
     const { renewTime } = await lease();
@@ -137,7 +137,7 @@ describe('LeaderElector', () => {
     expect((await lease()).holderIdentity).toBeUndefined();
   });
 
-  it('lets go also when it is stopped while it acquires', async () => {
+  test('lets go also when it is stopped while it acquires', async () => {
     unanswered.add('a');
     const a = candidate('a');
     await clock.settle();
@@ -149,7 +149,7 @@ describe('LeaderElector', () => {
     expect(leading).toEqual([]);
   });
 
-  it('looks again when its renewal is done after it was stopped', async () => {
+  test('looks again when its renewal is done after it was stopped', async () => {
     const a = candidate('a');
     await clock.settle();
     const held = await client.resource(leases).namespace('kube-system').get('test');
@@ -164,7 +164,7 @@ describe('LeaderElector', () => {
     expect((await lease()).holderIdentity).toBeUndefined();
   });
 
-  it('does not let go of what somebody else holds by now', async () => {
+  test('does not let go of what somebody else holds by now', async () => {
     const a = candidate('a');
     await clock.settle();
     const held = await client.resource(leases).namespace('kube-system').get('test');
@@ -177,7 +177,7 @@ describe('LeaderElector', () => {
     expect((await lease()).holderIdentity).toBe('b');
   });
 
-  it('waits for the lease to run out when the leader dies', async () => {
+  test('waits for the lease to run out when the leader dies', async () => {
     const a = candidate('a', { releaseOnStop: false });
     await clock.settle();
     candidate('b');
@@ -190,7 +190,7 @@ describe('LeaderElector', () => {
     expect(leading).toEqual(['b']);
   });
 
-  it('stops leading before anybody else can begin, when it cannot renew', async () => {
+  test('stops leading before anybody else can begin, when it cannot renew', async () => {
     candidate('a');
     await clock.settle();
     candidate('b');
@@ -206,7 +206,7 @@ describe('LeaderElector', () => {
     expect(history).toEqual(['a', 'nobody', 'b']);
   });
 
-  it('survives a short outage', async () => {
+  test('survives a short outage', async () => {
     candidate('a');
     await clock.settle();
     candidate('b');
@@ -218,7 +218,7 @@ describe('LeaderElector', () => {
     expect((await lease()).leaseTransitions).toBe(0);
   });
 
-  it('refuses times that cannot work', () => {
+  test('refuses times that cannot work', () => {
     const make = (change: object) => () =>
       new LeaderElector({
         client,

@@ -1,7 +1,7 @@
 // One suite for every transport: components must not be able to tell them apart.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as apierrors from '#machinery/apierrors.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
@@ -98,7 +98,7 @@ const make: Record<string, () => Promise<Made>> = {
 describe.each(Object.keys(make))('transport: %s', (name) => {
   const setUp = () => (make[name] as () => Promise<Made>)();
 
-  it('sends method, path, query, content type and body, and answers the decoded object', async () => {
+  test('sends method, path, query, content type and body, and answers the decoded object', async () => {
     const { transport } = await setUp();
     expect(
       await transport.request({
@@ -124,7 +124,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     });
   });
 
-  it('answers lists', async () => {
+  test('answers lists', async () => {
     const { transport } = await setUp();
     expect(
       await transport.request({
@@ -140,7 +140,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     });
   });
 
-  it('throws the Status that the server answers, and makes one where it answers none', async () => {
+  test('throws the Status that the server answers, and makes one where it answers none', async () => {
     const { transport } = await setUp();
     const missing = await transport
       .request({ method: 'GET', path: '/missing' })
@@ -158,7 +158,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect((broken as Error).message).toContain('bad gateway');
   });
 
-  it('gives up at once when the signal aborts, and tells the server', async () => {
+  test('gives up at once when the signal aborts, and tells the server', async () => {
     const { server, transport } = await setUp();
     const stop = new AbortController();
     const asked = transport
@@ -172,7 +172,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     await expect(before).rejects.toThrow('enough');
   });
 
-  it('watches: events in order, until the server ends it', async () => {
+  test('watches: events in order, until the server ends it', async () => {
     const { server, transport } = await setUp();
     const stream = await transport.watch<{ n: number }>({
       method: 'GET',
@@ -191,7 +191,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect(seen[200]).toEqual({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } });
   });
 
-  it.each(['stop', 'abort', 'break'])(
+  test.each(['stop', 'abort', 'break'])(
     'ends a watch quietly when its consumer wants (%s), and tells the server',
     async (how) => {
       const { server, transport } = await setUp();
@@ -216,7 +216,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     },
   );
 
-  it('ends a watch that waits for an event when it is stopped', async () => {
+  test('ends a watch that waits for an event when it is stopped', async () => {
     const { transport } = await setUp();
     const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     const consumed = (async () => {
@@ -227,7 +227,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     await consumed;
   });
 
-  it('throws when a watch cannot be opened', async () => {
+  test('throws when a watch cannot be opened', async () => {
     const { transport } = await setUp();
     const opening = transport.watch({
       method: 'GET',
@@ -237,7 +237,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     expect(apierrors.isResourceExpired(await opening.catch((error: unknown) => error))).toBe(true);
   });
 
-  it('reads text, whole and in pieces', async () => {
+  test('reads text, whole and in pieces', async () => {
     const { transport } = await setUp();
     expect(await transport.text({ method: 'GET', path: '/readyz' })).toBe('ok');
     expect(await transport.text({ method: 'GET', path: '/log' })).toBe('one\ntwo\nthrée\n');
@@ -249,13 +249,13 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
     await expect(transport.text({ method: 'GET', path: '/missing' })).rejects.toThrow('not found');
   });
 
-  it('passes warnings on', async () => {
+  test('passes warnings on', async () => {
     const { transport, warnings } = await setUp();
     await transport.request({ method: 'GET', path: '/warn' });
     expect(warnings).toEqual(['it is "deprecated"', 'use another']);
   });
 
-  it('refuses to work once closed', async () => {
+  test('refuses to work once closed', async () => {
     const { transport } = await setUp();
     await transport.request({ method: 'GET', path: '/x' });
     transport.close();
@@ -268,7 +268,7 @@ describe.each(Object.keys(make))('transport: %s', (name) => {
 });
 
 describe('in-process', () => {
-  it('passes objects by reference, both ways', async () => {
+  test('passes objects by reference, both ways', async () => {
     const body = { metadata: { name: 'a' } };
     const { transport } = await inProcess();
     const answer = await transport.request<{ sent: unknown }>({
@@ -281,13 +281,13 @@ describe('in-process', () => {
 });
 
 describe('between threads', () => {
-  it('says who is asking', async () => {
+  test('says who is asking', async () => {
     const { transport, users } = await betweenThreads();
     await transport.request({ method: 'GET', path: '/x' });
     expect(users).toEqual([{ name: 'jane', groups: ['a'] }]);
   });
 
-  it('gives watches of the same objects one object', async () => {
+  test('gives watches of the same objects one object', async () => {
     const { server, transport } = await betweenThreads();
     const watches = await Promise.all(
       [1, 2, 3].map(() => transport.watch({ method: 'GET', path: '/api/v1/things' })),
@@ -305,7 +305,7 @@ describe('between threads', () => {
     for (const watch of watches) watch.stop();
   });
 
-  it('leaves managedFields out of what is watched, and only there', async () => {
+  test('leaves managedFields out of what is watched, and only there', async () => {
     const { server, transport } = await betweenThreads();
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     server.push('ADDED', {
@@ -324,7 +324,7 @@ describe('between threads', () => {
     watch.stop();
   });
 
-  it('lets a watch wait that is not read', async () => {
+  test('lets a watch wait that is not read', async () => {
     const { server, transport, port } = await betweenThreads({ window: 1000 });
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     for (let n = 0; n < 100; n++) server.push('ADDED', { n, pad: 'x'.repeat(500) });
@@ -336,7 +336,7 @@ describe('between threads', () => {
     port.close();
   });
 
-  it('fails what is under way when the other thread ends', async () => {
+  test('fails what is under way when the other thread ends', async () => {
     const { server, transport, port } = await betweenThreads();
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
     const asked = transport
@@ -354,7 +354,7 @@ describe('between threads', () => {
 });
 
 describe('HTTP', () => {
-  it('shares one connection, and opens another when the server allows no more streams on it', async () => {
+  test('shares one connection, and opens another when the server allows no more streams on it', async () => {
     const { transport, served } = await overHttp({ protocol: 'http2', maxConcurrentStreams: 10 });
     const ask = () => transport.request({ method: 'GET', path: '/x' });
     await ask();
@@ -368,7 +368,7 @@ describe('HTTP', () => {
     for (const watch of watches) watch.stop();
   });
 
-  it.each(['http1', 'http2'] as const)(
+  test.each(['http1', 'http2'] as const)(
     'connects again after the server went away (%s)',
     async (protocol) => {
       const { transport, served } = await overHttp({ protocol });
@@ -398,7 +398,7 @@ describe('HTTP', () => {
     },
   );
 
-  it('says who is asking', async () => {
+  test('says who is asking', async () => {
     let token = 'first';
     const { transport, served } = await overHttp(
       { protocol: 'http2' },
@@ -421,7 +421,7 @@ describe('HTTP', () => {
     expect(served.lastHeaders.authorization).toBe('Bearer second');
   });
 
-  it('believes only certificates of its authority, for the right name', async () => {
+  test('believes only certificates of its authority, for the right name', async () => {
     const other = await makeCertificate();
     const strange = await overHttp({ protocol: 'http2' }, { ca: other.cert });
     await expect(strange.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(
@@ -440,7 +440,7 @@ describe('HTTP', () => {
     await careless.transport.request({ method: 'GET', path: '/x' });
   });
 
-  it('keeps the path of a server that is not at the root', async () => {
+  test('keeps the path of a server that is not at the root', async () => {
     const { transport, served } = await overHttp({ protocol: 'http1' });
     const below = createHttpTransport({
       server: `${served.url}/clusters/one/`,

@@ -1,6 +1,6 @@
 // Several API servers on one etcd serve one truth.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configMaps, services } from '#api/groups/core/v1/index.ts';
 import { ipAddresses } from '#api/groups/networking/v1/index.ts';
 import { type TestServer, startTestServer } from '#apiserver/testing/server.ts';
@@ -39,7 +39,7 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
     return startTestServer({ storage, clock: systemClock, random: systemRandom });
   }
 
-  it('shows on each what was written on the other, at once and in watches', async () => {
+  test('shows on each what was written on the other, at once and in watches', async () => {
     const [one, other] = servers as [TestServer, TestServer];
     const list = await mapsOf(other).list();
     const watch = await mapsOf(other).watch({ resourceVersion: list.metadata.resourceVersion });
@@ -56,7 +56,7 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
     expect(seen).toEqual(names);
   });
 
-  it('gives no address and no node port to two services, however many are made on both at once', async () => {
+  test('gives no address and no node port to two services, however many are made on both at once', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
     const make = ({ client }: TestServer, name: string) =>
       client
@@ -82,7 +82,7 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
     expect((await other.client.resource(ipAddresses).list()).items).toHaveLength(201);
   });
 
-  it('loses no update that both make to the same object', async () => {
+  test('loses no update that both make to the same object', async () => {
     await mapsOf(servers[0] as TestServer).create({
       metadata: { name: 'counter' },
       data: { n: '0' },

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -11,7 +11,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { openEmbeddedStorage } from '#storage/embedded/index.ts';
 
-it('a full store refuses writes with the reason, is not ready, answers reads, and writes again when there is room', async () => {
+test('a full store refuses writes with the reason, is not ready, answers reads, and writes again when there is room', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-full-'));
   const maxBytes = 3 * 1024 * 1024;
   const storage = await openEmbeddedStorage({

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { define, definitionOf } from '#apiserver/testing/custom-resources.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -68,7 +68,7 @@ describe('snapshots of a cluster', () => {
     return { dataDir, file, revision };
   }
 
-  it('have definitions and their objects, which are served again', async () => {
+  test('have definitions and their objects, which are served again', async () => {
     const dataDir = newDirectory();
     const file = join(dataDir, 'backup.snap');
     const widget = {
@@ -105,7 +105,7 @@ describe('snapshots of a cluster', () => {
     }
   });
 
-  it('are restored, and keep the store that was there', async () => {
+  test('are restored, and keep the store that was there', async () => {
     const { dataDir, file, revision } = await saved();
     expect(await clusterSnapshotStatus(file)).toMatchObject({ revision, keys: 1 });
     const { store, movedTo } = await restoreClusterSnapshot({ dataDir, file, bumpRevision: 1000 });
@@ -119,7 +119,7 @@ describe('snapshots of a cluster', () => {
     expect(await read(await open(dataDir))).toBe('now');
   });
 
-  it('are not restored under a cluster that runs, nor from a file that is damaged, and nothing is touched', async () => {
+  test('are not restored under a cluster that runs, nor from a file that is damaged, and nothing is touched', async () => {
     const { dataDir, file } = await saved();
     const damaged = join(dataDir, 'damaged.snap');
     writeFileSync(damaged, 'not a snapshot');
@@ -137,7 +137,7 @@ describe('snapshots of a cluster', () => {
     expect(readdirSync(dataDir).filter((name) => name.startsWith('store'))).toEqual(['store']);
   });
 
-  it('are in place at the next start if the restoration was cut off at its last step', async () => {
+  test('are in place at the next start if the restoration was cut off at its last step', async () => {
     const { dataDir, file } = await saved();
     await restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 });
     const { store } = dataDirLayout(dataDir);
@@ -147,7 +147,7 @@ describe('snapshots of a cluster', () => {
     expect(existsSync(`${store}.restored`)).toBe(false);
   });
 
-  it('are restored although an attempt before was cut off in the middle', async () => {
+  test('are restored although an attempt before was cut off in the middle', async () => {
     const { dataDir, file } = await saved();
     const { store } = dataDirLayout(dataDir);
     for (const left of [`${store}.restored`, `${store}.restored.restoring`]) {

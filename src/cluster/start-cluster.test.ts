@@ -2,7 +2,7 @@ import { createHook } from 'node:async_hooks';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { configMaps, namespaces, nodes, pods, type ConfigMap } from '#api/groups/core/v1/index.ts';
@@ -69,7 +69,7 @@ const openResources = (): string[] =>
   process.getActiveResourcesInfo().filter((name) => /TCP|Timeout|Worker|MessagePort/.test(name));
 
 describe('a cluster on the real clock', () => {
-  it('is ready to run pods when it has started', async () => {
+  test('is ready to run pods when it has started', async () => {
     const cluster = await start({ nodes: 3 });
     const { items } = await cluster.client.resource(nodes).list();
     expect(items.map((node) => node.metadata.name)).toEqual(['node-1', 'node-2', 'node-3']);
@@ -79,7 +79,7 @@ describe('a cluster on the real clock', () => {
     await untilRunning(cluster, 3);
   });
 
-  it('tells of its parts at one place, and runs the controllers that are chosen', async () => {
+  test('tells of its parts at one place, and runs the controllers that are chosen', async () => {
     const cluster = await start({ controllers: ['*', '-replicaset-controller'] });
     await cluster.apply(replicaSet(1));
     const metrics = await cluster.client.transport.text({ method: 'GET', path: '/metrics' });
@@ -95,7 +95,7 @@ describe('a cluster on the real clock', () => {
     );
   });
 
-  it('opens no port unless it is asked to', async () => {
+  test('opens no port unless it is asked to', async () => {
     const before = openResources().filter((name) => name.startsWith('TCP'));
     const cluster = await start();
     expect(cluster.url).toBeUndefined();
@@ -103,7 +103,7 @@ describe('a cluster on the real clock', () => {
     expect(openResources().filter((name) => name.startsWith('TCP'))).toEqual(before);
   });
 
-  it('serves its port over TLS to those who have its kubeconfig, and to nobody else', async () => {
+  test('serves its port over TLS to those who have its kubeconfig, and to nobody else', async () => {
     const cluster = await start({ port: 0 });
     expect(cluster.url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*$/);
     const directory = mkdtempSync(join(tmpdir(), 'coxswain-test-'));
@@ -145,7 +145,7 @@ describe('a cluster on the real clock', () => {
     }
   });
 
-  it('runs beside others that know nothing of it', async () => {
+  test('runs beside others that know nothing of it', async () => {
     const clusters = await Promise.all(
       Array.from({ length: 8 }, (_, index) => start({ nodes: 2, ...(index === 0 && { port: 0 }) })),
     );
@@ -171,7 +171,7 @@ describe('a cluster on the real clock', () => {
     expect(new Set(uids).size).toBe(36);
   });
 
-  it('leaves nothing open when it is stopped', async () => {
+  test('leaves nothing open when it is stopped', async () => {
     const before = openResources();
     const cluster = await start({ nodes: 2, port: 0 });
     const { url } = cluster;
@@ -195,7 +195,7 @@ describe('a cluster on the real clock', () => {
     late.close();
   });
 
-  it('says what is wrong with its configuration, and leaves nothing behind', async () => {
+  test('says what is wrong with its configuration, and leaves nothing behind', async () => {
     const before = openResources();
     const scheduler = {
       apiVersion: 'kubescheduler.config.k8s.io/v1',
@@ -215,7 +215,7 @@ describe('a cluster on the real clock', () => {
     );
   });
 
-  it('works without nodes', async () => {
+  test('works without nodes', async () => {
     const cluster = await start({ nodes: 0 });
     await cluster.apply(replicaSet(1));
     await wait.pollImmediately(
@@ -233,7 +233,7 @@ describe('a cluster on the real clock', () => {
 });
 
 describe('a cluster on a virtual clock', () => {
-  it('stands still until its clock is advanced', async () => {
+  test('stands still until its clock is advanced', async () => {
     const cluster = await startVirtual();
     const began = cluster.clock.now();
     await cluster.apply(replicaSet(1));
@@ -246,7 +246,7 @@ describe('a cluster on a virtual clock', () => {
     );
   });
 
-  it('is the same for the same seed, and another for another', async () => {
+  test('is the same for the same seed, and another for another', async () => {
     const story = async (seed: string | number): Promise<unknown> => {
       const cluster = await startVirtual({ nodes: 3, seed });
       await cluster.apply(replicaSet(5));
@@ -259,7 +259,7 @@ describe('a cluster on a virtual clock', () => {
     expect(other).not.toEqual(one);
   });
 
-  it('waits for nothing but its clock: no file, socket, thread or timer of the machine', async () => {
+  test('waits for nothing but its clock: no file, socket, thread or timer of the machine', async () => {
     const offences = new Set<string>();
     const hook = createHook({
       init(_id, type) {
@@ -294,7 +294,7 @@ describe('a cluster on a virtual clock', () => {
     expect([...offences]).toEqual([]);
   });
 
-  it('sets no timer any more once it is stopped', async () => {
+  test('sets no timer any more once it is stopped', async () => {
     const cluster = await startVirtual({ nodes: 2 });
     await cluster.apply(replicaSet(4));
     await cluster.clock.advance('1m');
@@ -304,7 +304,7 @@ describe('a cluster on a virtual clock', () => {
     expect(cluster.clock.pendingTimers).toBe(0);
   });
 
-  it('loses a node and gets it back', async () => {
+  test('loses a node and gets it back', async () => {
     const cluster = await startVirtual({ nodes: 2 });
     const ready = async (): Promise<(string | undefined)[]> =>
       (await cluster.client.resource(nodes).list()).items.map(
@@ -321,7 +321,7 @@ describe('a cluster on a virtual clock', () => {
     await expect(cluster.stopNode('node-3')).rejects.toThrow('the cluster has no node "node-3"');
   });
 
-  it("keeps its containers' logs to itself, and takes them along", async () => {
+  test("keeps its containers' logs to itself, and takes them along", async () => {
     const logs = (): string[] =>
       readdirSync(tmpdir()).filter((name) => name.startsWith(`coxswain-${process.pid}-`));
     const before = logs();
@@ -336,7 +336,7 @@ describe('a cluster on a virtual clock', () => {
 });
 
 describe('apply', () => {
-  it('creates objects, removes fields that are no longer in the manifest, and returns the objects', async () => {
+  test('creates objects, removes fields that are no longer in the manifest, and returns the objects', async () => {
     const cluster = await startVirtual();
     const manifest = (data: string): string => `
 apiVersion: v1
@@ -358,7 +358,7 @@ data: {${data}}
     expect(await cluster.get(configMaps, 'settings', { namespace: 'team' })).toEqual(applied[1]);
   });
 
-  it('reports fields that another manager owns, and takes them over if forced', async () => {
+  test('reports fields that another manager owns, and takes them over if forced', async () => {
     const cluster = await startVirtual();
     await cluster.apply(replicaSet(1));
     const scaled = { spec: { replicas: 2 } };
@@ -373,7 +373,7 @@ data: {${data}}
     expect(applied).toMatchObject({ spec: { replicas: 3 } });
   });
 
-  it('applies Lists and custom resources, and creates objects with a generated name', async () => {
+  test('applies Lists and custom resources, and creates objects with a generated name', async () => {
     const cluster = await startVirtual();
     const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     await cluster.apply({
@@ -420,7 +420,7 @@ data: {${data}}
     );
   });
 
-  it('takes objects as well as text', async () => {
+  test('takes objects as well as text', async () => {
     const cluster = await startVirtual();
     const one = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'one' } };
     await cluster.apply(one);
@@ -431,7 +431,7 @@ data: {${data}}
     );
   });
 
-  it('throws what the server says, or what is wrong with the manifest', async () => {
+  test('throws what the server says, or what is wrong with the manifest', async () => {
     const cluster = await startVirtual();
     await expect(cluster.apply(replicaSet(-1))).rejects.toMatchObject({
       status: { code: 422, reason: 'Invalid' },

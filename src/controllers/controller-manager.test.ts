@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { configMaps, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -33,7 +33,7 @@ const template = {
 };
 
 describe('ControllerManager', () => {
-  it('runs all controllers together, and stops without leaving anything behind', async () => {
+  test('runs all controllers together, and stops without leaving anything behind', async () => {
     // Once before, so that the server has begun all that goes on in it: watching its store, letting events expire.
     await cluster.client.resource(nodes).create({ metadata: { name: 'n0' } });
     const before = new AbortController();
@@ -74,7 +74,7 @@ describe('ControllerManager', () => {
     ).toEqual([]);
   });
 
-  it('tells what its queues do, and which controllers run', async () => {
+  test('tells what its queues do, and which controllers run', async () => {
     const metrics = new ControllerManagerMetrics({ clock: cluster.clock });
     const running = manager({
       metrics,
@@ -104,7 +104,7 @@ describe('ControllerManager', () => {
     expect(metrics.text()).not.toContain('running_managed_controllers');
   });
 
-  it('runs only the controllers that are chosen, and those for which it has what they need', async () => {
+  test('runs only the controllers that are chosen, and those for which it has what they need', async () => {
     const running = manager({ controllers: ['serviceaccount-controller'] }).run(stop.signal);
     await cluster.client.resource(replicaSets).create({
       metadata: { name: 'web', namespace: 'default' },
@@ -125,7 +125,7 @@ describe('ControllerManager', () => {
     expect(CONTROLLER_NAMES.length).toBe(new Set(CONTROLLER_NAMES).size);
   });
 
-  it('refuses settings that cannot work', async () => {
+  test('refuses settings that cannot work', async () => {
     await expect(manager({ clusterCidrs: ['nonsense'] }).run(stop.signal)).rejects.toThrow(
       'no range of IP addresses',
     );

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { disturb } from './testing/robustness.ts';
@@ -34,7 +34,7 @@ async function codeOfPage(): Promise<Page> {
   return (await import(file)) as Page;
 }
 
-it(
+test(
   'the controller of the page does what the page says, whatever goes wrong',
   { timeout: 60_000 },
   async () => {
@@ -71,7 +71,7 @@ it(
   },
 );
 
-it('the methods of the builder that the page lists exist', async () => {
+test('the methods of the builder that the page lists exist', async () => {
   const { ControllerBuilder } = await import('./builder.ts');
   const listed = [...PAGE.matchAll(/^\|[^|]*\| `(\w+)\(/gm)].map(([, name]) => name);
   expect(listed).toEqual([

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { slowStartBatch } from './slow-start.ts';
 
 /** Calls while none has ended are one batch. */
@@ -19,7 +19,7 @@ async function batches(count: number, failAt: number | undefined) {
 }
 
 describe('slowStartBatch', () => {
-  it('doubles the batch each time, up to what is left', async () => {
+  test('doubles the batch each time, up to what is left', async () => {
     expect(await batches(10, undefined)).toEqual({
       sizes: [1, 2, 4, 3],
       successes: 10,
@@ -30,7 +30,7 @@ describe('slowStartBatch', () => {
     expect(await batches(1, undefined)).toMatchObject({ sizes: [1], successes: 1 });
   });
 
-  it('stops after the batch with a failure', async () => {
+  test('stops after the batch with a failure', async () => {
     expect(await batches(100, 1)).toMatchObject({
       sizes: [1],
       successes: 0,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as apierrors from './apierrors.ts';
 import type { Status, StatusError } from './apierrors.ts';
 import * as field from './validation/field.ts';
@@ -29,13 +29,13 @@ describe('invalid', () => {
       field.invalid(field.path('list').index(i), large, 'bad'),
     );
 
-  it('shows the first errors if all are too long together', () => {
+  test('shows the first errors if all are too long together', () => {
     const { status } = apierrors.invalid({ group: '', kind: 'Pod' }, 'x', errorsOf(1000));
     expect(status.details?.causes?.map((cause) => cause.field)).toEqual(['list[0]', 'list[1]']);
     expect(status.message?.length).toBeLessThan(500_000);
   });
 
-  it('shows one error, however long it is', () => {
+  test('shows one error, however long it is', () => {
     const error = field.invalid(field.path('a'), large.repeat(10), 'bad');
     expect(
       apierrors.invalid({ group: '', kind: 'Pod' }, 'x', [error]).status.details?.causes,
@@ -44,7 +44,7 @@ describe('invalid', () => {
 });
 
 describe('constructors', () => {
-  it.each<[string, StatusError, Omit<Status, 'kind' | 'apiVersion' | 'metadata'>]>([
+  test.each<[string, StatusError, Omit<Status, 'kind' | 'apiVersion' | 'metadata'>]>([
     [
       'notFound',
       apierrors.notFound(replicaSets, 'web'),
@@ -302,7 +302,7 @@ describe('constructors', () => {
     expect(partsOf(error)).toEqual(expected);
   });
 
-  it('keeps the error that was the reason as cause', () => {
+  test('keeps the error that was the reason as cause', () => {
     const why = new Error('disk');
     expect(apierrors.internalError(why).cause).toBe(why);
     expect(apierrors.conflict(pods, 'a', why).cause).toBe(why);
@@ -319,7 +319,7 @@ describe('genericServerResponse', () => {
       ...more,
     });
 
-  it.each([
+  test.each([
     [400, 'BadRequest', 'the server rejected our request for an unknown reason'],
     [401, 'Unauthorized', 'the server has asked for the client to provide credentials'],
     [403, 'Forbidden', 'said'],
@@ -356,7 +356,7 @@ describe('genericServerResponse', () => {
     expect([error.code, error.reason, error.message]).toEqual([code, reason, message]);
   });
 
-  it('says where it happened', () => {
+  test('says where it happened', () => {
     const where = { resource: replicaSets, name: 'web' };
     expect(respond(404, where).message).toBe(
       'the server could not find the requested resource (get replicasets.apps web)',
@@ -375,7 +375,7 @@ describe('genericServerResponse', () => {
     );
   });
 
-  it('marks an answer that was not in the API form', () => {
+  test('marks an answer that was not in the API form', () => {
     const error = respond(503, { isUnexpectedResponse: true, retryAfterSeconds: 4 });
     expect(apierrors.isUnexpectedServerError(error)).toBe(true);
     expect(apierrors.isUnexpectedServerError(respond(503))).toBe(false);
@@ -408,7 +408,7 @@ describe('predicates', () => {
   const all: Readonly<Record<Name, (error: unknown) => boolean>> = apierrors;
   const names = Object.keys(examples) as Name[];
 
-  it.each(names)('%s holds for its own error and no other', (name) => {
+  test.each(names)('%s holds for its own error and no other', (name) => {
     const predicate = all[name];
     for (const other of names)
       expect([other, predicate(examples[other])]).toEqual([other, other === name]);
@@ -416,7 +416,7 @@ describe('predicates', () => {
     expect(predicate(new Error('not found'))).toBe(false);
   });
 
-  it('look through wrapping errors, circles included', () => {
+  test('look through wrapping errors, circles included', () => {
     const wrapped = new Error('cannot sync', {
       cause: new Error('cannot get', { cause: apierrors.notFound(pods, 'a') }),
     });
@@ -427,7 +427,7 @@ describe('predicates', () => {
     expect(apierrors.isNotFound(circle)).toBe(false);
   });
 
-  it('go by the code where the reason is unknown, and by a known reason whatever the code', () => {
+  test('go by the code where the reason is unknown, and by a known reason whatever the code', () => {
     const status = (code: number, reason?: string): Status => ({
       kind: 'Status',
       apiVersion: 'v1',
@@ -443,14 +443,14 @@ describe('predicates', () => {
     expect(apierrors.isTooManyRequests(apierrors.fromStatus(status(429, 'Conflict')))).toBe(true);
   });
 
-  it('tell a resourceVersion from the future', () => {
+  test('tell a resourceVersion from the future', () => {
     expect(
       apierrors.isTooLargeResourceVersion(apierrors.tooLargeResourceVersion('9', '3', 1)),
     ).toBe(true);
     expect(apierrors.isTooLargeResourceVersion(apierrors.timeoutError('x'))).toBe(false);
   });
 
-  it('tell how long to wait', () => {
+  test('tell how long to wait', () => {
     expect(apierrors.suggestsClientDelay(apierrors.tooManyRequests('x', 7))).toBe(7);
     expect(apierrors.suggestsClientDelay(apierrors.serverTimeout(pods, 'x', 0))).toBe(0);
     expect(apierrors.suggestsClientDelay(apierrors.notFound(pods, 'x'))).toBeUndefined();
@@ -460,13 +460,13 @@ describe('predicates', () => {
 });
 
 describe('toStatus', () => {
-  it('takes the Status of a StatusError, also of a wrapped one', () => {
+  test('takes the Status of a StatusError, also of a wrapped one', () => {
     const error = apierrors.notFound(pods, 'a');
     expect(apierrors.toStatus(error)).toBe(error.status);
     expect(apierrors.toStatus(new Error('x', { cause: error }))).toBe(error.status);
   });
 
-  it('makes a 500 of anything else', () => {
+  test('makes a 500 of anything else', () => {
     const expected = {
       kind: 'Status',
       apiVersion: 'v1',
@@ -479,7 +479,7 @@ describe('toStatus', () => {
     expect(apierrors.toStatus('boom')).toEqual(expected);
   });
 
-  it('goes over the wire and back', () => {
+  test('goes over the wire and back', () => {
     const error = apierrors.invalid({ group: '', kind: 'Pod' }, 'a', [
       field.required(field.path('spec')),
     ]);

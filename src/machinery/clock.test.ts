@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock, VirtualClock } from './clock.ts';
 
 describe('VirtualClock', () => {
-  it('begins at a fixed time and moves only when told to', async () => {
+  test('begins at a fixed time and moves only when told to', async () => {
     const clock = new VirtualClock();
     expect(new Date(clock.now()).toISOString()).toBe('2026-01-01T00:00:00.000Z');
     expect(clock.monotonic()).toBe(0);
@@ -12,7 +12,7 @@ describe('VirtualClock', () => {
     expect(new VirtualClock({ start: 5 }).now()).toBe(5);
   });
 
-  it('fires timers in the order in which they are due, those of one instant in the order of setting', async () => {
+  test('fires timers in the order in which they are due, those of one instant in the order of setting', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     const set = (name: string, delay: number) =>
@@ -30,7 +30,7 @@ describe('VirtualClock', () => {
     expect(clock.nextTimer).toBeUndefined();
   });
 
-  it('lets a chain of sleeps take exactly as long as it says', async () => {
+  test('lets a chain of sleeps take exactly as long as it says', async () => {
     const clock = new VirtualClock();
     const wakes: number[] = [];
     const chain = (async () => {
@@ -49,7 +49,7 @@ describe('VirtualClock', () => {
     expect(wakes.at(-1)).toBe(5000);
   });
 
-  it('repeats an interval until it is cancelled, also from inside', async () => {
+  test('repeats an interval until it is cancelled, also from inside', async () => {
     const clock = new VirtualClock();
     let ticks = 0;
     const timer = clock.setInterval(100, () => {
@@ -61,7 +61,7 @@ describe('VirtualClock', () => {
     timer.cancel();
   });
 
-  it('cancels timers, fired ones without effect', async () => {
+  test('cancels timers, fired ones without effect', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     const first = clock.setTimer(1, () => {
@@ -76,7 +76,7 @@ describe('VirtualClock', () => {
     expect(fired).toEqual(['first']);
   });
 
-  it('fires a timer without delay on a later turn, without an advance', async () => {
+  test('fires a timer without delay on a later turn, without an advance', async () => {
     const clock = new VirtualClock();
     let fired = false;
     clock.setTimer(0, () => (fired = true));
@@ -87,7 +87,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(0);
   });
 
-  it('rejects a sleep with the reason of its signal, at once and later', async () => {
+  test('rejects a sleep with the reason of its signal, at once and later', async () => {
     const clock = new VirtualClock();
     const reason = new Error('stop');
     await expect(clock.sleep(10, AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -98,7 +98,7 @@ describe('VirtualClock', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('passes an error of a callback to whoever advances, and stands there', async () => {
+  test('passes an error of a callback to whoever advances, and stands there', async () => {
     const clock = new VirtualClock();
     clock.setTimer(10, () => {
       throw new Error('boom');
@@ -111,7 +111,7 @@ describe('VirtualClock', () => {
     expect(later).toBe(true);
   });
 
-  it('queues advances up', async () => {
+  test('queues advances up', async () => {
     const clock = new VirtualClock();
     const seen: number[] = [];
     clock.setTimer(5, () => seen.push(clock.monotonic()));
@@ -121,7 +121,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(20);
   });
 
-  it('runs until a condition holds, no further', async () => {
+  test('runs until a condition holds, no further', async () => {
     const clock = new VirtualClock();
     let ticks = 0;
     clock.setInterval(1000, () => ticks++);
@@ -131,7 +131,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(7000);
   });
 
-  it('says why a condition cannot come true', async () => {
+  test('says why a condition cannot come true', async () => {
     const clock = new VirtualClock();
     await expect(clock.runUntil(() => false)).rejects.toThrow('no timer is set');
     clock.setInterval(1000, () => undefined);
@@ -139,7 +139,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(10_000);
   });
 
-  it('waits for the settle hook before time moves on', async () => {
+  test('waits for the settle hook before time moves on', async () => {
     let work = Promise.resolve();
     const clock = new VirtualClock({ settle: () => work });
     const order: string[] = [];
@@ -156,7 +156,7 @@ describe('VirtualClock', () => {
     expect(order).toEqual(['work', 'next']);
   });
 
-  it('moves by a day quickly', async () => {
+  test('moves by a day quickly', async () => {
     const clock = new VirtualClock({ settleTurns: 1 });
     let ticks = 0;
     clock.setInterval(10_000, () => ticks++);
@@ -164,7 +164,7 @@ describe('VirtualClock', () => {
     expect(ticks).toBe(8640);
   });
 
-  it('refuses nonsense', async () => {
+  test('refuses nonsense', async () => {
     const clock = new VirtualClock();
     expect(() => clock.setTimer(Number.NaN, () => undefined)).toThrow(RangeError);
     expect(() => clock.setInterval(0, () => undefined)).toThrow(RangeError);
@@ -178,14 +178,14 @@ describe('systemClock', () => {
     vi.useRealTimers();
   });
 
-  it('tells the time', () => {
+  test('tells the time', () => {
     const before = Date.now();
     expect(systemClock.now()).toBeGreaterThanOrEqual(before);
     const start = systemClock.monotonic();
     expect(systemClock.monotonic()).toBeGreaterThanOrEqual(start);
   });
 
-  it('sleeps, and can be woken', async () => {
+  test('sleeps, and can be woken', async () => {
     const start = performance.now();
     await systemClock.sleep(5);
     expect(performance.now() - start).toBeGreaterThan(3);
@@ -195,7 +195,7 @@ describe('systemClock', () => {
     await expect(sleep).rejects.toThrow('enough');
   });
 
-  it('lets others have their turn without delay', async () => {
+  test('lets others have their turn without delay', async () => {
     const fired: string[] = [];
     systemClock.setTimer(0, () => fired.push('turn'));
     const cancelled = systemClock.setTimer(0, () => fired.push('cancelled'));
@@ -205,7 +205,7 @@ describe('systemClock', () => {
     expect(fired).toEqual(['turn']);
   });
 
-  it('takes delays that the platform does not', () => {
+  test('takes delays that the platform does not', () => {
     vi.useFakeTimers();
     const month = 30 * 24 * 3_600_000;
     let fired = 0;
@@ -224,7 +224,7 @@ describe('systemClock', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('repeats a short interval', () => {
+  test('repeats a short interval', () => {
     vi.useFakeTimers();
     let ticks = 0;
     const interval = systemClock.setInterval(1000, () => ticks++);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   deepCopy,
   deepEqual,
@@ -14,7 +14,7 @@ import {
 } from './deep.ts';
 
 describe('isPlainObject', () => {
-  it('takes objects with keys only', () => {
+  test('takes objects with keys only', () => {
     expect([{}, Object.create(null), { a: 1 }].map((value) => isPlainObject(value))).toEqual([
       true,
       true,
@@ -26,7 +26,7 @@ describe('isPlainObject', () => {
 });
 
 describe('own keys', () => {
-  it('are not inherited ones', () => {
+  test('are not inherited ones', () => {
     expect([getOwn({}, 'constructor'), getOwn({}, '__proto__'), getOwn({ a: 1 }, 'a')]).toEqual([
       undefined,
       undefined,
@@ -34,7 +34,7 @@ describe('own keys', () => {
     ]);
   });
 
-  it('may be __proto__, without changing the prototype', () => {
+  test('may be __proto__, without changing the prototype', () => {
     const object: Record<string, unknown> = {};
     setOwn(object, '__proto__', { polluted: true });
     setOwn(object, 'a', 1);
@@ -46,7 +46,7 @@ describe('own keys', () => {
 });
 
 describe('deepEqual', () => {
-  it.each([
+  test.each([
     [1, 1, true],
     [1, '1', false],
     [null, undefined, false],
@@ -67,7 +67,7 @@ describe('deepEqual', () => {
     expect(deepEqual(b, a)).toBe(expected);
   });
 
-  it('agrees with the text that does not depend on the order of keys', () => {
+  test('agrees with the text that does not depend on the order of keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         // JSON has no -0.
@@ -83,7 +83,7 @@ describe('deepEqual', () => {
 });
 
 describe('semanticEqual', () => {
-  it.each([
+  test.each([
     [{}, { a: null, b: [], d: undefined }, true],
     [undefined, null, true],
     [null, [], true],
@@ -111,7 +111,7 @@ describe('semanticEqual', () => {
 });
 
 describe('deepFreeze and deepCopy', () => {
-  it('freeze everything below', () => {
+  test('freeze everything below', () => {
     const value = deepFreeze({ a: [{ b: 1 }], bytes: new Uint8Array(2) });
     expect(() => ((value.a[0] as { b: number }).b = 2)).toThrow(TypeError);
     expect(() => value.a.push({ b: 2 })).toThrow(TypeError);
@@ -119,7 +119,7 @@ describe('deepFreeze and deepCopy', () => {
     expect(deepFreeze(value)).toBe(value);
   });
 
-  it('copy everything, and share nothing', () => {
+  test('copy everything, and share nothing', () => {
     const value = deepFreeze(
       JSON.parse('{"a":[{"b":1}],"__proto__":{"c":2}}') as { a: { b: number }[] },
     );
@@ -133,7 +133,7 @@ describe('deepFreeze and deepCopy', () => {
 });
 
 describe('stableStringify', () => {
-  it('sorts keys at every level', () => {
+  test('sorts keys at every level', () => {
     expect(stableStringify({ b: [{ d: 1, c: undefined, a: null }], a: 'x' })).toBe(
       '{"a":"x","b":[{"a":null,"d":1}]}',
     );
@@ -143,7 +143,7 @@ describe('stableStringify', () => {
 });
 
 describe('isWithinDepth', () => {
-  it('counts levels of objects and lists', () => {
+  test('counts levels of objects and lists', () => {
     expect([isWithinDepth(1, 0), isWithinDepth({}, 0), isWithinDepth({}, 1)]).toEqual([
       true,
       false,

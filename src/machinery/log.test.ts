@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from './clock.ts';
 import { createLogger, recordingLogger, silentLogger } from './log.ts';
 import type { LoggerConfig } from './log.ts';
@@ -19,7 +19,7 @@ function jsonOf(line: string | undefined): Record<string, unknown> {
 }
 
 describe('text', () => {
-  it('is one short line: time, level, component, message, values', () => {
+  test('is one short line: time, level, component, message, values', () => {
     const { logger, written } = lines({ format: 'text' });
     logger.with({ component: 'kubelet' }).info('Pod started', {
       pod: 'default/web',
@@ -32,7 +32,7 @@ describe('text', () => {
     ]);
   });
 
-  it('shows an error with its causes', () => {
+  test('shows an error with its causes', () => {
     const { logger, written } = lines({});
     const cause = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
     logger.error('cannot serve', { err: new Error('port 6443 is in use', { cause }) });
@@ -43,7 +43,7 @@ describe('text', () => {
     ]);
   });
 
-  it('cannot be made to write a second line', () => {
+  test('cannot be made to write a second line', () => {
     const { logger, written } = lines({});
     logger.info('a\nb\u2028c', { value: 'x\n12:00:00 ERROR fake', 'empty value': '' });
     expect(written).toHaveLength(1);
@@ -54,7 +54,7 @@ describe('text', () => {
 });
 
 describe('json', () => {
-  it('is one object a line, with level, time and message', () => {
+  test('is one object a line, with level, time and message', () => {
     const { logger, written } = lines({ format: 'json' });
     logger.with({ component: 'scheduler' }).with({ node: 'n1' }).warn('slow', { ms: 12 });
     expect(jsonOf(written[0])).toEqual({
@@ -67,7 +67,7 @@ describe('json', () => {
     });
   });
 
-  it('tells an error by message, causes, code and stack', () => {
+  test('tells an error by message, causes, code and stack', () => {
     const { logger, written } = lines({ format: 'json' });
     const err = Object.assign(new TypeError('outer', { cause: new Error('inner') }), {
       code: 'E1',
@@ -78,7 +78,7 @@ describe('json', () => {
     expect(shown.stack).toContain('log.test.ts');
   });
 
-  it('survives values that JSON does not know', () => {
+  test('survives values that JSON does not know', () => {
     const { logger, written } = lines({ format: 'json' });
     const circle: Record<string, unknown> = {};
     circle.self = circle;
@@ -108,7 +108,7 @@ describe('json', () => {
 });
 
 describe.each(['text', 'json'] as const)('%s', (format) => {
-  it('never writes a secret, at any depth, whatever the key looks like', () => {
+  test('never writes a secret, at any depth, whatever the key looks like', () => {
     const { logger, written } = lines({ format });
     logger.with({ token: 'S1' }).info('request', {
       password: 'S2',
@@ -121,7 +121,7 @@ describe.each(['text', 'json'] as const)('%s', (format) => {
     expect(written[0]).toContain('admin');
   });
 
-  it('writes what is of its level or above', () => {
+  test('writes what is of its level or above', () => {
     const counts = (['error', 'warn', 'info', 'debug'] as const).map((level) => {
       const { logger, written } = lines({ format, level });
       const child = logger.with({ component: 'x' });
@@ -134,7 +134,7 @@ describe.each(['text', 'json'] as const)('%s', (format) => {
     expect(counts).toEqual([1, 2, 3, 4]);
   });
 
-  it('writes info but not debug by default', () => {
+  test('writes info but not debug by default', () => {
     const { logger, written } = lines({ format });
     logger.info('shown');
     logger.debug('hidden');
@@ -143,7 +143,7 @@ describe.each(['text', 'json'] as const)('%s', (format) => {
 });
 
 describe('for tests', () => {
-  it('silentLogger writes nothing', () => {
+  test('silentLogger writes nothing', () => {
     expect(silentLogger.with({ a: 1 })).toBe(silentLogger);
     silentLogger.error('nobody hears');
     silentLogger.warn('nobody hears');
@@ -151,7 +151,7 @@ describe('for tests', () => {
     silentLogger.debug('nobody hears');
   });
 
-  it('recordingLogger keeps level, message and values, those carried included', () => {
+  test('recordingLogger keeps level, message and values, those carried included', () => {
     const logger = recordingLogger();
     const err = new Error('x');
     logger.with({ component: 'a' }).error('failed', { err, token: 't' });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SeededRandom, systemRandom } from './random.ts';
 import type { Random } from './random.ts';
 
@@ -8,7 +8,7 @@ describe.each<[string, () => Random]>([
   ['systemRandom', () => systemRandom],
   ['SeededRandom', () => new SeededRandom('test')],
 ])('%s', (_name, make) => {
-  it('gives floats in [0, 1) that are spread evenly', () => {
+  test('gives floats in [0, 1) that are spread evenly', () => {
     const random = make();
     let sum = 0;
     for (let i = 0; i < 10_000; i++) {
@@ -21,7 +21,7 @@ describe.each<[string, () => Random]>([
     expect(Math.abs(sum / 10_000 - 0.5)).toBeLessThan(0.03);
   });
 
-  it('gives each integer its share', () => {
+  test('gives each integer its share', () => {
     const random = make();
     const counts = [0, 0, 0, 0, 0, 0, 0];
     for (let i = 0; i < 14_000; i++) {
@@ -35,7 +35,7 @@ describe.each<[string, () => Random]>([
     expect(() => random.int(1.5)).toThrow(RangeError);
   });
 
-  it('makes version 4 UUIDs, all different', () => {
+  test('makes version 4 UUIDs, all different', () => {
     const random = make();
     const seen = new Set<string>();
     for (let i = 0; i < 1000; i++) {
@@ -46,13 +46,13 @@ describe.each<[string, () => Random]>([
     expect(seen.size).toBe(1000);
   });
 
-  it("makes suffixes of Kubernetes' alphabet", () => {
+  test("makes suffixes of Kubernetes' alphabet", () => {
     const random = make();
     expect(random.nameSuffix(5)).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(random.nameSuffix(0)).toBe('');
   });
 
-  it('fills as many bytes as were asked for', () => {
+  test('fills as many bytes as were asked for', () => {
     const random = make();
     expect(random.bytes(0)).toHaveLength(0);
     expect(random.bytes(13)).toHaveLength(13);
@@ -61,7 +61,7 @@ describe.each<[string, () => Random]>([
 });
 
 describe('SeededRandom', () => {
-  it('repeats itself', () => {
+  test('repeats itself', () => {
     const draw = (seed: number | string) => {
       const random = new SeededRandom(seed);
       return [
@@ -79,7 +79,7 @@ describe('SeededRandom', () => {
     expect(draw(1)).not.toEqual(draw(1 + 2 ** 32));
   });
 
-  it('keeps the sequence of a seed from release to release', () => {
+  test('keeps the sequence of a seed from release to release', () => {
     const random = new SeededRandom(1);
     expect([random.uuid(), random.nameSuffix(5), random.int(10)]).toEqual([
       'd4197117-e52d-4681-b39a-60e37ac1bc7c',
@@ -88,7 +88,7 @@ describe('SeededRandom', () => {
     ]);
   });
 
-  it('derives sequences that do not depend on how much was drawn', () => {
+  test('derives sequences that do not depend on how much was drawn', () => {
     const fresh = new SeededRandom(7);
     const used = new SeededRandom(7);
     used.uuid();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from './clock.ts';
 import { SeededRandom } from './random.ts';
 import * as wait from './wait.ts';
@@ -23,21 +23,21 @@ async function run<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
 }
 
 describe('poll', () => {
-  it('asks after each interval until the condition holds', async () => {
+  test('asks after each interval until the condition holds', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(3, clock);
     await run(clock, wait.poll({ clock, intervalMs: 100, timeoutMs: 1000 }, condition));
     expect(calls).toEqual([100, 200, 300]);
   });
 
-  it('asks at once when told to', async () => {
+  test('asks at once when told to', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(2, clock);
     await run(clock, wait.pollImmediately({ clock, intervalMs: 100, timeoutMs: 1000 }, condition));
     expect(calls).toEqual([0, 100]);
   });
 
-  it('asks a last time when the timeout is over, and gives up', async () => {
+  test('asks a last time when the timeout is over, and gives up', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(99, clock);
     await expect(
@@ -46,7 +46,7 @@ describe('poll', () => {
     expect(calls).toEqual([100, 200, 250]);
   });
 
-  it('does not wait at all with a timeout of 0', async () => {
+  test('does not wait at all with a timeout of 0', async () => {
     const clock = new VirtualClock();
     await expect(
       wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => false),
@@ -54,7 +54,7 @@ describe('poll', () => {
     await wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => true);
   });
 
-  it('counts the interval from the end of a slow condition', async () => {
+  test('counts the interval from the end of a slow condition', async () => {
     const clock = new VirtualClock();
     const starts: number[] = [];
     await run(
@@ -68,7 +68,7 @@ describe('poll', () => {
     expect(starts).toEqual([100, 250]);
   });
 
-  it('passes on what the condition throws', async () => {
+  test('passes on what the condition throws', async () => {
     const clock = new VirtualClock();
     const poll = wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 10 }, () => {
       throw new Error('pointless');
@@ -76,7 +76,7 @@ describe('poll', () => {
     await expect(poll).rejects.toThrow('pointless');
   });
 
-  it('ends with the reason of its signal', async () => {
+  test('ends with the reason of its signal', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const polling = wait.pollUntil(
@@ -95,14 +95,14 @@ describe('poll', () => {
     await expect(late).rejects.toThrow('shutting down');
   });
 
-  it('polls for as long as it takes', async () => {
+  test('polls for as long as it takes', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(1000, clock);
     await run(clock, wait.pollUntil({ clock, intervalMs: 1000 }, condition));
     expect(calls).toHaveLength(1000);
   });
 
-  it('refuses an interval of 0, which would never let go', async () => {
+  test('refuses an interval of 0, which would never let go', async () => {
     const clock = new VirtualClock();
     await expect(wait.poll({ clock, intervalMs: 0, timeoutMs: 1 }, () => true)).rejects.toThrow(
       RangeError,
@@ -111,7 +111,7 @@ describe('poll', () => {
 });
 
 describe('until', () => {
-  it('repeats an action until the signal aborts, then resolves', async () => {
+  test('repeats an action until the signal aborts, then resolves', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const times: number[] = [];
@@ -125,7 +125,7 @@ describe('until', () => {
     expect(times).toEqual([0, 1000, 2000]);
   });
 
-  it('spreads its periods', async () => {
+  test('spreads its periods', async () => {
     const clock = new VirtualClock();
     const controller = new AbortController();
     const times: number[] = [];
@@ -148,7 +148,7 @@ describe('until', () => {
     }
   });
 
-  it('throws what the action throws', async () => {
+  test('throws what the action throws', async () => {
     const clock = new VirtualClock();
     const signal = new AbortController().signal;
     const loop = wait.until({ clock, signal, periodMs: 1 }, () => {
@@ -167,7 +167,7 @@ describe('Backoff', () => {
     return Array.from({ length: count }, () => backoff.next());
   };
 
-  it('grows by its factor, up to its cap', () => {
+  test('grows by its factor, up to its cap', () => {
     expect(delays({ durationMs: 10, factor: 2 }, 5)).toEqual([10, 20, 40, 80, 160]);
     expect(delays({ durationMs: 10, factor: 2, capMs: 50 }, 5)).toEqual([10, 20, 40, 50, 50]);
     expect(delays({ durationMs: 10, factor: 3, steps: 3 }, 5)).toEqual([10, 30, 90, 90, 90]);
@@ -175,7 +175,7 @@ describe('Backoff', () => {
     expect(delays({ durationMs: 100, capMs: 5 }, 2)).toEqual([5, 5]);
   });
 
-  it('lengthens each delay at random', () => {
+  test('lengthens each delay at random', () => {
     const random = new SeededRandom('jitter');
     for (const delay of delays({ durationMs: 100, jitter: 0.1, random }, 50)) {
       expect(delay).toBeGreaterThanOrEqual(100);
@@ -185,7 +185,7 @@ describe('Backoff', () => {
     expect(wait.jitter(random, 100, 0)).toBe(100);
   });
 
-  it('begins again', () => {
+  test('begins again', () => {
     const backoff = new wait.Backoff({ durationMs: 10, factor: 2, steps: 2 });
     backoff.next();
     backoff.next();
@@ -196,7 +196,7 @@ describe('Backoff', () => {
 });
 
 describe('exponentialBackoff', () => {
-  it('asks as often as it has steps', async () => {
+  test('asks as often as it has steps', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(99, clock);
     const waiting = wait.exponentialBackoff(
@@ -207,7 +207,7 @@ describe('exponentialBackoff', () => {
     expect(calls).toEqual([0, 10, 30, 70]);
   });
 
-  it('stops when the condition holds', async () => {
+  test('stops when the condition holds', async () => {
     const clock = new VirtualClock();
     const { calls, condition } = holdsAt(2, clock);
     await run(
@@ -221,7 +221,7 @@ describe('exponentialBackoff', () => {
 describe('retryOnError', () => {
   const backoff = { durationMs: 10, factor: 2, steps: 3 };
 
-  it('answers what the action answers in the end', async () => {
+  test('answers what the action answers in the end', async () => {
     const clock = new VirtualClock();
     let calls = 0;
     const action = () => {
@@ -237,7 +237,7 @@ describe('retryOnError', () => {
     expect(clock.monotonic()).toBe(30);
   });
 
-  it('throws the last error, and at once one that is not worth another try', async () => {
+  test('throws the last error, and at once one that is not worth another try', async () => {
     const clock = new VirtualClock();
     let calls = 0;
     const action = () => {

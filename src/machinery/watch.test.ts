@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endedBy, forEachEvent, mapWatch, WatchOverflowError, WatchQueue } from './watch.ts';
 import type { WatchStream } from './watch.ts';
 
@@ -21,7 +21,7 @@ async function collectToError<E>(stream: WatchStream<E>): Promise<{ events: E[];
 }
 
 describe('WatchQueue', () => {
-  it('yields what was pushed before and during iteration, in order, and ends when closed', async () => {
+  test('yields what was pushed before and during iteration, in order, and ends when closed', async () => {
     const queue = new WatchQueue<number>();
     queue.push(1);
     queue.push(2);
@@ -34,7 +34,7 @@ describe('WatchQueue', () => {
     expect(queue.ended).toBe(true);
   });
 
-  it('throws the error it failed with after what was pushed, once', async () => {
+  test('throws the error it failed with after what was pushed, once', async () => {
     const queue = new WatchQueue<number>();
     const failure = new Error('compacted');
     queue.push(1);
@@ -46,7 +46,7 @@ describe('WatchQueue', () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('fails a consumer that waits, and ends the other calls that wait', async () => {
+  test('fails a consumer that waits, and ends the other calls that wait', async () => {
     const queue = new WatchQueue<number>();
     const iterator = queue[Symbol.asyncIterator]();
     const [first, second] = [iterator.next(), iterator.next()];
@@ -55,7 +55,7 @@ describe('WatchQueue', () => {
     expect(await second).toEqual({ done: true, value: undefined });
   });
 
-  it('serves calls of next() in their order', async () => {
+  test('serves calls of next() in their order', async () => {
     const queue = new WatchQueue<number>();
     const iterator = queue[Symbol.asyncIterator]();
     const calls = [iterator.next(), iterator.next()];
@@ -64,7 +64,7 @@ describe('WatchQueue', () => {
     expect((await Promise.all(calls)).map((result) => result.value)).toEqual([1, 2]);
   });
 
-  it('tells the producer once when the consumer stops, and drops what waits', async () => {
+  test('tells the producer once when the consumer stops, and drops what waits', async () => {
     let stopped = 0;
     const queue = new WatchQueue<number>({ onStop: () => stopped++ });
     queue.push(1);
@@ -76,7 +76,7 @@ describe('WatchQueue', () => {
     expect(await collect(queue)).toEqual([]);
   });
 
-  it('stops when the consumer leaves its loop', async () => {
+  test('stops when the consumer leaves its loop', async () => {
     let stopped = 0;
     const queue = new WatchQueue<number>({ onStop: () => stopped++ });
     queue.push(1);
@@ -89,7 +89,7 @@ describe('WatchQueue', () => {
     expect(queue.push(3)).toBe(false);
   });
 
-  it('wakes a consumer that waits when somebody else stops it', async () => {
+  test('wakes a consumer that waits when somebody else stops it', async () => {
     const queue = new WatchQueue<number>();
     const events = collect(queue);
     await Promise.resolve();
@@ -97,7 +97,7 @@ describe('WatchQueue', () => {
     expect(await events).toEqual([]);
   });
 
-  it('does not tell the producer about ends of its own', async () => {
+  test('does not tell the producer about ends of its own', async () => {
     let stopped = 0;
     const queue = new WatchQueue<number>({ onStop: () => stopped++ });
     queue.fail(new Error('x'));
@@ -107,7 +107,7 @@ describe('WatchQueue', () => {
     expect(await collect(queue)).toEqual([]);
   });
 
-  it('ends with an overflow error when more waits than it may hold', async () => {
+  test('ends with an overflow error when more waits than it may hold', async () => {
     const queue = new WatchQueue<number>({ limit: 2 });
     expect([queue.push(1), queue.push(2), queue.push(3), queue.push(4)]).toEqual([
       true,
@@ -120,7 +120,7 @@ describe('WatchQueue', () => {
     expect(error).toBeInstanceOf(WatchOverflowError);
   });
 
-  it('lets the producer choose the error of an overflow', async () => {
+  test('lets the producer choose the error of an overflow', async () => {
     let calls = 0;
     const queue = new WatchQueue<number>({
       limit: 1,
@@ -136,7 +136,7 @@ describe('WatchQueue', () => {
     expect((await collectToError(queue)).error).toEqual(new Error('slow watcher'));
   });
 
-  it('does not count what a waiting consumer takes at once', async () => {
+  test('does not count what a waiting consumer takes at once', async () => {
     const queue = new WatchQueue<number>({ limit: 1 });
     const iterator = queue[Symbol.asyncIterator]();
     for (let i = 0; i < 5; i++) {
@@ -146,13 +146,13 @@ describe('WatchQueue', () => {
     }
   });
 
-  it('has one consumer', () => {
+  test('has one consumer', () => {
     const queue = new WatchQueue<number>();
     queue[Symbol.asyncIterator]();
     expect(() => queue[Symbol.asyncIterator]()).toThrow('one consumer');
   });
 
-  it('keeps the order of many events, however pushes and takes are mixed', async () => {
+  test('keeps the order of many events, however pushes and takes are mixed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 12 }),
@@ -177,7 +177,7 @@ describe('WatchQueue', () => {
 });
 
 describe('mapWatch', () => {
-  it('maps events and leaves out those that map to nothing', async () => {
+  test('maps events and leaves out those that map to nothing', async () => {
     const queue = new WatchQueue<number>();
     for (const event of [1, 2, 3, 4]) queue.push(event);
     queue.close();
@@ -186,7 +186,7 @@ describe('mapWatch', () => {
     ).toEqual(['2!', '4!']);
   });
 
-  it('passes on errors and stops', async () => {
+  test('passes on errors and stops', async () => {
     const queue = new WatchQueue<number>();
     queue.push(1);
     queue.fail(new Error('lost'));
@@ -199,7 +199,7 @@ describe('mapWatch', () => {
     expect(stopped).toBe(1);
   });
 
-  it('stops the source when the map throws or the consumer leaves', async () => {
+  test('stops the source when the map throws or the consumer leaves', async () => {
     let stopped = 0;
     const failing = new WatchQueue<number>({ onStop: () => stopped++ });
     failing.push(1);
@@ -215,7 +215,7 @@ describe('mapWatch', () => {
     expect(stopped).toBe(2);
   });
 
-  it('ends a consumer that waits when it is stopped', async () => {
+  test('ends a consumer that waits when it is stopped', async () => {
     const queue = new WatchQueue<number>();
     const mapped = mapWatch(queue, (event) => event);
     const events = collect(mapped);
@@ -226,7 +226,7 @@ describe('mapWatch', () => {
 });
 
 describe('iterators', () => {
-  it.each<[string, (queue: WatchQueue<number>) => WatchStream<number>]>([
+  test.each<[string, (queue: WatchQueue<number>) => WatchStream<number>]>([
     ['WatchQueue', (queue) => queue],
     ['mapWatch', (queue) => mapWatch(queue, (event) => event)],
   ])('of %s end at once when they are returned while they wait', async (_name, wrap) => {
@@ -248,7 +248,7 @@ describe('drain', () => {
     return queue;
   };
 
-  it('takes what waits, in order, and leaves the end to the iterator', async () => {
+  test('takes what waits, in order, and leaves the end to the iterator', async () => {
     const queue = filled(1, 2, 3);
     const iterator = queue[Symbol.asyncIterator]();
     expect(await iterator.next()).toEqual({ done: false, value: 1 });
@@ -258,7 +258,7 @@ describe('drain', () => {
     await expect(iterator.next()).rejects.toThrow('gone');
   });
 
-  it('takes a part of many', async () => {
+  test('takes a part of many', async () => {
     const queue = filled(...Array.from({ length: 1000 }, (_, n) => n));
     expect(queue.drain().length).toBeLessThan(500);
     const left = queue.length;
@@ -268,14 +268,14 @@ describe('drain', () => {
     expect(seen).toEqual(Array.from({ length: left }, (_, n) => 1000 - left + n));
   });
 
-  it('makes room for more', () => {
+  test('makes room for more', () => {
     const queue = new WatchQueue<number>({ limit: 2 });
     expect([queue.push(1), queue.push(2)]).toEqual([true, true]);
     expect(queue.drain()).toEqual([1, 2]);
     expect([queue.push(3), queue.push(4), queue.push(5)]).toEqual([true, true, false]);
   });
 
-  it('maps them too, and what the map throws ends the iteration', async () => {
+  test('maps them too, and what the map throws ends the iteration', async () => {
     const queue = filled(1, 2, 3, -1, 5);
     const stream = mapWatch(queue, (event) => {
       if (event < 0) throw new Error('negative');
@@ -288,7 +288,7 @@ describe('drain', () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('gives a consumer of each every event once, those that come together and those that come alone', async () => {
+  test('gives a consumer of each every event once, those that come together and those that come alone', async () => {
     const queue = filled(1, 2, 3);
     const seen: number[] = [];
     const consumed = forEachEvent(queue, (event) => {
@@ -304,7 +304,7 @@ describe('drain', () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it('stops the stream when its consumer throws', async () => {
+  test('stops the stream when its consumer throws', async () => {
     let stops = 0;
     const queue = new WatchQueue<number>({ onStop: () => stops++ });
     queue.push(1);
@@ -327,7 +327,7 @@ describe('endedBy', () => {
     'it is stopped': (_queue, stream) => stream.stop(),
   };
   for (const [way, end] of Object.entries(ways)) {
-    it(`passes on what comes, and tells when ${way}`, async () => {
+    test(`passes on what comes, and tells when ${way}`, async () => {
       const queue = new WatchQueue<number>();
       let ended = 0;
       const stream = endedBy(queue, () => {
@@ -347,7 +347,7 @@ describe('endedBy', () => {
     });
   }
 
-  it('tells when its consumer leaves', async () => {
+  test('tells when its consumer leaves', async () => {
     const queue = new WatchQueue<number>();
     let ended = 0;
     const stream = endedBy(queue, () => {

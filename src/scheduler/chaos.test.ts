@@ -1,6 +1,6 @@
 // What must never happen, whatever goes wrong: a pod bound twice, a node filled beyond what it holds, a pod forgotten.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -59,59 +59,63 @@ function coresOf(pod: Immutable<Pod>): number {
 }
 
 describe('the scheduler on a bad day', () => {
-  it.each(Array.from({ length: 12 }, (_, i) => i))('keeps its promises (seed %i)', async (seed) => {
-    const random = new SeededRandom(seed);
-    const cluster = await startTestCluster();
-    const fault = unreliable(random.derive('faults'), (ms, signal) =>
-      cluster.clock.sleep(ms, signal),
-    );
-    for (let i = 0; i < NODES; i++)
-      await cluster.addNode(`n${i}`, {
-        allocatable: { cpu: String(CORES), memory: '32Gi', pods: '110' },
-      });
-    const client = cluster.client.resource(pods).namespace('default');
-    let scheduler = cluster.startScheduler({}, fault);
-    let bound: ReadonlyMap<string, string> = new Map();
-    let made = 0;
-    for (let step = 0; step < 60; step++) {
-      switch (random.int(6)) {
-        case 0:
-        case 1:
-        case 2:
-          await cluster.addPod(`p${made++}`, { cpu: String(1 + random.int(3)) });
-          break;
-        case 3: {
-          const { items } = await client.list();
-          const victim = items[random.int(Math.max(items.length, 1))];
-          if (victim !== undefined)
-            await client.delete(victim.metadata.name, { gracePeriodSeconds: 0 });
-          break;
+  test.each(Array.from({ length: 12 }, (_, i) => i))(
+    'keeps its promises (seed %i)',
+    async (seed) => {
+      const random = new SeededRandom(seed);
+      const cluster = await startTestCluster();
+      const fault = unreliable(random.derive('faults'), (ms, signal) =>
+        cluster.clock.sleep(ms, signal),
+      );
+      for (let i = 0; i < NODES; i++)
+        await cluster.addNode(`n${i}`, {
+          allocatable: { cpu: String(CORES), memory: '32Gi', pods: '110' },
+        });
+      const client = cluster.client.resource(pods).namespace('default');
+      let scheduler = cluster.startScheduler({}, fault);
+      let bound: ReadonlyMap<string, string> = new Map();
+      let made = 0;
+      for (let step = 0; step < 60; step++) {
+        switch (random.int(6)) {
+          case 0:
+          case 1:
+          case 2:
+            await cluster.addPod(`p${made++}`, { cpu: String(1 + random.int(3)) });
+            break;
+          case 3: {
+            const { items } = await client.list();
+            const victim = items[random.int(Math.max(items.length, 1))];
+            if (victim !== undefined)
+              await client.delete(victim.metadata.name, { gracePeriodSeconds: 0 });
+            break;
+          }
+          case 4:
+            await cluster.clock.advance(random.int(5000));
+            break;
+          default: {
+            if (random.int(4) > 0) break;
+            const stopping = scheduler.stop();
+            await cluster.clock.advance('10s');
+            await stopping;
+            scheduler = cluster.startScheduler({}, fault);
+          }
         }
-        case 4:
-          await cluster.clock.advance(random.int(5000));
-          break;
-        default: {
-          if (random.int(4) > 0) break;
-          const stopping = scheduler.stop();
-          await cluster.clock.advance('10s');
-          await stopping;
-          scheduler = cluster.startScheduler({}, fault);
-        }
+        bound = await check(cluster.client, bound);
       }
+      // In the end all that fits is somewhere: what still waits fits nowhere.
+      scheduler.setFault(undefined);
+      await cluster.clock.advance('10m');
       bound = await check(cluster.client, bound);
-    }
-    // In the end all that fits is somewhere: what still waits fits nowhere.
-    scheduler.setFault(undefined);
-    await cluster.clock.advance('10m');
-    bound = await check(cluster.client, bound);
-    const { items } = await client.list();
-    const free = Array.from({ length: NODES }, (_, i) => {
-      const here = items.filter((pod) => pod.spec.nodeName === `n${i}`);
-      return here.reduce((left, pod) => left - coresOf(pod), CORES);
-    });
-    for (const pod of items)
-      if (pod.spec.nodeName === undefined) expect(coresOf(pod)).toBeGreaterThan(Math.max(...free));
-    expect(scheduler.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
-    await cluster.stop();
-  });
+      const { items } = await client.list();
+      const free = Array.from({ length: NODES }, (_, i) => {
+        const here = items.filter((pod) => pod.spec.nodeName === `n${i}`);
+        return here.reduce((left, pod) => left - coresOf(pod), CORES);
+      });
+      for (const pod of items)
+        if (pod.spec.nodeName === undefined)
+          expect(coresOf(pod)).toBeGreaterThan(Math.max(...free));
+      expect(scheduler.logger.lines.filter(({ level }) => level === 'error')).toEqual([]);
+      await cluster.stop();
+    },
+  );
 });

@@ -1,7 +1,7 @@
 // Claims to devices and volumes, whatever goes wrong: no device and no volume is given away twice, a pod runs where its claims
 // are, and in the end all that can run does.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
 import { deviceClasses, resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
@@ -170,7 +170,7 @@ class World {
 }
 
 describe('claims on a bad day', () => {
-  it.each(Array.from({ length: 8 }, (_, i) => i))('are kept (seed %i)', async (seed) => {
+  test.each(Array.from({ length: 8 }, (_, i) => i))('are kept (seed %i)', async (seed) => {
     const random = new SeededRandom(`claims ${seed}`);
     const cluster = await startTestCluster();
     const world = new World(cluster);

@@ -1,7 +1,7 @@
 // The scheduler is killed at each of its writes in turn, before the write has arrived or after it was done, and another one goes on:
 // every pod gets one node, no node holds more than it has, and the important pod gets the room that was to be made for it.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { TransportRequest } from '#client/transport.ts';
@@ -61,7 +61,7 @@ async function happen(
 }
 
 describe('a scheduler that is killed at a write', () => {
-  it.each(['before it has arrived', 'after it was done'] as const)(
+  test.each(['before it has arrived', 'after it was done'] as const)(
     '%s leaves nothing undone',
     async (when) => {
       let killed = 0;

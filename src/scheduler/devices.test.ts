@@ -1,6 +1,6 @@
 // Claims to devices through an API server: found, reserved, written, waited for, given back.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
 import {
   type AllocatedDeviceStatus,
@@ -56,7 +56,7 @@ describe('claims to devices', () => {
       ({ device }) => device,
     );
 
-  it('writes devices and pod into the claim, then binds the pod where they are', async () => {
+  test('writes devices and pod into the claim, then binds the pod where they are', async () => {
     await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' });
     await addClaim('one');
     await addClaim('two');
@@ -92,7 +92,7 @@ describe('claims to devices', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  it('lets pods share a claim, where its devices are', async () => {
+  test('lets pods share a claim, where its devices are', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('shared');
     cluster.startScheduler();
@@ -105,7 +105,7 @@ describe('claims to devices', () => {
     ).toEqual(['p', 'q']);
   });
 
-  it('waits for claims, classes and templates, and says so', async () => {
+  test('waits for claims, classes and templates, and says so', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' }, { name: 'gpu-1' });
     cluster.startScheduler();
     await addClaim('other', [request('r', { deviceClassName: 'later' })]);
@@ -147,7 +147,7 @@ describe('claims to devices', () => {
     expect(await cluster.nodeOf('made')).toBe('b');
   });
 
-  it('gives devices back that are where the pod cannot run', async () => {
+  test('gives devices back that are where the pod cannot run', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addSlice('on-b', 'b', { name: 'gpu-0' });
     const nodeSelector = {
@@ -172,7 +172,7 @@ describe('claims to devices', () => {
     ).toHaveLength(2);
   });
 
-  it('prefers nodes where the first alternative can be had', async () => {
+  test('prefers nodes where the first alternative can be had', async () => {
     await addSlice('on-a', 'a', { name: 'small', attributes: { large: { bool: false } } });
     await addSlice('on-b', 'b', { name: 'large', attributes: { large: { bool: true } } });
     const selectors = [{ cel: { expression: `device.attributes["${DRIVER}"].large` } }];
@@ -192,7 +192,7 @@ describe('claims to devices', () => {
     );
   });
 
-  it('frees the reserved devices if the pod cannot be bound', async () => {
+  test('frees the reserved devices if the pod cannot be bound', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { setFault } = cluster.startScheduler();
@@ -213,7 +213,7 @@ describe('claims to devices', () => {
     expect((await claims().get('c')).status.reservedFor).toHaveLength(1);
   });
 
-  it('gets along with the controller that gives devices back', async () => {
+  test('gets along with the controller that gives devices back', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const stop = new AbortController();
@@ -247,7 +247,7 @@ describe('claims to devices', () => {
     await running;
   });
 
-  it('finds out what became of a write whose answer was lost', async () => {
+  test('finds out what became of a write whose answer was lost', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { requests, setFault } = cluster.startScheduler();
@@ -266,7 +266,7 @@ describe('claims to devices', () => {
     expect([requests.filter(isWrite).length, asked]).toEqual([1, 3]);
   });
 
-  it('decides anew when a claim was changed while it was written', async () => {
+  test('decides anew when a claim was changed while it was written', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');
     const { setFault } = cluster.startScheduler();
@@ -303,7 +303,7 @@ describe('claims to devices', () => {
       await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' }, { name: 'gpu-2' });
     });
 
-    it('are made when the pod is bound, and the pod is told', async () => {
+    test('are made when the pod is bound, and the pod is told', async () => {
       const { logger } = cluster.startScheduler();
       await addPod('p', asking(1, 2));
       await cluster.untilBound('p');
@@ -348,7 +348,7 @@ describe('claims to devices', () => {
       expect(logger.problems).toEqual([]);
     });
 
-    it('are not needed where the node itself offers the resource', async () => {
+    test('are not needed where the node itself offers the resource', async () => {
       await cluster.addNode('plugin', {
         allocatable: { cpu: '4', memory: '32Gi', pods: '110', 'example.com/gpu': '2' },
       });
@@ -361,7 +361,7 @@ describe('claims to devices', () => {
       expect((await cluster.condition('q'))?.message).toMatch(/1 Insufficient example\.com\/gpu/);
     });
 
-    it('go again if the pod cannot be bound', async () => {
+    test('go again if the pod cannot be bound', async () => {
       const { setFault } = cluster.startScheduler();
       setFault((one, send) =>
         one.path.endsWith('/p/binding')
@@ -376,7 +376,7 @@ describe('claims to devices', () => {
       expect(await special()).toHaveLength(1);
     });
 
-    it('go if they are left from a scheduler that was killed', async () => {
+    test('go if they are left from a scheduler that was killed', async () => {
       const pod = await addPod('p', asking(1));
       const left = fresh(
         makeResourceClaim('p-extended-resources-x', [
@@ -400,7 +400,7 @@ describe('claims to devices', () => {
       expect(made[0]?.metadata.name).not.toBe('p-extended-resources-x');
     });
 
-    it('wait for the class that provides them', async () => {
+    test('wait for the class that provides them', async () => {
       cluster.startScheduler();
       const list = { 'example.com/tpu': '1' };
       await addPod('p', {
@@ -438,7 +438,7 @@ describe('claims to devices', () => {
     await claims().updateStatus({ ...claim, status });
   }
 
-  it('waits until devices are made ready, and looks elsewhere if they cannot be', async () => {
+  test('waits until devices are made ready, and looks elsewhere if they cannot be', async () => {
     const attached: Device = {
       name: 'gpu-0',
       bindsToNode: true,

@@ -2,7 +2,7 @@
 
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 
@@ -67,7 +67,7 @@ describe('an extender', () => {
   }
   const isBound = (name: string) => async () => (await cluster.nodeOf(name)) !== undefined;
 
-  it('filters, scores and binds', async () => {
+  test('filters, scores and binds', async () => {
     const bindings: Asked[] = [];
     answers = {
       filter: () => ({ NodeNames: ['a', 'b'], FailedNodes: { c: 'not today' } }),
@@ -105,7 +105,7 @@ describe('an extender', () => {
     expect(asked).toEqual(['filter', 'prioritize', 'bind']);
   });
 
-  it('says why a pod has to wait, and is asked again when anything happens', async () => {
+  test('says why a pod has to wait, and is asked again when anything happens', async () => {
     answers = {
       filter: ({ NodeNames = [] }) => ({
         NodeNames: [],
@@ -125,7 +125,7 @@ describe('an extender', () => {
     await until(isBound('p'));
   });
 
-  it('that is broken lets pods wait, and is tried again', async () => {
+  test('that is broken lets pods wait, and is tried again', async () => {
     answers = { filter: () => ({ Error: 'out of order' }) };
     cluster.startScheduler(configured({ filterVerb: 'filter' }));
     await cluster.addPod('p');

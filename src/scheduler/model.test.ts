@@ -2,7 +2,7 @@
 // watches are slow, break off or expire, and the scheduler is killed. At every moment: no pod moves from its node, no node holds more
 // than it has. In the end: a pod that waits fits nowhere, and nobody less important is in its way.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nodes, type Pod, pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -251,7 +251,7 @@ class Model {
 }
 
 describe('the scheduler, whatever happens', () => {
-  it.each(Array.from({ length: SEEDS }, (_, i) => i))(
+  test.each(Array.from({ length: SEEDS }, (_, i) => i))(
     'binds once what fits, and fills no node too far (seed %i)',
     async (seed) => {
       const random = new SeededRandom(`model ${seed}`);

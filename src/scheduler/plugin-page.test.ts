@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseYaml } from '#api/machinery/codec/index.ts';
 import { startTestCluster } from './testing/cluster.ts';
 
@@ -39,7 +39,7 @@ describe('the page on plugins', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('has code that runs, and does what it says', async () => {
+  test('has code that runs, and does what it says', async () => {
     const said: string[] = [];
     vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line));
     const file = join(dir, 'tenants.ts');
@@ -49,7 +49,7 @@ describe('the page on plugins', () => {
     for (const line of said) expect(PAGE).toContain(`\`${line}\``);
   });
 
-  it('has a configuration under which nodes take turns', async () => {
+  test('has a configuration under which nodes take turns', async () => {
     const cluster = await startTestCluster();
     for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
     cluster.startScheduler({ configuration: parseYaml(block('yaml')) });

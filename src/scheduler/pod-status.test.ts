@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -22,7 +22,7 @@ const said = (more: Record<string, unknown> = {}) => ({
 });
 
 describe('patchFor', () => {
-  it('sets the condition of this very pod', () => {
+  test('sets the condition of this very pod', () => {
     expect(patchFor(makePod('p', { generation: 3 }), unfit, now)).toEqual({
       metadata: { uid: 'uid-p' },
       status: {
@@ -31,20 +31,20 @@ describe('patchFor', () => {
     });
   });
 
-  it('is nothing if the pod says so already', () => {
+  test('is nothing if the pod says so already', () => {
     expect(
       patchFor(makePod('p', { status: { conditions: [said()] } }), unfit, now),
     ).toBeUndefined();
   });
 
-  it('keeps the time of the transition while only the words change', () => {
+  test('keeps the time of the transition while only the words change', () => {
     const pod = makePod('p', { status: { conditions: [said()] } });
     expect(patchFor(pod, { ...unfit, message: 'other' }, now)).toMatchObject({
       status: { conditions: [{ message: 'other', lastTransitionTime: '2026-01-01T00:00:00Z' }] },
     });
   });
 
-  it('changes only the nomination if only that changes', () => {
+  test('changes only the nomination if only that changes', () => {
     const pod = makePod('p', { status: { conditions: [said()], nominatedNodeName: 'n' } });
     expect(patchFor(pod, { ...unfit, nominatedNode: 'm' }, now)).toMatchObject({
       status: { nominatedNodeName: 'm' },
@@ -87,7 +87,7 @@ describe('PodStatusWriter', () => {
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const why = (message: string) => ({ reason: 'Unschedulable' as const, message });
 
-  it('writes a few at a time, and only the latest of what waits for a pod', async () => {
+  test('writes a few at a time, and only the latest of what waits for a pod', async () => {
     const { writer, patches } = setUp(2);
     for (const name of ['a', 'b', 'c']) writer.notScheduled(makePod(name), why('1'));
     writer.notScheduled(makePod('a'), why('2'));
@@ -108,7 +108,7 @@ describe('PodStatusWriter', () => {
     ]);
   });
 
-  it('writes nothing any more once a pod is settled', async () => {
+  test('writes nothing any more once a pod is settled', async () => {
     const { writer, patches } = setUp(1);
     writer.notScheduled(makePod('a'), why('1'));
     writer.notScheduled(makePod('a'), why('2'));
@@ -124,7 +124,7 @@ describe('PodStatusWriter', () => {
     expect(patches).toHaveLength(1);
   });
 
-  it('goes on when a write fails, and says so unless the pod is gone', async () => {
+  test('goes on when a write fails, and says so unless the pod is gone', async () => {
     const { writer, patches, logger } = setUp(1);
     for (const name of ['a', 'b', 'c']) writer.notScheduled(makePod(name), why('1'));
     patches[0]?.end(apierrors.notFound({ group: '', resource: 'pods' }, 'a'));

@@ -1,6 +1,6 @@
 // Preemption through an API server: who has to go, what everybody is told, and that the pod gets the room that was made for it.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodes, pods, type PodSpec } from '#api/groups/core/v1/index.ts';
 import { podDisruptionBudgets } from '#api/groups/policy/v1/index.ts';
 import type { TransportRequest } from '#client/transport.ts';
@@ -29,7 +29,7 @@ describe('preemption', () => {
   /** What a kubelet does with a pod that is being deleted. */
   const end = (name: string) => inDefault().delete(name, { gracePeriodSeconds: 0 });
 
-  it('makes a less important pod go, tells it why, and gives its room to the pod', async () => {
+  test('makes a less important pod go, tells it why, and gives its room to the pod', async () => {
     await cluster.addNode('n', small);
     const { logger } = cluster.startScheduler();
     await cluster.addPod('low', { cpu: '2' });
@@ -62,7 +62,7 @@ describe('preemption', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  it('takes no more than it needs, and the least important', async () => {
+  test('takes no more than it needs, and the least important', async () => {
     await cluster.addNode('n1', small);
     await cluster.addNode('n2', small);
     cluster.startScheduler();
@@ -94,7 +94,7 @@ describe('preemption', () => {
     expect(await going()).toEqual(['n1-b']);
   });
 
-  it('spares pods whose disruption budget does not allow them to go, if others will do', async () => {
+  test('spares pods whose disruption budget does not allow them to go, if others will do', async () => {
     await cluster.addNode('n1', small);
     await cluster.addNode('n2', small);
     cluster.startScheduler();
@@ -123,7 +123,7 @@ describe('preemption', () => {
     expect((await inDefault().get('n1')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('does not give the room on the nominated node to pods of lower priority, nor preempt twice', async () => {
+  test('does not give the room on the nominated node to pods of lower priority, nor preempt twice', async () => {
     await cluster.addNode('n', small);
     const { requests } = cluster.startScheduler();
     await cluster.addPod('a', { cpu: '1' });
@@ -145,7 +145,7 @@ describe('preemption', () => {
     expect(requests.filter((request) => request.startsWith('DELETE'))).toHaveLength(2);
   });
 
-  it('leaves others alone if it must not preempt, or if that would not help', async () => {
+  test('leaves others alone if it must not preempt, or if that would not help', async () => {
     await cluster.addNode('n', small);
     cluster.startScheduler();
     await cluster.addPod('peer', { cpu: '2' }, critical);
@@ -166,7 +166,7 @@ describe('preemption', () => {
     expect((await inDefault().get('peer')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('frees a pod of the anti-affinity of another, and of a skew', async () => {
+  test('frees a pod of the anti-affinity of another, and of a skew', async () => {
     const zone = 'topology.kubernetes.io/zone';
     await cluster.addNode('n1', { labels: { [zone]: 'z1' } });
     await cluster.addNode('n2', {
@@ -205,7 +205,7 @@ describe('preemption', () => {
     await cluster.untilBound('web2');
   });
 
-  it('tries again when victims cannot be deleted', async () => {
+  test('tries again when victims cannot be deleted', async () => {
     await cluster.addNode('n', small);
     let failures = 2;
     const { logger } = cluster.startScheduler({}, (request, send) => {
@@ -223,7 +223,7 @@ describe('preemption', () => {
     expect(await names()).toEqual(['high']);
   });
 
-  it('makes a pod look elsewhere when its nominated node goes to a pod of higher priority', async () => {
+  test('makes a pod look elsewhere when its nominated node goes to a pod of higher priority', async () => {
     await cluster.addNode('n', small);
     cluster.startScheduler();
     await cluster.addPod('low', { cpu: '2' });
@@ -239,7 +239,7 @@ describe('preemption', () => {
     expect(await cluster.nodeOf('high')).toBeUndefined();
   });
 
-  it('frees the room on the nominated node if the pod finds its place elsewhere', async () => {
+  test('frees the room on the nominated node if the pod finds its place elsewhere', async () => {
     const disk = (value: string) => ({ labels: { disk: value } });
     await cluster.addNode('n', { ...small, ...disk('a') });
     cluster.startScheduler({ popFromBackoff: false });

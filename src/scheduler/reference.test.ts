@@ -3,7 +3,7 @@
 // What the scheduler keeps from one pod to the next (snapshots, answers by template, counts) is what may go wrong here.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '#client/create-client.ts';
 import type { TransportRequest } from '#client/transport.ts';
 import { readConfiguration } from './config/configuration.ts';
@@ -437,19 +437,19 @@ describe('the default profile', () => {
     return seen;
   }
 
-  it('agrees with the rules on nodes and scores, whatever happens between two pods', async () => {
+  test('agrees with the rules on nodes and scores, whatever happens between two pods', async () => {
     const seen = await agrees(anyPod, anyNode, RUNS, { pods: 3, placed: 10 });
     expect(Math.min(seen.passed, seen.refused)).toBeGreaterThan(RUNS);
     expect(seen.different.size).toBeGreaterThan(3);
     expect(seen.reasons.size).toBeGreaterThan(6);
   });
 
-  it('agrees with the rules on who has to make room', async () => {
+  test('agrees with the rules on who has to make room', async () => {
     const seen = await agrees(competingPod, smallNode, RUNS, { pods: 2, placed: 24 });
     expect(Math.min(seen.preempted, seen.helpless)).toBeGreaterThan(RUNS / 20);
   });
 
-  it('breaks budgets only where nothing else helps', async () => {
+  test('breaks budgets only where nothing else helps', async () => {
     const of = (priority: number, labels: Readonly<Record<string, string>> = {}): AnyPod => ({
       namespace: 'red',
       labels,
@@ -480,7 +480,7 @@ describe('the default profile', () => {
     expect(seen).toMatchObject({ preempted: 3, violated: 2 });
   });
 
-  it('looks at when pods have started, also if nothing else has changed', async () => {
+  test('looks at when pods have started, also if nothing else has changed', async () => {
     const of = (priority: number): AnyPod => ({
       namespace: 'red',
       labels: {},

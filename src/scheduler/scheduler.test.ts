@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { TransportRequest } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -31,7 +31,7 @@ describe('the scheduler with an API server', () => {
     await cluster.stop();
   });
 
-  it('gives pods nodes, and says so', async () => {
+  test('gives pods nodes, and says so', async () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     const { logger } = cluster.startScheduler();
@@ -52,7 +52,7 @@ describe('the scheduler with an API server', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  it('says why a pod fits nowhere, and schedules it when there is room', async () => {
+  test('says why a pod fits nowhere, and schedules it when there is room', async () => {
     await cluster.addNode('full', { allocatable: { cpu: '1', memory: '1Gi', pods: '10' } });
     await cluster.addNode('tainted', { taints: [{ key: 'k', effect: 'NoSchedule' }] });
     cluster.startScheduler();
@@ -76,7 +76,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.condition('p')).toMatchObject({ status: 'True' });
   });
 
-  it('says that there are no nodes, and schedules as soon as there is one', async () => {
+  test('says that there are no nodes, and schedules as soon as there is one', async () => {
     cluster.startScheduler();
     await cluster.addPod('p');
     await cluster.clock.advance('1m');
@@ -92,7 +92,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.nodeOf('p')).toBe('n');
   });
 
-  it('fills the room that a deleted or finished pod leaves', async () => {
+  test('fills the room that a deleted or finished pod leaves', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     cluster.startScheduler();
     await cluster.addPod('first', { cpu: '1' });
@@ -110,7 +110,7 @@ describe('the scheduler with an API server', () => {
     await cluster.untilBound('third');
   });
 
-  it('leaves gated pods alone until their gates are gone', async () => {
+  test('leaves gated pods alone until their gates are gone', async () => {
     await cluster.addNode('n');
     const { requests } = cluster.startScheduler();
     await cluster.addPod('p', undefined, { schedulingGates: [{ name: 'example.com/gate' }] });
@@ -123,7 +123,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.nodeOf('p')).toBe('n');
   });
 
-  it('leaves the pods of other schedulers alone', async () => {
+  test('leaves the pods of other schedulers alone', async () => {
     await cluster.addNode('n');
     cluster.startScheduler({ configuration: profile({}, { schedulerName: 'mine' }) });
     await cluster.addPod('other');
@@ -134,7 +134,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.eventsOf('mine')).toMatchObject([{ source: { component: 'mine' } }]);
   });
 
-  it('tries again after a backoff when binding fails', async () => {
+  test('tries again after a backoff when binding fails', async () => {
     await cluster.addNode('n');
     let failures = 3;
     const scheduler = cluster.startScheduler({}, (request, send) => {
@@ -157,7 +157,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.condition('p')).toMatchObject({ status: 'True' });
   });
 
-  it('tells a SchedulerError in the condition while binding fails', async () => {
+  test('tells a SchedulerError in the condition while binding fails', async () => {
     await cluster.addNode('n');
     cluster.startScheduler({}, (request, send) => {
       if (isBinding(request))
@@ -172,7 +172,7 @@ describe('the scheduler with an API server', () => {
     });
   });
 
-  it('binds once when the answer to a binding is lost', async () => {
+  test('binds once when the answer to a binding is lost', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     const scheduler = cluster.startScheduler({}, async (request, send) => {
       const answer = await send();
@@ -186,7 +186,7 @@ describe('the scheduler with an API server', () => {
     expect([await cluster.nodeOf('p'), await cluster.nodeOf('q')].filter(Boolean)).toEqual(['n']);
   });
 
-  it('keeps the room of a pod of which it cannot find out whether it is bound', async () => {
+  test('keeps the room of a pod of which it cannot find out whether it is bound', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     let down = true;
     const scheduler = cluster.startScheduler({}, (request, send) => {
@@ -212,7 +212,7 @@ describe('the scheduler with an API server', () => {
     expect([await cluster.nodeOf('p'), await cluster.nodeOf('q')].filter(Boolean)).toEqual(['n']);
   });
 
-  it('waits for the list of nodes, however often it fails', async () => {
+  test('waits for the list of nodes, however often it fails', async () => {
     await cluster.addNode('n');
     let failures = 3;
     const scheduler = cluster.startScheduler({}, (request, send) => {
@@ -230,7 +230,7 @@ describe('the scheduler with an API server', () => {
     expect((await cluster.eventsOf('p')).map((event) => event.reason)).toEqual(['Scheduled']);
   });
 
-  it('drops a pod that is deleted while its binding is under way', async () => {
+  test('drops a pod that is deleted while its binding is under way', async () => {
     await cluster.addNode('n', { allocatable: { cpu: '1', memory: '4Gi', pods: '10' } });
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -253,7 +253,7 @@ describe('the scheduler with an API server', () => {
     expect(scheduler.logger.problems).toEqual([]);
   });
 
-  it('accepts that somebody else has bound a pod', async () => {
+  test('accepts that somebody else has bound a pod', async () => {
     await cluster.addNode('n');
     await cluster.addNode('m', { unschedulable: true });
     const scheduler = cluster.startScheduler({}, async (request, send) => {
@@ -277,7 +277,7 @@ describe('the scheduler with an API server', () => {
     expect(bindings(scheduler.requests, 'p')).toBe(1);
   });
 
-  it('goes on after a restart where it stopped: no pod twice, no node beyond what it holds', async () => {
+  test('goes on after a restart where it stopped: no pod twice, no node beyond what it holds', async () => {
     for (const name of ['n1', 'n2', 'n3'])
       await cluster.addNode(name, { allocatable: { cpu: '4', memory: '32Gi', pods: '110' } });
     const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
@@ -310,7 +310,7 @@ describe('the scheduler with an API server', () => {
     expect(bound.reduce((sum, count) => sum + count, 0)).toBe(5 + 1 + 7);
   });
 
-  it('lets only the leader schedule', async () => {
+  test('lets only the leader schedule', async () => {
     await cluster.addNode('n');
     const configuration = profile({ leaderElection: { leaderElect: true } });
     const first = cluster.startScheduler({ configuration, identity: 'first' });
@@ -325,7 +325,7 @@ describe('the scheduler with an API server', () => {
     expect([bindings(first.requests, 'b'), bindings(second.requests, 'b')]).toEqual([0, 1]);
   });
 
-  it('watches the cluster only while leading, if told so', async () => {
+  test('watches the cluster only while leading, if told so', async () => {
     await cluster.addNode('n');
     const configuration = profile({
       leaderElection: { leaderElect: true },
@@ -344,7 +344,7 @@ describe('the scheduler with an API server', () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it('schedules by the plugins of the profile', async () => {
+  test('schedules by the plugins of the profile', async () => {
     for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
     const plugins = { score: { enabled: [{ name: 'Random' }], disabled: [{ name: '*' }] } };
     cluster.startScheduler({ configuration: profile({}, { plugins }) });
@@ -361,7 +361,7 @@ describe('the scheduler with an API server', () => {
     expect([...counts.values()]).not.toEqual([20, 20, 20]);
   });
 
-  it('refuses a plugin or field that it does not know', () => {
+  test('refuses a plugin or field that it does not know', () => {
     const start = (configuration: unknown) => () => cluster.startScheduler({ configuration });
     expect(start(profile({}, { plugins: { score: { enabled: [{ name: 'Best' }] } } }))).toThrow(
       /unknown plugin; there are DefaultBinder, /,
@@ -393,7 +393,7 @@ describe('the later extension points', () => {
     });
   }
 
-  it('are called in order, and undone in reverse when one refuses', async () => {
+  test('are called in order, and undone in reverse when one refuses', async () => {
     const calls: string[] = [];
     const tracing = (name: string, refuse: boolean): Late => ({
       reserve: () => {
@@ -417,7 +417,7 @@ describe('the later extension points', () => {
     });
   });
 
-  it('bind after PreBind, and tell PostBind', async () => {
+  test('bind after PreBind, and tell PostBind', async () => {
     const calls: string[] = [];
     startWith({
       A: {
@@ -437,7 +437,7 @@ describe('the later extension points', () => {
     expect(calls).toEqual(['preBind undefined', 'postBind']);
   });
 
-  it('give back what was reserved when PreBind fails', async () => {
+  test('give back what was reserved when PreBind fails', async () => {
     let failures = 1;
     let held = 0;
     startWith({
@@ -458,7 +458,7 @@ describe('the later extension points', () => {
     expect(held).toBe(1);
   });
 
-  it('hold a pod back as long as Permit says, with its room kept', async () => {
+  test('hold a pod back as long as Permit says, with its room kept', async () => {
     startWith({
       A: {
         permit: (_state, pod) =>
@@ -479,7 +479,7 @@ describe('the later extension points', () => {
     );
   });
 
-  it('let a waiting pod go when its plugin allows it', async () => {
+  test('let a waiting pod go when its plugin allows it', async () => {
     const registration: PluginRegistration = {
       name: 'Pairs',
       create: (_args, { waitingPods }) => ({

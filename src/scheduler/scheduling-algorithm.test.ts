@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { SchedulerCache } from './cache/cache.ts';
@@ -111,11 +111,11 @@ const nodesNamed = (count: number): Node[] =>
   Array.from({ length: count }, (_, i) => makeNode(`n${i}`));
 
 describe('scheduling one pod', () => {
-  it('says that there are no nodes', () => {
+  test('says that there are no nodes', () => {
     expect(setUp({}).schedule(makePodInfo('p'))).toEqual({ kind: 'noNodes' });
   });
 
-  it('takes the emptiest node by default', () => {
+  test('takes the emptiest node by default', () => {
     const { cache, nodeFor } = setUp({ nodes: nodesNamed(3) });
     cache.putPod(
       makePodInfo('a', { requests: { cpu: '2', memory: '16Gi' }, spec: { nodeName: 'n0' } }),
@@ -126,7 +126,7 @@ describe('scheduling one pod', () => {
     expect(nodeFor(makePodInfo('p', { requests: { cpu: '1', memory: '8Gi' } }))).toBe('n1');
   });
 
-  it('words a refusal as Kubernetes does, without a word on preemption as nothing preempts', () => {
+  test('words a refusal as Kubernetes does, without a word on preemption as nothing preempts', () => {
     const taints = [{ key: 'k', effect: 'NoSchedule' as const }];
     const { refusal } = setUp({
       nodes: [
@@ -140,7 +140,7 @@ describe('scheduling one pod', () => {
     );
   });
 
-  it('remembers which plugins refused', () => {
+  test('remembers which plugins refused', () => {
     const { schedule } = setUp({ nodes: [makeNode('a'), makeNode('b', { unschedulable: true })] });
     const result = schedule(makePodInfo('p', { requests: { cpu: '5' } }));
     expect(result).toMatchObject({
@@ -149,7 +149,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  it('looks only at nodes that PreFilter names, and counts the others', () => {
+  test('looks only at nodes that PreFilter names, and counts the others', () => {
     const affinity = (values: string[]) => ({
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -170,7 +170,7 @@ describe('scheduling one pod', () => {
     );
   });
 
-  it('names the plugins that leave no node together', () => {
+  test('names the plugins that leave no node together', () => {
     const only = (...names: string[]): TestPlugin => ({
       preFilter: () => ({ nodeNames: new Set(names) }),
     });
@@ -183,7 +183,7 @@ describe('scheduling one pod', () => {
     );
   });
 
-  it('lets PreFilter refuse whatever the node, and prefers the refusal that nothing can help', () => {
+  test('lets PreFilter refuse whatever the node, and prefers the refusal that nothing can help', () => {
     const refusing = (
       code: 'Unschedulable' | 'UnschedulableAndUnresolvable',
       reason: string,
@@ -203,7 +203,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  it('leaves out the Filter of a plugin that skips in PreFilter', () => {
+  test('leaves out the Filter of a plugin that skips in PreFilter', () => {
     const skipping: TestPlugin = {
       preFilter: () => new Status('Skip', []),
       filter: () => new Status('Unschedulable', ['must not be asked']),
@@ -213,7 +213,7 @@ describe('scheduling one pod', () => {
     ).toBe('n0');
   });
 
-  it('gives up with the words of a filter that breaks', () => {
+  test('gives up with the words of a filter that breaks', () => {
     const breaking: TestPlugin = { filter: () => Status.error(new Error('boom')) };
     const { schedule } = setUp({ nodes: nodesNamed(1), plugins: { Breaking: breaking } });
     expect(schedule(makePodInfo('p'))).toMatchObject({
@@ -222,7 +222,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  it('refuses scores out of range', () => {
+  test('refuses scores out of range', () => {
     const { schedule } = setUp({ nodes: nodesNamed(2), plugins: { Wild: { score: () => 101 } } });
     expect(schedule(makePodInfo('p'))).toMatchObject({
       kind: 'error',
@@ -234,7 +234,7 @@ describe('scheduling one pod', () => {
     });
   });
 
-  it('takes the first node that fits if nothing scores', () => {
+  test('takes the first node that fits if nothing scores', () => {
     let asked = 0;
     const counting: TestPlugin = {
       filter: () => {
@@ -250,7 +250,7 @@ describe('scheduling one pod', () => {
     expect([nodeFor(makePodInfo('p')), nodeFor(makePodInfo('p')), asked]).toEqual(['n0', 'n1', 2]);
   });
 
-  it('takes any of the best, and the same with the same seed', () => {
+  test('takes any of the best, and the same with the same seed', () => {
     const chosen = (seed: number): string[] => {
       const { nodeFor } = setUp({
         nodes: nodesNamed(4),
@@ -265,7 +265,7 @@ describe('scheduling one pod', () => {
     expect(chosen(1)).not.toEqual(chosen(2));
   });
 
-  it('looks at no more nodes than it has to, and goes on where it stopped', () => {
+  test('looks at no more nodes than it has to, and goes on where it stopped', () => {
     const seen: string[] = [];
     const watching: TestPlugin = {
       filter: (_state, _pod, node) => {
@@ -286,7 +286,7 @@ describe('scheduling one pod', () => {
     expect([seen.length, seen[144]]).toEqual([288, 'n144']);
   });
 
-  it('leaves room for nominated pods of no lower priority', () => {
+  test('leaves room for nominated pods of no lower priority', () => {
     const nominated = makePodInfo('nominated', { requests: { cpu: '3' }, spec: { priority: 5 } });
     const { nodeFor, refusal } = setUp({ nodes: nodesNamed(1), nominated: { n0: [nominated] } });
     expect(refusal(makePodInfo('p', { requests: { cpu: '2' }, spec: { priority: 5 } }))).toBe(
@@ -296,7 +296,7 @@ describe('scheduling one pod', () => {
     expect(nodeFor(makePodInfo('p', { requests: { cpu: '1' } }))).toBe('n0');
   });
 
-  it('gives a pod its nominated node, if it fits', () => {
+  test('gives a pod its nominated node, if it fits', () => {
     const { cache, nodeFor } = setUp({ nodes: nodesNamed(3) });
     cache.putPod(makePodInfo('x', { requests: { cpu: '2' }, spec: { nodeName: 'n1' } }));
     const nominated = { status: { nominatedNodeName: 'n1' } };
@@ -306,7 +306,7 @@ describe('scheduling one pod', () => {
 });
 
 describe('numFeasibleNodesToFind', () => {
-  it.each([
+  test.each([
     [0, 10, 10],
     [0, 99, 99],
     [0, 100, 100],
@@ -328,7 +328,7 @@ describe('scheduling any pods one after the other', () => {
     memory: fc.integer({ min: 1, max: 4 }),
   });
 
-  it('fills no node beyond what it has, and refuses only pods that fit nowhere', () => {
+  test('fills no node beyond what it has, and refuses only pods that fit nowhere', () => {
     fc.assert(
       fc.property(
         fc.array(size, { minLength: 1, maxLength: 6 }),

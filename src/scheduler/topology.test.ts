@@ -1,6 +1,6 @@
 // Inter-pod affinity and topology spread through an API server: what pods are told, and which changes bring them back.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   namespaces,
   nodes,
@@ -60,7 +60,7 @@ describe('pods that look at other pods', () => {
   const remove = (name: string) => inDefault().delete(name, { gracePeriodSeconds: 0 });
   const nodesOf = (...names: string[]) => Promise.all(names.map((name) => cluster.nodeOf(name)));
 
-  it('keeps pods apart, says so, and schedules the next one when one goes or a node comes', async () => {
+  test('keeps pods apart, says so, and schedules the next one when one goes or a node comes', async () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     cluster.startScheduler();
@@ -85,7 +85,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('d')).toBe('n3');
   });
 
-  it('respects what pods demand that are there already', async () => {
+  test('respects what pods demand that are there already', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     cluster.startScheduler();
     await cluster.addPod('hermit', undefined, apart(term(web, ZONE)));
@@ -103,7 +103,7 @@ describe('pods that look at other pods', () => {
     await cluster.untilBound('p');
   });
 
-  it('puts a pod where the pod is that it has to be near, once there is one', async () => {
+  test('puts a pod where the pod is that it has to be near, once there is one', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('n2', { labels: { [ZONE]: 'z2' } });
     cluster.startScheduler();
@@ -119,7 +119,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('p')).toBe('n2');
   });
 
-  it('lets the first pod of a group with affinity to itself begin, and keeps the others with it', async () => {
+  test('lets the first pod of a group with affinity to itself begin, and keeps the others with it', async () => {
     for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
     cluster.startScheduler();
     for (const name of ['a', 'b', 'c']) await cluster.addPod(name, undefined, near(term(web)), web);
@@ -127,7 +127,7 @@ describe('pods that look at other pods', () => {
     expect(new Set(await nodesOf('a', 'b', 'c')).size).toBe(1);
   });
 
-  it('looks into namespaces selected by their labels, and hears when they change', async () => {
+  test('looks into namespaces selected by their labels, and hears when they change', async () => {
     await cluster.addNode('n1');
     const spaces = cluster.client.resource(namespaces);
     await spaces.create({ metadata: { name: 'far' } });
@@ -154,7 +154,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('p')).toBe('n1');
   });
 
-  it('keeps only pods with the same value of a matchLabelKey together', async () => {
+  test('keeps only pods with the same value of a matchLabelKey together', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('n2', { labels: { [ZONE]: 'z2' } });
     cluster.startScheduler();
@@ -169,7 +169,7 @@ describe('pods that look at other pods', () => {
     expect([c, d].sort()).toEqual(['n1', 'n2']);
   });
 
-  it('spreads pods over zones as far as it must, and says when it cannot', async () => {
+  test('spreads pods over zones as far as it must, and says when it cannot', async () => {
     for (const [name, zone] of [
       ['n1', 'z1'],
       ['n2', 'z1'],
@@ -207,7 +207,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.nodeOf('f')).toBe('n3');
   });
 
-  it('waits for as many domains as a pod demands', async () => {
+  test('waits for as many domains as a pod demands', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     cluster.startScheduler();
     for (const name of ['a', 'b'])
@@ -218,7 +218,7 @@ describe('pods that look at other pods', () => {
     await cluster.untilBound('a', 'b');
   });
 
-  it('takes the place of a pod that is being deleted', async () => {
+  test('takes the place of a pod that is being deleted', async () => {
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('full', {
       labels: { [ZONE]: 'z2' },
@@ -236,7 +236,7 @@ describe('pods that look at other pods', () => {
     expect((await inDefault().get(first)).metadata.deletionTimestamp).toBeDefined();
   });
 
-  it('spreads the pods of a service over zones and hosts although they say nothing', async () => {
+  test('spreads the pods of a service over zones and hosts although they say nothing', async () => {
     // The images make the first node the better one for all else.
     await cluster.addNode('n1', { labels: { [ZONE]: 'z1' } });
     await cluster.addNode('n2', { labels: { [ZONE]: 'z1' } });
@@ -268,7 +268,7 @@ describe('pods that look at other pods', () => {
     expect(new Set([a, b, c]).size).toBe(3);
   });
 
-  it('spreads the pods of a replica set by constraints that the profile adds', async () => {
+  test('spreads the pods of a replica set by constraints that the profile adds', async () => {
     await cluster.addNode('n1');
     await cluster.addNode('n2');
     const set = await cluster.client

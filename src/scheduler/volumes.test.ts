@@ -1,6 +1,6 @@
 // Volumes through an API server: the scheduler says where they are needed, waits until they are bound, and binds the pod then.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -64,7 +64,7 @@ describe('volumes', () => {
     });
   }
 
-  it('gives a claim the volume on the chosen node, and binds the pod when the claim is bound', async () => {
+  test('gives a claim the volume on the chosen node, and binds the pod when the claim is bound', async () => {
     await addClass('kubernetes.io/no-provisioner');
     await addClaim('c');
     await addVolume('v', 'b');
@@ -95,7 +95,7 @@ describe('volumes', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  it('says for which node a volume is to be made; if it cannot be made there, the pod is scheduled anew', async () => {
+  test('says for which node a volume is to be made; if it cannot be made there, the pod is scheduled anew', async () => {
     await addClass('example.com/disk');
     await addClaim('c');
     const { metricsText } = cluster.startScheduler();
@@ -128,7 +128,7 @@ describe('volumes', () => {
     expect(await cluster.nodeOf('p')).toBe('a');
   });
 
-  it('waits no longer than it was told, nor for a pod that is gone', async () => {
+  test('waits no longer than it was told, nor for a pod that is gone', async () => {
     await addClass('example.com/disk');
     await addClaim('c');
     await addClaim('d');
@@ -155,7 +155,7 @@ describe('volumes', () => {
     expect(requests.filter((request) => request.endsWith('gone/binding'))).toEqual([]);
   });
 
-  it('does not bind a pod whose volume went to another claim at the last moment', async () => {
+  test('does not bind a pod whose volume went to another claim at the last moment', async () => {
     await addClass('kubernetes.io/no-provisioner');
     await addClaim('c');
     await addVolume('v');
@@ -183,7 +183,7 @@ describe('volumes', () => {
     await cluster.untilBound('p');
   });
 
-  it('is woken by the claim that it waits for', async () => {
+  test('is woken by the claim that it waits for', async () => {
     cluster.startScheduler();
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('2s');

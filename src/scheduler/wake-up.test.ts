@@ -2,7 +2,7 @@
 // wait for minutes), and by far not every one (each try costs a cycle). Compared with the plain rules, and with waking it up always.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PodSpec, Toleration } from '#api/groups/core/v1/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readConfiguration } from './config/configuration.ts';
@@ -258,7 +258,7 @@ describe('a pod that fits nowhere', () => {
     });
   }
 
-  it.each([
+  test.each([
     ['of any kind', anyPod, anyNode, 10],
     ['among many', competingPod, smallNode, 16],
   ] as const)(

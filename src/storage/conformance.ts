@@ -1,7 +1,7 @@
 // The suite that every storage engine must pass. The test of an engine calls storageConformance with a function that creates it.
 
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { WatchStream } from '#machinery/watch.ts';
 import type {
   IndexListOptions,
@@ -104,7 +104,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('create and get', () => {
-      it('answers what was created, and reads it back', async () => {
+      test('answers what was created, and reads it back', async () => {
         const storage = await open();
         const before = await storage.currentRevision();
         const created = await storage.create('/a/x', bytes('one'));
@@ -124,7 +124,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.get('/a/')).toBeUndefined();
       });
 
-      it('keeps any bytes, and none', async () => {
+      test('keeps any bytes, and none', async () => {
         const storage = await open();
         const all = Uint8Array.from({ length: 1024 }, (_, index) => index % 256);
         await storage.create('/a/all', all.subarray(3));
@@ -135,7 +135,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect((await storage.get('/a/none'))?.value.length).toBe(0);
       });
 
-      it('refuses a key that exists, and writes nothing', async () => {
+      test('refuses a key that exists, and writes nothing', async () => {
         const storage = await open();
         const created = await storage.create('/a/x', bytes('one'));
         const error = await failure(storage.create('/a/x', bytes('two')));
@@ -144,7 +144,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.currentRevision()).toBe(created.modRevision);
       });
 
-      it('lets exactly one of many creators of a key win', async () => {
+      test('lets exactly one of many creators of a key win', async () => {
         const storage = await open();
         const outcomes = await Promise.allSettled(
           Array.from({ length: 20 }, (_, i) => storage.create('/a/x', bytes(String(i)))),
@@ -157,7 +157,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         );
       });
 
-      it('reads the past', async () => {
+      test('reads the past', async () => {
         const storage = await open();
         const empty = await storage.currentRevision();
         const one = await put(storage, '/a/x', 'one');
@@ -179,7 +179,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(seen[4]).toMatchObject({ createRevision: three, modRevision: three });
       });
 
-      it('refuses to read the future', async () => {
+      test('refuses to read the future', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const error = await failure(storage.get('/a/x', { revision: revision + 1 }));
@@ -191,7 +191,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('guaranteedUpdate', () => {
-      it('creates, changes and deletes', async () => {
+      test('creates, changes and deletes', async () => {
         const storage = await open();
         const created = await storage.guaranteedUpdate('/a/x', (current) => {
           expect(current).toBeUndefined();
@@ -219,7 +219,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.get('/a/x')).toBeUndefined();
       });
 
-      it('changes nothing if the update function says so, or if there is nothing to delete', async () => {
+      test('changes nothing if the update function says so, or if there is nothing to delete', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const kept = await storage.guaranteedUpdate('/a/x', () => ({ action: 'keep' }));
@@ -234,7 +234,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.currentRevision()).toBe(revision);
       });
 
-      it('throws what the update throws, and writes nothing', async () => {
+      test('throws what the update throws, and writes nothing', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const refuse = (): never => {
@@ -247,7 +247,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.currentRevision()).toBe(revision);
       });
 
-      it('begins with the guess, and does without a read while it is right', async () => {
+      test('begins with the guess, and does without a read while it is right', async () => {
         const storage = await open();
         const guess = await storage.create('/a/x', bytes('1'));
         const seen: (string | undefined)[] = [];
@@ -268,7 +268,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         ).rejects.toThrow('no');
       });
 
-      it('reads again when the guess is stale: for a write, for keep, and when the update throws', async () => {
+      test('reads again when the guess is stale: for a write, for keep, and when the update throws', async () => {
         const storage = await open();
         const stale = await storage.create('/a/x', bytes('1'));
         await put(storage, '/a/x', '5');
@@ -296,7 +296,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(created.previous).toBeUndefined();
       });
 
-      it.each([
+      test.each([
         ['that decide at once', increment],
         [
           'that take their time',
@@ -321,7 +321,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('delete', () => {
-      it('answers the value deleted and the revision of the deletion', async () => {
+      test('answers the value deleted and the revision of the deletion', async () => {
         const storage = await open();
         const revision = await put(storage, '/a/x', 'one');
         const deleted = await storage.delete('/a/x');
@@ -333,7 +333,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.currentRevision()).toBe(revision + 1);
       });
 
-      it('heeds the revision expected', async () => {
+      test('heeds the revision expected', async () => {
         const storage = await open();
         const first = await put(storage, '/a/x', 'one');
         const second = await put(storage, '/a/x', 'two');
@@ -348,7 +348,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         );
       });
 
-      it('lets exactly one of many deleters win', async () => {
+      test('lets exactly one of many deleters win', async () => {
         const storage = await open();
         await put(storage, '/a/x', 'one');
         const outcomes = await Promise.allSettled(
@@ -359,7 +359,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('list and count', () => {
-      it('orders keys by their UTF-8 bytes, and knows where a prefix ends', async () => {
+      test('orders keys by their UTF-8 bytes, and knows where a prefix ends', async () => {
         const storage = await open();
         const names = ['a', 'a-b', 'a.b', 'aa', 'b', 'Z', 'é', '\uff5e', '\u{1f600}', 'a/b', 'a0'];
         for (const each of names) await put(storage, `/p/${each}`, each);
@@ -387,7 +387,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(paged).toEqual(sorted);
       });
 
-      it('begins after a key, whether it exists or not, or is outside the prefix', async () => {
+      test('begins after a key, whether it exists or not, or is outside the prefix', async () => {
         const storage = await open();
         for (const each of ['b', 'd', 'f']) await put(storage, `/p/${each}`, each);
         await put(storage, '/q/a', 'x');
@@ -403,7 +403,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         });
       });
 
-      it('pages through one revision while writers run', async () => {
+      test('pages through one revision while writers run', async () => {
         const storage = await open();
         const keyOf = (index: number): string => `/p/${String(index).padStart(4, '0')}`;
         for (let i = 0; i < 200; i += 2) await put(storage, keyOf(i), 'old');
@@ -452,7 +452,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         return before as string;
       };
 
-      it('list what a scan of everything lists, at every revision, page by page, whatever is written meanwhile', async () => {
+      test('list what a scan of everything lists, at every revision, page by page, whatever is written meanwhile', async () => {
         const storage = await open();
         const definition = { prefix, valueOf };
         const scan = (value: string, options?: IndexListOptions) =>
@@ -530,7 +530,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         );
       });
 
-      it('are built while writers run, and show each write that was acknowledged', async () => {
+      test('are built while writers run, and show each write that was acknowledged', async () => {
         const storage = await open();
         const keys = Array.from(
           { length: 400 },
@@ -551,7 +551,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(items.map(({ key }) => key)).toEqual(expected);
       });
 
-      it('do not look at the values of what they do not list', async ({ skip }) => {
+      test('do not look at the values of what they do not list', async ({ skip }) => {
         const { storage, scans } = await make();
         if (scans === true) return skip('this engine has no indexes');
         let looked = 0;
@@ -584,7 +584,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(looked).toBeLessThanOrEqual(1);
       });
 
-      it('end with the store', async () => {
+      test('end with the store', async () => {
         const storage = await open();
         const index = storage.addIndex({ prefix, valueOf });
         await storage.close();
@@ -593,7 +593,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('watch', () => {
-      it('tells every change under the prefix, once, in order, with the value before', async () => {
+      test('tells every change under the prefix, once, in order, with the value before', async () => {
         const storage = await open();
         const revision = await put(storage, '/p/old', '0');
         const stream = storage.watch('/p/', { afterRevision: revision });
@@ -613,7 +613,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         ]);
       });
 
-      it('begins now when no revision is given', async () => {
+      test('begins now when no revision is given', async () => {
         const storage = await open();
         await put(storage, '/p/a', '1');
         const stream = storage.watch('/p/', { progressIntervalMs: 60_000 });
@@ -625,7 +625,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         stream.stop();
       });
 
-      it('resumes from every revision without a gap, and gives all watchers the same', async () => {
+      test('resumes from every revision without a gap, and gives all watchers the same', async () => {
         const storage = await open();
         const begin = await storage.currentRevision();
         const live = storage.watch('/p/', { afterRevision: begin });
@@ -648,7 +648,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           expect(events).toEqual(all.slice(seen));
       });
 
-      it('joins past and present without a gap while writers run', async () => {
+      test('joins past and present without a gap while writers run', async () => {
         const storage = await open();
         const begin = await storage.currentRevision();
         const stop = new AbortController();
@@ -666,7 +666,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await writer;
       });
 
-      it('begins anywhere from 100 revisions ago to 100 from now, also when history is cut and while writers run', async () => {
+      test('begins anywhere from 100 revisions ago to 100 from now, also when history is cut and while writers run', async () => {
         const storage = await open();
         for (let i = 0; i < 60; i++) await put(storage, `/p/${i % 7}`, String(i));
         const compacted = await storage.currentRevision();
@@ -703,7 +703,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         }
       });
 
-      it('waits for a revision that is still to come', async () => {
+      test('waits for a revision that is still to come', async () => {
         const storage = await open();
         const revision = await put(storage, '/p/a', '1');
         const stream = storage.watch('/p/', { afterRevision: revision + 2 });
@@ -713,7 +713,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await take(stream, 1)).toEqual([`${revision + 3} /p/a: 3 -> 4`]);
       });
 
-      it('tells progress at once and while idle, never before the events that it covers', async () => {
+      test('tells progress at once and while idle, never before the events that it covers', async () => {
         const { storage, advance, timeScale = 1 } = await make();
         const revision = await put(storage, '/p/a', '1');
         const progressIntervalMs = Math.max(50, 5000 / timeScale);
@@ -740,7 +740,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await iterator.next()).toMatchObject({ done: true });
       });
 
-      it('cuts off a slow watcher alone, after what was waiting for it', async () => {
+      test('cuts off a slow watcher alone, after what was waiting for it', async () => {
         const { storage } = await make({ watchBufferEvents: 10 });
         const begin = await storage.currentRevision();
         const slow = storage.watch('/p/', { afterRevision: begin });
@@ -768,7 +768,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await take(other, 1)).toHaveLength(1);
       });
 
-      it('does not mind how many events from the past are asked for', async () => {
+      test('does not mind how many events from the past are asked for', async () => {
         const { storage } = await make({ watchBufferEvents: 10 });
         const begin = await storage.currentRevision();
         for (let i = 0; i < 50; i++) await put(storage, '/p/a', String(i));
@@ -777,7 +777,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('compact', () => {
-      it('forgets what was before, and nothing else', async () => {
+      test('forgets what was before, and nothing else', async () => {
         const storage = await open();
         const begin = await storage.currentRevision();
         const revisions: Revision[] = [];
@@ -815,7 +815,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         }
       });
 
-      it('does not disturb watches that are under way', async () => {
+      test('does not disturb watches that are under way', async () => {
         const storage = await open();
         const begin = await storage.currentRevision();
         const stream = storage.watch('/p/', { afterRevision: begin });
@@ -825,14 +825,14 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await take(stream, 6)).toHaveLength(6);
       });
 
-      it('refuses the future', async () => {
+      test('refuses the future', async () => {
         const storage = await open();
         expect(await reasonOf(storage.compact((await storage.currentRevision()) + 1))).toBe(
           'FutureRevision',
         );
       });
 
-      it('keeps what was created again after a deletion', async () => {
+      test('keeps what was created again after a deletion', async () => {
         const storage = await open();
         await put(storage, '/p/a', '1');
         await storage.delete('/p/a');
@@ -848,7 +848,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
     });
 
     describe('time to live', () => {
-      it('deletes the key by itself, and tells watchers', async () => {
+      test('deletes the key by itself, and tells watchers', async () => {
         const { storage, advance, timeScale = 1 } = await make();
         const { modRevision } = await storage.create('/p/a', bytes('1'), {
           ttlMs: 60_000 / timeScale,
@@ -863,7 +863,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await storage.count('/p/')).toBe(1);
       });
 
-      it('belongs to the value: the next one has its own, or none', async () => {
+      test('belongs to the value: the next one has its own, or none', async () => {
         const { storage, advance, timeScale = 1 } = await make();
         const ttlMs = 60_000 / timeScale;
         await storage.create('/p/renewed', bytes('1'), { ttlMs });
@@ -891,7 +891,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         }
       };
 
-      it('is a stream that fails: Expired', async () => {
+      test('is a stream that fails: Expired', async () => {
         const storage = await open();
         const begin = await put(storage, '/p/a', '0');
         for (let i = 1; i <= 4; i++) await put(storage, '/p/a', String(i));
@@ -899,7 +899,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await reasonOf(take(streamOf(storage, begin), 1))).toBe('Expired');
       });
 
-      it('is a stream that fails: Closed', async () => {
+      test('is a stream that fails: Closed', async () => {
         const { storage } = await make();
         await put(storage, '/p/a', '1');
         await storage.close();
@@ -908,14 +908,14 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await take(stream, 0)).toEqual([]);
       });
 
-      it('throws for a prefix that is none', async () => {
+      test('throws for a prefix that is none', async () => {
         const storage = await open();
         expect(() => storage.watch('/p')).toThrow(Error);
       });
     });
 
     describe('close', () => {
-      it('ends watches and refuses operations with Closed, and may be called again', async () => {
+      test('ends watches and refuses operations with Closed, and may be called again', async () => {
         const { storage } = await make();
         await put(storage, '/p/a', '1');
         const stream = storage.watch('/p/');
@@ -950,7 +950,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       });
     });
 
-    it('does what a simple model does', async () => {
+    test('does what a simple model does', async () => {
       const harness = await make();
       // To open a durable engine takes its time.
       const numRuns = harness.reopen === undefined ? 60 : 10;
@@ -1044,7 +1044,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         return { ...harness, reopen };
       };
 
-      it('keeps state, revisions and history', async ({ skip }) => {
+      test('keeps state, revisions and history', async ({ skip }) => {
         const { storage, reopen } = await durable(skip);
         const begin = await storage.currentRevision();
         await put(storage, '/p/a', '1');
@@ -1076,7 +1076,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await put(again, '/p/b', '5')).toBe(revision + 1);
       });
 
-      it('never goes back, even if the last write was a deletion that is compacted', async ({
+      test('never goes back, even if the last write was a deletion that is compacted', async ({
         skip,
       }) => {
         const { storage, reopen } = await durable(skip);
@@ -1091,7 +1091,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(await put(again, '/p/a', '2')).toBe(revision + 1);
       });
 
-      it('remembers when keys expire', async ({ skip }) => {
+      test('remembers when keys expire', async ({ skip }) => {
         const { storage, advance, reopen, timeScale = 1 } = await durable(skip);
         await storage.create('/p/a', bytes('1'), { ttlMs: 60_000 / timeScale });
         await storage.create('/p/b', bytes('1'), { ttlMs: 60_000 / timeScale });

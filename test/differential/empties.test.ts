@@ -2,7 +2,7 @@
 // (`npm run differential -- --kinds empties --record-empties FILE`).
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { messageOf } from '#api/testing/message-of.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { kindManifests } from '../e2e/kinds.ts';
@@ -23,7 +23,7 @@ const recorded = readFileSync(new URL('told-apart.tsv', import.meta.url), 'utf8'
   .slice(0, -1);
 const all = [...samples, ...kindManifests];
 
-it.each([...new Set(all.map(({ kind }) => kind))])('%s', async (kind) => {
+test.each([...new Set(all.map(({ kind }) => kind))])('%s', async (kind) => {
   const lines: string[] = [];
   for (const sample of all.filter((each) => each.kind === kind)) {
     const served = servedKind(server.kinds, sample);

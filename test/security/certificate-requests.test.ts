@@ -10,7 +10,7 @@ import {
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
 import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
 import { pemBlocks } from '#api/groups/certificates/v1/pem.ts';
@@ -134,7 +134,7 @@ const MASTERS = 'system:masters';
 describe('the subject', () => {
   const set = (...pairs: readonly Buffer[]): Buffer => tlv(0x31, ...pairs);
 
-  it.each<[what: string, tag: number, value: Uint8Array, problem?: string]>([
+  test.each<[what: string, tag: number, value: Uint8Array, problem?: string]>([
     ['UTF8String', 0x0c, Buffer.from(MASTERS)],
     ['PrintableString', 0x13, Buffer.from(MASTERS)],
     ['IA5String', 0x16, Buffer.from(MASTERS)],
@@ -181,7 +181,7 @@ describe('the subject', () => {
     },
   );
 
-  it('shows each group, however the name is built', () => {
+  test('shows each group, however the name is built', () => {
     const subjects: readonly (readonly Buffer[])[] = [
       [set(utf8(CN, 'joe'), utf8(O, MASTERS))],
       [set(utf8(O, 'a'), utf8(O, MASTERS)), set(utf8(CN, 'joe'))],
@@ -195,7 +195,7 @@ describe('the subject', () => {
     }
   });
 
-  it('has one encoding', () => {
+  test('has one encoding', () => {
     const good = requestInfo([set(utf8(O, 'a')), set(utf8(CN, 'joe'))]);
     // The length of the organization in two bytes, in three, and without an end.
     for (const [bytes, problem] of [
@@ -217,7 +217,7 @@ describe('the subject', () => {
     );
   });
 
-  it(
+  test(
     'and the alternative names stay the same in the certificate after random changes of a request',
     { timeout: 60_000 },
     () => {
@@ -273,7 +273,7 @@ describe('the PEM text', () => {
   const der = signedRequest(requestInfo([tlv(0x31, utf8(CN, 'first'))]));
   const other = signedRequest(requestInfo([tlv(0x31, utf8(CN, 'second'))]));
   const broken = pem(der).replace('REQUEST-----\n', 'REQUEST-----\n*');
-  it.each<[what: string, text: string, commonName: string]>([
+  test.each<[what: string, text: string, commonName: string]>([
     ['a block', pem(der), 'first'],
     [
       'text before it, as openssl req -text writes it',
@@ -299,7 +299,7 @@ describe('the PEM text', () => {
     expect(parseCertificateRequest(base64(text)).commonName).toBe(commonName);
   });
 
-  it.each([
+  test.each([
     ['another type', pem(der, 'CERTIFICATE')],
     ['another type first', `${pem(der, 'CERTIFICATE')}${pem(other)}`],
     ['no line of END', pem(der).replace(/-----END.*/, '')],
@@ -311,7 +311,7 @@ describe('the PEM text', () => {
     );
   });
 
-  it('takes time that grows with its length only', () => {
+  test('takes time that grows with its length only', () => {
     for (const line of [
       '-----BEGIN A-----\n',
       '\n-----END A-----\n',
@@ -367,13 +367,13 @@ describe('a cluster', () => {
     ),
   );
 
-  it('rejects a subject in BMPString and names the field', async () => {
+  test('rejects a subject in BMPString and names the field', async () => {
     const message =
       'x509: invalid RDNSequence: invalid attribute value: unsupported string type: BMPString';
     await expect(create('bmp', bmp)).rejects.toThrow(message);
   });
 
-  it('signs a request with text before its block', async () => {
+  test('signs a request with text before its block', async () => {
     await cluster.run((config) => new CertificateSigner({ ...config, authority }));
     await create(
       'text',
@@ -384,7 +384,7 @@ describe('a cluster', () => {
     expect(new X509Certificate(Buffer.from(certificate ?? '', 'base64')).subject).toBe('CN=joe');
   });
 
-  it('fails a request once that was stored under other rules and cannot be read any more', async () => {
+  test('fails a request once that was stored under other rules and cannot be read any more', async () => {
     const valid = pem(signedRequest(requestInfo([tlv(0x31, utf8(CN, 'joe'))])));
     await create('valid', valid);
     const request = await requests().get('valid');

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
 import { constantName, folderOf, render } from './render.ts';
 
@@ -15,7 +15,7 @@ function withoutLayout(text: string): string {
 }
 
 describe('generated files', () => {
-  it.each(allSchemas.schemas)('$key is current (else: npm run generate)', (schema) => {
+  test.each(allSchemas.schemas)('$key is current (else: npm run generate)', (schema) => {
     for (const { path, text } of render(
       schema,
       allSchemas.schemas,
@@ -25,7 +25,7 @@ describe('generated files', () => {
     }
   });
 
-  it('names constants after kinds', () => {
+  test('names constants after kinds', () => {
     expect(constantName('ReplicaSet', 'replicasets')).toBe('replicaSets');
     expect(constantName('NetworkPolicy', 'networkpolicies')).toBe('networkPolicies');
     expect(constantName('CSIDriver', 'csidrivers')).toBe('csiDrivers');

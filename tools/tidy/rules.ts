@@ -82,6 +82,17 @@ const openings: Rule = {
     }),
 };
 
+const testNames: Rule = {
+  name: 'test-names',
+  applies: (path) => path.endsWith('.test.ts'),
+  check: (_path, text) =>
+    eachLine(text, (line) =>
+      /^import \{.*\bit\b.*\} from 'vitest'/.test(line)
+        ? 'tests are declared with `test`, inside of `describe`, too'
+        : undefined,
+    ),
+};
+
 const MAX_LINE = 120;
 
 const lineLength: Rule = {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { applyStrategicMergePatch } from '#machinery/patch/strategic-merge-patch.ts';
 import { patchSchema } from './patch-schema.ts';
 import { allSchemas } from '#api/all-schemas.ts';
@@ -6,7 +6,7 @@ import { allSchemas } from '#api/all-schemas.ts';
 describe('patchSchema', () => {
   const pod = patchSchema(allSchemas.message('core/v1.Pod'));
 
-  it('knows keys, strategies and maps', () => {
+  test('knows keys, strategies and maps', () => {
     const spec = pod.field('spec')?.schema;
     expect(spec?.name).toBe('PodSpec');
     expect(spec?.field('containers')).toMatchObject({
@@ -24,7 +24,7 @@ describe('patchSchema', () => {
     ).toBeUndefined();
   });
 
-  it('merges a pod as it should', () => {
+  test('merges a pod as it should', () => {
     const original = {
       spec: {
         containers: [

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodeObject } from './codec/index.ts';
 import { newDefaultScheme } from '../default-scheme.ts';
 import { metaSchemas } from './schema/meta-schemas.ts';
@@ -9,7 +9,7 @@ const pod = { group: '', version: 'v1', kind: 'Pod' };
 describe('Scheme', () => {
   const scheme = newDefaultScheme();
 
-  it('knows the kinds of every group, and what every group has', () => {
+  test('knows the kinds of every group, and what every group has', () => {
     expect(scheme.schemas.lookup(pod)).toMatchObject({
       message: { key: 'core/v1.Pod' },
       resource: { resource: 'pods' },
@@ -34,7 +34,7 @@ describe('Scheme', () => {
     ).toBeUndefined();
   });
 
-  it('fills in defaults', () => {
+  test('fills in defaults', () => {
     const { object } = decodeObject<{ spec: { restartPolicy?: string } }>(
       scheme.schemas.lookup(pod)!.message,
       {
@@ -45,7 +45,7 @@ describe('Scheme', () => {
     expect(object.spec.restartPolicy).toBe('Always');
   });
 
-  it('converts as registered, and only so', () => {
+  test('converts as registered, and only so', () => {
     const from = { group: '', version: 'v1', kind: 'Event' };
     const to = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
     const event = {
@@ -75,13 +75,13 @@ describe('Scheme', () => {
     expect(() => scheme.addConversion(from, to, (object) => object)).toThrow('registered twice');
   });
 
-  it('keeps what is registered to itself', () => {
+  test('keeps what is registered to itself', () => {
     expect(new Scheme(metaSchemas).schemas.lookup(pod)).toBeUndefined();
   });
 });
 
 describe('apiVersion', () => {
-  it('is group and version, or version alone', () => {
+  test('is group and version, or version alone', () => {
     expect(apiVersionOf({ group: '', version: 'v1' })).toBe('v1');
     expect(parseApiVersion('apps/v1')).toEqual({ group: 'apps', version: 'v1' });
     expect(parseApiVersion('v1')).toEqual({ group: '', version: 'v1' });

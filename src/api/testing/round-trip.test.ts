@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import {
   decodeFromStorage,
@@ -27,7 +27,7 @@ function fuzzed(message: MessageDescriptor, seed: number): Record<string, unknow
 }
 
 describe('every kind, filled at random, comes back the same', () => {
-  it.each(allSchemas.schemas.map((schema) => schema.key))('%s through JSON', (key) => {
+  test.each(allSchemas.schemas.map((schema) => schema.key))('%s through JSON', (key) => {
     for (const message of kinds.filter((kind) => kind.key.startsWith(`${key}.`))) {
       for (let seed = 1; seed <= SEEDS; seed++) {
         const object = fuzzed(message, seed);
@@ -43,7 +43,7 @@ describe('every kind, filled at random, comes back the same', () => {
     }
   });
 
-  it('through storage', () => {
+  test('through storage', () => {
     for (const message of persisted) {
       const object = fuzzed(message, 1);
       const metadata = object['metadata'] as Record<string, unknown>;
@@ -61,7 +61,7 @@ describe('every kind, filled at random, comes back the same', () => {
     expect(persisted.length).toBeGreaterThan(60);
   });
 
-  it('through every conversion', () => {
+  test('through every conversion', () => {
     const scheme = newDefaultScheme();
     let converted = 0;
     for (const from of kinds) {
@@ -85,13 +85,13 @@ describe('every kind, filled at random, comes back the same', () => {
 });
 
 describe('fuzzObject', () => {
-  it('is replayed by its seed', () => {
+  test('is replayed by its seed', () => {
     const pod = allSchemas.message('core/v1.Pod');
     expect(fuzzed(pod, 7)).toEqual(fuzzed(pod, 7));
     expect(fuzzed(pod, 7)).not.toEqual(fuzzed(pod, 8));
   });
 
-  it('reaches every field', () => {
+  test('reaches every field', () => {
     const container = allSchemas.message('core/v1.Container');
     const seen = new Set<string>();
     for (let seed = 1; seed < 20; seed++)

@@ -1,5 +1,5 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AdmissionChain } from './chain.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
 
@@ -47,7 +47,7 @@ function labeller(
 }
 
 describe('the chain of admission plugins', () => {
-  it('asks those that a kind of writes concerns, in their order, each with what the one before has made', async () => {
+  test('asks those that a kind of writes concerns, in their order, each with what the one before has made', async () => {
     const log: string[] = [];
     const asked: string[] = [];
     const chain = new AdmissionChain([
@@ -87,7 +87,7 @@ describe('the chain of admission plugins', () => {
     ]);
   });
 
-  it('tells what a plugin refuses, at once or later', async () => {
+  test('tells what a plugin refuses, at once or later', async () => {
     const refusing = (admit: () => KubeObject | Promise<KubeObject>): AdmissionPlugin => ({
       name: 'No',
       admit,

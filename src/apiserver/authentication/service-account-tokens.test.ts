@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 import { decodeProtectedHeader, SignJWT } from 'jose';
 import type { JWTPayload } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
@@ -41,7 +41,7 @@ const everything = {
 };
 
 describe('tokens of ServiceAccounts', () => {
-  it('say who their bearer is, to those whom they are for', async () => {
+  test('say who their bearer is, to those whom they are for', async () => {
     const { tokens } = newTokens(everything);
     const { token } = tokens.sign(wish({ bound: pod }));
     expect(decodeProtectedHeader(token)).toEqual({
@@ -63,7 +63,7 @@ describe('tokens of ServiceAccounts', () => {
     });
   });
 
-  it('are good for their time', async () => {
+  test('are good for their time', async () => {
     const { tokens, clock } = newTokens(everything);
     const { token, expirationMs } = tokens.sign(wish());
     expect(expirationMs).toBe(Math.floor(clock.now() / 1000) * 1000 + 600_000);
@@ -73,7 +73,7 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
 
-  it('are good a minute before and after their time, since clocks differ', async () => {
+  test('are good a minute before and after their time, since clocks differ', async () => {
     const { tokens, clock, privateKey } = newTokens(everything);
     const signed = async (claims: object): Promise<string> => {
       const [, payload = ''] = tokens.sign(wish()).token.split('.');
@@ -92,7 +92,7 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     { 'kubernetes.io': null },
     { 'kubernetes.io': 'x' },
     { 'kubernetes.io': { namespace: 'web', serviceaccount: null } },
@@ -116,13 +116,13 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
   });
 
-  it('are not read if they are longer than tokens are', async () => {
+  test('are not read if they are longer than tokens are', async () => {
     const { tokens } = newTokens(everything);
     expect(await tokens.authenticateToken('.'.repeat(1_000_000), [])).toBeUndefined();
     expect(await tokens.authenticateToken(`${'a'.repeat(100_000)}.b.c`, [])).toBeUndefined();
   });
 
-  it('are good as long as what they are bound to', async () => {
+  test('are good as long as what they are bound to', async () => {
     const { tokens } = newTokens({ ...everything, 'pods/web/builder-0': { uid: 'another' } });
     expect(await tokens.authenticateToken(tokens.sign(wish()).token, [])).toBeDefined();
     expect(
@@ -130,7 +130,7 @@ describe('tokens of ServiceAccounts', () => {
     ).toBeUndefined();
   });
 
-  it('are of this cluster, unchanged', async () => {
+  test('are of this cluster, unchanged', async () => {
     const { tokens } = newTokens(everything);
     const { token } = tokens.sign(wish());
     const [header, payload, signature] = token.split('.') as [string, string, string];
@@ -173,7 +173,7 @@ describe('keys of tokens', () => {
       ...more,
     });
 
-  it.each([
+  test.each([
     ['RS256', generateKeyPairSync('rsa', { modulusLength: 2048 })],
     ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' })],
     ['ES384', generateKeyPairSync('ec', { namedCurve: 'P-384' })],
@@ -186,7 +186,7 @@ describe('keys of tokens', () => {
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
   });
 
-  it('are several while they are rotated; a token of a key that is not among them is refused', async () => {
+  test('are several while they are rotated; a token of a key that is not among them is refused', async () => {
     const [old, current, foreign] = [1, 2, 3].map(() =>
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     ) as [KeyPairKeyObjectResult, KeyPairKeyObjectResult, KeyPairKeyObjectResult];
@@ -200,7 +200,7 @@ describe('keys of tokens', () => {
     ).toBeUndefined();
   });
 
-  it('of another issuer are accepted if it is named', async () => {
+  test('of another issuer are accepted if it is named', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const before = make(pem(privateKey), undefined, { issuer: 'https://before' });
     const { token } = before.sign(wish({ audiences: ['https://now'] }));
@@ -215,7 +215,7 @@ describe('keys of tokens', () => {
     expect(await accepting.authenticateToken(token, [])).toBeDefined();
   });
 
-  it('have to be of a kind that tokens are signed with', () => {
+  test('have to be of a kind that tokens are signed with', () => {
     expect(() => make(pem(generateKeyPairSync('ed25519').privateKey))).toThrow(
       'a key for tokens is RSA, or EC',
     );

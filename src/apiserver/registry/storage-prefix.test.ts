@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
 import { storagePrefix } from './storage-prefix.ts';
 
-it.each([
+test.each([
   ['', 'pods', '/registry/pods/'],
   ['', 'services', '/registry/services/specs/'],
   ['', 'endpoints', '/registry/services/endpoints/'],
@@ -17,7 +17,7 @@ it.each([
   expect(storagePrefix({ group, resource })).toBe(prefix);
 });
 
-it('keeps all resources apart, but for events, which have two groups', () => {
+test('keeps all resources apart, but for events, which have two groups', () => {
   const owners = new Map<string, string>();
   for (const { group, resource } of allSchemas.resources()) {
     const prefix = storagePrefix({ group, resource });

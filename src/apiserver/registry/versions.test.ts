@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -529,7 +529,7 @@ scenarios(memory, 'that is asynchronous', asynchronous);
 
 if (!hasEtcd()) {
   describe('a new storage version on etcd', () => {
-    it.skip(ETCD_HINT);
+    test.skip(ETCD_HINT);
   });
 } else {
   describe('etcd', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { ExecCredentials } from './exec.ts';
 import type { ExecCredentialsConfig } from './exec.ts';
@@ -35,7 +35,7 @@ const credential = (status: unknown, apiVersion = V1) => ({
 });
 
 describe('ExecCredentials', () => {
-  it('runs the program once, until the credentials expire', async () => {
+  test('runs the program once, until the credentials expire', async () => {
     const { clock, requests, source } = setUp([
       credential({ token: 'a', expirationTimestamp: '2026-01-01T01:00:00Z' }),
       credential({ token: 'b' }),
@@ -52,7 +52,7 @@ describe('ExecCredentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('runs it again after a rejection of what it returned last, only', async () => {
+  test('runs it again after a rejection of what it returned last, only', async () => {
     const { requests, source } = setUp([credential({ token: 'a' }), credential({ token: 'b' })]);
     const first = await source.current();
     source.invalidate(first);
@@ -62,7 +62,7 @@ describe('ExecCredentials', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('passes arguments, variables and the cluster', async () => {
+  test('passes arguments, variables and the cluster', async () => {
     const cluster = { server: 'https://c', 'certificate-authority-data': 'Q0E=' };
     const { requests, source } = setUp([credential({ token: 'a' })], {
       args: ['get', 'token'],
@@ -84,7 +84,7 @@ describe('ExecCredentials', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['no JSON', 'nothing', /the output is not JSON/],
     [
       'another version',
@@ -108,7 +108,7 @@ describe('ExecCredentials', () => {
     await expect(setUp([output]).source.current()).rejects.toThrow(message);
   });
 
-  it('shows the hint if the program does not exist', async () => {
+  test('shows the hint if the program does not exist', async () => {
     const missing = Object.assign(new Error('spawn plugin ENOENT'), { code: 'ENOENT' });
     const { source } = setUp([missing], { installHint: 'install it from example.com' });
     await expect(source.current()).rejects.toThrow(
@@ -116,7 +116,7 @@ describe('ExecCredentials', () => {
     );
   });
 
-  it('rejects other API versions, and interactive programs without a terminal', async () => {
+  test('rejects other API versions, and interactive programs without a terminal', async () => {
     expect(() => setUp([], { apiVersion: 'client.authentication.k8s.io/v1alpha1' })).toThrow(
       /apiVersion must be one of/,
     );
@@ -128,7 +128,7 @@ describe('ExecCredentials', () => {
 describe('runCommand', () => {
   const request = { args: [], env: {}, interactive: false, timeoutMs: 10_000 };
 
-  it('returns output and exit code, without a shell', async () => {
+  test('returns output and exit code, without a shell', async () => {
     const args = [
       '-e',
       'process.stdout.write(process.argv[1] + process.env.X); process.exitCode = 3',
@@ -142,7 +142,7 @@ describe('runCommand', () => {
     });
   });
 
-  it('rejects a program that does not exist, and one with too much output', async () => {
+  test('rejects a program that does not exist, and one with too much output', async () => {
     await expect(runCommand({ ...request, command: '/does/not/exist' })).rejects.toThrow(/ENOENT/);
     const args = ['-e', 'process.stdout.write("x".repeat(3e6))'];
     await expect(runCommand({ ...request, command: process.execPath, args })).rejects.toThrow(

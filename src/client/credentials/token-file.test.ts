@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { inClusterAccess, isInCluster } from './in-cluster.ts';
 import { TokenFile } from './token-file.ts';
 
 describe('TokenFile', () => {
-  it('reads the file again after a minute, and after a 401', async () => {
+  test('reads the file again after a minute, and after a 401', async () => {
     const clock = new VirtualClock();
     let content = 'a\n';
     const source = new TokenFile({ path: '/token', clock, read: async () => content });
@@ -24,7 +24,7 @@ describe('TokenFile', () => {
     expect(await source.current()).toEqual({ token: 'c' });
   });
 
-  it('goes on with the token that it has if the file cannot be read; without one it fails', async () => {
+  test('goes on with the token that it has if the file cannot be read; without one it fails', async () => {
     const clock = new VirtualClock();
     let content: string | undefined = 'a';
     const source = new TokenFile({
@@ -45,7 +45,7 @@ describe('TokenFile', () => {
 });
 
 describe('in a pod', () => {
-  it('finds the server, the authority, the namespace and the token', async () => {
+  test('finds the server, the authority, the namespace and the token', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'coxswain-in-cluster-'));
     try {
       for (const [name, text] of Object.entries({
@@ -69,7 +69,7 @@ describe('in a pod', () => {
     }
   });
 
-  it('fails outside', async () => {
+  test('fails outside', async () => {
     expect(isInCluster({ env: {} })).toBe(false);
     await expect(inClusterAccess({ clock: new VirtualClock(), env: {} })).rejects.toThrow(
       /must be defined/,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Event } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -44,7 +44,7 @@ function setUp(
 }
 
 describe('EventRecorder', () => {
-  it('sends in order, a burst at once and the others at their pace', async () => {
+  test('sends in order, a burst at once and the others at their pace', async () => {
     const { clock, requests, recorder } = setUp([], { perSecond: 2, burst: 3 });
     for (let i = 0; i < 6; i++)
       recorder.event(
@@ -64,7 +64,7 @@ describe('EventRecorder', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('sends every event, also one that comes just when nothing was left', async () => {
+  test('sends every event, also one that comes just when nothing was left', async () => {
     for (let turns = 0; turns < 40; turns++) {
       const { clock, requests, recorder } = setUp();
       recorder.event(pod, 'Normal', 'Started', 'it runs');
@@ -80,7 +80,7 @@ describe('EventRecorder', () => {
     }
   });
 
-  it('creates an event without holding up the caller', async () => {
+  test('creates an event without holding up the caller', async () => {
     const { requests, recorder } = setUp();
     recorder.event(pod, 'Normal', 'Started', 'it runs', { action: 'Starting' });
     expect(requests).toEqual([]);
@@ -123,7 +123,7 @@ describe('EventRecorder', () => {
     });
   });
 
-  it('counts up an event that happens again, and makes it anew if it has expired', async () => {
+  test('counts up an event that happens again, and makes it anew if it has expired', async () => {
     const { clock, requests, recorder } = setUp([
       undefined,
       undefined,
@@ -153,7 +153,7 @@ describe('EventRecorder', () => {
     });
   });
 
-  it('combines events that differ only in their message, from the tenth on', async () => {
+  test('combines events that differ only in their message, from the tenth on', async () => {
     const { requests, recorder } = setUp();
     for (let i = 0; i < 12; i++) recorder.event(pod, 'Warning', 'Failed', `message ${i}`);
     await recorder.flush();
@@ -170,7 +170,7 @@ describe('EventRecorder', () => {
     ]);
   });
 
-  it('does not combine what is more than ten minutes apart', async () => {
+  test('does not combine what is more than ten minutes apart', async () => {
     const { clock, requests, recorder } = setUp();
     for (let i = 0; i < 12; i++) {
       recorder.event(pod, 'Warning', 'Failed', `message ${i}`);
@@ -182,7 +182,7 @@ describe('EventRecorder', () => {
     );
   });
 
-  it('lets 25 events about an object through, then one every five minutes; other objects are not affected', async () => {
+  test('lets 25 events about an object through, then one every five minutes; other objects are not affected', async () => {
     const { clock, requests, recorder } = setUp();
     const spam = (times: number) => {
       for (let i = 0; i < times; i++) recorder.event(pod, 'Normal', `Reason${i}`, 'x');
@@ -199,7 +199,7 @@ describe('EventRecorder', () => {
     expect(requests.length).toBe(27);
   });
 
-  it('tries again while the server is away, in order, and drops what does not fit', async () => {
+  test('tries again while the server is away, in order, and drops what does not fit', async () => {
     const away = () => apierrors.serviceUnavailable('away');
     const { clock, logger, requests, recorder } = setUp([away(), away()], { queueLimit: 2 });
     for (const reason of ['A', 'B', 'C']) recorder.event(pod, 'Normal', reason, 'x');
@@ -215,7 +215,7 @@ describe('EventRecorder', () => {
     ]);
   });
 
-  it('reports what the server refuses and goes on; refusals of a terminating namespace are not worth a word', async () => {
+  test('reports what the server refuses and goes on; refusals of a terminating namespace are not worth a word', async () => {
     const terminating = apierrors.fromStatus({
       ...apierrors.forbidden({ group: '', resource: 'events' }, 'a', 'x').status,
       details: { causes: [{ reason: 'NamespaceTerminating' }] },

@@ -1,6 +1,6 @@
 // The transport and informers against the API server itself, over TLS.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiServer } from '#apiserver/server.ts';
 import { configMaps, namespaces } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 describe('HTTP transport and the API server', () => {
-  it('writes, reads, deletes, and gets the errors that the server names', async () => {
+  test('writes, reads, deletes, and gets the errors that the server names', async () => {
     const maps = client.resource(configMaps).namespace('default');
     const made = await maps.create({ metadata: { name: 'a' }, data: { k: 'ü'.repeat(100_000) } });
     expect(made.metadata.uid).not.toBe('');
@@ -66,7 +66,7 @@ describe('HTTP transport and the API server', () => {
     expect(await client.transport.text({ method: 'GET', path: '/readyz' })).toBe('ok');
   });
 
-  it('keeps informers up to date', async () => {
+  test('keeps informers up to date', async () => {
     const informers = new SharedInformerFactory({
       client,
       clock,

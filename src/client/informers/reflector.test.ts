@@ -1,5 +1,5 @@
 import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
@@ -88,7 +88,7 @@ function setUp(
 const stream = () => new WatchQueue<WatchEvent<KubeObject>>();
 
 describe('Reflector', () => {
-  it('lists, then applies what the watch says, and goes on from the last revision when a watch ends', async () => {
+  test('lists, then applies what the watch says, and goes on from the last revision when a watch ends', async () => {
     const [first, second] = [stream(), stream()];
     const { clock, calls, stored, stop, reflector } = setUp(
       [listOf(5, object('x/a', 3), object('x/b', 4))],
@@ -115,7 +115,7 @@ describe('Reflector', () => {
     expect(second.ended).toBe(true);
   });
 
-  it.each(['event', 'opening'])(
+  test.each(['event', 'opening'])(
     'lists the latest state when the revision has been compacted (%s)',
     async (how) => {
       const first = stream();
@@ -138,7 +138,7 @@ describe('Reflector', () => {
     },
   );
 
-  it('stays with its revision while the server is away, with growing pauses', async () => {
+  test('stays with its revision while the server is away, with growing pauses', async () => {
     const away = () => apierrors.serviceUnavailable('connection refused');
     const { clock, calls, stop, reflector, logger } = setUp(
       [listOf(5)],
@@ -159,7 +159,7 @@ describe('Reflector', () => {
     await running;
   });
 
-  it('lists again, not older than what it has seen, after an error that it does not know', async () => {
+  test('lists again, not older than what it has seen, after an error that it does not know', async () => {
     const broken = stream();
     const { clock, calls, stop, reflector, logger } = setUp(
       [listOf(5), listOf(9)],
@@ -181,7 +181,7 @@ describe('Reflector', () => {
     await running;
   });
 
-  it('reads the latest state of a server whose revisions went back', async () => {
+  test('reads the latest state of a server whose revisions went back', async () => {
     const { clock, calls, stored, stop, reflector } = setUp(
       [listOf(50), apierrors.tooLargeResourceVersion(50, 3, 1), listOf(3, object('x/a', 2))],
       [new Error('gone'), stream()],
@@ -195,7 +195,7 @@ describe('Reflector', () => {
     await running;
   });
 
-  it('follows pages, and takes all at once when a page has expired', async () => {
+  test('follows pages, and takes all at once when a page has expired', async () => {
     const page = (token: string, ...items: KubeObject[]): ListOf<KubeObject> => ({
       metadata: { resourceVersion: '5', continue: token },
       items,
@@ -227,7 +227,7 @@ describe('Reflector', () => {
     await second;
   });
 
-  it('does not spin when watches end at once', async () => {
+  test('does not spin when watches end at once', async () => {
     const ended = () => {
       const queue = stream();
       queue.close();

@@ -1,5 +1,5 @@
 import type { KubeObject, ListOf } from '#api/machinery/meta/v1/index.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
@@ -72,7 +72,7 @@ function setUp(options: { detectMutations?: boolean; transform?: (object: Thing)
 }
 
 describe('SharedInformer', () => {
-  it('tells every handler of every change, in order, with the store at that very change', async () => {
+  test('tells every handler of every change, in order, with the store at that very change', async () => {
     const { clock, stop, informer, received, tell, push } = setUp();
     informer.addEventHandler(tell('1'));
     const registration = informer.addEventHandler({
@@ -107,7 +107,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('tells a handler that comes late of what is there, and one that was removed of nothing', async () => {
+  test('tells a handler that comes late of what is there, and one that was removed of nothing', async () => {
     const { clock, stop, informer, received, tell, push } = setUp();
     const running = informer.run(stop.signal);
     await clock.settle();
@@ -121,7 +121,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('after a relist tells only of differences, of deletions with the last known state', async () => {
+  test('after a relist tells only of differences, of deletions with the last known state', async () => {
     const { clock, stop, server, informer, received, tell, expire } = setUp();
     const running = informer.run(stop.signal);
     await clock.settle();
@@ -136,7 +136,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('goes on when a handler throws, and says so', async () => {
+  test('goes on when a handler throws, and says so', async () => {
     const { clock, stop, informer, received, tell, logger } = setUp();
     informer.addEventHandler({
       onAdd: () => {
@@ -155,7 +155,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('with the mutation detector on, makes modifying an object an error', async () => {
+  test('with the mutation detector on, makes modifying an object an error', async () => {
     const { clock, stop, informer } = setUp({ detectMutations: true });
     const running = informer.run(stop.signal);
     await clock.settle();
@@ -167,7 +167,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('keeps only what a transform leaves', async () => {
+  test('keeps only what a transform leaves', async () => {
     const { clock, stop, informer } = setUp({
       transform: (object) => ({ ...object, labels: { kept: 'yes' } }),
     });
@@ -181,7 +181,7 @@ describe('SharedInformer', () => {
     await running;
   });
 
-  it('stops waiting for a sync when the signal aborts', async () => {
+  test('stops waiting for a sync when the signal aborts', async () => {
     const { informer } = setUp();
     const gaveUp = new AbortController();
     const waiting = informer.waitForSync(gaveUp.signal);

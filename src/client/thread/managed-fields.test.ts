@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { withoutManagedFields } from './managed-fields.ts';
 
 const cut = (json: string): string => withoutManagedFields(Buffer.from(json)).toString();
@@ -25,7 +25,7 @@ describe('withoutManagedFields', () => {
     { maxLength: 3 },
   );
 
-  it('takes the list out of metadata, wherever it is there, and leaves all else as it is', () => {
+  test('takes the list out of metadata, wherever it is there, and leaves all else as it is', () => {
     fc.assert(
       fc.property(
         fields,
@@ -55,7 +55,7 @@ describe('withoutManagedFields', () => {
     );
   });
 
-  it('leaves what is called the same elsewhere', () => {
+  test('leaves what is called the same elsewhere', () => {
     for (const object of [
       { kind: 'K', metadata: { name: 'a' } },
       { kind: 'K', metadata: { name: 'a' }, spec: { managedFields: [1] } },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
@@ -16,7 +16,7 @@ function setUp() {
 }
 
 describe('runWorkers', () => {
-  it('reads every outcome: done, again, again later, failed', async () => {
+  test('reads every outcome: done, again, again later, failed', async () => {
     const { clock, queue, stop, logger } = setUp();
     const calls: [key: string, atMs: number][] = [];
     const plans: Record<string, (ReconcileResult | Error)[]> = {
@@ -55,7 +55,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  it('runs as many keys at once as there are workers, and no key twice', async () => {
+  test('runs as many keys at once as there are workers, and no key twice', async () => {
     const { clock, queue, stop, logger } = setUp();
     const active = new Set<string>();
     let most = 0;
@@ -84,7 +84,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  it('gives up after maxRetries', async () => {
+  test('gives up after maxRetries', async () => {
     const { clock, queue, stop, logger } = setUp();
     let calls = 0;
     const failed: string[] = [];
@@ -108,7 +108,7 @@ describe('runWorkers', () => {
     await running;
   });
 
-  it('waits for what is under way when it stops, and begins nothing new', async () => {
+  test('waits for what is under way when it stops, and begins nothing new', async () => {
     const { clock, queue, stop, logger } = setUp();
     const begun: string[] = [];
     const ended: string[] = [];

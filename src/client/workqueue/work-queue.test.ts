@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { WorkQueue } from './work-queue.ts';
 
 describe('WorkQueue', () => {
-  it('gives keys in the order in which they were first added, each once', async () => {
+  test('gives keys in the order in which they were first added, each once', async () => {
     const queue = new WorkQueue();
     for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
     expect(queue.length).toBe(3);
@@ -10,7 +10,7 @@ describe('WorkQueue', () => {
     expect(queue.length).toBe(0);
   });
 
-  it('never gives a key to two workers; one added meanwhile comes again after done', async () => {
+  test('never gives a key to two workers; one added meanwhile comes again after done', async () => {
     const queue = new WorkQueue();
     queue.add('a');
     await queue.get();
@@ -26,7 +26,7 @@ describe('WorkQueue', () => {
     expect(queue.length).toBe(0);
   });
 
-  it('gives a key to the worker that has waited longest', async () => {
+  test('gives a key to the worker that has waited longest', async () => {
     const queue = new WorkQueue();
     const [first, second] = [queue.get(), queue.get()];
     queue.add('a');
@@ -38,7 +38,7 @@ describe('WorkQueue', () => {
     expect(queue.length).toBe(1);
   });
 
-  it('hands out what is queued when it shuts down, then undefined, and takes nothing new', async () => {
+  test('hands out what is queued when it shuts down, then undefined, and takes nothing new', async () => {
     const queue = new WorkQueue();
     queue.add('a');
     queue.shutDown();
@@ -51,7 +51,7 @@ describe('WorkQueue', () => {
     expect(await get).toBeUndefined();
   });
 
-  it('drains: waits for workers, keys that were queued and those added while a worker had them', async () => {
+  test('drains: waits for workers, keys that were queued and those added while a worker had them', async () => {
     const queue = new WorkQueue();
     queue.add('a');
     queue.add('b');
@@ -73,7 +73,7 @@ describe('WorkQueue', () => {
     await new WorkQueue().shutDownWithDrain();
   });
 
-  it('keeps its order over many keys', async () => {
+  test('keeps its order over many keys', async () => {
     const queue = new WorkQueue<number>();
     const taken: (number | undefined)[] = [];
     for (let i = 0; i < 5000; i++) {

@@ -11,7 +11,7 @@ import { get as httpGet, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, events, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import { connect } from '#client/connect.ts';
@@ -56,7 +56,7 @@ const web = {
 describe('a cluster inside a program', () => {
   const shared = sharedCluster({ beforeAll, afterAll }, { nodes: 2 });
 
-  it('waits for conditions, functions and deletions', async () => {
+  test('waits for conditions, functions and deletions', async () => {
     const { cluster } = shared;
     const namespace = await shared.namespace();
     await cluster.apply(web, { namespace });
@@ -82,7 +82,7 @@ describe('a cluster inside a program', () => {
     await expect(stopped).rejects.toThrow('enough');
   });
 
-  it('reads and lists objects', async () => {
+  test('reads and lists objects', async () => {
     const { cluster } = shared;
     const namespace = await shared.namespace();
     await cluster.apply(
@@ -99,7 +99,7 @@ describe('a cluster inside a program', () => {
     );
   });
 
-  it('reads logs, and runs commands', async () => {
+  test('reads logs, and runs commands', async () => {
     const { cluster } = shared;
     const namespace = await shared.namespace();
     await cluster.apply(pod('runner', 'echo one; echo two; sleep 1d'), { namespace });
@@ -125,7 +125,7 @@ describe('a cluster inside a program', () => {
     await expect(text(connection)).rejects.toThrow(/80/);
   });
 
-  it('serves HTTP clients without a port', async () => {
+  test('serves HTTP clients without a port', async () => {
     const { agent } = shared.cluster;
     const read = (path: string): Promise<{ status: number; body: string }> =>
       new Promise((resolve, reject) => {
@@ -153,14 +153,14 @@ describe('a cluster inside a program', () => {
     expect((await read('/api/v1/namespaces/default/configmaps')).body).toContain('posted');
   });
 
-  it('has no kubeconfig without a port', () => {
+  test('has no kubeconfig without a port', () => {
     const { url, kubeconfig, kubeconfigPath } = shared.cluster;
     expect([url, kubeconfig, kubeconfigPath]).toEqual([undefined, undefined, undefined]);
   });
 });
 
 describe('a cluster on a virtual clock', () => {
-  it('moves time while it waits', async () => {
+  test('moves time while it waits', async () => {
     await withCluster({ clock: 'virtual' }, async (cluster) => {
       await cluster.apply(pod('slow', 'sleep 3600'));
       const before = cluster.clock.now();
@@ -210,7 +210,7 @@ describe('a controller', () => {
     metadata: { name: 'blue', labels: { welcome: '' } },
   };
 
-  it('reconciles objects, and those that they own', async () => {
+  test('reconciles objects, and those that they own', async () => {
     await withCluster({}, async (cluster) => {
       const running = cluster.runController(welcome);
       await cluster.apply(labelled);
@@ -248,7 +248,7 @@ describe('a controller', () => {
     });
   });
 
-  it('retries what fails, and runs on a virtual clock', async () => {
+  test('retries what fails, and runs on a virtual clock', async () => {
     await withCluster({ clock: 'virtual' }, async (cluster) => {
       let attempts = 0;
       const flaky = defineController('flaky', ({ for: reconciles }) => {
@@ -263,7 +263,7 @@ describe('a controller', () => {
     });
   });
 
-  it('reports a setup that declares nothing', async () => {
+  test('reports a setup that declares nothing', async () => {
     const cluster = await startCluster();
     cluster.runController(defineController('idle', () => async () => undefined));
     await expect(cluster.stop()).rejects.toThrow('the controller idle reconciles nothing');
@@ -274,7 +274,7 @@ describe('a cluster with a port', () => {
   let cluster: EmbeddedCluster | undefined;
   afterEach(() => cluster?.stop());
 
-  it('writes a kubeconfig that only its user can read, and deletes it', async () => {
+  test('writes a kubeconfig that only its user can read, and deletes it', async () => {
     cluster = await startCluster({ port: 0 });
     const path = cluster.kubeconfigPath as string;
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -288,7 +288,7 @@ describe('a cluster with a port', () => {
     expect(existsSync(dirname(path))).toBe(false);
   });
 
-  it('accepts credentials from a program', async () => {
+  test('accepts credentials from a program', async () => {
     cluster = await startCluster({ port: 0 });
     const access = cluster.kubeconfig as string;
     const data = (name: string): string =>
@@ -328,7 +328,7 @@ describe('a cluster with a port', () => {
 });
 
 describe('createCluster', () => {
-  it('keeps objects over restarts', async () => {
+  test('keeps objects over restarts', async () => {
     const dataDir = folder();
     const first = await createCluster({ dataDir, port: 0 });
     await first.apply({

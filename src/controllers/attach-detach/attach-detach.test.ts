@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   nodes,
   persistentVolumeClaims,
@@ -87,7 +87,7 @@ describe('a volume of a CSI driver', () => {
         `${involvedObject.name} ${type} ${reason}: ${message}`,
     );
 
-  it('is attached where a pod is that uses it, and its node is told', async () => {
+  test('is attached where a pod is that uses it, and its node is told', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -107,7 +107,7 @@ describe('a volume of a CSI driver', () => {
     ]);
   });
 
-  it('of a plugin that has been replaced is attached by the driver in its place', async () => {
+  test('of a plugin that has been replaced is attached by the driver in its place', async () => {
     const awsElasticBlockStore = { volumeID: 'aws://z/vol-1' };
     await client
       .resource(persistentVolumes)
@@ -128,7 +128,7 @@ describe('a volume of a CSI driver', () => {
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
   });
 
-  it('that pods name themselves is attached without an object', async () => {
+  test('that pods name themselves is attached without an object', async () => {
     const add = (name: string, nodeName: string) =>
       client.resource(pods).create({
         metadata: { name, namespace: 'default' },
@@ -178,7 +178,7 @@ describe('a volume of a CSI driver', () => {
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
   });
 
-  it('that cannot be attached is told to the pod', async () => {
+  test('that cannot be attached is told to the pod', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -192,7 +192,7 @@ describe('a volume of a CSI driver', () => {
     ]);
   });
 
-  it('is not attached where its driver has no need of it, or the kubelet does so itself', async () => {
+  test('is not attached where its driver has no need of it, or the kubelet does so itself', async () => {
     await client
       .resource(csiDrivers)
       .create({ metadata: { name: 'd.example.com' }, spec: { attachRequired: false } });
@@ -209,7 +209,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual(['n1']);
   });
 
-  it('is detached when nobody uses it and the node has unmounted it', async () => {
+  test('is detached when nobody uses it and the node has unmounted it', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -223,7 +223,7 @@ describe('a volume of a CSI driver', () => {
     expect([await where(), await told('n1')]).toEqual([[], undefined]);
   });
 
-  it('of a pod that has ended is detached, and another pod can have it elsewhere', async () => {
+  test('of a pod that has ended is detached, and another pod can have it elsewhere', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -243,7 +243,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual(['n2']);
   });
 
-  it('for many nodes is attached to each', async () => {
+  test('for many nodes is attached to each', async () => {
     await addVolume(client, ['ReadWriteMany']);
     await addPod(client, 'p', 'n1');
     await addPod(client, 'q', 'n2');
@@ -251,7 +251,7 @@ describe('a volume of a CSI driver', () => {
     expect((await where()).toSorted()).toEqual(['n1', 'n2']);
   });
 
-  it('for one node goes to one of two that want it at once', async () => {
+  test('for one node goes to one of two that want it at once', async () => {
     await addVolume(client);
     await Promise.all([addPod(client, 'p', 'n1'), addPod(client, 'q', 'n2')]);
     await settle();
@@ -287,7 +287,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual([]);
   });
 
-  it('that is gone by force is detached; what others have attached is theirs', async () => {
+  test('that is gone by force is detached; what others have attached is theirs', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -307,7 +307,7 @@ describe('a volume of a CSI driver', () => {
     ]);
   });
 
-  it('is detached from a node that is gone', async () => {
+  test('is detached from a node that is gone', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
 import type { CronJobSpec } from '#api/groups/batch/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
@@ -63,7 +63,7 @@ describe('a cron job', () => {
       .filter(({ involvedObject }) => involvedObject.kind === 'CronJob')
       .map(({ reason, message }) => `${reason}: ${message}`);
 
-  it('starts a job each time, under the name of the minute, and notes what runs and what has succeeded', async () => {
+  test('starts a job each time, under the name of the minute, and notes what runs and what has succeeded', async () => {
     await create();
     expect(await jobList()).toEqual([]);
     await cluster.clock.advance('61m');
@@ -90,7 +90,7 @@ describe('a cron job', () => {
     );
   });
 
-  it('keeps as many finished jobs as it is told', async () => {
+  test('keeps as many finished jobs as it is told', async () => {
     await create({
       successfulJobsHistoryLimit: 2,
       failedJobsHistoryLimit: 1,
@@ -108,7 +108,7 @@ describe('a cron job', () => {
     ]);
   });
 
-  it.each([
+  test.each([
     ['Allow', ['01', '02', '03'], 3],
     ['Forbid', ['01'], 1],
     ['Replace', ['03'], 1],
@@ -127,7 +127,7 @@ describe('a cron job', () => {
     },
   );
 
-  it('rests while it is suspended; what was missed is made up for once, within the deadline', async () => {
+  test('rests while it is suspended; what was missed is made up for once, within the deadline', async () => {
     await create({ suspend: true });
     await cluster.clock.advance('5h30m');
     expect(await jobList()).toEqual([]);
@@ -143,7 +143,7 @@ describe('a cron job', () => {
     expect(await jobTimes()).toHaveLength(1);
   });
 
-  it('says when its time never comes', async () => {
+  test('says when its time never comes', async () => {
     await create({ schedule: '59 23 31 2 *' });
     await cluster.clock.advance('1m');
     expect(await messages()).toEqual([
@@ -151,7 +151,7 @@ describe('a cron job', () => {
     ]);
   });
 
-  it('says when an active job has gone missing', async () => {
+  test('says when an active job has gone missing', async () => {
     await create();
     await cluster.clock.advance('61m');
     const [job] = await jobList();

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
 import type { DaemonSetSpec } from '#api/groups/apps/v1/index.ts';
 import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
@@ -83,7 +83,7 @@ describe('a daemon set', () => {
       .filter(({ involvedObject }) => involvedObject.kind === 'DaemonSet')
       .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
-  it('has a pod on each node, bound by its affinity, tolerating what troubles nodes', async () => {
+  test('has a pod on each node, bound by its affinity, tolerating what troubles nodes', async () => {
     await addNode('n1');
     await addNode('n2');
     await create();
@@ -124,7 +124,7 @@ describe('a daemon set', () => {
     expect(await places()).toHaveLength(3);
   });
 
-  it.each([
+  test.each([
     ['its selector', { nodeSelector: { disk: 'ssd' } }],
     [
       'its affinity',
@@ -163,7 +163,7 @@ describe('a daemon set', () => {
     },
   );
 
-  it('respects taints: none is started, and one that runs goes only for NoExecute', async () => {
+  test('respects taints: none is started, and one that runs goes only for NoExecute', async () => {
     await addNode('n1');
     await addNode('n2', { taints: [{ key: 'a', effect: 'NoSchedule' }] });
     await addNode('n3', { unschedulable: true });
@@ -182,7 +182,7 @@ describe('a daemon set', () => {
     expect(await places()).toEqual(['n3 agent:1']);
   });
 
-  it('is updated one node after the other, and its history is kept within its limit', async () => {
+  test('is updated one node after the other, and its history is kept within its limit', async () => {
     for (const name of ['n1', 'n2', 'n3']) await addNode(name);
     await create({ revisionHistoryLimit: 1 });
     await makeReady();
@@ -204,7 +204,7 @@ describe('a daemon set', () => {
     expect((await revisionList()).map(({ revision }) => revision).toSorted()).toEqual([3, 4]);
   });
 
-  it('surges: a new pod gets ready beside the old one', async () => {
+  test('surges: a new pod gets ready beside the old one', async () => {
     await addNode('n1');
     await addNode('n2');
     await create({
@@ -224,7 +224,7 @@ describe('a daemon set', () => {
     expect(await places()).toEqual(['n1 agent:2', 'n2 agent:2']);
   });
 
-  it('leaves old pods until they are deleted, if it says so', async () => {
+  test('leaves old pods until they are deleted, if it says so', async () => {
     await addNode('n1');
     await create({ updateStrategy: { type: 'OnDelete' } });
     await makeReady();
@@ -236,7 +236,7 @@ describe('a daemon set', () => {
     expect(await places()).toEqual(['n1 agent:2']);
   });
 
-  it('replaces pods that have ended, later each time they failed', async () => {
+  test('replaces pods that have ended, later each time they failed', async () => {
     await addNode('n1');
     await create();
     const fail = async () => {
@@ -256,7 +256,7 @@ describe('a daemon set', () => {
     );
   });
 
-  it('adopts pods that match, and removes what waits for a node that is gone', async () => {
+  test('adopts pods that match, and removes what waits for a node that is gone', async () => {
     await addNode('n1');
     await podClient().create({
       metadata: { name: 'lonely', labels: { app: 'agent' } },

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
 import type { Deployment, DeploymentSpec } from '#api/groups/apps/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
@@ -74,7 +74,7 @@ async function messages(): Promise<string[]> {
 }
 
 describe('DeploymentController', () => {
-  it('stops where the new pods do not become ready, and goes back without having missed one too many', async () => {
+  test('stops where the new pods do not become ready, and goes back without having missed one too many', async () => {
     await start();
     await create();
     await setImage('bad');
@@ -97,7 +97,7 @@ describe('DeploymentController', () => {
     expect(back?.metadata.annotations?.['deployment.kubernetes.io/revision-history']).toBe('1');
   });
 
-  it('scales what it has in proportion while a rollout is stuck', async () => {
+  test('scales what it has in proportion while a rollout is stuck', async () => {
     await start();
     await create({ strategy: { rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } } });
     await setImage('bad');
@@ -108,7 +108,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['one: 0/0', 'bad: 0/0']);
   });
 
-  it('does not move while it is paused, but scales', async () => {
+  test('does not move while it is paused, but scales', async () => {
     await start();
     await create();
     await patch({ paused: true });
@@ -121,7 +121,7 @@ describe('DeploymentController', () => {
     expect(condition(await client().get('web'), 'Progressing')).toBe('True NewReplicaSetAvailable');
   });
 
-  it('keeps as many old ReplicaSets as it is told, those of the latest revisions', async () => {
+  test('keeps as many old ReplicaSets as it is told, those of the latest revisions', async () => {
     await start();
     await create({ revisionHistoryLimit: 1 });
     for (const image of ['two', 'three', 'four']) await setImage(image);
@@ -130,7 +130,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['four: 4/4']);
   });
 
-  it('recreates: the new pods come when the last of the old ones is gone', async () => {
+  test('recreates: the new pods come when the last of the old ones is gone', async () => {
     await start();
     await create({ strategy: { type: 'Recreate' } });
     const { items } = await cluster.client.resource(pods).namespace('default').list();
@@ -147,7 +147,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['one: 0/0', 'two: 4/4']);
   });
 
-  it('takes another hash where a name is taken', async () => {
+  test('takes another hash where a name is taken', async () => {
     await start();
     await create({ replicas: 1 });
     const [mine] = (await sets().list()).items;
@@ -169,7 +169,7 @@ describe('DeploymentController', () => {
     expect(deployment.status.availableReplicas).toBe(1);
   });
 
-  it('adopts a ReplicaSet of its template that nobody owns', async () => {
+  test('adopts a ReplicaSet of its template that nobody owns', async () => {
     await start();
     await create({ replicas: 1 });
     await client().delete('web', { propagationPolicy: 'Background' });
@@ -189,7 +189,7 @@ describe('DeploymentController', () => {
     ]);
   });
 
-  it('counts on from whatever revision it finds, of up to 64 bits', async () => {
+  test('counts on from whatever revision it finds, of up to 64 bits', async () => {
     await start();
     await create({ replicas: 1 });
     const revision = { 'deployment.kubernetes.io/revision': '3546343826724305832' };
@@ -204,7 +204,7 @@ describe('DeploymentController', () => {
     });
   });
 
-  it('reports why it cannot make a ReplicaSet', async () => {
+  test('reports why it cannot make a ReplicaSet', async () => {
     const refuse = () =>
       apierrors.forbidden({ group: 'apps', resource: 'replicasets' }, 'web', new Error('no room'));
     cluster.faults.fail('POST', /replicasets/, refuse, { times: 1 });
@@ -218,7 +218,7 @@ describe('DeploymentController', () => {
     expect(await sizes()).toEqual(['one: 4/4']);
   });
 
-  it('hands annotations on, its own apart', async () => {
+  test('hands annotations on, its own apart', async () => {
     await start();
     await create({ replicas: 1 });
     await client().patch('web', 'application/merge-patch+json', {
@@ -236,7 +236,7 @@ describe('DeploymentController', () => {
     });
   });
 
-  it('writes nothing while nothing happens', async () => {
+  test('writes nothing while nothing happens', async () => {
     await start();
     await create();
     const before = cluster.faults.requests.length;

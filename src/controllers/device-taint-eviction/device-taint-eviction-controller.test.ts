@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { resourceClaims, resourceSlices } from '#api/groups/resource/v1/index.ts';
@@ -135,7 +135,7 @@ describe('DeviceTaintEvictionController', () => {
       ({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`,
     );
 
-  it('evicts who uses a tainted device at once, or when its time is over, and tells why', async () => {
+  test('evicts who uses a tainted device at once, or when its time is over, and tells why', async () => {
     await start();
     await use(client, 'none', 'a');
     await use(client, 'brief', 'a', tolerates(60));
@@ -170,7 +170,7 @@ describe('DeviceTaintEvictionController', () => {
     );
   });
 
-  it('lets pods stay when the taint goes in time, or its slice is outdated', async () => {
+  test('lets pods stay when the taint goes in time, or its slice is outdated', async () => {
     await start();
     await use(client, 'brief', 'a', tolerates(60));
     for (const heal of [() => setTaints(client), () => createSlice(client, [], 't', 2)]) {
@@ -188,7 +188,7 @@ describe('DeviceTaintEvictionController', () => {
     expect(await leaving(client)).toEqual(['brief']);
   });
 
-  it('evicts whom it finds when it starts, and pods that are given a tainted device', async () => {
+  test('evicts whom it finds when it starts, and pods that are given a tainted device', async () => {
     await setTaints(client, { ...TAINT, timeAdded: formatTime(cluster.clock.now()) });
     await use(client, 'first', 'a');
     await start();
@@ -199,7 +199,7 @@ describe('DeviceTaintEvictionController', () => {
     expect(await leaving(client)).toEqual(['first', 'second']);
   });
 
-  it('leaves pods alone that do not use the claim, or are done', async () => {
+  test('leaves pods alone that do not use the claim, or are done', async () => {
     await start();
     await use(client, 'p', 'a');
     const claims = client.resource(resourceClaims).namespace('default');

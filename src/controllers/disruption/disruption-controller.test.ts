@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -60,7 +60,7 @@ describe('DisruptionController', () => {
     await cluster.clock.settle();
   };
 
-  it.each<[New<PodDisruptionBudget['spec']>, number, number]>([
+  test.each<[New<PodDisruptionBudget['spec']>, number, number]>([
     [{ minAvailable: 2 }, 2, 1],
     [{ minAvailable: '50%' }, 2, 1],
     [{ maxUnavailable: 1 }, 2, 1],
@@ -88,7 +88,7 @@ describe('DisruptionController', () => {
     });
   });
 
-  it('lets as many go as are replaced', async () => {
+  test('lets as many go as are replaced', async () => {
     await start({ maxUnavailable: 1 });
     const [first, second] = (await inDefault().list()).items as readonly [
       Immutable<Pod>,
@@ -103,7 +103,7 @@ describe('DisruptionController', () => {
     await evict(second.metadata.name);
   });
 
-  it('counts a pod again that was not deleted after all, and clears its mark', async () => {
+  test('counts a pod again that was not deleted after all, and clears its mark', async () => {
     await start({ maxUnavailable: 1 });
     const [pod] = (await inDefault().list()).items as readonly [Immutable<Pod>];
     const client = cluster.client.resource(podDisruptionBudgets).namespace('default');
@@ -147,7 +147,7 @@ describe('DisruptionController', () => {
     );
   });
 
-  it('allows nothing that it cannot count', async () => {
+  test('allows nothing that it cannot count', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u', controller: true };
     const metadata = { name: 'p', namespace: 'default', labels, ownerReferences: [owner] };
@@ -165,7 +165,7 @@ describe('DisruptionController', () => {
     );
   });
 
-  it('tells of pods that nobody controls, and of budgets without pods', async () => {
+  test('tells of pods that nobody controls, and of budgets without pods', async () => {
     await cluster.client.resource(podDisruptionBudgets).create(budget({ maxUnavailable: 1 }));
     await cluster.run((config) => new DisruptionController(config));
     await cluster.clock.settle();
@@ -181,7 +181,7 @@ describe('DisruptionController', () => {
     expect(await statusOf()).toMatchObject({ expectedPods: 0, disruptionsAllowed: 0 });
   });
 
-  it('writes nothing when nothing has changed', async () => {
+  test('writes nothing when nothing has changed', async () => {
     await start({ minAvailable: 2 });
     const before = cluster.faults.requests.length;
     await cluster.clock.advance('30m');

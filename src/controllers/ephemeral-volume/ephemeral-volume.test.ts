@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
@@ -42,7 +42,7 @@ describe('the claim of an ephemeral volume', () => {
       ({ type, reason, message }) => `${type} ${reason}: ${message}`,
     );
 
-  it('is made from the template, and owned by the pod', async () => {
+  test('is made from the template, and owned by the pod', async () => {
     const { metadata } = await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
     const { items } = await claims().list();
@@ -68,7 +68,7 @@ describe('the claim of an ephemeral volume', () => {
     ]);
   });
 
-  it('is made again if somebody deletes it', async () => {
+  test('is made again if somebody deletes it', async () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
     const before = await claims().get('p-scratch');
@@ -80,7 +80,7 @@ describe('the claim of an ephemeral volume', () => {
     expect((await claims().get('p-scratch')).metadata.uid).not.toBe(before.metadata.uid);
   });
 
-  it('of somebody else is in the way, until it is gone', async () => {
+  test('of somebody else is in the way, until it is gone', async () => {
     await claims().create({ metadata: { name: 'p-scratch', finalizers: [] }, spec });
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
@@ -95,7 +95,7 @@ describe('the claim of an ephemeral volume', () => {
     expect((await claims().get('p-scratch')).metadata.ownerReferences).toHaveLength(1);
   });
 
-  it('that is refused is told', async () => {
+  test('that is refused is told', async () => {
     const refusal = () =>
       apierrors.forbidden({ group: '', resource: 'persistentvolumeclaims' }, 'p-scratch', 'no');
     cluster.faults.fail('POST', /persistentvolumeclaims/, refusal);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { configMaps, events, namespaces, nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap } from '#api/groups/core/v1/index.ts';
@@ -40,7 +40,7 @@ const GHOST = {
 };
 
 describe('GarbageCollector', () => {
-  it('deletes in the background what belonged to a deleted object, and what belonged to that', async () => {
+  test('deletes in the background what belonged to a deleted object, and what belonged to that', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a)]);
@@ -53,7 +53,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['other']);
   });
 
-  it('turns the pods of a deleted ReplicaSet to Terminating at once', async () => {
+  test('turns the pods of a deleted ReplicaSet to Terminating at once', async () => {
     await startCollector();
     await cluster.run((config) => new ReplicaManager({ ...config, kind: replicaSetKind }));
     await cluster.client.resource(nodes).create({ metadata: { name: 'n1' } });
@@ -84,7 +84,7 @@ describe('GarbageCollector', () => {
     expect(cluster.clock.now()).toBe(before);
   });
 
-  it('keeps what has another owner, and takes away the reference to the one that is gone', async () => {
+  test('keeps what has another owner, and takes away the reference to the one that is gone', async () => {
     await startCollector();
     const [a, b] = [await make('a'), await make('b')];
     await make('shared', [ownedBy(a), ownedBy(b)]);
@@ -96,7 +96,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('in the foreground deletes dependents first; only those that block hold the owner up', async () => {
+  test('in the foreground deletes dependents first; only those that block hold the owner up', async () => {
     await startCollector();
     const a = await make('a');
     await make('blocks', [ownedBy(a, true)], ['example.com/wait']);
@@ -115,7 +115,7 @@ describe('GarbageCollector', () => {
     expect((await maps().get('lax')).metadata.deletionTimestamp).toBeDefined();
   });
 
-  it('in the foreground goes down through several levels, and up again', async () => {
+  test('in the foreground goes down through several levels, and up again', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a, true)]);
@@ -129,7 +129,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('gets out of a circle of owners that wait for each other', async () => {
+  test('gets out of a circle of owners that wait for each other', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b', [ownedBy(a, true)]);
@@ -142,7 +142,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('leaves dependents behind when asked to', async () => {
+  test('leaves dependents behind when asked to', async () => {
     await startCollector();
     const a = await make('a');
     const b = await make('b');
@@ -156,7 +156,7 @@ describe('GarbageCollector', () => {
     expect((await maps().get('only')).metadata.ownerReferences).toBeUndefined();
   });
 
-  it('deletes what names an owner that has never existed, or another object under its name', async () => {
+  test('deletes what names an owner that has never existed, or another object under its name', async () => {
     await startCollector();
     const a = await make('a');
     await make('wrong-name', [GHOST]);
@@ -165,7 +165,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['a']);
   });
 
-  it('asks for owners live: what the watches have not shown yet is not missing', async () => {
+  test('asks for owners live: what the watches have not shown yet is not missing', async () => {
     await startCollector();
     cluster.faults.hold('/api/v1/nodes');
     const node = await cluster.client.resource(nodes).create({ metadata: { name: 'n1' } });
@@ -179,7 +179,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('takes an owner in another namespace for absent, and says why', async () => {
+  test('takes an owner in another namespace for absent, and says why', async () => {
     await startCollector();
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     const far = await maps('x').create({ metadata: { name: 'far' } });
@@ -206,7 +206,7 @@ describe('GarbageCollector', () => {
     expect((await maps('x').get('far')).metadata.uid).toBe(far.metadata.uid);
   });
 
-  it('leaves alone what names an owner of a kind that is not served, or one that cannot be', async () => {
+  test('leaves alone what names an owner of a kind that is not served, or one that cannot be', async () => {
     await startCollector();
     await make('strange', [{ ...GHOST, apiVersion: 'example.com/v1', kind: 'Strange' }]);
     const a = await make('a');
@@ -221,7 +221,7 @@ describe('GarbageCollector', () => {
     expect((await cluster.client.resource(nodes).list()).items.length).toBe(2);
   });
 
-  it('keeps an object that got another owner while it was being looked at', async () => {
+  test('keeps an object that got another owner while it was being looked at', async () => {
     await startCollector();
     const [a, b] = [await make('a'), await make('b')];
     await make('child', [ownedBy(a)]);
@@ -239,7 +239,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['b', 'child']);
   });
 
-  it('finds after a restart what was deleted meanwhile', async () => {
+  test('finds after a restart what was deleted meanwhile', async () => {
     const stop = await startCollector();
     const a = await make('a');
     await make('child', [ownedBy(a)]);
@@ -259,7 +259,7 @@ describe('GarbageCollector', () => {
     expect(await names()).toEqual(['left']);
   });
 
-  it('tries again what failed', async () => {
+  test('tries again what failed', async () => {
     await startCollector();
     const a = await make('a');
     await make('child', [ownedBy(a)]);

@@ -1,5 +1,5 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Graph, blockingDependents } from './graph.ts';
 import type { Node } from './graph.ts';
 
@@ -35,7 +35,7 @@ const dependents = (uid: string) =>
   [...(graph.get(uid)?.dependents ?? [])].map(({ uid }) => uid).sort();
 
 describe('Graph', () => {
-  it('makes a virtual node for an owner that was not seen, and asks to look for it', () => {
+  test('makes a virtual node for an owner that was not seen, and asks to look for it', () => {
     put(thing('child', [owner('parent')]));
     expect(told).toEqual(['delete parent (virtual)']);
     expect(graph.get('parent')).toMatchObject({ virtual: true, namespace: 'x', kind: 'Thing' });
@@ -45,7 +45,7 @@ describe('Graph', () => {
     expect(dependents('parent')).toEqual(['child']);
   });
 
-  it('finds the dependents of an owner that was given up before it was seen', () => {
+  test('finds the dependents of an owner that was given up before it was seen', () => {
     put(thing('child', [owner('parent')]));
     graph.delete('parent');
     expect(told).toEqual(['delete parent (virtual)', 'absent parent', 'delete child']);
@@ -53,7 +53,7 @@ describe('Graph', () => {
     expect(dependents('parent')).toEqual(['child']);
   });
 
-  it('forgets virtual nodes that nobody names any more', () => {
+  test('forgets virtual nodes that nobody names any more', () => {
     put(thing('a', [owner('parent')]));
     put(thing('b', [owner('parent')]));
     graph.delete('a');
@@ -63,7 +63,7 @@ describe('Graph', () => {
     expect(graph.size).toBe(1);
   });
 
-  it('wakes dependents when their owner goes, and an owner that waits when a dependent goes or lets go', () => {
+  test('wakes dependents when their owner goes, and an owner that waits when a dependent goes or lets go', () => {
     put(thing('parent'));
     put(thing('a', [owner('parent', { blockOwnerDeletion: true })]));
     put(thing('b', [owner('parent', { blockOwnerDeletion: true })]));
@@ -85,14 +85,14 @@ describe('Graph', () => {
     expect(told).toEqual(['absent parent', 'delete b', 'delete c']);
   });
 
-  it('asks for orphaning once', () => {
+  test('asks for orphaning once', () => {
     put(thing('parent', [], { ...DELETED, finalizers: ['orphan'] }));
     put(thing('parent', [], { ...DELETED, finalizers: ['orphan'], labels: {} }));
     expect(told).toEqual(['orphan parent']);
     expect(graph.get('parent')?.beingDeleted).toBe(true);
   });
 
-  it.each([
+  test.each([
     [
       'of another namespace',
       thing('parent', [], { namespace: 'y' }),
@@ -112,7 +112,7 @@ describe('Graph', () => {
     expect(told).toEqual(expected);
   });
 
-  it('forgets what a new list of the type lacks, and nothing of other types or only named', () => {
+  test('forgets what a new list of the type lacks, and nothing of other types or only named', () => {
     put(thing('child', [owner('parent'), owner('unseen')]));
     put(thing('parent'));
     put(thing('gone'));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { beyondLimit, newRevision, nextRevision, templateData, templateOf } from './index.ts';
 import type { ReadRevision, RevisionData } from './index.ts';
 
@@ -13,7 +13,7 @@ const names = (revisions: readonly ReadRevision[]) =>
   revisions.map(({ metadata }) => metadata.name);
 
 describe('revisions', () => {
-  it('keep the template, as a patch that replaces it', () => {
+  test('keep the template, as a patch that replaces it', () => {
     expect(data('one')).toMatchObject({
       spec: { template: { $patch: 'replace', metadata: { labels: { app: 'db' } } } },
     });
@@ -28,7 +28,7 @@ describe('revisions', () => {
     );
   });
 
-  it('are the present one, an earlier one again, or new', () => {
+  test('are the present one, an earlier one again, or new', () => {
     const present = [revision('one', 1), revision('two', 2)];
     expect(nextRevision([], data('one'))).toEqual({ kind: 'new', number: 1 });
     expect(nextRevision(present, data('three'))).toEqual({ kind: 'new', number: 3 });
@@ -40,7 +40,7 @@ describe('revisions', () => {
     });
   });
 
-  it('have names that depend on their data, and another after a collision', () => {
+  test('have names that depend on their data, and another after a collision', () => {
     const owner = {
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
@@ -54,7 +54,7 @@ describe('revisions', () => {
     expect(new Set([nameOf('one'), nameOf('two'), nameOf('one', 1)]).size).toBe(3);
   });
 
-  it('go when nobody lives by them and they are too many, the oldest first', () => {
+  test('go when nobody lives by them and they are too many, the oldest first', () => {
     const all = [1, 2, 3, 4, 5].map((number) => revision(String(number), number));
     const live = new Set(['db-2', 'db-5']);
     expect(names(beyondLimit(all, live, 1))).toEqual(['db-1', 'db-3']);

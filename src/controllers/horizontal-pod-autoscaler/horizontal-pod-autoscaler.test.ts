@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
 import type { HorizontalPodAutoscaler } from '#api/groups/autoscaling/v2/index.ts';
@@ -63,7 +63,7 @@ describe('what a metric wants', () => {
     }).replicas;
   };
 
-  it.each<[string, Record<string, number>, number, number]>([
+  test.each<[string, Record<string, number>, number, number]>([
     ['more', { a: 500, b: 500, c: 500 }, 30, 5],
     ['fewer', { a: 100, b: 300, c: 500 }, 50, 2],
     ['as many, within the tolerance', { a: 500, b: 510, c: 520 }, 50, 3],
@@ -71,7 +71,7 @@ describe('what a metric wants', () => {
     ['more, but those that do not tell count as idle', { a: 950, b: 950 }, 50, 4],
   ])('%s', (_, used, target, replicas) => expect(wanted(used, target)).toBe(replicas));
 
-  it('does not grow for pods that start', () => {
+  test('does not grow for pods that start', () => {
     const starting = [pod('a'), pod('b'), pod('c', { started: -60_000, ready: false })];
     expect(wanted({ a: 600, b: 600, c: 5000 }, 50, { pods: starting })).toBe(3);
     expect(
@@ -86,7 +86,7 @@ describe('what a metric wants', () => {
     ).toBe(6);
   });
 
-  it('says why it cannot', () => {
+  test('says why it cannot', () => {
     expect(() => wanted({}, 50, { pods: [] })).toThrow(
       'no pods returned by selector while calculating replica count',
     );
@@ -133,7 +133,7 @@ describe('how much of it may be done', () => {
       HOUR,
     ).replicas;
 
-  it.each<[string, Partial<Wish>, number, string, string]>([
+  test.each<[string, Partial<Wish>, number, string, string]>([
     ['as wished', { desired: 7 }, 7, 'ReadyForNewScale', 'DesiredWithinRange'],
     ['twice at most', { desired: 50 }, 10, 'ReadyForNewScale', 'ScaleUpLimit'],
     ['four at least', { current: 1, desired: 50 }, 4, 'ReadyForNewScale', 'ScaleUpLimit'],
@@ -148,7 +148,7 @@ describe('how much of it may be done', () => {
     ]);
   });
 
-  it('shrinks only if nobody wanted more lately', () => {
+  test('shrinks only if nobody wanted more lately', () => {
     const past = (minutes: number): Past => ({
       ...NOTHING,
       recommendations: [{ at: HOUR - minutes * 60_000, replicas: 8 }],
@@ -158,7 +158,7 @@ describe('how much of it may be done', () => {
     expect(limit(wish({ current: 8, desired: 2 }), past(6), HOUR).replicas).toBe(2);
   });
 
-  it('grows by policies, counting what was done in their period', () => {
+  test('grows by policies, counting what was done in their period', () => {
     expect([up({}), up({ selectPolicy: 'Min' }), up({ selectPolicy: 'Disabled' })]).toEqual([
       9, 8, 5,
     ]);
@@ -167,14 +167,14 @@ describe('how much of it may be done', () => {
     expect(up({}, { ...NOTHING, downs: [{ at: HOUR - 30_000, replicas: 5 }] })).toBe(15);
   });
 
-  it('shrinks by policies', () => {
+  test('shrinks by policies', () => {
     expect([down({}), down({ selectPolicy: 'Min' }), down({ selectPolicy: 'Disabled' })]).toEqual([
       10, 16, 20,
     ]);
     expect(down({}, { ...NOTHING, downs: [{ at: HOUR - 30_000, replicas: 10 }] }, 10)).toBe(10);
   });
 
-  it('waits as long as its windows say', () => {
+  test('waits as long as its windows say', () => {
     const behavior = { scaleUp: { stabilizationWindowSeconds: 60, policies: [pods4] } };
     const past = { ...NOTHING, recommendations: [{ at: HOUR - 30_000, replicas: 6 }] };
     const found = limit(wish({ desired: 9, behavior }), past, HOUR);
@@ -272,7 +272,7 @@ describe('HorizontalPodAutoscalerController', () => {
     };
   };
 
-  it('has as many pods as their load takes, and fewer when it has been low for long', async () => {
+  test('has as many pods as their load takes, and fewer when it has been low for long', async () => {
     let memory = '1600';
     await cluster.client.resource(replicaSets).create(webSet(2));
     await cluster.client.resource(horizontalPodAutoscalers).create(
@@ -339,7 +339,7 @@ describe('HorizontalPodAutoscalerController', () => {
     ).not.toContainEqual(expect.stringMatching(/^PUT .*scale$/));
   });
 
-  it('says that there is nobody who measures', async () => {
+  test('says that there is nobody who measures', async () => {
     await cluster.client.resource(replicaSets).create(webSet(3));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     await start();
@@ -360,7 +360,7 @@ describe('HorizontalPodAutoscalerController', () => {
     expect(await replicas()).toBe(3);
   });
 
-  it.each<[string, Partial<Spec>, number, number, string]>([
+  test.each<[string, Partial<Spec>, number, number, string]>([
     ['too many', { maxReplicas: 3 }, 5, 3, 'Current number of replicas above Spec.MaxReplicas'],
     ['too few', { minReplicas: 4 }, 1, 4, 'Current number of replicas below Spec.MinReplicas'],
   ])('keeps the bounds: %s', async (_, spec, before, after, why) => {
@@ -371,7 +371,7 @@ describe('HorizontalPodAutoscalerController', () => {
     expect(await told()).toContain(`SuccessfulRescale: New size: ${after}; reason: ${why}`);
   });
 
-  it('says when it cannot say how it does', async () => {
+  test('says when it cannot say how it does', async () => {
     await cluster.client.resource(replicaSets).create(webSet(0));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     cluster.faults.fail('PUT', /status$/, () => apierrors.internalError('disk on fire'));
@@ -381,7 +381,7 @@ describe('HorizontalPodAutoscalerController', () => {
     expect(await conditions()).toHaveProperty('ScalingActive', 'False ScalingDisabled');
   });
 
-  it('leaves alone what is scaled to nothing, and what is not there', async () => {
+  test('leaves alone what is scaled to nothing, and what is not there', async () => {
     await cluster.client.resource(replicaSets).create(webSet(0));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone' };
@@ -404,7 +404,7 @@ describe('HorizontalPodAutoscalerController', () => {
     );
   });
 
-  it('does not choose between two that have the same pods', async () => {
+  test('does not choose between two that have the same pods', async () => {
     await cluster.client.resource(replicaSets).create(webSet(3));
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({}, 'b'));
@@ -419,7 +419,7 @@ describe('HorizontalPodAutoscalerController', () => {
     items: [{ describedObject: { name: 'x' }, timestamp: '2026-01-01T00:00:00Z', value }],
   });
   const identifier = { name: 'queue' };
-  it.each<[string, object, object, number]>([
+  test.each<[string, object, object, number]>([
     [
       'external',
       {

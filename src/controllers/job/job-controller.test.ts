@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { jobs } from '#api/groups/batch/v1/index.ts';
 import type { JobSpec } from '#api/groups/batch/v1/index.ts';
 import { events, pods } from '#api/groups/core/v1/index.ts';
@@ -93,7 +93,7 @@ async function eventList(): Promise<string[]> {
 }
 
 describe('a job', () => {
-  it('runs as many pods at a time as it may, until as many have succeeded as it needs', async () => {
+  test('runs as many pods at a time as it may, until as many have succeeded as it needs', async () => {
     await create({ completions: 3, parallelism: 2 });
     expect((await job()).status).toMatchObject({
       active: 2,
@@ -131,7 +131,7 @@ describe('a job', () => {
     expect(await eventList()).toContain('Normal Completed');
   });
 
-  it('waits longer after each failure, and gives up at its limit', async () => {
+  test('waits longer after each failure, and gives up at its limit', async () => {
     await create({ backoffLimit: 2 });
     await end((await running())[0], 1);
     expect(await running()).toHaveLength(0);
@@ -153,7 +153,7 @@ describe('a job', () => {
     expect(await running()).toHaveLength(0);
   });
 
-  it('without a number of completions starts no more once one has succeeded', async () => {
+  test('without a number of completions starts no more once one has succeeded', async () => {
     await create({ parallelism: 2, completions: null as never });
     const [first, second] = await running();
     await end(first, 0);
@@ -163,7 +163,7 @@ describe('a job', () => {
     expect((await conditions()).at(-1)).toBe('Complete=True CompletionsReached');
   });
 
-  it('fails when its time is up, and takes its pods along', async () => {
+  test('fails when its time is up, and takes its pods along', async () => {
     await create({ activeDeadlineSeconds: 30, parallelism: 2, completions: 2 });
     await cluster.clock.advance('29s');
     expect(await running()).toHaveLength(2);
@@ -176,7 +176,7 @@ describe('a job', () => {
     expect((await job()).status).toMatchObject({ failed: 2 });
   });
 
-  it('rests while it is suspended, and begins anew', async () => {
+  test('rests while it is suspended, and begins anew', async () => {
     await create({ suspend: true });
     expect(await podList()).toEqual([]);
     expect((await job()).status.startTime).toBeUndefined();
@@ -192,12 +192,12 @@ describe('a job', () => {
     );
   });
 
-  it('is left to whoever manages it', async () => {
+  test('is left to whoever manages it', async () => {
     await create({ managedBy: 'example.com/other' });
     expect([await podList(), (await job()).status]).toEqual([[], {}]);
   });
 
-  it('makes fewer pods when it is told to', async () => {
+  test('makes fewer pods when it is told to', async () => {
     await create({ parallelism: 4, completions: 10 });
     await patch({ parallelism: 1 });
     expect(await running()).toHaveLength(1);
@@ -205,7 +205,7 @@ describe('a job', () => {
     expect((await job()).status.active).toBeUndefined();
   });
 
-  it('replaces what is deleted, and counts it as failed', async () => {
+  test('replaces what is deleted, and counts it as failed', async () => {
     await create();
     const [first] = await running();
     await podClient().delete(first!.metadata.name, { gracePeriodSeconds: 0 });
@@ -214,7 +214,7 @@ describe('a job', () => {
     expect(await running()).toHaveLength(1);
   });
 
-  it('that goes leaves no pod behind that its finalizer would keep', async () => {
+  test('that goes leaves no pod behind that its finalizer would keep', async () => {
     await create();
     const [first] = await running();
     await client().delete('work', { propagationPolicy: 'Background' });
@@ -226,7 +226,7 @@ describe('a job', () => {
 describe('an indexed job', () => {
   const indexed = { completionMode: 'Indexed' as const, completions: 3, parallelism: 2 };
 
-  it('runs each index once, and tells pods which they are', async () => {
+  test('runs each index once, and tells pods which they are', async () => {
     await create(indexed);
     const [zero, one] = (await running()).toSorted((a, b) => index(a) - index(b));
     expect([index(zero!), index(one!)]).toEqual([0, 1]);
@@ -259,7 +259,7 @@ describe('an indexed job', () => {
     expect((await conditions()).at(-1)).toBe('Complete=True CompletionsReached');
   });
 
-  it('limits failures by index, and fails when all others are done', async () => {
+  test('limits failures by index, and fails when all others are done', async () => {
     await create({ ...indexed, parallelism: 3, backoffLimitPerIndex: 1 });
     await endIndex(1, 1);
     expect(await running()).toHaveLength(2);
@@ -282,7 +282,7 @@ describe('an indexed job', () => {
     ]);
   });
 
-  it('ends early when too many indexes have failed', async () => {
+  test('ends early when too many indexes have failed', async () => {
     await create({
       ...indexed,
       completions: 4,
@@ -297,7 +297,7 @@ describe('an indexed job', () => {
     expect((await job()).status).toMatchObject({ failedIndexes: '0,3' });
   });
 
-  it('has succeeded as soon as its success policy says so', async () => {
+  test('has succeeded as soon as its success policy says so', async () => {
     await create({
       ...indexed,
       parallelism: 3,
@@ -321,7 +321,7 @@ describe('a pod failure policy', () => {
     ),
   });
 
-  it('ends the job', async () => {
+  test('ends the job', async () => {
     await create({ parallelism: 2, completions: 2, podFailurePolicy: policy('FailJob') });
     await end((await running())[0], 42);
     expect((await job()).status.conditions?.[0]).toMatchObject({
@@ -340,7 +340,7 @@ describe('a pod failure policy', () => {
     expect((await conditions()).at(-1)).toBe('Failed=True PodFailurePolicy');
   });
 
-  it('overlooks a failure', async () => {
+  test('overlooks a failure', async () => {
     await create({ backoffLimit: 0, podFailurePolicy: policy('Ignore') });
     await end((await running())[0], 42);
     expect((await job()).status.failed).toBeUndefined();
@@ -349,7 +349,7 @@ describe('a pod failure policy', () => {
     expect((await conditions()).at(-1)).toBe('Failed=True BackoffLimitExceeded');
   });
 
-  it('looks at conditions', async () => {
+  test('looks at conditions', async () => {
     const rules = [
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
     ];
@@ -361,7 +361,7 @@ describe('a pod failure policy', () => {
     expect(await running()).toHaveLength(1);
   });
 
-  it('gives an index up', async () => {
+  test('gives an index up', async () => {
     const spec = {
       completionMode: 'Indexed' as const,
       completions: 2,

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
@@ -56,7 +56,7 @@ async function claimed(claim: New<PersistentVolumeClaim> = newClaim('c')): Promi
 }
 
 describe('the default class', () => {
-  it('is there from the start, for directories of nodes', async () => {
+  test('is there from the start, for directories of nodes', async () => {
     await start();
     expect(await classes().get('standard')).toMatchObject({
       metadata: { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
@@ -67,14 +67,14 @@ describe('the default class', () => {
     });
   });
 
-  it('is another, if there is one', async () => {
+  test('is another, if there is one', async () => {
     const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
     await classes().create({ metadata: { name: 'mine', annotations }, provisioner: 'p' });
     await start();
     expect((await classes().get('standard')).metadata.annotations).toBeUndefined();
   });
 
-  it('stays as it was changed', async () => {
+  test('stays as it was changed', async () => {
     await classes().create({ metadata: { name: 'standard' }, provisioner: 'p' });
     await start();
     expect(await classes().get('standard')).toMatchObject({ provisioner: 'p' });
@@ -85,7 +85,7 @@ describe('the default class', () => {
 });
 
 describe('a claim', () => {
-  it('gets a directory of the node that was selected for it', async () => {
+  test('gets a directory of the node that was selected for it', async () => {
     await addNode({ 'coxswain.dev/local-volumes': '/srv/volumes' });
     await start();
     await claimed();
@@ -147,7 +147,7 @@ describe('a claim', () => {
     ]);
   });
 
-  it('of a node that makes none waits', async () => {
+  test('of a node that makes none waits', async () => {
     await addNode();
     await start();
     await claimed();
@@ -156,7 +156,7 @@ describe('a claim', () => {
     ]);
   });
 
-  it('is given back to the scheduler when its node is gone', async () => {
+  test('is given back to the scheduler when its node is gone', async () => {
     await start();
     await claimed();
     expect((await claims().get('c')).metadata.annotations).not.toHaveProperty([
@@ -167,7 +167,7 @@ describe('a claim', () => {
     ]);
   });
 
-  it('grows', async () => {
+  test('grows', async () => {
     await addNode(pretending);
     await start();
     await claimed();
@@ -190,7 +190,7 @@ describe('a claim', () => {
 });
 
 describe('a volume', () => {
-  it('goes with its claim', async () => {
+  test('goes with its claim', async () => {
     await addNode(pretending);
     await start();
     await claimed();
@@ -199,7 +199,7 @@ describe('a volume', () => {
     expect(await only()).toBeUndefined();
   });
 
-  it('goes when it was deleted, but not before its claim', async () => {
+  test('goes when it was deleted, but not before its claim', async () => {
     await addNode(pretending);
     await start();
     await claimed();
@@ -212,7 +212,7 @@ describe('a volume', () => {
     expect(await only()).toBeUndefined();
   });
 
-  it('that is to be kept is, and its directory is nobody’s business when it is deleted', async () => {
+  test('that is to be kept is, and its directory is nobody’s business when it is deleted', async () => {
     await addNode({ 'coxswain.dev/local-volumes': '/srv/volumes' });
     await start();
     await claimed();
@@ -231,7 +231,7 @@ describe('a volume', () => {
     expect(cluster.faults.requests.filter((each) => each.includes('localVolumes'))).toEqual([]);
   });
 
-  it('waits for its node to remove the directory, until the node is gone', async () => {
+  test('waits for its node to remove the directory, until the node is gone', async () => {
     await addNode({ 'coxswain.dev/local-volumes': '/srv/volumes' });
     await start();
     await claimed();

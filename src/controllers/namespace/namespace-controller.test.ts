@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configMaps, namespaces, pods, secrets } from '#api/groups/core/v1/index.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -40,7 +40,7 @@ const conditions = async () =>
   );
 
 describe('NamespaceController', () => {
-  it('empties a namespace and lets it go at once, and leaves others alone', async () => {
+  test('empties a namespace and lets it go at once, and leaves others alone', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     await cluster.client
@@ -62,7 +62,7 @@ describe('NamespaceController', () => {
     ).toBe(true);
   });
 
-  it('waits for pods before it touches what they may need, and goes on when the last is gone', async () => {
+  test('waits for pods before it touches what they may need, and goes on when the last is gone', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     await runPod('n1');
@@ -90,7 +90,7 @@ describe('NamespaceController', () => {
     expect(cluster.clock.now()).toBe(before);
   });
 
-  it('says which finalizers hold it up, and looks again by itself', async () => {
+  test('says which finalizers hold it up, and looks again by itself', async () => {
     await start();
     await maps().create({
       metadata: { name: 'a', finalizers: ['example.com/one', 'example.com/two'] },
@@ -110,7 +110,7 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
   });
 
-  it('reports what it cannot delete and tries again', async () => {
+  test('reports what it cannot delete and tries again', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     cluster.faults.fail('DELETE', /configmaps$/, () => apierrors.internalError('disk on fire'), {
@@ -125,7 +125,7 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
   });
 
-  it('does not finish while a group cannot be discovered', async () => {
+  test('does not finish while a group cannot be discovered', async () => {
     await start();
     cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), {
       times: 3,
@@ -139,7 +139,7 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
   });
 
-  it('keeps a finalizer in the spec that is somebody else’s', async () => {
+  test('keeps a finalizer in the spec that is somebody else’s', async () => {
     await start();
     const namespace = (await read()) as Immutable<Namespace>;
     const spec = { finalizers: ['kubernetes', 'example.com/mine'] };
@@ -151,7 +151,7 @@ describe('NamespaceController', () => {
     expect((await read())?.spec.finalizers).toEqual(['example.com/mine']);
   });
 
-  it('finishes after a restart what was begun', async () => {
+  test('finishes after a restart what was begun', async () => {
     await maps().create({ metadata: { name: 'a' } });
     await remove();
     await start();

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CidrSet } from './cidr.ts';
 
 describe('CidrSet', () => {
-  it('gives pieces one after the other, each once, and rests those given back', () => {
+  test('gives pieces one after the other, each once, and rests those given back', () => {
     const set = new CidrSet('10.244.0.0/22', 24);
     expect([set.size, set.family]).toEqual([4, 4]);
     expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
@@ -19,7 +19,7 @@ describe('CidrSet', () => {
     expect(set.free).toBe(0);
   });
 
-  it('knows which pieces a range touches, larger and smaller ones too', () => {
+  test('knows which pieces a range touches, larger and smaller ones too', () => {
     const set = new CidrSet('10.0.0.0/22', 24);
     expect(set.occupy('10.0.1.128/25')).toBe(true);
     expect(set.free).toBe(3);
@@ -32,7 +32,7 @@ describe('CidrSet', () => {
     expect(set.free).toBe(0);
   });
 
-  it('does the same with IPv6', () => {
+  test('does the same with IPv6', () => {
     const set = new CidrSet('fd00:10:244::/56', 64);
     expect(set.size).toBe(256);
     expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
@@ -45,7 +45,7 @@ describe('CidrSet', () => {
     expect(new CidrSet('1:0:0:2:0:0:0:0/64', 72).allocate()?.cidr).toBe('1:0:0:2::/72');
   });
 
-  it.each([
+  test.each([
     ['10.0.0.0/24', 16],
     ['10.0.0.0/8', 32],
     ['10.0.0.0', 24],

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, nodes } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
@@ -27,7 +27,7 @@ const ranges = async () =>
   );
 
 describe('NodeIpamController', () => {
-  it('gives every node a range, none twice, also across a restart', async () => {
+  test('gives every node a range, none twice, also across a restart', async () => {
     await add('a');
     await add('taken', { podCIDR: '10.244.0.0/24', podCIDRs: ['10.244.0.0/24'] });
     const stop = await start();
@@ -40,14 +40,14 @@ describe('NodeIpamController', () => {
     expect((await ranges())['b']).toBe('10.244.2.0/24');
   });
 
-  it('gives one range of each family, and keeps away from services', async () => {
+  test('gives one range of each family, and keeps away from services', async () => {
     await start({ clusterCidrs: ['10.0.0.0/16', 'fd00::/56'], serviceCidrs: ['10.0.0.0/20'] });
     await add('a');
     await cluster.clock.settle();
     expect(await ranges()).toEqual({ a: '10.0.16.0/24 fd00::/64' });
   });
 
-  it('says when there is none left, and gives one as soon as there is', async () => {
+  test('says when there is none left, and gives one as soon as there is', async () => {
     await start({ nodeMaskSizeIPv4: 23 });
     for (const name of ['a', 'b', 'c']) await add(name);
     await cluster.clock.settle();
@@ -61,7 +61,7 @@ describe('NodeIpamController', () => {
     expect((await ranges())['c']).toBe('10.244.0.0/23');
   });
 
-  it('takes a range back that it could not give', async () => {
+  test('takes a range back that it could not give', async () => {
     await start({ nodeMaskSizeIPv4: 22 });
     cluster.faults.fail('PATCH', /nodes/, () => apierrors.internalError('no'));
     await add('a');

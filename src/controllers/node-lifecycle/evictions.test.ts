@@ -1,7 +1,7 @@
 // Evictions are decided from the state of all zones, not of one node. These tests read every write of a node from a watch, and
 // compare each NoExecute taint with the state of the cluster at the moment of that write.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Node, Toleration } from '#api/groups/core/v1/index.ts';
@@ -120,7 +120,7 @@ const zoneName = ({ metadata }: ReadNode): string =>
   metadata.labels?.['topology.kubernetes.io/zone'] ?? '';
 
 describe('nodes that never reported', () => {
-  it('have no taint during the startup grace period, and NoSchedule alone after it if no node is ready', async () => {
+  test('have no taint during the startup grace period, and NoSchedule alone after it if no node is ready', async () => {
     await fleet.add('only', '');
     await fleet.pass(55);
     expect((await cluster.client.resource(nodes).get('only')).spec.taints).toBeUndefined();
@@ -131,7 +131,7 @@ describe('nodes that never reported', () => {
     expect(await fleet.deletedPods()).toEqual([]);
   });
 
-  it('are evicted after the startup grace period if others are ready', async () => {
+  test('are evicted after the startup grace period if others are ready', async () => {
     await fleet.add('up', '');
     await fleet.report('up', 'True');
     await fleet.add('new', '');
@@ -145,7 +145,7 @@ describe('nodes that never reported', () => {
 // A letter per node: R ready, N reports not ready, S silent. Zones are separated by spaces; the second column is the state after a
 // change. `evicts`: positions of the nodes (in the order of the letters) that have a NoExecute taint five minutes after the change.
 describe('the state of all zones decides', () => {
-  it.each<[what: string, before: string, after: string, evicts: readonly number[]]>([
+  test.each<[what: string, before: string, after: string, evicts: readonly number[]]>([
     ['one of two nodes', 'RR', 'RS', [1]],
     ['one of two nodes reports not ready', 'RR', 'RN', [1]],
     ['two of three: no more than two failures are no disruption', 'RRR', 'RSS', [1, 2]],
@@ -196,7 +196,7 @@ describe('the state of all zones decides', () => {
     ).toEqual([]);
   });
 
-  it('starts no eviction at once when a disruption ends', async () => {
+  test('starts no eviction at once when a disruption ends', async () => {
     for (const name of ['a', 'b', 'c']) {
       await fleet.add(name, '');
       await fleet.report(name, 'True');
@@ -212,7 +212,7 @@ describe('the state of all zones decides', () => {
     expect(await fleet.noExecute()).toEqual(['b', 'c']);
   });
 
-  it('gives each node its whole grace period again when the last disruption ends', async () => {
+  test('gives each node its whole grace period again when the last disruption ends', async () => {
     for (const name of ['a', 'b']) {
       await fleet.add(name, '');
       await fleet.report(name, 'False');
@@ -227,7 +227,7 @@ describe('the state of all zones decides', () => {
     expect(readyOf(await cluster.client.resource(nodes).get('b'))).toBe('Unknown');
   });
 
-  it('leaves pods alone on a node whose kubelet reports that it is not ready', async () => {
+  test('leaves pods alone on a node whose kubelet reports that it is not ready', async () => {
     for (const name of ['a', 'b']) {
       await fleet.add(name, '');
       await fleet.report(name, 'True');
@@ -255,7 +255,7 @@ describe('the state of all zones decides', () => {
 
 // The rules as they are documented, written without regard to how the controller works.
 describe('nodes that fail and come back in random order', () => {
-  it.each([1, 2, 3, 4])(
+  test.each([1, 2, 3, 4])(
     'are evicted only as the state of the zones allows (seed %i)',
     { timeout: 60_000 },
     async (seed) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
 import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
 import { formatMicroTime, formatTime } from '#machinery/text/time.ts';
@@ -92,7 +92,7 @@ const runPod = async (name: string, nodeName: string) => {
 };
 
 describe('NodeLifecycleController', () => {
-  it('keeps pods away from a node that is not ready, from the first moment on, and no longer', async () => {
+  test('keeps pods away from a node that is not ready, from the first moment on, and no longer', async () => {
     await start();
     await addNode('a');
     await addNode('b');
@@ -113,7 +113,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toEqual(['disk-pressure:NoSchedule']);
   });
 
-  it('leaves taints alone that are somebody else’s', async () => {
+  test('leaves taints alone that are somebody else’s', async () => {
     await start();
     await addNode('a');
     const own = [
@@ -127,7 +127,7 @@ describe('NodeLifecycleController', () => {
     expect((await nodeClient().get('a')).spec.taints).toEqual(own);
   });
 
-  it('notices a node that goes silent: conditions, taints, event and pods', async () => {
+  test('notices a node that goes silent: conditions, taints, event and pods', async () => {
     await start();
     for (const name of ['a', 'b']) await addNode(name);
     await runPod('on-a', 'a');
@@ -173,7 +173,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toEqual([]);
   });
 
-  it('says so when a node never reported at all', async () => {
+  test('says so when a node never reported at all', async () => {
     await start();
     await addNode('b');
     await nodeClient().create({ metadata: { name: 'a' } });
@@ -187,7 +187,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('a')).toContain('unreachable:NoSchedule');
   });
 
-  it('evicts from one node after the other, not from all at once', async () => {
+  test('evicts from one node after the other, not from all at once', async () => {
     await start();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     for (const name of names) await addNode(name);
@@ -202,7 +202,7 @@ describe('NodeLifecycleController', () => {
     expect(await evicting()).toEqual(['a', 'b']);
   });
 
-  it('evicts nothing when no node is ready: the fault is then more likely here', async () => {
+  test('evicts nothing when no node is ready: the fault is then more likely here', async () => {
     await start();
     for (const name of ['a', 'b']) await addNode(name);
     await pass(60, ['b']);
@@ -216,7 +216,7 @@ describe('NodeLifecycleController', () => {
     expect(await taints('b')).toEqual([]);
   });
 
-  it('leaves nodes out of account that are labelled so, but not alone', async () => {
+  test('leaves nodes out of account that are labelled so, but not alone', async () => {
     await start();
     await addNode('up');
     for (const name of ['a', 'b', 'c', 'd']) await addNode(name);
@@ -238,7 +238,7 @@ describe('NodeLifecycleController', () => {
     expect(await evicting()).toBe(4);
   });
 
-  it('gives nodes the whole grace again after a restart', async () => {
+  test('gives nodes the whole grace again after a restart', async () => {
     const stop = await start();
     await addNode('a');
     await addNode('b');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
@@ -16,7 +16,7 @@ const zone = (ready: number, notReady: number) => [
 ];
 
 describe('zones', () => {
-  it.each([
+  test.each([
     [0, 0, 'Normal'],
     [3, 0, 'Normal'],
     [0, 1, 'FullDisruption'],
@@ -27,13 +27,13 @@ describe('zones', () => {
     expect(zoneState(zone(ready, notReady))).toBe(state);
   });
 
-  it('count nodes that never reported as not ready', () => {
+  test('count nodes that never reported as not ready', () => {
     const silent = { metadata: {}, spec: {}, status: {} } as unknown as Immutable<Node>;
     expect(zoneState([silent])).toBe('FullDisruption');
     expect(zoneState([node(true), silent, silent, silent])).toBe('PartialDisruption');
   });
 
-  it('evict more slowly when many nodes failed, and not at all when every zone failed', () => {
+  test('evict more slowly when many nodes failed, and not at all when every zone failed', () => {
     const rates = (zones: Record<string, Immutable<Node>[]>) => {
       const found = evictionRates(new Map(Object.entries(zones)));
       return found && Object.fromEntries(found);
@@ -48,7 +48,7 @@ describe('zones', () => {
     expect(rates({ a: zone(0, 1), b: zone(0, 3) })).toBeUndefined();
   });
 
-  it('have a name of region and zone', () => {
+  test('have a name of region and zone', () => {
     expect(zoneOf(node(true))).toBe(':');
     expect(
       zoneOf(
@@ -63,13 +63,13 @@ describe('EvictionLimiters', () => {
     limiters.setRates(new Set(['z']), new Map([['z', perSecond]]));
   const taken = (limiters: EvictionLimiters) => [limiters.tryTake('z'), limiters.tryTake('z')];
 
-  it('let one node through at once in a zone that was never disrupted', () => {
+  test('let one node through at once in a zone that was never disrupted', () => {
     const limiters = new EvictionLimiters(new VirtualClock());
     set(limiters, 0.1);
     expect(taken(limiters)).toEqual([true, false]);
   });
 
-  it('let no node through at once when a rate of 0 ends, or when the token of the rate before is used', async () => {
+  test('let no node through at once when a rate of 0 ends, or when the token of the rate before is used', async () => {
     const clock = new VirtualClock();
     const limiters = new EvictionLimiters(clock);
     set(limiters, 0);
@@ -82,7 +82,7 @@ describe('EvictionLimiters', () => {
     expect(taken(limiters)).toEqual([false, false]);
   });
 
-  it('keep the token that the rate before has left, and stop when all zones are disrupted', () => {
+  test('keep the token that the rate before has left, and stop when all zones are disrupted', () => {
     const limiters = new EvictionLimiters(new VirtualClock());
     set(limiters, 0.01);
     set(limiters, 0.1);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
@@ -58,7 +58,7 @@ const state = async () => [
 ];
 
 describe('a claim', () => {
-  it('is bound to the smallest volume that fits, and both say so', async () => {
+  test('is bound to the smallest volume that fits, and both say so', async () => {
     await create(newVolume('large', {}, {}, '5Gi'), newVolume('small'), newClaim('c'));
     const [volume, claim] = [await volumes().get('small'), await claims().get('c')];
     expect(volume.metadata.annotations).toEqual({ 'pv.kubernetes.io/bound-by-controller': 'yes' });
@@ -81,7 +81,7 @@ describe('a claim', () => {
     expect(await state()).toEqual(['large Available -', 'small Bound c', 'c Bound small']);
   });
 
-  it('waits for a volume, and says so once', async () => {
+  test('waits for a volume, and says so once', async () => {
     await create(newClaim('c'));
     expect(await said()).toEqual([
       'Normal FailedBinding: no persistent volumes available for this claim and no storage class is set',
@@ -91,7 +91,7 @@ describe('a claim', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  it('of several goes to the one that has waited the longest, and the next volume to the next', async () => {
+  test('of several goes to the one that has waited the longest, and the next volume to the next', async () => {
     await create(newClaim('large', {}, '5Gi'), newClaim('first'), newClaim('second'));
     await create(newVolume('v'));
     expect(await state()).toEqual([
@@ -110,7 +110,7 @@ describe('a claim', () => {
     ]);
   });
 
-  it('gets the volume that it names, when it is there', async () => {
+  test('gets the volume that it names, when it is there', async () => {
     await create(newClaim('c', { volumeName: 'v' }));
     expect(await state()).toEqual(['c Pending v']);
     await create(newVolume('v'));
@@ -133,7 +133,7 @@ describe('a claim', () => {
     ]);
   });
 
-  it('does not get the volume of another, until that is free', async () => {
+  test('does not get the volume of another, until that is free', async () => {
     await create(
       newVolume('v'),
       newClaim('a', { volumeName: 'v' }),
@@ -152,7 +152,7 @@ describe('a claim', () => {
     expect(await state()).toEqual(['v Bound b', 'b Bound v']);
   });
 
-  it('is lost with its volume, and found with it', async () => {
+  test('is lost with its volume, and found with it', async () => {
     await create(newVolume('v'), newClaim('c'));
     await volumes().patch('v', MERGE, { metadata: { finalizers: null } });
     await volumes().delete('v');
@@ -166,7 +166,7 @@ describe('a claim', () => {
     expect(await state()).toEqual(['v Bound c', 'c Bound v']);
   });
 
-  it('that shares a volume with another by mistake is lost', async () => {
+  test('that shares a volume with another by mistake is lost', async () => {
     await create(newVolume('v'), newClaim('a'));
     const annotations = { 'pv.kubernetes.io/bind-completed': 'yes' };
     await create(newClaim('b', { volumeName: 'v' }, '1Gi', { annotations }));
@@ -176,7 +176,7 @@ describe('a claim', () => {
     ]);
   });
 
-  it('is bound once, to one volume, however many there are', async () => {
+  test('is bound once, to one volume, however many there are', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => volumes().create(newVolume(name))));
     await Promise.all(names.map((name) => claims().create(newClaim(name))));
@@ -188,7 +188,7 @@ describe('a claim', () => {
 });
 
 describe('a claim of a class', () => {
-  it('is provisioned for by whom the class names', async () => {
+  test('is provisioned for by whom the class names', async () => {
     await classes().create(storageClass());
     await create(newClaim('c', { storageClassName: 'x' }));
     expect((await claims().get('c')).metadata.annotations).toEqual({
@@ -224,7 +224,7 @@ describe('a claim of a class', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  it('that names a plugin which is gone is provisioned for by the driver in its place', async () => {
+  test('that names a plugin which is gone is provisioned for by the driver in its place', async () => {
     await classes().create(storageClass({ provisioner: 'kubernetes.io/aws-ebs' }));
     await create(newClaim('c', { storageClassName: 'x' }));
     expect((await claims().get('c')).metadata.annotations).toHaveProperty(
@@ -262,7 +262,7 @@ describe('a claim of a class', () => {
     expect(await state()).toEqual(['v Released c']);
   });
 
-  it('for which a plugin was to provision says who does so now', async () => {
+  test('for which a plugin was to provision says who does so now', async () => {
     for (const key of [
       'volume.kubernetes.io/storage-provisioner',
       'volume.beta.kubernetes.io/storage-provisioner',
@@ -285,7 +285,7 @@ describe('a claim of a class', () => {
     }
   });
 
-  it('waits for its first consumer, then for the pod, then for the node', async () => {
+  test('waits for its first consumer, then for the pod, then for the node', async () => {
     await classes().create(storageClass({ volumeBindingMode: 'WaitForFirstConsumer' }));
     await create(
       newVolume('v', { storageClassName: 'x' }),
@@ -340,7 +340,7 @@ describe('a claim of a class', () => {
     expect((await said()).at(-1)).toContain('ExternalProvisioning');
   });
 
-  it('that becomes the default gets the claims that have named none', async () => {
+  test('that becomes the default gets the claims that have named none', async () => {
     await create(newClaim('c'), newClaim('none', { storageClassName: '' }));
     await classes().create(storageClass());
     await settle();
@@ -356,7 +356,7 @@ describe('a claim of a class', () => {
 });
 
 describe('a volume', () => {
-  it('is kept for the claim that it is meant for', async () => {
+  test('is kept for the claim that it is meant for', async () => {
     await create(
       newVolume('v', { claimRef: { namespace: 'default', name: 'mine' } }),
       newClaim('other'),
@@ -367,7 +367,7 @@ describe('a volume', () => {
     expect((await volumes().get('v')).metadata.annotations).toBeUndefined();
   });
 
-  it('that refers to a claim which has another is free again', async () => {
+  test('that refers to a claim which has another is free again', async () => {
     await create(newVolume('v'), newClaim('c'));
     const { uid } = (await claims().get('c')).metadata;
     const claimRef = {

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
@@ -112,12 +112,12 @@ describe('the volume for a claim', () => {
     expect(named(indexOf(...volumes).find(wanted, false))).toBe(expected);
   });
 
-  it('is not chosen here where the scheduler chooses, unless it refers to the claim', () => {
+  test('is not chosen here where the scheduler chooses, unless it refers to the claim', () => {
     expect(indexOf(volume('a')).find(claim(), true)).toBeUndefined();
     expect(named(indexOf(volume('a', referring)).find(claim(), true))).toBe('a');
   });
 
-  it('is offered to nobody else while it is reserved', () => {
+  test('is offered to nobody else while it is reserved', () => {
     const index = indexOf(volume('a'), volume('b', {}, '2Gi'));
     const release = index.reserve('a');
     expect(named(index.find(claim(), false))).toBe('b');

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -34,7 +34,7 @@ const names = async () =>
   (await podClient().list()).items.map(({ metadata }) => metadata.name).sort();
 
 describe('PodGcController', () => {
-  it('removes pods of a node that is gone, after a while, and lets them fail first', async () => {
+  test('removes pods of a node that is gone, after a while, and lets them fail first', async () => {
     await add('here', 'n1');
     await add('lost', 'n2');
     await add('kept', 'n2', ['example.com/wait']);
@@ -58,7 +58,7 @@ describe('PodGcController', () => {
     });
   });
 
-  it('does not trust a cache that has lost a node', async () => {
+  test('does not trust a cache that has lost a node', async () => {
     cluster.faults.hold('/api/v1/nodes');
     await start();
     await cluster.client.resource(nodes).create({ metadata: { name: 'n2' } });
@@ -67,7 +67,7 @@ describe('PodGcController', () => {
     expect(await names()).toEqual(['fine']);
   });
 
-  it('removes terminating pods of a node that is out of service, and finished ones over the limit', async () => {
+  test('removes terminating pods of a node that is out of service, and finished ones over the limit', async () => {
     await add('stuck', 'n1');
     await podClient().delete('stuck');
     for (const name of ['old', 'middle', 'new']) {
@@ -90,7 +90,7 @@ describe('PodGcController', () => {
     expect(await names()).toEqual(['middle', 'new']);
   });
 
-  it('lets pods fail that go for another reason, without saying more', async () => {
+  test('lets pods fail that go for another reason, without saying more', async () => {
     await add('unplaced', undefined, ['example.com/wait']);
     await podClient().delete('unplaced');
     await start();
@@ -107,7 +107,7 @@ describe('terminatedOverLimit', () => {
   const pod = (name: string, phase: string, creationTimestamp: string) =>
     ({ metadata: { name, creationTimestamp }, status: { phase } }) as unknown as Immutable<Pod>;
 
-  it('chooses the oldest finished pods', () => {
+  test('chooses the oldest finished pods', () => {
     const all = [
       pod('b', 'Failed', '2026-01-02T00:00:00Z'),
       pod('a', 'Succeeded', '2026-01-01T00:00:00Z'),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { formatTime } from '#machinery/text/time.ts';
@@ -74,7 +74,7 @@ const order = (pods: Immutable<Pod>[], related = pods): string[] => {
 };
 
 describe('choosePodsToDelete', () => {
-  it.each([
+  test.each([
     [
       'unassigned before assigned',
       { node: '', phase: 'Running' },
@@ -99,7 +99,7 @@ describe('choosePodsToDelete', () => {
     expect(order([b, a])).toEqual(['a', 'b']);
   });
 
-  it('takes from crowded nodes first, whoever of the related crowds them', () => {
+  test('takes from crowded nodes first, whoever of the related crowds them', () => {
     const [a, b, c] = [
       pod('a', { node: 'n1' }),
       pod('b', { node: 'n2' }),
@@ -115,14 +115,14 @@ describe('choosePodsToDelete', () => {
     expect(order([a, b, c], [a, b, c, others[2] as Immutable<Pod>])[2]).toBe('a');
   });
 
-  it('lets the UID decide among pods whose ages are of one magnitude', () => {
+  test('lets the UID decide among pods whose ages are of one magnitude', () => {
     const young = pod('young', { uid: '2', readyAgoMs: 10 * HOUR });
     const old = pod('old', { uid: '1', readyAgoMs: 11 * HOUR });
     expect(order([young, old])).toEqual(['old', 'young']);
     expect(order([pod('young', { uid: '2', readyAgoMs: HOUR }), old])).toEqual(['young', 'old']);
   });
 
-  it('answers all if all are to go, and is stable where nothing differs', () => {
+  test('answers all if all are to go, and is stable where nothing differs', () => {
     const all = [pod('a', { uid: '1' }), pod('b', { uid: '2' })];
     expect(choosePodsToDelete(all, all, 2, NOW)).toBe(all);
     expect(order(all)).toEqual(['a', 'b']);

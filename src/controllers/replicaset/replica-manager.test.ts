@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import type { ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import { events, pods, replicationControllers } from '#api/groups/core/v1/index.ts';
@@ -73,7 +73,7 @@ async function eventsOf(name: string): Promise<string[]> {
 }
 
 describe('ReplicaManager', () => {
-  it('makes the pods that are missing, as the template says, and reports it', async () => {
+  test('makes the pods that are missing, as the template says, and reports it', async () => {
     await cluster.run(manager);
     await sets().create(
       replicaSet(2, {
@@ -123,7 +123,7 @@ describe('ReplicaManager', () => {
     expect(cluster.logger.records.filter(({ level }) => level !== 'debug')).toEqual([]);
   });
 
-  it('follows the replicas up and down, and replaces pods that are deleted or finish', async () => {
+  test('follows the replicas up and down, and replaces pods that are deleted or finish', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
@@ -150,7 +150,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).map(({ status }) => status.phase)).toEqual(['Failed']);
   });
 
-  it('replaces a pod as soon as it terminates, and counts it as terminating', async () => {
+  test('replaces a pod as soon as it terminates, and counts it as terminating', async () => {
     await cluster.run(manager);
     await sets().create(
       replicaSet(1, {
@@ -168,7 +168,7 @@ describe('ReplicaManager', () => {
     expect((await sets().get('web')).status).toMatchObject({ replicas: 1, terminatingReplicas: 1 });
   });
 
-  it('counts ready pods, and available ones after minReadySeconds without any event', async () => {
+  test('counts ready pods, and available ones after minReadySeconds without any event', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(2, { minReadySeconds: 30 }));
     await cluster.clock.settle();
@@ -189,7 +189,7 @@ describe('ReplicaManager', () => {
     });
   });
 
-  it('deletes the pods that are missed least', async () => {
+  test('deletes the pods that are missed least', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(4));
     await cluster.clock.settle();
@@ -201,7 +201,7 @@ describe('ReplicaManager', () => {
     expect(names.sort()).toEqual([before[1]?.metadata.name, before[2]?.metadata.name].sort());
   });
 
-  it('adopts pods that match and belong to nobody, and releases those that no longer match', async () => {
+  test('adopts pods that match and belong to nobody, and releases those that no longer match', async () => {
     const orphan: New<Pod> = {
       metadata: { name: 'orphan', labels: { app: 'web' } },
       spec: template({}).spec,
@@ -229,7 +229,7 @@ describe('ReplicaManager', () => {
     expect(left[0]?.metadata.ownerReferences?.length).toBe(1);
   });
 
-  it('never takes a pod from another controller', async () => {
+  test('never takes a pod from another controller', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
@@ -245,7 +245,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).length).toBe(2);
   });
 
-  it('gives no pod to a ReplicaSet that is gone, though the cache still shows it', async () => {
+  test('gives no pod to a ReplicaSet that is gone, though the cache still shows it', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(0));
     await cluster.clock.settle();
@@ -270,7 +270,7 @@ describe('ReplicaManager', () => {
     expect(await podList()).toEqual([]);
   });
 
-  it('does not decide on a cache that is behind its own writes', async () => {
+  test('does not decide on a cache that is behind its own writes', async () => {
     await cluster.run(manager);
     cluster.faults.hold(POD_PATH);
     await sets().create(replicaSet(3));
@@ -294,7 +294,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).length).toBe(2);
   });
 
-  it('goes on by itself when expectations expire, five minutes after their event was lost', async () => {
+  test('goes on by itself when expectations expire, five minutes after their event was lost', async () => {
     await cluster.run(manager);
     await sets().create(replicaSet(1));
     await cluster.clock.settle();
@@ -319,7 +319,7 @@ describe('ReplicaManager', () => {
     expect((await sets().get('web')).status).toMatchObject({ replicas: 4, observedGeneration: 3 });
   });
 
-  it('starts slowly, reports a failure as a condition and an event, and recovers', async () => {
+  test('starts slowly, reports a failure as a condition and an event, and recovers', async () => {
     await cluster.run(manager);
     const refused = () =>
       apierrors.forbidden({ group: '', resource: 'pods' }, '', 'exceeded quota');
@@ -353,7 +353,7 @@ describe('ReplicaManager', () => {
     });
   });
 
-  it('writes its status again when somebody else wrote first', async () => {
+  test('writes its status again when somebody else wrote first', async () => {
     await cluster.run(manager);
     cluster.faults.hold(SET_PATH);
     await sets().create(replicaSet(2));
@@ -366,7 +366,7 @@ describe('ReplicaManager', () => {
     expect(cluster.logger.records.filter(({ level }) => level !== 'debug')).toEqual([]);
   });
 
-  it('does nothing new after a restart', async () => {
+  test('does nothing new after a restart', async () => {
     const stop = await cluster.run(manager);
     await sets().create(replicaSet(3));
     await cluster.clock.settle();
@@ -379,7 +379,7 @@ describe('ReplicaManager', () => {
     expect((await sets().get('web')).metadata.resourceVersion).toBe(resourceVersion);
   });
 
-  it('goes on where it was stopped in the middle', async () => {
+  test('goes on where it was stopped in the middle', async () => {
     const stop = await cluster.run(manager);
     cluster.faults.fail('POST', /\/pods$/, () => apierrors.serviceUnavailable('stopped'), {
       times: 1000,
@@ -395,7 +395,7 @@ describe('ReplicaManager', () => {
     expect((await podList()).length).toBe(5);
   });
 
-  it('keeps keys apart: one that waits holds up no other', async () => {
+  test('keeps keys apart: one that waits holds up no other', async () => {
     await cluster.run(manager);
     cluster.faults.hold(POD_PATH);
     await sets().create(replicaSet(1));
@@ -411,7 +411,7 @@ describe('ReplicaManager', () => {
     cluster.faults.release(POD_PATH);
   });
 
-  it('leaves a ReplicaSet that is being deleted alone', async () => {
+  test('leaves a ReplicaSet that is being deleted alone', async () => {
     await cluster.run(manager);
     await sets().create({
       ...replicaSet(2),
@@ -426,7 +426,7 @@ describe('ReplicaManager', () => {
     expect((await sets().get('web')).status.replicas).toBe(1);
   });
 
-  it('does the same for ReplicationControllers', async () => {
+  test('does the same for ReplicationControllers', async () => {
     await cluster.run(
       (config) => new ReplicaManager({ ...config, kind: replicationControllerKind }),
     );

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, pods } from '#api/groups/core/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import { resourceClaims, resourceClaimTemplates } from '#api/groups/resource/v1/index.ts';
@@ -37,7 +37,7 @@ describe('claims of pods', () => {
   const claims = async () =>
     (await cluster.client.resource(resourceClaims).namespace('default').list()).items;
 
-  it('are made from their template, noted in the pod, and go when it has ended', async () => {
+  test('are made from their template, noted in the pod, and go when it has ended', async () => {
     await createTemplate(cluster.client);
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.settle();
@@ -57,7 +57,7 @@ describe('claims of pods', () => {
     expect(await claims()).toEqual([]);
   });
 
-  it('are given up for pods that are gone: the allocation goes with the last of them, and with it what protects the claim', async () => {
+  test('are given up for pods that are gone: the allocation goes with the last of them, and with it what protects the claim', async () => {
     const client = cluster.client.resource(resourceClaims).namespace('default');
     const created = await client.create({ metadata: { name: 'shared' }, spec });
     const using = await cluster.client.resource(pods).create({
@@ -89,7 +89,7 @@ describe('claims of pods', () => {
     expect([given.status, given.metadata.finalizers]).toEqual([{}, undefined]);
   });
 
-  it('wait for their template, and say so', async () => {
+  test('wait for their template, and say so', async () => {
     await cluster.client.resource(pods).create(pod);
     await cluster.clock.advance('1s');
     expect(await claims()).toEqual([]);

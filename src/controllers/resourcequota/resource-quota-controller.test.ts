@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import {
   configMaps,
@@ -38,7 +38,7 @@ describe('the quota controller', () => {
     await cluster.clock.settle();
   };
 
-  it('counts what there is', async () => {
+  test('counts what there is', async () => {
     await podClient().create(pod('one'));
     await cluster.client
       .resource(configMaps)
@@ -89,7 +89,7 @@ describe('the quota controller', () => {
     });
   });
 
-  it('counts devices by class: of alternatives the most, of all as many as a claim may have', async () => {
+  test('counts devices by class: of alternatives the most, of all as many as a claim may have', async () => {
     const claims = cluster.client.resource(resourceClaims).namespace('default');
     const exactly = (deviceClassName: string, more: object = {}) => ({
       exactly: { deviceClassName, ...more },
@@ -140,12 +140,12 @@ describe('the quota controller', () => {
     );
   });
 
-  it('counts what the server has', async () => {
+  test('counts what the server has', async () => {
     await limit({ 'count/deployments.apps': '3', 'count/widgets.example.com': '1' });
     expect((await status()).used).toEqual({ 'count/deployments.apps': '0' });
   });
 
-  it('gives back what is deleted or has ended', async () => {
+  test('gives back what is deleted or has ended', async () => {
     await limit({ pods: '2', 'count/pods': '5', cpu: '1' });
     await podClient().create(pod('one'));
     await podClient().create(pod('two'));
@@ -164,7 +164,7 @@ describe('the quota controller', () => {
     expect((await status()).used).toEqual({ 'count/pods': '1', cpu: '0', pods: '0' });
   });
 
-  it('follows limits that change', async () => {
+  test('follows limits that change', async () => {
     await podClient().create(pod('one'));
     await limit({ pods: '2' });
     await client().patch('q', 'application/merge-patch+json', {
@@ -177,14 +177,14 @@ describe('the quota controller', () => {
     });
   });
 
-  it('counts in its scopes only', async () => {
+  test('counts in its scopes only', async () => {
     await podClient().create(pod('one'));
     await podClient().create(pod('two', { activeDeadlineSeconds: 60 }));
     await limit({ pods: '5' }, { scopes: ['Terminating'] });
     expect((await status()).used).toEqual({ pods: '1' });
   });
 
-  it('counts again when an object moves from one scope to another', async () => {
+  test('counts again when an object moves from one scope to another', async () => {
     const quotas = cluster.client.resource(resourceQuotas).namespace('default');
     const usedOf = async (name: string) => (await quotas.get(name)).status.used;
     const create = (name: string, spec: object) => quotas.create({ metadata: { name }, spec });
@@ -223,7 +223,7 @@ describe('the quota controller', () => {
     ]);
   });
 
-  it('gives back what was charged and never made', async () => {
+  test('gives back what was charged and never made', async () => {
     await limit({ 'count/deployments.apps': '3' });
     const labels = { app: 'd' };
     const deployment = {

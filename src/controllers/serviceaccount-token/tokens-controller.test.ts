@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { TokenVerifier } from '#apiserver/authentication/token-verifier.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
@@ -58,7 +58,7 @@ describe('tokens in secrets', () => {
     await cluster.clock.settle();
   };
 
-  it('are made on request, say who bears them, and are good as long as their secret is', async () => {
+  test('are made on request, say who bears them, and are good as long as their secret is', async () => {
     await create();
     const { data, metadata } = await client().get('token');
     const account = await accounts().get('default');
@@ -79,7 +79,7 @@ describe('tokens in secrets', () => {
     expect(await authenticator.authenticateToken(token, [])).toBeUndefined();
   });
 
-  it('go with their account, and are not those of another by its name', async () => {
+  test('go with their account, and are not those of another by its name', async () => {
     await accounts().create({ metadata: { name: 'builder' } });
     await create('builder');
     const token = text((await client().get('token')).data?.['token']);
@@ -90,7 +90,7 @@ describe('tokens in secrets', () => {
     expect(await authenticator.authenticateToken(token, [])).toBeUndefined();
   });
 
-  it('of nobody are removed; an account does not name a secret that is gone', async () => {
+  test('of nobody are removed; an account does not name a secret that is gone', async () => {
     await create('nobody');
     expect((await client().list()).items).toEqual([]);
     await accounts().create({

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
@@ -16,7 +16,7 @@ const accounts = async () =>
     .sort();
 
 describe('ServiceAccountsController', () => {
-  it('sees to a default ServiceAccount in every namespace, also when it is deleted', async () => {
+  test('sees to a default ServiceAccount in every namespace, also when it is deleted', async () => {
     await cluster.run((config) => new ServiceAccountsController(config));
     const existing = (await cluster.client.resource(namespaces).list()).items.map(
       ({ metadata }) => metadata.name,
@@ -31,7 +31,7 @@ describe('ServiceAccountsController', () => {
     expect(await accounts()).toContain('x/default');
   });
 
-  it('makes none in a namespace that is going away', async () => {
+  test('makes none in a namespace that is going away', async () => {
     await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
     await cluster.client.resource(namespaces).delete('x');
     await cluster.run(

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
 import { events, persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -72,7 +72,7 @@ async function owners(): Promise<string[]> {
 }
 
 describe('StatefulSetController', () => {
-  it('gives each pod its name, host name, labels and claims', async () => {
+  test('gives each pod its name, host name, labels and claims', async () => {
     await start();
     await create({ ...volumes, replicas: 1, ordinals: { start: 5 } });
     const pod = await podsOf().get('db-5');
@@ -108,7 +108,7 @@ describe('StatefulSetController', () => {
     ]);
   });
 
-  it('makes the next pod when those before it are available, and takes the last away first', async () => {
+  test('makes the next pod when those before it are available, and takes the last away first', async () => {
     await start();
     await create({ minReadySeconds: 60 });
     expect(await running()).toEqual(['db-0 one']);
@@ -132,7 +132,7 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 one']);
   });
 
-  it('waits for a pod that is not ready, unless in parallel', async () => {
+  test('waits for a pod that is not ready, unless in parallel', async () => {
     await start();
     await create({
       template: {
@@ -153,7 +153,7 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 bad', 'db-1 bad', 'db-2 bad']);
   });
 
-  it('updates from the last pod down to the partition, and stops at one that fails', async () => {
+  test('updates from the last pod down to the partition, and stops at one that fails', async () => {
     await start();
     const rollingUpdate = (partition: number) => ({
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } },
@@ -189,7 +189,7 @@ describe('StatefulSetController', () => {
     expect(items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
   });
 
-  it('replaces pods that fail, in parallel, one after the other', async () => {
+  test('replaces pods that fail, in parallel, one after the other', async () => {
     await start();
     await create({ podManagementPolicy: 'Parallel' });
     await setImage('bad');
@@ -207,7 +207,7 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 two', 'db-1 two', 'db-2 two']);
   });
 
-  it('leaves updates to who deletes pods, with OnDelete', async () => {
+  test('leaves updates to who deletes pods, with OnDelete', async () => {
     await start();
     await create({ updateStrategy: { type: 'OnDelete' } });
     await setImage('two');
@@ -217,7 +217,7 @@ describe('StatefulSetController', () => {
     expect(await running()).toEqual(['db-0 one', 'db-1 two', 'db-2 one']);
   });
 
-  it('makes no other pod of an ordinal while the old one may still run', async () => {
+  test('makes no other pod of an ordinal while the old one may still run', async () => {
     await start();
     await create({ podManagementPolicy: 'Parallel' });
     await podsOf().patch('db-1', 'application/merge-patch+json', {
@@ -234,7 +234,7 @@ describe('StatefulSetController', () => {
     expect((await podsOf().get('db-1')).metadata.uid).not.toBe(uid);
   });
 
-  it('makes pods again that have failed', async () => {
+  test('makes pods again that have failed', async () => {
     await start();
     await create();
     const { uid } = (await podsOf().get('db-1')).metadata;
@@ -250,7 +250,7 @@ describe('StatefulSetController', () => {
     expect(pod.status.phase).toBe('Running');
   });
 
-  it('gives claims to whom they go with', async () => {
+  test('gives claims to whom they go with', async () => {
     await start();
     await cluster.run((config) => new PvcProtectionController(config));
     const retention = (whenDeleted: string, whenScaled: string) => ({
@@ -271,7 +271,7 @@ describe('StatefulSetController', () => {
     expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db']);
   });
 
-  it('gives up claims that somebody else controls, and leaves those of its former self', async () => {
+  test('gives up claims that somebody else controls, and leaves those of its former self', async () => {
     await start();
     await create({
       ...volumes,
@@ -309,7 +309,7 @@ describe('StatefulSetController', () => {
     expect((await claims().get('data-db-0')).metadata.ownerReferences?.[0]?.uid).toBe('former');
   });
 
-  it('adopts what is its own by name and labels, and nothing else', async () => {
+  test('adopts what is its own by name and labels, and nothing else', async () => {
     const spec = { containers: [{ name: 'c', image: 'old' }] };
     for (const name of ['db-1', 'db-x'])
       await podsOf().create({ metadata: { name, labels: { app: 'db' } }, spec });

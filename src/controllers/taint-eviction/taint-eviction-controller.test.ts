@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { events, nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Toleration } from '#api/groups/core/v1/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
@@ -8,7 +8,7 @@ import { TaintEvictionController } from './index.ts';
 
 describe('mayStay', () => {
   const taint = (key: string, effect = 'NoExecute', value?: string) => ({ key, effect, value });
-  it.each<[string, object[], Toleration[], object]>([
+  test.each<[string, object[], Toleration[], object]>([
     ['no taints', [], [], { kind: 'forever' }],
     [
       'taints of other effects',
@@ -99,7 +99,7 @@ describe('TaintEvictionController', () => {
     tolerationSeconds: 60,
   };
 
-  it('evicts what does not tolerate a taint at once, the rest when its time is over, and tells why', async () => {
+  test('evicts what does not tolerate a taint at once, the rest when its time is over, and tells why', async () => {
     await cluster.run((config) => new TaintEvictionController(config));
     await add('none');
     await add('brief', briefly);
@@ -121,7 +121,7 @@ describe('TaintEvictionController', () => {
     ]);
   });
 
-  it('lets a pod stay when the taint goes in time, and counts anew when it comes back', async () => {
+  test('lets a pod stay when the taint goes in time, and counts anew when it comes back', async () => {
     await cluster.run((config) => new TaintEvictionController(config));
     await add('brief', briefly);
     await setTaints('bad');
@@ -137,7 +137,7 @@ describe('TaintEvictionController', () => {
     expect(await leaving()).toEqual(['brief']);
   });
 
-  it('does not begin again when other taints change meanwhile', async () => {
+  test('does not begin again when other taints change meanwhile', async () => {
     await cluster.run((config) => new TaintEvictionController(config));
     await add('brief', briefly, { key: 'other', operator: 'Exists' });
     await setTaints('bad');
@@ -147,7 +147,7 @@ describe('TaintEvictionController', () => {
     expect(await leaving()).toEqual(['brief']);
   });
 
-  it('evicts pods that are put on a tainted node, and those it finds when it starts', async () => {
+  test('evicts pods that are put on a tainted node, and those it finds when it starts', async () => {
     await setTaints('bad');
     await add('first');
     await cluster.run((config) => new TaintEvictionController(config));

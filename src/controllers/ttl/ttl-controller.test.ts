@@ -1,11 +1,11 @@
-import { expect, it, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { nodes } from '#api/groups/core/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { TTL_ANNOTATION, TtlController } from './index.ts';
 import { nextStep } from './ttl-controller.ts';
 
-it.each([
+test.each([
   [0, 1, 0],
   [0, 100, 0],
   [0, 101, 1],
@@ -17,7 +17,7 @@ it.each([
   expect(nextStep(step, count)).toBe(expected);
 });
 
-it('tells nodes, and tells all again when there are many more', async () => {
+test('tells nodes, and tells all again when there are many more', async () => {
   const cluster = await startTestCluster();
   try {
     await cluster.run((config) => new TtlController(config));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import { storageClasses } from '#api/groups/storage/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -63,7 +63,7 @@ describe('a claim that asks for more', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  it('of a plugin that is gone is for the driver that has replaced it', async () => {
+  test('of a plugin that is gone is for the driver that has replaced it', async () => {
     await createBound(cluster.client, {
       hostPath: null,
       awsElasticBlockStore: { volumeID: 'vol-1' },
@@ -83,7 +83,7 @@ describe('a claim that asks for more', () => {
     });
   });
 
-  it('has its volume rid of the note when it is as large', async () => {
+  test('has its volume rid of the note when it is as large', async () => {
     await createBound(cluster.client, {});
     await cluster.clock.advance('1s');
     await cluster.client

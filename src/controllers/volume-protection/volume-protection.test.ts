@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
 import type { KubeObject, New } from '#api/machinery/meta/v1/index.ts';
@@ -53,7 +53,7 @@ const isThere = async (type: ResourceType, name: string): Promise<boolean> => {
 describe('a claim', () => {
   beforeEach(async () => void (await cluster.run((config) => new PvcProtectionController(config))));
 
-  it('stays while a pod that has a node refers to it, and goes with the pod', async () => {
+  test('stays while a pod that has a node refers to it, and goes with the pod', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await inDefault(pods).create(using('n'));
     await inDefault(persistentVolumeClaims).delete('data');
@@ -65,7 +65,7 @@ describe('a claim', () => {
     expect(await isThere(persistentVolumeClaims, 'data')).toBe(false);
   });
 
-  it('goes though a pod without a node refers to it', async () => {
+  test('goes though a pod without a node refers to it', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await inDefault(pods).create(using());
     await inDefault(persistentVolumeClaims).delete('data');
@@ -73,7 +73,7 @@ describe('a claim', () => {
     expect(await isThere(persistentVolumeClaims, 'data')).toBe(false);
   });
 
-  it('stays for a pod that the cache does not know yet', async () => {
+  test('stays for a pod that the cache does not know yet', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await cluster.clock.settle();
     cluster.faults.hold('/api/v1/pods');
@@ -84,7 +84,7 @@ describe('a claim', () => {
     cluster.faults.release('/api/v1/pods');
   });
 
-  it('of an ephemeral volume is used only by the pod that it was made for', async () => {
+  test('of an ephemeral volume is used only by the pod that it was made for', async () => {
     const volume = { ephemeral: { volumeClaimTemplate: { spec: claim().spec } } };
     const owner = await inDefault(pods).create(pod(volume, 'n'));
     const ownerReferences = [
@@ -112,7 +112,7 @@ describe('a claim', () => {
     ]).toEqual([true, false]);
   });
 
-  it('that lost the finalizer gets it again', async () => {
+  test('that lost the finalizer gets it again', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
     await inDefault(persistentVolumeClaims).patch('data', MERGE, {
       metadata: { finalizers: null },
@@ -123,7 +123,7 @@ describe('a claim', () => {
   });
 });
 
-it('a volume stays while it is bound', async () => {
+test('a volume stays while it is bound', async () => {
   await cluster.run((config) => new PvProtectionController(config));
   const client = cluster.client.resource(persistentVolumes);
   const volume = await client.create({
@@ -145,7 +145,7 @@ it('a volume stays while it is bound', async () => {
   expect(await isThere(persistentVolumes, 'pv')).toBe(false);
 });
 
-it('a volume attributes class stays while a claim names it', async () => {
+test('a volume attributes class stays while a claim names it', async () => {
   await cluster.run((config) => new VacProtectionController(config));
   const client = cluster.client.resource(volumeAttributesClasses);
   const made = await client.create({

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Fifo } from './fifo.ts';
 
 describe('Fifo', () => {
-  it('gives back what it was given, in order, as an array would', () => {
+  test('gives back what it was given, in order, as an array would', () => {
     const command = fc.oneof(
       { weight: 3, arbitrary: fc.constant('push') },
       { weight: 2, arbitrary: fc.constant('shift') },
@@ -32,7 +32,7 @@ describe('Fifo', () => {
     );
   });
 
-  it('keeps its order over many bursts of any size', () => {
+  test('keeps its order over many bursts of any size', () => {
     const fifo = new Fifo<number>();
     let pushed = 0;
     let shifted = 0;
@@ -44,7 +44,7 @@ describe('Fifo', () => {
     expect(shifted).toBe(pushed);
   });
 
-  it('keeps nothing of what was taken, though it never runs empty', async () => {
+  test('keeps nothing of what was taken, though it never runs empty', async () => {
     const fifo = new Fifo<object>();
     const taken: WeakRef<object>[] = [];
     fifo.push({});

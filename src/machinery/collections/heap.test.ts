@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { KeyedHeap } from './heap.ts';
 
 interface Item {
@@ -18,7 +18,7 @@ function drain(heap: KeyedHeap<string, Item>): number[] {
 }
 
 describe('KeyedHeap', () => {
-  it('is empty at first', () => {
+  test('is empty at first', () => {
     const heap = newHeap();
     expect(heap.size).toBe(0);
     expect(heap.peek()).toBeUndefined();
@@ -26,7 +26,7 @@ describe('KeyedHeap', () => {
     expect(heap.delete('a')).toBeUndefined();
   });
 
-  it('replaces the item with the same key, wherever that belongs then', () => {
+  test('replaces the item with the same key, wherever that belongs then', () => {
     const heap = newHeap();
     for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) heap.put({ key, rank: index });
     heap.put({ key: 'a', rank: 9 });
@@ -36,7 +36,7 @@ describe('KeyedHeap', () => {
     expect(drain(heap)).toEqual([-1, 1, 2, 9]);
   });
 
-  it('forgets what was deleted or cleared', () => {
+  test('forgets what was deleted or cleared', () => {
     const heap = newHeap();
     heap.put({ key: 'a', rank: 1 });
     heap.put({ key: 'b', rank: 2 });
@@ -48,7 +48,7 @@ describe('KeyedHeap', () => {
     expect(heap.size).toBe(0);
   });
 
-  it('agrees with a sorted map after any sequence of operations', () => {
+  test('agrees with a sorted map after any sequence of operations', () => {
     const operation = fc.record({
       op: fc.constantFrom('put', 'put', 'delete', 'pop'),
       key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LruCache } from './lru.ts';
 import { SeededRandom } from '../random.ts';
 
 describe('LruCache', () => {
-  it('drops what was not used for longest', () => {
+  test('drops what was not used for longest', () => {
     const cache = new LruCache<string, number>({ capacity: 2 });
     cache.set('a', 1);
     cache.set('b', 2);
@@ -12,7 +12,7 @@ describe('LruCache', () => {
     expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([1, undefined, 3]);
   });
 
-  it('counts a replacement as use, a peek not', () => {
+  test('counts a replacement as use, a peek not', () => {
     const cache = new LruCache<string, number>({ capacity: 2 });
     cache.set('a', 1);
     cache.set('b', 2);
@@ -27,7 +27,7 @@ describe('LruCache', () => {
     ]);
   });
 
-  it('keeps those that were used last, whatever is asked of it', () => {
+  test('keeps those that were used last, whatever is asked of it', () => {
     const random = new SeededRandom('lru');
     const cache = new LruCache<number, number>({ capacity: 8 });
     /** From the least to the most recently used. */
@@ -45,7 +45,7 @@ describe('LruCache', () => {
       expect(cache.peek(key) !== undefined).toBe(used.includes(key));
   });
 
-  it('refuses to hold nothing', () => {
+  test('refuses to hold nothing', () => {
     expect(() => new LruCache({ capacity: 0 })).toThrow(RangeError);
   });
 });

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '../random.ts';
 import { TransientMap, TransientSet } from './transient-map.ts';
 
 describe('TransientMap', () => {
-  it('answers as a Map does, whatever comes and goes', () => {
+  test('answers as a Map does, whatever comes and goes', () => {
     const random = new SeededRandom('transient-map');
     const map = new TransientMap<number, string>();
     const model = new Map<number, string>();
@@ -23,7 +23,7 @@ describe('TransientMap', () => {
     expect([map.size, [...map.keys()], [...map.values()]]).toEqual([0, [], []]);
   });
 
-  it('may change while somebody goes through it', () => {
+  test('may change while somebody goes through it', () => {
     const map = new TransientMap<number, number>();
     for (let key = 0; key < 1000; key++) map.set(key, key);
     const seen: number[] = [];
@@ -37,7 +37,7 @@ describe('TransientMap', () => {
     expect(map.size).toBe(2 + seen.length);
   });
 
-  it('does not hold on to values that went', () => {
+  test('does not hold on to values that went', () => {
     const map = new TransientMap<number, object>();
     for (let key = 0; key < 10; key++) map.set(key, {});
     for (let key = 0; key < 10; key++) expect(map.delete(key)).toBe(true);
@@ -46,7 +46,7 @@ describe('TransientMap', () => {
 });
 
 describe('TransientSet', () => {
-  it('has its members once, as long as they stay', () => {
+  test('has its members once, as long as they stay', () => {
     const set = new TransientSet<string>();
     set.add('a');
     set.add('b');

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDurableFile, renameDurably, writeDurableFile } from './durable-file.ts';
 import type { DurableFileSystem } from './durable-file.ts';
 
@@ -60,7 +60,7 @@ function failingAt(step: number): {
 }
 
 describe('writeDurableFile', () => {
-  it('syncs the contents before the rename and the directory after it', () => {
+  test('syncs the contents before the rename and the directory after it', () => {
     const { fileSystem, operations } = failingAt(-1);
     writeDurableFile(path, 'new', { fileSystem });
     expect(operations).toEqual([
@@ -77,7 +77,7 @@ describe('writeDurableFile', () => {
     expect(readFileSync(path, 'utf8')).toBe('new');
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
     'leaves a whole file and nothing else when operation %i fails',
     (step) => {
       writeFileSync(path, 'old');
@@ -89,7 +89,7 @@ describe('writeDurableFile', () => {
     },
   );
 
-  it('does not reuse a temporary file that a crash or another user left', () => {
+  test('does not reuse a temporary file that a crash or another user left', () => {
     writeFileSync(`${path}.tmp`, 'a longer rest of an earlier write', { mode: 0o666 });
     writeDurableFile(path, 'new', { mode: 0o600 });
     expect(readFileSync(path, 'utf8')).toBe('new');
@@ -106,7 +106,7 @@ describe('writeDurableFile', () => {
 });
 
 describe('createDurableFile', () => {
-  it('creates a file that is never seen without its contents', () => {
+  test('creates a file that is never seen without its contents', () => {
     const { fileSystem, operations } = failingAt(-1);
     createDurableFile(path, 'contents', { fileSystem, mode: 0o644 });
     expect(operations.slice(2, 6)).toEqual([
@@ -119,7 +119,7 @@ describe('createDurableFile', () => {
     expect(readdirSync(dir)).toEqual(['file']);
   });
 
-  it('fails with EEXIST and changes nothing if the file exists', () => {
+  test('fails with EEXIST and changes nothing if the file exists', () => {
     writeFileSync(path, 'old');
     expect(() => createDurableFile(path, 'new')).toThrow(
       expect.objectContaining({ code: 'EEXIST' }),
@@ -128,7 +128,7 @@ describe('createDurableFile', () => {
     expect(readFileSync(path, 'utf8')).toBe('old');
   });
 
-  it.each([0, 1, 2, 3, 4, 5])('creates nothing when operation %i fails', (step) => {
+  test.each([0, 1, 2, 3, 4, 5])('creates nothing when operation %i fails', (step) => {
     expect(() =>
       createDurableFile(path, 'new', { fileSystem: failingAt(step).fileSystem }),
     ).toThrow(/no space/);
@@ -137,7 +137,7 @@ describe('createDurableFile', () => {
 });
 
 describe('renameDurably', () => {
-  it('syncs both directories', () => {
+  test('syncs both directories', () => {
     fs.mkdirSync(join(dir, 'other'));
     writeFileSync(path, 'contents');
     const { fileSystem, operations } = failingAt(-1);

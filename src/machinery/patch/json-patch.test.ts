@@ -1,6 +1,6 @@
 import fastJsonPatch from 'fast-json-patch';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { deepCopy, deepEqual, deepFreeze } from '../deep.ts';
 import {
   applyJsonPatch,
@@ -26,7 +26,7 @@ function failure(document: unknown, patch: unknown): { kind: JsonPatchErrorKind;
 }
 
 describe('operations', () => {
-  it.each<[string, unknown, unknown[], unknown]>([
+  test.each<[string, unknown, unknown[], unknown]>([
     // The examples of RFC 6902, appendix A
     [
       'A.1',
@@ -133,7 +133,7 @@ describe('operations', () => {
     expect(apply(document, patch)).toEqual(expected);
   });
 
-  it('share what they do not touch', () => {
+  test('share what they do not touch', () => {
     const document = deepFreeze({ a: { b: 1 }, c: { d: { e: 1 }, f: [1] } });
     const result = apply(document, [{ op: 'add', path: '/c/d/e', value: 2 }]) as typeof document;
     expect(result.a).toBe(document.a);
@@ -141,7 +141,7 @@ describe('operations', () => {
     expect(document.c.d.e).toBe(1);
   });
 
-  it('take __proto__ for a key', () => {
+  test('take __proto__ for a key', () => {
     const result = apply({ a: 1 }, [
       { op: 'add', path: '/__proto__', value: { polluted: true } },
       { op: 'test', path: '/__proto__/polluted', value: true },
@@ -158,7 +158,7 @@ describe('operations', () => {
 });
 
 describe('failures', () => {
-  it.each<[unknown, unknown[], JsonPatchErrorKind, string]>([
+  test.each<[unknown, unknown[], JsonPatchErrorKind, string]>([
     [
       { foo: 'bar' },
       [{ op: 'add', path: '/baz/bat', value: 1 }],
@@ -258,7 +258,7 @@ describe('failures', () => {
     expect(failure(document, patch)).toEqual({ kind, message });
   });
 
-  it('of what is no list', () => {
+  test('of what is no list', () => {
     expect(failure({}, { op: 'add' })).toEqual({
       kind: 'malformed',
       message:
@@ -266,7 +266,7 @@ describe('failures', () => {
     });
   });
 
-  it('of too many operations', () => {
+  test('of too many operations', () => {
     const patch = Array.from({ length: MAX_JSON_PATCH_OPERATIONS + 1 }, () => ({
       op: 'test',
       path: '',
@@ -279,7 +279,7 @@ describe('failures', () => {
     expect(apply({}, patch.slice(1))).toEqual({});
   });
 
-  it('of copies that multiply', () => {
+  test('of copies that multiply', () => {
     const patch = Array.from({ length: 60 }, (_, i) => ({
       op: 'copy',
       from: '/a',
@@ -288,7 +288,7 @@ describe('failures', () => {
     expect(failure({ a: { x: 'x'.repeat(100) } }, patch)).toMatchObject({ kind: 'limit' });
   });
 
-  it('after which nothing has changed', () => {
+  test('after which nothing has changed', () => {
     const document = deepFreeze({ a: 1 });
     failure(document, [
       { op: 'add', path: '/b', value: 1 },
@@ -319,7 +319,7 @@ describe('against another implementation', () => {
     fc.record({ op: fc.constantFrom('move', 'copy'), path, from: path }),
   ) as fc.Arbitrary<JsonPatchOperation>;
 
-  it('comes to the same document, or to a failure as well', () => {
+  test('comes to the same document, or to a failure as well', () => {
     let applied = 0;
     fc.assert(
       fc.property(value, fc.array(operation, { minLength: 1, maxLength: 4 }), (document, patch) => {
@@ -361,7 +361,7 @@ describe('a patch that could take long', () => {
     operation: (index: number) => JsonPatchOperation,
   ): JsonPatchOperation[] => Array.from({ length: count }, (_, index) => operation(index));
 
-  it('does not change what it shares with the original', () => {
+  test('does not change what it shares with the original', () => {
     const original = { list: [{ a: 1 }, { a: 2 }], map: { x: { y: 1 } }, other: { z: 1 } };
     const text = JSON.stringify(original);
     const patched = applyJsonPatch(original, [
@@ -383,7 +383,7 @@ describe('a patch that could take long', () => {
     expect(patched.other).toBe(original.other);
   });
 
-  it("does not change the patch's own values", () => {
+  test("does not change the patch's own values", () => {
     const value = { a: 1 };
     const patch: JsonPatchOperation[] = [
       { op: 'add', path: '/x', value },
@@ -395,7 +395,7 @@ describe('a patch that could take long', () => {
     expect(value).toEqual({ a: 1 });
   });
 
-  it('copies a container once, however many operations change it', () => {
+  test('copies a container once, however many operations change it', () => {
     let reads = 0;
     const counted = (): object =>
       new Proxy(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, 'v'])), {
@@ -411,7 +411,7 @@ describe('a patch that could take long', () => {
     expect(reads).toBe(1);
   });
 
-  it('may move only so many items of lists', () => {
+  test('may move only so many items of lists', () => {
     const list = Array.from({ length: 100_000 }, (_, i) => i);
     const insertions = ops(10_000, (i) => ({ op: 'add', path: '/0', value: i }));
     expect(() => applyJsonPatch(list, insertions)).toThrow(
@@ -425,7 +425,7 @@ describe('a patch that could take long', () => {
     ).toHaveLength(110_000);
   });
 
-  it('may not nest the document too deeply', () => {
+  test('may not nest the document too deeply', () => {
     const deeper = ops(300, () => ({ op: 'copy', from: '', path: '/a' }));
     expect(() => applyJsonPatch({}, deeper)).toThrow('exceeded max depth of 256');
     const wrapping = ops(300, (i) =>
@@ -434,7 +434,7 @@ describe('a patch that could take long', () => {
     expect(() => applyJsonPatch({ a: 1 }, wrapping.slice(0, 2))).not.toThrow();
   });
 
-  it('is applied in parts', async () => {
+  test('is applied in parts', async () => {
     let pauses = 0;
     const pause = async (): Promise<void> => void pauses++;
     const patched = applyJsonPatchInParts(

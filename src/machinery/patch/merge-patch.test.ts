@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { deepEqual, deepFreeze } from '../deep.ts';
 import { applyMergePatch, createMergePatch, MergePatchDepthError } from './merge-patch.ts';
 
 describe('applyMergePatch', () => {
-  it.each<[unknown, unknown, unknown]>([
+  test.each<[unknown, unknown, unknown]>([
     // The examples of RFC 7386, appendix A
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
@@ -35,7 +35,7 @@ describe('applyMergePatch', () => {
     expect(applyMergePatch(deepFreeze(target), deepFreeze(patch))).toEqual(expected);
   });
 
-  it('shares what it does not touch, and changes nothing for nothing', () => {
+  test('shares what it does not touch, and changes nothing for nothing', () => {
     const target = deepFreeze({ a: { b: 1 }, c: { d: 1 } });
     const result = applyMergePatch(target, { c: { d: 2 } }) as typeof target;
     expect(result.a).toBe(target.a);
@@ -43,7 +43,7 @@ describe('applyMergePatch', () => {
     expect(applyMergePatch(target, {})).toBe(target);
   });
 
-  it('takes __proto__ for a key', () => {
+  test('takes __proto__ for a key', () => {
     const patch: unknown = JSON.parse('{"__proto__":{"polluted":true}}');
     const result = applyMergePatch({ a: 1 }, patch) as Record<string, unknown>;
     expect(JSON.stringify(result)).toBe('{"a":1,"__proto__":{"polluted":true}}');
@@ -56,7 +56,7 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('is bounded in depth', () => {
+  test('is bounded in depth', () => {
     const nested = (depth: number): unknown =>
       JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth));
     expect(applyMergePatch({}, nested(5), 5)).toEqual(nested(5));
@@ -78,7 +78,7 @@ describe('createMergePatch', () => {
     ),
   }));
 
-  it('makes what applyMergePatch turns into the modified document', () => {
+  test('makes what applyMergePatch turns into the modified document', () => {
     fc.assert(
       fc.property(value, value, (original, modified) => {
         const patch = createMergePatch(original, modified);
@@ -89,7 +89,7 @@ describe('createMergePatch', () => {
     );
   });
 
-  it('is as small as can be', () => {
+  test('is as small as can be', () => {
     const original = { a: { b: 1, c: [1] }, d: 1, e: 1 };
     expect(createMergePatch(original, { a: { b: 2, c: [1] }, d: 1 })).toEqual({
       a: { b: 2 },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { deepFreeze } from '../deep.ts';
 import {
   applyStrategicMergePatch,
@@ -81,7 +81,7 @@ const finalizers = (...list: unknown[]) => ({ metadata: { finalizers: list } });
 type Case = [name: string, original: Record<string, unknown>, patch: unknown, expected: unknown];
 
 describe('objects', () => {
-  it.each<Case>([
+  test.each<Case>([
     [
       'are merged',
       { metadata: { name: 'a', labels: { x: '1', y: '2' } } },
@@ -153,7 +153,7 @@ describe('objects', () => {
     expect(apply(original, patch)).toEqual(expected);
   });
 
-  it('share what is not touched', () => {
+  test('share what is not touched', () => {
     const original = deepFreeze({
       metadata: { labels: { a: 'b' } },
       spec: { containers: [{ name: 'a' }] },
@@ -163,7 +163,7 @@ describe('objects', () => {
     expect(result.spec.containers).toBe(original.spec.containers);
   });
 
-  it('take __proto__ for a key', () => {
+  test('take __proto__ for a key', () => {
     const patch: unknown = JSON.parse('{"metadata":{"labels":{"__proto__":"x"}}}');
     const result = apply({ metadata: { labels: { a: 'b' } } }, patch) as {
       metadata: { labels: object };
@@ -172,7 +172,7 @@ describe('objects', () => {
     expect(Object.getPrototypeOf(result.metadata.labels)).toBe(Object.prototype);
   });
 
-  it('without a schema are merged like JSON', () => {
+  test('without a schema are merged like JSON', () => {
     expect(
       applyStrategicMergePatch({ a: { b: 1 }, l: [1] }, { a: { c: 2 }, l: [2] }, undefined),
     ).toEqual({
@@ -183,7 +183,7 @@ describe('objects', () => {
 });
 
 describe('lists', () => {
-  it.each<Case>([
+  test.each<Case>([
     [
       'without strategy are replaced',
       { spec: { tolerations: [{ key: 'a' }, { key: 'b' }] } },
@@ -304,7 +304,7 @@ describe('lists', () => {
 });
 
 describe('lists of scalars', () => {
-  it.each<Case>([
+  test.each<Case>([
     ['are united', finalizers('a', 'b'), finalizers('b', 'c'), finalizers('a', 'b', 'c')],
     [
       'get what is new in front of what only the server has',
@@ -342,7 +342,7 @@ describe('$setElementOrder', () => {
       ...(list.length > 0 && { containers: list }),
     },
   });
-  it.each<Case>([
+  test.each<Case>([
     [
       'orders items of the patch and of the server',
       containers({ name: 'a' }, { name: 'b' }),
@@ -416,7 +416,7 @@ describe('$setElementOrder', () => {
 });
 
 describe('$retainKeys', () => {
-  it.each<Case>([
+  test.each<Case>([
     [
       'keeps the keys that it lists',
       { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } },
@@ -455,7 +455,7 @@ describe('$retainKeys', () => {
 });
 
 describe('failures', () => {
-  it.each<[Record<string, unknown>, unknown, string, string]>([
+  test.each<[Record<string, unknown>, unknown, string, string]>([
     [{}, [], 'malformed', 'invalid JSON document'],
     [
       { strategy: { type: 'a' } },
@@ -554,7 +554,7 @@ describe('failures', () => {
 });
 
 describe('large lists', () => {
-  it('are merged in linear time', () => {
+  test('are merged in linear time', () => {
     const items = (image: string, count: number) =>
       Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image }));
     const result = apply(

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as fields from './fields.ts';
 
 describe('parseSelector', () => {
-  it.each([
+  test.each([
     ['', ''],
     [',', ''],
     ['x=a,y=b,z=c', 'x=a,y=b,z=c'],
@@ -23,7 +23,7 @@ describe('parseSelector', () => {
     expect(fields.parseSelector(canonical).toString()).toBe(canonical);
   });
 
-  it.each([
+  test.each([
     ['x', "invalid selector: 'x'; can't understand 'x'"],
     ['x=a,y', "invalid selector: 'x=a,y'; can't understand 'y'"],
     ['x!a', "invalid selector: 'x!a'; can't understand 'x!a'"],
@@ -35,7 +35,7 @@ describe('parseSelector', () => {
     expect(() => fields.parseSelector(text)).toThrow(new fields.FieldSelectorError(message));
   });
 
-  it('reads again what it wrote, whatever the values are', () => {
+  test('reads again what it wrote, whatever the values are', () => {
     const term = fc.record({
       field: fc.constantFrom('a', 'b.c'),
       operator: fc.constantFrom('=', '!=' as const),
@@ -60,7 +60,7 @@ describe('parseSelector', () => {
 });
 
 describe('Selector', () => {
-  it('matches when all terms do; a field that is not there is empty', () => {
+  test('matches when all terms do; a field that is not there is empty', () => {
     const matches = (text: string, set: fields.Fields) => fields.parseSelector(text).matches(set);
     expect(matches('', {})).toBe(true);
     expect(matches('a=1', { a: '1' })).toBe(true);
@@ -74,7 +74,7 @@ describe('Selector', () => {
     expect(matches('constructor=', {})).toBe(true);
   });
 
-  it('knows what it demands', () => {
+  test('knows what it demands', () => {
     const selector = fields.parseSelector('metadata.name=a,spec.nodeName!=b');
     expect(selector.requiresExactMatch('metadata.name')).toBe('a');
     expect(selector.requiresExactMatch('spec.nodeName')).toBeUndefined();
@@ -86,7 +86,7 @@ describe('Selector', () => {
     ]);
   });
 
-  it('can be transformed, term by term', () => {
+  test('can be transformed, term by term', () => {
     const selector = fields.parseSelector('a=1,b!=2,c=3');
     const transformed = selector.transform((field, value) => {
       if (field === 'c') return { field: '', value: '' };
@@ -100,7 +100,7 @@ describe('Selector', () => {
     ).toThrow('field label not supported: a');
   });
 
-  it('is made from parts', () => {
+  test('is made from parts', () => {
     const both = fields.andSelectors(
       fields.oneTermEqualSelector('a', '1,2'),
       fields.oneTermNotEqualSelector('b', ''),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as field from '../validation/field.ts';
 import * as labels from './labels.ts';
 
@@ -7,7 +7,7 @@ const NAME_MESSAGE =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 describe('parse', () => {
-  it.each([
+  test.each([
     ['', ''],
     ['x=a,y=b,z=c', 'x=a,y=b,z=c'],
     ['x!=a,y=b', 'x!=a,y=b'],
@@ -39,7 +39,7 @@ describe('parse', () => {
     expect(labels.parse(canonical).toString()).toBe(canonical);
   });
 
-  it.each([
+  test.each([
     [
       'x=a||y=b',
       'unable to parse requirement: values[0][x]: Invalid value: "a||y": a valid label must be',
@@ -74,13 +74,13 @@ describe('parse', () => {
     expect(parsing).toThrow(message);
   });
 
-  it('names the place that it was told in its errors', () => {
+  test('names the place that it was told in its errors', () => {
     expect(() => labels.parse('-x', field.path('spec', 'selector'))).toThrow(
       'spec.selector: Invalid value: "-x"',
     );
   });
 
-  it('reads a long selector in linear time', () => {
+  test('reads a long selector in linear time', () => {
     const text = `x in (${Array.from({ length: 20_000 }, (_, i) => `v${i}`).join(',')})`;
     expect(labels.parse(text).requirements()?.[0]?.values).toHaveLength(20_000);
   });
@@ -88,7 +88,7 @@ describe('parse', () => {
 
 describe('matches', () => {
   const set = { foo: 'bar', baz: 'blah', num: '10', empty: '' };
-  it.each([
+  test.each([
     ['', true],
     ['foo=bar', true],
     ['foo==bar', true],
@@ -120,25 +120,25 @@ describe('matches', () => {
     expect(labels.parse(text).matches(set)).toBe(expected);
   });
 
-  it('compares integers beyond 2^53, and only those of 64 bits', () => {
+  test('compares integers beyond 2^53, and only those of 64 bits', () => {
     expect(labels.parse('a>9007199254740992').matches({ a: '9007199254740993' })).toBe(true);
     expect(labels.parse('a>1').matches({ a: '9223372036854775808' })).toBe(false);
   });
 
-  it('takes __proto__ for a label like any other', () => {
+  test('takes __proto__ for a label like any other', () => {
     const set = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
     const requirement = new labels.Requirement('__proto__', '=', ['x']);
     expect(requirement.matches(set)).toBe(true);
     expect(requirement.matches({})).toBe(false);
   });
 
-  it('takes undefined labels for none', () => {
+  test('takes undefined labels for none', () => {
     expect(labels.everything().matches(undefined)).toBe(true);
     expect(labels.parse('a').matches(undefined)).toBe(false);
     expect(labels.parse('!a').matches(undefined)).toBe(true);
   });
 
-  it('is the same for a selector that was written and read again', () => {
+  test('is the same for a selector that was written and read again', () => {
     const key = fc.constantFrom('a', 'b', 'c/d');
     const value = fc.constantFrom('', 'x', 'y', '1', '2');
     const requirement = fc.oneof(
@@ -171,7 +171,7 @@ describe('matches', () => {
 });
 
 describe('selectors', () => {
-  it('know what is everything and what is nothing', () => {
+  test('know what is everything and what is nothing', () => {
     const { everything, nothing } = labels;
     expect([
       everything().empty(),
@@ -188,13 +188,13 @@ describe('selectors', () => {
     expect(nothing().requiresExactMatch('a')).toBeUndefined();
   });
 
-  it('tell the one value that they demand of a label', () => {
+  test('tell the one value that they demand of a label', () => {
     const selector = labels.parse('a=1,b in (2),c in (3,4),d!=5,e');
     const values = ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => selector.requiresExactMatch(key));
     expect(values).toEqual(['1', '2', undefined, undefined, undefined, undefined]);
   });
 
-  it('come from sets of labels', () => {
+  test('come from sets of labels', () => {
     expect(labels.selectorFromSet(undefined)).toBe(labels.everything());
     expect(labels.selectorFromSet({ b: '2', a: '1' }).toString()).toBe('a=1,b=2');
     expect(labels.validatedSelectorFromSet({ b: '2', a: '1' }).toString()).toBe('a=1,b=2');
@@ -203,7 +203,7 @@ describe('selectors', () => {
 });
 
 describe('newRequirement', () => {
-  it.each<[string, labels.Operator, string[] | undefined, string]>([
+  test.each<[string, labels.Operator, string[] | undefined, string]>([
     [
       'x',
       'in',
@@ -245,7 +245,7 @@ describe('newRequirement', () => {
     expect(() => labels.newRequirement(key, operator, values)).toThrow(message);
   });
 
-  it('tells all problems', () => {
+  test('tells all problems', () => {
     expect(() => labels.newRequirement('-', 'in', ['-', 'ok', '+'])).toThrow(
       /^\[key: .*, values\[0\]\[-\]: .*, values\[2\]\[-\]: .*\]$/,
     );
@@ -253,7 +253,7 @@ describe('newRequirement', () => {
 });
 
 describe('labelSelectorAsSelector', () => {
-  it('matches nothing without a selector and everything with an empty one', () => {
+  test('matches nothing without a selector and everything with an empty one', () => {
     expect(labels.labelSelectorAsSelector(undefined)).toBe(labels.nothing());
     expect(labels.labelSelectorAsSelector(null)).toBe(labels.nothing());
     expect(labels.labelSelectorAsSelector({})).toBe(labels.everything());
@@ -262,7 +262,7 @@ describe('labelSelectorAsSelector', () => {
     );
   });
 
-  it('joins labels and expressions', () => {
+  test('joins labels and expressions', () => {
     const selector = labels.labelSelectorAsSelector({
       matchLabels: { z: '1', a: '2' },
       matchExpressions: [
@@ -275,7 +275,7 @@ describe('labelSelectorAsSelector', () => {
     expect(selector.toString()).toBe('a=2,b in (x,y),c notin (x),d,!e,z=1');
   });
 
-  it.each([
+  test.each([
     ['Near', ['a'], '"Near" is not a valid pod selector operator'],
     [
       'In',
@@ -293,7 +293,7 @@ describe('labelSelectorAsSelector', () => {
     expect(labels.formatLabelSelector(selector)).toBe('<error>');
   });
 
-  it('is shown in columns', () => {
+  test('is shown in columns', () => {
     expect(labels.formatLabelSelector({ matchLabels: { a: 'b' } })).toBe('a=b');
     expect(labels.formatLabelSelector({})).toBe('<none>');
     expect(labels.formatLabelSelector(undefined)).toBe('<none>');
@@ -301,7 +301,7 @@ describe('labelSelectorAsSelector', () => {
 });
 
 describe('labelSelectorAsMap', () => {
-  it('takes equalities', () => {
+  test('takes equalities', () => {
     const selector = {
       matchLabels: { a: '1' },
       matchExpressions: [{ key: 'b', operator: 'In', values: ['2'] }],
@@ -310,7 +310,7 @@ describe('labelSelectorAsMap', () => {
     expect(labels.labelSelectorAsMap(undefined)).toEqual({});
   });
 
-  it.each([
+  test.each([
     [
       'In',
       ['1', '2'],
@@ -326,7 +326,7 @@ describe('labelSelectorAsMap', () => {
 });
 
 describe('parseToLabelSelector', () => {
-  it('makes an object of the text', () => {
+  test('makes an object of the text', () => {
     expect(labels.parseToLabelSelector('b=2,a==1,c in (y,x),d notin (z),e,!f')).toEqual({
       matchLabels: { a: '1', b: '2' },
       matchExpressions: [
@@ -338,7 +338,7 @@ describe('parseToLabelSelector', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['a>1', '"gt" isn\'t supported in label selectors'],
     ['a!=1', '"!=" is not a valid label selector operator'],
     [
@@ -353,7 +353,7 @@ describe('parseToLabelSelector', () => {
 describe('validateLabelSelector', () => {
   const at = field.path('spec', 'selector');
 
-  it('takes good ones', () => {
+  test('takes good ones', () => {
     expect(labels.validateLabelSelector(undefined, at)).toEqual([]);
     expect(
       labels.validateLabelSelector(
@@ -366,7 +366,7 @@ describe('validateLabelSelector', () => {
     ).toEqual([]);
   });
 
-  it('tells every problem with its place', () => {
+  test('tells every problem with its place', () => {
     const errors = labels.validateLabelSelector(
       {
         matchLabels: { a: '-' },
@@ -398,7 +398,7 @@ describe('validateLabelSelector', () => {
     ]);
   });
 
-  it('leaves bad values be when it is told to', () => {
+  test('leaves bad values be when it is told to', () => {
     const selector = { matchExpressions: [{ key: 'b', operator: 'In', values: ['-'] }] };
     expect(
       labels.validateLabelSelector(selector, at, { allowInvalidLabelValueInSelector: true }),
@@ -407,14 +407,14 @@ describe('validateLabelSelector', () => {
 });
 
 describe('formatLabels', () => {
-  it('sorts by key', () => {
+  test('sorts by key', () => {
     expect(labels.formatLabels({ b: '2', a: '' })).toBe('a=,b=2');
     expect(labels.formatLabels({})).toBe('<none>');
     expect(labels.formatLabels(undefined)).toBe('<none>');
   });
 });
 
-it('reads a text of symbols in time that grows with its length only', () => {
+test('reads a text of symbols in time that grows with its length only', () => {
   expect(() => labels.parse('('.repeat(1_000_000))).toThrow(
     "found '(', expected: !, identifier, or 'end of string'",
   );

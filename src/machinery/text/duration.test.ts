@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   DurationError,
   formatDuration,
@@ -11,7 +11,7 @@ import {
 } from './duration.ts';
 
 describe('parseDuration', () => {
-  it.each([
+  test.each([
     ['0', 0],
     ['5s', 5_000],
     ['30s', 30_000],
@@ -40,7 +40,7 @@ describe('parseDuration', () => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
-  it.each([
+  test.each([
     ['', 'time: invalid duration ""'],
     ['3', 'time: missing unit in duration "3"'],
     ['-', 'time: invalid duration "-"'],
@@ -56,7 +56,7 @@ describe('parseDuration', () => {
     expect(() => parseDuration(text)).toThrow(new DurationError(message));
   });
 
-  it('keeps the whole range of 64 bits exactly', () => {
+  test('keeps the whole range of 64 bits exactly', () => {
     expect(parseDurationNanoseconds('9223372036854775807ns')).toBe(9223372036854775807n);
     expect(parseDurationNanoseconds('-9223372036854775808ns')).toBe(-9223372036854775808n);
     expect(parseDurationNanoseconds('2562047h47m16.854775807s')).toBe(9223372036854775807n);
@@ -64,7 +64,7 @@ describe('parseDuration', () => {
 });
 
 describe('formatDuration', () => {
-  it.each([
+  test.each([
     [0n, '0s'],
     [1n, '1ns'],
     [1_100n, '1.1µs'],
@@ -80,7 +80,7 @@ describe('formatDuration', () => {
     expect(formatDurationNanoseconds(nanoseconds)).toBe(text);
   });
 
-  it('reads back what it writes', () => {
+  test('reads back what it writes', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (nanoseconds) => {
         expect(parseDurationNanoseconds(formatDurationNanoseconds(nanoseconds))).toBe(nanoseconds);
@@ -93,7 +93,7 @@ describe('formatDuration', () => {
     );
   });
 
-  it('takes fractions of a millisecond', () => {
+  test('takes fractions of a millisecond', () => {
     expect(formatDuration(1.5)).toBe('1.5ms');
     expect(formatDuration(-90_000)).toBe('-1m30s');
     expect(toMilliseconds('1m')).toBe(60_000);
@@ -106,7 +106,7 @@ describe('humanDuration', () => {
   const minute = 60 * second;
   const hour = 60 * minute;
   const day = 24 * hour;
-  it.each([
+  test.each([
     [-2 * second, '<invalid>'],
     [-second, '0s'],
     [0, '0s'],

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { formatValue, marshalJson, quote } from './go-format.ts';
 
 describe('quote', () => {
-  it.each([
+  test.each([
     ['', '""'],
     ['web-0', '"web-0"'],
     ['say "hi"', '"say \\"hi\\""'],
@@ -21,7 +21,7 @@ describe('quote', () => {
 });
 
 describe('marshalJson', () => {
-  it('escapes what Go escapes', () => {
+  test('escapes what Go escapes', () => {
     expect(marshalJson({ b: '<&>', a: ['\u2028'] })).toBe(
       '{"b":"\\u003c\\u0026\\u003e","a":["\\u2028"]}',
     );
@@ -31,7 +31,7 @@ describe('marshalJson', () => {
 });
 
 describe('formatValue', () => {
-  it('prints as %v does', () => {
+  test('prints as %v does', () => {
     expect(formatValue({ b: [1, 'x', null], a: { c: true } })).toBe(
       'map[a:map[c:true] b:[1 x <nil>]]',
     );

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { getScaledValueFromIntOrPercent, intValue, isInt } from './int-or-string.ts';
 
 describe('getScaledValueFromIntOrPercent', () => {
-  it.each([
+  test.each([
     [123, 100, true, 123],
     ['90%', 100, true, 90],
     ['90%', 1000, true, 900],
@@ -19,7 +19,7 @@ describe('getScaledValueFromIntOrPercent', () => {
     expect(getScaledValueFromIntOrPercent(value, total, roundUp)).toBe(expected);
   });
 
-  it.each([
+  test.each([
     [undefined, 'nil value for IntOrString'],
     ['25', 'invalid value for IntOrString: invalid type: string is not a percentage'],
     [
@@ -40,7 +40,7 @@ describe('getScaledValueFromIntOrPercent', () => {
 });
 
 describe('intValue', () => {
-  it('is the number, or the one that the text is', () => {
+  test('is the number, or the one that the text is', () => {
     expect([intValue(80), intValue('80'), intValue('-1'), intValue('http'), intValue('')]).toEqual([
       80, 80, -1, 0, 0,
     ]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { countKeys, JsonError, parseJson, parseJsonCounting } from './json.ts';
 
 const encoder = new TextEncoder();
@@ -15,7 +15,7 @@ function kindOf(text: string, options?: Parameters<typeof parseJson>[1]): string
 }
 
 describe('parseJson', () => {
-  it('reads what JSON.parse reads', () => {
+  test('reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(
         fc.json().filter((json) => !/\d{16}/.test(json)),
@@ -28,25 +28,25 @@ describe('parseJson', () => {
     );
   });
 
-  it('reads from the middle of a buffer', () => {
+  test('reads from the middle of a buffer', () => {
     const bytes = encoder.encode('xx{"a":"ä"}yy');
     expect(parseJson(bytes.subarray(2, bytes.length - 2))).toEqual({ a: 'ä' });
   });
 
-  it('keeps __proto__ as a key', () => {
+  test('keeps __proto__ as a key', () => {
     const value = parseJson('{"__proto__":{"a":1},"constructor":2}') as object;
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
-  it.each(['', '{', '[1,]', '{"a":}', 'nul', '"unterminated', '"\\', '{"a":1}}', "{'a':1}"])(
+  test.each(['', '{', '[1,]', '{"a":}', 'nul', '"unterminated', '"\\', '{"a":1}}', "{'a':1}"])(
     'refuses %j',
     (text) => {
       expect(kindOf(text)).toBe('syntax');
     },
   );
 
-  it('limits nesting, before anything is built', () => {
+  test('limits nesting, before anything is built', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     expect(kindOf(nested(256))).toBe('ok');
     expect(kindOf(nested(257))).toBe('limit');
@@ -55,7 +55,7 @@ describe('parseJson', () => {
     expect(() => parseJson('['.repeat(3_000_000))).toThrow('exceeded max depth of 256');
   });
 
-  it('counts only what is open at once, and not what is in strings', () => {
+  test('counts only what is open at once, and not what is in strings', () => {
     expect(kindOf(`[${'[],'.repeat(1000)}[]]`, { maxDepth: 2 })).toBe('ok');
     expect(kindOf(JSON.stringify('[[[{{{'), { maxDepth: 1 })).toBe('ok');
     expect(kindOf(JSON.stringify({ 'a"[[[': '\\"[[[', b: '\\' }), { maxDepth: 1 })).toBe('ok');
@@ -63,12 +63,12 @@ describe('parseJson', () => {
     expect(kindOf('["\\\\\\"",[[1]]]', { maxDepth: 2 })).toBe('limit');
   });
 
-  it('limits size', () => {
+  test('limits size', () => {
     expect(kindOf('[1,2,3]', { maxBytes: 7 })).toBe('ok');
     expect(kindOf('[1,2,3]', { maxBytes: 6 })).toBe('limit');
   });
 
-  it.each([
+  test.each([
     ['9007199254740991', 'ok'],
     ['-9007199254740991', 'ok'],
     ['9007199254740992', 'number'],
@@ -84,14 +84,14 @@ describe('parseJson', () => {
     expect(kindOf(text)).toBe(kind);
   });
 
-  it('takes time that grows with the length only, whatever the quotes and backslashes', () => {
+  test('takes time that grows with the length only, whatever the quotes and backslashes', () => {
     expect(kindOf(`"${'\\\\'.repeat(500_000)}"`)).toBe('ok');
     expect(kindOf(`"${'\\"'.repeat(500_000)}"`)).toBe('ok');
   });
 });
 
 describe('the number of keys', () => {
-  it.each([
+  test.each([
     ['null', 0, 0],
     ['{"a":1,"b":{"c":null},"d":[{"e":1},[{"f":2}],null]}', 6, 6],
     ['{"a:b":"{\\"c\\":1}", "\\u0064" : 2}', 2, 2],
@@ -104,7 +104,7 @@ describe('the number of keys', () => {
     expect([keys, countKeys(value)]).toEqual([given, kept]);
   });
 
-  it('is that of the value wherever none is there twice', () => {
+  test('is that of the value wherever none is there twice', () => {
     fc.assert(
       fc.property(
         fc.object({ values: [fc.string(), fc.boolean(), fc.integer(), fc.constant(null)] }),

@@ -1,17 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fnv32, fnv32a, fnv64a } from './hash.ts';
 import { computeHash, generateName, safeEncodeString } from './names.ts';
 import { SeededRandom } from '../random.ts';
 import { isDNS1123Label } from '../validation/validation.ts';
 
 describe('generateName', () => {
-  it('adds five characters to the base', () => {
+  test('adds five characters to the base', () => {
     expect(generateName('web-', new SeededRandom(1))).toMatch(
       /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/,
     );
   });
 
-  it('cuts a long base, so that a DNS label comes out', () => {
+  test('cuts a long base, so that a DNS label comes out', () => {
     const name = generateName('a'.repeat(100), new SeededRandom(1));
     expect(name).toHaveLength(63);
     expect(isDNS1123Label(name)).toEqual([]);
@@ -19,7 +19,7 @@ describe('generateName', () => {
 });
 
 describe('safeEncodeString', () => {
-  it("encodes as Kubernetes' rand.SafeEncodeString does", () => {
+  test("encodes as Kubernetes' rand.SafeEncodeString does", () => {
     // Each byte modulo 27 picks a character: '0' is 48, and 48 % 27 = 21 is '4'.
     expect(safeEncodeString('0123456789')).toBe('456789bcdf');
     expect(safeEncodeString('')).toBe('');
@@ -27,21 +27,21 @@ describe('safeEncodeString', () => {
 });
 
 describe('computeHash', () => {
-  it('depends on the value, not on the order of its keys', () => {
+  test('depends on the value, not on the order of its keys', () => {
     const a = computeHash({ x: 1, y: [1, { b: 2, a: 3 }] });
     expect(computeHash({ y: [1, { a: 3, b: 2 }], x: 1 })).toBe(a);
     expect(computeHash({ x: 1, y: [{ b: 2, a: 3 }, 1] })).not.toBe(a);
     expect(a).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/);
   });
 
-  it('takes a collision count into account', () => {
+  test('takes a collision count into account', () => {
     const hashes = [undefined, 0, 1, 2].map((count) => computeHash({ x: 1 }, count));
     expect(new Set(hashes).size).toBe(4);
   });
 });
 
 describe('FNV', () => {
-  it.each([
+  test.each([
     ['', 0x811c9dc5, 0x811c9dc5],
     ['a', 0xe40c292c, 0x050c5d7e],
     ['foobar', 0xbf9cf968, 0x31f0b262],
@@ -51,7 +51,7 @@ describe('FNV', () => {
     expect(fnv32a(new TextEncoder().encode(text))).toBe(a);
   });
 
-  it('of 64 bits', () => {
+  test('of 64 bits', () => {
     expect(fnv64a('')).toBe(0xcbf29ce484222325n);
     expect(fnv64a('foobar')).toBe(0x85944171f73967e8n);
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as quantity from './quantity.ts';
 import {
   canonicalizeQuantity,
@@ -11,7 +11,7 @@ import {
 import type { QuantityFormat } from './quantity.ts';
 
 describe('the text of a quantity', () => {
-  it.each([
+  test.each([
     // Nothing
     ['0', '0'],
     ['0n', '0'],
@@ -134,7 +134,7 @@ describe('the text of a quantity', () => {
     expect(parseQuantity(canonical).cmp(parseQuantity(text))).toBe(0);
   });
 
-  it.each([
+  test.each([
     '',
     '1.1.M',
     '1+1.0M',
@@ -156,7 +156,7 @@ describe('the text of a quantity', () => {
     expect(quantity.tryParseQuantity(text)).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     '1i',
     '1K',
     '1ki',
@@ -179,23 +179,23 @@ describe('the text of a quantity', () => {
     );
   });
 
-  it("says what is wrong in Kubernetes' words", () => {
+  test("says what is wrong in Kubernetes' words", () => {
     expect(() => parseQuantity('1 Gi')).toThrow(
       "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     );
   });
 
-  it('is read by a decoder with spaces around it', () => {
+  test('is read by a decoder with spaces around it', () => {
     expect(canonicalizeQuantity(' 1Gi\n')).toBe('1Gi');
   });
 
-  it('is that of JSON', () => {
+  test('is that of JSON', () => {
     expect(JSON.stringify({ cpu: parseQuantity('0.5') })).toBe('{"cpu":"500m"}');
   });
 });
 
 describe('the format', () => {
-  it.each<[number, QuantityFormat, string]>([
+  test.each<[number, QuantityFormat, string]>([
     [1024, 'BinarySI', '1Ki'],
     [1023, 'BinarySI', '1023'],
     [1025, 'BinarySI', '1025'],
@@ -210,7 +210,7 @@ describe('the format', () => {
     expect(newQuantity(value, format).toString()).toBe(text);
   });
 
-  it('of thousandths and other powers', () => {
+  test('of thousandths and other powers', () => {
     expect(newMilliQuantity(1500, 'DecimalSI').toString()).toBe('1500m');
     expect(newMilliQuantity(2000, 'DecimalSI').toString()).toBe('2');
     expect(newMilliQuantity(1500, 'BinarySI').toString()).toBe('1500m');
@@ -219,7 +219,7 @@ describe('the format', () => {
     expect(newScaledQuantity(5, 30).toString()).toBe('5000000000000E');
   });
 
-  it('comes from the suffix, and from the other operand of a sum if one is zero', () => {
+  test('comes from the suffix, and from the other operand of a sum if one is zero', () => {
     expect(parseQuantity('1Ki').format).toBe('BinarySI');
     expect(parseQuantity('1k').format).toBe('DecimalSI');
     expect(parseQuantity('1e3').format).toBe('DecimalExponent');
@@ -232,7 +232,7 @@ describe('the format', () => {
 });
 
 describe('values', () => {
-  it.each([
+  test.each([
     ['0', 0, 0],
     ['1', 1, 1000],
     ['1.5', 2, 1500],
@@ -249,7 +249,7 @@ describe('values', () => {
     expect(parseQuantity(text).milliValue()).toBe(thousandths);
   });
 
-  it('are exact beyond 2^53 where one asks for that, and stay within 64 bits', () => {
+  test('are exact beyond 2^53 where one asks for that, and stay within 64 bits', () => {
     expect(parseQuantity('9007199254740993').scaledValueExact(0)).toBe(9007199254740993n);
     expect(parseQuantity('100E').scaledValueExact(0)).toBe(9223372036854775807n);
     expect(parseQuantity('-100E').scaledValueExact(0)).toBe(-9223372036854775808n);
@@ -258,14 +258,14 @@ describe('values', () => {
     expect(parseQuantity('1e1000000').value()).toBe(Number(9223372036854775807n));
   });
 
-  it('are numbers', () => {
+  test('are numbers', () => {
     expect(parseQuantity('1.5').toNumber()).toBe(1.5);
     expect(parseQuantity('-250m').toNumber()).toBe(-0.25);
     expect(parseQuantity('1Gi').toNumber()).toBe(2 ** 30);
     expect(parseQuantity('1e400').toNumber()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('are rounded up to a power of ten', () => {
+  test('are rounded up to a power of ten', () => {
     expect(parseQuantity('1234').roundUp(2).toString()).toBe('1300');
     expect(parseQuantity('-1234').roundUp(2).toString()).toBe('-1300');
     expect(parseQuantity('1.1m').roundUp(quantity.MILLI).toString()).toBe('2m');
@@ -274,7 +274,7 @@ describe('values', () => {
 });
 
 describe('arithmetic', () => {
-  it.each([
+  test.each([
     ['1', '1', '2', '0'],
     ['1Gi', '512Mi', '1536Mi', '512Mi'],
     ['100m', '1', '1100m', '-900m'],
@@ -287,21 +287,21 @@ describe('arithmetic', () => {
     expect(parseQuantity(a).sub(parseQuantity(b)).toString()).toBe(difference);
   });
 
-  it('multiplies', () => {
+  test('multiplies', () => {
     expect(parseQuantity('1.5').mul(2).toString()).toBe('3');
     expect(parseQuantity('1Gi').mul(3n).toString()).toBe('3Gi');
     expect(parseQuantity('5').mul(0).isZero()).toBe(true);
     expect(parseQuantity('9223372036854775807').mul(2).toString()).toBe('18446744073709551614');
   });
 
-  it('leaves its operands as they were', () => {
+  test('leaves its operands as they were', () => {
     const one = parseQuantity('1Gi');
     one.add(parseQuantity('1Gi'));
     one.neg();
     expect(one.toString()).toBe('1Gi');
   });
 
-  it.each([
+  test.each([
     ['1', '1000m', 0],
     ['1Ki', '1024', 0],
     ['1', '2', -1],
@@ -321,7 +321,7 @@ describe('arithmetic', () => {
     expect(parseQuantity(a).equals(parseQuantity(b))).toBe(order === 0);
   });
 
-  it('does not write out absurd numbers', () => {
+  test('does not write out absurd numbers', () => {
     const huge = parseQuantity('1e2000000000');
     expect(huge.toString()).toBe('100e1999999998');
     expect(() => huge.add(parseQuantity('1'))).toThrow(quantity.QuantityError);
@@ -362,7 +362,7 @@ describe('properties', () => {
         `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${end}`,
     );
 
-  it('a canonical text has no fraction, is read as the same amount, and stays as it is', () => {
+  test('a canonical text has no fraction, is read as the same amount, and stays as it is', () => {
     fc.assert(
       fc.property(text, (given) => {
         const read = parseQuantity(given);
@@ -380,7 +380,7 @@ describe('properties', () => {
     );
   });
 
-  it('what decoders store is stable', () => {
+  test('what decoders store is stable', () => {
     fc.assert(
       fc.property(text, (given) => {
         const once = canonicalizeQuantity(given);
@@ -390,7 +390,7 @@ describe('properties', () => {
     );
   });
 
-  it('sums are those of exact integers', () => {
+  test('sums are those of exact integers', () => {
     const amount = fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n });
     const scale = fc.integer({ min: -9, max: 18 });
     fc.assert(
@@ -407,7 +407,7 @@ describe('properties', () => {
     );
   });
 
-  it('any text is either a quantity or refused', () => {
+  test('any text is either a quantity or refused', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -423,7 +423,7 @@ describe('properties', () => {
   });
 });
 
-it('refuses texts that are longer than numbers are, before it reads them', () => {
+test('refuses texts that are longer than numbers are, before it reads them', () => {
   expect(parseQuantity(`0.${'0'.repeat(120)}1`).toString()).toBe('1n');
   for (const text of [
     '1'.repeat(2_000_000),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   formatMicroTime,
   formatTime,
@@ -10,7 +10,7 @@ import {
 const MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
 describe('formatTime', () => {
-  it('cuts off what is less than a second, also before 1970', () => {
+  test('cuts off what is less than a second, also before 1970', () => {
     expect([MS, MS + 321, MS + 322].map(formatTime)).toEqual([
       '2026-01-02T03:04:05Z',
       '2026-01-02T03:04:05Z',
@@ -25,7 +25,7 @@ describe('formatTime', () => {
 });
 
 describe('formatMicroTime', () => {
-  it('has six digits, the last three of them 0', () => {
+  test('has six digits, the last three of them 0', () => {
     expect([MS, MS + 0.9].map(formatMicroTime)).toEqual([
       '2026-01-02T03:04:05.678000Z',
       '2026-01-02T03:04:05.678000Z',
@@ -34,7 +34,7 @@ describe('formatMicroTime', () => {
 });
 
 describe('parseTime', () => {
-  it('reads both forms, and undefined where there is no time', () => {
+  test('reads both forms, and undefined where there is no time', () => {
     expect(
       ['2026-01-02T03:04:05Z', formatMicroTime(MS), '', null, undefined, 'soon'].map(parseTime),
     ).toEqual([MS - 678, MS, undefined, undefined, undefined, undefined]);
@@ -42,7 +42,7 @@ describe('parseTime', () => {
 });
 
 describe('times that clients send', () => {
-  it('are normalized to UTC; the zero time is none', () => {
+  test('are normalized to UTC; the zero time is none', () => {
     expect(['2026-01-02T04:04:05.6+01:00', '0001-01-01T00:00:00Z'].map(normalizeTime)).toEqual([
       '2026-01-02T03:04:05Z',
       undefined,

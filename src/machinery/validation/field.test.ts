@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as field from './field.ts';
 
 const at = field.path('spec', 'x');
 
 describe('FieldPath', () => {
-  it.each([
+  test.each([
     [field.path('spec'), 'spec'],
     [field.path('spec', 'template'), 'spec.template'],
     [field.path('spec').child('containers').index(0).child('name'), 'spec.containers[0].name'],
@@ -20,7 +20,7 @@ describe('FieldPath', () => {
     expect(path.toString()).toBe(text);
   });
 
-  it('is not changed by its children', () => {
+  test('is not changed by its children', () => {
     const spec = field.path('spec');
     spec.child('a');
     expect(spec.toString()).toBe('spec');
@@ -28,7 +28,7 @@ describe('FieldPath', () => {
 });
 
 describe('messages', () => {
-  it.each<[field.FieldError, field.FieldErrorType, string]>([
+  test.each<[field.FieldError, field.FieldErrorType, string]>([
     [field.required(at), 'FieldValueRequired', 'Required value'],
     [field.required(at, 'must be set'), 'FieldValueRequired', 'Required value: must be set'],
     [
@@ -87,7 +87,7 @@ describe('messages', () => {
     expect(String(error)).toBe(error.message);
   });
 
-  it('says <nil> where there is no path', () => {
+  test('says <nil> where there is no path', () => {
     expect(field.required(undefined).message).toBe('<nil>: Required value');
   });
 });
@@ -96,7 +96,7 @@ describe('lists', () => {
   const a = field.required(field.path('a'));
   const b = field.invalid(field.path('b'), 1, 'bad');
 
-  it('show one message as it is, several in brackets, repetitions once', () => {
+  test('show one message as it is, several in brackets, repetitions once', () => {
     expect(field.aggregateMessage([])).toBe('');
     expect(field.aggregateMessage([a])).toBe('a: Required value');
     expect(field.aggregateMessage([a, b])).toBe('[a: Required value, b: Invalid value: 1: bad]');
@@ -105,7 +105,7 @@ describe('lists', () => {
     );
   });
 
-  it('become one exception', () => {
+  test('become one exception', () => {
     expect(field.toAggregate([])).toBeUndefined();
     const error = field.toAggregate([a, b, a]);
     expect(error).toBeInstanceOf(field.FieldErrorsError);
@@ -118,18 +118,18 @@ describe('bounded', () => {
   const errorsOf = (count: number) => () =>
     Array.from({ length: count }, (_, i) => field.required(new field.FieldPath('list').index(i)));
 
-  it('returns all errors while they are few', () => {
+  test('returns all errors while they are few', () => {
     expect(field.bounded(errorsOf(999))).toHaveLength(999);
     expect(errorsOf(2000)()).toHaveLength(2000);
   });
 
-  it('stops validation when there are too many', () => {
+  test('stops validation when there are too many', () => {
     const errors = field.bounded(errorsOf(1_000_000));
     expect(errors).toHaveLength(field.MAX_FIELD_ERRORS);
     expect(errors.at(-1)?.field).toBe('list[999]');
   });
 
-  it('lets other exceptions through, and does not count afterwards', () => {
+  test('lets other exceptions through, and does not count afterwards', () => {
     expect(() =>
       field.bounded(() => {
         throw new TypeError('x');
@@ -144,13 +144,13 @@ describe('expressionsTooLong', () => {
   const validate = (): field.FieldErrorList =>
     [1, 2, 3].flatMap((i) => field.expressionsTooLong(field.path('e').index(i), expression));
 
-  it('rejects the expressions of an object beyond 50,000 characters in all', () => {
+  test('rejects the expressions of an object beyond 50,000 characters in all', () => {
     expect(field.bounded(validate).map(({ message }) => message)).toEqual([
       'e[3]: Invalid value: the expressions of an object must have at most 50000 characters in all',
     ]);
   });
 
-  it('counts each object for itself', () => {
+  test('counts each object for itself', () => {
     field.bounded(validate);
     expect(field.bounded(() => field.expressionsTooLong(at, expression))).toEqual([]);
     expect(validate()).toEqual([]);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as field from './field.ts';
 import * as validation from './validation.ts';
 
@@ -215,16 +215,16 @@ const TABLE: Record<
 };
 
 describe.each(Object.entries(TABLE))('%s', (_name, { check, good, bad }) => {
-  it.each(good)('takes %j', (value) => {
+  test.each(good)('takes %j', (value) => {
     expect(check(value)).toEqual([]);
   });
-  it.each(bad)('refuses %j', (value) => {
+  test.each(bad)('refuses %j', (value) => {
     expect(check(value).length).toBeGreaterThan(0);
   });
 });
 
 describe('messages', () => {
-  it("are Kubernetes' own", () => {
+  test("are Kubernetes' own", () => {
     expect(validation.isDNS1123Label('A')).toEqual([LABEL_MESSAGE]);
     expect(validation.isDNS1123Label('a.b')).toEqual(['must not contain dots']);
     expect(validation.isDNS1123Label('a'.repeat(64))).toEqual([
@@ -266,7 +266,7 @@ describe('messages', () => {
 });
 
 describe('validateLabels', () => {
-  it('finds every bad key and value, in the order of the keys', () => {
+  test('finds every bad key and value, in the order of the keys', () => {
     const errors = validation.validateLabels(
       { z: 'ok', b: '-', '-': 'x' },
       field.path('metadata', 'labels'),
@@ -283,7 +283,7 @@ describe('validateLabels', () => {
 
 describe('validateDomainPrefixedPath', () => {
   const PREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")';
-  it.each<[value: string, messages: string[]]>([
+  test.each<[value: string, messages: string[]]>([
     ['acme.io/foo', []],
     ['acme.io/foo/bar~1', []],
     ['', ['x: Required value']],
@@ -301,7 +301,7 @@ describe('validateDomainPrefixedPath', () => {
     expect(errors.map((error) => error.message)).toEqual(messages);
   });
 
-  it('names the domain that is none', () => {
+  test('names the domain that is none', () => {
     expect(validation.validateDomainPrefixedPath('Acme/foo', field.path('x'))[0]?.badValue).toBe(
       'Acme',
     );

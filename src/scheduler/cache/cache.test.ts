@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { PodInfo } from '../framework/pod-info.ts';
@@ -30,7 +30,7 @@ function nodeIn(snapshot: Snapshot, name: string): NodeInfo {
 }
 
 describe('SchedulerCache', () => {
-  it('counts an assumed pod, and counts it once when it is seen on its node', () => {
+  test('counts an assumed pod, and counts it once when it is seen on its node', () => {
     const { cache, snapshot } = newCache();
     cache.putNode(makeNode('n'));
     cache.assumePod(makePodInfo('p', { requests: { cpu: '1' } }), 'n');
@@ -43,7 +43,7 @@ describe('SchedulerCache', () => {
     expect([cache.isAssumed('uid-p'), cache.podCount]).toEqual([false, 1]);
   });
 
-  it('keeps a node as it is when a pod on it moves on, whatever the pod says of others, until that changes', () => {
+  test('keeps a node as it is when a pod on it moves on, whatever the pod says of others, until that changes', () => {
     const { cache, snapshot } = newCache();
     const pod = (change: { readonly phase?: 'Running'; readonly app?: string }): PodInfo => {
       const labelSelector = { matchLabels: { app: change.app ?? 'a' } };
@@ -75,13 +75,13 @@ describe('SchedulerCache', () => {
     expect(nodeIn(snapshot, 'n').podsWithAffinity).toEqual([]);
   });
 
-  it('refuses to assume a pod that is on a node already', () => {
+  test('refuses to assume a pod that is on a node already', () => {
     const { cache } = newCache();
     cache.assumePod(makePodInfo('p'), 'n');
     expect(() => cache.assumePod(makePodInfo('p'), 'm')).toThrow(/in the cache already, on node n/);
   });
 
-  it('forgets an assumed pod, but not one that is there', () => {
+  test('forgets an assumed pod, but not one that is there', () => {
     const { cache, snapshot } = newCache();
     cache.putNode(makeNode('n'));
     cache.assumePod(makePodInfo('p', { requests: { cpu: '1' } }), 'n');
@@ -93,7 +93,7 @@ describe('SchedulerCache', () => {
     expect(nodeIn(snapshot, 'n').requested.milliCpu).toBe(2000);
   });
 
-  it('believes the API server if the pod is on another node than assumed', () => {
+  test('believes the API server if the pod is on another node than assumed', () => {
     const { cache, snapshot, logger } = newCache();
     for (const name of ['n', 'm']) cache.putNode(makeNode(name));
     cache.assumePod(makePodInfo('p', { requests: { cpu: '1' } }), 'n');
@@ -103,7 +103,7 @@ describe('SchedulerCache', () => {
     expect(logger.problems).toEqual(['scheduler: a pod is on another node than assumed']);
   });
 
-  it('lets assumed pods expire only after their binding, and only if told to', async () => {
+  test('lets assumed pods expire only after their binding, and only if told to', async () => {
     const { cache, clock } = newCache(30_000);
     cache.assumePod(makePodInfo('bound'), 'n');
     cache.assumePod(makePodInfo('binding'), 'n');
@@ -123,7 +123,7 @@ describe('SchedulerCache', () => {
     expect(forEver.cache.isAssumed('uid-p')).toBe(true);
   });
 
-  it('keeps the pods of a node that has gone until they have gone too', () => {
+  test('keeps the pods of a node that has gone until they have gone too', () => {
     const { cache, snapshot } = newCache();
     cache.putPod(onNode('early', 'n'));
     cache.updateSnapshot(snapshot);
@@ -139,7 +139,7 @@ describe('SchedulerCache', () => {
     expect(nodeIn(snapshot, 'n').requested.milliCpu).toBe(1000);
   });
 
-  it('gives a snapshot only what has changed, and leaves what an earlier one had as it was', () => {
+  test('gives a snapshot only what has changed, and leaves what an earlier one had as it was', () => {
     const { cache, snapshot } = newCache();
     for (const name of ['a', 'b', 'c']) cache.putNode(makeNode(name));
     cache.updateSnapshot(snapshot);
@@ -151,7 +151,7 @@ describe('SchedulerCache', () => {
     expect(snapshot.nodes[1]?.requested.milliCpu).toBe(1000);
   });
 
-  it('serves several snapshots', () => {
+  test('serves several snapshots', () => {
     const { cache, snapshot } = newCache();
     const other = new Snapshot();
     cache.putNode(makeNode('n'));
@@ -162,7 +162,7 @@ describe('SchedulerCache', () => {
     expect([nodeIn(snapshot, 'n').pods.length, nodeIn(other, 'n').pods.length]).toEqual([1, 1]);
   });
 
-  it('takes zones in turn', () => {
+  test('takes zones in turn', () => {
     const { cache, snapshot } = newCache();
     for (const [name, zone] of [
       ['a1', 'a'],
@@ -180,7 +180,7 @@ describe('SchedulerCache', () => {
     expect(snapshot.nodes.map((node) => node.name)).toEqual(['a1', 'b1', 'c1', 'a3', 'a2']);
   });
 
-  it('knows how many nodes have an image', () => {
+  test('knows how many nodes have an image', () => {
     const { cache, snapshot } = newCache();
     const images = [{ names: ['i:1', 'i@sha256:1'], sizeBytes: 100 }];
     cache.putNode(makeNode('a', { images }));
@@ -216,7 +216,7 @@ describe('SchedulerCache, whatever happens', () => {
     fc.record({ do: fc.constant('snapshot' as const) }),
   );
 
-  it('has the same sums as counting anew, and its snapshot follows', () => {
+  test('has the same sums as counting anew, and its snapshot follows', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
         const { cache, snapshot } = newCache();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Pod } from '../framework/objects.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
 import { makeNodeInfo, makePodInfo } from '../testing/objects.ts';
@@ -50,7 +50,7 @@ describe('PodGroups', () => {
     follow: fc.boolean(),
   });
 
-  it('tells each counter of what it selects, whenever it began, as nodes and pods come and go', () => {
+  test('tells each counter of what it selects, whenever it began, as nodes and pods come and go', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
         const snapshot = new Snapshot();
@@ -117,7 +117,7 @@ describe('PodGroups', () => {
     );
   });
 
-  it('tells nobody who has stopped following, and knows of no pod that is gone', () => {
+  test('tells nobody who has stopped following, and knows of no pod that is gone', () => {
     const snapshot = new Snapshot();
     const put = (...pods: readonly PodInfo[]): void => {
       snapshot.nodes = [makeNodeInfo('a', {}, pods)];

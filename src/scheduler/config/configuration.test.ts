@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { ScorePlugin } from '../framework/plugin.ts';
 import { inTreeRegistry, registryOf } from '../plugins/registry.ts';
@@ -10,7 +10,7 @@ const header = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedu
 const read = (fields: Record<string, unknown>) => readConfiguration({ ...header, ...fields });
 
 describe('readConfiguration', () => {
-  it('has defaults for everything', () => {
+  test('has defaults for everything', () => {
     const configuration = readConfiguration(undefined);
     expect(configuration).toEqual(readConfiguration(header));
     expect(configuration).toEqual({
@@ -39,7 +39,7 @@ describe('readConfiguration', () => {
     });
   });
 
-  it('reads what is given', () => {
+  test('reads what is given', () => {
     const configuration = read({
       podInitialBackoffSeconds: 2,
       podMaxBackoffSeconds: 20,
@@ -88,7 +88,7 @@ describe('readConfiguration', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['text', 'profiles: []', /must be an object/],
     [
       'another version',
@@ -183,7 +183,7 @@ describe('readConfiguration', () => {
     expect(() => readConfiguration(value)).toThrow(message);
   });
 
-  it('names every problem at once', () => {
+  test('names every problem at once', () => {
     expect(() => read({ podMaxBackoffSeconds: 0, percentageOfNodesToScore: -1, foo: 1 })).toThrow(
       /podMaxBackoffSeconds.*percentageOfNodesToScore|foo.*podMaxBackoffSeconds.*percentageOfNodesToScore/,
     );
@@ -195,7 +195,7 @@ describe('extenders', () => {
   const extender = (fields: Record<string, unknown>) => () =>
     read({ extenders: [{ urlPrefix: url, ...fields }] });
 
-  it('have defaults, and those that may fail come last', () => {
+  test('have defaults, and those that may fail come last', () => {
     const { extenders } = read({
       extenders: [
         { urlPrefix: url, ignorable: true },
@@ -213,7 +213,7 @@ describe('extenders', () => {
     });
   });
 
-  it('take their resources out of what is counted here', () => {
+  test('take their resources out of what is counted here', () => {
     const managedResources = [
       { name: 'example.com/gpu', ignoredByScheduler: true },
       { name: 'example.com/fpga' },
@@ -230,7 +230,7 @@ describe('extenders', () => {
     });
   });
 
-  it.each<[string, Record<string, unknown>, RegExp]>([
+  test.each<[string, Record<string, unknown>, RegExp]>([
     ['no URL', { urlPrefix: '' }, /extenders\[0\]\.urlPrefix: Required value/],
     ['another scheme', { urlPrefix: 'ftp://x' }, /must be a URL of the scheme http or https/],
     [
@@ -259,7 +259,7 @@ describe('extenders', () => {
     expect(extender(fields)).toThrow(message);
   });
 
-  it('refuses two that bind', () => {
+  test('refuses two that bind', () => {
     const binder = { urlPrefix: url, bindVerb: 'bind' };
     expect(() => read({ extenders: [binder, binder] })).toThrow(
       /only one extender can implement bind/,
@@ -293,7 +293,7 @@ describe('resolveProfile', () => {
     'ImageLocality 1',
   ];
 
-  it('has the default plugins, weights and order', () => {
+  test('has the default plugins, weights and order', () => {
     const plugins = resolve({});
     expect(plugins.score.map(({ plugin, weight }) => `${plugin.name} ${weight}`)).toEqual(
       DEFAULT_SCORES,
@@ -321,7 +321,7 @@ describe('resolveProfile', () => {
     ]);
   });
 
-  it('adds, replaces and removes', () => {
+  test('adds, replaces and removes', () => {
     expect(scores({ score: { enabled: [{ name: 'X', weight: 4 }] } })).toEqual([
       ...DEFAULT_SCORES,
       'X 4',
@@ -369,7 +369,7 @@ describe('resolveProfile', () => {
     ).toEqual(DEFAULT_SCORES.slice(2));
   });
 
-  it('hands arguments to plugins, and checks those of plugins that are not enabled', () => {
+  test('hands arguments to plugins, and checks those of plugins that are not enabled', () => {
     const args = (name: string, value: unknown) => ({ pluginConfig: [{ name, args: value }] });
     expect(() =>
       resolve(args('NodeResourcesFit', { scoringStrategy: { type: 'MostAllocated' } })),
@@ -380,7 +380,7 @@ describe('resolveProfile', () => {
     expect(() => resolve(args('Random', { seed: 1 }))).toThrow(/args\.seed: Forbidden/);
   });
 
-  it.each([
+  test.each([
     [
       'an unknown plugin',
       { plugins: { filter: { enabled: [{ name: 'Nope' }] } } },

@@ -2,7 +2,7 @@
 
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { readConfiguration } from '../config/configuration.ts';
@@ -74,7 +74,7 @@ const pod = makePodInfo('p', { requests: { cpu: '1', 'example.com/gpu': '1' } })
 const names = (left: readonly NodeInfo[]): readonly string[] => left.map(({ name }) => name);
 
 describe('Extenders filter', () => {
-  it('by node objects, each asked about what the one before leaves', async () => {
+  test('by node objects, each asked about what the one before leaves', async () => {
     answers['first'] = () => ({
       Nodes: { items: [{ metadata: { name: 'a' } }, { metadata: { name: 'c' } }] },
       FailedNodes: { b: 'busy' },
@@ -104,7 +104,7 @@ describe('Extenders filter', () => {
     });
   });
 
-  it('by names, if they know the nodes', async () => {
+  test('by names, if they know the nodes', async () => {
     answers['filter'] = () => ({ NodeNames: ['b'] });
     const extenders = make({ filterVerb: 'filter', nodeCacheCapable: true });
     expect(names(await extenders.filter(pod, nodes, new NodeToStatus()))).toEqual(['b']);
@@ -115,7 +115,7 @@ describe('Extenders filter', () => {
     );
   });
 
-  it('only for pods that ask for what they manage', async () => {
+  test('only for pods that ask for what they manage', async () => {
     answers['filter'] = () => ({ NodeNames: [] });
     const gpus = {
       filterVerb: 'filter',
@@ -134,7 +134,7 @@ describe('Extenders filter', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it.each<[string, () => unknown, RegExp]>([
+  test.each<[string, () => unknown, RegExp]>([
     ['that say so', () => ({ Error: 'no idea' }), /^no idea$/],
     ['with another status', () => 500, /^failed filter with extender at URL .*\/filter, code 500$/],
     ['that do not answer in time', () => undefined, /context deadline exceeded/],
@@ -150,7 +150,7 @@ describe('Extenders filter', () => {
 });
 
 describe('Extenders', () => {
-  it('add scores by their weight, and none if they fail', async () => {
+  test('add scores by their weight, and none if they fail', async () => {
     answers['prioritize'] = () => [
       { Host: 'a', Score: 3 },
       { host: 'c', score: 10 },
@@ -164,7 +164,7 @@ describe('Extenders', () => {
     expect(scores).toEqual([160, 200, 500]);
   });
 
-  it('bind, in place of the profile', async () => {
+  test('bind, in place of the profile', async () => {
     answers['bind'] = () => ({});
     const extenders = make({ bindVerb: 'bind' });
     expect(await extenders.bind(pod.pod, 'b')).toBe(true);
@@ -180,7 +180,7 @@ describe('Extenders', () => {
     expect(await make({ filterVerb: 'filter' }).bind(pod.pod, 'b')).toBe(false);
   });
 
-  it('leave out candidates of preemption, or change their victims', async () => {
+  test('leave out candidates of preemption, or change their victims', async () => {
     const [one, two] = [makePodInfo('one'), makePodInfo('two')];
     const podsOn = (node: string) => (node === 'z' ? undefined : [one, two]);
     const candidates = new Map([
@@ -238,7 +238,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     );
   }
 
-  it('takes the node that they score best among those that they leave', async () => {
+  test('takes the node that they score best among those that they leave', async () => {
     answers['filter'] = () => ({ NodeNames: ['a', 'b'], FailedNodes: { c: 'no' } });
     answers['prioritize'] = () => [
       { Host: 'b', Score: 10 },
@@ -258,7 +258,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     });
   });
 
-  it('says what they say if they leave none, and has every event bring the pod back', async () => {
+  test('says what they say if they leave none, and has every event bring the pod back', async () => {
     answers['filter'] = () => ({ NodeNames: [], FailedNodes: { a: 'no', b: 'no', c: 'never' } });
     const result = await decide(make({ filterVerb: 'filter', nodeCacheCapable: true }));
     if (result.kind !== 'unfit') throw new Error(result.kind);
@@ -270,7 +270,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     ]);
   });
 
-  it('asks them about the nominated node first', async () => {
+  test('asks them about the nominated node first', async () => {
     answers['filter'] = ({ NodeNames }) => ({ NodeNames });
     const extenders = make({ filterVerb: 'filter', nodeCacheCapable: true });
     expect(await decide(extenders, 'c')).toMatchObject({ node: 'c', evaluatedNodes: 1 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makePod, type PodOptions } from '../testing/objects.ts';
 import { affinityTermsOf } from './affinity-terms.ts';
 
@@ -15,11 +15,11 @@ const identity = (of: ReturnType<typeof pod>): string | undefined =>
   affinityTermsOf(of).requiredAntiAffinity[0]?.identity;
 
 describe('affinityTermsOf', () => {
-  it('reads what pods of one template say once', () => {
+  test('reads what pods of one template say once', () => {
     expect(affinityTermsOf(pod())).toBe(affinityTermsOf(pod()));
   });
 
-  it('reads anew what means something else: by its own words, or in another namespace, or with other labels', () => {
+  test('reads anew what means something else: by its own words, or in another namespace, or with other labels', () => {
     const make = () => [
       pod(),
       pod({}, 'b'),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeNode, makePodInfo, type PodOptions } from '../testing/objects.ts';
 import { countsTheSame, nodeUpdateEvent, podUpdateEvent } from './changes.ts';
 import { ActionType } from './events.ts';
@@ -6,7 +6,7 @@ import { ActionType } from './events.ts';
 describe('nodeUpdateEvent', () => {
   const node = makeNode('n', { labels: { a: '1' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
 
-  it('finds nothing in a heartbeat', () => {
+  test('finds nothing in a heartbeat', () => {
     const conditions = node.status.conditions?.map((condition) => ({
       ...condition,
       lastHeartbeatTime: '2026-01-01T00:05:00Z',
@@ -16,7 +16,7 @@ describe('nodeUpdateEvent', () => {
     ).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     [
       'labels',
       makeNode('n', { labels: { a: '2' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }),
@@ -40,7 +40,7 @@ describe('nodeUpdateEvent', () => {
     expect(nodeUpdateEvent(node, after)?.action).toBe(action);
   });
 
-  it('takes uncordoning as a taint that goes, and cordoning as nothing that helps', () => {
+  test('takes uncordoning as a taint that goes, and cordoning as nothing that helps', () => {
     const cordoned = makeNode('m', { unschedulable: true });
     expect(nodeUpdateEvent(cordoned, makeNode('m'))?.action).toBe(ActionType.UpdateNodeTaint);
     expect(nodeUpdateEvent(makeNode('m'), cordoned)).toBeUndefined();
@@ -48,7 +48,7 @@ describe('nodeUpdateEvent', () => {
 });
 
 describe('podUpdateEvent', () => {
-  it.each([
+  test.each([
     ['labels', {}, { labels: { a: 'b' } }, ActionType.UpdatePodLabel],
     [
       'a smaller request',
@@ -89,13 +89,13 @@ describe('podUpdateEvent', () => {
     });
   });
 
-  it('tells pods with a node from those without', () => {
+  test('tells pods with a node from those without', () => {
     const pod = makePodInfo('p', { spec: { nodeName: 'n' } });
     const labelled = makePodInfo('p', { spec: { nodeName: 'n' }, labels: { a: 'b' } });
     expect(podUpdateEvent(pod, labelled)?.resource).toBe('AssignedPod');
   });
 
-  it('finds nothing in a status', () => {
+  test('finds nothing in a status', () => {
     expect(
       podUpdateEvent(
         makePodInfo('p'),
@@ -106,7 +106,7 @@ describe('podUpdateEvent', () => {
 });
 
 describe('countsTheSame', () => {
-  it.each<[string, PodOptions, boolean]>([
+  test.each<[string, PodOptions, boolean]>([
     ['a status', { status: { phase: 'Running' } }, true],
     ['its node', { spec: { nodeName: 'n' } }, true],
     ['labels', { labels: { a: 'b' } }, false],

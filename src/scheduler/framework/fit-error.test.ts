@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Diagnosis, fitErrorMessage } from './fit-error.ts';
 import { NodeToStatus } from './node-to-status.ts';
 import { Status } from './status.ts';
@@ -25,26 +25,26 @@ describe('fitErrorMessage', () => {
   const cpu = ['Insufficient cpu'];
   const taint = ['node(s) had untolerated taint(s)'];
 
-  it('counts reasons, in the order of the texts', () => {
+  test('counts reasons, in the order of the texts', () => {
     expect(fitErrorMessage(diagnosis(5, [taint, cpu, taint, cpu, taint]))).toBe(
       '0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s).',
     );
   });
 
-  it('counts every reason of a node', () => {
+  test('counts every reason of a node', () => {
     expect(fitErrorMessage(diagnosis(1, [['Insufficient cpu', 'Insufficient memory']]))).toBe(
       '0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.',
     );
   });
 
-  it('sorts as texts, so that 10 comes before 2', () => {
+  test('sorts as texts, so that 10 comes before 2', () => {
     const reasons = [...Array.from({ length: 10 }, () => taint), cpu, cpu];
     expect(fitErrorMessage(diagnosis(12, reasons))).toBe(
       '0/12 nodes are available: 10 node(s) had untolerated taint(s), 2 Insufficient cpu.',
     );
   });
 
-  it('counts nodes that were not looked at', () => {
+  test('counts nodes that were not looked at', () => {
     const found = diagnosis(4, [cpu]);
     found.statuses.setAbsent(
       new Status('UnschedulableAndUnresolvable', [
@@ -56,7 +56,7 @@ describe('fitErrorMessage', () => {
     );
   });
 
-  it('says once what PreFilter says of all nodes', () => {
+  test('says once what PreFilter says of all nodes', () => {
     const found = diagnosis(3, [], { preFilterMessage: 'pod affinity terms conflict' });
     found.statuses.setAbsent(
       new Status('UnschedulableAndUnresolvable', ['pod affinity terms conflict']),
@@ -64,7 +64,7 @@ describe('fitErrorMessage', () => {
     expect(fitErrorMessage(found)).toBe('0/3 nodes are available: pod affinity terms conflict.');
   });
 
-  it('ends with what PostFilter says', () => {
+  test('ends with what PostFilter says', () => {
     const postFilterMessage =
       'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
     expect(fitErrorMessage(diagnosis(1, [cpu], { postFilterMessage }))).toBe(

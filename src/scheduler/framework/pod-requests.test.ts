@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Container } from '#api/groups/core/v1/index.ts';
 import { newMilliQuantity, newQuantity } from '#machinery/text/quantity.ts';
 import { makePod } from '../testing/objects.ts';
@@ -27,7 +27,7 @@ function requestsOf(spec: Partial<Pod['spec']>, status: Partial<Pod['status']> =
 }
 
 describe('podRequests', () => {
-  it('adds containers up', () => {
+  test('adds containers up', () => {
     const { requests } = requestsOf({
       containers: [
         container('a', {
@@ -55,7 +55,7 @@ describe('podRequests', () => {
     );
   });
 
-  it('takes the most of containers and of any init container', () => {
+  test('takes the most of containers and of any init container', () => {
     const { requests } = requestsOf({
       containers: [container('a', { cpu: '1', memory: '1Gi' })],
       initContainers: [
@@ -66,7 +66,7 @@ describe('podRequests', () => {
     expect([requests.milliCpu, requests.memory]).toEqual([2000, 3 * 1024 * MIB]);
   });
 
-  it('runs sidecars beside the containers and beside the init containers after them', () => {
+  test('runs sidecars beside the containers and beside the init containers after them', () => {
     const sidecar = { restartPolicy: 'Always' };
     const { requests } = requestsOf({
       containers: [container('a', { cpu: '1' })],
@@ -81,7 +81,7 @@ describe('podRequests', () => {
     expect(requests.milliCpu).toBe(3500);
   });
 
-  it('adds overhead', () => {
+  test('adds overhead', () => {
     const { requests, nonZeroMilliCpu } = requestsOf({
       containers: [container('a', { cpu: '1' })],
       overhead: { cpu: '250m', memory: '100Mi' },
@@ -89,7 +89,7 @@ describe('podRequests', () => {
     expect([requests.milliCpu, requests.memory, nonZeroMilliCpu]).toEqual([1250, 100 * MIB, 1250]);
   });
 
-  it('lets requests of the pod as a whole replace the sum, and adds overhead to those too', () => {
+  test('lets requests of the pod as a whole replace the sum, and adds overhead to those too', () => {
     const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
       containers: [container('a', { cpu: '1', 'ephemeral-storage': '1Gi' })],
       resources: { requests: { cpu: '3', 'ephemeral-storage': '5Gi' } },
@@ -101,7 +101,7 @@ describe('podRequests', () => {
     expect([nonZeroMilliCpu, nonZeroMemory]).toEqual([3100, DEFAULT_MEMORY]);
   });
 
-  it('counts a default for each container that asks for nothing, in scoring only', () => {
+  test('counts a default for each container that asks for nothing, in scoring only', () => {
     const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
       containers: [
         container('a'),
@@ -116,7 +116,7 @@ describe('podRequests', () => {
     ]);
   });
 
-  it('counts the most of what is wanted, allocated and held while a resize is under way', () => {
+  test('counts the most of what is wanted, allocated and held while a resize is under way', () => {
     const status = (requests: Record<string, string>, allocated: Record<string, string>) => ({
       containerStatuses: [
         {
@@ -151,7 +151,7 @@ describe('podRequests', () => {
     expect(requestsOf(spec, infeasible).requests.milliCpu).toBe(500);
   });
 
-  it('leaves out what is not counted', () => {
+  test('leaves out what is not counted', () => {
     expect(
       requestsOf({ containers: [container('a', { storage: '1Gi' })] }).requests.scalars,
     ).toBeUndefined();
@@ -177,7 +177,7 @@ describe('podRequests, for any pod', () => {
   });
   const full = fc.record({ cpu, memory });
 
-  it('agrees with the rule written out slowly, also while pods are resized in place', () => {
+  test('agrees with the rule written out slowly, also while pods are resized in place', () => {
     let withStatus = 0;
     fc.assert(
       fc.property(

@@ -1,6 +1,6 @@
 // The scheduler's metrics: the text form, and what is counted while pods are scheduled, refused and pushed aside.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startTestCluster } from '../testing/cluster.ts';
 import {
   Counter,
@@ -13,7 +13,7 @@ import {
 } from '#machinery/metrics/instruments.ts';
 
 describe('the text of', () => {
-  it('counters and gauges has a line for each combination of labels', () => {
+  test('counters and gauges has a line for each combination of labels', () => {
     const family = new Family(
       { name: 'things_total', help: 'Things.', labels: ['kind', 'of'] },
       () => new Counter(),
@@ -30,7 +30,7 @@ describe('the text of', () => {
     );
   });
 
-  it('histograms adds up from bucket to bucket', () => {
+  test('histograms adds up from bucket to bucket', () => {
     const family = new Family(
       { name: 'took', help: 'Took.', labels: ['what'] },
       () => new Histogram(exponentialBuckets(1, 2, 3)),
@@ -63,7 +63,7 @@ function read(text: string): ReadonlyMap<string, number> {
 }
 
 describe('the metrics of a scheduler', () => {
-  it('say what became of pods, and what waits', async () => {
+  test('say what became of pods, and what waits', async () => {
     const cluster = await startTestCluster();
     await cluster.addNode('n', { allocatable: { cpu: '2', memory: '4Gi', pods: '10' } });
     const running = cluster.startScheduler();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { NodeSelectorTerm, Taint, Toleration } from '#api/groups/core/v1/index.ts';
 import { CycleState } from '../framework/cycle-state.ts';
 import { ActionType, type EventObjects, matchesEvent } from '../framework/events.ts';
@@ -98,7 +98,7 @@ describe('NodeResourcesFit', () => {
   };
   const busy = makePodInfo('busy', { requests: { cpu: '1500m', memory: '3Gi' } });
 
-  it.each([
+  test.each([
     ['what fits exactly', { cpu: '500m', memory: '1Gi' }, 'ok'],
     ['what asks for nothing', undefined, 'ok'],
     ['too much cpu', { cpu: '501m' }, 'Unschedulable: Insufficient cpu'],
@@ -134,14 +134,14 @@ describe('NodeResourcesFit', () => {
     ).toEqual([expected]);
   });
 
-  it('counts pods', () => {
+  test('counts pods', () => {
     const pods = ['a', 'b', 'c'].map((name) => makePodInfo(name));
     expect(filtered(plugin, makePodInfo('p'), [makeNodeInfo('n', small, pods)])).toEqual([
       'Unschedulable: Too many pods',
     ]);
   });
 
-  it('ignores resources that others look after', () => {
+  test('ignores resources that others look after', () => {
     const pod = makePodInfo('p', {
       requests: { 'example.com/tpu': '1', 'other.org/x': '1', 'third.net/y': '1' },
     });
@@ -154,7 +154,7 @@ describe('NodeResourcesFit', () => {
     ]);
   });
 
-  it('prefers emptier nodes', () => {
+  test('prefers emptier nodes', () => {
     const nodes = [
       makeNodeInfo('empty'),
       makeNodeInfo('half', {}, [makePodInfo('x', { requests: { cpu: '2', memory: '16Gi' } })]),
@@ -165,12 +165,12 @@ describe('NodeResourcesFit', () => {
     ).toEqual([75, 25]);
   });
 
-  it('counts 100m and 200MB for what asks for nothing', () => {
+  test('counts 100m and 200MB for what asks for nothing', () => {
     const node = makeNodeInfo('n', { allocatable: { cpu: '1', memory: '800Mi', pods: '10' } });
     expect(scored(plugin, makePodInfo('p'), [node])).toEqual([(90 + 75) / 2 - 0.5]);
   });
 
-  it('prefers fuller nodes with MostAllocated', () => {
+  test('prefers fuller nodes with MostAllocated', () => {
     const most = make('NodeResourcesFit', {
       scoringStrategy: {
         type: 'MostAllocated',
@@ -189,7 +189,7 @@ describe('NodeResourcesFit', () => {
     ]);
   });
 
-  it('follows a curve with RequestedToCapacityRatio', () => {
+  test('follows a curve with RequestedToCapacityRatio', () => {
     const shape = [
       { utilization: 0, score: 0 },
       { utilization: 50, score: 10 },
@@ -209,7 +209,7 @@ describe('NodeResourcesFit', () => {
     expect(scores).toEqual([[50], [100], [75], [50]]);
   });
 
-  it('scores extended resources only for pods that ask for them', () => {
+  test('scores extended resources only for pods that ask for them', () => {
     const gpu = make('NodeResourcesFit', {
       scoringStrategy: {
         type: 'LeastAllocated',
@@ -225,7 +225,7 @@ describe('NodeResourcesFit', () => {
     );
   });
 
-  it('is woken by what may give room', () => {
+  test('is woken by what may give room', () => {
     const pod = makePodInfo('p', { requests: { cpu: '3' } });
     expect(
       wakes(plugin, pod, assignedPodDelete, { before: makePod('x', { spec: { nodeName: 'n' } }) }),
@@ -246,7 +246,7 @@ describe('NodeResourcesFit', () => {
     ).toBe(false);
   });
 
-  it('is woken by a pod that gives up what it asks for', () => {
+  test('is woken by a pod that gives up what it asks for', () => {
     const pod = makePodInfo('p', { requests: { cpu: '3' } });
     const shrunk = (before: Record<string, string>, after: Record<string, string>): boolean => {
       const [old, now] = [
@@ -259,7 +259,7 @@ describe('NodeResourcesFit', () => {
     expect(shrunk({ cpu: '2', memory: '2Gi' }, { cpu: '2', memory: '1Gi' })).toBe(false);
   });
 
-  it.each([
+  test.each([
     [
       'a field that there is not',
       { ignoreResources: [] },
@@ -333,7 +333,7 @@ describe('NodeResourcesFit, for any pods', () => {
     'example.com/gpu': String(gpu),
   });
 
-  it('lets a pod on a node just if no sum exceeds what the node has', () => {
+  test('lets a pod on a node just if no sum exceeds what the node has', () => {
     const plugin = make('NodeResourcesFit');
     fc.assert(
       fc.property(
@@ -366,7 +366,7 @@ describe('NodeResourcesFit, for any pods', () => {
 describe('NodeResourcesBalancedAllocation', () => {
   const plugin = make('NodeResourcesBalancedAllocation');
 
-  it('prefers nodes whose shares are alike', () => {
+  test('prefers nodes whose shares are alike', () => {
     const nodes = [
       makeNodeInfo('even', {}, [makePodInfo('x', { requests: { cpu: '1', memory: '8Gi' } })]),
       makeNodeInfo('uneven', {}, [makePodInfo('x', { requests: { cpu: '3' } })]),
@@ -377,7 +377,7 @@ describe('NodeResourcesBalancedAllocation', () => {
     ).toEqual([100, 62]);
   });
 
-  it('says nothing about pods that ask for nothing', () => {
+  test('says nothing about pods that ask for nothing', () => {
     expect(scored(plugin, makePodInfo('p'), [makeNodeInfo('n')])).toBe('skip');
   });
 });
@@ -393,7 +393,7 @@ describe('TaintToleration', () => {
     makePodInfo('p', { spec: { tolerations } });
   const REFUSED = 'UnschedulableAndUnresolvable: node(s) had untolerated taint(s)';
 
-  it.each([
+  test.each([
     ['no toleration', [taint('k', 'NoSchedule')], pod(), REFUSED],
     ['NoExecute', [taint('k', 'NoExecute')], pod(), REFUSED],
     ['PreferNoSchedule', [taint('k', 'PreferNoSchedule')], pod(), 'ok'],
@@ -434,7 +434,7 @@ describe('TaintToleration', () => {
     expect(filtered(plugin, info, [makeNodeInfo('n', { taints })])).toEqual([expected]);
   });
 
-  it('prefers nodes with fewer untolerated soft taints', () => {
+  test('prefers nodes with fewer untolerated soft taints', () => {
     const soft = (...keys: string[]): NodeInfo =>
       makeNodeInfo('n', { taints: keys.map((key) => taint(key, 'PreferNoSchedule')) });
     const scoredAmong = (info: PodInfo, nodes: readonly NodeInfo[]) =>
@@ -454,7 +454,7 @@ describe('TaintToleration', () => {
     expect(scored(plugin, pod(), [soft()])).toBe('skip');
   });
 
-  it('is woken by taints that go and tolerations that come', () => {
+  test('is woken by taints that go and tolerations that come', () => {
     const tainted: NodeOptions = { taints: [taint('k', 'NoSchedule')] };
     expect(nodeUpdated(plugin, pod(), tainted, {})).toBe(true);
     expect(nodeUpdated(plugin, pod(), {}, tainted)).toBe(false);
@@ -493,7 +493,7 @@ describe('NodeAffinity', () => {
     matchExpressions: [{ key, operator, ...(values.length > 0 && { values }) }],
   });
 
-  it.each([
+  test.each([
     ['In', expression('zone', 'In', 'b', 'a'), 'ok'],
     ['In, another value', expression('zone', 'In', 'b'), REFUSED],
     ['NotIn', expression('zone', 'NotIn', 'b'), 'ok'],
@@ -514,7 +514,7 @@ describe('NodeAffinity', () => {
     expect(filtered(plugin, requiring(term), [node])).toEqual([expected]);
   });
 
-  it('needs one of the terms, and all of a term', () => {
+  test('needs one of the terms, and all of a term', () => {
     expect(
       filtered(plugin, requiring(expression('zone', 'In', 'b'), expression('ssd', 'Exists')), [
         node,
@@ -529,7 +529,7 @@ describe('NodeAffinity', () => {
     expect(filtered(plugin, requiring(both), [node])).toEqual([REFUSED]);
   });
 
-  it('needs every label of nodeSelector, beside the affinity', () => {
+  test('needs every label of nodeSelector, beside the affinity', () => {
     const selecting = (nodeSelector: Record<string, string>): PodInfo =>
       makePodInfo('p', { spec: { nodeSelector } });
     expect(filtered(plugin, selecting({ zone: 'a', ssd: '' }), [node])).toEqual(['ok']);
@@ -537,7 +537,7 @@ describe('NodeAffinity', () => {
     expect(filtered(plugin, selecting({ constructor: 'x' }), [node])).toEqual([REFUSED]);
   });
 
-  it('narrows the nodes by name where every term does', () => {
+  test('narrows the nodes by name where every term does', () => {
     const named = (...values: string[]): NodeSelectorTerm => ({
       matchFields: [{ key: 'metadata.name', operator: 'In', values }],
     });
@@ -556,7 +556,7 @@ describe('NodeAffinity', () => {
     expect(preFilter(makePodInfo('p'))).toMatchObject({ code: 'Skip' });
   });
 
-  it('adds up the weights of preferences', () => {
+  test('adds up the weights of preferences', () => {
     const pod = makePodInfo('p', {
       spec: {
         affinity: {
@@ -575,7 +575,7 @@ describe('NodeAffinity', () => {
     expect(scored(plugin, makePodInfo('p'), nodes)).toBe('skip');
   });
 
-  it('adds the affinity of the profile', () => {
+  test('adds the affinity of the profile', () => {
     const added = make('NodeAffinity', {
       addedAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -610,7 +610,7 @@ describe('NodeAffinity', () => {
     ).toThrow(/values: Required.*operator: Unsupported value: "Like"/);
   });
 
-  it('is woken by labels that suit', () => {
+  test('is woken by labels that suit', () => {
     const pod = requiring(expression('zone', 'In', 'a'));
     expect(nodeUpdated(plugin, pod, {}, { labels: { zone: 'a' } })).toBe(true);
     expect(
@@ -651,7 +651,7 @@ describe('NodePorts', () => {
       },
     });
 
-  it.each([
+  test.each([
     ['another port', withPort('p', 81), 'ok'],
     ['the same port', withPort('p', 80), REFUSED],
     ['another protocol', withPort('p', 80, undefined, 'UDP'), 'ok'],
@@ -661,13 +661,13 @@ describe('NodePorts', () => {
     expect(filtered(plugin, pod, [makeNodeInfo('n', {}, [withPort('x', 80)])])).toEqual([expected]);
   });
 
-  it('tells addresses apart', () => {
+  test('tells addresses apart', () => {
     const node = makeNodeInfo('n', {}, [withPort('x', 80, '10.0.0.1')]);
     expect(filtered(plugin, withPort('p', 80, '10.0.0.2'), [node])).toEqual(['ok']);
     expect(filtered(plugin, withPort('p', 80, '0.0.0.0'), [node])).toEqual([REFUSED]);
   });
 
-  it('is woken by a pod that gives its port back', () => {
+  test('is woken by a pod that gives its port back', () => {
     expect(
       wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 80).pod }),
     ).toBe(true);
@@ -702,7 +702,7 @@ describe('NodeDeclaredFeatures', () => {
     makeNodeInfo('n', { declaredFeatures }),
   );
 
-  it.each([
+  test.each([
     ['anything', makePodInfo('p'), ['ok', 'ok', 'ok', 'ok']],
     ['to restart all containers', restarting, [MISSING, 'ok', MISSING, 'ok']],
     [
@@ -720,7 +720,7 @@ describe('NodeDeclaredFeatures', () => {
     );
   });
 
-  it('is woken by a node that declares what was missing', () => {
+  test('is woken by a node that declares what was missing', () => {
     expect(
       nodeUpdated(
         plugin,
@@ -742,7 +742,7 @@ describe('NodeDeclaredFeatures', () => {
 });
 
 describe('NodeUnschedulable and NodeName', () => {
-  it('keeps pods off a cordoned node, except for those that tolerate it', () => {
+  test('keeps pods off a cordoned node, except for those that tolerate it', () => {
     const plugin = make('NodeUnschedulable');
     const nodes = [makeNodeInfo('n', { unschedulable: true }), makeNodeInfo('m')];
     expect(filtered(plugin, makePodInfo('p'), nodes)).toEqual([
@@ -756,7 +756,7 @@ describe('NodeUnschedulable and NodeName', () => {
     expect(nodeUpdated(plugin, makePodInfo('p'), { unschedulable: true }, {})).toBe(true);
   });
 
-  it('puts a pod that names its node there', () => {
+  test('puts a pod that names its node there', () => {
     const nodes = [makeNodeInfo('n'), makeNodeInfo('m')];
     expect(
       filtered(make('NodeName'), makePodInfo('p', { spec: { nodeName: 'm' } }), nodes),
@@ -769,7 +769,7 @@ describe('ImageLocality', () => {
   const MIB = 1024 * 1024;
   const image = (name: string, mib: number) => ({ names: [name], sizeBytes: mib * MIB });
 
-  it('prefers nodes that have the image, by its size and spread', () => {
+  test('prefers nodes that have the image, by its size and spread', () => {
     const nodes = [
       makeNodeInfo('has', { images: [image('image:1', 511.5)] }),
       makeNodeInfo('other', { images: [image('image:2', 900)] }),
@@ -784,11 +784,11 @@ describe('ImageLocality', () => {
     expect(scored(spread, makePodInfo('p'), nodes)).toEqual([23, 0]);
   });
 
-  it('says nothing if no node has any', () => {
+  test('says nothing if no node has any', () => {
     expect(scored(make('ImageLocality'), makePodInfo('p'), [makeNodeInfo('n')])).toBe('skip');
   });
 
-  it.each([
+  test.each([
     ['busybox', 'busybox:latest'],
     ['localhost:5000/busybox', 'localhost:5000/busybox:latest'],
     ['busybox:1.36', 'busybox:1.36'],
@@ -797,7 +797,7 @@ describe('ImageLocality', () => {
 });
 
 describe('SchedulingGates', () => {
-  it('names the gates', () => {
+  test('names the gates', () => {
     const plugin = make('SchedulingGates');
     const pod = makePodInfo('p', { spec: { schedulingGates: [{ name: 'a' }, { name: 'b' }] } });
     expect(plugin.preEnqueue?.(pod)).toMatchObject({
@@ -809,7 +809,7 @@ describe('SchedulingGates', () => {
 });
 
 describe('Random', () => {
-  it('scores within the range, every score some time', () => {
+  test('scores within the range, every score some time', () => {
     const plugin = make('Random');
     const scores = Array.from(
       { length: 5000 },

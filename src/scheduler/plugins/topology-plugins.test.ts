@@ -1,6 +1,6 @@
 // InterPodAffinity and PodTopologySpread: arguments, what wakes a pod that they refused, and keys of labels.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   Affinity,
   PodAffinityTerm,
@@ -80,7 +80,7 @@ describe('InterPodAffinity is woken by', () => {
     spec: { affinity: antiAffinity(term('db')) },
   });
 
-  it('a pod that it has to be near', () => {
+  test('a pod that it has to be near', () => {
     expect(wakes(plugin, near, assignedPodAdd, { after: placed({ app: 'db' }) })).toBe(true);
     expect(wakes(plugin, near, assignedPodAdd, { after: placed({ app: 'web' }) })).toBe(false);
     expect(updated(plugin, near, placed({ app: 'web' }), placed({ app: 'db' }))).toBe(true);
@@ -88,7 +88,7 @@ describe('InterPodAffinity is woken by', () => {
     expect(wakes(plugin, near, assignedPodDelete, { before: placed({ app: 'db' }) })).toBe(false);
   });
 
-  it('the end of the only pod of its own kind, as it may begin anew then', () => {
+  test('the end of the only pod of its own kind, as it may begin anew then', () => {
     const own = makePod('p', { labels: { app: 'a' }, spec: { affinity: affinity(term('a')) } });
     expect(wakes(plugin, own, assignedPodDelete, { before: placed({ app: 'a' }) })).toBe(true);
     expect(
@@ -99,7 +99,7 @@ describe('InterPodAffinity is woken by', () => {
     ).toBe(false);
   });
 
-  it('the end of a pod that it must not be near, or that wants it away', () => {
+  test('the end of a pod that it must not be near, or that wants it away', () => {
     expect(wakes(plugin, apart, assignedPodDelete, { before: placed({ app: 'db' }) })).toBe(true);
     expect(wakes(plugin, apart, assignedPodDelete, { before: placed({ app: 'web' }) })).toBe(false);
     expect(updated(plugin, apart, placed({ app: 'db' }), placed({ app: 'web' }))).toBe(true);
@@ -112,7 +112,7 @@ describe('InterPodAffinity is woken by', () => {
     ).toBe(false);
   });
 
-  it('nodes with the topology that its affinity needs', () => {
+  test('nodes with the topology that its affinity needs', () => {
     expect(wakes(plugin, near, nodeAdd, { after: makeNode('n') })).toBe(false);
     expect(
       wakes(plugin, near, nodeAdd, { after: makeNode('n', { labels: { [ZONE]: 'z' } }) }),
@@ -122,7 +122,7 @@ describe('InterPodAffinity is woken by', () => {
     expect(wakes(plugin, near, nodeUpdateEvent(nodes.before, nodes.after), nodes)).toBe(true);
   });
 
-  it('labels of namespaces, if it selects by them or lives there', () => {
+  test('labels of namespaces, if it selects by them or lives there', () => {
     const event = clusterEvent('Namespace', UPDATE, 'NamespaceUpdate');
     const namespace = (name: string, labels: Record<string, string>) => ({
       metadata: { name, labels },
@@ -155,7 +155,7 @@ describe('label keys of affinity terms', () => {
       termMatches(read, makePod('o', { labels }), none),
     );
 
-  it('narrow to, or leave out, the values that the pod has', () => {
+  test('narrow to, or leave out, the values that the pod has', () => {
     const same = withKeys({ app: 'a', version: '1' }, { matchLabelKeys: ['version', 'missing'] });
     expect([
       means(same, { app: 'a', version: '1' }),
@@ -168,7 +168,7 @@ describe('label keys of affinity terms', () => {
     ]).toEqual([false, true]);
   });
 
-  it('are not applied again if the pod was created with them applied', () => {
+  test('are not applied again if the pod was created with them applied', () => {
     const labelSelector = {
       matchLabels: { app: 'a' },
       matchExpressions: [{ key: 'version', operator: 'In', values: ['1'] }],
@@ -198,7 +198,7 @@ describe('PodTopologySpread is woken by', () => {
     spec: { topologySpreadConstraints: [constraint] },
   });
 
-  it('pods that count, when they come, go, change or begin to end', () => {
+  test('pods that count, when they come, go, change or begin to end', () => {
     for (const [event, key] of [
       [assignedPodAdd, 'after'],
       [assignedPodDelete, 'before'],
@@ -213,7 +213,7 @@ describe('PodTopologySpread is woken by', () => {
     ).toBe(true);
   });
 
-  it('nodes that are in its topologies', () => {
+  test('nodes that are in its topologies', () => {
     const inZone = (zone: string) => makeNode('n', { labels: { [ZONE]: zone } });
     expect(wakes(plugin, pod, nodeAdd, { after: makeNode('n') })).toBe(false);
     expect(wakes(plugin, pod, nodeAdd, { after: inZone('z') })).toBe(true);
@@ -232,7 +232,7 @@ describe('arguments', () => {
   });
   const good = { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway' };
 
-  it.each([
+  test.each([
     [
       'InterPodAffinity',
       { hardPodAffinityWeight: 101 },
@@ -281,7 +281,7 @@ describe('arguments', () => {
     expect(() => make(plugin, args)).toThrow(message);
   });
 
-  it('may be left out, or say what is the default', () => {
+  test('may be left out, or say what is the default', () => {
     for (const plugin of ['InterPodAffinity', 'PodTopologySpread', 'DefaultPreemption'])
       expect(make(plugin).name).toBe(plugin);
     expect(make('PodTopologySpread', list(good)).name).toBe('PodTopologySpread');

@@ -1,7 +1,7 @@
 // InterPodAffinity and PodTopologySpread against the plain reference, for random clusters that change.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { namespaces, type PodSpec } from '#api/groups/core/v1/index.ts';
 import { SharedInformerFactory } from '#client/informers/index.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -205,7 +205,7 @@ describe('plugins that look at other pods', () => {
     expect(Math.min(refused, passed, different)).toBeGreaterThan(RUNS / 3);
   }
 
-  it('InterPodAffinity agrees with the rules', () => {
+  test('InterPodAffinity agrees with the rules', () => {
     const words = {
       ok: 'ok',
       affinity: "node(s) didn't match pod affinity rules",
@@ -218,7 +218,7 @@ describe('plugins that look at other pods', () => {
     });
   });
 
-  it('PodTopologySpread agrees with the rules', () => {
+  test('PodTopologySpread agrees with the rules', () => {
     const words = {
       ok: 'ok',
       skewed: "node(s) didn't match pod topology spread constraints",

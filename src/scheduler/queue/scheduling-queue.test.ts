@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import {
   ActionType,
@@ -84,7 +84,7 @@ const fits = { after: { fits: true } };
 const fitsNot = { after: { fits: false } };
 
 describe('SchedulingQueue', () => {
-  it('hands out by priority, then by age', async () => {
+  test('hands out by priority, then by age', async () => {
     const { queue, clock, add, name } = newQueue();
     add('old');
     add('old2');
@@ -100,7 +100,7 @@ describe('SchedulingQueue', () => {
     expect(queue.tryPop()).toBeUndefined();
   });
 
-  it('waits for a pod, and ends with the signal', async () => {
+  test('waits for a pod, and ends with the signal', async () => {
     const { queue, add, stop, name } = newQueue();
     const waiting = queue.pop(stop.signal);
     add('p');
@@ -110,7 +110,7 @@ describe('SchedulingQueue', () => {
     expect(await last).toBeUndefined();
   });
 
-  it('leaves a refused pod until an event that may help it', async () => {
+  test('leaves a refused pod until an event that may help it', async () => {
     const { queue, clock, add, refuse, name } = newQueue();
     add('p');
     refuse('Fit');
@@ -125,7 +125,7 @@ describe('SchedulingQueue', () => {
     expect(name(queue.tryPop())).toBe('p');
   });
 
-  it('queues at once if the backoff is over by then', async () => {
+  test('queues at once if the backoff is over by then', async () => {
     const { queue, clock, add, refuse } = newQueue();
     add('p');
     refuse('Fit');
@@ -134,7 +134,7 @@ describe('SchedulingQueue', () => {
     expect(queue.counts()).toMatchObject({ active: 1, backoff: 0, unschedulable: 0 });
   });
 
-  it('wakes only the pods whose plugins are interested', () => {
+  test('wakes only the pods whose plugins are interested', () => {
     const { queue, add, refuse } = newQueue();
     add('fit');
     refuse('Fit');
@@ -146,7 +146,7 @@ describe('SchedulingQueue', () => {
     expect(port.place).toBe('backoff');
   });
 
-  it('queues a pod if the hint fails', () => {
+  test('queues a pod if the hint fails', () => {
     const { queue, add, refuse, logger } = newQueue();
     add('p');
     const pod = refuse('Broken');
@@ -155,7 +155,7 @@ describe('SchedulingQueue', () => {
     expect(logger.problems).toHaveLength(1);
   });
 
-  it('does not lose an event that comes while the pod is being scheduled', () => {
+  test('does not lose an event that comes while the pod is being scheduled', () => {
     const { queue, add, popped } = newQueue();
     add('p');
     const pod = popped();
@@ -166,7 +166,7 @@ describe('SchedulingQueue', () => {
     expect(queue.counts()).toMatchObject({ inFlight: 0, inFlightEvents: 0 });
   });
 
-  it('weighs such events by the hints, and only those since the pod was taken out', () => {
+  test('weighs such events by the hints, and only those since the pod was taken out', () => {
     const { queue, add, popped } = newQueue();
     add('a');
     add('b');
@@ -181,7 +181,7 @@ describe('SchedulingQueue', () => {
     expect([a.place, b.place]).toEqual(['backoff', 'unschedulable']);
   });
 
-  it('forgets events when nobody in flight needs them any more', () => {
+  test('forgets events when nobody in flight needs them any more', () => {
     const { queue, add, popped } = newQueue();
     add('a');
     add('b');
@@ -197,7 +197,7 @@ describe('SchedulingQueue', () => {
     expect(queue.counts()).toMatchObject({ inFlight: 0, inFlightEvents: 0 });
   });
 
-  it('backs a pod off that came back because something broke: 1 s, doubled up to 10 s', async () => {
+  test('backs a pod off that came back because something broke: 1 s, doubled up to 10 s', async () => {
     const { queue, clock, add, popped } = newQueue({ popFromBackoff: true });
     add('p');
     const delays: number[] = [];
@@ -210,7 +210,7 @@ describe('SchedulingQueue', () => {
     expect(delays).toEqual([1000, 2000, 4000, 8000, 10_000, 10_000]);
   });
 
-  it('takes a pod out of backoff when there is nothing else to do, unless something broke', async () => {
+  test('takes a pod out of backoff when there is nothing else to do, unless something broke', async () => {
     const { queue, add, refuse, popped, name } = newQueue({ popFromBackoff: true });
     add('refused');
     refuse('Fit');
@@ -222,7 +222,7 @@ describe('SchedulingQueue', () => {
     expect(queue.tryPop()).toBeUndefined();
   });
 
-  it('tries a pod again after five minutes whatever happened', async () => {
+  test('tries a pod again after five minutes whatever happened', async () => {
     const { clock, add, refuse } = newQueue();
     add('p');
     const pod = refuse('Fit');
@@ -236,7 +236,7 @@ describe('SchedulingQueue', () => {
     expect(refuse('Fit').wasFlushed).toBe(false);
   });
 
-  it('leaves gated pods alone until their gates are gone', async () => {
+  test('leaves gated pods alone until their gates are gone', async () => {
     const { queue, clock, add, logger } = newQueue();
     const gated = add('p', { spec: { schedulingGates: [{ name: 'a' }, { name: 'b' }] } });
     expect(queue.counts()).toMatchObject({ active: 0, gated: 1, unschedulable: 0 });
@@ -251,7 +251,7 @@ describe('SchedulingQueue', () => {
     expect(logger.problems).toEqual([]);
   });
 
-  it('queues without backoff what was waiting for its own event', () => {
+  test('queues without backoff what was waiting for its own event', () => {
     const { queue, add, popped } = newQueue();
     add('p');
     const pod = popped();
@@ -262,7 +262,7 @@ describe('SchedulingQueue', () => {
     expect(pod.place).toBe('active');
   });
 
-  it('updates a pod in its place', () => {
+  test('updates a pod in its place', () => {
     const { queue, add, name } = newQueue();
     const a = add('a');
     add('b');
@@ -270,7 +270,7 @@ describe('SchedulingQueue', () => {
     expect([name(queue.tryPop()), name(queue.tryPop())]).toEqual(['b', 'a']);
   });
 
-  it('looks at an update of a refused pod as an event', () => {
+  test('looks at an update of a refused pod as an event', () => {
     const tolerated: readonly ClusterEventWithHint[] = [
       { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration') },
     ];
@@ -286,7 +286,7 @@ describe('SchedulingQueue', () => {
     expect(pod.place).toBe('backoff');
   });
 
-  it('comes back with the pod as it is now', () => {
+  test('comes back with the pod as it is now', () => {
     const { queue, add, popped } = newQueue();
     add('p');
     const pod = popped();
@@ -296,7 +296,7 @@ describe('SchedulingQueue', () => {
     expect(queue.get('uid-p')?.info).toBe(now);
   });
 
-  it('deletes from wherever the pod is', async () => {
+  test('deletes from wherever the pod is', async () => {
     const { queue, clock, add, refuse, popped } = newQueue();
     add('active');
     queue.delete('uid-active');
@@ -319,7 +319,7 @@ describe('SchedulingQueue', () => {
     });
   });
 
-  it('activates without backoff, in flight too', () => {
+  test('activates without backoff, in flight too', () => {
     const { queue, add, refuse, popped } = newQueue();
     const p = add('p');
     const pod = refuse('Fit');
@@ -336,7 +336,7 @@ describe('SchedulingQueue', () => {
     expect([again.place, other.place]).toEqual(['backoff', 'unschedulable']);
   });
 
-  it('remembers nominations, by the scheduler or by the status', () => {
+  test('remembers nominations, by the scheduler or by the status', () => {
     const { queue, add } = newQueue();
     const p = add('p', { status: { nominatedNodeName: 'n1' } });
     expect(queue.nominatedPodsForNode('n1')).toEqual([p]);
@@ -353,7 +353,7 @@ describe('SchedulingQueue', () => {
     expect(queue.nominatedPodsForNode('n3')).toEqual([]);
   });
 
-  it('holds a pod back that PreEnqueue fails on', () => {
+  test('holds a pod back that PreEnqueue fails on', () => {
     const failing: PreEnqueuePlugin = {
       name: 'Failing',
       preEnqueue: () => Status.error(new Error('boom')),
@@ -368,7 +368,7 @@ describe('SchedulingQueue', () => {
 });
 
 describe('backoffMs', () => {
-  it.each([
+  test.each([
     [0, 0, 0],
     [1, 0, 1000],
     [3, 0, 4000],
@@ -387,7 +387,7 @@ describe('backoffMs', () => {
 });
 
 describe('SchedulingQueue with many unschedulable pods', () => {
-  it('asks no hint of pods that an event does not concern', () => {
+  test('asks no hint of pods that an event does not concern', () => {
     let asked = 0;
     const hinted: readonly ClusterEventWithHint[] = [
       {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { storageConformance } from '../conformance.ts';
@@ -87,7 +87,7 @@ describe('embedded storage', () => {
     database.close();
   }
 
-  it('keeps its files from other users', async () => {
+  test('keeps its files from other users', async () => {
     const dataDir = join(await newDirectory(), 'a', 'b');
     const storage = await open(dataDir);
     await put(storage, '/a/x', '1');
@@ -99,7 +99,7 @@ describe('embedded storage', () => {
     expect(modes).toEqual([0o700, 0o600, 0o600]);
   });
 
-  it('is opened once at a time, and says by whom', async () => {
+  test('is opened once at a time, and says by whom', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     const error = await refusal(open(dataDir));
@@ -115,7 +115,7 @@ describe('embedded storage', () => {
     expect(await again.count('/a/')).toBe(1);
   });
 
-  it('loses nothing that was acknowledged when the process is killed', async () => {
+  test('loses nothing that was acknowledged when the process is killed', async () => {
     const dataDir = await newDirectory();
     const acknowledged = new Map<Revision, { key: string; value: string | null }>();
     let begin = 1;
@@ -170,7 +170,7 @@ describe('embedded storage', () => {
     }
   });
 
-  it('refuses writes when there is no space, loses none, and goes on when there is', async () => {
+  test('refuses writes when there is no space, loses none, and goes on when there is', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir, { maxBytes: 1024 * 1024 });
     const value = Buffer.alloc(10_000, 'x');
@@ -213,7 +213,7 @@ describe('embedded storage', () => {
     ]);
   });
 
-  it('goes on with a compaction that a crash interrupted', async () => {
+  test('goes on with a compaction that a crash interrupted', async () => {
     const dataDir = await newDirectory();
     let storage = await open(dataDir);
     for (let i = 0; i < 20; i++) await put(storage, `/a/${i % 4}`, String(i));
@@ -249,7 +249,7 @@ describe('embedded storage', () => {
     });
   });
 
-  it.each([100, 1000])(
+  test.each([100, 1000])(
     'does not grow without end while %i writers update the same keys',
     async (writers) => {
       const dataDir = await newDirectory();
@@ -278,7 +278,7 @@ describe('embedded storage', () => {
     },
   );
 
-  it('gives the room of what was deleted back to the disk', async () => {
+  test('gives the room of what was deleted back to the disk', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     const value = Buffer.alloc(8000, 'x');
@@ -290,7 +290,7 @@ describe('embedded storage', () => {
     expect((await stat(join(dataDir, DATABASE_FILE))).size).toBeLessThan(25e6);
   });
 
-  it('opens 100,000 objects in seconds', async () => {
+  test('opens 100,000 objects in seconds', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     const value = Buffer.alloc(300, 'x');
@@ -309,7 +309,7 @@ describe('embedded storage', () => {
     expect(took).toBeLessThan(8000);
   });
 
-  it('opens what an older version wrote, and watches over it from then on', async () => {
+  test('opens what an older version wrote, and watches over it from then on', async () => {
     const dataDir = await newDirectory();
     let storage = await open(dataDir);
     for (let i = 0; i < 20; i++) await put(storage, `/a/${i % 4}`, String(i));
@@ -328,7 +328,7 @@ describe('embedded storage', () => {
     expect(await refusal(open(dataDir))).toMatchObject({ reason: 'Corrupt' });
   });
 
-  it('refuses a log that ends before what was acknowledged', async () => {
+  test('refuses a log that ends before what was acknowledged', async () => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir);
     for (let i = 0; i < 5; i++) await put(storage, `/a/${i}`, 'x');
@@ -351,7 +351,7 @@ describe('embedded storage', () => {
       return dataDir;
     }
 
-    it.each([
+    test.each([
       [
         'a changed value',
         "UPDATE log SET record = CAST(replace(CAST(record AS TEXT), 'xxxx', 'xxyx') AS BLOB) WHERE revision = 100",
@@ -373,7 +373,7 @@ describe('embedded storage', () => {
       expect(error.message).toContain(dataDir);
     });
 
-    it('a damaged file', async () => {
+    test('a damaged file', async () => {
       const dataDir = await filled();
       const file = await openFile(join(dataDir, DATABASE_FILE), 'r+');
       for (let page = 2; page < 60; page++)
@@ -386,7 +386,7 @@ describe('embedded storage', () => {
       );
     });
 
-    it.each([
+    test.each([
       ['that says that it must not be written', 18, 'readonly'],
       ['with a format that never was', 60, 'its format is'],
     ])('a file %s', async (_, byte, message) => {
@@ -401,7 +401,7 @@ describe('embedded storage', () => {
       expect(error.message).toMatch(/restore a snapshot/);
     });
 
-    it('a file that is no database', async () => {
+    test('a file that is no database', async () => {
       const dataDir = await newDirectory();
       await writeFile(
         join(dataDir, DATABASE_FILE),
@@ -412,7 +412,7 @@ describe('embedded storage', () => {
       expect(await readFile(join(dataDir, DATABASE_FILE), 'utf8')).toContain('not a database');
     });
 
-    it('some other program’s database', async () => {
+    test('some other program’s database', async () => {
       const dataDir = await newDirectory();
       await tamper(dataDir, (database) => database.exec('CREATE TABLE theirs (a)'));
       const error = await refusal(open(dataDir));
@@ -420,7 +420,7 @@ describe('embedded storage', () => {
       expect(error.message).toContain('some other program');
     });
 
-    it('a format of the future', async () => {
+    test('a format of the future', async () => {
       const dataDir = await filled();
       await tamper(dataDir, (database) => database.exec('PRAGMA user_version = 99'));
       const error = await refusal(open(dataDir));
@@ -429,7 +429,7 @@ describe('embedded storage', () => {
       expect(error.message).toContain('newer version');
     });
 
-    it.skipIf(process.getuid?.() === 0)(
+    test.skipIf(process.getuid?.() === 0)(
       'one without access (not as root, who has access to everything)',
       async () => {
         const dataDir = await newDirectory();
@@ -439,7 +439,7 @@ describe('embedded storage', () => {
       },
     );
 
-    it('one that is a file', async () => {
+    test('one that is a file', async () => {
       const path = join(await newDirectory(), 'file');
       await writeFile(path, '');
       const error = await refusal(open(path));

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import type { Storage } from '../interface.ts';
@@ -51,7 +51,7 @@ describe('snapshots', () => {
     return storage;
   }
 
-  it('are taken while writers run, of one moment, and restored', async () => {
+  test('are taken while writers run, of one moment, and restored', async () => {
     const running = await fill();
     const file = join(dir, 'file.snap');
     const stop = new AbortController();
@@ -95,7 +95,7 @@ describe('snapshots', () => {
     await again.close();
   });
 
-  it('are taken of a store that nobody uses, and restored to a later revision', async () => {
+  test('are taken of a store that nobody uses, and restored to a later revision', async () => {
     const running = await fill();
     const expected = await state(running);
     await running.close();
@@ -111,7 +111,7 @@ describe('snapshots', () => {
     expect(await storage.count('/a/')).toBe(expected.length + 1);
   });
 
-  it('are refused with any byte changed, or any of them missing, and leave nothing behind', async () => {
+  test('are refused with any byte changed, or any of them missing, and leave nothing behind', async () => {
     await (await fill()).close();
     const file = join(dir, 'file.snap');
     await saveSnapshot({ ...config, dataDir: join(dir, 'store'), file });
@@ -132,7 +132,7 @@ describe('snapshots', () => {
     expect((await readdir(dir)).sort()).toEqual(['damaged.snap', 'file.snap', 'store']);
   });
 
-  it('say that there is no store', async () => {
+  test('say that there is no store', async () => {
     const error = await refused(
       saveSnapshot({ ...config, dataDir: join(dir, 'none'), file: join(dir, 'x') }),
     );

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { StorageError } from '../interface.ts';
 import type { CommitSink, PendingWrite } from '../mvcc/commit-log.ts';
 import type { Request, Response } from './protocol.ts';
@@ -89,7 +89,7 @@ async function reason(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('WorkerLog', () => {
-  it('commits together what comes together, one batch at a time', async () => {
+  test('commits together what comes together, one batch at a time', async () => {
     const { worker, sink, append } = setup();
     append(2);
     append();
@@ -112,7 +112,7 @@ describe('WorkerLog', () => {
     expect(worker.asked).toHaveLength(2);
   });
 
-  it('tells of a large batch over several turns, in order, while the disk has the next one', async () => {
+  test('tells of a large batch over several turns, in order, while the disk has the next one', async () => {
     const { worker, sink, log, append } = setup();
     append(70);
     await turn();
@@ -138,7 +138,7 @@ describe('WorkerLog', () => {
     await closed;
   });
 
-  it.each([
+  test.each([
     ['finds no space', (worker: FakeWorker) => worker.fail('NoSpace'), 'rolled back (NoSpace) 72'],
     ['fails', (worker: FakeWorker) => worker.fail('Unavailable'), 'failed (Unavailable) 72'],
   ])('tells what is committed before it says that the next batch %s', async (_, fail, last) => {
@@ -158,7 +158,7 @@ describe('WorkerLog', () => {
     expect(sink.received).toHaveLength(3);
   });
 
-  it('bounds a batch, but never a single value', async () => {
+  test('bounds a batch, but never a single value', async () => {
     const { worker, append } = setup();
     append(3, 3 * 1024 * 1024);
     append(1, 20 * 1024 * 1024);
@@ -168,7 +168,7 @@ describe('WorkerLog', () => {
     expect(worker.asked).toEqual(['commit 2 3', 'commit 4', 'commit 5', 'commit 6']);
   });
 
-  it('gives back everything that is pending when a batch finds no space, and goes on', async () => {
+  test('gives back everything that is pending when a batch finds no space, and goes on', async () => {
     const { worker, sink, append } = setup();
     append(2);
     await turn();
@@ -182,7 +182,7 @@ describe('WorkerLog', () => {
     expect(sink.received.slice(1)).toEqual(['committed 6']);
   });
 
-  it.each([
+  test.each([
     ['a batch fails otherwise', (worker: FakeWorker) => worker.fail('Unavailable')],
     ['the thread fails', (worker: FakeWorker) => worker.emit('error', new Error('out of memory'))],
     ['the thread ends', (worker: FakeWorker) => worker.emit('exit', 1)],
@@ -207,7 +207,7 @@ describe('WorkerLog', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('commits what was appended before it closes', async () => {
+  test('commits what was appended before it closes', async () => {
     const { worker, sink, log, append } = setup();
     append();
     await turn();
@@ -225,7 +225,7 @@ describe('WorkerLog', () => {
     expect(sink.received).toEqual(['committed 2', 'committed 3']);
   });
 
-  it('deletes rows a few at a time, in turn with writes', async () => {
+  test('deletes rows a few at a time, in turn with writes', async () => {
     const { worker, log, append } = setup();
     const rows = Array.from({ length: 600 }, (_, i) => i + 1000);
     const first = reason(log.compact(700, rows));
@@ -249,7 +249,7 @@ describe('WorkerLog', () => {
     expect(await Promise.all([first, second])).toEqual(['done', 'done']);
   });
 
-  it('deletes more rows when there are more writes, so that it keeps up with them', async () => {
+  test('deletes more rows when there are more writes, so that it keeps up with them', async () => {
     const { worker, log, append } = setup();
     const compactions = [700, 800, 900].map((revision, i) =>
       reason(
@@ -282,7 +282,7 @@ describe('WorkerLog', () => {
     expect(await Promise.all(compactions)).toEqual(['done', 'done', 'done']);
   });
 
-  it('keeps the rows of a compaction without space for the next one, in their order', async () => {
+  test('keeps the rows of a compaction without space for the next one, in their order', async () => {
     const { worker, log } = setup();
     const rows = Array.from({ length: 300 }, (_, i) => i + 1000);
     const outcomes = [log.compact(700, rows), log.compact(800, [5, 6])].map(reason);
@@ -301,7 +301,7 @@ describe('WorkerLog', () => {
     );
   });
 
-  it('tells how a probe went', async () => {
+  test('tells how a probe went', async () => {
     const { worker, log } = setup();
     const bad = reason(log.probe());
     await turn();

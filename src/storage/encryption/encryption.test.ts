@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
@@ -58,7 +58,7 @@ for (const [name, provider] of [
 }
 
 describe('encryption at rest', () => {
-  it.each([
+  test.each([
     ['aesgcm', gcm(one), 'k8s:enc:aesgcm:v1:one:', 12 + 6 + 16],
     ['aescbc', cbc(two), 'k8s:enc:aescbc:v1:two:', 16 + 16],
     ['secretbox', box(one), 'k8s:enc:secretbox:v1:one:', 24 + 16 + 6],
@@ -76,7 +76,7 @@ describe('encryption at rest', () => {
     expect(text(previous)).toBe('hidden');
   });
 
-  it('reads what another implementation of the format wrote', async () => {
+  test('reads what another implementation of the format wrote', async () => {
     const below = memory();
     // AES-256-CBC of 'hidden' with the key '1' × 32 and an initialization vector of zeros, by openssl enc.
     const sealed = Buffer.concat([
@@ -98,7 +98,7 @@ describe('encryption at rest', () => {
     ).rejects.toThrow(/authentication failed/);
   });
 
-  it('leaves other resources alone', async () => {
+  test('leaves other resources alone', async () => {
     const below = memory();
     const storage = encrypted(below, file([gcm(one)], ['secrets', '*.apps']));
     await storage.create('/registry/configmaps/default/a', bytes('plain'));
@@ -109,7 +109,7 @@ describe('encryption at rest', () => {
     expect(text(await below.get('/registry/pods/default/a'))).toContain('k8s:enc:aesgcm:v1:one:');
   });
 
-  it('rotates keys: the first writes, all read, and an update that changes nothing writes again', async () => {
+  test('rotates keys: the first writes, all read, and an update that changes nothing writes again', async () => {
     const below = memory();
     await encrypted(below, file([identity])).create(key, bytes('value'));
     const keep = (): { action: 'keep' } => ({ action: 'keep' });
@@ -133,7 +133,7 @@ describe('encryption at rest', () => {
     expect(text(await below.get(key))).toBe('value');
   });
 
-  it.each([
+  test.each([
     ['a key that is not configured', gcm(one), gcm(two), 'no matching prefix found'],
     [
       'another key of that name',
@@ -159,7 +159,7 @@ describe('encryption at rest', () => {
     expect(text(await below.get(key))).toContain('k8s:enc:');
   });
 
-  it('notices a value that was moved to another key, or changed', async () => {
+  test('notices a value that was moved to another key, or changed', async () => {
     const below = memory();
     const storage = encrypted(below, file([gcm(one)]));
     await storage.create(key, bytes('value'));
@@ -179,7 +179,7 @@ describe('encryption at rest', () => {
 
 describe('an EncryptionConfiguration is refused', () => {
   const broken = (change: object): object => ({ ...file([gcm(one)]), ...change });
-  it.each([
+  test.each([
     ['no object', 'text', ': Invalid value: must be an object'],
     [
       'another kind',

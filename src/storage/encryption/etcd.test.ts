@@ -1,6 +1,6 @@
 // Encryption at rest in front of etcd: the same contract, and what etcd itself is given to keep.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
@@ -28,7 +28,7 @@ const text = (kv: KeyValue | undefined): string => Buffer.from(kv?.value ?? []).
 
 if (!hasEtcd()) {
   describe('encryption in front of etcd', () => {
-    it.skip(ETCD_HINT);
+    test.skip(ETCD_HINT);
   });
 } else {
   let etcd: EtcdProcess;
@@ -90,7 +90,7 @@ if (!hasEtcd()) {
     const KEYS = ['/secrets/ns/a', '/secrets/ns/b', '/secrets/ns/c'];
     const keep = (): { action: 'keep' } => ({ action: 'keep' });
 
-    it('server by server, while every one reads what any has written', async () => {
+    test('server by server, while every one reads what any has written', async () => {
       const prefix = newPrefix();
       const stored = await plain(prefix);
       const opened: Storage[] = [stored];
@@ -142,7 +142,7 @@ if (!hasEtcd()) {
       }
     });
 
-    it('an update that two servers make with different keys is made by both, one after the other', async () => {
+    test('an update that two servers make with different keys is made by both, one after the other', async () => {
       const prefix = newPrefix();
       const [a, b] = [
         await encrypted(prefix, [gcm(one, two)]),

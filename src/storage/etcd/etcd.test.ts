@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
@@ -13,7 +13,7 @@ const TIME_SCALE = 60;
 
 if (!hasEtcd()) {
   describe('storage conformance: etcd', () => {
-    it.skip(ETCD_HINT);
+    test.skip(ETCD_HINT);
   });
 } else {
   let etcd: EtcdProcess;

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#machinery/clock.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
@@ -26,7 +26,7 @@ const text = (value: Uint8Array | undefined): string | undefined =>
   value && new TextDecoder().decode(value);
 
 describe('endpoints', () => {
-  it.each([
+  test.each([
     ['10.0.0.1:2379', '10.0.0.1:2379', false],
     ['http://etcd', 'etcd:2379', false],
     ['https://etcd.example.com:443/', 'etcd.example.com:443', true],
@@ -35,7 +35,7 @@ describe('endpoints', () => {
     expect(parseEndpoint(endpoint)).toEqual({ address, secure });
   });
 
-  it.each(['', 'ftp://etcd:1', 'https://', 'etcd:port', 'http://a/b', 'a b'])(
+  test.each(['', 'ftp://etcd:1', 'https://', 'etcd:port', 'http://a/b', 'a b'])(
     'not %j',
     (endpoint) => {
       expect(() => parseEndpoint(endpoint)).toThrow(TypeError);
@@ -44,7 +44,7 @@ describe('endpoints', () => {
 });
 
 describe('versions whose progress can be trusted', () => {
-  it.each([
+  test.each([
     ['3.4.23', false],
     ['3.4.31', true],
     ['3.5.12', false],
@@ -89,7 +89,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     return proxy;
   };
 
-  it('finds out that a write was made whose answer was lost', async () => {
+  test('finds out that a write was made whose answer was lost', async () => {
     const proxy = await proxied();
     const prefix = '/lost-answers';
     const direct = await open({ prefix });
@@ -107,7 +107,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     });
   });
 
-  it('makes sure that a write which was held up never comes, and only then makes it', async () => {
+  test('makes sure that a write which was held up never comes, and only then makes it', async () => {
     const proxy = await proxied();
     const prefix = '/held-up';
     const direct = await open({ prefix });
@@ -131,7 +131,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(seen).toEqual([undefined]);
   });
 
-  it('says so when it cannot find out, and is not healthy', async () => {
+  test('says so when it cannot find out, and is not healthy', async () => {
     const lonely = await startEtcd();
     opened.push({ close: () => lonely.stop() });
     const storage = await open({
@@ -149,7 +149,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     await storage.health();
   });
 
-  it('goes on with a watch where it was after the member was killed', async () => {
+  test('goes on with a watch where it was after the member was killed', async () => {
     const member = await startEtcd();
     opened.push({ close: () => member.stop() });
     const storage = await open({ endpoints: [member.endpoint] });
@@ -165,7 +165,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     stream.stop();
   });
 
-  it('goes on with watches from 100 revisions ago to 100 from now, each where it was, when connections break', async () => {
+  test('goes on with watches from 100 revisions ago to 100 from now, each where it was, when connections break', async () => {
     const proxy = await proxied();
     const prefix = '/reconnected';
     const direct = await open({ prefix });
@@ -207,7 +207,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(await tooOld).toMatchObject({ reason: 'Expired' });
   });
 
-  it('puts together what etcd sends in parts', async () => {
+  test('puts together what etcd sends in parts', async () => {
     const storage = await open();
     const begin = await storage.currentRevision();
     const value = new Uint8Array(1_000_000).fill(7);
@@ -223,7 +223,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(received).toEqual(revisions);
   });
 
-  it('shares leases among keys that live equally long', async () => {
+  test('shares leases among keys that live equally long', async () => {
     const connection = new EtcdConnection({
       clock: systemClock,
       logger: silentLogger,
@@ -243,7 +243,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(await pool.leaseFor(3_600_000)).not.toBe(leases[6]);
   });
 
-  it('is compacted by one server of many, to what was current an interval ago', async () => {
+  test('is compacted by one server of many, to what was current an interval ago', async () => {
     const storage = await open();
     const config = { clock: systemClock, logger: silentLogger, intervalMs: 3_600_000 };
     const compactors = [0, 1].map(() => {
@@ -267,7 +267,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     });
   });
 
-  it('says what can still be read though etcd is too slow to tell', async () => {
+  test('says what can still be read though etcd is too slow to tell', async () => {
     let slow = false;
     // Nothing is answered before the time for it is over.
     const clock: Clock = {
@@ -297,7 +297,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
       await expect(tried).rejects.toMatchObject({ reason: 'Expired', revision: third });
   });
 
-  it('keeps objects where tools look for them', async () => {
+  test('keeps objects where tools look for them', async () => {
     const storage = await open({ prefix: '/custom', logicalPrefix: '/registry' });
     await storage.create('/registry/pods/default/web', bytes('{}'));
     const raw = await open({ prefix: '', logicalPrefix: '' });
@@ -309,7 +309,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     ]);
   });
 
-  it('speaks TLS, with a certificate of its own', async ({ skip }) => {
+  test('speaks TLS, with a certificate of its own', async ({ skip }) => {
     const dir = mkdtempSync(join(tmpdir(), 'coxswain-etcd-tls-'));
     opened.push({ close: () => rmSync(dir, { recursive: true, force: true }) });
     const file = (name: string): string => join(dir, name);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CountedTree } from './counted-tree.ts';
 import { compareKeys } from './key-order.ts';
 
@@ -31,13 +31,13 @@ function check(tree: CountedTree<Item>, model: Map<string, Item>, probes: readon
 }
 
 describe('CountedTree', () => {
-  it('is empty at first', () => {
+  test('is empty at first', () => {
     const tree = new CountedTree<Item>((item) => item.counts);
     check(tree, new Map(), ['', 'a']);
     expect(tree.delete('a')).toBe(false);
   });
 
-  it.each([
+  test.each([
     ['ascending', (i: number) => i],
     ['descending', (i: number) => 10_000 - i],
     ['scattered', (i: number) => (i * 7919) % 10_007],
@@ -61,7 +61,7 @@ describe('CountedTree', () => {
     expect(tree.size).toBe(0);
   });
 
-  it('does what a sorted map does', () => {
+  test('does what a sorted map does', () => {
     const key = fc.oneof(
       fc.nat({ max: 400 }).map((n) => `/p/${n}`),
       fc.constantFrom('/p/\uff5e', '/p/\u{1f600}', '/p/\ue000', '/p/é'),

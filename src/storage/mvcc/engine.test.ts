@@ -1,6 +1,6 @@
 // What the conformance suite cannot see: writes that are pending, commits that fail, history that is forgotten by itself.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { recordingLogger } from '#machinery/log.ts';
 import type { KeyValue, Revision, StorageErrorReason } from '../interface.ts';
@@ -74,7 +74,7 @@ async function outcome(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('pending writes', () => {
-  it('are seen by nobody until they are committed, and by everybody then', async () => {
+  test('are seen by nobody until they are committed, and by everybody then', async () => {
     const { engine, log } = setup();
     const stream = engine.watch('/p/');
     const created = engine.create('/p/a', bytes('1'));
@@ -95,7 +95,7 @@ describe('pending writes', () => {
     }
   });
 
-  it('are built upon by later writes of the same key, without waiting', async () => {
+  test('are built upon by later writes of the same key, without waiting', async () => {
     const { engine, log } = setup();
     const append = (what: string) =>
       engine.guaranteedUpdate('/p/a', (current) => ({
@@ -117,7 +117,7 @@ describe('pending writes', () => {
     expect(text((await writes[2])?.previous)).toBe('ab');
   });
 
-  it('hold back every answer that is based on them', async () => {
+  test('hold back every answer that is based on them', async () => {
     const { engine, log } = setup();
     const created = engine.create('/p/a', bytes('1'));
     const again = engine.create('/p/a', bytes('2'));
@@ -145,7 +145,7 @@ describe('pending writes', () => {
 });
 
 describe('a commit without space', () => {
-  it('takes back what was pending, and lets whoever waited for it look again', async () => {
+  test('takes back what was pending, and lets whoever waited for it look again', async () => {
     const { engine, log } = setup();
     const first = engine.create('/p/kept', bytes('1'));
     log.commit();
@@ -179,7 +179,7 @@ describe('a commit without space', () => {
     expect(text(await engine.get('/p/kept'))).toBe('1');
   });
 
-  it('does not keep expired keys for ever', async () => {
+  test('does not keep expired keys for ever', async () => {
     const { engine, log, clock } = setup();
     const created = engine.create('/p/a', bytes('1'), { ttlMs: 1000 });
     log.commit();
@@ -196,7 +196,7 @@ describe('a commit without space', () => {
 });
 
 describe('a failed commit', () => {
-  it('ends all writing, and no reading', async () => {
+  test('ends all writing, and no reading', async () => {
     const received: string[] = [];
     const { engine, log, logger } = setup({ onFailure: (error) => received.push(error.message) });
     const first = engine.create('/p/a', bytes('1'));
@@ -229,7 +229,7 @@ describe('a failed commit', () => {
 });
 
 describe('health', () => {
-  it('is bad while the disk does not answer', async () => {
+  test('is bad while the disk does not answer', async () => {
     const { engine, log, clock } = setup();
     const created = engine.create('/p/a', bytes('1'));
     await clock.advance('5s');
@@ -243,7 +243,7 @@ describe('health', () => {
 });
 
 describe('history', () => {
-  it('is kept for its time, then forgotten, on disk as well', async () => {
+  test('is kept for its time, then forgotten, on disk as well', async () => {
     const { engine, log, clock } = setup();
     const write = async (): Promise<Revision> => {
       const written = engine.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('x') }));
@@ -272,7 +272,7 @@ describe('history', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it.each([
+  test.each([
     ['revisions', { maxHistoryRevisions: 100 }, 100],
     ['bytes', { maxHistoryBytes: 1000 }, 100],
   ])('is bounded by %s, however young', async (_, limits, kept) => {
@@ -292,7 +292,7 @@ describe('history', () => {
 });
 
 describe('watchers', () => {
-  it('cost a write nothing if their prefix is not the key’s, and leave nothing behind', async () => {
+  test('cost a write nothing if their prefix is not the key’s, and leave nothing behind', async () => {
     const clock = new VirtualClock();
     const engine = new MvccEngine({
       clock,

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { assertKey, assertPrefix, compareKeys, endOfPrefix, successor } from './key-order.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 6 });
 
 describe('the order of keys', () => {
-  it('is that of their UTF-8 bytes', () => {
+  test('is that of their UTF-8 bytes', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         expect(Math.sign(compareKeys(a, b))).toBe(
@@ -23,7 +23,7 @@ describe('the order of keys', () => {
     );
   });
 
-  it('has nothing between a key and its successor, or between a prefix and its end that does not start with it', () => {
+  test('has nothing between a key and its successor, or between a prefix and its end that does not start with it', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         if (compareKeys(b, a) > 0) expect(compareKeys(b, successor(a))).toBeGreaterThanOrEqual(0);
@@ -35,7 +35,7 @@ describe('the order of keys', () => {
     );
   });
 
-  it('refuses what is no key or prefix', () => {
+  test('refuses what is no key or prefix', () => {
     expect(() => assertKey('')).toThrow(TypeError);
     expect(() => assertKey('/a/\ud800')).toThrow(TypeError);
     expect(() => assertKey('/a/\u{1f600}')).not.toThrow();

@@ -3,7 +3,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { createMemoryStorage } from '../memory/index.ts';
@@ -29,7 +29,7 @@ async function used(): Promise<number> {
   return heapUsed + external;
 }
 
-it('an object is in the store and in the cache once, and a watcher is small', async () => {
+test('an object is in the store and in the cache once, and a watcher is small', async () => {
   const clock = new VirtualClock();
   const before = await used();
   const storage = createMemoryStorage({ clock, logger: silentLogger });

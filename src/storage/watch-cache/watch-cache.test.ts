@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock, VirtualClock } from '#machinery/clock.ts';
 import { silentLogger } from '#machinery/log.ts';
 import { systemRandom } from '#machinery/random.ts';
@@ -95,7 +95,7 @@ describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => 
     };
   });
 
-  it('never shows one server what is older than what another has written', async () => {
+  test('never shows one server what is older than what another has written', async () => {
     const [one, other] = [await openOn('/two'), await openOn('/two')] as const;
     for (let i = 0; i < 100; i++) {
       const { revision } = await one.guaranteedUpdate('/p/a', () => ({
@@ -152,7 +152,7 @@ describe('watch cache', () => {
     };
   };
 
-  it('waits for what was written before the question, and for nothing else', async () => {
+  test('waits for what was written before the question, and for nothing else', async () => {
     const { storage, watches, revision } = await held();
     expect((await storage.get('/p/a'))?.modRevision).toBe(revision);
     const created = await storage.create('/p/b', bytes('2'));
@@ -179,7 +179,7 @@ describe('watch cache', () => {
     await storage.close();
   });
 
-  it('fills itself again when its watch ends, and sends watchers back', async () => {
+  test('fills itself again when its watch ends, and sends watchers back', async () => {
     const { storage, watches } = await held();
     const stream = storage.watch('/p/');
     watches[0]?.fail(new Error('broken'));
@@ -191,7 +191,7 @@ describe('watch cache', () => {
     await storage.close();
   });
 
-  it('tells watchers that come back everything once, from 100 revisions ago to 100 from now, however often it fills itself again', async () => {
+  test('tells watchers that come back everything once, from 100 revisions ago to 100 from now, however often it fills itself again', async () => {
     const clock = new VirtualClock();
     const memory = createMemoryStorage({ clock, logger });
     let upstream: WatchStream<StorageEvent> | undefined;

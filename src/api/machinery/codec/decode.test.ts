@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
 import { decodeObject, emptyObject } from './decode.ts';
 import { goldenObjects } from '#api/testing/golden.ts';
@@ -16,7 +16,7 @@ function errorOf(message: typeof pod, json: unknown): string {
 }
 
 describe('decodeObject', () => {
-  it('writes what is always written, in the order of the schema, drops zero values and keeps empty ones', () => {
+  test('writes what is always written, in the order of the schema, drops zero values and keeps empty ones', () => {
     const { object, unknownFields } = decodeObject(replicaSet, {
       spec: { selector: { matchLabels: { b: '2', a: '1' } }, minReadySeconds: 0, replicas: 0 },
       metadata: { labels: {}, name: 'x', finalizers: [], generateName: '' },
@@ -30,7 +30,7 @@ describe('decodeObject', () => {
     );
   });
 
-  it('takes null and undefined for absent', () => {
+  test('takes null and undefined for absent', () => {
     const { object } = decodeObject(pod, {
       metadata: null,
       spec: { containers: [null], nodeName: undefined, hostNetwork: null },
@@ -42,7 +42,7 @@ describe('decodeObject', () => {
     });
   });
 
-  it('writes null for lists, times and pointers that are always written and not required', () => {
+  test('writes null for lists, times and pointers that are always written and not required', () => {
     expect(emptyObject(allSchemas.message('rbac/v1.Role'))).toEqual({ metadata: {}, rules: null });
     expect(emptyObject(allSchemas.message('core/v1.PodCondition'))).toEqual({
       type: '',
@@ -61,7 +61,7 @@ describe('decodeObject', () => {
     });
   });
 
-  it('reports unknown fields by their path, in the order met', () => {
+  test('reports unknown fields by their path, in the order met', () => {
     const { object, unknownFields } = decodeObject(pod, {
       foo: 1,
       spec: {
@@ -84,7 +84,7 @@ describe('decodeObject', () => {
     expect(object['foo']).toBeUndefined();
   });
 
-  it('names the field whose type is wrong as upstream does', () => {
+  test('names the field whose type is wrong as upstream does', () => {
     expect(errorOf(replicaSet, { spec: { replicas: '3' } })).toBe(
       'json: cannot unmarshal string into Go struct field ReplicaSetSpec.spec.replicas of type int32',
     );
@@ -138,7 +138,7 @@ describe('decodeObject', () => {
     );
   });
 
-  it('refuses integers that a number cannot hold', () => {
+  test('refuses integers that a number cannot hold', () => {
     expect(errorOf(pod, { metadata: { generation: 2 ** 53 } })).toContain('of type int64');
     expect(
       decodeObject<{ metadata: object }>(pod, { metadata: { generation: 2 ** 53 - 1 } }).object
@@ -148,7 +148,7 @@ describe('decodeObject', () => {
     });
   });
 
-  it('takes at most 10,000 quantities', () => {
+  test('takes at most 10,000 quantities', () => {
     const hard = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, '1']));
     expect(
@@ -159,7 +159,7 @@ describe('decodeObject', () => {
     ).toBe('limit is 10000 quantities');
   });
 
-  it('makes quantities, times and bytes canonical', () => {
+  test('makes quantities, times and bytes canonical', () => {
     const { object } = decodeObject<{ spec: { overhead: object }; metadata: object }>(pod, {
       metadata: {
         creationTimestamp: '2026-01-02T03:04:05.678+02:00',
@@ -187,7 +187,7 @@ describe('decodeObject', () => {
     );
   });
 
-  it('treats __proto__ as a key', () => {
+  test('treats __proto__ as a key', () => {
     const { object } = decodeObject<{ metadata: { labels: object } }>(
       pod,
       JSON.parse('{"metadata":{"labels":{"__proto__":"x"}}}'),
@@ -199,7 +199,7 @@ describe('decodeObject', () => {
     ]);
   });
 
-  it('reads what is one thing or another by its JSON', () => {
+  test('reads what is one thing or another by its JSON', () => {
     const props = allSchemas.message('apiextensions/v1.JSONSchemaProps');
     const schema = {
       items: [{ type: 'string' }],
@@ -214,7 +214,7 @@ describe('decodeObject', () => {
     });
   });
 
-  it('does not change its input, nor share anything with it', () => {
+  test('does not change its input, nor share anything with it', () => {
     const input = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'x' }] } };
     const copy = structuredClone(input);
     const { object } = decodeObject<typeof input>(pod, input);
@@ -228,7 +228,7 @@ const golden = goldenObjects().filter(({ name }) => !name.endsWith('.after_round
 describe.skipIf(golden.length === 0)(
   'golden objects (skipped where ../shared/golden is not at hand)',
   () => {
-    it.each(golden)('$name is written byte for byte', ({ message, json }) => {
+    test.each(golden)('$name is written byte for byte', ({ message, json }) => {
       const { object, unknownFields } = decodeObject(message, JSON.parse(json));
       expect(unknownFields).toEqual([]);
       expect(JSON.stringify(object, null, 2)).toBe(json);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   decodeFromStorage,
   encodeForStorage,
@@ -26,7 +26,7 @@ describe('the stored form', () => {
     data: { metadata: '"resourceVersion":"1",' },
   };
 
-  it('leaves resourceVersion out, and puts it where the schema has it', () => {
+  test('leaves resourceVersion out, and puts it where the schema has it', () => {
     const value = encodeForStorage(object);
     expect(text(value.subarray(4))).not.toContain('"7"');
     const spliced = text(spliceResourceVersion(value, 123456789));
@@ -42,7 +42,7 @@ describe('the stored form', () => {
     );
   });
 
-  it.each([
+  test.each([
     { metadata: { name: 'only' } },
     { metadata: { uid: 'u', generation: 1 } },
     { metadata: { generation: 1 } },
@@ -59,7 +59,7 @@ describe('the stored form', () => {
     });
   });
 
-  it('splices many into one buffer', () => {
+  test('splices many into one buffer', () => {
     const values = [object, { metadata: { name: 'b' } }].map((item) => encodeForStorage(item));
     const length = values.reduce((sum, value) => sum + splicedLength(value, 10), 0);
     const target = Buffer.alloc(length);
@@ -71,7 +71,7 @@ describe('the stored form', () => {
     );
   });
 
-  it('refuses what has no metadata', () => {
+  test('refuses what has no metadata', () => {
     expect(() => encodeForStorage({ metadata: {} })).toThrow('empty metadata');
     expect(() => encodeForStorage({ kind: 'x' })).toThrow('without metadata');
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fuzzObject } from '#api/testing/fuzz.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { MessageDescriptor, TypeRef } from '../descriptor.ts';
@@ -13,7 +13,7 @@ const formsOf = (key: string, json: unknown): { wire: unknown; stored: unknown }
 };
 
 describe('optional lists and maps that are empty', () => {
-  it.each([
+  test.each([
     [
       'of the object',
       'core/v1.ConfigMap',
@@ -51,7 +51,7 @@ describe('optional lists and maps that are empty', () => {
     expect(stored).toStrictEqual(expected);
   });
 
-  it('stay where the object is an empty message, which is a value', () => {
+  test('stay where the object is an empty message, which is a value', () => {
     const given = { metadata: {}, spec: { podSelector: {}, ingress: [{}] } };
     expect(
       formsOf('networking/v1.NetworkPolicy', { ...given, spec: { ...given.spec, egress: [] } })
@@ -60,7 +60,7 @@ describe('optional lists and maps that are empty', () => {
   });
 });
 
-it('null stands for an empty list that is always written, once it is stored', () => {
+test('null stands for an empty list that is always written, once it is stored', () => {
   const { wire, stored } = formsOf('rbac/v1.Role', { rules: [] });
   expect(wire).toStrictEqual({ metadata: {}, rules: [] });
   expect(stored).toStrictEqual({ metadata: {}, rules: null });
@@ -70,7 +70,7 @@ it('null stands for an empty list that is always written, once it is stored', ()
   });
 });
 
-it('an object that has nothing empty is returned itself; one that has is not changed', () => {
+test('an object that has nothing empty is returned itself; one that has is not changed', () => {
   const message = allSchemas.message('core/v1.Pod');
   const { object } = decodeObject(message, {
     metadata: { name: 'a' },
@@ -86,7 +86,7 @@ it('an object that has nothing empty is returned itself; one that has is not cha
 });
 
 describe('every kind, filled at random and with everything else empty', () => {
-  it.each(allSchemas.schemas.map((schema) => schema.key))('%s', (key) => {
+  test.each(allSchemas.schemas.map((schema) => schema.key))('%s', (key) => {
     const schema = allSchemas.schemas.find((candidate) => candidate.key === key)!;
     for (const message of allSchemas.messagesOf(schema)) {
       if (message.gvk === undefined) continue;

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseYaml, parseYamlDocuments } from './yaml.ts';
 
 describe('parseYaml', () => {
-  it.each<[text: string, expected: unknown]>([
+  test.each<[text: string, expected: unknown]>([
     ['e-1', 'e-1'],
     ['E+5', 'E+5'],
     ['-e1', '-e1'],
@@ -15,7 +15,7 @@ describe('parseYaml', () => {
     expect(parseYaml(text)).toBe(expected),
   );
 
-  it.each<[text: string, expected: unknown]>([
+  test.each<[text: string, expected: unknown]>([
     ['9223372036854775807', 9_223_372_036_854_775_807n],
     ['-9223372036854775808', -9_223_372_036_854_775_808n],
     ['+9_223_372_036_854_775_807', 9_223_372_036_854_775_807n],
@@ -40,7 +40,7 @@ describe('parseYaml', () => {
     else expect(read()).toBe(expected);
   });
 
-  it('reads YAML 1.1 as kubectl does', () => {
+  test('reads YAML 1.1 as kubectl does', () => {
     expect(
       parseYaml(
         [
@@ -74,7 +74,7 @@ describe('parseYaml', () => {
     });
   });
 
-  it('keeps times and dates as text', () => {
+  test('keeps times and dates as text', () => {
     expect(parseYaml('a: 22:22\nb: 2001-01-01\nc: 2001-12-14T21:59:43Z\nd: 1:30:00.5')).toEqual({
       a: '22:22',
       b: '2001-01-01',
@@ -83,7 +83,7 @@ describe('parseYaml', () => {
     });
   });
 
-  it('merges and repeats by reference', () => {
+  test('merges and repeats by reference', () => {
     expect(parseYaml('base: &b {x: 1, z: 2}\nother: {<<: *b, z: 3}\nsame: *b')).toEqual({
       base: { x: 1, z: 2 },
       other: { x: 1, z: 3 },
@@ -91,7 +91,7 @@ describe('parseYaml', () => {
     });
   });
 
-  it('refuses what is wrong, with its line', () => {
+  test('refuses what is wrong, with its line', () => {
     expect(() => parseYaml('a: 1\nb: 2\na: 3')).toThrow(
       'yaml: unmarshal errors:\n  line 3: key "a" already set in map',
     );
@@ -102,7 +102,7 @@ describe('parseYaml', () => {
     expect(() => parseYaml('a: 1\n---\nb: 2')).toThrow('more than one document');
   });
 
-  it.each([
+  test.each([
     ['brackets', '['.repeat(1_000_000), 1],
     ['braces', '{"a":'.repeat(500_000), 1],
     ['anchors', '&a ['.repeat(300_000), 1],
@@ -117,7 +117,7 @@ describe('parseYaml', () => {
     expect(() => parseYaml(text)).toThrow(`yaml: line ${line}: exceeded max depth of 500`);
   });
 
-  it('may hold any text, and be as deep as objects are', () => {
+  test('may hold any text, and be as deep as objects are', () => {
     const script = `${' '.repeat(600)}${'['.repeat(600)}\n  x: ${'- '.repeat(600)}\n`;
     expect(
       parseYaml(`data:\n  a: |2\n${script.replaceAll(/^/gm, '    ')}\n  b: "${'{'.repeat(600)}"`),
@@ -130,7 +130,7 @@ describe('parseYaml', () => {
     expect(JSON.stringify(parseYaml(deep))).toBe(deep);
   });
 
-  it('refuses aliases that multiply', () => {
+  test('refuses aliases that multiply', () => {
     const levels = Array.from(
       { length: 9 },
       (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`,
@@ -138,7 +138,7 @@ describe('parseYaml', () => {
     expect(() => parseYaml(`l0: &l0 [x]\n${levels.join('\n')}`)).toThrow(/alias/i);
   });
 
-  it('stops reading where there are too many values', () => {
+  test('stops reading where there are too many values', () => {
     const texts = ['a: b\n', '- a\n', '- *a\n', '- []\n', '? a\n'].map((line) =>
       line.repeat(20_000),
     );
@@ -150,7 +150,7 @@ describe('parseYaml', () => {
     }
   });
 
-  it('treats __proto__ as a key', () => {
+  test('treats __proto__ as a key', () => {
     const value = parseYaml('__proto__: {a: 1}') as object;
     expect(Object.keys(value)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -158,7 +158,7 @@ describe('parseYaml', () => {
 });
 
 describe('parseYamlDocuments', () => {
-  it('leaves empty documents out', () => {
+  test('leaves empty documents out', () => {
     expect(parseYamlDocuments('---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n')).toEqual([
       { a: 1 },
       { b: 2 },

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
 import { OpenApiDefinitions, type OpenApiOptions, type OpenApiSchema } from './schema.ts';
 import type { MessageDescriptor } from '../descriptor.ts';
@@ -27,7 +27,7 @@ function properties(
 describe('OpenAPI v2', () => {
   const definitions = definitionsOf(2, [replicaSet]);
 
-  it('has a kind and what it refers to, and nothing else', () => {
+  test('has a kind and what it refers to, and nothing else', () => {
     expect(definitions['io.k8s.api.apps.v1.ReplicaSet']).toMatchObject({
       type: 'object',
       'x-kubernetes-group-version-kind': [{ group: 'apps', kind: 'ReplicaSet', version: 'v1' }],
@@ -40,12 +40,12 @@ describe('OpenAPI v2', () => {
     expect(Object.keys(definitions)).toEqual(Object.keys(definitions).sort());
   });
 
-  it('refers only to what it has', () => {
+  test('refers only to what it has', () => {
     for (const [, name] of JSON.stringify(definitions).matchAll(/"#\/definitions\/([^"]+)"/g))
       expect(definitions).toHaveProperty([name!]);
   });
 
-  it('says how lists are merged', () => {
+  test('says how lists are merged', () => {
     expect(properties(definitions, 'io.k8s.api.core.v1.Container')['ports']).toMatchObject({
       type: 'array',
       items: { $ref: '#/definitions/io.k8s.api.core.v1.ContainerPort' },
@@ -56,7 +56,7 @@ describe('OpenAPI v2', () => {
     });
   });
 
-  it('lists the group versions of what belongs to all', () => {
+  test('lists the group versions of what belongs to all', () => {
     const withGroups = definitionsOf(2, [allSchemas.message('meta/v1.DeleteOptions')], {
       groupVersions: [{ group: 'apps', version: 'v1' }],
     });
@@ -69,7 +69,7 @@ describe('OpenAPI v2', () => {
 describe('OpenAPI v3', () => {
   const components = definitionsOf(3, [replicaSet]);
 
-  it('has defaults and enums, and wraps references that are not alone', () => {
+  test('has defaults and enums, and wraps references that are not alone', () => {
     const spec = properties(components, 'io.k8s.api.core.v1.PodSpec');
     expect(spec['restartPolicy']).toMatchObject({
       type: 'string',
@@ -112,7 +112,7 @@ function comparable(schema: OpenApiSchema): unknown {
 describe.skipIf(!existsSync(reference))(
   'the published document (skipped where ../shared/reference is not at hand)',
   () => {
-    it('says the same of every type that we have', () => {
+    test('says the same of every type that we have', () => {
       const { definitions: published } = JSON.parse(readFileSync(reference, 'utf8')) as {
         definitions: Record<string, OpenApiSchema>;
       };

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configMaps, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
 import type { Container, PodSpec, ResourceQuotaSpec } from '#api/groups/core/v1/index.ts';
 import { deployments } from '#api/groups/apps/v1/index.ts';
@@ -47,7 +47,7 @@ describe('quotas', () => {
       );
   const requests = (cpu: string, memory: string) => ({ requests: { cpu, memory } });
 
-  it('are charged with what pods ask for, and refuse what is more than is left', async () => {
+  test('are charged with what pods ask for, and refuse what is more than is left', async () => {
     await quota('q', { hard: { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi' } });
     const resources = { requests: { cpu: '600m' }, limits: { memory: '256Mi' } };
     await pod(resources);
@@ -70,7 +70,7 @@ describe('quotas', () => {
     );
   });
 
-  it.each([
+  test.each([
     [
       { hard: { cpu: '1', memory: '1Gi' } },
       {},
@@ -86,7 +86,7 @@ describe('quotas', () => {
     await expect(pod(resources)).rejects.toThrow(message);
   });
 
-  it('that are not counted yet refuse everything that they limit', async () => {
+  test('that are not counted yet refuse everything that they limit', async () => {
     const client = server.client.resource(resourceQuotas).namespace('default');
     const created = await client.create({
       metadata: { name: 'q' },
@@ -96,7 +96,7 @@ describe('quotas', () => {
     await expect(pod()).rejects.toThrow('status unknown for quota: q, resources: pods');
   });
 
-  it.each<[string, New<ResourceQuotaSpec>, New<PodSpec>, New<Container['resources']>, boolean]>([
+  test.each<[string, New<ResourceQuotaSpec>, New<PodSpec>, New<Container['resources']>, boolean]>([
     ['BestEffort', { scopes: ['BestEffort'] }, {}, {}, true],
     ['BestEffort', { scopes: ['BestEffort'] }, {}, requests('1', '1Mi'), false],
     ['NotBestEffort', { scopes: ['NotBestEffort'] }, {}, requests('1', '1Mi'), true],
@@ -151,7 +151,7 @@ describe('quotas', () => {
     expect(await usedOf('q')).toEqual({ pods: isCharged ? '1' : '0' });
   });
 
-  it('count objects of every kind, some under two names', async () => {
+  test('count objects of every kind, some under two names', async () => {
     await quota('q', {
       hard: { configmaps: '1', 'count/configmaps': '2', 'count/deployments.apps': '0' },
     });
@@ -182,7 +182,7 @@ describe('quotas', () => {
     );
   });
 
-  it('are charged with what an update adds', async () => {
+  test('are charged with what an update adds', async () => {
     await quota('q', { hard: { services: '5', 'services.nodeports': '1' } });
     const client = server.client.resource(services).namespace('default');
     const port = (number: number) => ({ name: `p${number}`, port: number });
@@ -195,7 +195,7 @@ describe('quotas', () => {
     );
   });
 
-  it.each<[string, (scope: 'Terminating' | 'NotTerminating') => New<ResourceQuotaSpec>]>([
+  test.each<[string, (scope: 'Terminating' | 'NotTerminating') => New<ResourceQuotaSpec>]>([
     ['scopes', (scope) => ({ scopes: [scope] })],
     [
       'scopeSelector',
@@ -238,7 +238,7 @@ describe('quotas', () => {
     },
   );
 
-  it('charge nothing for what is only tried, and nobody if one of them has no room', async () => {
+  test('charge nothing for what is only tried, and nobody if one of them has no room', async () => {
     await quota('a', { hard: { pods: '1' } });
     await pod({}, {}, { dryRun: ['All'] });
     expect(await usedOf('a')).toEqual({ pods: '0' });
@@ -247,7 +247,7 @@ describe('quotas', () => {
     expect(await usedOf('a')).toEqual({ pods: '0' });
   });
 
-  it('let no more through than there is room for, all at once', async () => {
+  test('let no more through than there is room for, all at once', async () => {
     await quota('q', { hard: { pods: '3' } });
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => pod()));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { podDisruptionBudgets, type PodDisruptionBudget } from '#api/groups/policy/v1/index.ts';
 import { CycleState } from '#scheduler/framework/cycle-state.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
@@ -47,7 +47,7 @@ describe('selectVictims', () => {
     },
   );
 
-  it('names only less important pods, enough of them, none too many, and the least important that will do', () => {
+  test('names only less important pods, enough of them, none too many, and the least important that will do', () => {
     fc.assert(
       fc.property(
         running,
@@ -116,7 +116,7 @@ describe('selectVictims under budgets', () => {
     };
   };
 
-  it('takes more important pods rather than break a budget, and breaks it if it must', () => {
+  test('takes more important pods rather than break a budget, and breaks it if it must', () => {
     expect(victimsFor(1, guarding())).toEqual({ names: ['low'], violations: 0 });
     expect(victimsFor(1, guarding('low'))).toEqual({ names: ['middle'], violations: 0 });
     expect(victimsFor(2, guarding('low'))).toEqual({ names: ['high', 'middle'], violations: 0 });
@@ -160,7 +160,7 @@ describe('DisruptionBudgets', () => {
       ...(namespace !== undefined && { namespace }),
     });
 
-  it('counts the pods of one node against what each budget allows', async () => {
+  test('counts the pods of one node against what each budget allows', async () => {
     const world = new TestInformers();
     const budgets = new DisruptionBudgets(world);
     const violating = (...pods: PodInfo[]): readonly string[] =>
@@ -201,7 +201,7 @@ describe('DisruptionBudgets', () => {
 });
 
 describe('byImportance', () => {
-  it('puts priority first, then what has run longer, then what has not started', () => {
+  test('puts priority first, then what has run longer, then what has not started', () => {
     const order = [
       podOf('old', 1, 1, '2026-01-01T00:00:00Z'),
       podOf('young', 1, 1, '2026-01-02T00:00:00Z'),
@@ -219,7 +219,7 @@ describe('bestCandidate', () => {
     candidateOf(node, { ...victims, violations });
   const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
 
-  it.each([
+  test.each([
     [
       'the fewest broken budgets',
       [

@@ -1,7 +1,7 @@
 // Which devices claims get: by the rules one at a time, and against a search through everything.
 
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Device, type DeviceRequest, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { TestInformers } from '#scheduler/testing/informers.ts';
 import { makeNode } from '#scheduler/testing/objects.ts';
@@ -88,7 +88,7 @@ const having = (...devices: readonly string[]): Allocation => ({
 const selector = (expression: string) => ({ selectors: [{ cel: { expression } }] });
 
 describe('Allocator', () => {
-  it('gives each request its devices, and none twice', async () => {
+  test('gives each request its devices, and none twice', async () => {
     const slice = makeSlice('p', 'n', [device('a'), device('b'), device('c')]);
     const claims = [
       makeResourceClaim('one'),
@@ -101,7 +101,7 @@ describe('Allocator', () => {
     ]);
   });
 
-  it('selects by class and by claim', async () => {
+  test('selects by class and by claim', async () => {
     const attributes = {
       model: { string: 'a100' },
       driverVersion: { version: '1.10.0' },
@@ -128,7 +128,7 @@ describe('Allocator', () => {
     expect(await get(selector('device.allowMultipleAllocations'))).toBeUndefined();
   });
 
-  it.each<[string, Parameters<typeof request>[1], RegExp]>([
+  test.each<[string, Parameters<typeof request>[1], RegExp]>([
     [
       'a wrong expression',
       selector('device.nope'),
@@ -161,7 +161,7 @@ describe('Allocator', () => {
     );
   });
 
-  it('tries other devices for earlier requests if later ones find none', async () => {
+  test('tries other devices for earlier requests if later ones find none', async () => {
     const slice = makeSlice('p', 'n', [withMemory('big', '32Gi'), withMemory('small', '8Gi')]);
     const claims = [
       makeResourceClaim('any'),
@@ -170,7 +170,7 @@ describe('Allocator', () => {
     expect(names(await allocate([slice], claims))).toEqual([['r:small'], ['r:big']]);
   });
 
-  it('takes all devices, or none', async () => {
+  test('takes all devices, or none', async () => {
     const slice = makeSlice('p', 'n', [device('a'), device('b')]);
     const all = makeResourceClaim('all', [request('r', { allocationMode: 'All' })]);
     expect(names(await allocate([slice], [all]))).toEqual([['r:a', 'r:b']]);
@@ -184,7 +184,7 @@ describe('Allocator', () => {
     );
   });
 
-  it('takes the first alternative that can be had', async () => {
+  test('takes the first alternative that can be had', async () => {
     const slice = makeSlice('p', 'n', [withMemory('big', '32Gi'), withMemory('small', '8Gi')]);
     const alternatives = (...of: readonly [string, number, string][]): DeviceRequest => ({
       name: 'r',
@@ -208,7 +208,7 @@ describe('Allocator', () => {
     expect(names(await allocate([slice], [many]))).toEqual([['a:big', 'r/one:small']]);
   });
 
-  it('gives devices that are in use to those that only watch over them', async () => {
+  test('gives devices that are in use to those that only watch over them', async () => {
     const slice = makeSlice('p', 'n', [device('a')]);
     const admin = makeResourceClaim('admin', [request('r', { adminAccess: true })]);
     const found = await allocate([slice], [admin], [having('a')]);
@@ -227,7 +227,7 @@ describe('Allocator', () => {
     ).toBeUndefined();
   });
 
-  it('keeps what claims say of their devices together', async () => {
+  test('keeps what claims say of their devices together', async () => {
     const slice = makeSlice('p', 'n', [
       numa('a', 0),
       numa('b', 1),
@@ -257,7 +257,7 @@ describe('Allocator', () => {
     );
   });
 
-  it('leaves tainted devices to those that tolerate it', async () => {
+  test('leaves tainted devices to those that tolerate it', async () => {
     const taints = [{ key: 'broken', value: 'yes', effect: 'NoSchedule' as const }];
     const slice = makeSlice('p', 'n', [
       device('a', { taints }),
@@ -277,7 +277,7 @@ describe('Allocator', () => {
     );
   });
 
-  it('counts what partitions of one device take from it', async () => {
+  test('counts what partitions of one device take from it', async () => {
     const takes = (value: string) => [{ counterSet: 'card', counters: { memory: { value } } }];
     const slice = makeSlice(
       'p',
@@ -302,7 +302,7 @@ describe('Allocator', () => {
     expect(await allocate([slice], [makeResourceClaim('c')], [having('whole')])).toBeUndefined();
   });
 
-  it('shares devices up to their capacity', async () => {
+  test('shares devices up to their capacity', async () => {
     const bandwidth = {
       value: '10',
       requestPolicy: { default: '2', validRange: { min: '2', step: '2', max: '8' } },
@@ -343,7 +343,7 @@ describe('Allocator', () => {
     ).toBeUndefined();
   });
 
-  it('knows pools by their latest generation, and does not use what is incomplete or wrong', async () => {
+  test('knows pools by their latest generation, and does not use what is incomplete or wrong', async () => {
     const old = makeSlice('old', 'n', [device('gone')], {
       pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
     });
@@ -367,7 +367,7 @@ describe('Allocator', () => {
     );
   });
 
-  it('gives up when it takes too long', async () => {
+  test('gives up when it takes too long', async () => {
     const many = Array.from({ length: 40 }, (_, i) => numa(`d${i}`, i));
     const pools = await poolsOf(makeSlice('p', 'n', many));
     const claim = makeResourceClaim('c', [request('r', { count: 20 })], {
@@ -382,7 +382,7 @@ describe('Allocator', () => {
     expect(() => allocator.allocate(node, pools.of(node), [claim], 1)).toThrow(AllocationTimeout);
   });
 
-  it('finds devices if and only if there are some, whatever the order', async () => {
+  test('finds devices if and only if there are some, whatever the order', async () => {
     const kinds = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 5 });
     const wanted = fc.array(
       fc.record({ least: fc.integer({ min: 0, max: 3 }), count: fc.integer({ min: 1, max: 2 }) }),
@@ -436,7 +436,7 @@ describe('Allocator', () => {
 });
 
 describe('allocationOf', () => {
-  it('says where the devices can be used', async () => {
+  test('says where the devices can be used', async () => {
     const anywhere = makeSlice('p', undefined, [device('a')], { allNodes: true });
     const [everywhere] = (await allocate([anywhere], [makeResourceClaim('c')])) ?? [];
     expect(everywhere).toEqual({
@@ -467,7 +467,7 @@ describe('allocationOf', () => {
     expect(await allocate([], [makeResourceClaim('c')])).toBeUndefined();
   });
 
-  it('carries the configuration of classes and claim', async () => {
+  test('carries the configuration of classes and claim', async () => {
     const opaque = (value: string) => ({ opaque: { driver: DRIVER, parameters: { value } } });
     classes.set('configured', makeDeviceClass('configured', 'true', { config: [opaque('class')] }));
     const slice = makeSlice('p', 'n', [device('a'), device('b'), device('c')]);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Container } from '#api/groups/core/v1/index.ts';
 import { makePod } from '#scheduler/testing/objects.ts';
 import { extendedClaim } from './extended-claim.ts';
@@ -25,7 +25,7 @@ function claimFor(containers: readonly Container[], initContainers: readonly Con
 }
 
 describe('extendedClaim', () => {
-  it('has a request for each container that runs for the whole life of the pod', () => {
+  test('has a request for each container that runs for the whole life of the pod', () => {
     const sidecar = container('side', 1, { restartPolicy: 'Always' });
     expect(
       claimFor([container('a', 2), container('none', 0), container('b', 1)], [sidecar]),
@@ -35,7 +35,7 @@ describe('extendedClaim', () => {
     });
   });
 
-  it('lets containers that run before use the same devices, and only what is missing beyond', () => {
+  test('lets containers that run before use the same devices, and only what is missing beyond', () => {
     expect(claimFor([container('a', 1), container('b', 1)], [container('first', 2)])).toEqual({
       requests: ['container-1-request-1 1', 'container-2-request-1 1'],
       uses: [
@@ -57,7 +57,7 @@ describe('extendedClaim', () => {
     });
   });
 
-  it('does not lend what a sidecar has already when a container starts', () => {
+  test('does not lend what a sidecar has already when a container starts', () => {
     const sidecar = container('side', 1, { restartPolicy: 'Always' });
     expect(claimFor([container('a', 0)], [sidecar, container('later', 1)]).requests).toEqual([
       'container-0-request-1 1',

@@ -1,6 +1,6 @@
 // What wakes a pod that waits for devices, and what does not; and the plugin's arguments.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { podUpdateEvent } from '#scheduler/framework/changes.ts';
 import {
   ActionType,
@@ -44,7 +44,7 @@ function wakes(
 const claimEvent = (action: number): ClusterEvent => clusterEvent('ResourceClaim', action, 'claim');
 
 describe('a pod that waits for devices', () => {
-  it.each<[string, number, EventObjects, boolean]>([
+  test.each<[string, number, EventObjects, boolean]>([
     ['its claim comes', ActionType.Add, { after: open }, true],
     ['another claim comes', ActionType.Add, { after: other }, false],
     ['its claim gets devices', UPDATE, { before: open, after: allocated }, true],
@@ -71,11 +71,11 @@ describe('a pod that waits for devices', () => {
     expect(wakes(pod, claimEvent(action), objects, open, other)).toBe(expected);
   });
 
-  it('is left alone as long as its own claim is not there', () => {
+  test('is left alone as long as its own claim is not there', () => {
     expect(wakes(pod, claimEvent(ActionType.Add), { after: other }, other)).toBe(false);
   });
 
-  it('is woken by classes, slices, nodes, and by pods that had claims', () => {
+  test('is woken by classes, slices, nodes, and by pods that had claims', () => {
     for (const resource of ['DeviceClass', 'ResourceSlice', 'Node'] as const) {
       expect(wakes(pod, clusterEvent(resource, ActionType.Add, 'add'), {}, open)).toBe(true);
     }
@@ -88,7 +88,7 @@ describe('a pod that waits for devices', () => {
     expect(wakes(pod, assignedPodDelete, { before: makePod('gone') }, open)).toBe(false);
   });
 
-  it('is woken when it is told of the claim that was made for it', () => {
+  test('is woken when it is told of the claim that was made for it', () => {
     const before = makePod('p', {
       spec: { resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }] },
     });
@@ -129,7 +129,7 @@ describe('a pod that waits for devices', () => {
 describe('DynamicResourcesArgs', () => {
   const create = (args: unknown) => () =>
     dynamicResources.create({ value: args, path: 'args' }, makeHandle());
-  it.each<[unknown, RegExp]>([
+  test.each<[unknown, RegExp]>([
     [
       { filterTimeout: '-1s' },
       /args\.filterTimeout: Invalid value: "-1s": must be zero or positive/,
@@ -144,7 +144,7 @@ describe('DynamicResourcesArgs', () => {
     expect(create(args)).toThrow(message);
   });
 
-  it('takes what is right', () => {
+  test('takes what is right', () => {
     expect(create({ filterTimeout: '0s', bindingTimeout: '10m' })).not.toThrow();
   });
 });

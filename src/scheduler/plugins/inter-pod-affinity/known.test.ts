@@ -2,7 +2,7 @@
 // and go, nodes get into a domain together and out of it.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Affinity } from '#api/groups/core/v1/index.ts';
 import { Snapshot } from '#scheduler/cache/snapshot.ts';
 import { CycleState } from '#scheduler/framework/cycle-state.ts';
@@ -67,7 +67,7 @@ const step = fc.oneof(
 );
 
 describe('InterPodAffinity', () => {
-  it('says the same of nodes to the third pod of a template as to the first one', () => {
+  test('says the same of nodes to the third pod of a template as to the first one', () => {
     let kept = 0;
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 14 }), (steps) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Snapshot } from '#scheduler/cache/snapshot.ts';
 import type { PodSelection } from '#scheduler/framework/snapshot.ts';
 import type { NodeInfo } from '#scheduler/framework/node-info.ts';
@@ -56,7 +56,7 @@ describe('DomainTally', () => {
     { maxLength: 12 },
   );
 
-  it('has the sums, their number and the least of them, whatever changes and is tried', () => {
+  test('has the sums, their number and the least of them, whatever changes and is tried', () => {
     fc.assert(
       fc.property(fc.array(state, { minLength: 4, maxLength: 4 }), steps, (start, changes) => {
         const snapshot = snapshotOf(start.map(({ zone: at, count }, i) => nodeWith(i, at, count)));
@@ -103,7 +103,7 @@ describe('DomainTally', () => {
     );
   });
 
-  it('follows after more changes than are kept, and after nodes have come and gone', () => {
+  test('follows after more changes than are kept, and after nodes have come and gone', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1), nodeWith(1, 'y', 2)]);
     const tally = new DomainTally(snapshot, domainOf, every);
     tally.update();
@@ -118,7 +118,7 @@ describe('DomainTally', () => {
 });
 
 describe('TallyCache', () => {
-  it('gives the same tally for a key, up to date, and lets go of the one not used for longest', () => {
+  test('gives the same tally for a key, up to date, and lets go of the one not used for longest', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1)]);
     const cache = new TallyCache(snapshot, 8);
     let made = 0;

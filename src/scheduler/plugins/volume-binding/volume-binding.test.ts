@@ -1,7 +1,7 @@
 // VolumeBinding: on which nodes a pod's claims can be met, with which volumes, and why not.
 
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import {
   type CSIDriver,
@@ -90,7 +90,7 @@ const [a, b] = [
 const pod = (...claims: string[]): PodInfo => makePodInfo('p', { spec: mounting(...claims) });
 
 describe('VolumeBinding with claims that cannot be used', () => {
-  it.each<[string, () => void, string]>([
+  test.each<[string, () => void, string]>([
     ['missing', () => undefined, 'persistentvolumeclaim "c" not found'],
     [
       'lost',
@@ -134,7 +134,7 @@ describe('VolumeBinding with claims that cannot be used', () => {
     expect(ask(plugin, pod('c'), [a, b])).toBe(refused(message));
   });
 
-  it('ephemeral, and not made yet or not the pod’s own', async () => {
+  test('ephemeral, and not made yet or not the pod’s own', async () => {
     const ephemeral = makePodInfo('p', { spec: { volumes: [{ name: 'v', ephemeral: {} }] } });
     const plugin = await make();
     expect(ask(plugin, ephemeral, [a])).toBe(
@@ -153,7 +153,7 @@ describe('VolumeBinding with claims that cannot be used', () => {
 });
 
 describe('VolumeBinding with bound claims', () => {
-  it('goes where all volumes can be used', async () => {
+  test('goes where all volumes can be used', async () => {
     world.put(persistentVolumes, makeVolume('everywhere', { phase: 'Bound' }));
     world.put(persistentVolumes, makeVolume('here', { phase: 'Bound', host: 'a' }));
     world.put(persistentVolumes, makeVolume('there', { phase: 'Bound', host: 'b' }));
@@ -200,7 +200,7 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     });
   });
 
-  it('asks for the labels of the driver where the node leaves them to it', async () => {
+  test('asks for the labels of the driver where the node leaves them to it', async () => {
     const ebs = { awsElasticBlockStore: { volumeID: 'vol-1' } };
     const put = (name: string, options: VolumeOptions): void => {
       world.put(persistentVolumes, makeVolume(name, { phase: 'Bound', ...options }));
@@ -223,7 +223,7 @@ describe('VolumeBinding with volumes of in-tree plugins', () => {
     expect(ask(plugin, pod('wrong'), nodes)).toEqual(['ok', error, error]);
   });
 
-  it('is woken by nodes that leave more of them to drivers', async () => {
+  test('is woken by nodes that leave more of them to drivers', async () => {
     const plugin = await make();
     const wakes = (before: CSINode | undefined, after: CSINode): boolean =>
       (plugin.eventsToRegister?.() ?? []).some(
@@ -267,7 +267,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     ...more,
   });
 
-  it('finds a volume for each claim, and none twice', async () => {
+  test('finds a volume for each claim, and none twice', async () => {
     world.put(storageClasses, makeClass('late', 'kubernetes.io/no-provisioner'));
     world.put(persistentVolumes, makeVolume('a1', { host: 'a' }));
     world.put(persistentVolumes, makeVolume('a2', { host: 'a', storage: '5Gi' }));
@@ -281,7 +281,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('small', 'small-too', 'large'), [a, b])).toEqual([NO_MATCH, NO_MATCH]);
   });
 
-  it('has volumes made where the class allows it', async () => {
+  test('has volumes made where the class allows it', async () => {
     const allowedTopologies = [
       { matchLabelExpressions: [{ key: 'zone', values: ['z1', 'z3'] }] },
       {},
@@ -302,7 +302,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('large'), [a, b])).toEqual([NO_MATCH, NO_MATCH]);
   });
 
-  it('asks drivers that say so how much they have', async () => {
+  test('asks drivers that say so how much they have', async () => {
     world.put(storageClasses, makeClass('late', 'csi'));
     world.put(persistentVolumeClaims, makeClaim('c', { storage: '2Gi' }));
     const plugin = await make();
@@ -326,7 +326,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('c'), [a, b])).toEqual(['ok', 'ok']);
   });
 
-  it('holds what it has chosen against other pods until it is given back', async () => {
+  test('holds what it has chosen against other pods until it is given back', async () => {
     world.put(storageClasses, makeClass('late', 'kubernetes.io/no-provisioner'));
     world.put(persistentVolumes, makeVolume('only'));
     world.put(persistentVolumeClaims, makeClaim('one'));
@@ -344,7 +344,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('two'), [a, b])).toEqual(['ok', 'ok']);
   });
 
-  it('binds a claim whose volume is to be made to the node that was chosen', async () => {
+  test('binds a claim whose volume is to be made to the node that was chosen', async () => {
     world.put(storageClasses, makeClass('late', 'csi'));
     world.put(persistentVolumeClaims, makeClaim('c'));
     const plugin = await make();
@@ -358,7 +358,7 @@ describe('VolumeBinding with claims that wait for their first pod', () => {
     expect(ask(plugin, pod('c'), [a, b])).toEqual(['ok', 'ok']);
   });
 
-  it('does not reserve what has changed since it was chosen', async () => {
+  test('does not reserve what has changed since it was chosen', async () => {
     world.put(storageClasses, makeClass('late', 'csi'));
     world.put(persistentVolumeClaims, makeClaim('c'));
     const plugin = await make();
@@ -381,7 +381,7 @@ describe('Matches', () => {
   const large = (name: string, more: VolumeOptions = {}): PersistentVolume =>
     makeVolume(name, { storage: '4Gi', ...more });
 
-  it('takes the smallest that will do', () => {
+  test('takes the smallest that will do', () => {
     const volumes = [
       large('4'),
       makeVolume('1'),
@@ -400,7 +400,7 @@ describe('Matches', () => {
     expect(names([makeVolume('there', { storage: '3Gi', host: 'b' })])).toBeUndefined();
   });
 
-  it.each<[string, VolumeOptions]>([
+  test.each<[string, VolumeOptions]>([
     ['of another class', { spec: { storageClassName: 'other' } }],
     ['of another mode', { spec: { volumeMode: 'Block' } }],
     ['with other attributes', { spec: { volumeAttributesClassName: 'gold' } }],
@@ -416,7 +416,7 @@ describe('Matches', () => {
     expect(names([large('v', options)])).toBeUndefined();
   });
 
-  it('takes the one that was meant for the claim, or none', () => {
+  test('takes the one that was meant for the claim, or none', () => {
     const claimRef = { namespace: 'default', name: 'c' };
     expect(
       names([
@@ -432,13 +432,13 @@ describe('Matches', () => {
     expect(names([large('l'), makeVolume('meant', { spec: { claimRef } })])).toBe('l');
   });
 
-  it('looks at labels', () => {
+  test('looks at labels', () => {
     const claim = makeClaim('c', { spec: { selector: { matchLabels: { tier: 'gold' } } } });
     const volumes = [makeVolume('plain'), makeVolume('gold', { labels: { tier: 'gold' } })];
     expect(new Matches(claim, volumes).best(node, new Set())?.metadata.name).toBe('gold');
   });
 
-  it('answers as going through all volumes would', () => {
+  test('answers as going through all volumes would', () => {
     const hosts = fc.option(fc.subarray(['a', 'b', 'c'], { minLength: 1 }), { nil: undefined });
     const volumes = fc.array(
       fc.record({ size: fc.integer({ min: 1, max: 6 }), hosts, free: fc.boolean() }),
@@ -492,7 +492,7 @@ describe('VolumeBinding is', () => {
         (hint?.(pod('c').pod, { before, after }) ?? true),
     );
 
-  it('woken by what may give its claims volumes', async () => {
+  test('woken by what may give its claims volumes', async () => {
     const plugin = await make();
     const { Add } = ActionType;
     expect(wakes(plugin, 'PersistentVolumeClaim', UPDATE, makeClaim('c'), makeClaim('c'))).toBe(
@@ -516,7 +516,7 @@ describe('VolumeBinding is', () => {
     expect(wakes(plugin, 'CSIDriver', UPDATE, asks(false), asks(true))).toBe(false);
   });
 
-  it('configured', async () => {
+  test('configured', async () => {
     await expect(make({ bindTimeoutSeconds: 0 })).resolves.toBeDefined();
     await expect(make({ bindTimeoutSeconds: -1 })).rejects.toThrow(
       /invalid BindTimeoutSeconds, should not be a negative value/,

@@ -1,6 +1,6 @@
 // VolumeRestrictions, NodeVolumeLimits and VolumeZone: which nodes they refuse, in which words, and what wakes a pod again.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -106,7 +106,7 @@ describe('VolumeRestrictions', () => {
     rbd: { monitors, pool, image: 'i', ...(readOnly === true && { readOnly }) },
   });
 
-  it.each<[string, Volume, Volume, boolean]>([
+  test.each<[string, Volume, Volume, boolean]>([
     ['GCE disk, written', gce(), gce(true), true],
     ['GCE disk, read by both', gce(true), gce(true), false],
     ['EBS volume, read by both', aws, aws, true],
@@ -132,7 +132,7 @@ describe('VolumeRestrictions', () => {
     );
   });
 
-  it('gives a claim with ReadWriteOncePod to one pod in the cluster', async () => {
+  test('gives a claim with ReadWriteOncePod to one pod in the cluster', async () => {
     world.put(
       persistentVolumeClaims,
       makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }),
@@ -166,7 +166,7 @@ describe('VolumeRestrictions', () => {
     expect(wakes(plugin, elsewhere.pod, nodeAdd, {})).toBe(true);
   });
 
-  it('sees what would be if the user of the claim went', async () => {
+  test('sees what would be if the user of the claim went', async () => {
     world.put(
       persistentVolumeClaims,
       makeClaim('one', { spec: { accessModes: ['ReadWriteOncePod'] } }),
@@ -219,7 +219,7 @@ describe('NodeVolumeLimits', () => {
     }
   }
 
-  it('counts the volumes of a driver once each, up to what the node says', async () => {
+  test('counts the volumes of a driver once each, up to what the node says', async () => {
     bound('a', 'b', 'c');
     world.put(persistentVolumes, makeVolume('local', { phase: 'Bound' }));
     world.put(persistentVolumeClaims, makeClaim('local', { volume: 'local' }));
@@ -245,7 +245,7 @@ describe('NodeVolumeLimits', () => {
     );
   });
 
-  it('counts volumes that will be made, by their class', async () => {
+  test('counts volumes that will be made, by their class', async () => {
     world.put(storageClasses, makeClass('late', 'ebs'));
     world.put(persistentVolumeClaims, makeClaim('new'));
     world.put(persistentVolumeClaims, makeClaim('newer'));
@@ -258,7 +258,7 @@ describe('NodeVolumeLimits', () => {
     expect(ask(plugin, withClaims('p', 'classless'), [node])).toBe('skip');
   });
 
-  it('counts what is still attached for pods that have gone, once', async () => {
+  test('counts what is still attached for pods that have gone, once', async () => {
     bound('a', 'b', 'c');
     world.put(csiNodes, csiNode('n', { ebs: 2 }));
     world.put(volumeAttachments, attachment('1', 'a', 'n'));
@@ -277,7 +277,7 @@ describe('NodeVolumeLimits', () => {
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: foreign })).toBe(false);
   });
 
-  it('counts volumes of in-tree plugins for the drivers that have replaced them', async () => {
+  test('counts volumes of in-tree plugins for the drivers that have replaced them', async () => {
     const driver = 'ebs.csi.aws.com';
     const ebs = (volumeID: string) => ({ awsElasticBlockStore: { volumeID } });
     world.put(persistentVolumes, makeVolume('a', { phase: 'Bound', spec: ebs('aws://z/vol-a') }));
@@ -323,7 +323,7 @@ describe('NodeVolumeLimits', () => {
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: itsOwn })).toBe(true);
   });
 
-  it('is woken by room', async () => {
+  test('is woken by room', async () => {
     const plugin = await make('NodeVolumeLimits');
     const { pod } = withClaims('p', 'c');
     const update = (before: CSINode, after: CSINode) =>
@@ -353,7 +353,7 @@ describe('VolumeZone', () => {
   ];
   const CONFLICT = 'UnschedulableAndUnresolvable: node(s) had no available volume zone';
 
-  it.each<[string, Readonly<Record<string, string>>, string | readonly string[]]>([
+  test.each<[string, Readonly<Record<string, string>>, string | readonly string[]]>([
     ['one zone', { [ZONE]: 'a' }, ['ok', CONFLICT, 'ok']],
     ['several zones', { [ZONE]: 'b__c' }, [CONFLICT, 'ok', 'ok']],
     ['a former name of the label', { [OLD_ZONE]: 'a' }, ['ok', CONFLICT, 'ok']],
@@ -371,7 +371,7 @@ describe('VolumeZone', () => {
     expect(ask(plugin, withClaims('p', 'c'), nodes)).toEqual(expected);
   });
 
-  it('says what is missing', async () => {
+  test('says what is missing', async () => {
     world.put(storageClasses, makeClass('late', 'x'));
     world.put(storageClasses, makeClass('now', 'x', { volumeBindingMode: 'Immediate' }));
     world.put(persistentVolumeClaims, makeClaim('waits'));
@@ -392,7 +392,7 @@ describe('VolumeZone', () => {
     expect(why('nope')).toBe(refused('persistentvolumeclaim "nope" not found'));
   });
 
-  it('is woken by what may put the volume where a node is', async () => {
+  test('is woken by what may put the volume where a node is', async () => {
     const plugin = await make('VolumeZone');
     const { pod } = withClaims('p', 'c');
     const volume = (zone: string, storage?: string) =>

@@ -1,7 +1,7 @@
 // What NodeVolumeLimits keeps of nodes from one pod to the next is what it would find out anew, whatever happens in between.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import {
   type CSINode,
@@ -66,7 +66,7 @@ const step = fc.oneof(
 );
 
 describe('NodeVolumeLimits', () => {
-  it('says the same of a node by its position in the snapshot as of the node itself', async () => {
+  test('says the same of a node by its position in the snapshot as of the node itself', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
         const world = new TestInformers();

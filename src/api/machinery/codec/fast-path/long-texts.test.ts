@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { encodePlain } from '../plain-encoding.ts';
 import { decodeFromStorage, encodeForStorage, spliceResourceVersion } from '../storage-codec.ts';
@@ -19,7 +19,7 @@ function expected(object: { readonly metadata: object; readonly [key: string]: u
 }
 
 describe('objects with long texts', () => {
-  it('are the JSON that they are by themselves, whatever the texts', () => {
+  test('are the JSON that they are by themselves, whatever the texts', () => {
     const random = new SeededRandom(1);
     const below = (count: number): number => random.int(count);
     const odd = [
@@ -68,7 +68,7 @@ describe('objects with long texts', () => {
     }
   });
 
-  it.each([20, 31])(
+  test.each([20, 31])(
     'has every character of one byte as JSON has it, and what has more, behind %i others',
     (ahead) => {
       for (let code = 0; code < 0x202; code++) {
@@ -80,7 +80,7 @@ describe('objects with long texts', () => {
     },
   );
 
-  it('may be large, and small again', () => {
+  test('may be large, and small again', () => {
     for (const length of [60_000, 70_000, 600_000, 600, 200_000, 513]) {
       for (const text of ['x'.repeat(length), 'é'.repeat(length), '\ud800'.repeat(length)]) {
         const object = {
@@ -94,7 +94,7 @@ describe('objects with long texts', () => {
     }
   });
 
-  it('leave out what has no value, and a resourceVersion', () => {
+  test('leave out what has no value, and a resourceVersion', () => {
     const data = { long: 'x'.repeat(1000) };
     const object = {
       metadata: { ...metadata, labels: undefined, resourceVersion: '3' },
@@ -109,7 +109,7 @@ describe('objects with long texts', () => {
     expect(() => encodeForStorage({ metadata: {}, data })).toThrow('empty metadata');
   });
 
-  it('have the managed fields that they have', () => {
+  test('have the managed fields that they have', () => {
     const data = { long: 'x'.repeat(1000) };
     const shared = [{ manager: 'one', operation: 'Update' }];
     for (const managedFields of [shared, shared, [{ manager: 'two' }], undefined, shared]) {
@@ -118,7 +118,7 @@ describe('objects with long texts', () => {
     }
   });
 
-  it('that cannot be encoded leave nothing behind', () => {
+  test('that cannot be encoded leave nothing behind', () => {
     const data = { long: 'x'.repeat(1000) };
     expect(() => encodeForStorage({ metadata, data, more: { number: 1n } })).toThrow(TypeError);
     expect(served({ metadata, data })).toBe(expected({ metadata, data }));

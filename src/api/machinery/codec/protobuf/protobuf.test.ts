@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '#machinery/random.ts';
 import { allSchemas } from '#api/all-schemas.ts';
 import { fuzzObject } from '#api/testing/fuzz.ts';
@@ -17,21 +17,21 @@ import {
 const pod = allSchemas.message('core/v1.Pod');
 
 describe('protobuf', () => {
-  it('writes what is no pointer even when it is zero', () => {
+  test('writes what is no pointer even when it is zero', () => {
     // {type, status, lastProbeTime, lastTransitionTime, reason, message, observedGeneration}, all zero.
     expect(
       Buffer.from(encodeMessage(allSchemas.message('core/v1.PodCondition'), {})).toString('hex'),
     ).toBe('0a0012001a0022002a0032003800');
   });
 
-  it('puts embedded structs into messages of their own', () => {
+  test('puts embedded structs into messages of their own', () => {
     const volume = allSchemas.message('core/v1.Volume');
     const bytes = encodeMessage(volume, { name: 'a', emptyDir: {} });
     expect(Buffer.from(bytes).toString('hex')).toBe('0a0161120412020a00');
     expect(decodeMessage(volume, bytes)).toEqual({ name: 'a', emptyDir: {} });
   });
 
-  it('leaves out what it does not know', () => {
+  test('leaves out what it does not know', () => {
     const bytes = Buffer.concat([
       encodeMessage(pod, { metadata: { name: 'a' } }),
       Buffer.from('9a0603616263a80601', 'hex'),
@@ -39,7 +39,7 @@ describe('protobuf', () => {
     expect(decodeMessage(pod, bytes)).toMatchObject({ metadata: { name: 'a' } });
   });
 
-  it('refuses what is no message', () => {
+  test('refuses what is no message', () => {
     for (const [hex, message] of [
       ['0a05', 'unexpected EOF'],
       ['00', 'illegal tag'],
@@ -58,7 +58,7 @@ describe('protobuf', () => {
     );
   });
 
-  it('refuses messages inside messages without end', () => {
+  test('refuses messages inside messages without end', () => {
     let schema: object = {};
     for (let i = 0; i < 200; i++) schema = { not: schema };
     const props = allSchemas.message('apiextensions/v1.JSONSchemaProps');
@@ -69,7 +69,7 @@ describe('protobuf', () => {
 });
 
 describe('every kind, filled at random, comes back the same', () => {
-  it.each(allSchemas.schemas.map((schema) => schema.key))('%s through protobuf', (key) => {
+  test.each(allSchemas.schemas.map((schema) => schema.key))('%s through protobuf', (key) => {
     const schema = allSchemas.schemas.find((candidate) => candidate.key === key)!;
     for (const message of allSchemas.messagesOf(schema)) {
       // Tables and discovery documents are not carried.
@@ -90,7 +90,7 @@ const golden = goldenObjects().filter(({ name }) => !name.endsWith('.after_round
 describe.skipIf(golden.length === 0)(
   'golden objects (skipped where ../shared/golden is not at hand)',
   () => {
-    it.each(golden)('$name is read and written byte for byte', ({ message, json, protobuf }) => {
+    test.each(golden)('$name is read and written byte for byte', ({ message, json, protobuf }) => {
       const { object } = decodeObject(message, JSON.parse(json));
       expect(decodeProtobuf(message, openEnvelope(protobuf))).toEqual(object);
       expect(Buffer.from(encodeProtobuf(message, object)).toString('hex')).toBe(
@@ -100,7 +100,7 @@ describe.skipIf(golden.length === 0)(
   },
 );
 
-it('every list has its metadata as field 1 and its items as field 2, on which list frames rely', () => {
+test('every list has its metadata as field 1 and its items as field 2, on which list frames rely', () => {
   const lists = allSchemas.schemas
     .flatMap((schema) => allSchemas.messagesOf(schema))
     .filter(({ gvk, byName }) => gvk?.kind.endsWith('List') && byName.has('items'));

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allSchemas } from '#api/all-schemas.ts';
 import { describeField, descriptions, describeType } from './index.ts';
 
 describe('descriptions', () => {
-  it('are of types and fields that there are', () => {
+  test('are of types and fields that there are', () => {
     for (const [key, { fields = {} }] of Object.entries(descriptions)) {
       const message = allSchemas.message(key);
       for (const field of Object.keys(fields))
@@ -11,7 +11,7 @@ describe('descriptions', () => {
     }
   });
 
-  it('exist for every type and field', () => {
+  test('exist for every type and field', () => {
     const missing: string[] = [];
     for (const schema of allSchemas.schemas) {
       for (const [name, spec] of Object.entries(schema.types)) {
@@ -28,7 +28,7 @@ describe('descriptions', () => {
     expect(missing).toEqual([]);
   });
 
-  it('refer to types that there are, without a cycle', () => {
+  test('refer to types that there are, without a cycle', () => {
     for (const [key, { like }] of Object.entries(descriptions)) {
       const seen = new Set([key]);
       for (let next = like; next !== undefined; next = descriptions[next]?.like) {
@@ -39,14 +39,14 @@ describe('descriptions', () => {
     }
   });
 
-  it('tell the metadata of lists from that of objects', () => {
+  test('tell the metadata of lists from that of objects', () => {
     expect(describeField('core/v1.PodList', 'metadata', true)).toMatch(
       /version that the list was read at/,
     );
     expect(describeField('core/v1.Pod', 'metadata', true)).toMatch(/name, namespace, labels/);
   });
 
-  it('are sentences', () => {
+  test('are sentences', () => {
     for (const [key, { type, fields = {} }] of Object.entries(descriptions)) {
       for (const text of [type, ...Object.values(fields)])
         expect(text, key).toMatch(/^[A-Za-z/$0-9].*\.$/);

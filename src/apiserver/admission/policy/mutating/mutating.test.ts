@@ -1,6 +1,6 @@
 // Mutating policies through a whole server: what they make of what is written.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import {
   mutatingAdmissionPolicies,
@@ -87,7 +87,7 @@ async function refusal(write: Promise<unknown>): Promise<apierrors.Status> {
 }
 
 describe('an apply configuration', () => {
-  it('is merged into the object as server-side apply merges', async () => {
+  test('is merged into the object as server-side apply merges', async () => {
     const image = "object.spec.template.spec.containers[0].image + '-proxy'";
     const sidecar = `Object.spec.template.spec.containers{name: 'proxy', image: ${image}}`;
     await policy('sidecar', {
@@ -107,7 +107,7 @@ describe('an apply configuration', () => {
     ]);
   });
 
-  it('may not touch what is atomic', async () => {
+  test('may not touch what is atomic', async () => {
     const container = "Object.spec.template.spec.containers{name: 'app', command: ['x']}";
     await policy('atomic', {
       mutations: [
@@ -126,7 +126,7 @@ describe('an apply configuration', () => {
     });
   });
 
-  it('names its parts by their place, and has only fields that there are', async () => {
+  test('names its parts by their place, and has only fields that there are', async () => {
     await policy('misnamed', {
       mutations: [merging("Object{metadata: Object.spec{labels: {'a': 'b'}}}")],
     });
@@ -142,7 +142,7 @@ describe('an apply configuration', () => {
 });
 
 describe('a JSON patch', () => {
-  it('is applied', async () => {
+  test('is applied', async () => {
     await policy('patched', {
       variables: [{ name: 'key', expression: "'example.com/x'" }],
       mutations: [
@@ -158,7 +158,7 @@ describe('a JSON patch', () => {
     expect((await create({ mode: 'off' }, 'b')).data).toEqual({ mode: 'off' });
   });
 
-  it('may have objects as values', async () => {
+  test('may have objects as values', async () => {
     const container = "Object.spec.template.spec.containers{name: 'side', image: 'i'}";
     await policy('added', {
       mutations: [
@@ -171,7 +171,7 @@ describe('a JSON patch', () => {
     expect(made.spec.template.spec.containers.map(({ name }) => name)).toEqual(['app', 'side']);
   });
 
-  it('that cannot be applied refuses the request, unless failures are ignored', async () => {
+  test('that cannot be applied refuses the request, unless failures are ignored', async () => {
     await policy('failing', {
       mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]")],
     });
@@ -196,13 +196,13 @@ describe('several policies', () => {
       `Object{data: {'seen-${name}': string(size(object.data)), 'count-${name}': has(object.data) && 'count-${name}' in object.data ? object.data['count-${name}'] + '+' : '1'}}`,
     );
 
-  it('see what those before them have made', async () => {
+  test('see what those before them have made', async () => {
     await policy('a', { mutations: [merging("Object{data: {'a': '1'}}")] });
     await policy('b', { mutations: [merging("Object{data: {'b': object.data.a + '2'}}")] });
     expect((await create({ z: '' })).data).toEqual({ z: '', a: '1', b: '12' });
   });
 
-  it('are gone through again where they ask for it', async () => {
+  test('are gone through again where they ask for it', async () => {
     await policy('a', { reinvocationPolicy: 'IfNeeded', mutations: [counting('a')] });
     await policy('b', { mutations: [counting('b')] });
     const { data } = await create({ z: '' });
@@ -210,7 +210,7 @@ describe('several policies', () => {
   });
 });
 
-it('conditions decide, updates count, and what is bound to nothing does nothing', async () => {
+test('conditions decide, updates count, and what is bound to nothing does nothing', async () => {
   await policy('conditional', {
     matchConditions: [{ name: 'updates', expression: "request.operation == 'UPDATE'" }],
     mutations: [merging("Object{data: {'updated': oldObject.metadata.name}}")],
@@ -252,7 +252,7 @@ describe('a connection', () => {
       .create({ metadata: { name: 'p' }, spec });
   });
 
-  it('asks for what a JSON patch makes of its options', async () => {
+  test('asks for what a JSON patch makes of its options', async () => {
     expect((await exec()).message).toBe('pod p does not have a host assigned');
     const expression =
       "[JSONPatch{op: 'replace', path: '/container', value: object.container + object.command[0]}]";
@@ -263,7 +263,7 @@ describe('a connection', () => {
     expect((await exec()).message).toBe('container cls is not valid for pod p');
   });
 
-  it('has no type by which an apply configuration could be merged', async () => {
+  test('has no type by which an apply configuration could be merged', async () => {
     const mutations = [merging("Object{container: 'x'}")];
     await policy('merged', { matchConstraints: { resourceRules: [EXEC] }, mutations });
     const message =
@@ -278,7 +278,7 @@ describe('a connection', () => {
   });
 });
 
-it('a built-in kind is not changed in another version than that of the request', async () => {
+test('a built-in kind is not changed in another version than that of the request', async () => {
   const rule: Rule = {
     ...CONFIG_MAPS,
     apiGroups: ['autoscaling'],
@@ -308,7 +308,7 @@ it('a built-in kind is not changed in another version than that of the request',
   });
 });
 
-it('a deletion is not changed, and not refused for it', async () => {
+test('a deletion is not changed, and not refused for it', async () => {
   const rule: Rule = { ...CONFIG_MAPS, operations: ['*'] };
   await create({ a: 'b' });
   await policy('any', {

@@ -1,6 +1,6 @@
 // Policies through a whole server: what they refuse, and in which words.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap } from '#api/groups/core/v1/index.ts';
@@ -86,7 +86,7 @@ async function refused(write: Promise<unknown>): Promise<apierrors.Status | unde
 }
 
 describe('what a policy refuses', () => {
-  it('is told with the policy, the binding and the expression', async () => {
+  test('is told with the policy, the binding and the expression', async () => {
     await policy('small', { validations: [{ expression: 'size(object.data) < 2' }] });
     expect(await refused(inNamespace().create(configMap('a', { one: '1' })))).toBeUndefined();
     const why =
@@ -101,7 +101,7 @@ describe('what a policy refuses', () => {
     });
   });
 
-  it('has a message, an evaluated message and a reason of its own', async () => {
+  test('has a message, an evaluated message and a reason of its own', async () => {
     await policy('worded', {
       variables: [{ name: 'wanted', expression: "'quiet'" }],
       validations: [
@@ -136,7 +136,7 @@ describe('what a policy refuses', () => {
     expect(await said('e')).toBeUndefined();
   });
 
-  it('includes updates, deletions and what is only tried', async () => {
+  test('includes updates, deletions and what is only tried', async () => {
     await policy('kept', {
       validations: [
         {
@@ -161,7 +161,7 @@ describe('what a policy refuses', () => {
     expect(await refused(inNamespace().create(configMap('dry')))).toBeUndefined();
   });
 
-  it('does not include policies themselves', async () => {
+  test('does not include policies themselves', async () => {
     await policy('nothing', {
       matchConstraints: { resourceRules: [EVERYTHING] },
       validations: [{ expression: 'false' }],
@@ -177,7 +177,7 @@ describe('what a policy refuses', () => {
 });
 
 describe('what a binding does', () => {
-  it('may be to warn', async () => {
+  test('may be to warn', async () => {
     await policy(
       'hint',
       { validations: [{ expression: 'false', message: 'think again' }] },
@@ -193,7 +193,7 @@ describe('what a binding does', () => {
     ]);
   });
 
-  it('is limited to what it matches', async () => {
+  test('is limited to what it matches', async () => {
     for (const [name, tier] of [
       ['one', 'a'],
       ['two', 'b'],
@@ -240,7 +240,7 @@ describe('parameters', () => {
       .namespace('default')
       .create({ metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }] } });
 
-  it('are found by name, and their absence is what the binding says', async () => {
+  test('are found by name, and their absence is what the binding says', async () => {
     await policy('named', spec, {
       paramRef: { name: 'rules', namespace: 'kube-system', parameterNotFoundAction: 'Deny' },
     });
@@ -252,7 +252,7 @@ describe('parameters', () => {
     expect(await refused(pod('team-x'))).toBeUndefined();
   });
 
-  it('are found by labels in the namespace of the request', async () => {
+  test('are found by labels in the namespace of the request', async () => {
     await policy('selected', spec, {
       paramRef: { selector: { matchLabels: { for: 'pods' } }, parameterNotFoundAction: 'Allow' },
     });
@@ -267,19 +267,19 @@ describe('parameters', () => {
 describe('what goes wrong in a policy', () => {
   const broken: Partial<Spec> = { validations: [{ expression: "object.data['none'] == 'x'" }] };
 
-  it('refuses the request', async () => {
+  test('refuses the request', async () => {
     await policy('broken', broken);
     expect((await refused(inNamespace().create(configMap('a', { b: 'c' }))))?.message).toMatch(
       /denied request: expression 'object.data\['none'\] == 'x'' resulted in error: no such key: none$/,
     );
   });
 
-  it('or is ignored', async () => {
+  test('or is ignored', async () => {
     await policy('broken', { ...broken, failurePolicy: 'Ignore' });
     expect(await refused(inNamespace().create(configMap('a', { b: 'c' })))).toBeUndefined();
   });
 
-  it('is a parameter of a kind that there is not', async () => {
+  test('is a parameter of a kind that there is not', async () => {
     await policy(
       'lost',
       { ...broken, paramKind: { apiVersion: 'example.com/v1', kind: 'Rule' } },
@@ -290,7 +290,7 @@ describe('what goes wrong in a policy', () => {
     );
   });
 
-  it('is what costs too much', async () => {
+  test('is what costs too much', async () => {
     // Two checks are nearly all that one expression may ask for.
     const check = "authorizer.group('').resource('pods').check('list').allowed()";
     const expression = `${check} && ${check}`;
@@ -300,7 +300,7 @@ describe('what goes wrong in a policy', () => {
     );
   });
 
-  it('is one expression that costs too much', async () => {
+  test('is one expression that costs too much', async () => {
     const check = "authorizer.group('').resource('pods').check('list').allowed()";
     await policy('costly', { validations: [{ expression: `${check} && ${check} && ${check}` }] });
     expect((await refused(inNamespace().create(configMap('a'))))?.message).toMatch(
@@ -310,7 +310,7 @@ describe('what goes wrong in a policy', () => {
 });
 
 describe('what a policy looks at', () => {
-  it('is decided by its conditions last', async () => {
+  test('is decided by its conditions last', async () => {
     await policy('conditional', {
       matchConditions: [
         { name: 'users', expression: "request.userInfo.username != 'admin' || has(object.data)" },
@@ -323,7 +323,7 @@ describe('what a policy looks at', () => {
     expect((await refused(inNamespace().create(configMap('xa', { a: 'b' }))))?.code).toBe(422);
   });
 
-  it('asks the authorizer', async () => {
+  test('asks the authorizer', async () => {
     await policy('asking', {
       validations: [
         {
@@ -342,7 +342,7 @@ describe('what a policy looks at', () => {
     expect(await refused(inNamespace().create(configMap('a')))).toBeUndefined();
   });
 
-  it('is what somebody who connects asks for', async () => {
+  test('is what somebody who connects asks for', async () => {
     await policy('no-shell', {
       matchConstraints: {
         resourceRules: [{ ...EVERYTHING, operations: ['CONNECT'], resources: ['pods/*'] }],
@@ -368,7 +368,7 @@ describe('what a policy looks at', () => {
     expect(await exec('command=ls')).toBe('pods "web" not found');
   });
 
-  it('sees the namespace, and namespaces by the labels that they are to have', async () => {
+  test('sees the namespace, and namespaces by the labels that they are to have', async () => {
     await policy('spaces', {
       matchConstraints: {
         namespaceSelector: { matchLabels: { guarded: 'yes' } },
