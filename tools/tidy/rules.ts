@@ -271,7 +271,7 @@ const readmes: Rule = {
 };
 
 /** Rules about one file each. */
-export const rules: readonly Rule[] = [words, openings, lineLength, io, readmes];
+export const rules: readonly Rule[] = [words, openings, testNames, lineLength, io, readmes];
 
 const EXPORT = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
 
