@@ -384,7 +384,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       ),
     ).toMatch(/no role "nobody"/);
     expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(
-      /cox certs init/,
+      /certs init/,
     );
   });
 });
