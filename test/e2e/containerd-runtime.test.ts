@@ -1,7 +1,7 @@
 // The containerd runtime against a real, private containerd: the CRI conformance suite, and what launching promises.
 
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -158,9 +158,12 @@ describe.skipIf(missing !== undefined)(
 
     test('says why it does not come up', async () => {
       const dir = await mkdtemp(join(tmpdir(), 'coxswain-containerd-'));
+      const cniConfDir = join(dir, 'broken-network');
+      await mkdir(cniConfDir);
+      await writeFile(join(cniConfDir, '10-pods.conflist'), '{"cniVersion": "1.0.0"}');
       const failed = launchContainerd({
         dir: join(dir, 'containerd'),
-        cniConfDir: join(dir, 'no-configuration-here'),
+        cniConfDir,
         cniBinDir: plugins!,
         logger: silentLogger,
         readyTimeoutMs: 3000,
