@@ -344,13 +344,14 @@ function withoutOwn(list: readonly string[]): string[] {
 }
 
 function mayRetry(
-  { sent }: BackError,
+  { sent, reason }: BackError,
   { method, hasBody }: BackRequest,
   written: boolean,
 ): boolean {
   if (hasBody && written) return false;
   if (sent === 'unsent') return true;
-  return sent === 'maybe' && IDEMPOTENT.has(method) && !hasBody;
+  // A back end that ends in the midst of a rolling update resets connections. Nothing of an answer has arrived.
+  return reason === 'reset' && IDEMPOTENT.has(method) && !hasBody;
 }
 
 /** Copies a body without slowing down its other reader. */
