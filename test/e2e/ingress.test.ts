@@ -57,6 +57,8 @@ spec:
           command: [${JSON.stringify(process.execPath)}, -e, ${JSON.stringify(program(text, port))}]
           ports: [{ name: http, containerPort: ${port} }]
           readinessProbe: { tcpSocket: { port: http }, periodSeconds: 1 }
+          # The pod serves on while its end reaches the proxy.
+          lifecycle: { preStop: { sleep: { seconds: 1 } } }
 ---
 apiVersion: v1
 kind: Service
