@@ -1,4 +1,4 @@
-// What was measured last, kept beside this file as data; and what is made of it: the tables in results.md and the charts.
+// The last results of each workload (results.json beside this file), and the tables of results.md and charts made from them.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// What `npm run versus` measures on a side. Each measure gets a cluster that runs, and returns one number per row.
+// The measures of `npm run versus`. Each gets a running cluster, and returns one number per row.
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

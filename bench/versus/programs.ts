@@ -13,7 +13,7 @@ export interface Programs {
   readonly apiServer: string;
   readonly controllerManager: string;
   readonly scheduler: string;
-  /** Of Kubernetes and of etcd, such as v1.36.3. */
+  /** The versions of Kubernetes and of etcd, such as v1.36.3. */
   readonly versions: { readonly kubernetes: string; readonly etcd: string };
 }
 

@@ -44,7 +44,7 @@ export interface Circumstances {
   readonly node: string;
   readonly processors: number;
   readonly rounds: number;
-  /** Of processor time that other guests of the host took, in percent. */
+  /** Share of processor time that other guests of the host took, in percent. */
   readonly stolen: number;
   /** YYYY-MM-DD. */
   readonly date: string;

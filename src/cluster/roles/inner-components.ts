@@ -33,7 +33,7 @@ const AUTHENTICATED = 'system:authenticated';
 
 export class InnerComponents {
   readonly #components: Components;
-  readonly #server: { current: ApiServer | undefined } = { current: undefined };
+  #server: ApiServer | undefined;
 
   /** Returns undefined where nothing is to run beside the server. Throws UserError where it cannot. */
   static of(services: InnerComponentsServices): InnerComponents | undefined {
@@ -63,10 +63,9 @@ export class InnerComponents {
       random,
       logger,
       clientOf: ({ name, groups }, userAgent) => {
-        const { current } = this.#server;
-        if (current === undefined)
+        if (this.#server === undefined)
           throw new Error('the components were started before the API server');
-        const handler = current.inProcess({
+        const handler = this.#server.inProcess({
           name,
           groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
         });
@@ -87,7 +86,7 @@ export class InnerComponents {
 
   /** Starts everything; resolves when the kubelets have begun. */
   async start(server: ApiServer): Promise<void> {
-    this.#server.current = server;
+    this.#server = server;
     await this.#components.start();
   }
 

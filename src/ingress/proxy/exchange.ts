@@ -13,13 +13,14 @@ import {
   type BackRequest,
   type BackResponse,
 } from './back.ts';
+import { backRequestOf, filteredResponse } from './back-request.ts';
 import type { Balancer } from './balancer.ts';
 import type { FrontRequest } from './front.ts';
-import { changeHeaders, endToEnd, headerValue, withForwarded } from './headers.ts';
+import { changeHeaders, endToEnd, headerValue } from './headers.ts';
 import { answer } from './local-answer.ts';
 import type { IngressMetrics } from './metrics.ts';
 import { type RoutedTarget, routeRequest } from './route-request.ts';
-import { changePath, redirectLocation } from './target.ts';
+import { redirectLocation } from './target.ts';
 
 export interface ExchangeServices {
   readonly clients: Readonly<Record<Backend['protocol'], BackClient>>;
@@ -116,7 +117,8 @@ export class Exchange {
   async #forward(routed: RoutedTarget, chosen: WeightedBackend, backend: Backend): Promise<void> {
     const { clients, balancer, metrics, clock } = this.#services;
     const { action } = routed.rule;
-    const request = this.#backRequest(routed, chosen);
+    const trusted = this.#services.trusts(this.#front.remoteAddress);
+    const request = backRequestOf(this.#front, routed, chosen, trusted);
     const endpoints = balancer.endpoints(backend, MAX_ATTEMPTS);
     if (endpoints.length === 0) return this.#answer(503, 'no endpoint is ready');
     for (const mirror of action.mirrors) this.#mirror(mirror, request);
@@ -165,35 +167,6 @@ export class Exchange {
     }
   }
 
-  #backRequest({ rule, target, authority }: RoutedTarget, chosen: WeightedBackend): BackRequest {
-    const front = this.#front;
-    const { action } = rule;
-    let headers = endToEnd(front.headers);
-    headers = withForwarded(headers, {
-      remoteAddress: front.remoteAddress,
-      scheme: front.scheme,
-      authority,
-      port: front.localPort,
-      trusted: this.#services.trusts(front.remoteAddress),
-    });
-    if (action.requestHeaders !== undefined)
-      headers = changeHeaders(headers, action.requestHeaders);
-    if (chosen.requestHeaders !== undefined)
-      headers = changeHeaders(headers, chosen.requestHeaders);
-    const path =
-      action.rewrite?.path === undefined
-        ? target.path
-        : changePath(target.path, action.rewrite.path, rule.path);
-    return {
-      method: front.method,
-      target: `${path}${target.search}`,
-      authority: action.rewrite?.hostname ?? authority,
-      headers: withoutOwn(headers),
-      hasBody: front.hasBody,
-      trailers: headerValue(front.headers, 'te')?.includes('trailers') === true,
-    };
-  }
-
   #sendBody(body: Writable): void {
     const source = this.#front.body;
     body.on('error', () => source.unpipe(body));
@@ -216,11 +189,7 @@ export class Exchange {
 
   #respond(response: BackResponse, chosen: WeightedBackend, { rule }: RoutedTarget): void {
     const front = this.#front;
-    let headers = endToEnd(response.headers);
-    if (rule.action.responseHeaders !== undefined)
-      headers = changeHeaders(headers, rule.action.responseHeaders);
-    if (chosen.responseHeaders !== undefined)
-      headers = changeHeaders(headers, chosen.responseHeaders);
+    const headers = filteredResponse(endToEnd(response.headers), rule.action, chosen);
     const { status, body } = response;
     this.#status = status;
     const bodiless =
@@ -331,16 +300,6 @@ function trySend(
     if (!(error instanceof TypeError)) throw error;
     return undefined;
   }
-}
-
-/** Headers that clients of back ends write themselves. */
-function withoutOwn(list: readonly string[]): string[] {
-  const result: string[] = [];
-  for (let i = 0; i < list.length; i += 2) {
-    if (list[i] !== 'host' && list[i] !== 'expect')
-      result.push(list[i] as string, list[i + 1] as string);
-  }
-  return result;
 }
 
 function mayRetry(

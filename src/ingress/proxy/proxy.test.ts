@@ -642,6 +642,34 @@ describe('upgrades', () => {
     expect(await sendRaw(port, text('/other'))).toMatch(/^HTTP\/1.1 404 /);
   });
 
+  test('timeouts and filters of the rule apply to upgrades, too', async () => {
+    const silent = createTcpServer((socket) => cleanup.push(() => socket.destroy()));
+    cleanup.push(() => silent.close());
+    const stalled = await listen(silent);
+    const refusing = await startBackend((_request, response) =>
+      response.writeHead(403, { server: 'secret' }).end('no'),
+    );
+    const { port } = await startProxy(
+      configuration([
+        listener([
+          rule(action(backend([stalled]), { backendTimeoutMs: 30 }), '/stalled'),
+          rule(
+            action(backend([refusing]), {
+              responseHeaders: { set: [], add: [['x-more', '1']], remove: ['server'] },
+            }),
+            '/filtered',
+          ),
+        ]),
+      ]),
+    );
+    const text = (path: string): string =>
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n`;
+    expect(await sendRaw(port, text('/stalled'))).toMatch(/^HTTP\/1.1 504 /);
+    const filtered = await sendRaw(port, text('/filtered'));
+    expect(filtered).toMatch(/^HTTP\/1.1 403 [^]*x-more: 1/);
+    expect(filtered).not.toContain('secret');
+  });
+
   test('an offer of HTTP/2 is ignored', async () => {
     const at = await startBackend((_request, response) => response.end('plain'));
     const { port } = await startProxy(configuration([listener([rule(action(backend([at])))])]));

@@ -7,12 +7,12 @@ import { errorMessage } from '#machinery/error-message.ts';
 import type { Endpoint, WeightedBackend } from '../model.ts';
 import type { Router } from '../routing/router.ts';
 import { CONNECT_TIMEOUT_MS } from './back.ts';
+import { backRequestOf, filteredResponse } from './back-request.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';
 import { Http1Front } from './front-http1.ts';
-import { changeHeaders, endToEnd, withForwarded } from './headers.ts';
+import { endToEnd } from './headers.ts';
 import { answer } from './local-answer.ts';
 import { type RoutedTarget, routeRequest } from './route-request.ts';
-import { changePath } from './target.ts';
 
 const MAX_ATTEMPTS = 3;
 /** An agent of its own: connections that are upgraded are never used again. */
@@ -103,29 +103,14 @@ function connect(
   { clock, trusts, metrics }: ExchangeServices,
   keep: (connection: Duplex) => void,
 ): Promise<number> {
-  const { rule, target, authority } = routed;
-  const { action } = rule;
-  let headers = withForwarded(endToEnd(front.headers), {
-    remoteAddress: front.remoteAddress,
-    scheme: front.scheme,
-    authority,
-    port: front.localPort,
-    trusted: trusts(front.remoteAddress),
-  });
-  if (action.requestHeaders !== undefined) headers = changeHeaders(headers, action.requestHeaders);
-  if (chosen.requestHeaders !== undefined) headers = changeHeaders(headers, chosen.requestHeaders);
-  headers = headers.filter((_, index) => headers[index - (index % 2)] !== 'host');
-  const path =
-    action.rewrite?.path === undefined
-      ? target.path
-      : changePath(target.path, action.rewrite.path, rule.path);
+  const asked = backRequestOf(front, routed, chosen, trusts(front.remoteAddress));
   const protocols = front.headers.flatMap((name, i) =>
     i % 2 === 0 && name.toLowerCase() === 'upgrade' ? [front.headers[i + 1] as string] : [],
   );
   const list = [
     'host',
-    action.rewrite?.hostname ?? authority,
-    ...headers,
+    asked.authority,
+    ...asked.headers,
     'connection',
     'upgrade',
     'upgrade',
@@ -136,8 +121,8 @@ function connect(
       agent,
       host: ip,
       port,
-      method: front.method,
-      path: `${path}${target.search}`,
+      method: asked.method,
+      path: asked.target,
       headers: list as unknown as Record<string, string>,
       setHost: false,
     });
@@ -153,14 +138,27 @@ function connect(
     });
     socket.on('error', () => back.destroy());
     socket.on('close', () => back.destroy());
+    const { backendTimeoutMs, requestTimeoutMs } = routed.rule.action;
+    const limitMs = backendTimeoutMs ?? requestTimeoutMs;
+    let late = false;
+    const limit =
+      limitMs === undefined
+        ? undefined
+        : clock.setTimer(limitMs, () => {
+            late = true;
+            back.destroy(new Error('the back end takes too long'));
+          });
     back.on('error', (err) => {
       timer.cancel();
+      limit?.cancel();
+      if (late) return resolve(answer(front, 504, 'the back end takes too long'));
       if (!connected) return reject(new NotConnected(errorMessage(err)));
       resolve(answer(front, 502, 'the back end has not answered'));
     });
     back.on('response', (response) => {
       // The back end does not switch: this is an answer like any other.
-      const own = endToEnd(response.rawHeaders);
+      limit?.cancel();
+      const own = filteredResponse(endToEnd(response.rawHeaders), routed.rule.action, chosen);
       const status = response.statusCode ?? 502;
       const writable = front.respond(status, own, { bodiless: false, trailers: undefined });
       response.on('error', () => front.abort());
@@ -168,6 +166,7 @@ function connect(
       resolve(status);
     });
     back.on('upgrade', (response, backSocket, backHead) => {
+      limit?.cancel();
       const lines = [`HTTP/1.1 101 ${response.statusMessage ?? 'Switching Protocols'}`];
       for (let i = 0; i < response.rawHeaders.length; i += 2) {
         lines.push(`${response.rawHeaders[i] as string}: ${response.rawHeaders[i + 1] as string}`);

@@ -74,7 +74,7 @@ export interface ValidatingAdmissionPolicySpec {
   matchConstraints?: MatchResources;
   /** Expressions that must be true. */
   validations?: Validation[];
-  /** What happens if it cannot be evaluated: Ignore or Fail. Default: Fail. */
+  /** Policy for errors: Ignore lets the request pass, Fail rejects it. Default: Fail. */
   failurePolicy?: FailurePolicyType;
   /** Annotations of the audit log. */
   auditAnnotations?: AuditAnnotation[];
@@ -159,7 +159,7 @@ export interface ParamRef {
   namespace?: string;
   /** Selects objects by labels. Each of them is used. */
   selector?: meta.LabelSelector;
-  /** What happens without parameters: Allow or Deny. */
+  /** Policy for a missing parameter object: Allow lets the request pass, Deny rejects it. */
   parameterNotFoundAction?: ParameterNotFoundActionType;
 }
 
@@ -225,7 +225,7 @@ export interface ValidatingWebhook {
   clientConfig: WebhookClientConfig;
   /** The requests that the webhook is called for. */
   rules?: RuleWithOperations[];
-  /** What happens if it cannot be evaluated: Ignore or Fail. Default: Fail. */
+  /** Policy for errors: Ignore lets the request pass, Fail rejects it. Default: Fail. */
   failurePolicy?: FailurePolicyType;
   /** Exact, or Equivalent to match other versions of a resource, too. Default: Equivalent. */
   matchPolicy?: MatchPolicyType;
@@ -251,7 +251,7 @@ export interface MutatingWebhook {
   clientConfig: WebhookClientConfig;
   /** The requests that the webhook is called for. */
   rules?: RuleWithOperations[];
-  /** What happens if it cannot be evaluated: Ignore or Fail. Default: Fail. */
+  /** Policy for errors: Ignore lets the request pass, Fail rejects it. Default: Fail. */
   failurePolicy?: FailurePolicyType;
   /** Exact, or Equivalent to match other versions of a resource, too. Default: Equivalent. */
   matchPolicy?: MatchPolicyType;
@@ -297,7 +297,7 @@ export interface MutatingAdmissionPolicySpec {
   variables?: Variable[];
   /** The changes, in order. */
   mutations?: Mutation[];
-  /** What happens if it cannot be evaluated: Ignore or Fail. Default: Fail. */
+  /** Policy for errors: Ignore lets the request pass, Fail rejects it. Default: Fail. */
   failurePolicy?: FailurePolicyType;
   /** CEL expressions that must be true. At most 64. */
   matchConditions?: MatchCondition[];

@@ -35,7 +35,7 @@ export interface RollingUpdateStatefulSetStrategy {
 
 export type PersistentVolumeClaimRetentionPolicyType = 'Retain' | 'Delete' | (string & {});
 
-/** What happens to the claims of the volume claim templates. */
+/** Treatment of the claims of the volume claim templates. */
 export interface StatefulSetPersistentVolumeClaimRetentionPolicy {
   /** When the StatefulSet is deleted: Retain or Delete. Default: Retain. */
   whenDeleted?: PersistentVolumeClaimRetentionPolicyType;
@@ -69,7 +69,7 @@ export interface StatefulSetSpec {
   revisionHistoryLimit?: number;
   /** How many seconds a new pod must be ready to count as available. Default: 0. */
   minReadySeconds?: number;
-  /** What happens to claims when the StatefulSet is deleted or scaled down. */
+  /** Treatment of claims when the StatefulSet is deleted or scaled down. */
   persistentVolumeClaimRetentionPolicy?: StatefulSetPersistentVolumeClaimRetentionPolicy;
   /** The numbering of the pods. */
   ordinals?: StatefulSetOrdinals;
@@ -349,7 +349,7 @@ export interface ReplicaSetStatus {
   terminatingReplicas?: number;
   /** The generation of the object that this status describes. */
   observedGeneration?: number;
-  /** What stands in the way. */
+  /** Conditions that keep the replicas from being created. */
   conditions?: ReplicaSetCondition[];
 }
 

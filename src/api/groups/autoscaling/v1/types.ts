@@ -13,7 +13,7 @@ export interface CrossVersionObjectReference {
   apiVersion?: string;
 }
 
-/** What is scaled, and within which bounds. */
+/** The target of the scaling and its bounds. */
 export interface HorizontalPodAutoscalerSpec {
   /** The object that is scaled. */
   scaleTargetRef: CrossVersionObjectReference;

@@ -13,7 +13,7 @@ export interface HorizontalPodAutoscaler extends meta.TypeMeta {
   status: HorizontalPodAutoscalerStatus;
 }
 
-/** What is scaled, by which metrics, and within which bounds. */
+/** The target of the scaling, its metrics and its bounds. */
 export interface HorizontalPodAutoscalerSpec {
   /** The object that is scaled. */
   scaleTargetRef: CrossVersionObjectReference;

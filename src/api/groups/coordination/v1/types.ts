@@ -12,9 +12,9 @@ export interface Lease extends meta.TypeMeta {
   spec: LeaseSpec;
 }
 
-/** Who holds the lease, and since when. */
+/** The holder of the lease, and since when it holds it. */
 export interface LeaseSpec {
-  /** Who holds it. */
+  /** Identity of the holder. */
   holderIdentity?: string;
   /** How long after the last renewal others must wait before they take it. */
   leaseDurationSeconds?: number;
@@ -26,7 +26,7 @@ export interface LeaseSpec {
   leaseTransitions?: number;
   /** How the next holder is chosen, where that is coordinated. */
   strategy?: CoordinatedLeaseStrategy;
-  /** Who should take it next. */
+  /** Identity of the preferred next holder. */
   preferredHolder?: string;
 }
 

@@ -146,7 +146,7 @@ export interface PersistentVolumeSpec extends PersistentVolumeSource {
   accessModes?: PersistentVolumeAccessMode[];
   /** The claim that the volume is bound to, or reserved for. */
   claimRef?: ObjectReference;
-  /** What happens when the claim is deleted: Retain, Delete or Recycle. */
+  /** Treatment of the volume when its claim is deleted: Retain, Delete or Recycle. */
   persistentVolumeReclaimPolicy?: PersistentVolumeReclaimPolicy;
   /** The storage class of the volume. Empty: it has none. */
   storageClassName?: string;
@@ -304,7 +304,7 @@ export type HostPathType = '' | 'DirectoryOrCreate' | 'Directory' | 'FileOrCreat
 export interface HostPathVolumeSource {
   /** Its path on the node. */
   path: string;
-  /** What must be there, or is created: DirectoryOrCreate, File, Socket and so on. */
+  /** Type that the path must have, or that is created: DirectoryOrCreate, File, Socket and so on. */
   type?: HostPathType;
 }
 
@@ -988,7 +988,7 @@ export interface EnvVar {
 export interface EnvVarSource {
   /** A field of the pod. */
   fieldRef?: ObjectFieldSelector;
-  /** What a container requests or is limited to. */
+  /** A request or a limit of a container. */
   resourceFieldRef?: ResourceFieldSelector;
   /** The data of a ConfigMap. */
   configMapKeyRef?: ConfigMapKeySelector;
@@ -1138,7 +1138,7 @@ export type PullPolicy = 'Always' | 'Never' | 'IfNotPresent';
 
 export type ResourceResizeRestartPolicy = 'NotRequired' | 'RestartContainer' | (string & {});
 
-/** What a change of a resource does to a running container. */
+/** Effect of a change of a resource on a running container. */
 export interface ContainerResizePolicy {
   /** cpu or memory. */
   resourceName: ResourceName;
@@ -1158,11 +1158,11 @@ export interface Capabilities {
   drop?: string[];
 }
 
-/** What a container may use, and what is kept for it. */
+/** Resources that a container requests, and their limits. */
 export interface ResourceRequirements {
   /** The most that it may use. */
   limits?: ResourceList;
-  /** What is kept for it on the node; the limits if it is left out. */
+  /** Amounts that the node reserves for it. Default: the limits. */
   requests?: ResourceList;
   /** Claims of devices that it uses. */
   claims?: ResourceClaim[];
@@ -1202,13 +1202,13 @@ export interface Container {
   envFrom?: EnvFromSource[];
   /** Environment variables. */
   env?: EnvVar[];
-  /** What the container may use, and what is kept for it. */
+  /** Resources that the container requests, and their limits. */
   resources: ResourceRequirements;
   /** Whether the container restarts when its resources change. */
   resizePolicy?: ContainerResizePolicy[];
-  /** What happens when this container ends, where that is not what the pod says. */
+  /** Restart policy of this container. Default: the policy of the pod. */
   restartPolicy?: ContainerRestartPolicy;
-  /** What happens at certain exit codes. */
+  /** Rules for certain exit codes, which come before the restart policy. */
   restartPolicyRules?: ContainerRestartRule[];
   /** Where volumes of the pod appear in its files. */
   volumeMounts?: VolumeMount[];
@@ -1220,7 +1220,7 @@ export interface Container {
   readinessProbe?: Probe;
   /** Asked first: until it succeeds, no other probe is. */
   startupProbe?: Probe;
-  /** What is to be done after the start and before the end. */
+  /** Hooks that run after the start and before the end of the container. */
   lifecycle?: Lifecycle;
   /** The file whose contents become the message of the status when the container ends. */
   terminationMessagePath?: string;
@@ -1264,7 +1264,7 @@ export interface LifecycleHandler {
 
 export type Signal = 'SIGABRT' | 'SIGALRM' | 'SIGBUS' | 'SIGCHLD' | 'SIGCLD' | 'SIGCONT' | 'SIGFPE' | 'SIGHUP' | 'SIGILL' | 'SIGINT' | 'SIGIO' | 'SIGIOT' | 'SIGKILL' | 'SIGPIPE' | 'SIGPOLL' | 'SIGPROF' | 'SIGPWR' | 'SIGQUIT' | 'SIGSEGV' | 'SIGSTKFLT' | 'SIGSTOP' | 'SIGSYS' | 'SIGTERM' | 'SIGTRAP' | 'SIGTSTP' | 'SIGTTIN' | 'SIGTTOU' | 'SIGURG' | 'SIGUSR1' | 'SIGUSR2' | 'SIGVTALRM' | 'SIGWINCH' | 'SIGXCPU' | 'SIGXFSZ' | 'SIGRTMIN' | 'SIGRTMIN+1' | 'SIGRTMIN+2' | 'SIGRTMIN+3' | 'SIGRTMIN+4' | 'SIGRTMIN+5' | 'SIGRTMIN+6' | 'SIGRTMIN+7' | 'SIGRTMIN+8' | 'SIGRTMIN+9' | 'SIGRTMIN+10' | 'SIGRTMIN+11' | 'SIGRTMIN+12' | 'SIGRTMIN+13' | 'SIGRTMIN+14' | 'SIGRTMIN+15' | 'SIGRTMAX-14' | 'SIGRTMAX-13' | 'SIGRTMAX-12' | 'SIGRTMAX-11' | 'SIGRTMAX-10' | 'SIGRTMAX-9' | 'SIGRTMAX-8' | 'SIGRTMAX-7' | 'SIGRTMAX-6' | 'SIGRTMAX-5' | 'SIGRTMAX-4' | 'SIGRTMAX-3' | 'SIGRTMAX-2' | 'SIGRTMAX-1' | 'SIGRTMAX';
 
-/** What is to be done after the start and before the end of a container. */
+/** Hooks that run after the start and before the end of a container. */
 export interface Lifecycle {
   /** Done right after the start; if it fails, the container is ended. */
   postStart?: LifecycleHandler;
@@ -1304,7 +1304,7 @@ export interface ContainerStateTerminated {
   startedAt: string | null;
   /** When it ended. */
   finishedAt: string | null;
-  /** What the container runtime calls it. */
+  /** Identifier in the container runtime. */
   containerID?: string;
 }
 
@@ -1334,13 +1334,13 @@ export interface ContainerStatus {
   image: string;
   /** The very image, by its digest. */
   imageID: string;
-  /** What the container runtime calls it, such as containerd://1234. */
+  /** Identifier in the container runtime, such as containerd://1234. */
   containerID?: string;
   /** Whether it has started, and its startup probe has succeeded. */
   started?: boolean;
-  /** What the node keeps for it. */
+  /** Amounts that the node reserves for it. */
   allocatedResources?: ResourceList;
-  /** What it may use and is kept for it, as it is in effect. */
+  /** Requests and limits in effect. */
   resources?: ResourceRequirements;
   /** Its mounts, as they are in effect. */
   volumeMounts?: VolumeMountStatus[];
@@ -1675,7 +1675,7 @@ export interface PodSpec {
   enableServiceLinks?: boolean;
   /** Whether pods of lower priority may be evicted for this one: PreemptLowerPriority or Never. */
   preemptionPolicy?: PreemptionPolicy;
-  /** What the pod uses beyond its containers. Set from the runtime class. */
+  /** Resources that the pod uses beyond its containers. Set from the runtime class. */
   overhead?: ResourceList;
   /** How evenly pods are spread over topologies such as zones and nodes. */
   topologySpreadConstraints?: TopologySpreadConstraint[];
@@ -1891,13 +1891,13 @@ export interface EphemeralContainerCommon {
   envFrom?: EnvFromSource[];
   /** Environment variables. */
   env?: EnvVar[];
-  /** What the container may use, and what is kept for it. */
+  /** Resources that the container requests, and their limits. */
   resources: ResourceRequirements;
   /** Whether the container restarts when its resources change. */
   resizePolicy?: ContainerResizePolicy[];
-  /** What happens when this container ends, where that is not what the pod says. */
+  /** Restart policy of this container. Default: the policy of the pod. */
   restartPolicy?: ContainerRestartPolicy;
-  /** What happens at certain exit codes. */
+  /** Rules for certain exit codes, which come before the restart policy. */
   restartPolicyRules?: ContainerRestartRule[];
   /** Where volumes of the pod appear in its files. */
   volumeMounts?: VolumeMount[];
@@ -1909,7 +1909,7 @@ export interface EphemeralContainerCommon {
   readinessProbe?: Probe;
   /** Asked first: until it succeeds, no other probe is. */
   startupProbe?: Probe;
-  /** What is to be done after the start and before the end. */
+  /** Hooks that run after the start and before the end of the container. */
   lifecycle?: Lifecycle;
   /** The file whose contents become the message of the status when the container ends. */
   terminationMessagePath?: string;
@@ -2053,7 +2053,7 @@ export interface ReplicationControllerStatus {
   availableReplicas?: number;
   /** The generation of the object that this status describes. */
   observedGeneration?: number;
-  /** What stands in the way. */
+  /** Conditions that keep the replicas from being created. */
   conditions?: ReplicationControllerCondition[];
 }
 
@@ -2289,17 +2289,17 @@ export interface EndpointsList extends meta.TypeMeta {
   items: Endpoints[];
 }
 
-/** What is wanted of a node. */
+/** The desired state of a node. */
 export interface NodeSpec {
   /** The addresses that pods of the node are given. */
   podCIDR?: string;
   /** The same for each IP family; podCIDR is the first. */
   podCIDRs?: string[];
-  /** What the cloud calls the machine. */
+  /** Identifier of the machine in its cloud. */
   providerID?: string;
   /** Whether no new pods are put on the node. */
   unschedulable?: boolean;
-  /** What keeps pods away that do not tolerate it. */
+  /** Taints: pods that do not tolerate them are kept away. */
   taints?: Taint[];
   /** No longer used. */
   configSource?: NodeConfigSource;
@@ -2339,7 +2339,7 @@ export interface NodeDaemonEndpoints {
   kubeletEndpoint: DaemonEndpoint;
 }
 
-/** What a runtime handler supports. */
+/** Features of a runtime handler. */
 export interface NodeRuntimeHandlerFeatures {
   /** Whether mounts can be read-only recursively. */
   recursiveReadOnlyMounts?: boolean;
@@ -2351,17 +2351,17 @@ export interface NodeRuntimeHandlerFeatures {
 export interface NodeRuntimeHandler {
   /** The name. Empty: the default. */
   name: string;
-  /** What the handler supports. */
+  /** Features of the handler. */
   features?: NodeRuntimeHandlerFeatures;
 }
 
-/** What the container runtime of a node supports. */
+/** Features of the container runtime of a node. */
 export interface NodeFeatures {
   /** Whether supplementalGroupsPolicy has an effect. */
   supplementalGroupsPolicy?: boolean;
 }
 
-/** What a machine is, and which software runs it. */
+/** A machine, and the software that runs it. */
 export interface NodeSystemInfo {
   /** Tells the machine from others. */
   machineID: string;
@@ -2383,7 +2383,7 @@ export interface NodeSystemInfo {
   operatingSystem: string;
   /** The architecture of the machine, such as amd64. */
   architecture: string;
-  /** What swap space there is. */
+  /** Swap space of the machine. */
   swap?: NodeSwapStatus;
 }
 
@@ -2407,9 +2407,9 @@ export interface NodeConfigStatus {
 
 /** How a node is. */
 export interface NodeStatus {
-  /** What the node has. */
+  /** Resources of the node. */
   capacity?: ResourceList;
-  /** What of it pods may use. */
+  /** Resources of the node that pods may use. */
   allocatable?: ResourceList;
   /** No longer used. */
   phase?: NodePhase;
@@ -2419,7 +2419,7 @@ export interface NodeStatus {
   addresses?: NodeAddress[];
   /** Where the node itself listens. */
   daemonEndpoints: NodeDaemonEndpoints;
-  /** What the machine is, and which software runs it. */
+  /** The machine, and the software that runs it. */
   nodeInfo: NodeSystemInfo;
   /** Container images that are on the node. */
   images?: ContainerImage[];
@@ -2431,7 +2431,7 @@ export interface NodeStatus {
   config?: NodeConfigStatus;
   /** The handlers of the container runtime, and what each can do. */
   runtimeHandlers?: NodeRuntimeHandler[];
-  /** What the container runtime can do. */
+  /** Features of the container runtime. */
   features?: NodeFeatures;
   /** Features that the node says it has. */
   declaredFeatures?: string[];
@@ -2531,9 +2531,9 @@ export interface NodeList extends meta.TypeMeta {
 
 export type FinalizerName = 'kubernetes' | (string & {});
 
-/** What is wanted of a namespace. */
+/** The desired state of a namespace. */
 export interface NamespaceSpec {
-  /** Who has something to do before the namespace may go. */
+  /** Finalizers that must be removed before the namespace is deleted. */
   finalizers?: FinalizerName[];
 }
 
@@ -2541,7 +2541,7 @@ export interface NamespaceSpec {
 export interface NamespaceStatus {
   /** Active, or Terminating while what is in it is being deleted. */
   phase?: NamespacePhase;
-  /** What a deletion is waiting for. */
+  /** Conditions that describe the progress of a deletion. */
   conditions?: NamespaceCondition[];
 }
 
@@ -2727,11 +2727,11 @@ export interface Event extends meta.TypeMeta {
   metadata: meta.ObjectMeta;
   /** The object that it happened to. */
   involvedObject: ObjectReference;
-  /** What happened, as one word for programs. */
+  /** Reason in one word, for programs. */
   reason?: string;
-  /** What happened, for people. */
+  /** Message for users. */
   message?: string;
-  /** Who saw it. */
+  /** The component that reported the event. */
   source: EventSource;
   /** When it first happened. */
   firstTimestamp: string | null;
@@ -2745,7 +2745,7 @@ export interface Event extends meta.TypeMeta {
   eventTime: string | null;
   /** How often and when last, if it goes on happening. */
   series?: EventSeries;
-  /** What was done about it. */
+  /** Action that the controller took. */
   action?: string;
   /** Another object that it has to do with. */
   related?: ObjectReference;
@@ -2877,7 +2877,7 @@ export interface Secret extends meta.TypeMeta {
   data?: Record<string, string>;
   /** Texts by name, for writing only: the server puts them into data. */
   stringData?: Record<string, string>;
-  /** What the secret is for; some types must have certain names in data. */
+  /** Type of the secret. Some types require certain keys in data. */
   type?: SecretType;
 }
 

@@ -15,7 +15,7 @@ export interface Event extends meta.TypeMeta {
   reportingController?: string;
   /** The instance of the controller. */
   reportingInstance?: string;
-  /** What was done or failed. */
+  /** Action that was taken or failed. */
   action?: string;
   /** Why, as one word for programs. */
   reason?: string;

@@ -166,7 +166,7 @@ export type PriorityLevelEnablement = 'Exempt' | 'Limited' | (string & {});
 export interface LimitedPriorityLevelConfiguration {
   /** The share of the concurrency limit of the server. Default: 30. */
   nominalConcurrencyShares: number | null;
-  /** What happens to requests beyond the limit. */
+  /** Treatment of requests beyond the limit. */
   limitResponse: LimitResponse;
   /** How much of the limit others may borrow. Default: 0. */
   lendablePercent?: number;
@@ -182,7 +182,7 @@ export interface ExemptPriorityLevelConfiguration {
   lendablePercent?: number;
 }
 
-/** What happens to requests beyond a limit. */
+/** Treatment of requests beyond a limit. */
 export interface LimitResponse {
   /** Queue or Reject. */
   type: LimitResponseType;

@@ -3,7 +3,7 @@
 import type * as core from '#api/groups/core/v1/types.ts';
 import type * as meta from '#api/machinery/meta/v1/types.ts';
 
-/** What a node uses. */
+/** Resource usage of a node. */
 export interface NodeMetrics extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -23,7 +23,7 @@ export interface NodeMetricsList extends meta.TypeMeta {
   items: NodeMetrics[];
 }
 
-/** What a pod uses. */
+/** Resource usage of a pod. */
 export interface PodMetrics extends meta.TypeMeta {
   /** Standard object's metadata: name, namespace, labels, annotations, owners. */
   metadata: meta.ObjectMeta;
@@ -43,7 +43,7 @@ export interface PodMetricsList extends meta.TypeMeta {
   items: PodMetrics[];
 }
 
-/** What a container uses. */
+/** Resource usage of a container. */
 export interface ContainerMetrics {
   /** The container. */
   name: string;

@@ -9,13 +9,13 @@ export interface RuntimeClass extends meta.TypeMeta {
   metadata: meta.ObjectMeta;
   /** The name of the configuration in the container runtime. */
   handler: string;
-  /** What pods of this class use beyond their containers. */
+  /** Resources that pods of this class use beyond their containers. */
   overhead?: Overhead;
   /** The nodes that support the class. */
   scheduling?: Scheduling;
 }
 
-/** What running a pod costs. */
+/** Resources that running a pod costs. */
 export interface Overhead {
   /** The fixed resources of each pod. */
   podFixed?: core.ResourceList;

@@ -87,7 +87,7 @@ export interface NodeAllocatableResourceMapping {
   allocationMultiplier?: string;
 }
 
-/** What a device consumes of a counter set. */
+/** Amounts of a counter set that a device consumes. */
 export interface DeviceCounterConsumption {
   /** The name of the counter set. */
   counterSet: string;
@@ -311,9 +311,9 @@ export type DeviceTolerationOperator = 'Exists' | 'Equal';
 export interface ResourceClaimStatus {
   /** The devices that the claim has. */
   allocation?: AllocationResult;
-  /** Who may use the claim, at most 256. */
+  /** Consumers that may use the claim, at most 256. */
   reservedFor?: ResourceClaimConsumerReference[];
-  /** What drivers report about the devices. */
+  /** Status of the devices, reported by their drivers. */
   devices?: AllocatedDeviceStatus[];
 }
 
@@ -442,7 +442,7 @@ export interface ResourceClaimTemplateList extends meta.TypeMeta {
   items: ResourceClaimTemplate[];
 }
 
-/** What a driver reports about an allocated device. */
+/** Status of an allocated device, reported by its driver. */
 export interface AllocatedDeviceStatus {
   /** The driver. */
   driver: string;

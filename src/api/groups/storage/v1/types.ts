@@ -107,7 +107,7 @@ export interface CSIDriverList extends meta.TypeMeta {
   items: CSIDriver[];
 }
 
-/** What the cluster has to know of the driver. */
+/** Properties of the driver that the cluster must know. */
 export interface CSIDriverSpec {
   /** Whether volumes are attached before they are mounted. Default: true. */
   attachRequired?: boolean;

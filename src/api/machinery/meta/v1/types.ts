@@ -52,7 +52,7 @@ export interface TypeMeta {
   apiVersion?: string;
 }
 
-/** What every list has: the version it was read at, and where the next page begins. */
+/** Metadata of every list: the version at which it was read, and where the next page begins. */
 export interface ListMeta {
   /** No longer used. */
   selfLink?: string;
@@ -72,7 +72,7 @@ export interface ShardInfo {
   selector: string;
 }
 
-/** What every object has: its identity, labels and annotations, owners, and the state of its deletion. */
+/** Metadata of every object: identity, labels, annotations, owners, and the state of its deletion. */
 export interface ObjectMeta {
   /** The name of the object, unique among those of its kind in its namespace; it never changes. */
   name: string;
@@ -100,7 +100,7 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   /** The objects that this one belongs to: when all of them are gone, it goes too. */
   ownerReferences?: OwnerReference[];
-  /** Who has something to do before the object may go; each takes its name out when it is done. */
+  /** Finalizers: the object is deleted when the list is empty. Each controller removes its own entry. */
   finalizers?: string[];
   /** The owners of fields, as server-side apply records them. */
   managedFields?: ManagedFieldsEntry[];
@@ -162,11 +162,11 @@ export type DeletionPropagation = 'Orphan' | 'Background' | 'Foreground' | (stri
 export interface DeleteOptions extends TypeMeta {
   /** How long the object is given to end; zero deletes it at once. */
   gracePeriodSeconds?: number;
-  /** What must be so, or the deletion is refused. */
+  /** Preconditions. The deletion is rejected if one does not hold. */
   preconditions?: Preconditions;
   /** No longer used: see propagationPolicy. */
   orphanDependents?: boolean;
-  /** What becomes of objects that it owns: Orphan, Background or Foreground. */
+  /** Treatment of dependent objects: Orphan, Background or Foreground. */
   propagationPolicy?: DeletionPropagation;
   /** All: check everything and change nothing. */
   dryRun?: string[];
@@ -180,7 +180,7 @@ export interface CreateOptions extends TypeMeta {
   dryRun?: string[];
   /** The name of the manager of the fields that are changed, at most 128 characters. */
   fieldManager?: string;
-  /** What happens to unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn. */
+  /** Treatment of unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn. */
   fieldValidation?: string;
 }
 
@@ -192,7 +192,7 @@ export interface PatchOptions extends TypeMeta {
   force?: boolean;
   /** The name of the manager of the fields that are changed, at most 128 characters. */
   fieldManager?: string;
-  /** What happens to unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn. */
+  /** Treatment of unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn. */
   fieldValidation?: string;
 }
 
@@ -212,11 +212,11 @@ export interface UpdateOptions extends TypeMeta {
   dryRun?: string[];
   /** The name of the manager of the fields that are changed, at most 128 characters. */
   fieldManager?: string;
-  /** What happens to unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn. */
+  /** Treatment of unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn. */
   fieldValidation?: string;
 }
 
-/** What must be so for a deletion to happen. */
+/** Preconditions of a deletion. */
 export interface Preconditions {
   /** The uid that the object must have. */
   uid?: string;
@@ -226,21 +226,21 @@ export interface Preconditions {
 
 /** The outcome of a request that answers with no object. */
 export interface Status extends TypeMeta {
-  /** What every list has. */
+  /** Metadata of the list. */
   metadata: ListMeta;
   /** Success or Failure. */
   status?: string;
-  /** What happened, for people. */
+  /** Message for users. */
   message?: string;
-  /** What happened, as one word for programs. */
+  /** Reason in one word, for programs. */
   reason?: StatusReason;
-  /** What the reason is about. */
+  /** Details of the reason. */
   details?: StatusDetails;
   /** The HTTP status code. */
   code?: number;
 }
 
-/** What a failure is about. */
+/** Details of a failure. */
 export interface StatusDetails {
   /** The name of the object. */
   name?: string;
@@ -260,9 +260,9 @@ export type StatusReason = '' | 'Unauthorized' | 'Forbidden' | 'NotFound' | 'Alr
 
 /** One thing that is wrong. */
 export interface StatusCause {
-  /** What is wrong, as one word for programs. */
+  /** Reason in one word, for programs. */
   reason?: CauseType;
-  /** What is wrong, for people. */
+  /** Message for users. */
   message?: string;
   /** The field that it is wrong with, such as spec.containers[0].image. */
   field?: string;
@@ -334,7 +334,7 @@ export interface APIResource {
   version?: string;
   /** The kind of object that it is, in CamelCase. */
   kind: string;
-  /** What can be done with it. */
+  /** Verbs that the resource supports. */
   verbs: Verbs;
   /** Short names for the command line. */
   shortNames?: string[];
@@ -374,7 +374,7 @@ export interface LabelSelectorRequirement {
   key: string;
   /** How the label is compared: In, NotIn, Exists or DoesNotExist. */
   operator: LabelSelectorOperator;
-  /** What it is compared with; none for Exists and DoesNotExist. */
+  /** Values to compare with. Empty for Exists and DoesNotExist. */
   values?: string[];
 }
 
@@ -466,7 +466,7 @@ export type IncludeObjectPolicy = 'None' | 'Metadata' | 'Object' | (string & {})
 
 /** Options of a table. */
 export interface TableOptions extends TypeMeta {
-  /** What each row has of its object: None, Metadata or Object. Default: Metadata. */
+  /** Part of the object that each row contains: None, Metadata or Object. Default: Metadata. */
   includeObject?: IncludeObjectPolicy;
 }
 

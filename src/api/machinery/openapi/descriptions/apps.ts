@@ -21,7 +21,7 @@ export const apps: Descriptions = {
       readyReplicas: 'How many of them are ready.',
       availableReplicas: 'How many of them have been ready for long enough.',
       terminatingReplicas: 'How many pods are being deleted and not gone yet.',
-      conditions: 'What stands in the way.',
+      conditions: 'Conditions that keep the replicas from being created.',
     },
   },
   'apps/v1.ReplicaSetCondition': {

@@ -71,7 +71,7 @@ export const devices: Descriptions = {
     },
   },
   'resource/v1.DeviceCounterConsumption': {
-    type: 'What a device consumes of a counter set.',
+    type: 'Amounts of a counter set that a device consumes.',
     fields: { counterSet: 'The name of the counter set.', counters: 'The amounts.' },
   },
   'resource/v1.DeviceCapacity': {
@@ -204,8 +204,8 @@ export const devices: Descriptions = {
     type: 'The state of a claim.',
     fields: {
       allocation: 'The devices that the claim has.',
-      reservedFor: 'Who may use the claim, at most 256.',
-      devices: 'What drivers report about the devices.',
+      reservedFor: 'Consumers that may use the claim, at most 256.',
+      devices: 'Status of the devices, reported by their drivers.',
     },
   },
   'resource/v1.ResourceClaimConsumerReference': {
@@ -276,7 +276,7 @@ export const devices: Descriptions = {
     fields: { metadata: 'Labels and annotations of the claims.', spec: 'The spec of the claims.' },
   },
   'resource/v1.AllocatedDeviceStatus': {
-    type: 'What a driver reports about an allocated device.',
+    type: 'Status of an allocated device, reported by its driver.',
     fields: {
       driver: 'The driver.',
       pool: 'The pool.',
@@ -371,7 +371,7 @@ export const devices: Descriptions = {
     type: 'Settings of a limited level.',
     fields: {
       nominalConcurrencyShares: 'The share of the concurrency limit of the server. Default: 30.',
-      limitResponse: 'What happens to requests beyond the limit.',
+      limitResponse: 'Treatment of requests beyond the limit.',
       lendablePercent: 'How much of the limit others may borrow. Default: 0.',
       borrowingLimitPercent:
         'How much may be borrowed of others, relative to the limit. Absent: any amount.',
@@ -385,7 +385,7 @@ export const devices: Descriptions = {
     },
   },
   'flowcontrol/v1.LimitResponse': {
-    type: 'What happens to requests beyond a limit.',
+    type: 'Treatment of requests beyond a limit.',
     fields: { type: 'Queue or Reject.', queuing: 'Settings of Queue.' },
   },
   'flowcontrol/v1.QueuingConfiguration': {

@@ -9,7 +9,8 @@ const RULE = {
   scope: 'Cluster, Namespaced or "*". Default: "*".',
 };
 const OPERATIONS = 'CREATE, UPDATE, DELETE, CONNECT or "*".';
-const FAILURE_POLICY = 'What happens if it cannot be evaluated: Ignore or Fail. Default: Fail.';
+const FAILURE_POLICY =
+  'Policy for errors: Ignore lets the request pass, Fail rejects it. Default: Fail.';
 const MATCH_POLICY =
   'Exact, or Equivalent to match other versions of a resource, too. Default: Equivalent.';
 const NAMESPACES = 'Selects namespaces by labels. Default: all.';
@@ -122,7 +123,8 @@ export const extension: Descriptions = {
       name: 'The name of the object.',
       namespace: 'The namespace of the object. Default: that of the request.',
       selector: 'Selects objects by labels. Each of them is used.',
-      parameterNotFoundAction: 'What happens without parameters: Allow or Deny.',
+      parameterNotFoundAction:
+        'Policy for a missing parameter object: Allow lets the request pass, Deny rejects it.',
     },
   },
   'admissionregistration/v1.MatchResources': {

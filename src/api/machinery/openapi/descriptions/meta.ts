@@ -4,7 +4,7 @@ import type { Descriptions } from './form.ts';
 
 export const meta: Descriptions = {
   'meta/v1.ObjectMeta': {
-    type: 'What every object has: its identity, labels and annotations, owners, and the state of its deletion.',
+    type: 'Metadata of every object: identity, labels, annotations, owners, and the state of its deletion.',
     fields: {
       name: 'The name of the object, unique among those of its kind in its namespace; it never changes.',
       generateName: 'A prefix to which the server adds a random suffix, if no name is given.',
@@ -27,12 +27,12 @@ export const meta: Descriptions = {
       ownerReferences:
         'The objects that this one belongs to: when all of them are gone, it goes too.',
       finalizers:
-        'Who has something to do before the object may go; each takes its name out when it is done.',
+        'Finalizers: the object is deleted when the list is empty. Each controller removes its own entry.',
       managedFields: 'The owners of fields, as server-side apply records them.',
     },
   },
   'meta/v1.ListMeta': {
-    type: 'What every list has: the version it was read at, and where the next page begins.',
+    type: 'Metadata of every list: the version at which it was read, and where the next page begins.',
     fields: {
       shardInfo: 'The part of the collection that the list has.',
       selfLink: 'No longer used.',
@@ -64,7 +64,7 @@ export const meta: Descriptions = {
     fields: {
       key: 'The name of the label.',
       operator: 'How the label is compared: In, NotIn, Exists or DoesNotExist.',
-      values: 'What it is compared with; none for Exists and DoesNotExist.',
+      values: 'Values to compare with. Empty for Exists and DoesNotExist.',
     },
   },
   'meta/v1.ManagedFieldsEntry': {
@@ -91,16 +91,16 @@ export const meta: Descriptions = {
   'meta/v1.Status': {
     type: 'The outcome of a request that answers with no object.',
     fields: {
-      metadata: 'What every list has.',
+      metadata: 'Metadata of the list.',
       status: 'Success or Failure.',
-      message: 'What happened, for people.',
-      reason: 'What happened, as one word for programs.',
-      details: 'What the reason is about.',
+      message: 'Message for users.',
+      reason: 'Reason in one word, for programs.',
+      details: 'Details of the reason.',
       code: 'The HTTP status code.',
     },
   },
   'meta/v1.StatusDetails': {
-    type: 'What a failure is about.',
+    type: 'Details of a failure.',
     fields: {
       name: 'The name of the object.',
       group: 'The API group of the object.',
@@ -113,8 +113,8 @@ export const meta: Descriptions = {
   'meta/v1.StatusCause': {
     type: 'One thing that is wrong.',
     fields: {
-      reason: 'What is wrong, as one word for programs.',
-      message: 'What is wrong, for people.',
+      reason: 'Reason in one word, for programs.',
+      message: 'Message for users.',
       field: 'The field that it is wrong with, such as spec.containers[0].image.',
     },
   },
@@ -122,16 +122,16 @@ export const meta: Descriptions = {
     type: 'How an object is to be deleted.',
     fields: {
       gracePeriodSeconds: 'How long the object is given to end; zero deletes it at once.',
-      preconditions: 'What must be so, or the deletion is refused.',
+      preconditions: 'Preconditions. The deletion is rejected if one does not hold.',
       orphanDependents: 'No longer used: see propagationPolicy.',
-      propagationPolicy: 'What becomes of objects that it owns: Orphan, Background or Foreground.',
+      propagationPolicy: 'Treatment of dependent objects: Orphan, Background or Foreground.',
       dryRun: 'All: check everything and change nothing.',
       ignoreStoreReadErrorWithClusterBreakingPotential:
         'Delete even an object that can no longer be read, finalizers or not.',
     },
   },
   'meta/v1.Preconditions': {
-    type: 'What must be so for a deletion to happen.',
+    type: 'Preconditions of a deletion.',
     fields: {
       uid: 'The uid that the object must have.',
       resourceVersion: 'The version that the object must be at.',
@@ -159,7 +159,7 @@ export const meta: Descriptions = {
       namespaced: 'Whether its objects are in namespaces.',
       group: 'The group of its kind, where it is another one than that of the list.',
       version: 'The version of its kind, where it is another one than that of the list.',
-      verbs: 'What can be done with it.',
+      verbs: 'Verbs that the resource supports.',
       shortNames: 'Short names for the command line.',
       categories: 'Groups of resources that it belongs to, such as all.',
       storageVersionHash: 'Tells whether the version in which objects are stored has changed.',

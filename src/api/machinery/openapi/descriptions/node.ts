@@ -5,13 +5,13 @@ import type { Descriptions } from './form.ts';
 export const node: Descriptions = {
   'core/v1.Node': { type: 'A machine, real or not, that pods run on.' },
   'core/v1.NodeSpec': {
-    type: 'What is wanted of a node.',
+    type: 'The desired state of a node.',
     fields: {
       podCIDR: 'The addresses that pods of the node are given.',
       podCIDRs: 'The same for each IP family; podCIDR is the first.',
-      providerID: 'What the cloud calls the machine.',
+      providerID: 'Identifier of the machine in its cloud.',
       unschedulable: 'Whether no new pods are put on the node.',
-      taints: 'What keeps pods away that do not tolerate it.',
+      taints: 'Taints: pods that do not tolerate them are kept away.',
       configSource: 'No longer used.',
       externalID: 'No longer used.',
     },
@@ -19,19 +19,19 @@ export const node: Descriptions = {
   'core/v1.NodeStatus': {
     type: 'How a node is.',
     fields: {
-      capacity: 'What the node has.',
-      allocatable: 'What of it pods may use.',
+      capacity: 'Resources of the node.',
+      allocatable: 'Resources of the node that pods may use.',
       phase: 'No longer used.',
       conditions: 'How the node is, aspect by aspect; Ready says whether pods can run on it.',
       addresses: 'Names and addresses at which the node is reached.',
       daemonEndpoints: 'Where the node itself listens.',
-      nodeInfo: 'What the machine is, and which software runs it.',
+      nodeInfo: 'The machine, and the software that runs it.',
       images: 'Container images that are on the node.',
       volumesInUse: 'Volumes that pods on the node use.',
       volumesAttached: 'Volumes that are attached to the node.',
       config: 'No longer used.',
       runtimeHandlers: 'The handlers of the container runtime, and what each can do.',
-      features: 'What the container runtime can do.',
+      features: 'Features of the container runtime.',
       declaredFeatures: 'Features that the node says it has.',
     },
   },
@@ -53,7 +53,7 @@ export const node: Descriptions = {
     },
   },
   'core/v1.NodeSystemInfo': {
-    type: 'What a machine is, and which software runs it.',
+    type: 'A machine, and the software that runs it.',
     fields: {
       machineID: 'Tells the machine from others.',
       systemUUID: 'The same, from its firmware.',
@@ -65,7 +65,7 @@ export const node: Descriptions = {
       kubeProxyVersion: 'No longer used.',
       operatingSystem: 'linux or windows.',
       architecture: 'The architecture of the machine, such as amd64.',
-      swap: 'What swap space there is.',
+      swap: 'Swap space of the machine.',
     },
   },
   'core/v1.Taint': {

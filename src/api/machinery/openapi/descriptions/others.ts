@@ -17,7 +17,7 @@ const STREAMS = {
 const DRY_RUN = 'All, to do everything but store the result.';
 const MANAGER = 'The name of the manager of the fields that are changed, at most 128 characters.';
 const FIELD_VALIDATION =
-  'What happens to unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn.';
+  'Treatment of unknown and duplicate fields: Ignore, Warn or Strict. Default: Warn.';
 const SELECTORS = {
   labelSelector: 'Restricts the objects by labels.',
   fieldSelector: 'Restricts the objects by fields.',
@@ -258,7 +258,7 @@ export const others: Descriptions = {
     fields: { kubeletEndpoint: 'The port of the kubelet.' },
   },
   'core/v1.NodeRuntimeHandlerFeatures': {
-    type: 'What a runtime handler supports.',
+    type: 'Features of a runtime handler.',
     fields: {
       recursiveReadOnlyMounts: 'Whether mounts can be read-only recursively.',
       userNamespaces: 'Whether pods can have user namespaces.',
@@ -266,10 +266,10 @@ export const others: Descriptions = {
   },
   'core/v1.NodeRuntimeHandler': {
     type: 'A runtime handler of a node.',
-    fields: { name: 'The name. Empty: the default.', features: 'What the handler supports.' },
+    fields: { name: 'The name. Empty: the default.', features: 'Features of the handler.' },
   },
   'core/v1.NodeFeatures': {
-    type: 'What the container runtime of a node supports.',
+    type: 'Features of the container runtime of a node.',
     fields: { supplementalGroupsPolicy: 'Whether supplementalGroupsPolicy has an effect.' },
   },
   'core/v1.NodeSwapStatus': { type: 'Swap of a node.', fields: { capacity: 'The size in bytes.' } },
@@ -407,7 +407,7 @@ export const others: Descriptions = {
       series: 'Repetitions of the event.',
       reportingController: 'The controller that reports, such as kubernetes.io/kubelet.',
       reportingInstance: 'The instance of the controller.',
-      action: 'What was done or failed.',
+      action: 'Action that was taken or failed.',
       reason: 'Why, as one word for programs.',
       regarding: 'The object that the event is about.',
       related: 'A second object that is involved.',
@@ -435,7 +435,7 @@ export const others: Descriptions = {
     },
   },
   'metrics/v1beta1.NodeMetrics': {
-    type: 'What a node uses.',
+    type: 'Resource usage of a node.',
     fields: {
       timestamp: 'The end of the measurement.',
       window: 'The length of the measurement.',
@@ -443,7 +443,7 @@ export const others: Descriptions = {
     },
   },
   'metrics/v1beta1.PodMetrics': {
-    type: 'What a pod uses.',
+    type: 'Resource usage of a pod.',
     fields: {
       timestamp: 'The end of the measurement.',
       window: 'The length of the measurement.',
@@ -451,7 +451,7 @@ export const others: Descriptions = {
     },
   },
   'metrics/v1beta1.ContainerMetrics': {
-    type: 'What a container uses.',
+    type: 'Resource usage of a container.',
     fields: { name: 'The container.', usage: 'CPU and memory.' },
   },
   'meta/v1.GroupResource': { type: 'A resource of a group.', fields: pick('group', 'resource') },
@@ -577,7 +577,7 @@ export const others: Descriptions = {
     type: 'Options of a table.',
     fields: {
       includeObject:
-        'What each row has of its object: None, Metadata or Object. Default: Metadata.',
+        'Part of the object that each row contains: None, Metadata or Object. Default: Metadata.',
     },
   },
   'meta/v1.PartialObjectMetadata': { type: 'The metadata of an object of any kind.' },

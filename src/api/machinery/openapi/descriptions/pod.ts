@@ -52,7 +52,7 @@ export const pod: Descriptions = {
         'Whether containers get environment variables for services of their namespace. Default: true.',
       preemptionPolicy:
         'Whether pods of lower priority may be evicted for this one: PreemptLowerPriority or Never.',
-      overhead: 'What the pod uses beyond its containers. Set from the runtime class.',
+      overhead: 'Resources that the pod uses beyond its containers. Set from the runtime class.',
       topologySpreadConstraints:
         'How evenly pods are spread over topologies such as zones and nodes.',
       setHostnameAsFQDN: 'Whether the host name is the full DNS name.',
@@ -168,7 +168,7 @@ export const pod: Descriptions = {
     type: 'A file or directory of the node.',
     fields: {
       path: 'Its path on the node.',
-      type: 'What must be there, or is created: DirectoryOrCreate, File, Socket and so on.',
+      type: 'Type that the path must have, or that is created: DirectoryOrCreate, File, Socket and so on.',
     },
   },
   'core/v1.SecretVolumeSource': {

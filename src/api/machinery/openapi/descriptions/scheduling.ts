@@ -173,7 +173,7 @@ export const scheduling: Descriptions = {
     },
   },
   'core/v1.ContainerResizePolicy': {
-    type: 'What a change of a resource does to a running container.',
+    type: 'Effect of a change of a resource on a running container.',
     fields: {
       resourceName: 'cpu or memory.',
       restartPolicy: 'NotRequired or RestartContainer. Default: NotRequired.',
@@ -194,12 +194,12 @@ export const scheduling: Descriptions = {
     type: 'A way to run containers that nodes support.',
     fields: {
       handler: 'The name of the configuration in the container runtime.',
-      overhead: 'What pods of this class use beyond their containers.',
+      overhead: 'Resources that pods of this class use beyond their containers.',
       scheduling: 'The nodes that support the class.',
     },
   },
   'node/v1.Overhead': {
-    type: 'What running a pod costs.',
+    type: 'Resources that running a pod costs.',
     fields: { podFixed: 'The fixed resources of each pod.' },
   },
   'node/v1.Scheduling': {

@@ -79,7 +79,7 @@ export const volumes: Descriptions = {
         'The ways in which the volume can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.',
       claimRef: 'The claim that the volume is bound to, or reserved for.',
       persistentVolumeReclaimPolicy:
-        'What happens when the claim is deleted: Retain, Delete or Recycle.',
+        'Treatment of the volume when its claim is deleted: Retain, Delete or Recycle.',
       storageClassName: 'The storage class of the volume. Empty: it has none.',
       mountOptions: 'Options of the mount command. They are not validated.',
       volumeMode:
@@ -589,7 +589,7 @@ export const volumes: Descriptions = {
   },
   'storage/v1.CSIDriver': { type: 'Properties of a CSI driver that is installed in the cluster.' },
   'storage/v1.CSIDriverSpec': {
-    type: 'What the cluster has to know of the driver.',
+    type: 'Properties of the driver that the cluster must know.',
     fields: {
       attachRequired: 'Whether volumes are attached before they are mounted. Default: true.',
       podInfoOnMount:

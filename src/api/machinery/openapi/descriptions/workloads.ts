@@ -75,7 +75,7 @@ export const workloads: Descriptions = {
     },
   },
   'apps/v1.StatefulSetPersistentVolumeClaimRetentionPolicy': {
-    type: 'What happens to the claims of the volume claim templates.',
+    type: 'Treatment of the claims of the volume claim templates.',
     fields: {
       whenDeleted: 'When the StatefulSet is deleted: Retain or Delete. Default: Retain.',
       whenScaled: 'When the StatefulSet is scaled down: Retain or Delete. Default: Retain.',
@@ -99,7 +99,7 @@ export const workloads: Descriptions = {
       revisionHistoryLimit: 'The number of old revisions that are kept. Default: 10.',
       minReadySeconds: MIN_READY,
       persistentVolumeClaimRetentionPolicy:
-        'What happens to claims when the StatefulSet is deleted or scaled down.',
+        'Treatment of claims when the StatefulSet is deleted or scaled down.',
       ordinals: 'The numbering of the pods.',
     },
   },
@@ -286,7 +286,7 @@ export const workloads: Descriptions = {
   },
   'autoscaling/v2.HorizontalPodAutoscaler': { type: 'Scales a workload by metrics.' },
   'autoscaling/v2.HorizontalPodAutoscalerSpec': {
-    type: 'What is scaled, by which metrics, and within which bounds.',
+    type: 'The target of the scaling, its metrics and its bounds.',
     fields: {
       scaleTargetRef: 'The object that is scaled.',
       minReplicas: 'The lower bound of the number of pods. Default: 1.',
@@ -427,7 +427,7 @@ export const workloads: Descriptions = {
   },
   'autoscaling/v1.HorizontalPodAutoscaler': { type: 'Scales a workload by CPU utilization.' },
   'autoscaling/v1.HorizontalPodAutoscalerSpec': {
-    type: 'What is scaled, and within which bounds.',
+    type: 'The target of the scaling and its bounds.',
     like: 'autoscaling/v2.HorizontalPodAutoscalerSpec',
     fields: {
       targetCPUUtilizationPercentage:

@@ -25,16 +25,16 @@ function asCore(event: Immutable<newer.Event>): Event {
 
 export const eventTable: TableConvertor<Event> = {
   columns: [
-    column('Last Seen', 'When it happened last.'),
+    column('Last Seen', 'Time of the last occurrence.'),
     column('Type', 'Normal or Warning.'),
-    column('Reason', 'Why, in one word.'),
-    column('Object', 'What it happened to.'),
-    column('Subobject', 'Which part of that.', { wide: true }),
-    column('Source', 'Who tells.', { wide: true }),
-    column('Message', 'What happened, for people.'),
-    column('First Seen', 'When it happened first.', { wide: true }),
-    column('Count', 'How often it happened.', { wide: true }),
-    column('Name', 'Name of the event.', { wide: true }),
+    column('Reason', 'Reason in one word.'),
+    column('Object', 'Object that the event is about.'),
+    column('Subobject', 'Part of the object that the event is about.', { wide: true }),
+    column('Source', 'Component that reported the event.', { wide: true }),
+    column('Message', 'Message for users.'),
+    column('First Seen', 'Time of the first occurrence.', { wide: true }),
+    column('Count', 'Number of occurrences.', { wide: true }),
+    { ...column('Name', 'Name of the event.', { wide: true }), format: 'name' },
   ],
   compare: (a, b) => lastSeen(a) - lastSeen(b),
   cells(event, now) {
