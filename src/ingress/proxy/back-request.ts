@@ -1,4 +1,5 @@
-// A client's request as its back end gets it, and the response's headers as the client gets them: forwarded headers, filters, rewrites.
+// A client's request as its back end gets it, and the response's headers as the client gets them:
+// forwarded headers, filters, rewrites.
 
 import type { RouteAction, WeightedBackend } from '../model.ts';
 import type { BackRequest } from './back.ts';
