@@ -4,7 +4,7 @@
 import type { Clock } from '#machinery/clock.ts';
 import { checkStoreUnused, claimDataDir, type DataDirLayout, entriesOf } from './data-dir.ts';
 import { removeKernelState, removeLeftStale } from './machine/kernel-state.ts';
-import { endContainers, pathsOf } from './reset.ts';
+import { endContainers, pathsOf, unmountBelow } from './reset.ts';
 import { UserError } from './user-error.ts';
 
 /**
@@ -24,6 +24,8 @@ export async function cleanMachine(
       const { processes, namespaces } = await endContainers(layout.root, clock);
       if (processes > 0) removed.push(`${processes} processes of pods`);
       removed.push(...(await removeKernelState(pathsOf(layout.root), namespaces)));
+      const mounts = await unmountBelow(layout.root);
+      if (mounts > 0) removed.push(`${mounts} mounts of pods`);
     } finally {
       release?.();
     }

@@ -193,7 +193,7 @@ function mountsBelow(dir: string): readonly string[] {
 }
 
 /** Unmounts all that is mounted below the directory. Returns how much it was. Throws UserError for what stays mounted. */
-async function unmountBelow(dir: string): Promise<number> {
+export async function unmountBelow(dir: string): Promise<number> {
   const points = mountsBelow(dir);
   for (const point of points) {
     try {

@@ -63,6 +63,16 @@ describe.skipIf(missing !== undefined)(named('cox down --clean', missing), () =>
     expect(again).toBe('nothing to clean\n');
   });
 
+  test('unmounts what pods have below the data directory', async () => {
+    const volumes = `'${dir.path}/kubelet/pods/uid/volumes'`;
+    const { stdout, stderr, status } = await inNamespace(`
+      mkdir -p ${volumes} && mount -t tmpfs tmpfs ${volumes}
+      ${clean}
+      echo --- ; grep -c '${dir.path}' /proc/mounts || true`);
+    expect(status, stderr).toBe(0);
+    expect(stdout).toBe('removed: 1 mounts of pods\n---\n0\n');
+  });
+
   test('leaves alone what belongs to a cluster with a process', async () => {
     const live = idOf('/nonexistent/live');
     const { stdout, status } = await inNamespace(`
