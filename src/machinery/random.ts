@@ -55,6 +55,13 @@ export const systemRandom: Random = {
   derive: () => systemRandom,
 };
 
+/** Where a SeededRandom and those that were derived from it are in their sequences. */
+export interface RandomState {
+  readonly seed: number | string;
+  readonly words: readonly [number, number, number, number];
+  readonly derived: readonly (readonly [name: string, state: RandomState])[];
+}
+
 /**
  * A sequence that its seed determines, for tests and simulation; predictable, so never for keys or tokens.
  * Algorithm: xoshiro128** 1.1 (Blackman and Vigna, 2018; period 2^128 - 1), its state filled by SplitMix32 from the seed;
@@ -63,6 +70,10 @@ export const systemRandom: Random = {
  */
 export class SeededRandom implements Random {
   readonly seed: number | string;
+  /** The last source of each name that was derived. */
+  readonly #derived = new Map<string, SeededRandom>();
+  /** Sources that continue from a state, until they are derived. */
+  readonly #continued = new Map<string, RandomState>();
   #a: number;
   #b: number;
   #c: number;
@@ -99,7 +110,29 @@ export class SeededRandom implements Random {
 
   /** Does not depend on how much of this one was used. */
   derive(name: string): SeededRandom {
-    return new SeededRandom(`${this.seed}/${name}`);
+    const state = this.#continued.get(name);
+    this.#continued.delete(name);
+    const derived =
+      state === undefined
+        ? new SeededRandom(`${this.seed}/${name}`)
+        : SeededRandom.fromState(state);
+    this.#derived.set(name, derived);
+    return derived;
+  }
+
+  /** Returns where the sequence is, together with those of the sources that were derived, the last one of each name. */
+  state(): RandomState {
+    const derived: [string, RandomState][] = [...this.#continued];
+    for (const [name, random] of this.#derived) derived.push([name, random.state()]);
+    return { seed: this.seed, words: [this.#a, this.#b, this.#c, this.#d], derived };
+  }
+
+  /** Returns a source that continues where another was. The first source that is derived of each name continues as well. */
+  static fromState({ seed, words, derived }: RandomState): SeededRandom {
+    const random = new SeededRandom(seed);
+    [random.#a, random.#b, random.#c, random.#d] = words;
+    for (const [name, state] of derived) random.#continued.set(name, state);
+    return random;
   }
 
   readonly #word = (): number => {

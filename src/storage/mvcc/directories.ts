@@ -1,8 +1,12 @@
 // Which directories have keys, for those who ask about one that has none: whether a namespace has a quota is asked at each create, and
 // hardly any has. To look for the first key in the tree is to compare it with a score of others all over the memory.
 
+import { ForkableMap } from '#machinery/collections/forkable-map.ts';
+
 /** The content of a directory: keys, and subdirectories that are not empty. */
 interface Directory {
+  /** The Directories that may change this one; others replace it by a copy. */
+  readonly owner: object;
   /** Ends in '/'. */
   readonly path: string;
   members: number;
@@ -11,9 +15,19 @@ interface Directory {
 /** Returns the directories above a key. For '/a/b/c': '/', '/a/' and '/a/b/'. */
 export class Directories {
   /** None without members. */
-  readonly #byPath = new Map<string, Directory>();
+  #byPath = new ForkableMap<Directory>();
+  #owner = {};
   /** The one whose key came last: the next one is often in it, too. */
   #last: Directory | undefined;
+
+  /** Returns the same directories, independent of these. O(1). */
+  fork(): Directories {
+    const fork = new Directories();
+    fork.#byPath = this.#byPath.fork();
+    this.#owner = {};
+    this.#last = undefined;
+    return fork;
+  }
 
   /** False only if no key begins with the prefix, which ends in '/'. */
   has(prefix: string): boolean {
@@ -32,7 +46,7 @@ export class Directories {
   /** Removes a key that exists. */
   delete(key: string): void {
     for (let path = key.slice(0, key.lastIndexOf('/') + 1); path !== ''; path = parentOf(path)) {
-      const directory = this.#byPath.get(path);
+      const directory = this.#owned(path);
       if (directory === undefined) throw new Error(`mvcc: ${key} is not in its directory`);
       if (--directory.members > 0) return;
       this.#byPath.delete(path);
@@ -40,12 +54,25 @@ export class Directories {
     }
   }
 
+  /** Returns the directory as one that may be changed. */
+  #owned(path: string): Directory | undefined {
+    const directory = this.#byPath.get(path);
+    if (directory === undefined || directory.owner === this.#owner) return directory;
+    const own = { ...directory, owner: this.#owner };
+    this.#byPath.set(own.path, own);
+    return own;
+  }
+
   /** One more is in the directory. */
   #enter(path: string): Directory {
-    let directory = this.#byPath.get(path);
+    let directory = this.#owned(path);
     if (directory === undefined) {
       // A copy: what is cut out of a key would keep it.
-      directory = { path: Buffer.from(path, 'utf8').toString('utf8'), members: 0 };
+      directory = {
+        owner: this.#owner,
+        path: Buffer.from(path, 'utf8').toString('utf8'),
+        members: 0,
+      };
       this.#byPath.set(directory.path, directory);
       const parent = parentOf(directory.path);
       if (parent !== '') this.#enter(parent);

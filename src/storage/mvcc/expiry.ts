@@ -12,8 +12,15 @@ export interface Expiration {
   readonly deadline: number;
 }
 
+/** The expirations of a store at one moment. Nothing but an Expiry that is made from it can read it. */
+export interface SharedExpirations {
+  readonly heap: KeyedHeap<string, Expiration>;
+}
+
 export interface ExpiryConfig {
   readonly clock: Clock;
+  /** The expirations to begin with. */
+  readonly expirations?: SharedExpirations;
   /** Called with what is due; each is forgotten before the call. */
   readonly onExpired: (due: readonly Expiration[]) => void;
 }
@@ -21,12 +28,21 @@ export interface ExpiryConfig {
 /** No timer is longer, so that a jump of the wall clock is noticed within this time. */
 const MAX_TIMER_MS = 60 * 60 * 1000;
 
+/** Returns the expirations of a store without any. */
+export function noExpirations(): SharedExpirations {
+  return {
+    heap: new KeyedHeap({
+      keyOf: (item) => item.key,
+      less: (a, b) => a.deadline < b.deadline,
+    }),
+  };
+}
+
 export class Expiry {
   readonly #config: ExpiryConfig;
-  readonly #heap = new KeyedHeap<string, Expiration>({
-    keyOf: (item) => item.key,
-    less: (a, b) => a.deadline < b.deadline,
-  });
+  #heap: KeyedHeap<string, Expiration>;
+  /** Another Expiry has the heap, too: it is copied before it is changed. */
+  #shared: boolean;
   /** Set exactly when the heap has an item and the expiry is started; due at #wakeAt, which no deadline is before. */
   #timer: Timer | undefined;
   #wakeAt = 0;
@@ -34,6 +50,23 @@ export class Expiry {
 
   constructor(config: ExpiryConfig) {
     this.#config = config;
+    this.#shared = config.expirations !== undefined;
+    this.#heap = (config.expirations ?? noExpirations()).heap;
+  }
+
+  /** Returns what expires, for an Expiry of another store. O(1): a copy is made when one of them is changed. */
+  share(): SharedExpirations {
+    this.#shared = true;
+    return { heap: this.#heap };
+  }
+
+  /** Returns the heap as one that may be changed. */
+  #own(): KeyedHeap<string, Expiration> {
+    if (this.#shared) {
+      this.#heap = this.#heap.clone();
+      this.#shared = false;
+    }
+    return this.#heap;
   }
 
   /** Begins to call back; what is set before only waits. */
@@ -47,12 +80,12 @@ export class Expiry {
     this.#started = false;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#heap.clear();
+    if (!this.#shared) this.#heap.clear();
   }
 
   /** The key's one expiration from now on. */
   set(expiration: Expiration): void {
-    this.#heap.put(expiration);
+    this.#own().put(expiration);
     this.#arm();
   }
 
@@ -63,7 +96,7 @@ export class Expiry {
 
   /** The key does not expire any more. */
   clear(key: string): void {
-    if (this.#heap.size > 0) this.#heap.delete(key);
+    if (this.#heap.size > 0 && this.#heap.has(key)) this.#own().delete(key);
   }
 
   #arm(): void {
@@ -92,7 +125,7 @@ export class Expiry {
       next !== undefined && next.deadline <= now;
       next = this.#heap.peek()
     ) {
-      this.#heap.pop();
+      this.#own().pop();
       due.push(next);
     }
     if (due.length > 0) this.#config.onExpired(due);
