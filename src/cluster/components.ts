@@ -86,6 +86,10 @@ export interface ComponentsConfig {
   readonly kubeletPorts?: KubeletPorts | undefined;
   /** What pods find in resolv.conf. */
   readonly podDns?: PodDns | undefined;
+  /** The components go on from a state: kubelets take over their nodes. Default: false. */
+  readonly resumes?: boolean;
+  /** Nodes whose kubelets start() does not start. Default: none. */
+  readonly stoppedNodes?: ReadonlySet<string> | undefined;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }
@@ -167,8 +171,10 @@ export class Components implements RunningComponents {
     if (control !== undefined) this.#startControl(control);
     let started = 0;
     for (const node of nodes) this.#startPolicies(node);
-    await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
-      await this.#startNode(node);
+    const { resumes = false, stoppedNodes } = this.#config;
+    const running = nodes.filter(({ name }) => stoppedNodes?.has(name) !== true);
+    await forEachOf(running, STARTING_KUBELETS, async (node) => {
+      await this.#startNode(node, resumes);
       onNodeStarted?.(++started);
     });
     for (const node of nodes) {
@@ -366,7 +372,7 @@ export class Components implements RunningComponents {
     return node;
   }
 
-  async #startNode(node: ClusterNode): Promise<void> {
+  async #startNode(node: ClusterNode, takesOver = false): Promise<void> {
     const { random, logger, nodesInAll, kubeletPorts, podDns } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const policies = this.#policies.get(node.name);
@@ -377,6 +383,7 @@ export class Components implements RunningComponents {
       random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
+      takesOver,
       podCIDRs: node.podCidrs,
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,

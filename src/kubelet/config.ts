@@ -22,6 +22,8 @@ export interface KubeletConfig {
   readonly logger: Logger;
   /** The name of its Node. */
   readonly nodeName: string;
+  /** The kubelet takes over from one that ran until this moment: it does not announce itself, and reports when that one would have. Default: false. */
+  readonly takesOver?: boolean;
 
   /** Where volumes and all else that belongs to pods is kept. Default: /var/lib/kubelet. */
   readonly rootDir?: string;

@@ -11,7 +11,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import * as wait from '#machinery/wait.ts';
 import type { EventReason, EventSink } from '../events.ts';
-import { formatMicroTime } from '#machinery/text/time.ts';
+import { formatMicroTime, parseTime } from '#machinery/text/time.ts';
 import type { Node, NodeStatus } from '../types.ts';
 import { makeNodeStatus, nodeStatusPatch, sameNodeStatus, type NodeFacts } from './node-status.ts';
 
@@ -22,6 +22,8 @@ export interface NodeReporterConfig {
   readonly logger: Logger;
   readonly events: EventSink;
   readonly nodeName: string;
+  /** See KubeletConfig. */
+  readonly takesOver?: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly v1.Taint[];
@@ -48,6 +50,8 @@ export class NodeReporter {
   /** Monotonic time of the last status that was written. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wasReady: boolean | undefined;
+  /** The Lease is current for this time. */
+  #leaseDelayMs = 0;
   #nudge: (() => void) | undefined;
   /** Nudged while a report was under way. */
   #isNudged = false;
@@ -58,6 +62,7 @@ export class NodeReporter {
 
   /** Makes the Node, or takes over the one that is there. Tries until it succeeds or the signal aborts. */
   async register(signal: AbortSignal): Promise<void> {
+    if (this.#config.takesOver === true && (await this.#takeOver(signal))) return;
     this.#event('Normal', 'Starting', 'Starting kubelet.');
     await this.#retry('node not registered', signal, async () => {
       const facts = await this.#config.facts();
@@ -77,6 +82,28 @@ export class NodeReporter {
   nudge(): void {
     this.#isNudged = true;
     this.#nudge?.();
+  }
+
+  /** Goes on where another kubelet of this node has left off, which the Node and the Lease tell. False: there is no such Node. */
+  async #takeOver(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, nodeName, checkMs } = this.#config;
+    try {
+      this.#node = await client.resource(nodes).get(nodeName, { signal });
+      const lease = await client
+        .resource(leases)
+        .namespace(LEASE_NAMESPACE)
+        .get(nodeName, { signal });
+      const renewed = parseTime(lease.spec?.renewTime) ?? 0;
+      this.#leaseDelayMs = Math.max(0, renewed + checkMs - clock.now());
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+      if (this.#node === undefined) return false;
+    }
+    const ready = this.#node.status.conditions?.find(({ type }) => type === 'Ready');
+    const reportedMs = parseTime(ready?.lastHeartbeatTime) ?? 0;
+    this.#reportedAt = clock.monotonic() - (clock.now() - reportedMs);
+    this.#wasReady = ready === undefined ? undefined : ready.status === 'True';
+    return true;
   }
 
   async #createOrTakeOver(status: NodeStatus, signal: AbortSignal): Promise<Node> {
@@ -186,6 +213,8 @@ export class NodeReporter {
 
   async #renewLease(signal: AbortSignal): Promise<void> {
     const { clock, checkMs } = this.#config;
+    if (this.#leaseDelayMs > 0)
+      await clock.sleep(this.#leaseDelayMs, signal).catch(() => undefined);
     while (!signal.aborted) {
       await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
       try {
