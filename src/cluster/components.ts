@@ -274,6 +274,7 @@ export class Components implements RunningComponents {
       clusterCidrs: control.podCidrs,
       settings: {
         'node-ipam': { serviceCidrs: control.serviceCidr.split(',') },
+        'node-lifecycle': { takesOver: this.#config.resumes ?? false },
         ...(control.loadBalancerPool !== undefined && {
           'service-lb': { pool: IpPool.parse(control.loadBalancerPool) },
         }),

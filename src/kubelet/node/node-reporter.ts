@@ -75,6 +75,8 @@ export class NodeReporter {
 
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    // What the start has found out was reported before.
+    if (this.#config.takesOver === true && this.#wasReady === true) this.#isNudged = false;
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
 

@@ -212,6 +212,7 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   async updateRuntimeConfig(config: RuntimeConfig): Promise<void> {
     const cidr = config.networkConfig?.podCidr?.split(',')[0];
     if (!cidr) return;
+    if (cidr === this.#podCidr && !this.#awaitsPodCidr) return;
     this.beforeChange();
     this.#awaitsPodCidr = false;
     if (cidr === this.#podCidr) return;

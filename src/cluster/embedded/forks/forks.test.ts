@@ -68,7 +68,9 @@ describe('a fork', () => {
     await cluster.waitFor(deployments, 'web', 'Available');
     const fork = await copy(cluster);
     await fork.apply(web(5));
-    await fork.waitFor(pods, (await fork.list(pods))[4]?.metadata.name ?? '', 'Ready');
+    const isComplete = async (): Promise<boolean> =>
+      (await fork.list(pods)).filter(({ status }) => status.phase === 'Running').length === 5;
+    await fork.clock.runUntil(isComplete);
     await cluster.delete(deployments, 'web');
     await cluster.clock.advance('1m');
     expect(await cluster.list(pods)).toEqual([]);
