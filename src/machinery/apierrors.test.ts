@@ -128,7 +128,8 @@ describe('constructors', () => {
         code: 409,
         reason: 'Conflict',
         message:
-          'Operation cannot be fulfilled on replicasets.apps "web": the object has been modified; please apply your changes to the latest version and try again',
+          'Operation cannot be fulfilled on replicasets.apps "web": the object has been ' +
+          'modified; please apply your changes to the latest version and try again',
         details: { name: 'web', group: 'apps', kind: 'replicasets' },
       },
     ],
@@ -161,7 +162,8 @@ describe('constructors', () => {
         code: 422,
         reason: 'Invalid',
         message:
-          'ReplicaSet.apps "web" is invalid: [spec.selector: Required value, spec.replicas: Invalid value: -1: must be greater than or equal to 0]',
+          'ReplicaSet.apps "web" is invalid: [spec.selector: Required value, ' +
+          'spec.replicas: Invalid value: -1: must be greater than or equal to 0]',
         details: {
           name: 'web',
           group: 'apps',

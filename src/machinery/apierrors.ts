@@ -321,7 +321,9 @@ export function unsupportedBody(): StatusError {
 
 /** 415. `accepted`: the media types that would do. */
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
-  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
+  const message =
+    'the body of the request was in an unknown format - accepted media types include: ' +
+    `${accepted.join(', ')}`;
   return failure(415, 'UnsupportedMediaType', message);
 }
 

@@ -182,22 +182,31 @@ describe('EventRecorder', () => {
     );
   });
 
-  test('lets 25 events about an object through, then one every five minutes; other objects are not affected', async () => {
-    const { clock, requests, recorder } = setUp();
-    const spam = (times: number) => {
-      for (let i = 0; i < times; i++) recorder.event(pod, 'Normal', `Reason${i}`, 'x');
-    };
-    spam(40);
-    await recorder.flush();
-    expect(requests.length).toBe(25);
-    recorder.event({ ...pod, metadata: { ...pod.metadata, uid: 'u2' } }, 'Normal', 'Started', 'x');
-    await recorder.flush();
-    expect(requests.length).toBe(26);
-    await clock.advance('5m');
-    spam(5);
-    await recorder.flush();
-    expect(requests.length).toBe(27);
-  });
+  test(
+    'lets 25 events about an object through, then one every five minutes; ' +
+      'other objects are not affected',
+    async () => {
+      const { clock, requests, recorder } = setUp();
+      const spam = (times: number) => {
+        for (let i = 0; i < times; i++) recorder.event(pod, 'Normal', `Reason${i}`, 'x');
+      };
+      spam(40);
+      await recorder.flush();
+      expect(requests.length).toBe(25);
+      recorder.event(
+        { ...pod, metadata: { ...pod.metadata, uid: 'u2' } },
+        'Normal',
+        'Started',
+        'x',
+      );
+      await recorder.flush();
+      expect(requests.length).toBe(26);
+      await clock.advance('5m');
+      spam(5);
+      await recorder.flush();
+      expect(requests.length).toBe(27);
+    },
+  );
 
   test('tries again while the server is away, in order, and drops what does not fit', async () => {
     const away = () => apierrors.serviceUnavailable('away');
@@ -215,22 +224,26 @@ describe('EventRecorder', () => {
     ]);
   });
 
-  test('reports what the server refuses and goes on; refusals of a terminating namespace are not worth a word', async () => {
-    const terminating = apierrors.fromStatus({
-      ...apierrors.forbidden({ group: '', resource: 'events' }, 'a', 'x').status,
-      details: { causes: [{ reason: 'NamespaceTerminating' }] },
-    });
-    const { logger, requests, recorder } = setUp([apierrors.badRequest('no'), terminating]);
-    for (const reason of ['A', 'B', 'C']) recorder.event(pod, 'Normal', reason, 'x');
-    await recorder.flush();
-    expect(requests.length).toBe(3);
-    expect(logger.records.map(({ level, values }) => [level, values['reason']])).toEqual([
-      ['warn', 'A'],
-      ['debug', 'B'],
-    ]);
-    recorder.stop();
-    recorder.event(pod, 'Normal', 'D', 'x');
-    await recorder.flush();
-    expect(requests.length).toBe(3);
-  });
+  test(
+    'reports what the server refuses and goes on; refusals of a terminating namespace are ' +
+      'not worth a word',
+    async () => {
+      const terminating = apierrors.fromStatus({
+        ...apierrors.forbidden({ group: '', resource: 'events' }, 'a', 'x').status,
+        details: { causes: [{ reason: 'NamespaceTerminating' }] },
+      });
+      const { logger, requests, recorder } = setUp([apierrors.badRequest('no'), terminating]);
+      for (const reason of ['A', 'B', 'C']) recorder.event(pod, 'Normal', reason, 'x');
+      await recorder.flush();
+      expect(requests.length).toBe(3);
+      expect(logger.records.map(({ level, values }) => [level, values['reason']])).toEqual([
+        ['warn', 'A'],
+        ['debug', 'B'],
+      ]);
+      recorder.stop();
+      recorder.event(pod, 'Normal', 'D', 'x');
+      await recorder.flush();
+      expect(requests.length).toBe(3);
+    },
+  );
 });

@@ -145,9 +145,12 @@ function registrationText(text: string): string {
       `registered_metrics_total{deprecated_version="",stability_level="${level}"} ${count}\n`,
   );
   return (
-    `# HELP registered_metrics_total Metrics that are published, by stability.\n# TYPE registered_metrics_total counter\n${lines.join('')}` +
-    '# HELP hidden_metrics_total Metrics that are hidden because they are deprecated.\n# TYPE hidden_metrics_total counter\nhidden_metrics_total 0\n' +
-    '# HELP disabled_metrics_total Metrics that are disabled.\n# TYPE disabled_metrics_total counter\ndisabled_metrics_total 0\n'
+    '# HELP registered_metrics_total Metrics that are published, by stability.\n' +
+    `# TYPE registered_metrics_total counter\n${lines.join('')}` +
+    '# HELP hidden_metrics_total Metrics that are hidden because they are deprecated.\n' +
+    '# TYPE hidden_metrics_total counter\nhidden_metrics_total 0\n' +
+    '# HELP disabled_metrics_total Metrics that are disabled.\n' +
+    '# TYPE disabled_metrics_total counter\ndisabled_metrics_total 0\n'
   );
 }
 

@@ -144,7 +144,9 @@ export function histogramsText(
       `${name}_bucket${labelText([...labels, 'le'], [...values, bound])} ${count}\n`;
     for (const [bound, count] of instrument.cumulative()) text += line(boundText(bound), count);
     const own = labelText(labels, values);
-    text += `${line('+Inf', instrument.count)}${name}_sum${own} ${instrument.sum}\n${name}_count${own} ${instrument.count}\n`;
+    text +=
+      `${line('+Inf', instrument.count)}${name}_sum${own} ${instrument.sum}\n` +
+      `${name}_count${own} ${instrument.count}\n`;
   }
   return text;
 }

@@ -42,7 +42,9 @@ export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
       `error decoding patch: json: cannot unmarshal ${jsonType(body)} into Go value of type []handlers.jsonPatchOp`,
     );
   if (body.length > MAX_JSON_PATCH_OPERATIONS) {
-    const message = `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${body.length}`;
+    const message =
+      `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, ` +
+      `got ${body.length}`;
     throw new JsonPatchError('limit', message);
   }
   return body.map((operation: unknown) => parseOperation(operation));
@@ -209,7 +211,9 @@ class Draft {
     const text = stringifyJson(value);
     this.#copiedBytes += text.length;
     if (this.#copiedBytes > MAX_JSON_PATCH_COPY_BYTES) {
-      const message = `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`;
+      const message =
+        'Unable to complete the copy, the accumulated size increase of copy is ' +
+        `${this.#copiedBytes}, exceeding the limit ${MAX_JSON_PATCH_COPY_BYTES}`;
       throw new JsonPatchError('limit', message);
     }
     return deepCopy(value);

@@ -546,7 +546,8 @@ describe('failures', () => {
         },
       },
       'other',
-      "The order in patch list:\n[map[name:b] map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
+      'The order in patch list:\n[map[name:b] map[name:a]]\n' +
+        " doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
     ],
   ])('%j with %j', (original, patch, kind, message) => {
     expect(failure(original, patch)).toEqual({ kind, message });

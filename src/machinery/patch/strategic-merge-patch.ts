@@ -373,7 +373,9 @@ function checkOrder(change: List, order: List, mergeKey: string | undefined): vo
     if (next < kept.length && identify(kept[next]) === identify(item)) next++;
   }
   if (next === kept.length) return;
-  const message = `The order in patch list:\n${formatValue(change)}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${formatValue(order)}\n`;
+  const message =
+    `The order in patch list:\n${formatValue(change)}\n doesn't match ${SET_ELEMENT_ORDER} ` +
+    `list:\n${formatValue(order)}\n`;
   throw new StrategicMergePatchError('other', message);
 }
 

@@ -4,7 +4,9 @@ import * as field from '../validation/field.ts';
 import * as labels from './labels.ts';
 
 const NAME_MESSAGE =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+  "name part must consist of alphanumeric characters, '-', '_' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
+  " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 describe('parse', () => {
   test.each([
@@ -48,7 +50,8 @@ describe('parse', () => {
     ['!x=a', "found '=', expected: ',' or 'end of string'"],
     [
       'x<a',
-      "unable to parse requirement: values[0]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer",
+      'unable to parse requirement: values[0]: Invalid value: "a": for \'Gt\', ' +
+        "'Lt' operators, the value must be an integer",
     ],
     ['x=a,', "found '', expected: identifier after ','"],
     ['x=a,,y', "found ',', expected: identifier after ','"],
@@ -64,7 +67,8 @@ describe('parse', () => {
     ['-x', `unable to parse requirement: <nil>: Invalid value: "-x": ${NAME_MESSAGE}`],
     [
       'x=-',
-      'unable to parse requirement: values[0][x]: Invalid value: "-": a valid label must be an empty string or consist of',
+      'unable to parse requirement: values[0][x]: Invalid value: "-": a valid label must ' +
+        'be an empty string or consist of',
     ],
     ['x>1,y>1.5', 'the value must be an integer'],
     ['x=&', 'a valid label must be'],
@@ -380,14 +384,14 @@ describe('validateLabelSelector', () => {
     );
     expect(errors.map((error) => error.message.slice(0, 100))).toEqual([
       expect.stringContaining('spec.selector.matchLabels: Invalid value: "-": a valid label'),
-      "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'".slice(
-        0,
-        100,
-      ),
-      "spec.selector.matchExpressions[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'".slice(
-        0,
-        100,
-      ),
+      (
+        'spec.selector.matchExpressions[0].values: Required value: must be specified when ' +
+        "`operator` is 'In' or 'NotIn'"
+      ).slice(0, 100),
+      (
+        'spec.selector.matchExpressions[1].values: Forbidden: may not be specified when ' +
+        "`operator` is 'Exists' or 'DoesNotExist'"
+      ).slice(0, 100),
       'spec.selector.matchExpressions[2].operator: Invalid value: "Near": not a valid selector operator',
       expect.stringContaining(
         'spec.selector.matchExpressions[2].key: Invalid value: "-": name part',

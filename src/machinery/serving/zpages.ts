@@ -41,7 +41,8 @@ const NOT_FOR_DEBUGGING: ReadonlySet<string> = new Set([
 ]);
 
 const heading = (component: string, page: string): string =>
-  `\n${component} ${page}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
+  `\n${component} ${page}\nWarning: This endpoint is not meant to be machine parseable, ` +
+  'has no formatting compatibility guarantees and is for debugging purposes only.\n';
 
 /** Rejects with StatusError (406). */
 export async function statusz(
@@ -69,7 +70,9 @@ export async function statusz(
     }),
     text: () => {
       const two = (value: number): string => String(value).padStart(2, '0');
-      const up = `${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ${two(upSeconds % 60)} sec`;
+      const up =
+        `${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ` +
+        `${two(upSeconds % 60)} sec`;
       return [
         '',
         `Started: ${unixDate(startedAt)}`,

@@ -29,28 +29,34 @@ const NAME_SOURCE = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 
 const DNS1123_LABEL = format(
   LABEL_SOURCE,
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+    'and must start and end with an alphanumeric character',
   'my-name',
   '123-abc',
 );
 const DNS1123_SUBDOMAIN = format(
   SUBDOMAIN_SOURCE,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+    "'-' or '.', and must start and end with an alphanumeric character",
   'example.com',
 );
 const DNS1123_SUBDOMAIN_WITH_UNDERSCORE = format(
   `${UNDERSCORE_LABEL_SOURCE}(\\.${UNDERSCORE_LABEL_SOURCE})*`,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', " +
+    "'-' or '.', and must start and end with an alphanumeric character",
   'example.com',
 );
 const WILDCARD_DNS1123_SUBDOMAIN = format(
   `\\*\\.${SUBDOMAIN_SOURCE}`,
-  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, " +
+    'which must consist of lower case alphanumeric characters, ' +
+    "'-' or '.' and end with an alphanumeric character",
   '*.example.com',
 );
 const DNS1035_LABEL = format(
   '[a-z]([-a-z0-9]*[a-z0-9])?',
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
+    'start with an alphabetic character, and end with an alphanumeric character',
   'my-name',
   'abc-123',
 );
@@ -63,21 +69,24 @@ const LABEL_KEY_NAME = format(
 );
 const LABEL_VALUE = format(
   `(${NAME_SOURCE})?`,
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', " +
+    "'_' or '.', and must start and end with an alphanumeric character",
   'MyValue',
   'my_value',
   '12345',
 );
 const C_IDENTIFIER = format(
   '[A-Za-z_][A-Za-z0-9_]*',
-  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  "a valid C identifier must start with alphabetic character or '_', " +
+    "followed by a string of alphanumeric characters or '_'",
   'my_name',
   'MY_NAME',
   'MyName',
 );
 const ENV_VAR_NAME = format(
   '[-._a-zA-Z][-._a-zA-Z0-9]*',
-  "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+  "a valid environment variable name must consist of alphabetic characters, digits, '_', " +
+    "'-', or '.', and must not start with a digit",
   'my.env-name',
   'MY_ENV.NAME',
   'MyEnvName1',
@@ -142,7 +151,8 @@ export function isQualifiedName(value: string): Problems {
   const parts = value.split('/');
   if (parts.length > 2) {
     return [
-      `a valid label key ${explain(LABEL_KEY_NAME)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${explain(LABEL_KEY_NAME)} with an optional DNS subdomain prefix ` +
+        "and '/' (e.g. 'example.com/MyName')",
     ];
   }
   const problems: string[] = [];

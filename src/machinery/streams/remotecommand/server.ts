@@ -25,7 +25,8 @@ import { acceptSpdy, headerList, refuseUpgrade, upgradeKind } from './upgrade.ts
 import { acceptWebSocket, openWebSocketChannels } from './websocket-server.ts';
 
 const NOT_AN_UPGRADE =
-  "unable to upgrade: missing upgrade headers in request: 'Connection: Upgrade' with 'Upgrade: SPDY/3.1' or 'websocket'";
+  "unable to upgrade: missing upgrade headers in request: 'Connection: Upgrade' with " +
+  "'Upgrade: SPDY/3.1' or 'websocket'";
 
 /**
  * Serves one exec or attach on an upgrade request (node:http's 'upgrade' event): SPDY/3.1 with the stream protocols v1 to v4,

@@ -71,7 +71,9 @@ export function acceptSpdy(
   }
   const protocol = negotiate(wanted, protocols);
   if (protocol === undefined) {
-    const message = `unable to upgrade: unable to negotiate protocol: client supports [${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
+    const message =
+      'unable to upgrade: unable to negotiate protocol: client supports ' +
+      `[${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
     refuseUpgrade(socket, 403, message, {
       'X-Accepted-Stream-Protocol-Versions': protocols.join(', '),
     });

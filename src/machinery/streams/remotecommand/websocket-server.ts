@@ -44,7 +44,9 @@ export function acceptWebSocket(
   const wanted = headerList(request, PROTOCOL_HEADER);
   const protocol = wanted.length === 0 && optional ? '' : negotiate(wanted, protocols);
   if (protocol === undefined) {
-    const message = `unable to upgrade: requested protocol(s) are not supported: [${wanted.join(' ')}]; supports [${protocols.join(' ')}]`;
+    const message =
+      `unable to upgrade: requested protocol(s) are not supported: [${wanted.join(' ')}]; ` +
+      `supports [${protocols.join(' ')}]`;
     refuseUpgrade(socket, 403, message);
     return Promise.resolve(undefined);
   }
