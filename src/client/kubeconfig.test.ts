@@ -65,7 +65,7 @@ users:
     });
   });
 
-  test('lets the first of several files win, and skips missing ones', async () => {
+  test('prefers the first of several files, and skips missing ones', async () => {
     const first = await file(
       'first',
       '{current-context: x, contexts: [{name: x, context: {cluster: c}}], ' +

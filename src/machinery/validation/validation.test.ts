@@ -16,7 +16,7 @@ const NAME_MESSAGE =
   "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', " +
   " or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/** Good and bad values of each check. */
+/** Valid and invalid values of each check. */
 const TABLE: Record<
   string,
   { check: (value: string) => readonly string[]; good: string[]; bad: string[] }
@@ -222,16 +222,16 @@ const TABLE: Record<
 };
 
 describe.each(Object.entries(TABLE))('%s', (_name, { check, good, bad }) => {
-  test.each(good)('takes %j', (value) => {
+  test.each(good)('accepts %j', (value) => {
     expect(check(value)).toEqual([]);
   });
-  test.each(bad)('refuses %j', (value) => {
+  test.each(bad)('rejects %j', (value) => {
     expect(check(value).length).toBeGreaterThan(0);
   });
 });
 
 describe('messages', () => {
-  test("are Kubernetes' own", () => {
+  test("equal Kubernetes' messages", () => {
     expect(validation.isDNS1123Label('A')).toEqual([LABEL_MESSAGE]);
     expect(validation.isDNS1123Label('a.b')).toEqual(['must not contain dots']);
     expect(validation.isDNS1123Label('a'.repeat(64))).toEqual([
@@ -275,7 +275,7 @@ describe('messages', () => {
 });
 
 describe('validateLabels', () => {
-  test('finds every bad key and value, in the order of the keys', () => {
+  test('reports every invalid key and value, in the order of the keys', () => {
     const errors = validation.validateLabels(
       { z: 'ok', b: '-', '-': 'x' },
       field.path('metadata', 'labels'),
@@ -310,7 +310,7 @@ describe('validateDomainPrefixedPath', () => {
     expect(errors.map((error) => error.message)).toEqual(messages);
   });
 
-  test('names the domain that is none', () => {
+  test('names the invalid domain', () => {
     expect(validation.validateDomainPrefixedPath('Acme/foo', field.path('x'))[0]?.badValue).toBe(
       'Acme',
     );
