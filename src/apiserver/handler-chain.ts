@@ -10,8 +10,7 @@ import { authentication, type AnonymousRequests } from './filters/authentication
 import { authorization } from './filters/authorization.ts';
 import type { Deadlines } from './filters/deadline.ts';
 import { impersonation } from './filters/impersonation.ts';
-import { maxInFlight } from './filters/max-in-flight.ts';
-import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
+import { maxInFlight, type MaxInFlightConfig } from './filters/max-in-flight.ts';
 import { panicRecovery } from './filters/panic-recovery.ts';
 import { requestInfo } from './filters/request-info.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HealthEndpoint, StartHooks } from '#machinery/serving/health.ts';
 import { HealthSlis } from '#machinery/serving/health-slis.ts';
 import { send } from './testing/requests.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 let t: TestServer;
 beforeAll(async () => (t = await startTestServer({ flags: { 'secure-port': '6443' } })));
@@ -116,7 +115,8 @@ test('/statusz for people', async () => {
     /^\napiserver statusz\nWarning: .*\n\nStarted: \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}\nUp: 0 hr 00 min \d\d sec\n/,
   );
   expect(text).toContain(
-    '\nBinary version: 1.36.3\nEmulation version: 1.36\nPaths: /flagz /healthz /livez /metrics /readyz /statusz /version\n',
+    '\nBinary version: 1.36.3\nEmulation version: 1.36\nPaths: /flagz /healthz /livez /metrics ' +
+      '/readyz /statusz /version\n',
   );
 });
 

@@ -2,8 +2,7 @@
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-import { componentMetricsText } from '#machinery/metrics/component-metrics.ts';
-import type { BuildInfo } from '#machinery/metrics/component-metrics.ts';
+import { type BuildInfo, componentMetricsText } from '#machinery/metrics/component-metrics.ts';
 import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 

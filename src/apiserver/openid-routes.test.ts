@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { isDiscoverable } from './openid-routes.ts';
 import { send } from './testing/requests.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 const CONFIGURATION = '/.well-known/openid-configuration';
 const JWKS = '/openid/v1/jwks';
@@ -15,8 +14,7 @@ const JWKS = '/openid/v1/jwks';
 const [current, old] = [1, 2].map(
   () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
 );
-const pem = (key = current): string =>
-  (key as NonNullable<typeof current>).export({ type: 'pkcs8', format: 'pem' }).toString();
+const pem = (key = current): string => key!.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 let t: TestServer;
 beforeAll(async () => {

@@ -2,8 +2,7 @@
 // https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery
 
 import * as apierrors from '#machinery/apierrors.ts';
-import { publicJwk } from '#machinery/token-keys.ts';
-import type { TokenKey } from '#machinery/token-keys.ts';
+import { publicJwk, type TokenKey } from '#machinery/token-keys.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import { acceptsType } from './endpoints/negotiation.ts';
 

@@ -3,8 +3,7 @@ import { endpoints, services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { advertisedAddress, OwnEndpoints, publishEndpoints } from './own-endpoints.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 let t: TestServer;
 let clock: VirtualClock;

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { storageVersionMigrations } from '#api/groups/storagemigration/v1beta1/index.ts';
 import { clusterRoles } from '#api/groups/rbac/v1/index.ts';
-import { servedUnder } from './runtime-config.ts';
-import type { RuntimeConfig } from './runtime-config.ts';
+import { type RuntimeConfig, servedUnder } from './runtime-config.ts';
 import { send } from './testing/requests.ts';
 import { startTestServer } from './testing/server.ts';
 
@@ -65,7 +64,8 @@ test.each<[RuntimeConfig, string]>([
   ],
   [
     { 'apps/v1/Deployments': 'true' },
-    'invalid key apps/v1/Deployments: group/version/resource and resource is always lowercase plural, not "Deployments"',
+    'invalid key apps/v1/Deployments: group/version/resource and resource is always lowercase ' +
+      'plural, not "Deployments"',
   ],
   [
     { 'apps/v1': 'on' },

@@ -59,7 +59,7 @@ export function servedUnder<T extends Served>(
     if (group === undefined || version === undefined || version === '' || others.length > 0) {
       throw new RuntimeConfigError(`runtime-config invalid key ${key}`);
     }
-    const on = booleanOf(key, config[key] as string);
+    const on = booleanOf(key, config[key]!);
     check(resources, key, { group, version, resource }, on);
     if (resource === undefined) versions.set(`${group}/${version}`, on);
     else single.set(path, on);

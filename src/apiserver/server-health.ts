@@ -1,8 +1,7 @@
 // The health checks of the server, under the names of upstream's.
 
 import { poolIsAlive } from '#machinery/files/thread-pool.ts';
-import { logCheck, pingCheck, StartHooks } from '#machinery/serving/health.ts';
-import type { HealthCheck } from '#machinery/serving/health.ts';
+import { type HealthCheck, logCheck, pingCheck, StartHooks } from '#machinery/serving/health.ts';
 import type { Storage } from '#storage/interface.ts';
 
 /**

@@ -2,8 +2,7 @@
 
 import type { Endpoints } from '#api/groups/core/v1/index.ts';
 import { decodeFromStorage, encodeForStorage } from '#api/machinery/codec/index.ts';
-import type { Storage } from '#storage/interface.ts';
-import { StorageError } from '#storage/interface.ts';
+import { type Storage, StorageError } from '#storage/interface.ts';
 
 const PREFIX = '/registry/masterleases/';
 /** As long as Kubernetes gives a server that has died. */

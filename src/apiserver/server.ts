@@ -7,16 +7,17 @@ import type { Scheme } from '#api/machinery/scheme.ts';
 import { sharedByMany } from '#client/abort.ts';
 import type { Client } from '#client/client.ts';
 import { createClient } from '#client/create-client.ts';
-import { createInProcessTransport } from '#client/in-process.ts';
-import type { InProcessHandler } from '#client/in-process.ts';
+import { createInProcessTransport, type InProcessHandler } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { LinkedList } from '#machinery/collections/linked-list.ts';
 import { formatIp } from '#machinery/net/ip.ts';
 import { Aggregator } from './aggregator/aggregator.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
-import { createAuthentication } from './authentication/create-authentication.ts';
-import type { Authentication } from './authentication/create-authentication.ts';
+import {
+  type Authentication,
+  createAuthentication,
+} from './authentication/create-authentication.ts';
 import { keepTokenTracking } from './authentication/legacy-token-tracking.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { createAuthorizer } from './authorization/create-authorizer.ts';
@@ -37,8 +38,7 @@ import { buildHandlerChain } from './handler-chain.ts';
 import { Listener } from './http/listener.ts';
 import { LocalConnections } from './http/local-connections.ts';
 import { serviceAddressRanges } from './kinds/core/service/address-range.ts';
-import { makeServiceAllocators } from './kinds/core/service/allocators.ts';
-import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
+import { makeServiceAllocators, type ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { StartWrites } from './start-writes.ts';

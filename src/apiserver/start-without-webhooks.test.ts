@@ -5,8 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { validatingWebhookConfigurations } from '#api/groups/admissionregistration/v1/index.ts';
 import { services } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { startTestServer } from './testing/server.ts';
-import type { TestServer } from './testing/server.ts';
+import { startTestServer, type TestServer } from './testing/server.ts';
 
 const portOf = async (t: TestServer): Promise<unknown> =>
   (await t.client.resource(services).namespace('default').get('kubernetes')).spec.ports?.[0]

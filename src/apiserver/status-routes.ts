@@ -4,12 +4,16 @@ import { formatYamlLazily } from '#api/machinery/codec/format-yaml-lazily.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/non-resource-route.ts';
 import type { RequestMetrics } from './endpoints/request-metrics.ts';
-import { HealthEndpoint, NOSNIFF, TEXT } from '#machinery/serving/health.ts';
-import type { HealthCheck, TextResponse } from '#machinery/serving/health.ts';
+import {
+  type HealthCheck,
+  HealthEndpoint,
+  NOSNIFF,
+  TEXT,
+  type TextResponse,
+} from '#machinery/serving/health.ts';
 import type { HealthSlis } from '#machinery/serving/health-slis.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
-import { flagz, statusz } from '#machinery/serving/zpages.ts';
-import type { StatuszConfig } from '#machinery/serving/zpages.ts';
+import { flagz, statusz, type StatuszConfig } from '#machinery/serving/zpages.ts';
 
 export interface HealthRouteConfig {
   /** '/readyz'. */

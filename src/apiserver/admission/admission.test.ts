@@ -2,10 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { VirtualClock } from '#machinery/clock.ts';
-import { send } from '../testing/requests.ts';
-import type { RawRequest } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { type RawRequest, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';

@@ -3,8 +3,7 @@
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { StepTimer } from './metrics.ts';
-import type { AdmissionDurations, AdmissionMetrics, Step } from './metrics.ts';
+import { type AdmissionDurations, type AdmissionMetrics, type Step, StepTimer } from './metrics.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget, Operation } from './plugin.ts';
 import { Reinvocation } from './reinvocation.ts';
 
@@ -78,7 +77,7 @@ export class AdmissionChain {
     let at = from;
     do {
       while (at < stages.length) {
-        const stage = stages[at++] as Stage<Admit>;
+        const stage = stages[at++]!;
         if (stage.plugin.handles?.(current) === false) continue;
         const answer = called(stage, current, timer);
         if (answer instanceof Promise) {
@@ -236,7 +235,7 @@ function validateFrom(
   timer: StepTimer | undefined,
 ): Awaitable<void> {
   for (let at = from; at < stages.length; at++) {
-    const stage = stages[at] as Stage<Validate>;
+    const stage = stages[at]!;
     if (stage.plugin.handles?.(attributes) === false) continue;
     const answer = called(stage, attributes, timer);
     if (answer instanceof Promise) {

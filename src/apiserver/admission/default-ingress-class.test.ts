@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ingressClasses, ingresses } from '#api/groups/networking/v1/index.ts';
 import { VirtualClock } from '#machinery/clock.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 const clock = new VirtualClock();

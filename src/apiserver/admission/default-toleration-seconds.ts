@@ -2,8 +2,7 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
-import { isPodWrite } from './pod-defaults.ts';
-import type { ImmutablePod } from './pod-defaults.ts';
+import { type ImmutablePod, isPodWrite } from './pod-defaults.ts';
 
 /** In seconds. Default: 300. */
 export interface DefaultTolerations {

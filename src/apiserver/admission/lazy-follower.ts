@@ -1,7 +1,6 @@
 // Follows objects from the first request that needs them on: what admission knows of policies and webhooks.
 
-import { Follower } from '#apiserver/catalog/follow.ts';
-import type { FollowerConfig } from '#apiserver/catalog/follow.ts';
+import { Follower, type FollowerConfig } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from './plugin.ts';
 import { refusal } from './policy/exempt.ts';
 

@@ -4,8 +4,7 @@
 import type * as core from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import { aggregateContainerResources } from '#api/groups/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
@@ -70,7 +69,7 @@ export class LimitRanger implements AdmissionPlugin {
       throw apierrors.forbidden(
         resource,
         name,
-        distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]`,
+        distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`,
       );
     }
   }

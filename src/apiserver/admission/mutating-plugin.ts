@@ -20,7 +20,7 @@ export abstract class MutatingPlugin implements AdmissionPlugin {
   async admit(
     attributes: AdmissionAttributes & { readonly object: KubeObject },
   ): Promise<KubeObject> {
-    return (await this.dispatch(attributes)).object as KubeObject;
+    return (await this.dispatch(attributes)).object!;
   }
 
   async admitRequest(attributes: AdmissionAttributes): Promise<object | undefined> {

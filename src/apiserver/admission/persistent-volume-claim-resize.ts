@@ -33,7 +33,8 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
     }
     if (await this.#mayGrow(claim, old)) return;
     const why =
-      'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
+      'only dynamically provisioned pvc can be resized and the storageclass that provisions ' +
+      'the pvc must support resize';
     throw apierrors.forbidden(resource, name, why);
   }
 

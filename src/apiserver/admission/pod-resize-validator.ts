@@ -4,8 +4,7 @@ import type { Node, ResourceList } from '#api/groups/core/v1/index.ts';
 import { podAmounts } from '#api/groups/core/v1/quota/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import { parseQuantity } from '#machinery/text/quantity.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
@@ -55,7 +54,9 @@ function check(
   if (node === undefined) throw refusal(`node ${JSON.stringify(nodeName)} not found`);
   const os = node.metadata.labels?.[OS] ?? 'linux';
   if (os !== 'linux') {
-    const why = `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} is ${JSON.stringify(os)}`;
+    const why =
+      `pod resize is only supported on linux nodes, node ${JSON.stringify(nodeName)} ` +
+      `is ${JSON.stringify(os)}`;
     throw withCause(refusal(why), 'UnsupportedPlatform');
   }
   const problem = beyond(pod, node.status.allocatable ?? {});

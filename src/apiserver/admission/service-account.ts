@@ -4,12 +4,10 @@
 import type { ServiceAccount as ServiceAccountObject } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from './services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
-import { isMirrorPod, isPodWrite } from './pod-defaults.ts';
-import type { ImmutablePod } from './pod-defaults.ts';
+import { type ImmutablePod, isMirrorPod, isPodWrite } from './pod-defaults.ts';
 
 const DEFAULT_NAME = 'default';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -57,7 +55,8 @@ export class ServiceAccount implements AdmissionPlugin {
     if (account === undefined) {
       throw refusal(
         attributes,
-        `error looking up service account ${attributes.namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
+        `error looking up service account ${attributes.namespace}/${name}: serviceaccount ` +
+          `${JSON.stringify(name)} not found`,
       );
     }
     let { spec } = pod;

@@ -3,8 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '../testing/api.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let t: TestServer;
 let api: Api;
@@ -66,7 +65,8 @@ describe('claims that grow', () => {
     ['a', '200'],
     [
       'b',
-      '403 Forbidden: persistentvolumeclaims "c" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+      '403 Forbidden: persistentvolumeclaims "c" is forbidden: only dynamically provisioned ' +
+        'pvc can be resized and the storageclass that provisions the pvc must support resize',
     ],
   ])('of class %s', async (name, expected) => {
     await makeClass('a', false, 'allowVolumeExpansion: true');
@@ -138,7 +138,8 @@ spec:
     });
     expect(json.metadata.annotations).toEqual({
       'kubernetes.io/limit-ranger':
-        'LimitRanger plugin set: memory request for container c; memory limit for container c; cpu request for init container d; cpu, memory limit for init container d',
+        'LimitRanger plugin set: memory request for container c; memory limit for container c; ' +
+        'cpu request for init container d; cpu, memory limit for init container d',
     });
   });
 

@@ -8,13 +8,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { apiServices } from '#api/groups/apiregistration/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
-import { FakeServer } from './testing/fake-server.ts';
-import type { ArrivedRequest } from './testing/fake-server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+import { type ArrivedRequest, FakeServer } from './testing/fake-server.ts';
 import { registerFake } from './testing/register.ts';
 
 let authority: TestAuthority;
@@ -267,7 +268,8 @@ describe('an upgrade', () => {
     new Promise((resolve, reject) => {
       const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin }, () => {
         socket.write(
-          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nX-Remote-User: root\r\n\r\n`,
+          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ` +
+            `${protocol}\r\nX-Remote-User: root\r\n\r\n`,
         );
       });
       let text = '';
@@ -285,8 +287,8 @@ describe('an upgrade', () => {
     expect(text).toMatch(/^HTTP\/1\.1 101 Switching Protocols/);
     expect(text).toMatch(/ping$/);
     const [arrived] = fake.arrivedAt('echo');
-    expect(valuesOf(arrived as ArrivedRequest, 'upgrade')).toEqual([protocol]);
-    expect(valuesOf(arrived as ArrivedRequest, 'x-remote-user')).toEqual(['admin']);
+    expect(valuesOf(arrived!, 'upgrade')).toEqual([protocol]);
+    expect(valuesOf(arrived!, 'x-remote-user')).toEqual(['admin']);
   });
 
   test('that the backend refuses has its answer', async () => {

@@ -6,8 +6,7 @@ import { configMaps } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
 import { Follower } from '../catalog/follow.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { AuthenticationConfig } from './authentication-config.ts';
 
 let t: TestServer;

@@ -9,8 +9,7 @@ import { systemClock } from '#machinery/clock.ts';
 import { dial } from '#machinery/net/peer/index.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { FakeServer } from './testing/fake-server.ts';
 import { registerFake } from './testing/register.ts';
 

@@ -6,10 +6,19 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken, looksLikeJwt } from './authenticator.ts';
-import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
-import { dayOf, INVALID_SINCE_LABEL, LAST_USED_LABEL } from './legacy-token-tracking.ts';
-import type { UsedSecret } from './legacy-token-tracking.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  looksLikeJwt,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
+import {
+  dayOf,
+  INVALID_SINCE_LABEL,
+  LAST_USED_LABEL,
+  type UsedSecret,
+} from './legacy-token-tracking.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 export interface LegacyServiceAccountTokensConfig {

@@ -5,10 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import { systemClock } from '#machinery/clock.ts';
-import { makeTestAuthority } from '../testing/certificates.ts';
-import type { Credentials, TestAuthority } from '../testing/certificates.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '../testing/certificates.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 
 let clients: TestAuthority;
 let frontProxies: TestAuthority;

@@ -85,7 +85,7 @@ function headersOf({
   }
   const pairs: (readonly [string, string])[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    pairs.push([(rawHeaders[at] as string).toLowerCase(), utf8(rawHeaders[at + 1] as string)]);
+    pairs.push([rawHeaders[at]!.toLowerCase(), utf8(rawHeaders[at + 1]!)]);
   }
   return pairs;
 }

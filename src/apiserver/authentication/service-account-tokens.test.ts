@@ -1,14 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
-import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
-import { decodeProtectedHeader, SignJWT } from 'jose';
-import type { JWTPayload } from 'jose';
+import { generateKeyPairSync, type KeyObject, type KeyPairKeyObjectResult } from 'node:crypto';
+import { decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { tokenKeysOf } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
-import { ServiceAccountTokens } from './service-account-tokens.ts';
-import type { TokenWish } from './service-account-tokens.ts';
+import { ServiceAccountTokens, type TokenWish } from './service-account-tokens.ts';
 
 const account = { metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } };
 const pod = { kind: 'Pod', name: 'builder-0', uid: 'pod-uid' } as const;

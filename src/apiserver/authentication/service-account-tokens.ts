@@ -6,12 +6,17 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { isPlainObject } from '#machinery/deep.ts';
 import type { Random } from '#machinery/random.ts';
-import { tokenKeysOf, tokenSigner } from '#machinery/token-keys.ts';
-import type { TokenSigner } from '#machinery/token-keys.ts';
+import { tokenKeysOf, tokenSigner, type TokenSigner } from '#machinery/token-keys.ts';
 import type { Find } from '../catalog/internal-client.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken, CLOCK_LEEWAY_SECONDS, looksLikeJwt } from './authenticator.ts';
-import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  CLOCK_LEEWAY_SECONDS,
+  looksLikeJwt,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
 import { TokenVerifier } from './token-verifier.ts';
 
 export interface ServiceAccountTokensConfig {

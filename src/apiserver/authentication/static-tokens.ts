@@ -3,8 +3,12 @@
 import { createHash } from 'node:crypto';
 
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken } from './authenticator.ts';
-import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  type TokenAnswer,
+  type TokenAuthenticator,
+} from './authenticator.ts';
 
 export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticator {
   /** By the token's digest: how long a lookup takes says nothing about the tokens. */

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { send } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 
 const AUTHENTICATED = ['system:authenticated'];
@@ -35,7 +34,8 @@ describe('without a rule that allows it', () => {
     [
       'PATCH',
       '/apis/apps/v1/namespaces/x/replicasets/r/status',
-      'replicasets.apps "r" is forbidden: User "joe" cannot patch resource "replicasets/status" in API group "apps" in the namespace "x"',
+      'replicasets.apps "r" is forbidden: User "joe" cannot patch resource ' +
+        '"replicasets/status" in API group "apps" in the namespace "x"',
     ],
     ['GET', '/metrics', 'forbidden: User "joe" cannot get path "/metrics"'],
   ])('%s %s is forbidden', async (method, path, message) => {

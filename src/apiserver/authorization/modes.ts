@@ -1,8 +1,7 @@
 // The authorization modes that --authorization-mode names.
 
 import type { UserInfo } from '../request.ts';
-import type { Authorizer, RulesAnswer } from './authorizer.ts';
-import { ALLOW } from './authorizer.ts';
+import { ALLOW, type Authorizer, type RulesAnswer } from './authorizer.ts';
 
 export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];

@@ -22,7 +22,7 @@ export class UnionAuthorizer implements Authorizer {
   ): Decision | Promise<Decision> {
     let said = reasons;
     for (let n = from; n < this.#authorizers.length; n++) {
-      const answer = (this.#authorizers[n] as Authorizer).authorize(attributes);
+      const answer = this.#authorizers[n]!.authorize(attributes);
       if (answer instanceof Promise)
         return answer.then((decision) => this.#next(decision, attributes, n, said));
       if (answer.decision !== 'noOpinion') return answer;

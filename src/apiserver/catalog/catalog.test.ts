@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { Rest } from '../registry/rest.ts';
 import { widgetType } from '../testing/widgets.ts';
-import { Catalog } from './catalog.ts';
-import type { CatalogChange } from './catalog.ts';
+import { Catalog, type CatalogChange } from './catalog.ts';
 import type { Kind, Visibility } from './kind.ts';
 
 interface Options {

@@ -86,7 +86,7 @@ export class Catalog {
   }
 
   #release(rest: Rest): void {
-    const uses = (this.#uses.get(rest) as number) - 1;
+    const uses = this.#uses.get(rest)! - 1;
     if (uses > 0) {
       this.#uses.set(rest, uses);
       return;

@@ -3,8 +3,7 @@
 
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { apiVersionOf, type Scheme } from '#api/machinery/scheme.ts';
 import type { Kind, Subresource } from './kind.ts';
 import type { CatalogSnapshot } from './snapshot.ts';
 

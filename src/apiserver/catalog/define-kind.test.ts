@@ -9,13 +9,15 @@ import { SeededRandom } from '#machinery/random.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { functionConverter } from '../registry/object-converter.ts';
-import { ResourceStore } from '../registry/resource-store.ts';
-import type { ResourceStoreConfig, StoreServices } from '../registry/resource-store.ts';
+import {
+  ResourceStore,
+  type ResourceStoreConfig,
+  type StoreServices,
+} from '../registry/resource-store.ts';
 import { everything } from '../registry/selection.ts';
 import type { RequestContext, ResourceStrategy } from '../registry/strategy.ts';
 import { defineKind, defineVirtualKind } from './define-kind.ts';
-import { verbsOf } from './kind.ts';
-import type { Kind } from './kind.ts';
+import { type Kind, verbsOf } from './kind.ts';
 
 interface Widget extends KubeObject {
   readonly size: number;
@@ -77,7 +79,7 @@ afterEach(() => storage.close());
 
 const only = (kinds: readonly Kind[]): Kind => {
   expect(kinds).toHaveLength(1);
-  return kinds[0] as Kind;
+  return kinds[0]!;
 };
 
 test('a kind is a store with views', async () => {

@@ -8,14 +8,19 @@
 import type { ObjectCodec } from '#api/machinery/codec/object-codec.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { ResourceStore } from '../registry/resource-store.ts';
-import type { ResourceStoreConfig, StoreServices } from '../registry/resource-store.ts';
+import {
+  ResourceStore,
+  type ResourceStoreConfig,
+  type StoreServices,
+} from '../registry/resource-store.ts';
 import type { ObjectConverter } from '../registry/object-converter.ts';
-import { plainRest } from '../registry/plain-rest.ts';
-import type { Verb } from '../registry/plain-rest.ts';
+import { plainRest, type Verb } from '../registry/plain-rest.ts';
 import type { Rest } from '../registry/rest.ts';
-import { selectableFields } from '../registry/selectable-fields.ts';
-import type { FieldDeclarations, SelectableFields } from '../registry/selectable-fields.ts';
+import {
+  type FieldDeclarations,
+  selectableFields,
+  type SelectableFields,
+} from '../registry/selectable-fields.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../registry/strategy.ts';
 import type { TableConvertor } from '../tables/table.ts';
 import type { Kind, Subresource } from './kind.ts';

@@ -111,7 +111,7 @@ test('follow rejects if the store cannot be read, and goes on later', async () =
   const { rest } = kind;
   const watch: typeof rest.watch = async (...args) => {
     if (broken) throw new Error('the disk is on fire');
-    return (rest.watch as NonNullable<typeof rest.watch>)(...args);
+    return rest.watch!(...args);
   };
   catalog.install([{ ...kind, rest: { watch } }]);
   await create(kind, 'a');

@@ -6,12 +6,9 @@ import type { APIGroupDiscoveryList } from '#api/groups/apidiscovery/v2/index.ts
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';
 import type { APIResourceList } from '#api/machinery/meta/v1/index.ts';
 import { Api } from '../testing/api.ts';
-import { send } from '../testing/requests.ts';
-import type { Answer, RawResponse } from '../testing/requests.ts';
-import { startTestServer } from '../testing/server.ts';
-import type { TestServer } from '../testing/server.ts';
-import { widgetKind, widgetType } from '../testing/widgets.ts';
-import type { Widget } from '../testing/widgets.ts';
+import { type Answer, type RawResponse, send } from '../testing/requests.ts';
+import { startTestServer, type TestServer } from '../testing/server.ts';
+import { type Widget, widgetKind, widgetType } from '../testing/widgets.ts';
 import type { Kind } from './kind.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';

@@ -260,7 +260,7 @@ export class CatalogSnapshot {
     let { size } = this;
     for (const kind of removed) {
       const { group: name } = kind.type;
-      const group = (groups.get(name) as GroupIndex).without(kind);
+      const group = groups.get(name)!.without(kind);
       groups = group.versions.length === 0 ? groups.delete(name) : groups.set(name, group);
       size--;
     }

@@ -74,10 +74,7 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
     const document = documents.at(snapshot, others, path);
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
-    if (
-      path.startsWith('/api/') ||
-      snapshot.group(path.split('/')[2] as string)?.servedWithType === true
-    ) {
+    if (path.startsWith('/api/') || snapshot.group(path.split('/')[2]!)?.servedWithType === true) {
       throw apierrors.genericStatus(404);
     }
     return notFound();
@@ -158,9 +155,8 @@ class Documents {
         return { kind: 'APIGroupList', apiVersion: 'v1', groups: listedGroups(snapshot, others) };
       });
     }
-    if (root === 'apis' && second === undefined)
-      return this.#group(snapshot, others, first as string);
-    const group = snapshot.group(root === 'api' ? '' : (first as string));
+    if (root === 'apis' && second === undefined) return this.#group(snapshot, others, first!);
+    const group = snapshot.group(root === 'api' ? '' : first!);
     if (group === undefined || group.published.length === 0) return undefined;
     const version = group.publishedVersion((root === 'api' ? first : second) as string);
     return version && keptIn(this.#ofVersion, version, () => documentOf(apiResourceList(version)));

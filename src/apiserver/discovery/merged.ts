@@ -72,7 +72,7 @@ function grouped(listed: readonly Listed[]): readonly APIGroup[] {
         b.priority.version - a.priority.version || compareKubeVersions(a.version, b.version),
     );
     const list = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
-    return { name, versions: list, preferredVersion: list[0] as (typeof list)[number] };
+    return { name, versions: list, preferredVersion: list[0]! };
   });
 }
 

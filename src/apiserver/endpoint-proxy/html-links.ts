@@ -106,7 +106,7 @@ export class HtmlLinks {
         this.#tag = '<';
         continue;
       }
-      out += this.#next(text[at] as string);
+      out += this.#next(text[at]!);
       at++;
       if (this.#tag.length + this.#value.length > MAX_TAG_LENGTH) {
         this.#passing = true;

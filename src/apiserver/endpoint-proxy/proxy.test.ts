@@ -2,10 +2,8 @@
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { duplexPair, Readable } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -16,8 +14,7 @@ import { rawRequest, send, type RawRequest } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
 import type { Subresource } from '../catalog/kind.ts';
 import type { ApiResponse } from '../request.ts';
-import type { Location } from './locate.ts';
-import { splitTarget } from './locate.ts';
+import { type Location, splitTarget } from './locate.ts';
 import { podProxySubresource, serviceProxySubresource } from './proxy.ts';
 import { HtmlLinks } from './html-links.ts';
 import { rewriteLocation } from '../node-proxy/location.ts';
@@ -240,7 +237,7 @@ describe('what goes through', () => {
     expect(response.code).toBe(418);
     expect(response.headers).not.toHaveProperty('access-control-allow-origin');
     expect(await textOf(response)).toBe('payload');
-    const { headers } = seen[0] as (typeof seen)[number];
+    const { headers } = seen[0]!;
     expect(headers).toMatchObject({
       host: 'api:6443',
       'x-mine': 'yes',

@@ -1,12 +1,10 @@
 // A page that comes through a proxy is below a longer path than its server knows. Redirects and links of HTML pages that lead to the same
 // server get that path, too, so that a client that follows them stays behind the proxy.
 
-import { pipeline, Readable, Transform } from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline, Readable, Transform } from 'node:stream';
 import { createDeflate, createGunzip, createGzip, createInflate } from 'node:zlib';
 
-import { rewriteLocation } from '../node-proxy/location.ts';
-import type { ProxiedPlace } from '../node-proxy/location.ts';
+import { type ProxiedPlace, rewriteLocation } from '../node-proxy/location.ts';
 import type { ApiResponse } from '../request.ts';
 import { HtmlLinks } from './html-links.ts';
 

@@ -18,10 +18,8 @@ import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts'
 import { resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { csiDrivers } from '#api/groups/storage/v1/index.ts';
 import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import { send } from '#apiserver/testing/requests.ts';
-import type { RawRequest, RawResponse } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { type RawRequest, type RawResponse, send } from '#apiserver/testing/requests.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const NODE = { name: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -340,7 +338,8 @@ describe('a token', () => {
     );
     const no = (audience: string) =>
       refused(
-        `audience "${audience}" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`,
+        `audience "${audience}" not found in pod spec volume, system:node:n1 is not authorized ` +
+          'to request tokens for this audience',
       );
     expect(await ask({ ...bound(uid), audiences: ['other'] })).toBe(no('other'));
     expect(await ask(bound(uid))).toBe(no(''));

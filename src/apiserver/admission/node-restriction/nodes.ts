@@ -34,7 +34,7 @@ export function nodeObjection({ attributes, node }: NodeRequest): Objection {
   if (object === undefined) return undefined;
   return operation === 'CREATE'
     ? createObjection(object, node)
-    : updateObjection(object, old as ReadNode, node);
+    : updateObjection(object, old!, node);
 }
 
 function createObjection({ metadata, spec }: ReadNode, node: string): Objection {

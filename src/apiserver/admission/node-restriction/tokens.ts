@@ -39,7 +39,10 @@ export async function tokenObjection(request: NodeRequest): Promise<Objection> {
   const pod = await services.find<ReadPod>('', 'pods', attributes.namespace, name);
   if (pod === undefined) throw apierrors.notFound({ group: '', resource: 'pods' }, name);
   if (pod.metadata.uid !== uid) {
-    return `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+    return (
+      `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
+      'The object might have been deleted and then recreated'
+    );
   }
   if (pod.spec.nodeName !== node)
     return 'node requested token bound to a pod scheduled on a different node';
@@ -84,7 +87,10 @@ async function audienceObjection(
     name,
   });
   if (decision === 'allow') return undefined;
-  return `audience ${quote(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`;
+  return (
+    `audience ${quote(audience)} not found in pod spec volume, ${user.name} is not ` +
+    'authorized to request tokens for this audience'
+  );
 }
 
 /** Throws NotFound if an object on the way to the driver is missing. */

@@ -69,7 +69,8 @@ const CASES: readonly Case[] = [
   [
     'hostPorts',
     0,
-    '{spec: {initContainers: [{name: i, ports: [{hostPort: 9}]}], containers: [{name: c, ports: [{hostPort: 10}, {hostPort: 9}]}]}}',
+    '{spec: {initContainers: [{name: i, ports: [{hostPort: 9}]}], containers: [{name: c, ' +
+      'ports: [{hostPort: 10}, {hostPort: 9}]}]}}',
     'hostPort (containers "i", "c" use hostPorts 10, 9)',
   ],
   [
@@ -145,7 +146,8 @@ const CASES: readonly Case[] = [
   [
     'runAsNonRoot',
     35,
-    `{spec: {securityContext: {runAsNonRoot: false}, containers: [{name: c, securityContext: {runAsNonRoot: false}}, {name: d}]}}`,
+    '{spec: {securityContext: {runAsNonRoot: false}, containers: [{name: c, securityContext: ' +
+      '{runAsNonRoot: false}}, {name: d}]}}',
     'runAsNonRoot != true (pod and container "c" must not set securityContext.runAsNonRoot=false)',
   ],
   ['runAsUser', 22, withPodContext('runAsUser: 0'), undefined],
@@ -178,7 +180,8 @@ const CASES: readonly Case[] = [
     'capabilities_baseline',
     0,
     ALL_KINDS('capabilities: {add: [SYS_TIME, CHOWN, NET_RAW]}'),
-    'non-default capabilities (containers "i", "e" must not include "NET_RAW", "SYS_TIME" in securityContext.capabilities.add)',
+    'non-default capabilities (containers "i", "e" must not include "NET_RAW", "SYS_TIME" in ' +
+      'securityContext.capabilities.add)',
   ],
   ['capabilities_restricted', 21, PLAIN, undefined],
   [
@@ -250,7 +253,8 @@ const CASES: readonly Case[] = [
     'seccompProfile_restricted',
     24,
     AS_WINDOWS,
-    'seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+    'seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to ' +
+      '"RuntimeDefault" or "Localhost")',
   ],
   [
     'seccompProfile_restricted',
@@ -269,7 +273,8 @@ const CASES: readonly Case[] = [
   [
     'seLinuxOptions',
     31,
-    `{spec: {securityContext: {seLinuxOptions: {type: b, role: r}}, containers: [{name: c, securityContext: {seLinuxOptions: {type: a, user: u}}}]}}`,
+    '{spec: {securityContext: {seLinuxOptions: {type: b, role: r}}, containers: [{name: c, ' +
+      'securityContext: {seLinuxOptions: {type: a, user: u}}}]}}',
     'seLinuxOptions (pod and container "c" set forbidden securityContext.seLinuxOptions: types "a", "b"; ' +
       'user may not be set; role may not be set)',
   ],
@@ -282,7 +287,8 @@ const CASES: readonly Case[] = [
   [
     'restrictedVolumes',
     0,
-    '{spec: {volumes: [{name: a, nfs: {server: s, path: /}}, {name: b, hostPath: {path: /}}, {name: c}], containers: []}}',
+    '{spec: {volumes: [{name: a, nfs: {server: s, path: /}}, {name: b, hostPath: {path: /}}, ' +
+      '{name: c}], containers: []}}',
     'restricted volume types (volumes "a", "b", "c" use restricted volume types "hostPath", "nfs", "unknown")',
   ],
   ['sysctls', 0, SYSCTL('kernel.shm_rmid_forced'), undefined],

@@ -6,8 +6,7 @@ import * as host from './controls/host.ts';
 import * as privileges from './controls/privileges.ts';
 import * as profiles from './controls/profiles.ts';
 import * as volumesAndSysctls from './controls/volumes-and-sysctls.ts';
-import { minorOf } from './policy.ts';
-import type { LevelVersion } from './policy.ts';
+import { type LevelVersion, minorOf } from './policy.ts';
 
 type Check = Control['versions'][number]['check'];
 
@@ -42,7 +41,7 @@ function checksOf(level: Control['level'], minor: number): readonly Check[] {
   const key = `${level}:${minor}`;
   let known = checks.get(key);
   if (known === undefined) {
-    known = controlsOf(level, minor).map((control) => checkAt(control, minor) as Check);
+    known = controlsOf(level, minor).map((control) => checkAt(control, minor)!);
     checks.set(key, known);
   }
   return known;

@@ -2,8 +2,7 @@
 
 import type { Violation } from './control.ts';
 import { reasonsText } from './evaluation.ts';
-import { levelVersionText } from './policy.ts';
-import type { LevelVersion } from './policy.ts';
+import { type LevelVersion, levelVersionText } from './policy.ts';
 
 /** Of more pods than these not all are looked at. */
 export const MAX_PODS = 3000;

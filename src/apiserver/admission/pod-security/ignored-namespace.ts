@@ -8,9 +8,9 @@ import {
   levelLabel,
   levelVersionText,
   MODES,
+  type Policy,
   versionLabel,
 } from './policy.ts';
-import type { Policy } from './policy.ts';
 
 /** Undefined: the labels ask for nothing that is not so anyway. */
 export function ignoredNamespaceWarning(
@@ -24,5 +24,8 @@ export function ignoredNamespaceWarning(
       policy[mode].level !== 'privileged' &&
       (labels[levelLabel(mode)] !== undefined || labels[versionLabel(mode)] !== undefined),
   ).map((mode) => `${mode}=${levelVersionText(policy[mode])}`);
-  return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${asked.join(', ')}) will be ignored`;
+  return (
+    `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy ` +
+    `(${asked.join(', ')}) will be ignored`
+  );
 }

@@ -2,10 +2,9 @@
 // them, or for something that makes such pods, is warned. Without an audit log, what is to be audited is counted and goes nowhere else.
 
 import type { Namespace, Pod } from '#api/groups/core/v1/index.ts';
-import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { deepEqual } from '#machinery/deep.ts';
 import type { Find, FindAll } from '#apiserver/catalog/internal-client.ts';
@@ -18,12 +17,15 @@ import type { PodSecurityMetrics } from './metrics.ts';
 import {
   compareLevels,
   isFullyPrivileged,
+  type LabelledPolicy,
+  type Labels,
+  type LevelVersion,
   levelVersionText,
+  type Policy,
   policyOf,
   PRIVILEGED_POLICY,
   sameLevelVersion,
 } from './policy.ts';
-import type { LabelledPolicy, LevelVersion, Labels, Policy } from './policy.ts';
 import { isSignificantUpdate } from './significance.ts';
 import { hasTemplate, podToCheck, templateOf } from './templates.ts';
 
@@ -146,7 +148,7 @@ export class PodSecurity implements AdmissionPlugin {
     const { audit, warn } = asked.policy;
     if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged')
       return;
-    const template = templateOf(attributes.resource, attributes.object as KubeObject);
+    const template = templateOf(attributes.resource, attributes.object!);
     if (template !== undefined) this.#evaluate(attributes, template, asked, false);
   }
 

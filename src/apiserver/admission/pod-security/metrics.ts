@@ -1,11 +1,9 @@
 // How often pods were held against the Pod Security Standards, under Kubernetes' names.
 
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 import type { AdmissionTarget } from '../plugin.ts';
 import { NEWEST_MINOR } from './evaluation.ts';
-import { minorOf } from './policy.ts';
-import type { LevelVersion, Mode } from './policy.ts';
+import { type LevelVersion, minorOf, type Mode } from './policy.ts';
 
 export interface PodSecurityMetricsConfig {
   /** The version of the API server: 'v1.36.3'. Policies of newer versions count as 'future'. */
@@ -28,7 +26,9 @@ export class PodSecurityMetrics {
     this.#minor = Number(/^v1\.(\d+)/.exec(version)?.[1] ?? NEWEST_MINOR);
     this.#evaluations = this.#instruments.counter({
       name: 'pod_security_evaluations_total',
-      help: 'How many pods and templates of pods were held against a policy, of those that were neither ignored nor exempt.',
+      help:
+        'How many pods and templates of pods were held against a policy, of those that ' +
+        'were neither ignored nor exempt.',
       labels: ['decision', 'policy_level', 'policy_version', 'mode', ...OF_REQUESTS],
     });
     this.#exemptions = this.#instruments.counter({
@@ -38,7 +38,9 @@ export class PodSecurityMetrics {
     });
     this.#errors = this.#instruments.counter({
       name: 'pod_security_errors_total',
-      help: 'How often the policy of a namespace could not be had (fatal), or not be read, so that restricted took its place.',
+      help:
+        'How often the policy of a namespace could not be had (fatal), or not be read, so ' +
+        'that restricted took its place.',
       labels: ['fatal', ...OF_REQUESTS],
     });
     const privileged = (operation: string): Counter =>

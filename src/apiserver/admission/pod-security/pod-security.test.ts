@@ -4,8 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { Api, outcome } from '#apiserver/testing/api.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import type { PodSecurityConfig } from './index.ts';
 import type { Policy } from './policy.ts';
 
@@ -256,7 +255,8 @@ describe('namespaces', () => {
     expect(await change({ 'enforce-version': 'v1.30' })).toHaveLength(2);
     expect(await change({ enforce: 'restricted' })).toEqual([
       'existing pods in namespace "ns" violate the new PodSecurity enforce level "restricted:v1.30"',
-      'a (and 1 other pod): host namespaces, allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile',
+      'a (and 1 other pod): host namespaces, allowPrivilegeEscalation != false, unrestricted ' +
+        'capabilities, runAsNonRoot != true, seccompProfile',
       'good: allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile',
     ]);
     expect(await change({ enforce: 'baseline' })).toEqual([]);

@@ -5,10 +5,10 @@ import {
   equivalentPolicies,
   levelVersionText,
   MODES,
+  type Policy,
   policyOf,
   PRIVILEGED_POLICY,
 } from './policy.ts';
-import type { Policy } from './policy.ts';
 
 const PREFIX = 'pod-security.kubernetes.io/';
 const labels = (short: Record<string, string>) =>

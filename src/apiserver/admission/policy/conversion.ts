@@ -2,8 +2,7 @@
 
 import type { GroupVersionKind } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
-import { apiVersionOf } from '#api/machinery/scheme.ts';
-import type { Scheme } from '#api/machinery/scheme.ts';
+import { apiVersionOf, type Scheme } from '#api/machinery/scheme.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
 import type { CatalogSnapshot } from '#apiserver/catalog/snapshot.ts';
 import { convertObject } from '#apiserver/registry/object-converter.ts';

@@ -9,8 +9,8 @@ import {
   evaluationError,
   LazyMap,
   requestResourceValue,
+  type Value,
 } from '#cel/index.ts';
-import type { Value } from '#cel/index.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { Authorizer } from '#apiserver/authorization/authorizer.ts';
 import { expressionAuthorizer } from './authorizer.ts';

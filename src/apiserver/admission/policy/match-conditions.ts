@@ -1,8 +1,7 @@
 // Match conditions: expressions that decide, after all rules, whether a policy looks at a request at all.
 
 import { Budget } from '#cel/index.ts';
-import type { Evaluation, Expression } from './evaluation.ts';
-import { OutOfBudgetError } from './evaluation.ts';
+import { type Evaluation, type Expression, OutOfBudgetError } from './evaluation.ts';
 
 /** What all conditions of a policy may cost for one request, in upstream's units. */
 const MATCH_CONDITIONS_BUDGET = 2_500_000;

@@ -3,8 +3,7 @@
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { labelSelectorAsSelector } from '#machinery/selectors/labels.ts';
-import type { Selector } from '#machinery/selectors/labels.ts';
+import { labelSelectorAsSelector, type Selector } from '#machinery/selectors/labels.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
 

@@ -1,7 +1,11 @@
 // How often policies had a say, and how long it took, under Kubernetes' names.
 
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family, Histogram } from '#machinery/metrics/instruments.ts';
+import {
+  type Counter,
+  type Family,
+  type Histogram,
+  Instruments,
+} from '#machinery/metrics/instruments.ts';
 
 const BUCKETS_SECONDS = [0.000_000_5, 0.001, 0.01, 0.1, 1];
 const LABELS = ['policy', 'policy_binding', 'error_type'] as const;

@@ -88,7 +88,7 @@ async function getParam(
   namespace: string,
   name: string,
 ): Promise<readonly KubeObject[]> {
-  const get = rest.get as NonNullable<typeof rest.get>;
+  const get = rest.get!;
   try {
     // As the server has it in memory, if it has.
     const found = await get.call(rest, internalContext(namespace), name, { resourceVersion: '0' });

@@ -4,8 +4,7 @@
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
-import { keyOf } from '#apiserver/catalog/follow.ts';
-import type { Keeper } from '#apiserver/catalog/follow.ts';
+import { type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import { LazyFollower } from '../lazy-follower.ts';
 import type { PolicyServices } from './services.ts';

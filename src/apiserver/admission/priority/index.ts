@@ -5,12 +5,10 @@ import type { PriorityClass as MutablePriorityClass } from '#api/groups/scheduli
 import { SYSTEM_PRIORITY_CLASSES } from '#api/groups/scheduling/v1/system-classes.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
-import { isPodWrite } from '../pod-defaults.ts';
-import type { ImmutablePod } from '../pod-defaults.ts';
+import { type ImmutablePod, isPodWrite } from '../pod-defaults.ts';
 
 type PriorityClass = Immutable<MutablePriorityClass>;
 type PreemptionPolicy = NonNullable<ImmutablePod['spec']['preemptionPolicy']>;

@@ -3,8 +3,7 @@
 
 import { evaluatorOf, isUncounted, listOf } from '#api/groups/core/v1/quota/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { chargeOf, type ReadQuota } from './charge.ts';

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configMaps, pods, resourceQuotas, services } from '#api/groups/core/v1/index.ts';
-import type { Container, PodSpec, ResourceQuotaSpec } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Container,
+  pods,
+  type PodSpec,
+  resourceQuotas,
+  type ResourceQuotaSpec,
+  services,
+} from '#api/groups/core/v1/index.ts';
 import { deployments } from '#api/groups/apps/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { startTestServer } from '#apiserver/testing/server.ts';
@@ -66,7 +73,8 @@ describe('quotas', () => {
     await pod({ ...resources, requests: { cpu: '400m' } });
     expect(await usedOf('q')).toEqual({ 'limits.memory': '512Mi', pods: '2', 'requests.cpu': '1' });
     await expect(pod({ ...resources, requests: { cpu: '1m' } })).rejects.toThrow(
-      'exceeded quota: q, requested: pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1',
+      'exceeded quota: q, requested: pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, ' +
+        'limited: pods=2,requests.cpu=1',
     );
   });
 
@@ -164,7 +172,8 @@ describe('quotas', () => {
       'count/deployments.apps': '0',
     });
     await expect(create('two')).rejects.toThrow(
-      'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
+      'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: ' +
+        'configmaps=1, limited: configmaps=1',
     );
     const labels = { app: 'd' };
     const deployment = {

@@ -4,12 +4,10 @@ import type { RuntimeClass as MutableRuntimeClass } from '#api/groups/node/v1/in
 import { semanticEqual } from '#machinery/deep.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { andThen } from '#machinery/awaitable.ts';
-import type { Awaitable } from '#machinery/awaitable.ts';
+import { andThen, type Awaitable } from '#machinery/awaitable.ts';
 import type { AdmissionServices } from '../services.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
-import { isPodWrite } from '../pod-defaults.ts';
-import type { ImmutablePod } from '../pod-defaults.ts';
+import { type ImmutablePod, isPodWrite } from '../pod-defaults.ts';
 import { mergeTolerations } from './tolerations.ts';
 
 type RuntimeClass = Immutable<MutableRuntimeClass>;

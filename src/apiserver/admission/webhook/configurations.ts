@@ -5,8 +5,7 @@ import { ExpressionCompiler } from '#api/groups/admissionregistration/v1/express
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
-import type { Keeper } from '#apiserver/catalog/follow.ts';
-import { keyOf } from '#apiserver/catalog/follow.ts';
+import { type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 import { LazyFollower } from '../lazy-follower.ts';
 import type { AdmissionAttributes } from '../plugin.ts';
 import type { Expression } from '../policy/evaluation.ts';

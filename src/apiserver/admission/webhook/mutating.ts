@@ -16,11 +16,9 @@ import { Rounds } from '../rounds.ts';
 import { callWebhook } from './call.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { isExempt } from './exempt.ts';
-import { findInvocation } from './invocation.ts';
-import type { Invocation } from './invocation.ts';
+import { findInvocation, type Invocation } from './invocation.ts';
 import { decided } from './outcome.ts';
-import { patched } from './patch.ts';
-import type { Patched } from './patch.ts';
+import { patched, type Patched } from './patch.ts';
 import { notRegistered } from './review.ts';
 import type { WebhookServices } from './services.ts';
 

@@ -8,8 +8,12 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '#machinery/deep.ts';
-import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
-import type { JsonPatchOperation } from '#machinery/patch/json-patch.ts';
+import {
+  applyJsonPatch,
+  JsonPatchError,
+  type JsonPatchOperation,
+  parseJsonPatch,
+} from '#machinery/patch/json-patch.ts';
 import { jsonType } from '#machinery/text/go-value.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import { JsonError, parseJson } from '#machinery/text/json.ts';

@@ -83,7 +83,10 @@ function kindProblem(
     givenKind === REVIEW.kind &&
     (givenVersion === `${GROUP}/v1` || givenVersion === `${GROUP}/v1beta1`);
   if (isReview || (givenVersion === 'v1' && givenKind === 'Status')) {
-    return `converting (${givenVersion.split('/').at(-1)}.${givenKind}) to (${version}.${REVIEW.kind}): unknown conversion`;
+    return (
+      `converting (${givenVersion.split('/').at(-1)}.${givenKind}) to ` +
+      `(${version}.${REVIEW.kind}): unknown conversion`
+    );
   }
   return notRegistered(givenVersion, givenKind);
 }

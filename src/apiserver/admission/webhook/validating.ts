@@ -7,8 +7,7 @@ import { PolicyRequest } from '../policy/request.ts';
 import { callWebhook } from './call.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { isExempt } from './exempt.ts';
-import { findInvocation } from './invocation.ts';
-import type { Invocation } from './invocation.ts';
+import { findInvocation, type Invocation } from './invocation.ts';
 import { decided } from './outcome.ts';
 import type { WebhookServices } from './services.ts';
 

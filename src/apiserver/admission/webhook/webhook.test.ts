@@ -9,11 +9,13 @@ import {
 } from '#api/groups/admissionregistration/v1/index.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import { handle, send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { widgetKind, widgetType } from '#apiserver/testing/widgets.ts';
-import { respondJson, startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import {
+  respondJson,
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { callWebhook } from './call.ts';
@@ -249,7 +251,8 @@ test('a webhook that knows no version of reviews is not called', async () => {
   await expect(
     callWebhook({ hook } as never, { attributes: { dryRun: false } } as never, {} as never),
   ).rejects.toThrow(
-    'failed calling webhook "h.example.com": could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
+    'failed calling webhook "h.example.com": could not create admission objects: webhook does ' +
+      'not accept known AdmissionReview versions (v1, v1beta1)',
   );
 });
 

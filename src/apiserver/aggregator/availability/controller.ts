@@ -6,9 +6,9 @@ import {
   ExponentialRateLimiter,
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
 import type { UpdateStatus } from '../../catalog/internal-client.ts';

@@ -1,7 +1,6 @@
 // How many APIServices are unavailable, under Kubernetes' names.
 
-import { Instruments } from '#machinery/metrics/instruments.ts';
-import type { Counter, Family } from '#machinery/metrics/instruments.ts';
+import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 
 export class AvailabilityMetrics {
   readonly #instruments = new Instruments();

@@ -1,8 +1,7 @@
 // Asks the backend of an APIService for its discovery document, which every API server has to serve.
 
 import type { Clock } from '#machinery/clock.ts';
-import type { RemoteApiService } from '../api-services.ts';
-import { LEGACY_NAME } from '../api-services.ts';
+import { LEGACY_NAME, type RemoteApiService } from '../api-services.ts';
 import { BackendError, type Backends, NoEndpointError } from '../proxy/backend.ts';
 import { userHeaders } from '../proxy/headers.ts';
 

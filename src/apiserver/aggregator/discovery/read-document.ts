@@ -119,7 +119,8 @@ export function readLegacy(body: Buffer, version: string): APIVersionDiscovery {
       });
     if (parent.scope !== scope) {
       throw new Error(
-        `Error: Parent ${resource} (scope: ${parent.scope}) and subresource ${subresource} (scope: ${scope}) scope do not match`,
+        `Error: Parent ${resource} (scope: ${parent.scope}) and subresource ${subresource} ` +
+          `(scope: ${scope}) scope do not match`,
       );
     }
     (parent.subresources ??= []).push({

@@ -6,11 +6,11 @@ import type { APIVersionDiscovery } from '#api/groups/apidiscovery/v2/index.ts';
 import {
   ExponentialRateLimiter,
   RateLimitingQueue,
-  requeueAfter,
   reconciled,
+  type ReconcileResult,
+  requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import type { Logger } from '#machinery/log.ts';
 import { semanticEqual } from '#machinery/deep.ts';
 import type { UserInfo } from '../../request.ts';

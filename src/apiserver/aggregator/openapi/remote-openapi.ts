@@ -10,8 +10,7 @@ import { type OpenApiDocument, servedDocument } from '../../openapi/served-docum
 import { partOf } from '../../openapi/v2/merge.ts';
 import type { RemoteDocuments, SwaggerPart, V3Entry } from '../../openapi/remote-documents.ts';
 import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
-import type { ApiServices, RemoteApiService } from '../api-services.ts';
-import { isAvailable, isRemote } from '../api-services.ts';
+import { type ApiServices, isAvailable, isRemote, type RemoteApiService } from '../api-services.ts';
 import { BackendError } from '../proxy/backend.ts';
 import { fetchDocument, type FetchedDocument, type FetchServices } from '../proxy/fetch.ts';
 import { convertV2ToV3 } from './convert-v2.ts';

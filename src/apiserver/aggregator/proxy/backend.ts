@@ -6,12 +6,12 @@ import { createSecureContext, type ConnectionOptions, type SecureContext } from 
 
 import type { Clock } from '#machinery/clock.ts';
 import {
+  type Answer,
   BodyAbortedError,
   dial as dialPeer,
   exchange,
   joinHostPort,
 } from '#machinery/net/peer/index.ts';
-import type { Answer } from '#machinery/net/peer/index.ts';
 import type { Random } from '#machinery/random.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { resolveService, type ServiceAddress } from '../../service-resolver/resolve.ts';

@@ -104,7 +104,7 @@ function* headersOf({
     return;
   }
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+    yield [rawHeaders[at]!.toLowerCase(), rawHeaders[at + 1]!];
   }
 }
 

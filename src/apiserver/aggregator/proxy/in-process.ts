@@ -3,8 +3,7 @@
 import * as apierrors from '#machinery/apierrors.ts';
 import { parseJsonInSteps } from '#machinery/text/json-steps.ts';
 import { runStepsInTurns } from '#machinery/turn.ts';
-import { WatchQueue } from '#machinery/watch.ts';
-import type { WatchEventType } from '#machinery/watch.ts';
+import { type WatchEventType, WatchQueue } from '#machinery/watch.ts';
 import { FreshObject } from '../../registry/encoded-object.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../../request.ts';
 

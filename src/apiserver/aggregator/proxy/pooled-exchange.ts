@@ -1,8 +1,7 @@
 // One HTTP/1.1 exchange with a backend over a pooled connection. Changes of protocol have a connection of their own: see `exchange` of
 // machinery/net/peer.
 
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 
 import type { Clock } from '#machinery/clock.ts';
 import { BodyAbortedError } from '#machinery/net/peer/index.ts';

@@ -3,13 +3,12 @@
 
 import type { IncomingMessage } from 'node:http';
 
-import { BodyAbortedError } from '#machinery/net/peer/index.ts';
-import type { Answer } from '#machinery/net/peer/index.ts';
+import { type Answer, BodyAbortedError } from '#machinery/net/peer/index.ts';
 import type { Clock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Logger } from '#machinery/log.ts';
 import { bodyOf, joinUpgraded } from '../../node-proxy/relay.ts';
-import type { ApiRequest, ApiResponse, UserInfo } from '../../request.ts';
+import type { ApiRequest, ApiResponse } from '../../request.ts';
 import { notFound } from '../../status-routes.ts';
 import { isAvailable, type RemoteApiService } from '../api-services.ts';
 import {
@@ -172,7 +171,7 @@ export class AggregationProxy {
   #headers(request: ApiRequest, backend: Backend): ReturnType<typeof outgoingHeaders> {
     const { identityHeaders, identityPrefixes } = this.#config;
     return outgoingHeaders(request, {
-      user: request.user as UserInfo,
+      user: request.user!,
       host: backend.host,
       identityHeaders,
       identityPrefixes,

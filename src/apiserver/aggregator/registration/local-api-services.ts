@@ -8,16 +8,18 @@
 //   'onstart', there before| delete once      | update once     | update once
 //   'true'                 | delete           | update once     | update
 
-import { apiServices as apiServiceType } from '#api/groups/apiregistration/v1/index.ts';
-import type { APIService as ServedAPIService } from '#api/groups/apiregistration/v1/index.ts';
+import {
+  type APIService as ServedAPIService,
+  apiServices as apiServiceType,
+} from '#api/groups/apiregistration/v1/index.ts';
 import type { Client, ResourceClient } from '#client/client.ts';
 import {
   RateLimitingQueue,
   reconciled,
+  type ReconcileResult,
   requeueAfter,
   runWorkers,
 } from '#client/workqueue/index.ts';
-import type { ReconcileResult } from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
 import { semanticEqual } from '#machinery/deep.ts';

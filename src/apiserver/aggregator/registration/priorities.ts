@@ -44,9 +44,9 @@ export const CUSTOM: Priority = { group: 1000, version: 100 };
 /** Returns the priority of a group version that is built in. Undefined: it is not. */
 export function builtInPriority(group: string, version: string): Priority | undefined {
   if (!Object.hasOwn(BUILT_IN, group)) return undefined;
-  const [ofGroup, versions] = BUILT_IN[group] as (typeof BUILT_IN)[string];
+  const [ofGroup, versions] = BUILT_IN[group]!;
   return Object.hasOwn(versions, version)
-    ? { group: ofGroup, version: versions[version] as number }
+    ? { group: ofGroup, version: versions[version]! }
     : undefined;
 }
 

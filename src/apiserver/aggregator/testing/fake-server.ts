@@ -254,10 +254,7 @@ export class FakeServer {
   #arrivedRequest(request: IncomingMessage, body: string): ArrivedRequest {
     const headers: [string, string][] = [];
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
-      headers.push([
-        (request.rawHeaders[at] as string).toLowerCase(),
-        request.rawHeaders[at + 1] as string,
-      ]);
+      headers.push([request.rawHeaders[at]!.toLowerCase(), request.rawHeaders[at + 1]!]);
     }
     const subject = (request.socket as TLSSocket).getPeerCertificate().subject as
       | { CN?: string }

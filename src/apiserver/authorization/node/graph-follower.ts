@@ -1,14 +1,15 @@
 // The graph of a running cluster.
 
-import { persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
-import type { PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
+import {
+  type PersistentVolume,
+  persistentVolumes,
+  type Pod,
+  pods,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { resourceSlices } from '#api/groups/resource/v1/index.ts';
-import type { ResourceSlice } from '#api/groups/resource/v1/index.ts';
-import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
-import type { VolumeAttachment } from '#api/groups/storage/v1/index.ts';
-import { Follower } from '#apiserver/catalog/follow.ts';
-import type { FollowerConfig, Keeper } from '#apiserver/catalog/follow.ts';
+import { type ResourceSlice, resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { type VolumeAttachment, volumeAttachments } from '#api/groups/storage/v1/index.ts';
+import { Follower, type FollowerConfig, type Keeper } from '#apiserver/catalog/follow.ts';
 import { NodeGraph } from './graph.ts';
 
 export class NodeGraphFollower {

@@ -4,8 +4,7 @@
 
 import type { PersistentVolume, Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
-import { referencesOf, secretsOfVolume } from './references.ts';
-import type { ReferredKind } from './references.ts';
+import { referencesOf, type ReferredKind, secretsOfVolume } from './references.ts';
 
 type ReadPod = Immutable<Pod>;
 type ReadVolume = Immutable<PersistentVolume>;

@@ -7,8 +7,7 @@ import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { resourceSlices } from '#api/groups/resource/v1/index.ts';
 import { volumeAttachments } from '#api/groups/storage/v1/index.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 const node = (name: string) => ({
   name: `system:node:${name}`,

@@ -6,8 +6,14 @@ import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import * as fields from '#machinery/selectors/fields.ts';
 import { quote } from '#machinery/text/go-format.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { ALLOW, NO_OPINION } from '../authorizer.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from '../authorizer.ts';
+import {
+  ALLOW,
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_OPINION,
+  type RulesAnswer,
+} from '../authorizer.ts';
 import { NODE_RULES } from '../policy/cluster-roles.ts';
 import { can } from '../policy/words.ts';
 import { allows } from '../rbac/rules.ts';
@@ -131,7 +137,8 @@ export class NodeAuthorizer implements Authorizer {
           : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
       default:
         return no(
-          'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+          'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, ' +
+            'update, patch, delete, deletecollection',
         );
     }
   }

@@ -2,21 +2,22 @@
 // features that are on by default there.
 
 import {
+  account,
   aggregatedRole,
   aggregateTo,
   bindCluster,
   can,
   canGet,
   clusterRole,
+  EVENT_GROUPS,
   group,
+  type NewClusterRole,
+  type NewClusterRoleBinding,
   READ,
   user,
   WRITE,
-  EVENT_GROUPS,
   WRITE_EVENTS,
 } from './words.ts';
-import { account } from './words.ts';
-import type { NewClusterRole, NewClusterRoleBinding } from './words.ts';
 
 const APPS = 'apps';
 const BATCH = 'batch';
@@ -42,21 +43,24 @@ const EDIT = [
   can(
     WRITE,
     '',
-    'replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets',
+    'replicationcontrollers replicationcontrollers/scale serviceaccounts services ' +
+      'services/proxy persistentvolumeclaims configmaps secrets',
   ),
   can('create', '', 'serviceaccounts/token'),
   can(WRITE, EVENT_GROUPS, 'events'),
   can(
     WRITE,
     APPS,
-    'statefulsets statefulsets/scale daemonsets deployments deployments/scale deployments/rollback replicasets replicasets/scale',
+    'statefulsets statefulsets/scale daemonsets deployments deployments/scale ' +
+      'deployments/rollback replicasets replicasets/scale',
   ),
   can(WRITE, 'autoscaling', 'horizontalpodautoscalers'),
   can(WRITE, BATCH, 'jobs cronjobs'),
   can(
     WRITE,
     EXTENSIONS,
-    'daemonsets deployments deployments/scale deployments/rollback ingresses replicasets replicasets/scale replicationcontrollers/scale networkpolicies',
+    'daemonsets deployments deployments/scale deployments/rollback ingresses replicasets ' +
+      'replicasets/scale replicationcontrollers/scale networkpolicies',
   ),
   can(WRITE, POLICY, 'poddisruptionbudgets'),
   can(WRITE, NETWORKING, 'networkpolicies ingresses'),
@@ -68,12 +72,14 @@ const VIEW = [
   can(
     READ,
     '',
-    'pods replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps',
+    'pods replicationcontrollers replicationcontrollers/scale serviceaccounts services ' +
+      'services/status endpoints persistentvolumeclaims persistentvolumeclaims/status configmaps',
   ),
   can(
     READ,
     '',
-    'limitranges resourcequotas bindings pods/status resourcequotas/status namespaces/status replicationcontrollers/status pods/log',
+    'limitranges resourcequotas bindings pods/status resourcequotas/status namespaces/status ' +
+      'replicationcontrollers/status pods/log',
   ),
   // Given within a namespace, this is to see that one.
   can(READ, '', 'namespaces'),
@@ -82,14 +88,18 @@ const VIEW = [
   can(
     READ,
     APPS,
-    'controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets daemonsets/status deployments deployments/status deployments/scale replicasets replicasets/status replicasets/scale',
+    'controllerrevisions statefulsets statefulsets/status statefulsets/scale daemonsets ' +
+      'daemonsets/status deployments deployments/status deployments/scale replicasets ' +
+      'replicasets/status replicasets/scale',
   ),
   can(READ, 'autoscaling', 'horizontalpodautoscalers horizontalpodautoscalers/status'),
   can(READ, BATCH, 'jobs cronjobs cronjobs/status jobs/status'),
   can(
     READ,
     EXTENSIONS,
-    'daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ingresses/status replicasets replicasets/scale replicasets/status replicationcontrollers/scale networkpolicies',
+    'daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses ' +
+      'ingresses/status replicasets replicasets/scale replicasets/status ' +
+      'replicationcontrollers/scale networkpolicies',
   ),
   can(READ, POLICY, 'poddisruptionbudgets poddisruptionbudgets/status'),
   can(READ, NETWORKING, 'networkpolicies ingresses ingresses/status'),

@@ -2,8 +2,16 @@
 // Kubernetes 1.36 with the features that are on by default there.
 
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
-import { account, bindCluster, can, clusterRole, READ, WRITE_EVENTS } from './words.ts';
-import type { NewClusterRole, NewClusterRoleBinding } from './words.ts';
+import {
+  account,
+  bindCluster,
+  can,
+  clusterRole,
+  type NewClusterRole,
+  type NewClusterRoleBinding,
+  READ,
+  WRITE_EVENTS,
+} from './words.ts';
 
 export const CONTROLLER_ROLE_PREFIX = 'system:controller:';
 
@@ -220,7 +228,8 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
       'sign',
       CERTIFICATES,
       'signers',
-      'kubernetes.io/legacy-unknown kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving',
+      'kubernetes.io/legacy-unknown kubernetes.io/kube-apiserver-client ' +
+        'kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving',
     ),
     can('create', 'authorization.k8s.io', 'subjectaccessreviews'),
     WRITE_EVENTS,

@@ -1,8 +1,17 @@
 // The roles that hold in one namespace of the system only, and who has them.
 
 import { CONTROLLER_ROLE_PREFIX } from './controller-roles.ts';
-import { account, bind, can, READ, role, user, WRITE_EVENTS } from './words.ts';
-import type { NewRole, NewRoleBinding } from './words.ts';
+import {
+  account,
+  bind,
+  can,
+  type NewRole,
+  type NewRoleBinding,
+  READ,
+  role,
+  user,
+  WRITE_EVENTS,
+} from './words.ts';
 
 const SYSTEM = 'kube-system';
 const PUBLIC = 'kube-public';

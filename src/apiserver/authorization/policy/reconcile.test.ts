@@ -6,8 +6,7 @@ import {
   roleBindings,
   roles,
 } from '#api/groups/rbac/v1/index.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { keepBootstrapPolicy } from './reconcile.ts';
 import { AUTO_UPDATE_ANNOTATION, can } from './words.ts';
 

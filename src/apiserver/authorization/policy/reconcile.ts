@@ -2,12 +2,15 @@
 // than that stays: somebody has added it. Nothing is done to those whose annotation says so.
 
 import {
+  type AggregationRule,
   clusterRoleBindings,
   clusterRoles,
+  type PolicyRule,
   roleBindings,
+  type RoleRef,
   roles,
+  type Subject,
 } from '#api/groups/rbac/v1/index.ts';
-import type { AggregationRule, PolicyRule, RoleRef, Subject } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';

@@ -4,8 +4,14 @@ import { quote } from '#machinery/text/go-format.ts';
 import type { PolicyRule } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { ALLOW, NO_OPINION } from '../authorizer.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from '../authorizer.ts';
+import {
+  ALLOW,
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_OPINION,
+  type RulesAnswer,
+} from '../authorizer.ts';
 import { allows } from './rules.ts';
 import type { Binding, RoleCache } from './role-cache.ts';
 
@@ -73,5 +79,5 @@ function missingRoles(bindings: readonly Binding[]): string {
     const resource = role.kind === 'ClusterRole' ? 'clusterrole' : 'role';
     return `${resource}.rbac.authorization.k8s.io ${quote(role.name)} not found`;
   });
-  return messages.length === 1 ? (messages[0] as string) : `[${messages.join(', ')}]`;
+  return messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`;
 }

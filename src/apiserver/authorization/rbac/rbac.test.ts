@@ -10,8 +10,7 @@ import {
   roles,
 } from '#api/groups/rbac/v1/index.ts';
 import type { Client } from '#client/client.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 import { can } from '../policy/words.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';

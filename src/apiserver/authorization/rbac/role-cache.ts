@@ -2,23 +2,20 @@
 // registry, so that it is behind by as little as any watcher is.
 
 import {
+  type ClusterRole,
+  type ClusterRoleBinding,
   clusterRoleBindings,
   clusterRoles,
+  type PolicyRule,
+  type Role,
+  type RoleBinding,
   roleBindings,
   roles,
-} from '#api/groups/rbac/v1/index.ts';
-import type {
-  ClusterRole,
-  ClusterRoleBinding,
-  PolicyRule,
-  Role,
-  RoleBinding,
-  Subject,
+  type Subject,
 } from '#api/groups/rbac/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { UserInfo } from '#apiserver/request.ts';
-import { Follower, keyOf } from '#apiserver/catalog/follow.ts';
-import type { FollowerConfig, Keeper } from '#apiserver/catalog/follow.ts';
+import { Follower, type FollowerConfig, type Keeper, keyOf } from '#apiserver/catalog/follow.ts';
 
 /** A binding as far as an answer depends on it. */
 export interface Binding {

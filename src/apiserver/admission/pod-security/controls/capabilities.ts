@@ -1,7 +1,17 @@
 // Which of root's powers a container may have.
 
-import { containersOf, containersWhere, named, quoted, sorted, unlessWindows } from '../control.ts';
-import type { Container, Control, PodToCheck, Violation } from '../control.ts';
+import {
+  type Container,
+  containersOf,
+  containersWhere,
+  type Control,
+  named,
+  type PodToCheck,
+  quoted,
+  sorted,
+  unlessWindows,
+  type Violation,
+} from '../control.ts';
 
 /** What container runtimes give to containers that say nothing. */
 const DEFAULT_CAPABILITIES: ReadonlySet<string> = new Set([

@@ -1,15 +1,18 @@
 // What a pod may have of its host.
 
 import {
+  type Container,
   containersOf,
   containersWhere,
+  type Control,
   named,
   plural,
+  type PodToCheck,
   quoted,
   saidBy,
   sorted,
+  type Violation,
 } from '../control.ts';
-import type { Container, Control, PodToCheck, Violation } from '../control.ts';
 
 export const hostNamespaces: Control = {
   id: 'hostNamespaces',
@@ -79,7 +82,9 @@ function checkHostsOfProbesAndHooks(pod: PodToCheck): Violation | undefined {
   const use = containers.length === 1 ? 'uses' : 'use';
   return {
     reason: 'probe or lifecycle host',
-    detail: `${named('container', containers)} ${use} ${plural('probe or lifecycle host', hosts.length)} ${quoted(hosts)}`,
+    detail:
+      `${named('container', containers)} ${use} ` +
+      `${plural('probe or lifecycle host', hosts.length)} ${quoted(hosts)}`,
   };
 }
 

@@ -3,14 +3,16 @@
 import {
   containersOf,
   containersWhere,
+  type Control,
   named,
+  type PodToCheck,
   quoted,
   saidBy,
   sorted,
   unlessInUserNamespace,
   unlessWindows,
+  type Violation,
 } from '../control.ts';
-import type { Control, PodToCheck, Violation } from '../control.ts';
 
 export const privileged: Control = {
   id: 'privileged',

@@ -1,8 +1,20 @@
 // The profiles with which the kernel watches a container: AppArmor, seccomp, SELinux.
 
 import { quote } from '#machinery/text/go-format.ts';
-import { containersOf, named, plural, quoted, saidBy, sorted, unlessWindows } from '../control.ts';
-import type { Check, Container, Control, PodToCheck, Violation } from '../control.ts';
+import {
+  type Check,
+  type Container,
+  containersOf,
+  type Control,
+  named,
+  plural,
+  type PodToCheck,
+  quoted,
+  saidBy,
+  sorted,
+  unlessWindows,
+  type Violation,
+} from '../control.ts';
 
 const APP_ARMOR_ANNOTATIONS = 'container.apparmor.security.beta.kubernetes.io/';
 const SECCOMP_POD_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';

@@ -1,7 +1,15 @@
 // Which volumes a pod may mount, and which of the kernel's parameters it may set.
 
-import { named, plural, quoted, sorted } from '../control.ts';
-import type { Check, Control, PodToCheck, Violation } from '../control.ts';
+import {
+  type Check,
+  type Control,
+  named,
+  plural,
+  type PodToCheck,
+  quoted,
+  sorted,
+  type Violation,
+} from '../control.ts';
 import { hostPathVolumes } from './host.ts';
 
 /** Kinds of volumes that reach nothing of the node and nothing that no administrator has seen. */

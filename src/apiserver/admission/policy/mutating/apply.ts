@@ -5,12 +5,18 @@ import {
   asList,
   asMap,
   merge,
+  type MergeType,
   TypedValueError,
   validateTyped,
 } from '#api/machinery/managed-fields/index.ts';
-import type { MergeType } from '#api/machinery/managed-fields/index.ts';
-import { EvaluationError, listItems, misnamedObjects, ObjectValue, toJson } from '#cel/index.ts';
-import type { Value } from '#cel/index.ts';
+import {
+  EvaluationError,
+  listItems,
+  misnamedObjects,
+  ObjectValue,
+  toJson,
+  type Value,
+} from '#cel/index.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '#machinery/patch/json-patch.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -20,16 +20,20 @@ import { Rounds } from '#apiserver/admission/rounds.ts';
 import { convertVersion } from '../conversion.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
-import { findInvocations } from '../invocations.ts';
-import type { Invocation } from '../invocations.ts';
+import { findInvocations, type Invocation } from '../invocations.ts';
 import { evaluateMatchConditions } from '../match-conditions.ts';
 import { errorTypeOf } from '../metrics.ts';
 import { PolicySource } from '../policy-source.ts';
 import { PolicyRequest } from '../request.ts';
 import type { PolicyServices } from '../services.ts';
 import { applyConfiguration, applyPatch, MutationError } from './apply.ts';
-import type { Binding, CompiledPolicy, Mutation, Policy } from './compile.ts';
-import { compilePolicy } from './compile.ts';
+import {
+  type Binding,
+  type CompiledPolicy,
+  compilePolicy,
+  type Mutation,
+  type Policy,
+} from './compile.ts';
 
 type Turn = Invocation<Policy, Binding, CompiledPolicy>;
 

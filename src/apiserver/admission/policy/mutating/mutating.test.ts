@@ -11,8 +11,7 @@ import { deployments } from '#api/groups/apps/v1/index.ts';
 import { configMaps, pods } from '#api/groups/core/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 type Spec = admission.MutatingAdmissionPolicySpec;
 type Rule = admission.NamedRuleWithOperations;
@@ -93,7 +92,9 @@ describe('an apply configuration', () => {
     await policy('sidecar', {
       mutations: [
         merging(
-          `Object{metadata: Object.metadata{labels: {'mutated': 'yes'}}, spec: Object.spec{replicas: 3, template: Object.spec.template{spec: Object.spec.template.spec{containers: [${sidecar}]}}}}`,
+          `Object{metadata: Object.metadata{labels: {'mutated': 'yes'}}, spec: ` +
+            'Object.spec{replicas: 3, template: Object.spec.template{spec: ' +
+            `Object.spec.template.spec{containers: [${sidecar}]}}}}`,
         ),
       ],
     });
@@ -112,12 +113,15 @@ describe('an apply configuration', () => {
     await policy('atomic', {
       mutations: [
         merging(
-          `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [${container}]}}}}`,
+          'Object{spec: Object.spec{template: Object.spec.template{spec: ' +
+            `Object.spec.template.spec{containers: [${container}]}}}}`,
         ),
       ],
     });
     const message =
-      "policy 'atomic' with binding 'atomic' denied request: error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.template.spec.containers[0].command";
+      "policy 'atomic' with binding 'atomic' denied request: error applying patch: invalid " +
+      'ApplyConfiguration: may not mutate atomic arrays, maps or structs: ' +
+      '.spec.template.spec.containers[0].command';
     expect(await refusal(deploy())).toMatchObject({
       code: 403,
       reason: 'Invalid',
@@ -131,7 +135,9 @@ describe('an apply configuration', () => {
       mutations: [merging("Object{metadata: Object.spec{labels: {'a': 'b'}}}")],
     });
     expect((await refusal(create())).message).toBe(
-      'policy \'misnamed\' with binding \'misnamed\' denied request: type mismatch: unexpected type name "Object.spec", expected "Object.metadata", which matches field name path from root Object type',
+      "policy 'misnamed' with binding 'misnamed' denied request: type mismatch: unexpected " +
+        'type name "Object.spec", expected "Object.metadata", which matches field name path from ' +
+        'root Object type',
     );
     await api.client.resource(mutatingAdmissionPolicies).delete('misnamed');
     await policy('unknown', { mutations: [merging("Object{nothing: 'x'}")] });
@@ -147,7 +153,10 @@ describe('a JSON patch', () => {
       variables: [{ name: 'key', expression: "'example.com/x'" }],
       mutations: [
         patching(
-          "[JSONPatch{op: 'test', path: '/data/mode', value: 'on'}, JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}, JSONPatch{op: 'add', path: '/metadata/annotations/' + jsonpatch.escapeKey(variables.key), value: request.operation}, JSONPatch{op: 'move', from: '/data/mode', path: '/data/was'}]",
+          "[JSONPatch{op: 'test', path: '/data/mode', value: 'on'}, JSONPatch{op: 'add', path: " +
+            "'/metadata/annotations', value: {}}, JSONPatch{op: 'add', path: " +
+            "'/metadata/annotations/' + jsonpatch.escapeKey(variables.key), value: " +
+            "request.operation}, JSONPatch{op: 'move', from: '/data/mode', path: '/data/was'}]",
         ),
       ],
     });
@@ -193,7 +202,9 @@ describe('a JSON patch', () => {
 describe('several policies', () => {
   const counting = (name: string) =>
     merging(
-      `Object{data: {'seen-${name}': string(size(object.data)), 'count-${name}': has(object.data) && 'count-${name}' in object.data ? object.data['count-${name}'] + '+' : '1'}}`,
+      `Object{data: {'seen-${name}': string(size(object.data)), 'count-${name}': ` +
+        `has(object.data) && 'count-${name}' in object.data ? object.data['count-${name}'] + '+' ` +
+        `: '1'}}`,
     );
 
   test('see what those before them have made', async () => {
@@ -267,7 +278,8 @@ describe('a connection', () => {
     const mutations = [merging("Object{container: 'x'}")];
     await policy('merged', { matchConstraints: { resourceRules: [EXEC] }, mutations });
     const message =
-      "policy 'merged' with binding 'merged' denied request: error applying patch: failed to convert patch object to typed object: " +
+      "policy 'merged' with binding 'merged' denied request: error applying patch: failed to " +
+      'convert patch object to typed object: ' +
       'no corresponding type for /v1, Kind=PodExecOptions';
     expect(await exec()).toMatchObject({
       code: 403,

@@ -1,7 +1,9 @@
 // A validating policy with its expressions compiled.
 
-import { ExpressionCompiler } from '#api/groups/admissionregistration/v1/expressions.ts';
-import type { ExpressionUse } from '#api/groups/admissionregistration/v1/expressions.ts';
+import {
+  ExpressionCompiler,
+  type ExpressionUse,
+} from '#api/groups/admissionregistration/v1/expressions.ts';
 import type * as admission from '#api/groups/admissionregistration/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Expression, Variable } from '../evaluation.ts';

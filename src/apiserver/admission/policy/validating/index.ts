@@ -12,15 +12,12 @@ import type {
 } from '#apiserver/admission/plugin.ts';
 import { Evaluation } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
-import { findInvocations } from '../invocations.ts';
-import type { Invocation } from '../invocations.ts';
-import { errorTypeOf } from '../metrics.ts';
-import type { PolicyMetrics } from '../metrics.ts';
+import { findInvocations, type Invocation } from '../invocations.ts';
+import { errorTypeOf, type PolicyMetrics } from '../metrics.ts';
 import { PolicySource } from '../policy-source.ts';
 import { PolicyRequest } from '../request.ts';
 import type { PolicyServices } from '../services.ts';
-import type { Binding, CompiledPolicy, Policy } from './compile.ts';
-import { compilePolicy } from './compile.ts';
+import { type Binding, type CompiledPolicy, compilePolicy, type Policy } from './compile.ts';
 import { validate } from './validate.ts';
 
 const CODES: Readonly<Record<string, number>> = {

@@ -2,8 +2,7 @@
 
 import { Budget } from '#cel/index.ts';
 import type { Clock } from '#machinery/clock.ts';
-import type { Evaluation, Outcome } from '../evaluation.ts';
-import { OutOfBudgetError } from '../evaluation.ts';
+import { type Evaluation, type Outcome, OutOfBudgetError } from '../evaluation.ts';
 import { evaluateMatchConditions } from '../match-conditions.ts';
 import type { CompiledPolicy, Validation } from './compile.ts';
 

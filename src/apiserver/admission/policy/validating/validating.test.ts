@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
-import type { ConfigMap } from '#api/groups/core/v1/index.ts';
+import { type ConfigMap, configMaps, namespaces, pods } from '#api/groups/core/v1/index.ts';
 import {
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
@@ -13,8 +12,7 @@ import { createClient } from '#client/create-client.ts';
 import { createInProcessTransport } from '#client/in-process.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { send } from '#apiserver/testing/requests.ts';
-import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
+import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
 
 type Spec = admission.ValidatingAdmissionPolicySpec;
 type BindingSpec = admission.ValidatingAdmissionPolicyBindingSpec;
@@ -90,7 +88,8 @@ describe('what a policy refuses', () => {
     await policy('small', { validations: [{ expression: 'size(object.data) < 2' }] });
     expect(await refused(inNamespace().create(configMap('a', { one: '1' })))).toBeUndefined();
     const why =
-      "ValidatingAdmissionPolicy 'small' with binding 'small-0' denied request: failed expression: size(object.data) < 2";
+      "ValidatingAdmissionPolicy 'small' with binding 'small-0' denied request: failed " +
+      'expression: size(object.data) < 2';
     expect(
       await refused(inNamespace().create(configMap('b', { one: '1', two: '2' }))),
     ).toMatchObject({
@@ -245,7 +244,9 @@ describe('parameters', () => {
       paramRef: { name: 'rules', namespace: 'kube-system', parameterNotFoundAction: 'Deny' },
     });
     expect((await refused(pod('x')))?.message).toContain(
-      "ValidatingAdmissionPolicy 'named' with binding 'named-0' denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
+      "ValidatingAdmissionPolicy 'named' with binding 'named-0' denied request: failed to " +
+        'configure binding: no params found for policy binding with `Deny` ' +
+        'parameterNotFoundAction',
     );
     await inNamespace('kube-system').create(configMap('rules', { prefix: 'team-' }));
     expect((await refused(pod('x')))?.message).toMatch(/begin with team-$/);

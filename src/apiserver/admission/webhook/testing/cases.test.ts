@@ -5,15 +5,15 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { send } from '#apiserver/testing/requests.ts';
-import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
-import type { TestServer } from '#apiserver/testing/server.ts';
-import { startWebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import type { WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
+import { ADMIN, startTestServer, type TestServer } from '#apiserver/testing/server.ts';
+import {
+  startWebhookServer,
+  type WebhookServer,
+} from '#apiserver/webhooks/testing/webhook-server.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import { nextTurn } from '#machinery/turn.ts';
 import { CASES } from './cases.ts';
-import { CaseRunner } from './runner.ts';
-import type { CaseAnswer, Outcome, Send } from './runner.ts';
+import { type CaseAnswer, CaseRunner, type Outcome, type Send } from './runner.ts';
 
 const USER = { ...ADMIN, uid: 'admin' };
 const upstream = new Map(
@@ -103,7 +103,7 @@ describe('as upstream', () => {
 
 test('a request whose time is over before that of the webhook', async () => {
   const [each] = CASES.filter(({ name }) => name === 'the time of the request');
-  const [outcome] = await runner.run(each as (typeof CASES)[number]);
+  const [outcome] = await runner.run(each!);
   expect(outcome?.answer).toMatchObject({
     code: 504,
     body: {

@@ -1,10 +1,10 @@
 // Requests, the webhooks that are configured for them, and how these answer. Each case runs at a server of ours and at upstream's, whose
 // answers are recorded in upstream.jsonl: what clients get, and what the webhooks receive.
 
-import type { Behaviour } from './behaviours.ts';
 import {
   allow,
   answer,
+  type Behaviour,
   bytes,
   close,
   deny,
@@ -596,7 +596,9 @@ const MATCHING: readonly Case[] = [
     validating(
       allow,
       conditions(
-        '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, [1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f > 0))))))',
+        '[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, ' +
+          '[1,2,3,4,5,6,7,8,9,10].all(c, [1,2,3,4,5,6,7,8,9,10].all(d, ' +
+          '[1,2,3,4,5,6,7,8,9,10].all(e, [1,2,3,4,5,6,7,8,9,10].all(f, a+b+c+d+e+f > 0))))))',
       ),
     ),
   ),

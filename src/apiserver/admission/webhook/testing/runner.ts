@@ -1,8 +1,7 @@
 // Runs the cases at a server: configures their webhooks, sends their requests, and records what comes of it.
 
 import type { ReceivedRequest, WebhookServer } from '#apiserver/webhooks/testing/webhook-server.ts';
-import { allow, deny, drip, hang } from './behaviours.ts';
-import type { Behaviour, Review } from './behaviours.ts';
+import { allow, type Behaviour, deny, drip, hang, type Review } from './behaviours.ts';
 import type { Case, CaseHook, CaseRequest } from './cases.ts';
 import { normalized } from './normalized.ts';
 
