@@ -1,4 +1,4 @@
-// The health endpoints, their single checks, and what is published of their results.
+// The health endpoints, their single checks, and the metrics of their results.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -67,7 +67,7 @@ test('checks can be excluded', async () => {
   );
 });
 
-test('a hook that has not finished fails the check, and why is only at its own path', async () => {
+test('an unfinished hook fails the check, and only its own path gives the reason', async () => {
   const hooks = new StartHooks(['first', 'second']);
   hooks.finish('first');
   expect(() => hooks.finish('third')).toThrow('no hook is named third');
@@ -108,7 +108,7 @@ test('/metrics/slis has the results', async () => {
   );
 });
 
-test('/statusz for people', async () => {
+test('/statusz as text', async () => {
   const { code, headers, text } = await get('/statusz');
   expect([code, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(text).toMatch(

@@ -16,7 +16,7 @@ import type { ApiRequest, ApiResponse } from './request.ts';
 import { flagz, statusz, type StatuszConfig } from '#machinery/serving/zpages.ts';
 
 export interface HealthRouteConfig {
-  /** '/readyz'. */
+  /** The path, such as '/readyz'. */
   readonly path: string;
   readonly checks: () => readonly HealthCheck[];
   readonly logger: Logger;
@@ -27,7 +27,7 @@ export interface HealthRouteConfig {
 export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResourceRoute {
   const endpoint = new HealthEndpoint(config);
   const { path } = config;
-  // As upstream: the path itself is counted, single checks are not.
+  // Only requests of the path itself are counted, not those of single checks, as upstream.
   const counted = metrics.endpoint({
     group: '',
     version: '',
@@ -89,7 +89,7 @@ function asResponse({ code, contentType, text, headers }: TextResponse): ApiResp
   };
 }
 
-/** Upstream's answer for paths that are not served. */
+/** Returns upstream's response for paths that are not served. */
 export function notFound(): ApiResponse {
   return {
     code: 404,

@@ -1,4 +1,5 @@
-// Nothing is created in a namespace that does not exist or is going away, and the namespaces that the cluster needs stay.
+// Rejects the creation of objects in a namespace that does not exist or is terminating, and the
+// deletion of namespaces that the cluster needs.
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
@@ -9,7 +10,9 @@ import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './pl
 
 const UNDELETABLE: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Virtual resources that are about a namespace, and may be asked of one that is not there. */
+/**
+ * Virtual resources about a namespace, which may be created although the namespace does not exist.
+ */
 const ACCESS_REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 
 export class NamespaceLifecycle implements AdmissionPlugin {
@@ -61,7 +64,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     });
   }
 
-  /** Before webhooks, which need not be asked then. */
+  /** Rejects the deletion of a protected namespace here, so that no webhook is called for it. */
   admitRequest({ operation, resource, name }: AdmissionAttributes): undefined {
     if (
       operation !== 'DELETE' ||

@@ -1,4 +1,5 @@
-// What a pod on a node is resized to must be something that its node could have: only what others hold of it may become free one day.
+// Rejects a resize of a pod that its node could never provide. Resources that other pods use do not
+// count, as they may become free.
 
 import type { Node, ResourceList } from '#api/groups/core/v1/index.ts';
 import { podAmounts } from '#api/groups/core/v1/quota/index.ts';
@@ -13,7 +14,7 @@ import type { ImmutablePod } from './pod-defaults.ts';
 type Cause = 'NodeCapacity' | 'UnsupportedPlatform';
 
 const OS = 'kubernetes.io/os';
-/** As they are told. */
+/** The units in which messages give the amounts. */
 const UNITS = { cpu: 'milliValue', memory: 'value' } as const;
 
 export class PodResizeValidator implements AdmissionPlugin {

@@ -1,5 +1,5 @@
-// A kubelet may make mirrors of its static pods, which must not get it anything; of the pods of its node it may write the status,
-// and it may evict and delete them.
+// Rules for pods. A kubelet may create mirrors of its static pods, which must not refer to API
+// objects. It may write the status of the pods on its node, evict them and delete them.
 
 import type { Node, Pod, Volume } from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
@@ -106,7 +106,7 @@ function ownerObjection(owner: Immutable<OwnerReference> | undefined, node: stri
   return undefined;
 }
 
-/** What of the API a pod would need, in words; undefined if nothing. */
+/** Returns the resource of an API object that the pod refers to; undefined if there is none. */
 function neededByMirror(pod: ImmutablePod): string | undefined {
   const { spec } = pod;
   if ((spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';

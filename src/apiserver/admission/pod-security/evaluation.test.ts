@@ -1,4 +1,4 @@
-// Each control, with the pods that pass and those that do not, and in which versions.
+// Each control with pods that pass, pods that do not, and the versions in which it applies.
 
 import { describe, expect, test } from 'vitest';
 
@@ -17,7 +17,7 @@ const withContext = (context: string) => withContainer(`securityContext: {${cont
 const withPodContext = (context: string) =>
   `{spec: {securityContext: {${context}}, containers: [{name: c}]}}`;
 
-/** What one control says, which the others are left out of. */
+/** Returns the violation of one control. */
 function said(id: string, minor: number, yaml: string): string | undefined {
   const control = CONTROLS.find((each) => each.id === id);
   const check = control?.versions.findLast(({ since }) => since <= minor)?.check;
@@ -315,7 +315,7 @@ describe('controls', () => {
     expect(said(id, minor, yaml)).toBe(expected);
   });
 
-  test('each of them, and each of its versions, is one of those', () => {
+  test('the cases cover each control in each version', () => {
     const tried = new Set(CASES.map(([id, minor]) => `${id} ${sinceOf(id, minor)}`));
     const all = CONTROLS.flatMap(({ id, versions }) =>
       versions.map(({ since }) => `${id} ${since}`),
@@ -335,11 +335,11 @@ describe('levels', () => {
   const BAD = `{spec: {hostNetwork: true, volumes: [{name: v, hostPath: {path: /}}],
     containers: [{name: c, securityContext: {privileged: true, capabilities: {add: [NET_RAW]}, procMount: Unmasked}}]}}`;
 
-  test('privileged demands nothing', () => {
+  test('privileged has no requirements', () => {
     expect(reasons('privileged', 'latest', BAD)).toBe('');
   });
 
-  test('restricted demands what baseline does, or something stricter in its place', () => {
+  test('restricted requires what baseline does, or something stricter in its place', () => {
     expect(reasons('baseline', 'latest', BAD)).toBe(
       'non-default capabilities, host namespaces, hostPath volumes, privileged, procMount',
     );
@@ -352,13 +352,13 @@ describe('levels', () => {
     );
   });
 
-  test('latest, and what is still to come, is as the newest that is known', () => {
+  test('latest, and future versions, are the newest version', () => {
     for (const version of [`v1.${NEWEST_MINOR}`, 'v1.99999'] as const) {
       expect(reasons('restricted', version, BAD)).toBe(reasons('restricted', 'latest', BAD));
     }
   });
 
-  test('a pod that says everything passes', () => {
+  test('a pod with all required fields passes', () => {
     const good = `{spec: {securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
       containers: [{name: c, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}}`;
     for (let minor = 0; minor <= NEWEST_MINOR; minor++)

@@ -1,4 +1,5 @@
-// What a level of the Pod Security Standards, as one of Kubernetes' versions had it, has against a pod.
+// Evaluates a pod against a level of the Pod Security Standards, in the definition of a version of
+// Kubernetes.
 
 import type { Control, PodToCheck, Violation } from './control.ts';
 import * as capabilities from './controls/capabilities.ts';
@@ -10,7 +11,7 @@ import { type LevelVersion, minorOf } from './policy.ts';
 
 type Check = Control['versions'][number]['check'];
 
-/** Every control there is; each of those modules exports nothing else. */
+/** All controls. The modules of controls export nothing else. */
 export const CONTROLS: readonly Control[] = [
   capabilities,
   host,
@@ -19,14 +20,14 @@ export const CONTROLS: readonly Control[] = [
   volumesAndSysctls,
 ].flatMap((module) => Object.values(module));
 
-/** No definition has changed since. */
+/** The last minor version in which a definition has changed. */
 export const NEWEST_MINOR = Math.max(
   ...CONTROLS.flatMap(({ versions }) => versions.map(({ since }) => since)),
 );
 
 const checks = new Map<string, readonly Check[]>();
 
-/** Empty: nothing. */
+/** Returns the pod's violations; an empty list if it complies. */
 export function violationsOf(
   pod: PodToCheck,
   { level, version }: LevelVersion,
@@ -47,7 +48,7 @@ function checksOf(level: Control['level'], minor: number): readonly Check[] {
   return known;
 }
 
-/** Baseline's, then restricted's, each in the order of their names. */
+/** Returns baseline's controls, then restricted's, each in the order of their names. */
 function controlsOf(level: Control['level'], minor: number): readonly Control[] {
   const there = CONTROLS.filter((control) => checkAt(control, minor) !== undefined);
   const ofLevel = (wanted: Control['level']) =>
@@ -62,12 +63,15 @@ function checkAt({ versions }: Control, minor: number): Check | undefined {
   return versions.findLast(({ since }) => since <= minor)?.check;
 }
 
-/** 'hostPort, privileged' */
+/** Returns the reasons, such as 'hostPort, privileged'. */
 export function reasonsText(violations: readonly Violation[]): string {
   return violations.map(({ reason }) => reason).join(', ');
 }
 
-/** 'hostPort (container "c" uses hostPort 80), privileged (…)' */
+/**
+ * Returns reasons with details, such as 'hostPort (container "c" uses hostPort 80), privileged
+ * (…)'.
+ */
 export function detailsText(violations: readonly Violation[]): string {
   return violations.map(({ reason, detail }) => `${reason} (${detail})`).join(', ');
 }

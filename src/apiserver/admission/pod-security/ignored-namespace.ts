@@ -1,4 +1,4 @@
-// What to tell whoever writes labels of Pod Security into a namespace that is exempt from it.
+// The warning for labels of Pod Security on a namespace that is exempt from it.
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -12,7 +12,7 @@ import {
   versionLabel,
 } from './policy.ts';
 
-/** Undefined: the labels ask for nothing that is not so anyway. */
+/** Returns the warning; undefined if the labels request nothing beyond the defaults. */
 export function ignoredNamespaceWarning(
   { metadata: { name, labels = {} } }: Immutable<Namespace>,
   policy: Policy,

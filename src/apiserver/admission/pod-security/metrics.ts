@@ -1,4 +1,4 @@
-// How often pods were held against the Pod Security Standards, under Kubernetes' names.
+// Metrics of evaluations of the Pod Security Standards, under Kubernetes' names.
 
 import { type Counter, type Family, Instruments } from '#machinery/metrics/instruments.ts';
 import type { AdmissionTarget } from '../plugin.ts';
@@ -6,7 +6,9 @@ import { NEWEST_MINOR } from './evaluation.ts';
 import { type LevelVersion, minorOf, type Mode } from './policy.ts';
 
 export interface PodSecurityMetricsConfig {
-  /** The version of the API server: 'v1.36.3'. Policies of newer versions count as 'future'. */
+  /**
+   * The version of the API server, such as 'v1.36.3'. Policies of newer versions count as 'future'.
+   */
   readonly version: string;
 }
 
@@ -19,7 +21,7 @@ export class PodSecurityMetrics {
   readonly #evaluations: Family<Counter>;
   readonly #exemptions: Family<Counter>;
   readonly #errors: Family<Counter>;
-  /** What nearly all pods count towards. */
+  /** The counters for almost all pods. */
   readonly #privileged: Readonly<Record<(typeof OPERATIONS)[number], Counter>>;
 
   constructor({ version }: PodSecurityMetricsConfig) {
@@ -66,7 +68,7 @@ export class PodSecurityMetrics {
     ).value++;
   }
 
-  /** The shortest way to count a pod of which nothing is demanded. */
+  /** Counts a pod without requirements; the fast path. */
   privileged(target: AdmissionTarget): void {
     if (target.subresource === '')
       this.#privileged[target.operation === 'CREATE' ? 'create' : 'update'].value++;

@@ -1,4 +1,4 @@
-// Which of root's powers a container may have.
+// Controls of the Linux capabilities of containers.
 
 import {
   type Container,
@@ -13,7 +13,7 @@ import {
   type Violation,
 } from '../control.ts';
 
-/** What container runtimes give to containers that say nothing. */
+/** The capabilities that container runtimes give to containers by default. */
 const DEFAULT_CAPABILITIES: ReadonlySet<string> = new Set([
   'AUDIT_WRITE',
   'CHOWN',

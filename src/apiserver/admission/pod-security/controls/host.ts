@@ -1,4 +1,4 @@
-// What a pod may have of its host.
+// Controls of a pod's access to its host.
 
 import {
   type Container,
@@ -32,7 +32,10 @@ export const hostPorts: Control = {
   versions: [{ since: 0, check: checkHostPorts }],
 };
 
-/** Kubelets ask from the host's network, whatever address they are told to. */
+/**
+ * Restricts the hosts of probes and hooks: kubelets connect from the host's network to any address
+ * that a pod names.
+ */
 export const hostsOfProbesAndHooks: Control = {
   id: 'hostProbesAndHostLifecycle',
   level: 'baseline',

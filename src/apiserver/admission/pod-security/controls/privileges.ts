@@ -1,4 +1,4 @@
-// Who a container may be, and what it may become.
+// Controls of the user that a container runs as, and of privilege escalation.
 
 import {
   containersOf,
@@ -56,7 +56,7 @@ export const procMount: Control = {
   ],
 };
 
-/** What baseline has given up for user namespaces, restricted has not. */
+/** Restricted still requires this in user namespaces, where baseline does not. */
 export const procMountRestricted: Control = {
   id: 'procMount_restricted',
   level: 'restricted',
@@ -88,7 +88,7 @@ function checkPrivilegeEscalation(pod: PodToCheck): Violation | undefined {
   };
 }
 
-/** A container's own word counts more than the pod's. */
+/** Checks runAsNonRoot. A container's own value overrides the pod's. */
 function checkRunAsNonRoot(pod: PodToCheck): Violation | undefined {
   const reason = 'runAsNonRoot != true';
   const ofPod = pod.spec.securityContext?.runAsNonRoot;

@@ -1,4 +1,4 @@
-// The profiles with which the kernel watches a container: AppArmor, seccomp, SELinux.
+// Controls of AppArmor, seccomp and SELinux profiles.
 
 import { quote } from '#machinery/text/go-format.ts';
 import {
@@ -60,7 +60,10 @@ type SecurityContext = NonNullable<
   Container['securityContext'] | PodToCheck['spec']['securityContext']
 >;
 
-/** What is wrong in the security contexts of a pod and of its containers, and who says it. */
+/**
+ * Returns the faults in the security contexts of a pod and its containers, and the objects that
+ * have them.
+ */
 function wrongIn<T>(
   pod: PodToCheck,
   faultsOf: (context: SecurityContext) => readonly T[],
@@ -104,7 +107,7 @@ function isHarmlessAppArmor(profile: string): boolean {
   return profile === '' || profile === 'runtime/default' || profile.startsWith('localhost/');
 }
 
-/** Before 1.19 there were no fields for it. */
+/** Checks the seccomp annotations, which were used before 1.19, when there were no fields. */
 function checkSeccompAnnotations({ annotations, spec }: PodToCheck): Violation | undefined {
   const keys = [
     SECCOMP_POD_ANNOTATION,
@@ -139,7 +142,7 @@ function checkSeccompTypes(pod: PodToCheck): Violation | undefined {
   };
 }
 
-/** A harmless profile is not enough: somebody must have asked for it. */
+/** Checks that a permitted profile is set explicitly. */
 function checkSeccompRestricted(pod: PodToCheck): Violation | undefined {
   const wrong = checkSeccompTypes(pod);
   if (wrong !== undefined || pod.spec.securityContext?.seccompProfile !== undefined) return wrong;

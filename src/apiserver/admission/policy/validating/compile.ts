@@ -1,4 +1,4 @@
-// A validating policy with its expressions compiled.
+// Compiles the expressions of a validating policy.
 
 import {
   ExpressionCompiler,
@@ -35,7 +35,7 @@ export function compilePolicy({ spec }: Policy): CompiledPolicy {
     compiled: compiler.compile(source, use),
   });
   return {
-    // First: those after them may use them.
+    // Variables are compiled first, since later expressions use them.
     variables: (spec.variables ?? []).map(({ name, expression }) => ({
       name,
       source: expression,

@@ -1,4 +1,5 @@
-// ValidatingAdmissionPolicy: refuses what an expression of a policy that is bound says no to, or warns of it.
+// ValidatingAdmissionPolicy: rejects requests for which an expression of a bound policy is false,
+// or warns.
 
 import {
   validatingAdmissionPolicies,
@@ -30,7 +31,7 @@ const UNPROCESSABLE = 422;
 
 interface Denial {
   readonly message: string;
-  /** '': the usual one. */
+  /** The reason of the status; '' for the default. */
   readonly reason: string;
 }
 
@@ -82,7 +83,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
   ): Promise<readonly Denial[]> {
     const { policy, binding, compiled, matched, objects, param } = invocation;
     const { authorizer, clock, celMetrics: metrics } = this.#services;
-    // A namespace is in none, itself included.
+    // A Namespace has no namespace of its own, so `namespaceObject` is null for it.
     const namespace =
       request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
@@ -135,7 +136,7 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
             break;
           }
           case 'Audit':
-            // Nobody keeps an audit log that it could be written to; it is counted.
+            // There is no audit log to write to, so the action is only counted.
             observe(message, 'audit', seconds);
             break;
         }
