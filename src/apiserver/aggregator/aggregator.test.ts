@@ -158,7 +158,7 @@ describe('a request', () => {
     expect(valuesOf(arrived, 'x-remote-extra-example.com%2fk')).toEqual(['v']);
   });
 
-  test('has neither credentials nor identities that the client has sent', async () => {
+  test('has neither credentials nor identity headers of the client', async () => {
     const arrived = await echo('', {
       as: null,
       headers: {
@@ -223,11 +223,11 @@ describe('a response', () => {
     expect(await call(`${ROOT}/${mode}`)).toMatchObject({ code, text });
   });
 
-  test('that breaks off breaks off for the client', async () => {
+  test('is cut off for the client when the backend cuts it off', async () => {
     await expect(call(`${ROOT}/close-midway`)).rejects.toThrow('aborted');
   });
 
-  test('that is no HTTP is an error', async () => {
+  test('that is not HTTP is an error', async () => {
     const { code, text } = await call(`${ROOT}/garbage`);
     expect(code).toBe(503);
     expect(text).toContain(
@@ -235,7 +235,7 @@ describe('a response', () => {
     );
   });
 
-  test('of any size passes', async () => {
+  test('may have any size', async () => {
     const { code, text } = await call(`${ROOT}/huge`);
     expect([code, text.length]).toEqual([200, 512 * 64 * 1024]);
   });
@@ -291,7 +291,7 @@ describe('an upgrade', () => {
     expect(valuesOf(arrived!, 'x-remote-user')).toEqual(['admin']);
   });
 
-  test('that the backend refuses has its answer', async () => {
+  test('gets the backend’s response if the backend rejects it', async () => {
     expect(await upgrade(`${ROOT}/refused`, 'SPDY/3.1')).toMatch(
       /^HTTP\/1\.1 403 Forbidden[^]*refused/,
     );
@@ -301,7 +301,7 @@ describe('an upgrade', () => {
   });
 });
 
-test('before all APIServices are known, no group is reported as missing', async () => {
+test('before all APIServices are loaded, no group is reported as missing', async () => {
   const starting = await startTestServer({
     clock: systemClock,
     start: false,

@@ -1,4 +1,4 @@
-// The ConfigMap for extension API servers, written by several servers at the same time.
+// Concurrent writes of the ConfigMap for extension API servers by several servers.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 

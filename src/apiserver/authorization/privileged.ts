@@ -1,4 +1,5 @@
-// Members of system:masters may do everything, regardless of roles, so that a mistake in roles locks no administrator out.
+// Allows everything to members of system:masters, regardless of roles, so that a mistake in roles
+// does not lock administrators out.
 
 import type { UserInfo } from '../request.ts';
 import {

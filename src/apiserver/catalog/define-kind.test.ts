@@ -124,7 +124,7 @@ test('a kind without some verbs does not list them', () => {
   ]);
 });
 
-test('a version that is not stored converts at the border with the storage', async () => {
+test('a version that is not stored is converted when it is read and written', async () => {
   const first: ResourceType = { ...widgets, version: 'v1' };
   const converter = functionConverter({
     'example.com/v1': {
@@ -192,8 +192,8 @@ test('a strategy and a store may depend on the services of the server', () => {
   expect([first.rest, second.rest]).toMatchObject([{ limit: 1 }, { limit: 2 }]);
 });
 
-test('a kind that is made at run time brings its own codec', () => {
-  // It is handed on, not called.
+test('a kind that is created at run time has its own codec', () => {
+  // The codec is only passed on, not called.
   const codec = { kind: V2 } as ObjectCodec;
   const columns = [{ name: 'Size', type: 'integer', description: 'The size.' }] as const;
   const kind = only(
@@ -208,7 +208,7 @@ test('a kind that is made at run time brings its own codec', () => {
   expect(kind.table?.cells(widget(4), 0)).toEqual([4]);
 });
 
-test('a virtual kind serves what its function makes', () => {
+test('a virtual kind serves the result of its function', () => {
   const definition = defineVirtualKind<{ readonly answer: string }>({
     type: widgets,
     deprecation: 'old',

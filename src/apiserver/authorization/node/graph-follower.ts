@@ -1,4 +1,4 @@
-// The graph of a running cluster.
+// Keeps the node graph of a running cluster up to date.
 
 import {
   type PersistentVolume,
@@ -20,7 +20,7 @@ export class NodeGraphFollower {
     this.#follower = new Follower(config);
   }
 
-  /** Resolves when everything that there is now is known. Rejects if the store cannot be read. */
+  /** Resolves when all existing objects are in the graph. Rejects if the store cannot be read. */
   async start(): Promise<void> {
     const { graph } = this;
     const kept: readonly (readonly [
