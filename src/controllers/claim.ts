@@ -1,6 +1,6 @@
-// Which objects belong to an owner: it adopts the objects that match its selector and have no controller, and releases the objects
-// that it controls and that no longer match. It never takes an object from another controller. `decideClaims` decides as a value,
-// `claim` writes.
+// Which objects belong to an owner: it adopts the objects that match its selector and have no
+// controller, and releases the objects that it controls and that no longer match. It never takes an
+// object from another controller. `decideClaims` decides as a value, `claim` writes.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { apiVersionOf } from '#api/machinery/scheme.ts';
@@ -88,8 +88,8 @@ export interface ClaimConfig<Owner extends KubeObject, T extends KubeObject> {
 }
 
 /**
- * Adopts and releases as decided, and returns what the owner controls afterwards. Throws if the owner is gone by now, or the first
- * failure when every patch was tried.
+ * Adopts and releases as decided, and returns what the owner controls afterwards. Throws if the
+ * owner is gone by now, or the first failure when every patch was tried.
  */
 export async function claim<Owner extends KubeObject, T extends KubeObject>(
   config: ClaimConfig<Owner, T>,

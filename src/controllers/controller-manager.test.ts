@@ -34,7 +34,8 @@ const template = {
 
 describe('ControllerManager', () => {
   test('runs all controllers together, and stops without leaving anything behind', async () => {
-    // Once before, so that the server has begun all that goes on in it: watching its store, letting events expire.
+    // Once before, so that the server has begun all that goes on in it: watching its store, letting
+    // events expire.
     await cluster.client.resource(nodes).create({ metadata: { name: 'n0' } });
     const before = new AbortController();
     const first = manager().run(before.signal);

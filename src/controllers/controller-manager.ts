@@ -14,16 +14,22 @@ export interface ControllerManagerConfig extends ControllerNeeds {
   /** As the controller manager: what the informers read through. */
   readonly client: Client;
   /**
-   * The client of a controller: as a ServiceAccount of kube-system, so that each may do what its role says and no more.
-   * Default: all of them use `client`.
+   * The client of a controller: as a ServiceAccount of kube-system, so that each may do what its
+   * role says and no more. Default: all of them use `client`.
    */
   readonly clientOf?: (account: string) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Default: a factory of its own. One that is given may serve other components too; the manager starts it in any case. */
+  /**
+   * Default: a factory of its own. One that is given may serve other components too; the manager
+   * starts it in any case.
+   */
   readonly informers?: SharedInformerFactory;
-  /** Which controllers run (see `selectControllers`). Default: all for which there is what they need. */
+  /**
+   * Which controllers run (see `selectControllers`). Default: all for which there is what they
+   * need.
+   */
   readonly controllers?: readonly ControllerName[];
   /** The metrics of controllers and their queues. Default: nothing is counted. */
   readonly metrics?: ControllerManagerMetrics;
@@ -37,8 +43,9 @@ export class ControllerManager {
   }
 
   /**
-   * Runs the controllers until the signal aborts; resolves when nothing of them is under way any more. A controller that
-   * fails is a bug: the failure is thrown, when the others have been stopped. May be called again after that.
+   * Runs the controllers until the signal aborts; resolves when nothing of them is under way any
+   * more. A controller that fails is a bug: the failure is thrown, when the others have been
+   * stopped. May be called again after that.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clientOf, clock, random, logger, metrics } = this.#config;

@@ -24,8 +24,9 @@ export interface ControllerConfig {
 export interface Controller {
   readonly name: string;
   /**
-   * Runs until the signal aborts, and resolves when nothing is in flight. The controller manager starts the informers that the
-   * constructor asked for; the controller waits until they have synced.
+   * Runs until the signal aborts, and resolves when nothing is in flight. The controller manager
+   * starts the informers that the constructor asked for; the controller waits until they have
+   * synced.
    */
   run(signal: AbortSignal): Promise<void>;
 }

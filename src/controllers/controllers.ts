@@ -96,11 +96,17 @@ export interface ControllerSettings {
 
 /** Dependencies of single controllers. */
 export interface ControllerNeeds {
-  /** PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a token get none. */
+  /**
+   * PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a
+   * token get none.
+   */
   readonly serviceAccountKey?: string;
   /** PEM. Without it the root CA is not published. */
   readonly rootCa?: string;
-  /** The cluster's authority, and for how long it signs at most (365 days). Without it approved requests are not signed. */
+  /**
+   * The cluster's authority, and for how long it signs at most (365 days). Without it approved
+   * requests are not signed.
+   */
   readonly signing?: { readonly authority: Authority; readonly maxDurationMs?: number };
   /** Without it nodes get no ranges of pod addresses. */
   readonly clusterCidrs?: readonly string[];
@@ -110,8 +116,8 @@ export interface ControllerNeeds {
 /** One that can be run, under the name by which it is chosen. */
 interface Entry {
   /**
-   * The ServiceAccount in kube-system that it writes as. Its permissions are in the ClusterRole `system:controller:<account>`.
-   * Absent: it writes as the controller manager itself.
+   * The ServiceAccount in kube-system that it writes as. Its permissions are in the ClusterRole
+   * `system:controller:<account>`. Absent: it writes as the controller manager itself.
    */
   readonly account?: string;
   /** Former names, which are still accepted. */

@@ -1,5 +1,6 @@
-// Controllers that work on all kinds, with kinds that definitions define: they learn of them at once, and one whose conversion is broken
-// does not keep them from working on all others (kubernetes/kubernetes issues 101078, 110720, 110936, 109603 and 96066).
+// Controllers that work on all kinds, with kinds that definitions define: they learn of them at
+// once, and one whose conversion is broken does not keep them from working on all others
+// (kubernetes/kubernetes issues 101078, 110720, 110936, 109603 and 96066).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -54,7 +55,10 @@ const ownedBy = (
   { name, uid }: { readonly name: string; readonly uid: string },
 ) => [{ apiVersion, kind, name, uid }];
 
-/** Resolves once the condition holds; a second passes between two looks. Real connections take real time, too. */
+/**
+ * Resolves once the condition holds; a second passes between two looks. Real connections take real
+ * time, too.
+ */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 120; attempt++) {
     if (await condition()) return;

@@ -16,7 +16,10 @@ export interface DiscoveredResource extends ResourceType<KubeObject> {
 
 export interface Discovered {
   readonly resources: readonly DiscoveredResource[];
-  /** Group versions that could not be asked: what they have is not in `resources`. Messages by 'group/version'. */
+  /**
+   * Group versions that could not be asked: what they have is not in `resources`. Messages by
+   * 'group/version'.
+   */
   readonly failures: ReadonlyMap<string, string>;
 }
 
@@ -43,7 +46,10 @@ interface ApiResourceList {
   }[];
 }
 
-/** Asks for everything. Throws only if the list of groups itself cannot be had. Subresources are left out. */
+/**
+ * Asks for everything. Throws only if the list of groups itself cannot be had. Subresources are
+ * left out.
+ */
 export async function discoverResources(client: Client, signal: AbortSignal): Promise<Discovered> {
   const { groups } = await client.transport.request<ApiGroupList>({
     method: 'GET',
@@ -83,13 +89,19 @@ export async function discoverResources(client: Client, signal: AbortSignal): Pr
   return { resources, failures };
 }
 
-/** An aggregated API server that does not answer has the message that upstream's clients read from aggregated discovery. */
+/**
+ * An aggregated API server that does not answer has the message that upstream's clients read from
+ * aggregated discovery.
+ */
 function failureMessage(groupVersion: string, err: unknown): string {
   const unavailable = apierrors.isServiceUnavailable(err) && errorMessage(err) === UNAVAILABLE;
   return unavailable ? `stale GroupVersion discovery: ${groupVersion}` : errorMessage(err);
 }
 
-/** Returns the resources of one group version, subresources left out. Throws StatusError: NotFound if there is no such group version. */
+/**
+ * Returns the resources of one group version, subresources left out. Throws StatusError: NotFound
+ * if there is no such group version.
+ */
 export async function resourcesIn(
   client: Client,
   group: string,

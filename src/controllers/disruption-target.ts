@@ -1,4 +1,5 @@
-// The condition by which a pod says that it is going to be, or has been, taken away from outside, and why.
+// The condition by which a pod says that it is going to be, or has been, taken away from outside,
+// and why.
 
 import type { Pod, PodCondition } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

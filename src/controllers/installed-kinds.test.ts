@@ -1,4 +1,5 @@
-// Controllers that work on all kinds learn of a kind that is installed at run time, without a restart.
+// Controllers that work on all kinds learn of a kind that is installed at run time, without a
+// restart.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 

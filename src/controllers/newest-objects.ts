@@ -1,10 +1,13 @@
-// The newest version of each object, of those that an informer shows and those that a controller has written since.
+// The newest version of each object, of those that an informer shows and those that a controller
+// has written since.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { objectKey } from '#client/informers/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 
-/** Sync, in order; `before` and `after` are undefined for objects that were not there or are gone. */
+/**
+ * Sync, in order; `before` and `after` are undefined for objects that were not there or are gone.
+ */
 export type OnChange<T> = (before: T | undefined, after: T | undefined) => void;
 
 export class NewestObjects<T extends KubeObject> {

@@ -1,5 +1,6 @@
-// The versions of objects that a controller has written, until its cache has them: a decision on an older version would do the same
-// thing twice. For controllers that change objects; controllers that only create and delete use client/expectations.ts.
+// The versions of objects that a controller has written, until its cache has them: a decision on an
+// older version would do the same thing twice. For controllers that change objects; controllers
+// that only create and delete use client/expectations.ts.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -7,7 +8,10 @@ import type { Counter, Family, Instruments } from '#machinery/metrics/instrument
 
 export interface OwnWritesConfig {
   readonly clock: Clock;
-  /** After this time the cache counts as up to date: the deletion of the object may have been missed. Default: 30 seconds. */
+  /**
+   * After this time the cache counts as up to date: the deletion of the object may have been
+   * missed. Default: 30 seconds.
+   */
   readonly timeoutMs?: number;
   /** Counts each time that a key has to wait, see `staleSyncSkips`. Default: nothing is counted. */
   readonly skips?: Family<Counter>;
@@ -34,7 +38,10 @@ export class OwnWrites {
     this.#skips = config.skips;
   }
 
-  /** Notes a write. `object`: from the server's response. `cached`: from the cache now; the event may come before the response. */
+  /**
+   * Notes a write. `object`: from the server's response. `cached`: from the cache now; the event
+   * may come before the response.
+   */
   wrote(key: string, object: KubeObject, cached: KubeObject | undefined): void {
     const { metadata } = object;
     if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf(object)) return;
@@ -62,7 +69,10 @@ export class OwnWrites {
     if (own !== undefined) this.#drop(key, own, metadata.uid);
   }
 
-  /** Returns after how many milliseconds the key may be reconciled if the cache shows nothing until then; 0: now. */
+  /**
+   * Returns after how many milliseconds the key may be reconciled if the cache shows nothing until
+   * then; 0: now.
+   */
   remainingMs(key: string): number {
     const own = this.#written.get(key);
     if (own === undefined) return 0;
@@ -98,7 +108,10 @@ function versionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion);
 }
 
-/** Returns the group and the resource as upstream guesses it from the kind: right for the kinds that controllers write. */
+/**
+ * Returns the group and the resource as upstream guesses it from the kind: right for the kinds that
+ * controllers write.
+ */
 function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
   return [
     apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '',
@@ -106,7 +119,10 @@ function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
   ];
 }
 
-/** Returns the counter of reconciles that were delayed because the cache lacked own writes, by the type that it lacked. */
+/**
+ * Returns the counter of reconciles that were delayed because the cache lacked own writes, by the
+ * type that it lacked.
+ */
 export function staleSyncSkips(instruments: Instruments, subsystem: string): Family<Counter> {
   const help = 'Looks put off because the cache lacked what was written here.';
   return instruments.counter({

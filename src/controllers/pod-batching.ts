@@ -1,7 +1,7 @@
 // How long a controller collects the changes of an object's pods before it reconciles the object.
 //
-// A reconcile reads all pods of its object. With one reconcile for each change of a pod, the work would grow with the square of the
-// number of pods.
+// A reconcile reads all pods of its object. With one reconcile for each change of a pod, the work
+// would grow with the square of the number of pods.
 
 const DELAY_MS_PER_POD = 0.1;
 const MAX_DELAY_MS = 200;

@@ -63,7 +63,10 @@ export class PodControl {
     return created;
   }
 
-  /** Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its name. */
+  /**
+   * Deletes the pod with this UID. Throws NotFound if it is gone, Conflict if another pod has its
+   * name.
+   */
   async delete(owner: PodOwner, pod: Immutable<Pod>, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = pod.metadata;
     try {

@@ -14,7 +14,10 @@ export function isPodReady(pod: ReadPod): boolean {
   return podCondition(pod, 'Ready')?.status === 'True';
 }
 
-/** Since when the pod is ready, in milliseconds since the epoch; undefined if it is not, or does not say. */
+/**
+ * Since when the pod is ready, in milliseconds since the epoch; undefined if it is not, or does not
+ * say.
+ */
 export function podReadySince(pod: ReadPod): number | undefined {
   const condition = podCondition(pod, 'Ready');
   return condition?.status === 'True' ? parseTime(condition.lastTransitionTime) : undefined;

@@ -10,7 +10,10 @@ export interface Predicate<T> {
   readonly delete?: false | ((object: T) => boolean);
 }
 
-/** Returns the predicate for events of objects that meet the condition; of an update, the new object must meet it. */
+/**
+ * Returns the predicate for events of objects that meet the condition; of an update, the new object
+ * must meet it.
+ */
 export function only<T>(condition: (object: T) => boolean): Predicate<T> {
   return { add: condition, update: (_before, object) => condition(object), delete: condition };
 }

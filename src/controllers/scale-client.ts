@@ -1,4 +1,5 @@
-// Scales of objects of any kind. They are found by discovery, so custom resources can be scaled, too.
+// Scales of objects of any kind. They are found by discovery, so custom resources can be scaled,
+// too.
 
 import type { Scale as MutableScale } from '#api/groups/autoscaling/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -32,7 +33,10 @@ interface ApiResourceList {
 
 export class ScaleClient {
   readonly #client: Client;
-  /** By group and kind: resources that can be scaled. A resource is looked up again once its path is not found. */
+  /**
+   * By group and kind: resources that can be scaled. A resource is looked up again once its path is
+   * not found.
+   */
   readonly #resources = new Map<string, ScaleResource>();
 
   constructor(client: Client) {

@@ -9,9 +9,10 @@ export class UnknownControllerError extends Error {
 }
 
 /**
- * `*`: all that are on by default; `foo`: foo; `-foo`: not foo. What comes first about a controller counts; one that nobody
- * names runs only if `*` does. Old names are understood. Throws UnknownControllerError; only what is to be left out may be
- * unknown, since then it does not run in any case.
+ * `*`: all that are on by default; `foo`: foo; `-foo`: not foo. What comes first about a controller
+ * counts; one that nobody names runs only if `*` does. Old names are understood. Throws
+ * UnknownControllerError; only what is to be left out may be unknown, since then it does not run in
+ * any case.
  */
 export function selectControllers(selectors: readonly string[]): readonly ControllerName[] {
   const unknown = selectors.filter(

@@ -1,5 +1,6 @@
-// Creates many objects that may all fail for the same reason (a quota, an admission rule): few at first, so that the reason costs few
-// attempts, and twice as many after each batch without a failure.
+// Creates many objects that may all fail for the same reason (a quota, an admission rule): few at
+// first, so that the reason costs few attempts, and twice as many after each batch without a
+// failure.
 
 export interface SlowStartResult {
   readonly successes: number;
@@ -9,7 +10,10 @@ export interface SlowStartResult {
   readonly failure: unknown;
 }
 
-/** Calls `make` up to `count` times in batches of 1, 2, 4 …, the calls of a batch at once; stops after a batch with a failure. */
+/**
+ * Calls `make` up to `count` times in batches of 1, 2, 4 …, the calls of a batch at once; stops
+ * after a batch with a failure.
+ */
 export async function slowStartBatch(
   count: number,
   initialBatch: number,

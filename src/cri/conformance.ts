@@ -1,5 +1,6 @@
-// What every runtime has to do, as one suite: a runtime's test calls criConformance with a way to make it and with what it
-// claims. A claim that is not made is a reason, and shows in the test output as a skipped test of that name.
+// What every runtime has to do, as one suite: a runtime's test calls criConformance with a way to
+// make it and with what it claims. A claim that is not made is a reason, and shows in the test
+// output as a skipped test of that name.
 
 import {
   appendFileSync,
@@ -40,14 +41,20 @@ export interface CriHarness {
   readonly sandbox?: PodSandboxConfig;
   /** Lets time go by until the condition holds; fails after a while. */
   readonly waitFor: (condition: () => boolean | Promise<boolean>) => Promise<void>;
-  /** A container that does not end when asked to. Default: a shell that ignores SIGTERM and says when it does. */
+  /**
+   * A container that does not end when asked to. Default: a shell that ignores SIGTERM and says
+   * when it does.
+   */
   readonly stubborn?: {
     readonly command: readonly string[];
     readonly annotations?: Readonly<Record<string, string>>;
   };
   /** Stops the runtime and starts it again, containers running on. */
   readonly restart?: () => Promise<Runtime>;
-  /** An image that can be pulled and removed, and one whose pull fails, with the annotations that it needs for that. */
+  /**
+   * An image that can be pulled and removed, and one whose pull fails, with the annotations that it
+   * needs for that.
+   */
   readonly images?: {
     readonly pullable?: string;
     readonly missing?: {
@@ -65,7 +72,10 @@ export type Claim = true | string;
 export interface CriClaims {
   /** Every pod has an address of its own. */
   readonly podNetwork: Claim;
-  /** Commands are really run: programs that are missing fail, signals reach their handlers, files are there. */
+  /**
+   * Commands are really run: programs that are missing fail, signals reach their handlers, files
+   * are there.
+   */
   readonly realProcesses: Claim;
   /** Standard input of exec, and of the container's own process. */
   readonly stdin: Claim;

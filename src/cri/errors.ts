@@ -1,5 +1,6 @@
-// The one error type of the runtime boundary. Every rejection of a RuntimeService or ImageService method is a CriError
-// (or the reason of the caller's own AbortSignal), with a reason out of this closed set.
+// The one error type of the runtime boundary. Every rejection of a RuntimeService or ImageService
+// method is a CriError (or the reason of the caller's own AbortSignal), with a reason out of this
+// closed set.
 
 export const criErrorReasons = [
   /** No such sandbox, container or file. */
@@ -8,7 +9,10 @@ export const criErrorReasons = [
   'AlreadyExists',
   /** The request itself is wrong and will be wrong again. */
   'InvalidArgument',
-  /** The object is in the wrong state for this call, for example starting a container that has exited. */
+  /**
+   * The object is in the wrong state for this call, for example starting a container that has
+   * exited.
+   */
   'FailedPrecondition',
   /** The runtime cannot be reached or is not ready; worth trying again. */
   'Unavailable',

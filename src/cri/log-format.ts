@@ -1,6 +1,7 @@
 // The format of a container's log file: one line per line of output,
 //   2026-01-02T03:04:05.678000000Z stdout F hello
-// with the time of writing, the stream, and F (full) or P (partial: the line goes on in the next entry of its stream).
+// with the time of writing, the stream, and F (full) or P (partial: the line goes on in the next
+// entry of its stream).
 
 export type LogStream = 'stdout' | 'stderr';
 

@@ -1,5 +1,6 @@
-// Completes a CRI message: gives every field that was left out its zero value, as a protobuf decoder would. Runtimes that
-// answer from their own records build their answers with it, and the gRPC client normalizes what it decoded.
+// Completes a CRI message: gives every field that was left out its zero value, as a protobuf
+// decoder would. Runtimes that answer from their own records build their answers with it, and the
+// gRPC client normalizes what it decoded.
 
 import { enums, messages } from './schema.ts';
 import type { EnumName, Input, Message, MessageName } from './types.ts';
@@ -81,7 +82,10 @@ function completeFields(
   return out;
 }
 
-/** `input` with every scalar, list and map there, at every depth; nested messages that are absent (or null) stay absent. */
+/**
+ * `input` with every scalar, list and map there, at every depth; nested messages that are absent
+ * (or null) stay absent.
+ */
 export function complete<N extends MessageName>(name: N, input: Input<N>): Message<N> {
   return completeFields(name, input) as Message<N>;
 }

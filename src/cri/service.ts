@@ -1,14 +1,18 @@
-// The runtime contract: what a kubelet asks of a container runtime, whichever it is. Implementations are in src/runtime;
-// criConformance (conformance.ts) is the one suite that they all pass.
+// The runtime contract: what a kubelet asks of a container runtime, whichever it is.
+// Implementations are in src/runtime; criConformance (conformance.ts) is the one suite that they
+// all pass.
 //
 // Promised by every implementation:
-// - stopPodSandbox, stopContainer, removePodSandbox and removeContainer are idempotent: doing them again, or on something
-//   that is gone, succeeds. Status calls on something that is gone reject with NotFound.
-// - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <content>`) at the
-//   sandbox's logDirectory joined with the container's logPath, if both are given.
+// - stopPodSandbox, stopContainer, removePodSandbox and removeContainer are idempotent: doing them
+//   again, or on something that is gone, succeeds. Status calls on something that is gone reject
+//   with NotFound.
+// - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P>
+//   <content>`) at the sandbox's logDirectory joined with the container's logPath, if both are
+//   given.
 // - Timestamps are nanoseconds since the epoch; 0 is "not yet".
 // - A call that is aborted while it waits rejects with the signal's reason. Its effect is unknown.
-// Not promised: any order of lists; that a caller learns of a state change other than by asking (containerEvents is optional).
+//   Not promised: any order of lists; that a caller learns of a state change other than by asking
+//   (containerEvents is optional).
 
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type {
@@ -39,7 +43,10 @@ import type {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Rejects with DeadlineExceeded after this long. Default: the implementation's own (2 minutes for a call to a runtime). */
+  /**
+   * Rejects with DeadlineExceeded after this long. Default: the implementation's own (2 minutes for
+   * a call to a runtime).
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -55,7 +62,10 @@ export interface ExecRequest {
   readonly command: readonly string[];
   /** With a terminal, stdout and stderr are one stream: stdout. */
   readonly tty?: boolean | undefined;
-  /** Which streams to connect. A stream that is not connected is empty, or its output is thrown away. */
+  /**
+   * Which streams to connect. A stream that is not connected is empty, or its output is thrown
+   * away.
+   */
   readonly stdin?: boolean | undefined;
   readonly stdout?: boolean | undefined;
   readonly stderr?: boolean | undefined;
@@ -64,8 +74,9 @@ export interface ExecRequest {
 export type AttachRequest = Omit<ExecRequest, 'command'>;
 
 /**
- * The caller's ends of the streams. The runtime reads stdin to its end, and writes to stdout and stderr honouring their
- * back-pressure. It ends both when the process has closed them, before the returned promise resolves.
+ * The caller's ends of the streams. The runtime reads stdin to its end, and writes to stdout and
+ * stderr honouring their back-pressure. It ends both when the process has closed them, before the
+ * returned promise resolves.
  */
 export interface ExecStreams {
   readonly stdin?: Readable | undefined;
@@ -86,12 +97,21 @@ export interface ExecSyncResult extends ExecResult {
 
 export interface RuntimeService {
   version(options?: CallOptions): Promise<VersionResponse>;
-  /** Conditions RuntimeReady and NetworkReady, and with `verbose` what the runtime says about itself. */
+  /**
+   * Conditions RuntimeReady and NetworkReady, and with `verbose` what the runtime says about
+   * itself.
+   */
   status(options?: CallOptions & { verbose?: boolean }): Promise<StatusResponse>;
-  /** Tells the runtime the node's pod CIDR. Ignored by runtimes whose network is configured elsewhere. */
+  /**
+   * Tells the runtime the node's pod CIDR. Ignored by runtimes whose network is configured
+   * elsewhere.
+   */
   updateRuntimeConfig(config: RuntimeConfig, options?: CallOptions): Promise<void>;
 
-  /** Creates and starts a sandbox with its network; resolves with its id. AlreadyExists if metadata (name, namespace, uid, attempt) is taken. */
+  /**
+   * Creates and starts a sandbox with its network; resolves with its id. AlreadyExists if metadata
+   * (name, namespace, uid, attempt) is taken.
+   */
   runPodSandbox(
     config: PodSandboxConfig,
     runtimeHandler?: string,
@@ -116,7 +136,10 @@ export interface RuntimeService {
   ): Promise<string>;
   /** Starts a created container; a container starts once in its life. */
   startContainer(containerId: string, options?: CallOptions): Promise<void>;
-  /** Sends the stop signal, waits up to `graceMs` (whole seconds count), then kills. Resolves when it has stopped. Idempotent. */
+  /**
+   * Sends the stop signal, waits up to `graceMs` (whole seconds count), then kills. Resolves when
+   * it has stopped. Idempotent.
+   */
   stopContainer(containerId: string, graceMs: number, options?: CallOptions): Promise<void>;
   /** Removes it, by force if it runs. Its log file stays. Idempotent. */
   removeContainer(containerId: string, options?: CallOptions): Promise<void>;
@@ -130,30 +153,45 @@ export interface RuntimeService {
     resources: LinuxContainerResources,
     options?: CallOptions,
   ): Promise<void>;
-  /** Closes and opens the log file again, after it was moved away. FailedPrecondition if the container does not run. */
+  /**
+   * Closes and opens the log file again, after it was moved away. FailedPrecondition if the
+   * container does not run.
+   */
   reopenContainerLog(containerId: string, options?: CallOptions): Promise<void>;
 
-  /** Runs a command to its end and answers what it wrote. With timeoutMs, the command is killed and DeadlineExceeded thrown. */
+  /**
+   * Runs a command to its end and answers what it wrote. With timeoutMs, the command is killed and
+   * DeadlineExceeded thrown.
+   */
   execSync(
     containerId: string,
     command: readonly string[],
     options?: CallOptions,
   ): Promise<ExecSyncResult>;
-  /** Runs a command with streams. Resolves with its exit code, whatever it is; rejects if it could not be run. Abort: hangs up. */
+  /**
+   * Runs a command with streams. Resolves with its exit code, whatever it is; rejects if it could
+   * not be run. Abort: hangs up.
+   */
   exec(
     containerId: string,
     request: ExecRequest,
     streams: ExecStreams,
     signal?: AbortSignal,
   ): Promise<ExecResult>;
-  /** Connects to the streams of a running container's first process. Resolves when it ends or the streams are closed. */
+  /**
+   * Connects to the streams of a running container's first process. Resolves when it ends or the
+   * streams are closed.
+   */
   attach(
     containerId: string,
     request: AttachRequest,
     streams: ExecStreams,
     signal?: AbortSignal,
   ): Promise<void>;
-  /** Connects `stream` to a TCP port inside the sandbox. Resolves when either side has closed; rejects if nothing listens. */
+  /**
+   * Connects `stream` to a TCP port inside the sandbox. Resolves when either side has closed;
+   * rejects if nothing listens.
+   */
   portForward(
     podSandboxId: string,
     port: number,
@@ -173,8 +211,9 @@ export interface RuntimeService {
   ): Promise<readonly PodSandboxStats[]>;
 
   /**
-   * Every container event from the call on, until the signal aborts (iteration then completes). Events are hints, and may come
-   * late or twice; a runtime without the method must be polled. A stream that fails rejects, and the caller relists.
+   * Every container event from the call on, until the signal aborts (iteration then completes).
+   * Events are hints, and may come late or twice; a runtime without the method must be polled. A
+   * stream that fails rejects, and the caller relists.
    */
   containerEvents?(signal: AbortSignal): AsyncIterable<ContainerEvent>;
 }
@@ -186,7 +225,10 @@ export interface ImageService {
     image: ImageSpec,
     options?: CallOptions & { verbose?: boolean },
   ): Promise<ImageStatusResponse>;
-  /** Resolves with the reference of the image that is now there. Rejects with one of the image reasons of CriError. */
+  /**
+   * Resolves with the reference of the image that is now there. Rejects with one of the image
+   * reasons of CriError.
+   */
   pullImage(
     image: ImageSpec,
     auth?: AuthConfig,
@@ -200,10 +242,16 @@ export interface ImageService {
 
 /** A runtime as the composition hands it to a kubelet. */
 export interface Runtime {
-  /** 'containerd', 'process' or 'simulated': for logs and `--runtime`. What status answers is the runtime's own name. */
+  /**
+   * 'containerd', 'process' or 'simulated': for logs and `--runtime`. What status answers is the
+   * runtime's own name.
+   */
   readonly name: string;
   readonly runtime: RuntimeService;
   readonly images: ImageService;
-  /** Lets go of connections, timers and processes of the runtime itself. Containers keep running where they can. Idempotent. */
+  /**
+   * Lets go of connections, timers and processes of the runtime itself. Containers keep running
+   * where they can. Idempotent.
+   */
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// CRI timestamps are nanoseconds since the epoch in a number. Today's are above 2^53, so the last digits are rounded:
-// convert with these two, which come back to the same millisecond.
+// CRI timestamps are nanoseconds since the epoch in a number. Today's are above 2^53, so the last
+// digits are rounded: convert with these two, which come back to the same millisecond.
 
 /** Milliseconds since the epoch as a CRI timestamp. */
 export function toNanoseconds(milliseconds: number): number {

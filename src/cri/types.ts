@@ -1,11 +1,12 @@
 // TypeScript types for the CRI messages, computed from schema.ts.
 //
-// A message comes in two shapes. `Message<'X'>` is what a runtime answers: scalars, enums, lists and maps are always there
-// (at worst 0, '', false, [] or {}), nested messages may be absent. `Input<'X'>` is what a caller hands in: everything
-// may be left out. Every Message is a valid Input of the same name.
+// A message comes in two shapes. `Message<'X'>` is what a runtime answers: scalars, enums, lists
+// and maps are always there (at worst 0, '', false, [] or {}), nested messages may be absent.
+// `Input<'X'>` is what a caller hands in: everything may be left out. Every Message is a valid
+// Input of the same name.
 //
-// Enums are their names as strings. 64-bit integers are numbers: exact to 2^53, so a timestamp in nanoseconds is good to
-// a quarter of a microsecond. `bytes` are Uint8Array.
+// Enums are their names as strings. 64-bit integers are numbers: exact to 2^53, so a timestamp in
+// nanoseconds is good to a quarter of a microsecond. `bytes` are Uint8Array.
 
 import type { enums, messages } from './schema.ts';
 

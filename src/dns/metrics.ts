@@ -173,7 +173,8 @@ export class DnsMetrics {
     let counter = this.#requestCounters.get(id);
     if (counter === undefined) {
       counter = this.#requests.with(SERVER, '.', VIEW, proto, v6 ? '2' : '1', typeName(type));
-      // Types are a user's choice: those without a name share a counter, and are not kept here one by one.
+      // Types are a user's choice: those without a name share a counter, and are not kept here one
+      // by one.
       if (typeName(type) !== 'other') this.#requestCounters.set(id, counter);
     }
     counter.value++;

@@ -3,7 +3,10 @@
 /** The types of records that can be asked for. */
 export type DnsRecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'NS' | 'PTR' | 'SOA' | 'SRV' | 'TXT';
 
-/** A record of a response. `data`: an address or a name as text; an object for SRV, SOA and MX; bytes for TXT. */
+/**
+ * A record of a response. `data`: an address or a name as text; an object for SRV, SOA and MX;
+ * bytes for TXT.
+ */
 export interface DnsRecord {
   readonly name: string;
   readonly type: string;

@@ -1,9 +1,11 @@
-// The proxy's configuration, as values: what listens where, and where each request goes. `decide` makes it, `proxy/`
-// carries it out.
+// The proxy's configuration, as values: what listens where, and where each request goes. `decide`
+// makes it, `proxy/` carries it out.
 
 import type { RE2JS } from 're2js';
 
-/** Everything that the proxy does. A new configuration replaces the one before; connections stay. */
+/**
+ * Everything that the proxy does. A new configuration replaces the one before; connections stay.
+ */
 export interface Configuration {
   readonly servers: readonly ServerSpec[];
 }
@@ -20,15 +22,15 @@ export const serverKey = (address: string, port: number): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`;
 
 /**
- * The requests for one hostname of a server. The listener whose hostname is the most specific gets a request, and no
- * other.
+ * The requests for one hostname of a server. The listener whose hostname is the most specific gets
+ * a request, and no other.
  */
 export interface VirtualListener {
   /** 'example.com', '*.example.com', or '' for every host. */
   readonly hostname: string;
   /**
-   * With TLS, a request's host and the name in the handshake (SNI) must lead to the same group, or the answer is
-   * 421.
+   * With TLS, a request's host and the name in the handshake (SNI) must lead to the same group, or
+   * the answer is 421.
    */
   readonly group: string;
   /** Candidates for the handshake. The first one whose names match is used, else the first one. */
@@ -49,13 +51,19 @@ export interface Certificate {
 export interface HostRoutes {
   /** As VirtualListener.hostname. */
   readonly hostname: string;
-  /** A wildcard stands for exactly one label, as in Ingress. In the Gateway API it stands for one or more. */
+  /**
+   * A wildcard stands for exactly one label, as in Ingress. In the Gateway API it stands for one or
+   * more.
+   */
   readonly oneLabel: boolean;
   /** In order of precedence. */
   readonly rules: readonly RouteRule[];
 }
 
-/** One match of a route's rule. A rule with several matches becomes several of these, with the same action. */
+/**
+ * One match of a route's rule. A rule with several matches becomes several of these, with the same
+ * action.
+ */
 export interface RouteRule {
   readonly path: PathMatch;
   readonly method?: string;
@@ -126,7 +134,9 @@ export type BackendProtocol = 'http' | 'h2c';
 
 /** One port of a Service. */
 export interface Backend {
-  /** 'namespace/name:port'. Load is balanced between the endpoints of a key across configurations. */
+  /**
+   * 'namespace/name:port'. Load is balanced between the endpoints of a key across configurations.
+   */
   readonly key: string;
   readonly protocol: BackendProtocol;
   readonly endpoints: readonly Endpoint[];

@@ -1,5 +1,5 @@
-// Whether a pod that was bound to this node may run here. The scheduler has decided so, but from what it knew then; and pods
-// can be bound without it.
+// Whether a pod that was bound to this node may run here. The scheduler has decided so, but from
+// what it knew then; and pods can be bound without it.
 
 import type * as v1 from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,7 +15,10 @@ export interface AdmissionInput {
   /** There are no more of them than so many, and they have no more together than so much. */
   readonly activeAtMost: { readonly pods: number; readonly requested: Amounts };
   readonly allocatable: ResourceList;
-  /** As the API has it; undefined if it is not known yet: its labels and taints are then not looked at. */
+  /**
+   * As the API has it; undefined if it is not known yet: its labels and taints are then not looked
+   * at.
+   */
   readonly node: Node | undefined;
 }
 

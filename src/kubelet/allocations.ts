@@ -1,7 +1,9 @@
-// What each pod has been given of its node. A new pod gets what its spec asks for when it is admitted; a pod that is resized
-// keeps what it has until there is room for what it asks for now. All else in the kubelet sees pods as they were allocated.
+// What each pod has been given of its node. A new pod gets what its spec asks for when it is
+// admitted; a pod that is resized keeps what it has until there is room for what it asks for now.
+// All else in the kubelet sees pods as they were allocated.
 //
-// Kept in memory: after a restart it is read from the statuses, which say what was allocated to containers that run.
+// Kept in memory: after a restart it is read from the statuses, which say what was allocated to
+// containers that run.
 
 import { semanticEqual } from '#machinery/deep.ts';
 import { amounts, podRequests } from './pod/resources.ts';
@@ -13,7 +15,10 @@ import {
   type ResourceRequirements,
 } from './types.ts';
 
-/** Why a resize has to wait: Infeasible: this node can never do it; Deferred: it may, when others go. */
+/**
+ * Why a resize has to wait: Infeasible: this node can never do it; Deferred: it may, when others
+ * go.
+ */
 export interface PendingResize {
   readonly reason: 'Infeasible' | 'Deferred';
   readonly message: string;

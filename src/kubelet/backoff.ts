@@ -1,5 +1,5 @@
-// Exponential back-off per key (a container, an image): how long to wait before the next try. The semantics are those of
-// client-go's flowcontrol.Backoff, as the kubelet uses it.
+// Exponential back-off per key (a container, an image): how long to wait before the next try. The
+// semantics are those of client-go's flowcontrol.Backoff, as the kubelet uses it.
 
 import type { Clock } from '#machinery/clock.ts';
 
@@ -27,8 +27,8 @@ export class Backoff {
   }
 
   /**
-   * When the key may be tried again (wall-clock milliseconds), or undefined if it may be now. `eventTime` is when what is
-   * backed off from happened: a container's end, or the last try.
+   * When the key may be tried again (wall-clock milliseconds), or undefined if it may be now.
+   * `eventTime` is when what is backed off from happened: a container's end, or the last try.
    */
   blockedUntil(key: string, eventTime: number): number | undefined {
     const entry = this.#entries.get(key);
@@ -45,7 +45,10 @@ export class Backoff {
     return this.#clock.now() < until ? until : undefined;
   }
 
-  /** A try is made now: the next one waits for the initial delay, or twice as long as this one had to. */
+  /**
+   * A try is made now: the next one waits for the initial delay, or twice as long as this one had
+   * to.
+   */
   next(key: string, eventTime: number): void {
     const now = this.#clock.now();
     const entry = this.#entries.get(key);

@@ -25,7 +25,10 @@ export interface KubeletConfig {
 
   /** Where volumes and all else that belongs to pods is kept. Default: /var/lib/kubelet. */
   readonly rootDir?: string;
-  /** Where the directories of volumes are that the built-in provisioner makes for this node. Default: ROOT-DIR/local-volumes. */
+  /**
+   * Where the directories of volumes are that the built-in provisioner makes for this node.
+   * Default: ROOT-DIR/local-volumes.
+   */
   readonly localVolumesDir?: string;
   /** Where containers' logs are. Default: /var/log/pods. */
   readonly podLogsDir?: string;
@@ -34,11 +37,15 @@ export interface KubeletConfig {
   /** How often that directory is read. Default: 20,000. */
   readonly staticPodCheckMs?: number;
   /**
-   * False where containers are only pretended: no volume, hosts file, log directory or termination log is made, since nothing
-   * could read it. What volumes and variables refer to is looked up all the same. Default: true.
+   * False where containers are only pretended: no volume, hosts file, log directory or termination
+   * log is made, since nothing could read it. What volumes and variables refer to is looked up all
+   * the same. Default: true.
    */
   readonly hostFiles?: boolean;
-  /** False where pods have no network that can be called: HTTP and TCP probes and hooks are taken to succeed. Default: true. */
+  /**
+   * False where pods have no network that can be called: HTTP and TCP probes and hooks are taken to
+   * succeed. Default: true.
+   */
   readonly podNetwork?: boolean;
   /** Waited for before containers start. Default: nothing. */
   readonly networkReadiness?: NetworkReadiness;
@@ -67,8 +74,8 @@ export interface KubeletConfig {
   readonly kubeletVersion?: string;
 
   /**
-   * Addresses of the cluster's DNS service. Default: the cluster has none, and pods get the node's DNS. An empty list: it should
-   * have one, and an event of the pods that would use it says so.
+   * Addresses of the cluster's DNS service. Default: the cluster has none, and pods get the node's
+   * DNS. An empty list: it should have one, and an event of the pods that would use it says so.
    */
   readonly clusterDNS?: readonly string[];
   /** Default: 'cluster.local'. */
@@ -76,13 +83,19 @@ export interface KubeletConfig {
   /** The node's resolv.conf. Default: /etc/resolv.conf; '' for none. */
   readonly resolvConf?: string;
 
-  /** The port of the kubelet's HTTPS server. Default: none is opened; `handleConnection` serves all the same. */
+  /**
+   * The port of the kubelet's HTTPS server. Default: none is opened; `handleConnection` serves all
+   * the same.
+   */
   readonly server?: ServerListenConfig;
   /** How requests to that server are authenticated and authorized. Default: see DEFAULT_ACCESS. */
   readonly access?: Partial<AccessSettings>;
   /** The flags of the command by name, without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>> | undefined;
-  /** The port in the Node's status. Default: that of the server, or 10250 without one, so that API servers have a number. */
+  /**
+   * The port in the Node's status. Default: that of the server, or 10250 without one, so that API
+   * servers have a number.
+   */
   readonly advertisedPort?: number;
 
   /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
@@ -91,12 +104,17 @@ export interface KubeletConfig {
   readonly nodeReportMs?: number;
   /** How often all is listed from a runtime without events. Default: 1,000. */
   readonly relistMs?: number;
-  /** So many events a second are sent, after a burst of so many; the others wait. 0: no limit. Default: 50 and 100. */
+  /**
+   * So many events a second are sent, after a burst of so many; the others wait. 0: no limit.
+   * Default: 50 and 100.
+   */
   readonly eventsPerSecond?: number;
   readonly eventBurst?: number;
   /** How often the kubelet looks for what should not be there. Default: 10,000. */
   readonly housekeepingMs?: number;
-  /** The first and the longest delay between restarts of a container. Default: 10,000 and 300,000. */
+  /**
+   * The first and the longest delay between restarts of a container. Default: 10,000 and 300,000.
+   */
   readonly restartBackoffMs?: number;
   readonly maxRestartBackoffMs?: number;
   /** A container's log is rotated when it is larger. Default: 10 MiB. */

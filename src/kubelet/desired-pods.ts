@@ -1,5 +1,5 @@
-// The pods that belong on this node, and what they may have of it at most: a pod that fits beside all of that fits, without a
-// look at which of them still run and at what each was given.
+// The pods that belong on this node, and what they may have of it at most: a pod that fits beside
+// all of that fits, without a look at which of them still run and at what each was given.
 
 import { type Amounts, podRequests } from './pod/resources.ts';
 import type { Pod } from './types.ts';

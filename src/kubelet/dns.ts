@@ -1,4 +1,5 @@
-// The content of a pod's resolv.conf: the dnsPolicy, the cluster's DNS and search domains, and the pod's own dnsConfig.
+// The content of a pod's resolv.conf: the dnsPolicy, the cluster's DNS and search domains, and the
+// pod's own dnsConfig.
 
 import type { Input } from '#cri/types.ts';
 import type { PodEvents } from './events.ts';
@@ -12,7 +13,10 @@ const MAX_SEARCH_PATHS = 32;
 const MAX_SEARCH_LENGTH = 2048;
 
 export interface DnsSettings {
-  /** Addresses of the cluster's DNS service. None: pods get the node's DNS, with a warning; undefined: the same, without one. */
+  /**
+   * Addresses of the cluster's DNS service. None: pods get the node's DNS, with a warning;
+   * undefined: the same, without one.
+   */
   readonly clusterDNS: readonly string[] | undefined;
   /** 'cluster.local'; '' for none. */
   readonly clusterDomain: string;

@@ -26,7 +26,10 @@ export class GarbageCollector {
     this.#config = config;
   }
 
-  /** Removes, of a running pod, all but the latest dead instance of each container, and sandboxes without kept containers. */
+  /**
+   * Removes, of a running pod, all but the latest dead instance of each container, and sandboxes
+   * without kept containers.
+   */
   async collect(status: RuntimePodStatus): Promise<void> {
     const dead = new Map<string, number>();
     const keptSandboxes = new Set<string>();
@@ -46,7 +49,10 @@ export class GarbageCollector {
     }
   }
 
-  /** All that is left of a pod that is gone: its containers, sandboxes and logs. Rejects if something could not be removed. */
+  /**
+   * All that is left of a pod that is gone: its containers, sandboxes and logs. Rejects if
+   * something could not be removed.
+   */
   async removePod(status: RuntimePodStatus): Promise<void> {
     const { runtime, podLogsDir, hostFiles } = this.#config;
     for (const sandbox of status.sandboxes) {
@@ -55,7 +61,8 @@ export class GarbageCollector {
     }
     for (const container of status.containers) await runtime.removeContainer(container.id);
     const logs = `${podLogsDir}/${status.namespace}_${status.name}_${status.uid}`;
-    // Pods that wrote nothing on a node that makes no directories have none: to look is much cheaper than to remove.
+    // Pods that wrote nothing on a node that makes no directories have none: to look is much
+    // cheaper than to remove.
     if (status.name === '' || !existsSync(logs)) return;
     // On a simulated node nothing may take time of its own, and there is little to remove.
     if (hostFiles) await removeTree(logs);

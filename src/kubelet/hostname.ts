@@ -18,7 +18,8 @@ export function podHostname(
   if (pod.spec.hostnameOverride !== undefined) {
     return { hostname: pod.spec.hostnameOverride, fqdn: '', effective: pod.spec.hostnameOverride };
   }
-  // A pod's name may be longer than a host name; what is cut off must not leave a separator at the end.
+  // A pod's name may be longer than a host name; what is cut off must not leave a separator at the
+  // end.
   const hostname = pod.spec.hostname ?? shorten(pod.metadata.name);
   const fqdn =
     pod.spec.subdomain === undefined || clusterDomain === ''

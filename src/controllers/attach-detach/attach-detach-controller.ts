@@ -1,8 +1,10 @@
-// Asks CSI drivers to attach volumes to the nodes on which pods are that use them, and to detach them when no pod does, by
-// VolumeAttachments. Tells each node what is attached to it; the kubelet mounts nothing before.
+// Asks CSI drivers to attach volumes to the nodes on which pods are that use them, and to detach
+// them when no pod does, by VolumeAttachments. Tells each node what is attached to it; the kubelet
+// mounts nothing before.
 //
-// A volume is detached when the node says that it is not mounted any more. From a node that is not healthy it is taken after six
-// minutes all the same, and at once from one that is out of service or gone.
+// A volume is detached when the node says that it is not mounted any more. From a node that is not
+// healthy it is taken after six minutes all the same, and at once from one that is out of service
+// or gone.
 
 import {
   nodes,
@@ -62,7 +64,10 @@ type ReadPod = Immutable<Pod>;
 type ReadVolume = Immutable<PersistentVolume>;
 
 export interface AttachDetachConfig extends ControllerConfig {
-  /** For how long a volume is left at a node that is not healthy and says that it is mounted. Default: six minutes. */
+  /**
+   * For how long a volume is left at a node that is not healthy and says that it is mounted.
+   * Default: six minutes.
+   */
   readonly maxWaitForUnmountMs?: number;
 }
 
@@ -289,7 +294,10 @@ export class AttachDetachController implements Controller {
     return [...claimed, ...inlineVolumesOf(pod)];
   }
 
-  /** As its driver sees it. One that has no object is there for as long as a pod names it, or it is attached. */
+  /**
+   * As its driver sees it. One that has no object is there for as long as a pod names it, or it is
+   * attached.
+   */
   #volume(name: string): ReadVolume | undefined {
     const volume = this.#volumes.lister.get('', name);
     if (volume !== undefined) return asDriverSees(volume);
@@ -325,7 +333,10 @@ export class AttachDetachController implements Controller {
     return [name, ...attached, ...wanted];
   }
 
-  /** Pods that have a node and the volume: through the claim to which it is bound, or because they name it. */
+  /**
+   * Pods that have a node and the volume: through the claim to which it is bound, or because they
+   * name it.
+   */
   #podsWith(volume: ReadVolume): readonly ReadPod[] {
     const { metadata, spec } = volume;
     if (isInline(volume)) {
@@ -552,7 +563,8 @@ export class AttachDetachController implements Controller {
         !this.#detaching.has(`${nodeName}/${volumeName}`);
       if (unique !== undefined && stays) attached.add(unique);
     }
-    // In the order in which they are listed already; what others than CSI drivers have attached is theirs.
+    // In the order in which they are listed already; what others than CSI drivers have attached is
+    // theirs.
     const present = (status.volumesAttached ?? []).filter(
       ({ name }) => attached.has(name) || !name.startsWith('kubernetes.io/csi/'),
     );

@@ -20,7 +20,10 @@ export function uniqueName({ spec }: ReadVolume): string | undefined {
     : `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}`;
 }
 
-/** The name of the VolumeAttachment: the same for every controller, so that none creates a second one. Undefined as `uniqueName`. */
+/**
+ * The name of the VolumeAttachment: the same for every controller, so that none creates a second
+ * one. Undefined as `uniqueName`.
+ */
 export function attachmentNameOf({ spec }: ReadVolume, nodeName: string): string | undefined {
   if (spec.csi === undefined) return undefined;
   const { driver, volumeHandle } = spec.csi;

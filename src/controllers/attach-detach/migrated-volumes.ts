@@ -1,5 +1,6 @@
-// Volumes of in-tree plugins that CSI drivers attach by now: those of the cluster as their drivers see them, and disks that pods name
-// in their own specs, which are treated as volumes without an object.
+// Volumes of in-tree plugins that CSI drivers attach by now: those of the cluster as their drivers
+// see them, and disks that pods name in their own specs, which are treated as volumes without an
+// object.
 
 import {
   CsiMigrationError,
@@ -19,7 +20,10 @@ type ReadVolume = Immutable<PersistentVolume>;
 /** No volume of the cluster has a name that begins so. */
 const INLINE = '^';
 
-/** As its driver sees it. One that its driver does not understand is left as it is, and so is none of a driver. */
+/**
+ * As its driver sees it. One that its driver does not understand is left as it is, and so is none
+ * of a driver.
+ */
 export function asDriverSees(volume: ReadVolume): ReadVolume {
   return unlessForeign(() => migrated(volume)?.volume) ?? volume;
 }
@@ -42,7 +46,10 @@ export function inlineVolumesOf(pod: Immutable<Pod>): readonly ReadVolume[] {
   return volumes;
 }
 
-/** The volume of an attachment that does not refer to one of the cluster; undefined if it is not of a CSI driver. */
+/**
+ * The volume of an attachment that does not refer to one of the cluster; undefined if it is not of
+ * a CSI driver.
+ */
 export function inlineVolumeOf({ spec }: Immutable<VolumeAttachment>): ReadVolume | undefined {
   const said = spec.source.inlineVolumeSpec;
   return said?.csi === undefined ? undefined : inlineVolume(said, said.csi);

@@ -1,4 +1,5 @@
-// How long volumes take to be attached and detached, from when their driver was asked, under the name that Kubernetes' has.
+// How long volumes take to be attached and detached, from when their driver was asked, under the
+// name that Kubernetes' has.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';
@@ -37,7 +38,9 @@ export class OperationTimes {
     this.#begun.set(`${operation} ${attachment}`, this.#clock.monotonic());
   }
 
-  /** Operations that began before this controller are not measured. A failed operation continues. */
+  /**
+   * Operations that began before this controller are not measured. A failed operation continues.
+   */
   end(
     operation: Operation,
     attachment: string,

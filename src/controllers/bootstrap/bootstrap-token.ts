@@ -1,4 +1,5 @@
-// A bootstrap token in its Secret. With it, a machine without other credentials can join the cluster.
+// A bootstrap token in its Secret. With it, a machine without other credentials can join the
+// cluster.
 
 import type { Secret } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -12,7 +13,10 @@ const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 /** RFC 3339, as the key `expiration` must have it. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** In milliseconds since the epoch; undefined for tokens that last. One whose time cannot be read has expired. */
+/**
+ * In milliseconds since the epoch; undefined for tokens that last. One whose time cannot be read
+ * has expired.
+ */
 export function expirationOf(secret: ReadSecret): number | undefined {
   const text = valueOf(secret, 'expiration');
   if (text === '') return undefined;

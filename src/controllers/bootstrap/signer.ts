@@ -1,5 +1,6 @@
-// Signs the kubeconfig that everybody may read (the ConfigMap cluster-info in kube-public) with each bootstrap token that is for
-// that: by the signature, the holder of a token verifies that it has found the right cluster.
+// Signs the kubeconfig that everybody may read (the ConfigMap cluster-info in kube-public) with
+// each bootstrap token that is for that: by the signature, the holder of a token verifies that it
+// has found the right cluster.
 
 import { createHmac } from 'node:crypto';
 import { configMaps, secrets } from '#api/groups/core/v1/index.ts';

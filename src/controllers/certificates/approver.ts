@@ -1,4 +1,5 @@
-// Approves the requests of kubelets for their client certificates, where the authorizer lets who asks have one.
+// Approves the requests of kubelets for their client certificates, where the authorizer lets who
+// asks have one.
 
 import { subjectAccessReviews } from '#api/groups/authorization/v1/index.ts';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';
@@ -16,7 +17,9 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { runOnRequests } from './request-queue.ts';
 import type { Request } from './request-queue.ts';
 
-/** The permissions by which requests are approved, with the messages. The first that matches counts. */
+/**
+ * The permissions by which requests are approved, with the messages. The first that matches counts.
+ */
 const KINDS = [
   {
     subresource: 'selfnodeclient',
@@ -53,7 +56,8 @@ export class CertificateApprover implements Controller {
     try {
       parsed = parseCertificateRequest(request.spec.request);
     } catch (error) {
-      // It was stored by an earlier version with other rules. It is immutable, so retrying is pointless.
+      // It was stored by an earlier version with other rules. It is immutable, so retrying is
+      // pointless.
       this.#config.logger.warn('certificate approver: reading a request failed', {
         request: request.metadata.name,
         err: error,

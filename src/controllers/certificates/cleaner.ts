@@ -1,5 +1,5 @@
-// Requests for certificates are of no use for long: what became of them is known soon, and a certificate that has expired
-// serves nobody.
+// Requests for certificates are of no use for long: what became of them is known soon, and a
+// certificate that has expired serves nobody.
 
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '#api/groups/certificates/v1/index.ts';

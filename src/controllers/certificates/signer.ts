@@ -1,4 +1,5 @@
-// Signs approved certificate requests with the cluster's authority, for the built-in signers of Kubernetes.
+// Signs approved certificate requests with the cluster's authority, for the built-in signers of
+// Kubernetes.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { X509Certificate } from 'node:crypto';
@@ -31,7 +32,9 @@ export interface CertificateSignerConfig extends ControllerConfig {
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const MIN_DURATION_MS = 10 * MINUTE_MS;
-/** For clocks that differ. What lasts less than SHORT lasts as long as was asked, counted from now. */
+/**
+ * For clocks that differ. What lasts less than SHORT lasts as long as was asked, counted from now.
+ */
 const BACKDATE_MS = 5 * MINUTE_MS;
 const SHORT_MS = 8 * 60 * MINUTE_MS;
 
@@ -120,8 +123,8 @@ type ReadRequest =
   | { readonly parsed?: undefined; readonly error: string };
 
 /**
- * Reads a request that was stored. It was valid when it was created, but maybe by the rules of an earlier version. A request that
- * cannot be read will never be: it fails instead of being retried.
+ * Reads a request that was stored. It was valid when it was created, but maybe by the rules of an
+ * earlier version. A request that cannot be read will never be: it fails instead of being retried.
  */
 function readRequest({ spec }: Request): ReadRequest {
   try {
@@ -140,7 +143,10 @@ function isToBeSigned({ status: { conditions = [], certificate } }: Request): bo
 
 type ProblemOf = (request: CertificateRequest, usages: readonly string[]) => string | undefined;
 
-/** By signer: why it does not sign a request. Other signers are other people's; nothing can be asked of kubernetes.io/legacy-unknown any more. */
+/**
+ * By signer: why it does not sign a request. Other signers are other people's; nothing can be asked
+ * of kubernetes.io/legacy-unknown any more.
+ */
 const PROBLEMS: Readonly<Record<string, ProblemOf | undefined>> = {
   [KUBE_API_SERVER_CLIENT]: (_, usages) => clientUsageProblem(usages),
   [KUBE_API_SERVER_CLIENT_KUBELET]: kubeletClientProblem,

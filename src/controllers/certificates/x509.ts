@@ -1,5 +1,6 @@
-// Makes X.509 certificates (RFC 5280) from certificate requests. It uses no library: a certificate is a few nested lists, and the
-// signature must be made synchronously, since work of other threads takes no time of a virtual clock.
+// Makes X.509 certificates (RFC 5280) from certificate requests. It uses no library: a certificate
+// is a few nested lists, and the signature must be made synchronously, since work of other threads
+// takes no time of a virtual clock.
 
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';

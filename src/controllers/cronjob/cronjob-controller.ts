@@ -1,4 +1,5 @@
-// CronJobs: a job for each time that the schedule is due, as many at once as the policy allows, and as many kept as is asked.
+// CronJobs: a job for each time that the schedule is due, as many at once as the policy allows, and
+// as many kept as is asked.
 
 import { cronJobs, jobs } from '#api/groups/batch/v1/index.ts';
 import type { CronJob, CronJobStatus, Job } from '#api/groups/batch/v1/index.ts';
@@ -160,7 +161,9 @@ export class CronJobController implements Controller {
     }
   }
 
-  /** The latest time that was due and for which no job was started; times before it are given up. */
+  /**
+   * The latest time that was due and for which no job was started; times before it are given up.
+   */
   #dueTime(cronJob: ReadCronJob, schedule: CronSchedule, nowMs: number): number | undefined {
     const { metadata, spec, status } = cronJob;
     let from = parseTime(status.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;

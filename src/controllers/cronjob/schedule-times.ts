@@ -1,6 +1,7 @@
-// When a schedule is due: in a time zone, over changes to and from summer time, as robfig/cron v3 does it, which Kubernetes uses.
-// A time that the clock jumps over is due at the moment of the jump's end only if the fields still agree there; one that the
-// clock shows twice is due once for schedules of a fixed hour.
+// When a schedule is due: in a time zone, over changes to and from summer time, as robfig/cron v3
+// does it, which Kubernetes uses. A time that the clock jumps over is due at the moment of the
+// jump's end only if the fields still agree there; one that the clock shows twice is due once for
+// schedules of a fixed hour.
 
 import type { CronField, CronSchedule, CronTimes } from '#api/groups/batch/v1/schedule.ts';
 
@@ -19,7 +20,10 @@ interface Civil {
   readonly minute: number;
 }
 
-/** The first time after `afterMs` that the schedule is due; undefined if it never is. Milliseconds since the epoch. */
+/**
+ * The first time after `afterMs` that the schedule is due; undefined if it never is. Milliseconds
+ * since the epoch.
+ */
 export function nextTime(
   schedule: CronSchedule,
   afterMs: number,
@@ -117,7 +121,10 @@ function makeZone(timeZone: string): Zone {
   };
 }
 
-/** How often the schedule was due after `fromMs` and until `untilMs`, and when last. `many`: more often than anybody counts. */
+/**
+ * How often the schedule was due after `fromMs` and until `untilMs`, and when last. `many`: more
+ * often than anybody counts.
+ */
 export function missedTimes(
   schedule: CronSchedule,
   fromMs: number,
@@ -134,7 +141,8 @@ export function missedTimes(
     last = at;
     count++;
     if (count < MANY) continue;
-    // From here on only the last one matters. Schedules repeat: it is within the longest gap before the end.
+    // From here on only the last one matters. Schedules repeat: it is within the longest gap before
+    // the end.
     const gap = Math.max(MINUTE_MS, (nextTime(schedule, at, timeZone) ?? untilMs) - at);
     for (let back = gap; ; back *= 2) {
       const from = Math.max(at, untilMs - back);

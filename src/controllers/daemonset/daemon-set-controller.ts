@@ -1,4 +1,5 @@
-// DaemonSets: one pod on each node where one belongs, replaced at the pace that the update strategy allows.
+// DaemonSets: one pod on each node where one belongs, replaced at the pace that the update strategy
+// allows.
 
 import { controllerRevisions, daemonSets } from '#api/groups/apps/v1/index.ts';
 import type { ControllerRevision, DaemonSet } from '#api/groups/apps/v1/index.ts';
@@ -107,7 +108,10 @@ export class DaemonSetController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Returns the keys of the DaemonSets for which the update changes whether their pod belongs on the node; all without an update. */
+  /**
+   * Returns the keys of the DaemonSets for which the update changes whether their pod belongs on
+   * the node; all without an update.
+   */
   #setsPlacedAnew(before: ReadNode | undefined, node: ReadNode): readonly string[] {
     return this.#sets.lister.list().flatMap((set) => {
       if (before === undefined) return objectKey(set);
@@ -182,7 +186,8 @@ export class DaemonSetController implements Controller {
     const owned = await this.#pods.claim(set, signal);
     const podsByNode = new Map<string, ReadPod[]>();
     for (const pod of owned) {
-      // It has ended, is being deleted, and only a finalizer keeps it: nothing more to be done with it.
+      // It has ended, is being deleted, and only a finalizer keeps it: nothing more to be done with
+      // it.
       if (isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined) continue;
       const node = targetNodeOf(pod);
       if (node === undefined) continue;

@@ -1,5 +1,5 @@
-// On which nodes a DaemonSet's pods belong, and what makes the scheduler put each on its own: pods are bound by the scheduler, to
-// the one node that their affinity names.
+// On which nodes a DaemonSet's pods belong, and what makes the scheduler put each on its own: pods
+// are bound by the scheduler, to the one node that their affinity names.
 
 import type { DaemonSet } from '#api/groups/apps/v1/index.ts';
 import type {

@@ -1,7 +1,8 @@
-// Deployments: a ReplicaSet for each version of the pods' template, and pods moved from the old ones to the new one at the pace
-// that the strategy allows.
+// Deployments: a ReplicaSet for each version of the pods' template, and pods moved from the old
+// ones to the new one at the pace that the strategy allows.
 //
-// One reconcile takes one step (a ReplicaSet made, or some of them sized) and reports; what comes of it wakes the key again.
+// One reconcile takes one step (a ReplicaSet made, or some of them sized) and reports; what comes
+// of it wakes the key again.
 
 import { deployments, replicaSets } from '#api/groups/apps/v1/index.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/groups/apps/v1/index.ts';
@@ -64,7 +65,10 @@ type ReadReplicaSet = Immutable<ReplicaSet>;
 type ReadStatus = Immutable<DeploymentStatus>;
 
 export interface DeploymentControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no work while it waits. */
+  /**
+   * Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no
+   * work while it waits.
+   */
   readonly workers?: number;
 }
 
@@ -105,7 +109,10 @@ export class DeploymentController implements Controller {
     this.run = builder.complete();
   }
 
-  /** Returns the key of the Deployment to which the pod belongs, if its strategy is Recreate: it waits for the last of the old pods. */
+  /**
+   * Returns the key of the Deployment to which the pod belongs, if its strategy is Recreate: it
+   * waits for the last of the old pods.
+   */
   #recreatedBy(pod: Immutable<Pod>): string | undefined {
     const reference = controllerOf(pod);
     if (reference === undefined || reference.kind !== 'ReplicaSet') return undefined;
@@ -126,7 +133,8 @@ export class DeploymentController implements Controller {
     try {
       return await new Reconcile(this.#work(key, signal), deployment).run();
     } catch (error) {
-      // Another writer was first: the next state in the cache decides. Or the hash collided, and is a new one now.
+      // Another writer was first: the next state in the cache decides. Or the hash collided, and is
+      // a new one now.
       if (apierrors.isConflict(error) || apierrors.isAlreadyExists(error)) return requeue;
       // The Deployment or its namespace is on the way out.
       if (apierrors.isNotFound(error) || isNamespaceTerminating(error)) return reconciled;
@@ -338,7 +346,10 @@ class Reconcile {
     return fresh === undefined ? this.#makeNewSet() : this.#bringUpToDate(fresh);
   }
 
-  /** Annotations, revision and minReadySeconds of the ReplicaSet, and what the Deployment says of it. */
+  /**
+   * Annotations, revision and minReadySeconds of the ReplicaSet, and what the Deployment says of
+   * it.
+   */
   async #bringUpToDate(fresh: ReadReplicaSet): Promise<ReadReplicaSet> {
     const revision = greatestRevision(this.#rollout.old) + 1n;
     const present = fresh.metadata.annotations ?? {};
@@ -410,7 +421,10 @@ class Reconcile {
     return created;
   }
 
-  /** The name is taken: by what the cache does not have yet, or by another template of the same hash. */
+  /**
+   * The name is taken: by what the cache does not have yet, or by another template of the same
+   * hash.
+   */
   async #useOrCollide(name: string, revision: bigint): Promise<ReadReplicaSet> {
     const taken = await this.#work.getSet(this.#deployment.metadata.namespace ?? '', name);
     if (

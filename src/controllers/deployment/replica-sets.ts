@@ -1,5 +1,5 @@
-// Which ReplicaSet of a Deployment is the new one, and what its annotations tell of revisions and sizes. Names and formats are
-// those that kubectl rollout reads.
+// Which ReplicaSet of a Deployment is the new one, and what its annotations tell of revisions and
+// sizes. Names and formats are those that kubectl rollout reads.
 
 import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -101,7 +101,10 @@ export function sizeAnnotations(deployment: ReadDeployment): Annotations {
   };
 }
 
-/** Returns the annotations of a ReplicaSet with this revision. Annotations of other writers are kept. */
+/**
+ * Returns the annotations of a ReplicaSet with this revision. Annotations of other writers are
+ * kept.
+ */
 export function annotationsOf(
   deployment: ReadDeployment,
   present: Annotations,
@@ -157,7 +160,10 @@ export function newReplicaSet(
   };
 }
 
-/** The ReplicaSets beyond the history that is kept: those of the lowest revisions, and only what is empty and settled. */
+/**
+ * The ReplicaSets beyond the history that is kept: those of the lowest revisions, and only what is
+ * empty and settled.
+ */
 export function beyondHistory(
   { spec }: ReadDeployment,
   old: readonly ReadReplicaSet[],

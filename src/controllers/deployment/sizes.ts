@@ -1,6 +1,6 @@
-// How many pods each ReplicaSet of a Deployment is to have: the rules of the rolling update, as numbers. The rules are those of
-// Kubernetes (pkg/controller/deployment): never more than replicas + maxSurge pods, never fewer than replicas − maxUnavailable
-// that are available.
+// How many pods each ReplicaSet of a Deployment is to have: the rules of the rolling update, as
+// numbers. The rules are those of Kubernetes (pkg/controller/deployment): never more than replicas
+// + maxSurge pods, never fewer than replicas − maxUnavailable that are available.
 
 import type { Deployment, ReplicaSet } from '#api/groups/apps/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -15,7 +15,10 @@ export function isRollingUpdate({ spec }: ReadDeployment): boolean {
   return spec.strategy.type === 'RollingUpdate';
 }
 
-/** Surge is rounded up and unavailability down; both zero would never move, so one pod may then be unavailable. */
+/**
+ * Surge is rounded up and unavailability down; both zero would never move, so one pod may then be
+ * unavailable.
+ */
 function fenceposts(
   { spec }: ReadDeployment,
   replicas: number,
@@ -45,7 +48,10 @@ export function availablePods(sets: readonly ReadReplicaSet[]): number {
   return sets.reduce((sum, { status }) => sum + (status.availableReplicas ?? 0), 0);
 }
 
-/** How large the new ReplicaSet may be now: as large as the others leave room for. `current`: what it is to have so far. */
+/**
+ * How large the new ReplicaSet may be now: as large as the others leave room for. `current`: what
+ * it is to have so far.
+ */
 export function newReplicaSetSize(
   deployment: ReadDeployment,
   all: readonly ReadReplicaSet[],
@@ -64,8 +70,9 @@ export interface Resize {
 }
 
 /**
- * Returns how far the old ReplicaSets are scaled down now. First pods that are not available; then as many available ones as
- * there are more than needed. `old`: oldest first, each with pods. Sizes are those after both.
+ * Returns how far the old ReplicaSets are scaled down now. First pods that are not available; then
+ * as many available ones as there are more than needed. `old`: oldest first, each with pods. Sizes
+ * are those after both.
  */
 export function shrinkOld(
   deployment: ReadDeployment,
@@ -100,9 +107,10 @@ export function shrinkOld(
 }
 
 /**
- * A Deployment that is scaled in the middle of a rollout: every ReplicaSet grows or shrinks in proportion to its size. What
- * rounding leaves goes to the largest. `active`: those with pods. `maxBefore`: how many pods there could be, surge included, when
- * the ReplicaSet was last sized; undefined if it is not recorded.
+ * A Deployment that is scaled in the middle of a rollout: every ReplicaSet grows or shrinks in
+ * proportion to its size. What rounding leaves goes to the largest. `active`: those with pods.
+ * `maxBefore`: how many pods there could be, surge included, when the ReplicaSet was last sized;
+ * undefined if it is not recorded.
  */
 export function scaleInProportion(
   deployment: ReadDeployment,

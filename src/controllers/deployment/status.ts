@@ -28,7 +28,10 @@ export function conditionOf(status: ReadStatus, type: string): Condition | undef
 
 export type ConditionNews = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** `news` in the place of what was there of its type, at the end; nothing changes if status and reason are the same. */
+/**
+ * `news` in the place of what was there of its type, at the end; nothing changes if status and
+ * reason are the same.
+ */
 export function withCondition(status: ReadStatus, news: ConditionNews, nowMs: number): ReadStatus {
   const present = conditionOf(status, news.type);
   if (present?.status === news.status && present.reason === news.reason) return status;
@@ -132,7 +135,9 @@ function hasTimedOut(deployment: ReadDeployment, status: ReadStatus, nowMs: numb
   return since + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 < nowMs;
 }
 
-/** The status during a rollout: with what is to be said about its progress, and about what fails. */
+/**
+ * The status during a rollout: with what is to be said about its progress, and about what fails.
+ */
 export function rolloutStatus(
   deployment: ReadDeployment,
   rollout: Rollout,
@@ -219,7 +224,9 @@ function replicaFailure({ fresh, old }: Rollout): ConditionNews | undefined {
   return undefined;
 }
 
-/** Returns in how many milliseconds the rollout exceeds its deadline; undefined without a deadline. */
+/**
+ * Returns in how many milliseconds the rollout exceeds its deadline; undefined without a deadline.
+ */
 export function untilDeadline(
   deployment: ReadDeployment,
   status: ReadStatus,

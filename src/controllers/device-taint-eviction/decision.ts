@@ -14,7 +14,9 @@ type Result = NonNullable<
 export type AllocatedDevice = NonNullable<Result>[number];
 type ReadTaint = Immutable<DeviceTaint>;
 
-/** Milliseconds since the epoch; undefined: never. `taintsOf`: the device's, as its driver says now. */
+/**
+ * Milliseconds since the epoch; undefined: never. `taintsOf`: the device's, as its driver says now.
+ */
 export function claimEvictionTime(
   { status }: Immutable<ResourceClaim>,
   taintsOf: (device: AllocatedDevice) => readonly ReadTaint[],
@@ -42,7 +44,10 @@ function taintEvictionTime(
   return added + (seconds.length === 0 ? 0 : Math.min(...seconds) * 1000);
 }
 
-/** To keep pods running, a toleration has to name the effect: one for every effect only lets them be scheduled, as in Kubernetes. */
+/**
+ * To keep pods running, a toleration has to name the effect: one for every effect only lets them be
+ * scheduled, as in Kubernetes.
+ */
 function tolerates(
   { effect, key, operator, value }: Immutable<DeviceToleration>,
   taint: ReadTaint,

@@ -1,5 +1,5 @@
-// Deletes pods that use devices with a NoExecute taint which their claims do not tolerate, or not any longer. Drivers taint their
-// devices in ResourceSlices.
+// Deletes pods that use devices with a NoExecute taint which their claims do not tolerate, or not
+// any longer. Drivers taint their devices in ResourceSlices.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';

@@ -20,12 +20,17 @@ const DELETION_TIMEOUT_MS = 2 * 60_000;
 /** The same for the condition that says so on the pod. */
 const STALE_CONDITION_MS = 2 * 60_000;
 
-/** How many pods there should be, as `amounts` needs to know it: what their controllers say, or how many there are. */
+/**
+ * How many pods there should be, as `amounts` needs to know it: what their controllers say, or how
+ * many there are.
+ */
 export function countsControllers({ spec: { minAvailable, maxUnavailable } }: ReadBudget): boolean {
   return maxUnavailable !== undefined || typeof minAvailable === 'string';
 }
 
-/** How many pods have to be healthy of `expected`. Throws Error for a text that is no percentage. */
+/**
+ * How many pods have to be healthy of `expected`. Throws Error for a text that is no percentage.
+ */
 export function desiredHealthy(
   { spec: { minAvailable, maxUnavailable } }: ReadBudget,
   expected: number,
@@ -90,7 +95,8 @@ export function statusOf(
   now: number,
 ): ReadStatus {
   const { expected, desired, healthy, disrupted } = counted;
-  // A budget without pods allows nothing: the first of them may come before this is calculated again.
+  // A budget without pods allows nothing: the first of them may come before this is calculated
+  // again.
   const allowed = expected <= 0 ? 0 : Math.max(0, healthy - desired);
   const { conditions } = status;
   const next: ReadStatus = {
@@ -106,8 +112,8 @@ export function statusOf(
 }
 
 /**
- * Returns in how many milliseconds the condition DisruptionTarget of a pod expires, if the pod is not deleted by then; undefined
- * if it has none, or one that may stay.
+ * Returns in how many milliseconds the condition DisruptionTarget of a pod expires, if the pod is
+ * not deleted by then; undefined if it has none, or one that may stay.
  */
 export function untilStale(pod: ReadPod, now: number): number | undefined {
   if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return undefined;

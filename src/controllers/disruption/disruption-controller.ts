@@ -1,5 +1,6 @@
-// Disruption budgets: counts the pods of each and says how many may be evicted now. Evictions are allowed by the API server,
-// which takes them off that number until this controller has seen their pods go.
+// Disruption budgets: counts the pods of each and says how many may be evicted now. Evictions are
+// allowed by the API server, which takes them off that number until this controller has seen their
+// pods go.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -70,7 +71,8 @@ export class DisruptionController implements Controller {
     this.#budgets = builder.for(podDisruptionBudgets, { predicate: { delete: false } });
     this.#expected = new ExpectedPods(builder, new ScaleClient(config.client));
     this.#pods = builder.informerFor(pods);
-    // A handler of its own: the budgets of a pod are looked up once, for the queue and for the event.
+    // A handler of its own: the budgets of a pod are looked up once, for the queue and for the
+    // event.
     this.#pods.addEventHandler({
       onAdd: (pod) => this.#podChanged(pod),
       onUpdate: (before, pod) => {
@@ -114,7 +116,8 @@ export class DisruptionController implements Controller {
     try {
       return await this.#sync(budget, signal);
     } catch (error) {
-      // Its cause is the cache, not the budget: what comes next wakes it again, or the back-off does.
+      // Its cause is the cache, not the budget: what comes next wakes it again, or the back-off
+      // does.
       if (apierrors.isConflict(error) || signal.aborted) throw error;
       if (apierrors.isNotFound(error)) return reconciled;
       this.#config.logger.warn('counting a disruption budget failed', { key, err: error });

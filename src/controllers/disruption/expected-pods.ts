@@ -68,7 +68,8 @@ export class ExpectedPods {
     if (informer === undefined) return this.#scaleOf(reference, group, namespace, signal);
     const owner = informer.lister.get(namespace, reference.name);
     if (owner === undefined || owner.metadata.uid !== reference.uid) return undefined;
-    // A ReplicaSet of a Deployment has as many as the rollout has come to; the Deployment says how many there should be.
+    // A ReplicaSet of a Deployment has as many as the rollout has come to; the Deployment says how
+    // many there should be.
     const above = reference.kind === 'ReplicaSet' ? controllerOf(owner) : undefined;
     if (above !== undefined && above.kind === 'Deployment')
       return this.#find(above, namespace, signal);

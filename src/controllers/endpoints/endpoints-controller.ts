@@ -1,4 +1,5 @@
-// Keeps the Endpoints object of every service that selects pods, for clients that do not read endpoint slices.
+// Keeps the Endpoints object of every service that selects pods, for clients that do not read
+// endpoint slices.
 
 import { endpoints, pods, services } from '#api/groups/core/v1/index.ts';
 import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';
@@ -41,7 +42,10 @@ export class EndpointsController implements Controller {
   readonly #endpoints: SharedInformer<ReadEndpoints>;
   readonly #recorder: EventRecorder;
   readonly #own: OwnWrites;
-  /** Keys of services that were deleted: their endpoints are deleted with them, even if another client wrote them. */
+  /**
+   * Keys of services that were deleted: their endpoints are deleted with them, even if another
+   * client wrote them.
+   */
   readonly #deletedServices = new Set<string>();
   readonly #batching = new PodBatching();
 
@@ -90,7 +94,8 @@ export class EndpointsController implements Controller {
       if (hasSelector(service)) await this.#write(key, service, present, signal);
       return reconciled;
     } catch (error) {
-      // Decided on what has changed meanwhile; or nothing can be created in a namespace that goes away.
+      // Decided on what has changed meanwhile; or nothing can be created in a namespace that goes
+      // away.
       if (isNamespaceTerminating(error)) return reconciled;
       if (
         apierrors.isConflict(error) ||

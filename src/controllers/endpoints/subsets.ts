@@ -1,4 +1,5 @@
-// The endpoints of a service in the older form: addresses and ports in subsets, of one family, and no more than a thousand.
+// The endpoints of a service in the older form: addresses and ports in subsets, of one family, and
+// no more than a thousand.
 
 import { repackSubsets } from '#api/groups/core/v1/endpoint-subsets.ts';
 import type {
@@ -69,7 +70,10 @@ function addressOn(pod: ReadPod, service: ReadService): EndpointAddress | undefi
   };
 }
 
-/** Ready ones before those that are not, each subset in proportion; undefined if there are not too many. */
+/**
+ * Ready ones before those that are not, each subset in proportion; undefined if there are not too
+ * many.
+ */
 export function truncate(subsets: readonly Subset[]): readonly Subset[] | undefined {
   const ready = count(subsets, 'addresses');
   const notReady = count(subsets, 'notReadyAddresses');

@@ -1,4 +1,5 @@
-// Mirrors Endpoints that were written by hand, for services without a selector, into EndpointSlices, so that readers of slices see them.
+// Mirrors Endpoints that were written by hand, for services without a selector, into
+// EndpointSlices, so that readers of slices see them.
 
 import { endpoints, services } from '#api/groups/core/v1/index.ts';
 import type { Endpoints, Service } from '#api/groups/core/v1/index.ts';

@@ -186,7 +186,8 @@ describe('EndpointSliceController', () => {
 
   test('each family has its slices, and loses them with the family', async () => {
     await start();
-    // A headless service gets both families before it selects anything, also where the cluster has one.
+    // A headless service gets both families before it selects anything, also where the cluster has
+    // one.
     const { selector: _, ...spec } =
       web({ clusterIP: 'None', ipFamilyPolicy: 'PreferDualStack' }).spec ?? {};
     await inDefault().create({ ...web(), spec });

@@ -1,5 +1,5 @@
-// Keeps the EndpointSlices of every service that selects pods: which addresses serve it, on which ports, how they do, and whom
-// they should serve.
+// Keeps the EndpointSlices of every service that selects pods: which addresses serve it, on which
+// ports, how they do, and whom they should serve.
 
 import { nodes, pods, services } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod, Service } from '#api/groups/core/v1/index.ts';
@@ -65,7 +65,9 @@ export class EndpointSliceController implements Controller {
   readonly #metrics: ServiceSliceMetrics;
   /** Keys of services that wait for a node which the cache does not have. */
   readonly #waiting = new Set<string>();
-  /** Keys of services whose hints depend on all nodes, and whether each family's have been given. */
+  /**
+   * Keys of services whose hints depend on all nodes, and whether each family's have been given.
+   */
   readonly #sharing = new Map<string, Map<AddressType, boolean>>();
   readonly #batching = new PodBatching();
 
@@ -194,7 +196,10 @@ export class EndpointSliceController implements Controller {
     return missing;
   }
 
-  /** Returns endpoints by their ports. A pod on an unknown node waits until the node is in the cache. */
+  /**
+   * Returns endpoints by their ports. A pod on an unknown node waits until the node is in the
+   * cache.
+   */
   #desired(
     service: ReadService,
     pods: readonly ReadPod[],

@@ -1,7 +1,8 @@
 // Where the traffic of which zones or nodes should go: the hints of endpoints.
 //
-// Services that want their traffic near (spec.trafficDistribution) get each endpoint's own zone, or node. Services with the older
-// annotation 'Auto' get endpoints shared out by the CPU that the zones have, so that none is overloaded.
+// Services that want their traffic near (spec.trafficDistribution) get each endpoint's own zone, or
+// node. Services with the older annotation 'Auto' get endpoints shared out by the CPU that the
+// zones have, so that none is overloaded.
 
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
 import type { Endpoint } from '#api/groups/discovery/v1/index.ts';
@@ -52,7 +53,10 @@ export function nearbyHints(
   });
 }
 
-/** The part of the cluster's CPU that each zone has; undefined if a node does not say, or there are not two zones. */
+/**
+ * The part of the cluster's CPU that each zone has; undefined if a node does not say, or there are
+ * not two zones.
+ */
 export function cpuByZone(
   nodes: readonly Immutable<Node>[],
 ): ReadonlyMap<string, number> | undefined {
@@ -147,7 +151,9 @@ function keep(
   return zones as readonly string[];
 }
 
-/** Everybody serves the own zone, but for those that zones with more than their part give to others. */
+/**
+ * Everybody serves the own zone, but for those that zones with more than their part give to others.
+ */
 function redistribute(
   own: readonly string[],
   allocations: ReadonlyMap<string, Allocation>,

@@ -28,7 +28,10 @@ export class SliceMetrics {
   readonly #changes: Family<Counter>;
   readonly #added: Histogram;
   readonly #removed: Histogram;
-  /** By key of the service: what its families of addresses came to, together, when it was last looked at. */
+  /**
+   * By key of the service: what its families of addresses came to, together, when it was last
+   * looked at.
+   */
   readonly #latest = new Map<string, Pick<SliceTotals, 'endpoints' | 'slices' | 'fewestSlices'>>();
 
   constructor(config: SliceMetricsConfig) {
@@ -123,7 +126,10 @@ export class ServiceSliceMetrics extends SliceMetrics {
     this.#syncs.with(result).value++;
   }
 
-  /** `distribution`: what the service says and gets; undefined if it says nothing, or shares its endpoints out by zone. */
+  /**
+   * `distribution`: what the service says and gets; undefined if it says nothing, or shares its
+   * endpoints out by zone.
+   */
   changed(
     key: string,
     slices: number,

@@ -1,5 +1,5 @@
-// Into which slices the endpoints of a service go: as few changes as possible to those that are there, and at most so many
-// endpoints in each. Decided here, written elsewhere.
+// Into which slices the endpoints of a service go: as few changes as possible to those that are
+// there, and at most so many endpoints in each. Decided here, written elsewhere.
 
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/groups/discovery/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -26,7 +26,9 @@ export interface Plan {
   readonly totals: SliceTotals;
 }
 
-/** The result of a plan. An endpoint whose ports change is removed from its slices and added again. */
+/**
+ * The result of a plan. An endpoint whose ports change is removed from its slices and added again.
+ */
 export interface SliceTotals {
   readonly added: number;
   /** Still there, but said otherwise. */
@@ -121,7 +123,10 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
 
 interface Packed {
   readonly drafts: readonly Draft[];
-  /** How many endpoints there are to be, how many stay where they are, and how many of these are said otherwise. */
+  /**
+   * How many endpoints there are to be, how many stay where they are, and how many of these are
+   * said otherwise.
+   */
   readonly wanted: number;
   readonly kept: number;
   readonly updated: number;
@@ -165,7 +170,8 @@ function pack(
   for (const draft of byFill.sort((a, b) => b.endpoints.length - a.endpoints.length)) {
     draft.endpoints.push(...rest.splice(0, maxEndpoints - draft.endpoints.length));
   }
-  // One more slice is written if it takes all that are left; otherwise new ones are made, which move nothing.
+  // One more slice is written if it takes all that are left; otherwise new ones are made, which
+  // move nothing.
   while (rest.length > 0) {
     const fitting = drafts
       .filter((draft) => !draft.changed && draft.endpoints.length + rest.length <= maxEndpoints)

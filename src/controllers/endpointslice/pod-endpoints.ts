@@ -31,7 +31,10 @@ export function addressesOf({ status }: ReadPod, type: AddressType): string[] {
   return all.filter((address) => address.includes(':') === (type === 'IPv6'));
 }
 
-/** Pods that are through, or have no address yet, are no endpoints; those on their way out only where asked for. */
+/**
+ * Pods that are through, or have no address yet, are no endpoints; those on their way out only
+ * where asked for.
+ */
 export function belongsToEndpoints(pod: ReadPod, includeTerminating: boolean): boolean {
   if (isPodTerminal(pod)) return false;
   if ((pod.status.podIP ?? '') === '' && (pod.status.podIPs ?? []).length === 0) return false;
@@ -97,7 +100,10 @@ export function endpointOf(
   };
 }
 
-/** Returns when the endpoints of the service last changed, as far as can be observed, in milliseconds since the epoch. */
+/**
+ * Returns when the endpoints of the service last changed, as far as can be observed, in
+ * milliseconds since the epoch.
+ */
 export function lastChangeMs(service: ReadService, pods: readonly ReadPod[]): number | undefined {
   const times = [
     service.metadata.creationTimestamp,

@@ -1,4 +1,5 @@
-// Which pods a service selects, found through indexes: neither looks at everything in the namespace.
+// Which pods a service selects, found through indexes: neither looks at everything in the
+// namespace.
 
 import { pods, services } from '#api/groups/core/v1/index.ts';
 import type { Pod, Service } from '#api/groups/core/v1/index.ts';

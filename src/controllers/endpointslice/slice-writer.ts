@@ -1,5 +1,5 @@
-// Carries out plans for slices, and remembers what it wrote until the cache shows it: a decision on an older cache would put the
-// same endpoints into two slices.
+// Carries out plans for slices, and remembers what it wrote until the cache shows it: a decision on
+// an older cache would put the same endpoints into two slices.
 
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -82,7 +82,10 @@ export class SliceWriter {
       .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
-  /** In how many milliseconds the key may be decided on if the cache shows nothing until then; 0: now. */
+  /**
+   * In how many milliseconds the key may be decided on if the cache shows nothing until then; 0:
+   * now.
+   */
   remainingMs(key: string): number {
     return this.#own.remainingMs(key);
   }

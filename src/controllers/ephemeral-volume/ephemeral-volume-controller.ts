@@ -1,4 +1,5 @@
-// Ephemeral volumes: a claim for each, made from the template in its pod and owned by the pod, with which it goes.
+// Ephemeral volumes: a claim for each, made from the template in its pod and owned by the pod, with
+// which it goes.
 
 import { persistentVolumeClaims, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolumeClaim, Pod, Volume } from '#api/groups/core/v1/index.ts';

@@ -26,7 +26,10 @@ export type Verdict =
   | { readonly action: 'keep' }
   /** It has other owners: it only lets go of these. */
   | { readonly action: 'removeOwners'; readonly uids: readonly string[] }
-  /** `unblock` first: it is in a circle of owners that wait for each other, and must not block its own. */
+  /**
+   * `unblock` first: it is in a circle of owners that wait for each other, and must not block its
+   * own.
+   */
   | { readonly action: 'delete'; readonly propagation: Propagation; readonly unblock: boolean };
 
 /** `object`: the live object; `node`: what the graph knows of it. */
@@ -44,7 +47,10 @@ export function judge(object: KubeObject, node: Node, owners: readonly JudgedOwn
   return { action: 'delete', propagation: propagationOf(object), unblock: false };
 }
 
-/** Returns the deletion policy that the finalizers of an object express; otherwise its dependents are deleted in the background. */
+/**
+ * Returns the deletion policy that the finalizers of an object express; otherwise its dependents
+ * are deleted in the background.
+ */
 function propagationOf(object: KubeObject): Propagation {
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';

@@ -1,8 +1,9 @@
-// Deletes objects all of whose owners are gone. And carries out how a deleted object wants
-// its dependents treated: deleted after it (background), before it (foreground), or left behind (orphan).
+// Deletes objects all of whose owners are gone. And carries out how a deleted object wants its
+// dependents treated: deleted after it (background), before it (foreground), or left behind
+// (orphan).
 //
-// The graph says what to look at; what is done is decided from the live objects only, compared by UID, and written with
-// preconditions. So a graph that is behind costs a request, never an object.
+// The graph says what to look at; what is done is decided from the live objects only, compared by
+// UID, and written with preconditions. So a graph that is behind costs a request, never an object.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 import { LinkedAbort, abortable } from '#client/abort.ts';
@@ -38,10 +39,16 @@ export interface GarbageCollectorConfig extends Omit<ControllerConfig, 'informer
 const IGNORED: ReadonlySet<string> = new Set(['events.', 'events.events.k8s.io']);
 /** How long the first lists may take before work begins without them. */
 const SYNC_TIMEOUT_MS = 30_000;
-/** Definitions change several times while they are established: so long after the first change, resources are discovered again. */
+/**
+ * Definitions change several times while they are established: so long after the first change,
+ * resources are discovered again.
+ */
 const REDISCOVERY_DELAY_MS = 250;
 
-/** A cluster-scoped object names an owner that is in a namespace: there is nothing that it could mean. */
+/**
+ * A cluster-scoped object names an owner that is in a namespace: there is nothing that it could
+ * mean.
+ */
 class UnresolvableOwnerError extends Error {
   constructor({ kind, name }: Identity) {
     super(`${kind} ${name} would be in a namespace, but none is given`);
@@ -76,7 +83,9 @@ export class GarbageCollector implements Controller {
   #running: AbortSignal = AbortSignal.abort();
   /** 'apiVersion kind' → the resource that serves it, from the last discovery. */
   #resources: ReadonlyMap<string, DiscoveredResource> = new Map();
-  /** Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back. */
+  /**
+   * Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back.
+   */
   readonly #absent = new LruCache<string, true>({ capacity: 500 });
 
   constructor(config: GarbageCollectorConfig) {
@@ -169,7 +178,9 @@ export class GarbageCollector implements Controller {
     });
   }
 
-  /** Discovers the resources after the discovery that runs, so that the newest result is used last. */
+  /**
+   * Discovers the resources after the discovery that runs, so that the newest result is used last.
+   */
   #discoverNext(): Promise<void> {
     this.#discovery = this.#discovery.then(() =>
       this.#running.aborted ? undefined : this.#discover(this.#running),
@@ -345,7 +356,10 @@ export class GarbageCollector implements Controller {
     return this.#removeFinalizer(owner, ORPHAN_FINALIZER, signal);
   }
 
-  /** `change`: undefined takes a reference away. A conflict is thrown: the object must be looked at again. */
+  /**
+   * `change`: undefined takes a reference away. A conflict is thrown: the object must be looked at
+   * again.
+   */
   async #patchOwners(
     node: Node,
     { metadata }: KubeObject,
@@ -375,7 +389,10 @@ export class GarbageCollector implements Controller {
     return reconciled;
   }
 
-  /** With the UID and resourceVersion that were read, so that it fails instead of undoing another write. */
+  /**
+   * With the UID and resourceVersion that were read, so that it fails instead of undoing another
+   * write.
+   */
   async #patchMetadata(
     identity: Identity,
     read: KubeObject['metadata'],

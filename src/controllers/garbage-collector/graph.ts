@@ -1,8 +1,10 @@
-// The graph of owners and dependents in all resources, as far as observed. It only records, and reports which nodes to reconcile; deciding
-// from the live objects and writing is the garbage collector's.
+// The graph of owners and dependents in all resources, as far as observed. It only records, and
+// reports which nodes to reconcile; deciding from the live objects and writing is the garbage
+// collector's.
 //
-// A node is an object by its UID. An owner that a reference names and that was not seen is a virtual node: maybe it is still to
-// be seen, maybe it has never existed; it must be looked at. Events of different resources come in any order.
+// A node is an object by its UID. An owner that a reference names and that was not seen is a
+// virtual node: maybe it is still to be seen, maybe it has never existed; it must be looked at.
+// Events of different resources come in any order.
 
 import type { Immutable, KubeObject, OwnerReference } from '#api/machinery/meta/v1/index.ts';
 
@@ -32,7 +34,10 @@ export interface Node extends Identity {
   readonly deletingDependents: boolean;
 }
 
-/** Called when nodes have to be reconciled. Calls are synchronous, and may be repeated for the same node. */
+/**
+ * Called when nodes have to be reconciled. Calls are synchronous, and may be repeated for the same
+ * node.
+ */
 export interface GraphListener {
   /** Something changed on which its deletion may hang. */
   attemptToDelete(node: Node): void;
@@ -66,7 +71,10 @@ const NO_FINALIZERS: readonly string[] = [];
 export class Graph {
   readonly #listener: GraphListener;
   readonly #nodes = new Map<string, MutableNode>();
-  /** Owner's UID → nodes with a reference to it, whether or not there is a node for the owner. No empty sets. */
+  /**
+   * Owner's UID → nodes with a reference to it, whether or not there is a node for the owner. No
+   * empty sets.
+   */
   readonly #dependents = new Map<string, Set<MutableNode>>();
 
   constructor(listener: GraphListener) {
@@ -185,7 +193,10 @@ export class Graph {
     if (owner.virtual) this.#nodes.delete(ownerUid);
   }
 
-  /** A reference that does not name its owner as the owner is: the dependent must be looked at, live. */
+  /**
+   * A reference that does not name its owner as the owner is: the dependent must be looked at,
+   * live.
+   */
   #checkReference(dependent: MutableNode, reference: OwnerRef, owner: MutableNode): void {
     const { apiVersion, kind, name, namespace } = owner;
     if (namespace !== '' && namespace !== dependent.namespace) {

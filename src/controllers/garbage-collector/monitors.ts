@@ -1,5 +1,5 @@
-// Watches every resource whose objects can be deleted, and keeps the graph of owners up to date with what it sees. Nothing but
-// the graph is kept of the objects.
+// Watches every resource whose objects can be deleted, and keeps the graph of owners up to date
+// with what it sees. Nothing but the graph is kept of the objects.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -43,7 +43,10 @@ export class Monitors {
     this.#config = config;
   }
 
-  /** Watches these resources from now on, and no others. Resolves when the first list of each new one is in the graph. */
+  /**
+   * Watches these resources from now on, and no others. Resolves when the first list of each new
+   * one is in the graph.
+   */
   async watch(resources: readonly DiscoveredResource[]): Promise<void> {
     const wanted = new Map(
       resources.map((resource) => [
@@ -94,7 +97,8 @@ export class Monitors {
           onChange();
         },
         replace: (objects) => {
-          // Objects that it has not shown cannot be detected as deleted without a search of the whole graph.
+          // Objects that it has not shown cannot be detected as deleted without a search of the
+          // whole graph.
           if (listed) graph.replace(objects, type);
           else for (const object of objects) graph.put(object, type);
           listed = true;

@@ -1,4 +1,5 @@
-// ControllerRevisions as values: what the history of a StatefulSet's or a DaemonSet's template is made of.
+// ControllerRevisions as values: what the history of a StatefulSet's or a DaemonSet's template is
+// made of.
 
 import type { ControllerRevision } from '#api/groups/apps/v1/index.ts';
 import type { PodTemplateSpec } from '#api/groups/core/v1/index.ts';
@@ -21,8 +22,9 @@ const HASH = 'controller.kubernetes.io/hash';
 const MAX_PREFIX_LENGTH = 223;
 
 /**
- * What a revision keeps of its owner: a patch that puts the template back, as kubectl rollout undo applies it. Keys are in the
- * order of their names: clients that look for the revision of a template compare its bytes.
+ * What a revision keeps of its owner: a patch that puts the template back, as kubectl rollout undo
+ * applies it. Keys are in the order of their names: clients that look for the revision of a
+ * template compare its bytes.
  */
 export function templateData(template: Immutable<PodTemplateSpec>): RevisionData {
   return sorted({ spec: { template: { ...template, $patch: 'replace' } } });
@@ -95,7 +97,10 @@ export function sameData(a: { readonly data?: unknown }, b: { readonly data?: un
 
 export type NextRevision =
   | { readonly kind: 'present'; readonly revision: ReadRevision }
-  /** The template is that of an earlier revision, which becomes the latest: `number` is to be its revision. */
+  /**
+   * The template is that of an earlier revision, which becomes the latest: `number` is to be its
+   * revision.
+   */
   | { readonly kind: 'again'; readonly revision: ReadRevision; readonly number: number }
   | { readonly kind: 'new'; readonly number: number };
 
@@ -110,7 +115,10 @@ export function nextRevision(revisions: readonly ReadRevision[], data: RevisionD
     : { kind: 'again', revision: equal, number };
 }
 
-/** Returns the revisions beyond the limit that no pod uses. `revisions`: oldest first. A negative limit keeps all. */
+/**
+ * Returns the revisions beyond the limit that no pod uses. `revisions`: oldest first. A negative
+ * limit keeps all.
+ */
 export function beyondLimit(
   revisions: readonly ReadRevision[],
   live: ReadonlySet<string>,

@@ -1,8 +1,8 @@
 // Autoscalers: every so often each asks what its pods use, and has as many of them as that takes.
 //
-// `replicas.ts` and `metric-replicas.ts` say how many a metric wants, `limits.ts` how many of them may come or go now; this file
-// asks, scales and reports. What was recommended and done lately is remembered here and nowhere else: who starts anew begins
-// with what there is.
+// `replicas.ts` and `metric-replicas.ts` say how many a metric wants, `limits.ts` how many of them
+// may come or go now; this file asks, scales and reports. What was recommended and done lately is
+// remembered here and nowhere else: who starts anew begins with what there is.
 
 import { horizontalPodAutoscalers } from '#api/groups/autoscaling/v2/index.ts';
 import type {
@@ -73,14 +73,18 @@ export class HorizontalPodAutoscalerController implements Controller {
   /** By the autoscaler's key; dropped with it. */
   readonly #past = new Map<string, Past>();
   /**
-   * By the autoscaler's key: the problems of the last reconcile and of this one. An event is recorded when a problem begins; while it
-   * lasts it is in the conditions only, so that a cluster at rest does not write every 15 seconds.
+   * By the autoscaler's key: the problems of the last reconcile and of this one. An event is
+   * recorded when a problem begins; while it lasts it is in the conditions only, so that a cluster
+   * at rest does not write every 15 seconds.
    */
   readonly #troubles = new Map<
     string,
     { readonly before: ReadonlySet<string>; readonly now: Set<string> }
   >();
-  /** The pods that each selected when it was last reconciled; two autoscalers must not select the same pods. */
+  /**
+   * The pods that each selected when it was last reconciled; two autoscalers must not select the
+   * same pods.
+   */
   readonly #selectors = new Map<string, labels.Selector>();
 
   constructor(config: HorizontalPodAutoscalerConfig) {
@@ -216,7 +220,10 @@ export class HorizontalPodAutoscalerController implements Controller {
     return { replicas: limited.replicas, reason, rescale: limited.replicas !== current };
   }
 
-  /** Returns the highest number of pods that a metric asks for. With missing metrics nothing is scaled down. Throws Error if all are missing. */
+  /**
+   * Returns the highest number of pods that a metric asks for. With missing metrics nothing is
+   * scaled down. Throws Error if all are missing.
+   */
   async #wanted(
     key: string,
     autoscaler: Autoscaler,
@@ -376,7 +383,10 @@ export class HorizontalPodAutoscalerController implements Controller {
     this.#past.set(key, next);
   }
 
-  /** The number of pods at the first reconcile counts as a recommendation, so that a restart scales nothing down. */
+  /**
+   * The number of pods at the first reconcile counts as a recommendation, so that a restart scales
+   * nothing down.
+   */
   #begin(key: string, current: number): void {
     if (this.#past.has(key)) return;
     const recommendations = [{ at: this.#config.clock.now(), replicas: current }];

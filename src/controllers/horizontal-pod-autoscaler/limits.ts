@@ -1,5 +1,6 @@
-// From what the metrics ask for to what may be done now: decisions, without I/O. Recommendations of the recent past hold back
-// (stabilization), and so do the changes of the recent past (rates); the algorithm is Kubernetes' own.
+// From what the metrics ask for to what may be done now: decisions, without I/O. Recommendations of
+// the recent past hold back (stabilization), and so do the changes of the recent past (rates); the
+// algorithm is Kubernetes' own.
 
 import { scaleDownRules, scaleUpRules } from '#api/groups/autoscaling/v2/defaults.ts';
 import type { HorizontalPodAutoscaler, HPAScalingRules } from '#api/groups/autoscaling/v2/index.ts';
@@ -8,7 +9,10 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 type Behavior = Immutable<NonNullable<HorizontalPodAutoscaler['spec']['behavior']>>;
 type Rules = Immutable<HPAScalingRules>;
 
-/** How long a recommendation to have more pods holds back one to have fewer, if nothing else is said. */
+/**
+ * How long a recommendation to have more pods holds back one to have fewer, if nothing else is
+ * said.
+ */
 const DOWNSCALE_STABILIZATION_MS = 5 * 60_000;
 /** Without rules, one step at most doubles the pods, but may always come to this many. */
 const SCALE_UP_FACTOR = 2;

@@ -1,4 +1,5 @@
-// One metric of an autoscaler: asks for it, and says how many pods it wants and what is to be shown of it.
+// One metric of an autoscaler: asks for it, and says how many pods it wants and what is to be shown
+// of it.
 
 import type { MetricSpec, MetricStatus } from '#api/groups/autoscaling/v2/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';

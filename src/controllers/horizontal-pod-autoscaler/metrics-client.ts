@@ -1,5 +1,6 @@
-// What pods and others use, as the metrics APIs tell it. None of these APIs is part of the API server: each is served by whoever
-// is installed for it, and its absence is an error like any other.
+// What pods and others use, as the metrics APIs tell it. None of these APIs is part of the API
+// server: each is served by whoever is installed for it, and its absence is an error like any
+// other.
 
 import type { PodMetrics as ApiPodMetrics } from '#api/groups/metrics/v1beta1/index.ts';
 import type { Immutable, LabelSelector } from '#api/machinery/meta/v1/index.ts';
@@ -20,7 +21,10 @@ export interface Metric {
 }
 
 export interface DescribedObject {
-  /** Plural, in lower case, with the group behind it if it has one: 'services', 'ingresses.networking.k8s.io'. */
+  /**
+   * Plural, in lower case, with the group behind it if it has one: 'services',
+   * 'ingresses.networking.k8s.io'.
+   */
   readonly resource: string;
   /** The name is the namespace's for namespaces, which are in none. */
   readonly name: string;

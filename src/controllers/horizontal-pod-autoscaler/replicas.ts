@@ -1,5 +1,6 @@
-// How many pods a metric asks for: decisions, without I/O. Pods that do not tell, or that have just started, are counted so that
-// they make the change smaller, never greater; the algorithm is Kubernetes' own.
+// How many pods a metric asks for: decisions, without I/O. Pods that do not tell, or that have just
+// started, are counted so that they make the change smaller, never greater; the algorithm is
+// Kubernetes' own.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -75,7 +76,10 @@ function isStarting(pod: ReadPod, metric: PodMetric, now: number): boolean {
   return ready.status === 'False' && started + INITIAL_READINESS_DELAY_MS > changed;
 }
 
-/** Returns the requests of each pod, of all containers or one, in thousandths. Throws Error if a container requests nothing. */
+/**
+ * Returns the requests of each pod, of all containers or one, in thousandths. Throws Error if a
+ * container requests nothing.
+ */
 export function requestsOf(
   pods: readonly ReadPod[],
   resource: string,
@@ -110,7 +114,10 @@ export interface Calculation {
   readonly current: number;
   readonly tolerances: Tolerances;
   readonly now: number;
-  /** Ratio of what is used to what shall be, and what is shown of it. Throws Error if there is nothing to compare. */
+  /**
+   * Ratio of what is used to what shall be, and what is shown of it. Throws Error if there is
+   * nothing to compare.
+   */
   readonly usage: (metrics: PodMetrics) => Usage;
   /** The assumed use of pods without metrics when scaling down, in thousandths. */
   readonly assumed: (pod: string) => number;
@@ -184,7 +191,10 @@ export function averageOf(metrics: PodMetrics, target: number): Usage {
   return { ratio: average / target, average };
 }
 
-/** Pods that are ready, of those selected; what metrics that are not the pods' own are multiplied with. */
+/**
+ * Pods that are ready, of those selected; what metrics that are not the pods' own are multiplied
+ * with.
+ */
 export function readyPodCount(pods: readonly ReadPod[]): number {
   if (pods.length === 0)
     throw new Error('no pods returned by selector while calculating replica count');

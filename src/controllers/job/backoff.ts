@@ -1,5 +1,5 @@
-// How long a job waits before it replaces pods that have failed: 10 seconds, twice as long after each failure in a row, and not
-// longer than ten minutes.
+// How long a job waits before it replaces pods that have failed: 10 seconds, twice as long after
+// each failure in a row, and not longer than ten minutes.
 
 import type { Pod } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -7,7 +7,10 @@ export class IndexSet {
     this.#members = new Set(members);
   }
 
-  /** Parses a text that the server has validated. Invalid parts, and indexes that are not below `limit`, are left out. */
+  /**
+   * Parses a text that the server has validated. Invalid parts, and indexes that are not below
+   * `limit`, are left out.
+   */
   static parse(text: string | undefined, limit = Number.POSITIVE_INFINITY): IndexSet {
     const members: number[] = [];
     for (const part of (text ?? '').split(',')) {

@@ -1,4 +1,5 @@
-// The indexes of an indexed job: which are done, which have failed for good, and which are to be run next.
+// The indexes of an indexed job: which are done, which have failed for good, and which are to be
+// run next.
 
 import type { Job } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -67,7 +68,8 @@ export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
       else last.delete(index);
     }
   }
-  // A finished job deletes its pods. This is not a failure of their indexes, so nothing is recorded.
+  // A finished job deletes its pods. This is not a failure of their indexes, so nothing is
+  // recorded.
   const isOver =
     hasCondition(job.status, 'FailureTarget') || hasCondition(job.status, 'SuccessCriteriaMet');
   const failedSoFar = IndexSet.parse(job.status.failedIndexes, completions);

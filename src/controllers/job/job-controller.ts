@@ -1,7 +1,8 @@
 // Jobs: pods that are to succeed, so many in all and so many at a time.
 //
-// Every pod carries a finalizer until it is counted, and is counted once: its UID goes into the status first, then the finalizer
-// goes, then the count is increased and the UID removed. After a restart between any two of these steps, the next one continues.
+// Every pod carries a finalizer until it is counted, and is counted once: its UID goes into the
+// status first, then the finalizer goes, then the count is increased and the UID removed. After a
+// restart between any two of these steps, the next one continues.
 
 import { jobs } from '#api/groups/batch/v1/index.ts';
 import type { Job, JobCondition, JobStatus } from '#api/groups/batch/v1/index.ts';
@@ -176,7 +177,8 @@ export class JobController implements Controller {
         .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
     } catch (error) {
       if (apierrors.isNotFound(error)) return undefined;
-      // A conflict may mean that it is another pod by now: then the cache will show that this one is gone.
+      // A conflict may mean that it is another pod by now: then the cache will show that this one
+      // is gone.
       throw error;
     }
   }
@@ -462,7 +464,10 @@ interface Facts {
   readonly active: readonly ReadPod[];
   /** Being deleted, and not at its end. */
   readonly terminating: number;
-  /** Pods that hold their index: active, and, where only failed pods are replaced, those on their way out. */
+  /**
+   * Pods that hold their index: active, and, where only failed pods are replaced, those on their
+   * way out.
+   */
   readonly holding: readonly ReadPod[];
   readonly newlyFailed: readonly ReadPod[];
   /** Failed, and passed over by the policy. */
@@ -557,7 +562,10 @@ function wantedPods(job: ReadJob, { succeeded, indexes }: Facts, counted: number
   return Math.max(0, Math.min(parallelism, completions - succeeded - (indexes?.failed?.size ?? 0)));
 }
 
-/** Pods of an indexed job that stand for nothing: their index is taken twice, or is none. Then those that are missed least. */
+/**
+ * Pods of an indexed job that stand for nothing: their index is taken twice, or is none. Then those
+ * that are missed least.
+ */
 function surplusPods(
   job: ReadJob,
   active: readonly ReadPod[],

@@ -46,14 +46,20 @@ export function annotatedCount(pod: ReadPod, name: string): number {
 
 export const hasSucceeded = ({ status }: ReadPod): boolean => status.phase === 'Succeeded';
 
-/** It has failed; or it goes without having had a chance to, and the job does not wait to see how it ends. */
+/**
+ * It has failed; or it goes without having had a chance to, and the job does not wait to see how it
+ * ends.
+ */
 export function hasFailed(pod: ReadPod, job: ReadJob): boolean {
   if (pod.status.phase === 'Failed') return true;
   if (replacesOnlyFailed(job)) return false;
   return pod.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Succeeded';
 }
 
-/** When it ended, in milliseconds since the epoch: the last of its containers, or what else comes next to that. */
+/**
+ * When it ended, in milliseconds since the epoch: the last of its containers, or what else comes
+ * next to that.
+ */
 export function endedAt(pod: ReadPod): number {
   const times = (pod.status.containerStatuses ?? []).flatMap(
     ({ state }) => parseTime(state?.terminated?.finishedAt) ?? [],
@@ -128,7 +134,10 @@ export interface FailureVerdict {
   readonly message: string;
 }
 
-/** Returns the action of the policy for a failed pod. The first matching rule decides. Without one, the failure is counted. */
+/**
+ * Returns the action of the policy for a failed pod. The first matching rule decides. Without one,
+ * the failure is counted.
+ */
 export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
   const { namespace = '', name } = pod.metadata;
   const what = `pod ${namespace}/${name}`;

@@ -1,5 +1,5 @@
-// Whether a job is over, and how: decided from its pods, as a value. Reasons and messages are those of Kubernetes
-// (pkg/controller/job).
+// Whether a job is over, and how: decided from its pods, as a value. Reasons and messages are those
+// of Kubernetes (pkg/controller/job).
 
 import type { Job, JobCondition } from '#api/groups/batch/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';

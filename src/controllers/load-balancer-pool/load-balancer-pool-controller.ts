@@ -1,9 +1,10 @@
-// Gives services of type LoadBalancer addresses of a pool: one for each address family of the service, for it alone.
-// The status of the service is the truth about what it has; an IPAddress object keeps the address from other services
-// (claims.ts). Which node the address is at is not its concern: the nodes announce what they read in the status.
+// Gives services of type LoadBalancer addresses of a pool: one for each address family of the
+// service, for it alone. The status of the service is the truth about what it has; an IPAddress
+// object keeps the address from other services (claims.ts). Which node the address is at is not its
+// concern: the nodes announce what they read in the status.
 //
-// Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP asks for one address of the
-// pool.
+// Services with a loadBalancerClass are left to other controllers. spec.loadBalancerIP asks for one
+// address of the pool.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import type { LoadBalancerIngress, Node, Service } from '#api/groups/core/v1/index.ts';
@@ -35,7 +36,8 @@ export interface LoadBalancerPoolConfig extends ControllerConfig {
 const BY_ADDRESS = 'address';
 const BY_CLAIMANT = 'claimant';
 /**
- * Addresses that turn out to be taken, though the caches say otherwise, before the rest is left to the next attempt.
+ * Addresses that turn out to be taken, though the caches say otherwise, before the rest is left to
+ * the next attempt.
  */
 const ATTEMPTS = 16;
 
@@ -152,7 +154,8 @@ export class LoadBalancerPoolController implements Controller {
     const key = objectKey(service);
     const object = this.#claims.lister.get('', address);
     if (object !== undefined) return claimant(object) !== key;
-    // Without a claim: addresses of an earlier controller, of nodes, and those that services bring with them.
+    // Without a claim: addresses of an earlier controller, of nodes, and those that services bring
+    // with them.
     if (
       this.#services.lister.byIndex(BY_ADDRESS, address).some((other) => objectKey(other) !== key)
     )
@@ -197,8 +200,8 @@ export class LoadBalancerPoolController implements Controller {
   }
 
   /**
-   * Gives back what the service has claimed and does not use. Reads the service again: the cache may not know yet that
-   * it uses it.
+   * Gives back what the service has claimed and does not use. Reads the service again: the cache
+   * may not know yet that it uses it.
    */
   async #release(key: string, used: readonly string[], signal: AbortSignal): Promise<void> {
     const unused = this.#claims.lister

@@ -1,5 +1,5 @@
-// A claim that asks for more than it has: how its volume and its status get there. A directory is as large as its disk, so that
-// only what is said of it grows.
+// A claim that asks for more than it has: how its volume and its status get there. A directory is
+// as large as its disk, so that only what is said of it grows.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';

@@ -1,8 +1,9 @@
-// Makes volumes that are directories of nodes, for claims of classes that name it as their provisioner, and gives every cluster
-// such a class as its default. Volumes grow by being said to be larger; they go with their claims, when the node has removed the
-// directory.
+// Makes volumes that are directories of nodes, for claims of classes that name it as their
+// provisioner, and gives every cluster such a class as its default. Volumes grow by being said to
+// be larger; they go with their claims, when the node has removed the directory.
 //
-// It speaks to nodes through the API server's proxy. A node that only pretends to run pods has nothing to remove.
+// It speaks to nodes through the API server's proxy. A node that only pretends to run pods has
+// nothing to remove.
 
 import { nodes, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
@@ -100,7 +101,8 @@ export class LocalProvisioner implements Controller {
       predicate: { add: false, update: (before, node) => !isReady(before) && isReady(node) },
       enqueue,
     });
-    // Once for each run: the class is not created again when it is deleted, nor marked again when it loses the mark.
+    // Once for each run: the class is not created again when it is deleted, nor marked again when
+    // it loses the mark.
     builder.alongside(async () => classQueue.add(DEFAULT_CLASS));
     this.run = builder.complete();
   }

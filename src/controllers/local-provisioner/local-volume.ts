@@ -96,7 +96,10 @@ export function isOurs({ metadata }: ReadVolume): boolean {
   return metadata.annotations?.[PROVISIONED_BY] === PROVISIONER;
 }
 
-/** Its claim is gone, or it was deleted while no claim had it; and its policy says that the directory goes, too. */
+/**
+ * Its claim is gone, or it was deleted while no claim had it; and its policy says that the
+ * directory goes, too.
+ */
 export function isToBeRemoved({ metadata, spec, status }: ReadVolume): boolean {
   if (spec.persistentVolumeReclaimPolicy !== 'Delete') return false;
   if (metadata.deletionTimestamp === undefined)

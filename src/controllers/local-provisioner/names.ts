@@ -3,7 +3,9 @@
 export const PROVISIONER = 'coxswain.dev/local';
 /** The name of the StorageClass that every new cluster gets. */
 export const DEFAULT_CLASS = 'standard';
-/** On a Node, from its kubelet: the directory below which it makes volumes. Empty: it only pretends. */
+/**
+ * On a Node, from its kubelet: the directory below which it makes volumes. Empty: it only pretends.
+ */
 export const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
 /** On a volume: the name of the node that it is on. */
 export const VOLUME_NODE = 'coxswain.dev/local-volume-node';

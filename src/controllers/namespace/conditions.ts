@@ -46,7 +46,10 @@ const FINE: Readonly<Record<string, Described>> = {
   },
 };
 
-/** The conditions with the findings in them; the very array that was given if nothing has changed. `now`: a metav1.Time. */
+/**
+ * The conditions with the findings in them; the very array that was given if nothing has changed.
+ * `now`: a metav1.Time.
+ */
 export function conditionsWith(
   present: readonly Condition[],
   findings: Findings,

@@ -31,8 +31,9 @@ interface Left {
 const FINALIZER_ESTIMATE_SECONDS = 15;
 
 /**
- * Asks for the deletion of everything of these resources in the namespace. Pods come first, and as long as there are pods
- * nothing else is touched: they may need the rest (secrets, network policies) to the end. `nowMs`: since the epoch.
+ * Asks for the deletion of everything of these resources in the namespace. Pods come first, and as
+ * long as there are pods nothing else is touched: they may need the rest (secrets, network
+ * policies) to the end. `nowMs`: since the epoch.
  */
 export async function deleteContent(
   client: Client,

@@ -1,4 +1,5 @@
-// Empties namespaces that are being deleted, says in their status how far that has got, and lets them go when nothing is left.
+// Empties namespaces that are being deleted, says in their status how far that has got, and lets
+// them go when nothing is left.
 
 import { namespaces, pods } from '#api/groups/core/v1/index.ts';
 import type { Namespace } from '#api/groups/core/v1/index.ts';

@@ -16,7 +16,10 @@ export class CidrSet {
   /** How many pieces there are; 2^16 at most, so that a set stays small. */
   readonly size: number;
   readonly #taken = new Set<number>();
-  /** Where the search for a free piece begins: pieces that were given back rest for as long as possible. */
+  /**
+   * Where the search for a free piece begins: pieces that were given back rest for as long as
+   * possible.
+   */
   #next = 0;
 
   /** `cidr`: '10.244.0.0/16'; `piecePrefix`: the length of each piece's prefix, such as 24. */
@@ -39,7 +42,10 @@ export class CidrSet {
     return this.size - this.#taken.size;
   }
 
-  /** The next free piece, and how many that are taken had to be passed over; undefined if there is none. */
+  /**
+   * The next free piece, and how many that are taken had to be passed over; undefined if there is
+   * none.
+   */
   allocate(): { readonly cidr: string; readonly passed: number } | undefined {
     if (this.free === 0) return undefined;
     let passed = 0;

@@ -81,7 +81,8 @@ export class NodeIpamController implements Controller {
       'Which share of the ranges is taken.',
       ({ size, free }) => (size - free) / size,
     );
-    // The workers start after the sync: every range that is taken is known before the first is given away.
+    // The workers start after the sync: every range that is taken is known before the first is
+    // given away.
     const builder = new ControllerBuilder(config, {
       queue: 'cidr_allocator_node',
       workers: 5,
@@ -152,7 +153,8 @@ export class NodeIpamController implements Controller {
         this.#release(cidrs);
         return requeue;
       }
-      // The write may have taken effect nevertheless: the ranges stay reserved, and the write is retried.
+      // The write may have taken effect nevertheless: the ranges stay reserved, and the write is
+      // retried.
       this.#uncertain.add(uid);
       throw error;
     }

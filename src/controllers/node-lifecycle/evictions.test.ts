@@ -1,5 +1,6 @@
-// Evictions are decided from the state of all zones, not of one node. These tests read every write of a node from a watch, and
-// compare each NoExecute taint with the state of the cluster at the moment of that write.
+// Evictions are decided from the state of all zones, not of one node. These tests read every write
+// of a node from a watch, and compare each NoExecute taint with the state of the cluster at the
+// moment of that write.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '#api/groups/coordination/v1/index.ts';
@@ -142,8 +143,9 @@ describe('nodes that never reported', () => {
   });
 });
 
-// A letter per node: R ready, N reports not ready, S silent. Zones are separated by spaces; the second column is the state after a
-// change. `evicts`: positions of the nodes (in the order of the letters) that have a NoExecute taint five minutes after the change.
+// A letter per node: R ready, N reports not ready, S silent. Zones are separated by spaces; the
+// second column is the state after a change. `evicts`: positions of the nodes (in the order of the
+// letters) that have a NoExecute taint five minutes after the change.
 describe('the state of all zones decides', () => {
   test.each<[what: string, before: string, after: string, evicts: readonly number[]]>([
     ['one of two nodes', 'RR', 'RS', [1]],
@@ -186,7 +188,8 @@ describe('the state of all zones decides', () => {
     );
     expect(evictedBefore.filter((name) => readyBefore.includes(name))).toEqual([]);
     await set(after);
-    // No write in between may have the taint either: it is compared with the pods that it would have deleted.
+    // No write in between may have the taint either: it is compared with the pods that it would
+    // have deleted.
     await fleet.pass(300);
     const expected = evicts.map((index) => `n${index}`);
     expect(await fleet.noExecute()).toEqual(expected);

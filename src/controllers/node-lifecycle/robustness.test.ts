@@ -42,7 +42,10 @@ async function addNode(cluster: TestCluster, name: string): Promise<void> {
   });
 }
 
-/** The others renew their leases, and nobody sees that the watch on them is slow: each step is shorter than the grace. */
+/**
+ * The others renew their leases, and nobody sees that the watch on them is slow: each step is
+ * shorter than the grace.
+ */
 async function beat(cluster: TestCluster, names: readonly string[]): Promise<void> {
   for (let beats = 0; beats < 2; beats++) {
     for (const name of names) {

@@ -1,7 +1,8 @@
 // Controllers of other programs: defined in a few lines, run on any client.
 //
-// A definition declares what it watches and returns how one object is reconciled. The builder (../builder.ts) does the rest: informers,
-// a queue with back-off, workers, and an end without reconciles in flight.
+// A definition declares what it watches and returns how one object is reconciled. The builder
+// (../builder.ts) does the rest: informers, a queue with back-off, workers, and an end without
+// reconciles in flight.
 
 import { hostname } from 'node:os';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -30,8 +31,9 @@ export interface Request {
 }
 
 /**
- * Brings the cluster to the state that the object asks for, from what is true now. Called for one object at most once at a time, after
- * any number of events, and after a restart. Throwing retries with back-off.
+ * Brings the cluster to the state that the object asks for, from what is true now. Called for one
+ * object at most once at a time, after any number of events, and after a restart. Throwing retries
+ * with back-off.
  */
 export type ReconcileObject = (
   request: Request,
@@ -52,19 +54,25 @@ export interface ControllerContext {
   readonly logger: Logger;
   /** Records events, with the controller's name as the reporter. */
   readonly recorder: Recorder;
-  /** Declares the kind that is reconciled: every change of an object puts it on the queue. Returns its cache. */
+  /**
+   * Declares the kind that is reconciled: every change of an object puts it on the queue. Returns
+   * its cache.
+   */
   for<T extends KubeObject>(
     type: ResourceType<T>,
     options?: SourceOptions<Immutable<T>>,
   ): SharedInformer<Immutable<T>>;
-  /** Declares a kind that the reconciled objects control (see `ownerReference`): every change of one puts its owner on the queue. */
+  /**
+   * Declares a kind that the reconciled objects control (see `ownerReference`): every change of one
+   * puts its owner on the queue.
+   */
   owns<T extends KubeObject>(
     type: ResourceType<T>,
     options?: SourceOptions<Immutable<T>>,
   ): SharedInformer<Immutable<T>>;
   /**
-   * Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns. `maps`: of which versions of a changed
-   * object. Default: 'new'.
+   * Declares another kind: a change of an object puts the keys on the queue that `keysOf` returns.
+   * `maps`: of which versions of a changed object. Default: 'new'.
    */
   watches<T extends KubeObject>(
     type: ResourceType<T>,
@@ -76,7 +84,9 @@ export interface ControllerContext {
     type: ResourceType<T>,
     options?: InformerOptions,
   ): SharedInformer<Immutable<T>>;
-  /** Runs a task beside the reconciles, from when the caches have synced until the signal aborts. */
+  /**
+   * Runs a task beside the reconciles, from when the caches have synced until the signal aborts.
+   */
   alongside(task: (signal: AbortSignal) => Promise<void>): void;
 }
 
@@ -85,7 +95,10 @@ export interface ControllerOptions {
   readonly workers?: number;
   /** A failed object is dropped after this number of retries, until it changes. Default: never. */
   readonly maxRetries?: number;
-  /** Makes the back-off. Default: from 5 ms to 1,000 s for each object, and 10 a second for all, as client-go. */
+  /**
+   * Makes the back-off. Default: from 5 ms to 1,000 s for each object, and 10 a second for all, as
+   * client-go.
+   */
   readonly rateLimiter?: (clock: Clock) => RateLimiter<string>;
 }
 
@@ -134,8 +147,9 @@ export interface RunControllerOptions {
 }
 
 /**
- * Runs controllers on one set of informers until the signal aborts; resolves when no reconcile is in flight. Rejects with what `setup`
- * throws, or if the lease is lost (a process then has to end or run again).
+ * Runs controllers on one set of informers until the signal aborts; resolves when no reconcile is
+ * in flight. Rejects with what `setup` throws, or if the lease is lost (a process then has to end
+ * or run again).
  */
 export async function runController(
   definitions: ControllerDefinition | readonly ControllerDefinition[],
@@ -263,7 +277,9 @@ function build(
   return builder.complete();
 }
 
-/** Returns the key of the object's controller, if that is of the kind in question, in any version. */
+/**
+ * Returns the key of the object's controller, if that is of the kind in question, in any version.
+ */
 function ownerKey(
   object: KubeObject,
   { group, kind, namespaced }: ResourceType,
@@ -275,7 +291,10 @@ function ownerKey(
   return namespaced ? `${object.metadata.namespace ?? ''}/${owner.name}` : owner.name;
 }
 
-/** Returns the reference that makes `owner` the controller of an object: the object is deleted with its owner. */
+/**
+ * Returns the reference that makes `owner` the controller of an object: the object is deleted with
+ * its owner.
+ */
 export function ownerReference(
   owner: KubeObject,
   { group, version, kind }: ResourceType,

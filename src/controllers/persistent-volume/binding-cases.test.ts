@@ -1,5 +1,6 @@
-// Kubernetes' cases of what the binder makes of volumes and claims as it finds them: bound by their users, bound halfway when a
-// controller crashed, bound wrongly. What it is after all has come to rest.
+// Kubernetes' cases of what the binder makes of volumes and claims as it finds them: bound by their
+// users, bound halfway when a controller crashed, bound wrongly. What it is after all has come to
+// rest.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { events, persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';
@@ -16,7 +17,10 @@ const LABELS = { foo: 'true', bar: 'false' };
 interface VolumeCase {
   readonly name: string;
   readonly size?: string;
-  /** The claim that it refers to, and by which UID: 'own' is the claim's, another is somebody else's. */
+  /**
+   * The claim that it refers to, and by which UID: 'own' is the claim's, another is somebody
+   * else's.
+   */
   readonly claim?: string;
   readonly uid?: string;
   readonly phase?: PersistentVolume['status']['phase'];
@@ -62,7 +66,10 @@ afterEach(async () => {
   await cluster.client.resource(events).namespace('default').deleteCollection();
 });
 
-/** `volumes`: 'NAME PHASE CLAIM:UID'; `claim`: 'PHASE VOLUME SIZE'; both with what they are annotated with. */
+/**
+ * `volumes`: 'NAME PHASE CLAIM:UID'; `claim`: 'PHASE VOLUME SIZE'; both with what they are
+ * annotated with.
+ */
 test.each<
   [
     what: string,

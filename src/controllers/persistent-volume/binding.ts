@@ -1,5 +1,5 @@
-// What volumes and claims look like when they are bound to each other, and when they are not any more. Each answers the object as
-// it should be: the very same if nothing is to change.
+// What volumes and claims look like when they are bound to each other, and when they are not any
+// more. Each answers the object as it should be: the very same if nothing is to change.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -69,7 +69,10 @@ export function volumeInPhase(volume: ReadVolume, phase: VolumePhase, message = 
   return { ...volume, status: { ...status, phase, ...(message !== '' && { message }) } };
 }
 
-/** `volume`: the one that the claim has; undefined for none. Throws for a volume that does not say how large it is. */
+/**
+ * `volume`: the one that the claim has; undefined for none. Throws for a volume that does not say
+ * how large it is.
+ */
 export function claimInPhase(
   claim: ReadClaim,
   phase: ClaimPhase,

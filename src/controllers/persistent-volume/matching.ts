@@ -30,7 +30,9 @@ function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
   return (claim.spec.accessModes ?? []).every((mode) => offered.has(mode));
 }
 
-/** The volume refers to the claim; one that was bound by its user may not know the claim's UID yet. */
+/**
+ * The volume refers to the claim; one that was bound by its user may not know the claim's UID yet.
+ */
 export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean {
   const reference = spec.claimRef;
   if (
@@ -42,7 +44,10 @@ export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean
   return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
 }
 
-/** Returns why a claim cannot have the volume that it names, as worded in events; undefined if it can. */
+/**
+ * Returns why a claim cannot have the volume that it names, as worded in events; undefined if it
+ * can.
+ */
 export function mismatch(volume: ReadVolume, claim: ReadClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion "${volume.metadata.name}"`;

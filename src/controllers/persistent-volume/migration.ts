@@ -1,4 +1,5 @@
-// In-tree plugins of clouds that are gone: what names them is meant for the CSI drivers that have replaced them.
+// In-tree plugins of clouds that are gone: what names them is meant for the CSI drivers that have
+// replaced them.
 
 import { driverOfPlugin } from '#api/groups/core/v1/csi-migration/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
@@ -16,14 +17,16 @@ type ReadClaim = Immutable<PersistentVolumeClaim>;
 
 const IN_TREE = 'kubernetes.io/';
 
-/** Returns the provisioner for a class that names this one; undefined for plugins that do not exist. */
+/**
+ * Returns the provisioner for a class that names this one; undefined for plugins that do not exist.
+ */
 export function provisionerOf(name: string): string | undefined {
   return driverOfPlugin(name) ?? (name.startsWith(IN_TREE) ? undefined : name);
 }
 
 /**
- * A volume that an in-tree plugin has made says which driver it belongs to now, and is not kept for the plugin any more. The very
- * same volume if nothing is to change.
+ * A volume that an in-tree plugin has made says which driver it belongs to now, and is not kept for
+ * the plugin any more. The very same volume if nothing is to change.
  */
 export function migratedVolume(volume: ReadVolume): ReadVolume {
   const { annotations = {}, finalizers } = volume.metadata;
@@ -41,7 +44,10 @@ export function migratedVolume(volume: ReadVolume): ReadVolume {
   };
 }
 
-/** A claim for which an in-tree plugin was to make a volume says which driver is to make it. As with volumes. */
+/**
+ * A claim for which an in-tree plugin was to make a volume says which driver is to make it. As with
+ * volumes.
+ */
 export function migratedClaim(claim: ReadClaim): ReadClaim {
   const { [STORAGE_PROVISIONER]: today, [BETA_STORAGE_PROVISIONER]: before } =
     claim.metadata.annotations ?? {};

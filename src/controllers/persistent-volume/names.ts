@@ -13,7 +13,10 @@ export const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provi
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 /** On a volume or claim: what the field storageClassName was before it was a field. */
 export const BETA_STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
-/** On a volume that is resized: what claims still have of it until the node has grown the file system. */
+/**
+ * On a volume that is resized: what claims still have of it until the node has grown the file
+ * system.
+ */
 export const PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';
 /** On a volume or claim: the CSI driver that has taken it over from an in-tree plugin. */
 export const MIGRATED_TO = 'pv.kubernetes.io/migrated-to';

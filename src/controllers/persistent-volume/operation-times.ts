@@ -1,5 +1,6 @@
-// How long it takes until a claim has the volume that was made for it, and until a volume is gone that was given back, whoever makes
-// and deletes it: from when the binder first asked for it. Under the names that Kubernetes' has.
+// How long it takes until a claim has the volume that was made for it, and until a volume is gone
+// that was given back, whoever makes and deletes it: from when the binder first asked for it. Under
+// the names that Kubernetes' has.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Counter, Family, Histogram, Instruments } from '#machinery/metrics/instruments.ts';

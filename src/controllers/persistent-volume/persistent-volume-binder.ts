@@ -1,7 +1,9 @@
-// Binds claims to volumes: one that is asked for by name, or the smallest that fits, or one that a provisioner is asked to make.
-// Says of both in which phase they are, and does with volumes that are given back what their reclaim policy says.
+// Binds claims to volumes: one that is asked for by name, or the smallest that fits, or one that a
+// provisioner is asked to make. Says of both in which phase they are, and does with volumes that
+// are given back what their reclaim policy says.
 //
-// Binding writes the volume first, then the claim. A volume that refers to a claim which has another is unbound again.
+// Binding writes the volume first, then the claim. A volume that refers to a claim which has
+// another is unbound again.
 
 import { persistentVolumeClaims, persistentVolumes, pods } from '#api/groups/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/groups/core/v1/index.ts';
@@ -180,7 +182,10 @@ export class PersistentVolumeBinder implements Controller {
     return [...waiting, ...classless].map(objectKey);
   }
 
-  /** Volumes of a class are free: of the claims that wait for one, as many are looked at as there are volumes. */
+  /**
+   * Volumes of a class are free: of the claims that wait for one, as many are looked at as there
+   * are volumes.
+   */
   async #wakeClaims(storageClass: string): Promise<ReconcileResult> {
     let left = this.#index.free(storageClass);
     for (const claim of this.#waiting.ofClass(storageClass)) {
@@ -592,7 +597,10 @@ function isGivenBack({ status }: ReadVolume): boolean {
   return status.phase === 'Released' || status.phase === 'Failed';
 }
 
-/** Another writer was first: it is retried with the new state. Nothing is to be done for an object that is gone. */
+/**
+ * Another writer was first: it is retried with the new state. Nothing is to be done for an object
+ * that is gone.
+ */
 async function settled(work: Promise<void>): Promise<ReconcileResult> {
   try {
     await work;

@@ -1,4 +1,5 @@
-// Volumes, so that the best one for a claim is found without looking at all: by access modes, by what has to be equal, by size.
+// Volumes, so that the best one for a claim is found without looking at all: by access modes, by
+// what has to be equal, by size.
 
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -18,7 +19,10 @@ interface Entry {
 /** Volumes that have the same access modes. */
 interface Group {
   readonly modes: ReadonlySet<string>;
-  /** By what a claim has to agree on: those that anybody may have, the smallest first. No empty lists. */
+  /**
+   * By what a claim has to agree on: those that anybody may have, the smallest first. No empty
+   * lists.
+   */
   readonly free: Map<string, Entry[]>;
 }
 
@@ -55,8 +59,9 @@ export class VolumeIndex {
   }
 
   /**
-   * The volume for a claim: of those with the fewest access modes beyond what it asks for the one that refers to it, else the
-   * smallest that is large enough. `onlyReferring`: no other than one that refers to it.
+   * The volume for a claim: of those with the fewest access modes beyond what it asks for the one
+   * that refers to it, else the smallest that is large enough. `onlyReferring`: no other than one
+   * that refers to it.
    */
   find(claim: ReadClaim, onlyReferring: boolean): ReadVolume | undefined {
     const wanted = claim.spec.accessModes ?? [];
@@ -130,7 +135,10 @@ export class VolumeIndex {
   }
 }
 
-/** Reports whether the volume is free. Pending volumes are those that the binder has not reconciled yet: they are available, too. */
+/**
+ * Reports whether the volume is free. Pending volumes are those that the binder has not reconciled
+ * yet: they are available, too.
+ */
 export function isFree({ metadata, spec, status: { phase = 'Pending' } }: ReadVolume): boolean {
   return (
     spec.claimRef === undefined &&

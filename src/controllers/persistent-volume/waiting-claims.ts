@@ -14,7 +14,10 @@ export function isWaiting(claim: ReadClaim): boolean {
 }
 
 export class WaitingClaims {
-  /** By class, then by key, those first that have waited the longest. No empty maps at the inner level. */
+  /**
+   * By class, then by key, those first that have waited the longest. No empty maps at the inner
+   * level.
+   */
   readonly #byClass = new Map<string, Map<string, ReadClaim>>();
 
   /** Answers the class of which one less waits than before, if so. */

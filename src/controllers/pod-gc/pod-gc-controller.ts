@@ -1,5 +1,5 @@
-// Removes pods that no other component removes: of nodes that are gone, deleted before they had a node, on nodes out of service, and
-// finished ones when there are too many.
+// Removes pods that no other component removes: of nodes that are gone, deleted before they had a
+// node, on nodes out of service, and finished ones when there are too many.
 
 import { nodes, pods } from '#api/groups/core/v1/index.ts';
 import type { Node, Pod } from '#api/groups/core/v1/index.ts';
@@ -23,7 +23,9 @@ export interface PodGcConfig extends ControllerConfig {
   readonly periodMs?: number;
   /** A node is missing for this long before its pods go. Default: 40 s. */
   readonly quarantineMs?: number;
-  /** Finished pods that may stay; the oldest of more go. 0 or less: all may stay. Default: 12500. */
+  /**
+   * Finished pods that may stay; the oldest of more go. 0 or less: all may stay. Default: 12500.
+   */
   readonly terminatedPodThreshold?: number;
 }
 
@@ -37,7 +39,10 @@ export class PodGcController implements Controller {
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #deleted: Family<Counter>;
   readonly #failed: Family<Counter>;
-  /** Nodes that pods name and that do not exist, and since when that is known, on the monotonic clock. */
+  /**
+   * Nodes that pods name and that do not exist, and since when that is known, on the monotonic
+   * clock.
+   */
   readonly #missing = new Map<string, number>();
 
   constructor(config: PodGcConfig) {

@@ -29,8 +29,8 @@ interface Candidate {
 }
 
 /**
- * The `count` pods to delete. `related`: all pods whose crowding on a node counts (those of the same controller, and of
- * ReplicaSets that share a Deployment with it). `nowMs`: since the epoch.
+ * The `count` pods to delete. `related`: all pods whose crowding on a node counts (those of the
+ * same controller, and of ReplicaSets that share a Deployment with it). `nowMs`: since the epoch.
  */
 export function choosePodsToDelete(
   pods: readonly ReadPod[],
@@ -53,8 +53,9 @@ export function choosePodsToDelete(
 }
 
 /**
- * How many times as old as the youngest ready pod each of the chosen that are ready is. By order of magnitude the younger go
- * first, so this should stay below 2. Nothing where the youngest has no age yet. `nowMs`: since the epoch.
+ * How many times as old as the youngest ready pod each of the chosen that are ready is. By order of
+ * magnitude the younger go first, so this should stay below 2. Nothing where the youngest has no
+ * age yet. `nowMs`: since the epoch.
  */
 export function ageRatios(
   pods: readonly ReadPod[],
@@ -99,8 +100,9 @@ function compare(a: Candidate, b: Candidate, nowMs: number): number {
 }
 
 /**
- * The younger first, but only by order of magnitude: among pods of like age the UID decides, which is as good as chance, so
- * that a scale-down does not always hit the same (newest) failure domain. 0 only if both times are the same.
+ * The younger first, but only by order of magnitude: among pods of like age the UID decides, which
+ * is as good as chance, so that a scale-down does not always hit the same (newest) failure domain.
+ * 0 only if both times are the same.
  */
 function compareAges(
   a: number | undefined,

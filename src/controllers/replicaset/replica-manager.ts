@@ -1,7 +1,8 @@
 // Keeps the number of pods of every ReplicaSet, or of every ReplicationController, at what it says.
 //
-// A key is reconciled from the informers' caches alone, which run behind this controller's own writes: expectations
-// (client/expectations.ts) keep it from deciding before they have caught up. Keys do not wait for each other.
+// A key is reconciled from the informers' caches alone, which run behind this controller's own
+// writes: expectations (client/expectations.ts) keep it from deciding before they have caught up.
+// Keys do not wait for each other.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';
@@ -31,7 +32,10 @@ type ReadPod = Immutable<Pod>;
 
 export interface ReplicaManagerConfig<T extends KubeObject> extends ControllerConfig {
   readonly kind: ReplicaKind<T>;
-  /** Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no work while it waits. */
+  /**
+   * Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no
+   * work while it waits.
+   */
   readonly workers?: number;
   /** Pods that one reconcile creates or deletes at most. Default: 500. */
   readonly burstReplicas?: number;
@@ -50,7 +54,10 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   readonly #pods: Dependents<T, Pod>;
   readonly #expectations: ControllerExpectations;
   readonly #podControl: PodControl;
-  /** Counts reconciles that left the pods alone because the cache lacked some of what was done to them. */
+  /**
+   * Counts reconciles that left the pods alone because the cache lacked some of what was done to
+   * them.
+   */
   readonly #skips: Counter;
   readonly #ageRatios: Histogram;
   readonly #batching = new PodBatching();
@@ -129,7 +136,10 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return delays.length === 0 ? reconciled : requeueAfter(Math.min(...delays));
   }
 
-  /** Creates or deletes what is missing or too much. Answers what that failed with; undefined if all went well. */
+  /**
+   * Creates or deletes what is missing or too much. Answers what that failed with; undefined if all
+   * went well.
+   */
   async #manage(
     key: string,
     owner: ReplicaOwner,
@@ -191,7 +201,10 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     return results.find((result) => result.status === 'rejected')?.reason;
   }
 
-  /** The pods that count when pods are crowded on a node: also those of the other ReplicaSets of the same Deployment. */
+  /**
+   * The pods that count when pods are crowded on a node: also those of the other ReplicaSets of the
+   * same Deployment.
+   */
   #siblingPods(owner: ReplicaOwner, active: readonly ReadPod[]): readonly ReadPod[] {
     const controller = controllerOf(owner);
     if (controller === undefined) return active;

@@ -1,5 +1,5 @@
-// The view of a ReplicaSet or a ReplicationController that the replica manager works with: what differs between the two kinds
-// is here, and nowhere else.
+// The view of a ReplicaSet or a ReplicationController that the replica manager works with: what
+// differs between the two kinds is here, and nowhere else.
 
 import { replicaSets } from '#api/groups/apps/v1/index.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/groups/apps/v1/index.ts';

@@ -55,7 +55,10 @@ export function calculateStatus({
   };
 }
 
-/** ReplicaFailure appears with the first failure and goes with the next success; another failure meanwhile changes nothing. */
+/**
+ * ReplicaFailure appears with the first failure and goes with the next success; another failure
+ * meanwhile changes nothing.
+ */
 function conditionsAfter(
   owner: ReplicaOwner,
   active: number,

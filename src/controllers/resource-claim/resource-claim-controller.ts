@@ -1,5 +1,5 @@
-// ResourceClaims of pods: made from the templates that pods name, noted in the pods' status, given up by pods that have ended, and
-// removed with them.
+// ResourceClaims of pods: made from the templates that pods name, noted in the pods' status, given
+// up by pods that have ended, and removed with them.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod, PodResourceClaim } from '#api/groups/core/v1/index.ts';
@@ -209,7 +209,10 @@ export class ResourceClaimController implements Controller {
     }
   }
 
-  /** The kubelet and the scheduler find the claims through the pod's status. `made`: by the name in the pod. */
+  /**
+   * The kubelet and the scheduler find the claims through the pod's status. `made`: by the name in
+   * the pod.
+   */
   async #noteIn(
     pod: ReadPod,
     made: ReadonlyMap<string, string>,

@@ -1,7 +1,9 @@
-// ResourceQuotas: what is in force, and how much of it is used. Admission charges what is made; here is counted what there is, so
-// that what is deleted, has ended, or was charged and never made is given back.
+// ResourceQuotas: what is in force, and how much of it is used. Admission charges what is made;
+// here is counted what there is, so that what is deleted, has ended, or was charged and never made
+// is given back.
 //
-// That last leaves no trace in any object. So, unlike elsewhere, every quota is counted again from time to time.
+// That last leaves no trace in any object. So, unlike elsewhere, every quota is counted again from
+// time to time.
 
 import { pods, resourceQuotas } from '#api/groups/core/v1/index.ts';
 import type { Pod, ResourceQuota } from '#api/groups/core/v1/index.ts';
@@ -46,7 +48,9 @@ type ReadObject = Immutable<KubeObject>;
 export interface ResourceQuotaControllerConfig extends ControllerConfig {
   /** Keys that are reconciled at once. Default: 5. */
   readonly workers?: number;
-  /** How often a quota is counted again though nothing seems to have changed. Default: 5 minutes. */
+  /**
+   * How often a quota is counted again though nothing seems to have changed. Default: 5 minutes.
+   */
   readonly recountMs?: number;
   /** How often the resources of the server are discovered. Default: 30 seconds. */
   readonly discoveryPeriodMs?: number;
@@ -56,7 +60,10 @@ export interface ResourceQuotaControllerConfig extends ControllerConfig {
 const COLLECT_MS = 100;
 /** Charged objects appear in the cache with a delay. Until then, a lower count is not trusted. */
 const SETTLE_MS = 1000;
-/** How long a quota waits for the first list of a resource: the resource may have been removed from the server. */
+/**
+ * How long a quota waits for the first list of a resource: the resource may have been removed from
+ * the server.
+ */
 const SYNC_TIMEOUT_MS = 30_000;
 
 interface Counted {
@@ -69,7 +76,10 @@ export class ResourceQuotaController implements Controller {
   readonly #config: ResourceQuotaControllerConfig;
   readonly #quotas: SharedInformer<ReadQuota>;
   readonly #queue: RateLimitingQueue;
-  /** By `countName` and version: the resources that some quota limits. Informers are made when the first does. */
+  /**
+   * By `countName` and version: the resources that some quota limits. Informers are made when the
+   * first does.
+   */
   readonly #counted = new Map<string, Counted>();
   /** By `countName`: the resources that can be counted, as discovered last. */
   #types: ReadonlyMap<string, DiscoveredResource> = new Map();
@@ -206,7 +216,10 @@ export class ResourceQuotaController implements Controller {
     return sum;
   }
 
-  /** The resources that the quota limits, with all their objects in the cache. Resources that cannot be listed are left out. */
+  /**
+   * The resources that the quota limits, with all their objects in the cache. Resources that cannot
+   * be listed are left out.
+   */
   async #countedBy({ spec }: ReadQuota, signal: AbortSignal): Promise<readonly Counted[]> {
     const found = new Map<string, Counted>();
     for (const limit of Object.keys(spec.hard ?? {})) {
@@ -258,7 +271,10 @@ export class ResourceQuotaController implements Controller {
     }
   }
 
-  /** Queues the quotas of the object's namespace that limit the resource: some of it has been given back. */
+  /**
+   * Queues the quotas of the object's namespace that limit the resource: some of it has been given
+   * back.
+   */
   #wake(object: ReadObject, resource: GroupResource): void {
     const { tracks } = evaluatorOf(resource);
     for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
@@ -268,7 +284,10 @@ export class ResourceQuotaController implements Controller {
   }
 }
 
-/** Reports whether the update may move the object from one scope to another. Status updates of pods, which are frequent, do not. */
+/**
+ * Reports whether the update may move the object from one scope to another. Status updates of pods,
+ * which are frequent, do not.
+ */
 function mayMove(
   { group, resource }: GroupResource,
   before: ReadObject,

@@ -1,5 +1,5 @@
-// Which addresses of nodes the services of type LoadBalancer get. An address serves a port for one service only, so all services
-// are looked at together.
+// Which addresses of nodes the services of type LoadBalancer get. An address serves a port for one
+// service only, so all services are looked at together.
 
 export interface Wish {
   /** 'namespace/name'. */
@@ -16,8 +16,8 @@ export interface Wish {
 export type Reserved = ReadonlySet<string>;
 
 /**
- * What is held stays, as long as it may; then the others get what is left, the first wishes first. At most `most` addresses each.
- * A key that is missing in the answer has none.
+ * What is held stays, as long as it may; then the others get what is left, the first wishes first.
+ * At most `most` addresses each. A key that is missing in the answer has none.
  */
 export function assign(
   wishes: readonly Wish[],

@@ -1,5 +1,6 @@
-// A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of nodes, which the service proxy
-// of each node serves. Services with a loadBalancerClass belong to other controllers.
+// A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of
+// nodes, which the service proxy of each node serves. Services with a loadBalancerClass belong to
+// other controllers.
 
 import { nodes, services } from '#api/groups/core/v1/index.ts';
 import type { Node, Service } from '#api/groups/core/v1/index.ts';
@@ -25,7 +26,10 @@ type ReadService = Immutable<Service>;
 type ReadSlice = Immutable<EndpointSlice>;
 
 export interface ServiceLbConfig extends ControllerConfig {
-  /** Addresses that a service gets at most: so many nodes may be lost before clients have to look again. Default: 8. */
+  /**
+   * Addresses that a service gets at most: so many nodes may be lost before clients have to look
+   * again. Default: 8.
+   */
   readonly maxAddresses?: number;
 }
 

@@ -1,5 +1,6 @@
-// Tokens in Secrets that ServiceAccounts were once given without asking, and that nobody has used for a year: first they are not
-// taken any more, and when nobody has missed them for another year, they are deleted. Those that somebody asked for stay.
+// Tokens in Secrets that ServiceAccounts were once given without asking, and that nobody has used
+// for a year: first they are not taken any more, and when nobody has missed them for another year,
+// they are deleted. Those that somebody asked for stay.
 
 import { configMaps, pods, secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { Pod, Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';
@@ -54,7 +55,8 @@ export class LegacyTokenCleaner implements Controller {
     this.#secrets = builder.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
     this.#accounts = builder.informerFor(serviceAccounts);
     this.#pods = builder.informerFor(pods);
-    // Periods are counted in days, so that events need not wake anything: one pass on each day is enough.
+    // Periods are counted in days, so that events need not wake anything: one pass on each day is
+    // enough.
     builder.alongside((signal) =>
       wait.until({ clock, signal, periodMs: lookPeriodMs }, async () => {
         for (const key of this.#secrets.lister.keys()) builder.queue.add(key);
@@ -127,7 +129,9 @@ export class LegacyTokenCleaner implements Controller {
   }
 }
 
-/** The beginning of a day like 2026-01-31, in milliseconds since the epoch; undefined if it is none. */
+/**
+ * The beginning of a day like 2026-01-31, in milliseconds since the epoch; undefined if it is none.
+ */
 function dayMs(day: string | undefined): number | undefined {
   return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day)
     ? parseTime(`${day}T00:00:00Z`)

@@ -1,4 +1,5 @@
-// The token that a Secret of type kubernetes.io/service-account-token is given: a JSON web token without an end.
+// The token that a Secret of type kubernetes.io/service-account-token is given: a JSON web token
+// without an end.
 
 import { tokenSigner } from '#machinery/token-keys.ts';
 

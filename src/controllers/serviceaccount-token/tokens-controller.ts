@@ -1,5 +1,5 @@
-// Tokens in Secrets, for who asks for them by making such a Secret: it is filled with a token of the ServiceAccount that it names,
-// and goes with that ServiceAccount.
+// Tokens in Secrets, for who asks for them by making such a Secret: it is filled with a token of
+// the ServiceAccount that it names, and goes with that ServiceAccount.
 
 import { secrets, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import type { Secret, ServiceAccount } from '#api/groups/core/v1/index.ts';

@@ -15,7 +15,8 @@ test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => 
     outcome: [serviceAccounts],
     rest: '1m',
   });
-  // One for each namespace that every cluster has but `default`, which has its own here; and twice for x.
+  // One for each namespace that every cluster has but `default`, which has its own here; and twice
+  // for x.
   expect(writes).toBe(5);
   expect(outcome).toHaveLength(5);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);

@@ -20,8 +20,8 @@ export const touch = (a: ReadServiceCIDR, b: ReadServiceCIDR): boolean =>
   rangesOf(a).some((range) => rangesOf(b).some((other) => overlaps(range, other)));
 
 /**
- * Whether a ServiceCIDR may go: others have all of its ranges, or at least each of the addresses that are in use. `others`: all
- * that stay.
+ * Whether a ServiceCIDR may go: others have all of its ranges, or at least each of the addresses
+ * that are in use. `others`: all that stay.
  */
 export function canGo(
   object: ReadServiceCIDR,

@@ -1,5 +1,5 @@
-// Guards the ranges of cluster IPs: a ServiceCIDR is ready once it has the finalizer by which it is kept, and it goes only when
-// no service has an address of it that no other ServiceCIDR has, too.
+// Guards the ranges of cluster IPs: a ServiceCIDR is ready once it has the finalizer by which it is
+// kept, and it goes only when no service has an address of it that no other ServiceCIDR has, too.
 
 import { ipAddresses, serviceCIDRs } from '#api/groups/networking/v1/index.ts';
 import type { IPAddress } from '#api/groups/networking/v1/index.ts';
@@ -22,7 +22,9 @@ const ALLOCATOR = 'ipallocator.k8s.io';
 
 const WORKERS = 5;
 const MAX_RETRIES = 15;
-/** Servers may give out addresses for a moment yet, before they all know that the range is to go. */
+/**
+ * Servers may give out addresses for a moment yet, before they all know that the range is to go.
+ */
 const DELETION_GRACE_MS = 10_000;
 
 type ReadIPAddress = Immutable<IPAddress>;

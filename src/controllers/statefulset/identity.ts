@@ -1,4 +1,5 @@
-// The identity of a StatefulSet's pod: its ordinal, name, host name and claims, which outlive the pod.
+// The identity of a StatefulSet's pod: its ordinal, name, host name and claims, which outlive the
+// pod.
 
 import type { StatefulSet } from '#api/groups/apps/v1/index.ts';
 import type {
@@ -116,7 +117,10 @@ export function claimsOf(set: ReadStatefulSet, ordinal: number): readonly ClaimO
   }));
 }
 
-/** Returns the missing labels of the pod; undefined if it has all. Its name and volumes cannot change. */
+/**
+ * Returns the missing labels of the pod; undefined if it has all. Its name and volumes cannot
+ * change.
+ */
 export function withIdentity(
   set: ReadStatefulSet,
   ordinal: number,

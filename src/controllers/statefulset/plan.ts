@@ -1,7 +1,8 @@
 // Decides the next action on the pods of a StatefulSet, from their state.
 //
-// In order, unless the pods are managed in parallel: a pod is made when those before it are available, and deleted when those
-// behind it are gone. What is missing comes before what is too much, and that before what is out of date.
+// In order, unless the pods are managed in parallel: a pod is made when those before it are
+// available, and deleted when those behind it are gone. What is missing comes before what is too
+// much, and that before what is out of date.
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -160,8 +161,8 @@ function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
 }
 
 /**
- * The last pod of another revision goes, once those behind it are available. Those before it need not be: where pods are managed
- * in parallel, an update is what may heal them.
+ * The last pod of another revision goes, once those behind it are available. Those before it need
+ * not be: where pods are managed in parallel, an update is what may heal them.
  */
 function planUpdate(
   draft: Draft,

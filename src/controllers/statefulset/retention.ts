@@ -1,5 +1,6 @@
-// Whose a pod's claims are, so that the garbage collector deletes them when the retention policy says so: the set's if they go with
-// it, the pod's if they go with a pod that is not wanted any more, nobody's otherwise.
+// Whose a pod's claims are, so that the garbage collector deletes them when the retention policy
+// says so: the set's if they go with it, the pod's if they go with a pod that is not wanted any
+// more, nobody's otherwise.
 
 import type { PersistentVolumeClaim } from '#api/groups/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '#api/machinery/meta/v1/index.ts';
@@ -72,7 +73,10 @@ function refersTo(reference: Reference, { name }: ReadPod['metadata'], type: Typ
   );
 }
 
-/** The claim is about to go with an earlier pod of that name: who needs it has to wait until it is gone, or free. */
+/**
+ * The claim is about to go with an earlier pod of that name: who needs it has to wait until it is
+ * gone, or free.
+ */
 export function isStale(set: ReadStatefulSet, name: string, claim: ReadClaim): boolean {
   if (!policyOf(set).whenScaled) return false;
   return (claim.metadata.ownerReferences ?? []).some(

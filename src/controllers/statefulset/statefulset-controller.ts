@@ -1,7 +1,8 @@
 // StatefulSets: pods with a name, a host name and claims of their own, made and replaced in order.
 //
-// No ordinal ever has two pods: its pod is made under its one name, so as long as the old one is there, even on a node that is
-// lost, the API server refuses another. Nothing is decided before the cache has this controller's own writes.
+// No ordinal ever has two pods: its pod is made under its one name, so as long as the old one is
+// there, even on a node that is lost, the API server refuses another. Nothing is decided before the
+// cache has this controller's own writes.
 
 import { controllerRevisions, statefulSets } from '#api/groups/apps/v1/index.ts';
 import type { ControllerRevision, StatefulSet } from '#api/groups/apps/v1/index.ts';
@@ -77,7 +78,8 @@ export class StatefulSetController implements Controller {
     });
     const revisions = builder.owns<StatefulSet, ControllerRevision>(controllerRevisions, owner);
     this.#history = new History({ client, ownerType: statefulSets, revisions, writes });
-    // The name of a claim tells its StatefulSet; the owner reference depends on the retention policy.
+    // The name of a claim tells its StatefulSet; the owner reference depends on the retention
+    // policy.
     this.#volumeClaims = builder.watches(
       persistentVolumeClaims,
       (volumeClaim) => this.#setsWith(volumeClaim),
@@ -337,7 +339,10 @@ export class StatefulSetController implements Controller {
     );
   }
 
-  /** Records an event, unless the failure is due to a terminating namespace or to the end of the controller. */
+  /**
+   * Records an event, unless the failure is due to a terminating namespace or to the end of the
+   * controller.
+   */
   #event(
     set: ReadStatefulSet,
     type: 'Normal' | 'Warning',
@@ -376,7 +381,9 @@ function cachedAs<T extends KubeObject>(
   return cached?.metadata.uid === object.metadata.uid ? cached : undefined;
 }
 
-/** A pod that goes gracefully is answered as it is now; of one that is gone the answer is another. */
+/**
+ * A pod that goes gracefully is answered as it is now; of one that is gone the answer is another.
+ */
 function isPodOf(answer: unknown, uid: string): answer is ReadPod {
   return (answer as Partial<ReadPod> | undefined)?.metadata?.uid === uid;
 }

@@ -19,7 +19,10 @@ export function resourceKey({ spec: { resource } }: Migration): string {
   return `${resource.group}/${resource.resource}`;
 }
 
-/** The one of a resource that works, or is to begin: one at a time, in the order in which they were made. */
+/**
+ * The one of a resource that works, or is to begin: one at a time, in the order in which they were
+ * made.
+ */
 export function turnOf(migrations: readonly Migration[]): Migration | undefined {
   const open = migrations.filter((migration) => !isTerminal(migration));
   return open.find(isRunning) ?? open.toSorted(byAge)[0];

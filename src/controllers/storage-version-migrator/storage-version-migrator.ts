@@ -1,6 +1,7 @@
-// Writes every object of a resource again, as it is, so that the store has it in the form of now: with the key that encrypts today, in
-// the version that is stored today. A migration waits for its turn among those of its resource, notes the revision of now, and then
-// writes the objects that are not newer than that. Objects that are written meanwhile are migrated by that.
+// Writes every object of a resource again, as it is, so that the store has it in the form of now:
+// with the key that encrypts today, in the version that is stored today. A migration waits for its
+// turn among those of its resource, notes the revision of now, and then writes the objects that are
+// not newer than that. Objects that are written meanwhile are migrated by that.
 //
 // Migrations are beta: where the API server does not serve them, this waits until it does.
 
@@ -214,7 +215,10 @@ export class StorageVersionMigrator implements Controller {
     return reconciled;
   }
 
-  /** Answers what went wrong for good; rejects with what may go better next time. What is done already is not done again then. */
+  /**
+   * Answers what went wrong for good; rejects with what may go better next time. What is done
+   * already is not done again then.
+   */
   async #migrate(
     resource: DiscoveredResource,
     until: string,
@@ -293,8 +297,9 @@ export class StorageVersionMigrator implements Controller {
 }
 
 /**
- * An apply of nothing, to the very object and version that was listed. A conflict says that somebody has written it since, that it
- * has gone, or that it is another by now: in each case nothing is left to do.
+ * An apply of nothing, to the very object and version that was listed. A conflict says that
+ * somebody has written it since, that it has gone, or that it is another by now: in each case
+ * nothing is left to do.
  */
 async function rewrite(
   all: ResourceClient<KubeObject>,

@@ -1,5 +1,6 @@
-// Controllers as in a real cluster: each writes as a ServiceAccount of its own, with the role that the API server keeps for it, and
-// all read through the controller manager. A controller that exceeds its role is detected.
+// Controllers as in a real cluster: each writes as a ServiceAccount of its own, with the role that
+// the API server keeps for it, and all read through the controller manager. A controller that
+// exceeds its role is detected.
 
 import type { ApiServer } from '#apiserver/server.ts';
 import type { UserInfo } from '#apiserver/request.ts';
@@ -44,7 +45,10 @@ export class ControllerClients {
     return this.#as(() => MANAGER);
   }
 
-  /** For a controller; `name` is asked at each request, since a controller is given its client before it can tell its name. */
+  /**
+   * For a controller; `name` is asked at each request, since a controller is given its client
+   * before it can tell its name.
+   */
   controller(name: () => string): Transport {
     return this.#as(() => userOf(name()));
   }

@@ -1,4 +1,5 @@
-// A transport with which a test can hold back watch events and make single requests fail: what a slow or broken network does.
+// A transport with which a test can hold back watch events and make single requests fail: what a
+// slow or broken network does.
 
 import { WatchQueue } from '#machinery/watch.ts';
 import type { WatchStream } from '#machinery/watch.ts';
@@ -24,7 +25,10 @@ export class FaultyTransport implements Transport {
     this.#inner = inner;
   }
 
-  /** The next `times` requests with this method and a path that fits throw; `after`: they take effect before. */
+  /**
+   * The next `times` requests with this method and a path that fits throw; `after`: they take
+   * effect before.
+   */
   fail(
     method: TransportRequest['method'],
     path: RegExp,

@@ -1,5 +1,5 @@
-// Stands for scheduler and kubelets where a controller only waits for its pods: every pod runs and is ready at once. Pods without
-// a node go as soon as they are deleted.
+// Stands for scheduler and kubelets where a controller only waits for its pods: every pod runs and
+// is ready at once. Pods without a node go as soon as they are deleted.
 
 import { pods } from '#api/groups/core/v1/index.ts';
 import type { Pod } from '#api/groups/core/v1/index.ts';

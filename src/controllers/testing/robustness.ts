@@ -1,10 +1,11 @@
-// Proves of a controller that what it leaves behind does not depend on its luck: a scenario is run undisturbed, and then again and
-// again with one thing going wrong, and every time the cluster has to end up the same.
+// Proves of a controller that what it leaves behind does not depend on its luck: a scenario is run
+// undisturbed, and then again and again with one thing going wrong, and every time the cluster has
+// to end up the same.
 //
-//   - stopped after each of its writes in turn, before it sees the answer, and another one started in its place
-//   - with a cache that shows nothing until everything else has come to rest, and then all at once
-//   - with each of its watch events in turn lost with its connection
-//   - with every write answered by a conflict when it is first tried
+//   - stopped after each of its writes in turn, before it sees the answer, and another one started
+//     in its place - with a cache that shows nothing until everything else has come to rest, and
+//     then all at once - with each of its watch events in turn lost with its connection - with
+//     every write answered by a conflict when it is first tried
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -31,8 +32,8 @@ export interface Scenario {
   /** Kinds whose objects are the outcome. */
   readonly outcome: readonly ResourceType[];
   /**
-   * Of the subject's writes those that matter. Default: all. The others are not counted, and nothing is done to them: deletions of
-   * all objects of kinds of which there are none.
+   * Of the subject's writes those that matter. Default: all. The others are not counted, and
+   * nothing is done to them: deletions of all objects of kinds of which there are none.
    */
   readonly counts?: (request: TransportRequest) => boolean;
   /** The cluster in which it happens. */

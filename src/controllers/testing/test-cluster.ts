@@ -1,4 +1,5 @@
-// An API server on memory storage and a virtual clock, for controllers' tests: all of the real thing but the network.
+// An API server on memory storage and a virtual clock, for controllers' tests: all of the real
+// thing but the network.
 
 import { namespaces, serviceAccounts } from '#api/groups/core/v1/index.ts';
 import { ApiServer } from '#apiserver/server.ts';
@@ -30,8 +31,8 @@ export interface TestCluster {
   /** The transport of the controllers' requests. The test's own client does not use it. */
   readonly faults: FaultyTransport;
   /**
-   * What a controller is given, and what it then works with: it writes as the account of its name, so that its role has to allow
-   * all that it does; its informers read as the controller manager.
+   * What a controller is given, and what it then works with: it writes as the account of its name,
+   * so that its role has to allow all that it does; its informers read as the controller manager.
    */
   readonly controllers: ControllerClients;
   /** Starts a controller with informers of its own; answers how to stop it. */
@@ -42,7 +43,10 @@ export interface TestCluster {
 }
 
 export interface TestClusterConfig {
-  /** The time at which the clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /**
+   * The time at which the clock starts, in milliseconds since the epoch. Default: the beginning of
+   * 2026.
+   */
   readonly startMs?: number;
   /** The API versions that are served in addition. Default: stable versions. */
   readonly runtimeConfig?: Readonly<Record<string, string>>;

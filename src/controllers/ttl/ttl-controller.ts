@@ -1,5 +1,5 @@
-// Tells nodes for how long they may keep what they have read of Secrets and ConfigMaps: the more nodes there are, the longer.
-// The annotation of the node has the time in seconds.
+// Tells nodes for how long they may keep what they have read of Secrets and ConfigMaps: the more
+// nodes there are, the longer. The annotation of the node has the time in seconds.
 
 import { nodes } from '#api/groups/core/v1/index.ts';
 import type { Node } from '#api/groups/core/v1/index.ts';
@@ -15,7 +15,10 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 export const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
 interface Step {
-  /** With fewer nodes it is the step before; steps overlap, so that one node more or less does not change all of them. */
+  /**
+   * With fewer nodes it is the step before; steps overlap, so that one node more or less does not
+   * change all of them.
+   */
   readonly fewest: number;
   readonly most: number;
   readonly seconds: number;

@@ -1,4 +1,5 @@
-// The kinds that an admission policy is checked against: those of the scheme, and others as the server's OpenAPI documents describe them now.
+// The kinds that an admission policy is checked against: those of the scheme, and others as the
+// server's OpenAPI documents describe them now.
 
 import type { CheckedKinds } from '#api/groups/admissionregistration/v1/type-checking.ts';
 import type { ValidatingAdmissionPolicy } from '#api/groups/admissionregistration/v1/index.ts';
@@ -24,7 +25,10 @@ export class KindResolver {
     this.#client = client;
   }
 
-  /** Returns the kinds that the policy names. Kinds that are not served, or have no schema, are not among them. */
+  /**
+   * Returns the kinds that the policy names. Kinds that are not served, or have no schema, are not
+   * among them.
+   */
   async kindsOf(policy: Policy, signal: AbortSignal): Promise<CheckedKinds> {
     const resources = [...this.#scheme.schemas.resources()];
     const types = new Map<string, ReturnType<CheckedKinds['typeOf']>>();

@@ -1,5 +1,6 @@
-// Claims that ask for more than they have: nothing here grows a volume itself, so that people are told who is waited for. What a
-// resizer has noted on a volume while its file system was still to be grown is taken off again when that is done.
+// Claims that ask for more than they have: nothing here grows a volume itself, so that people are
+// told who is waited for. What a resizer has noted on a volume while its file system was still to
+// be grown is taken off again when that is done.
 
 import { driverOfPlugin, pluginOfSource } from '#api/groups/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '#api/groups/core/v1/index.ts';

@@ -20,7 +20,10 @@ function isDeletionCandidate({ metadata }: KubeObject, finalizer: string): boole
   );
 }
 
-/** Reports whether the object was created without the finalizer, which admission adds to every new object. */
+/**
+ * Reports whether the object was created without the finalizer, which admission adds to every new
+ * object.
+ */
 function lacksFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
   return (
     metadata.deletionTimestamp === undefined && metadata.finalizers?.includes(finalizer) !== true
@@ -41,11 +44,17 @@ export interface ProtectConfig<T extends KubeObject> {
   readonly client: Client;
   readonly type: ResourceType<T>;
   readonly finalizer: string;
-  /** Reports whether the object is used. Called only for objects that are to be deleted; the result must be certain. */
+  /**
+   * Reports whether the object is used. Called only for objects that are to be deleted; the result
+   * must be certain.
+   */
   readonly isUsed: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Adds the finalizer where it is missing, and removes it from an object that is to be deleted and is not used. */
+/**
+ * Adds the finalizer where it is missing, and removes it from an object that is to be deleted and
+ * is not used.
+ */
 export async function protect<T extends KubeObject>(
   config: ProtectConfig<T>,
   object: Immutable<T>,

@@ -1,4 +1,5 @@
-// The ConfigMap `cluster-dns` in `kube-system`: what a cluster's owner configures. See README.md for its format.
+// The ConfigMap `cluster-dns` in `kube-system`: what a cluster's owner configures. See README.md
+// for its format.
 
 import type { ConfigMap } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -34,7 +35,10 @@ const KEYS = ['stubDomains', 'upstreamNameservers', 'hosts'] as const;
 const MAX_SERVERS = 15;
 const MAX_STUB_DOMAINS = 1000;
 
-/** Throws TypeError that names the key and what is wrong. A key that is not known is an error, too: it may be misspelt. */
+/**
+ * Throws TypeError that names the key and what is wrong. A key that is not known is an error, too:
+ * it may be misspelt.
+ */
 export function parseConfiguration(
   map: Immutable<ConfigMap>,
   clusterDomain: Labels,

@@ -1,4 +1,5 @@
-// Follows the ConfigMap: each usable state of it is reported, and an unusable one leaves the last usable one in force.
+// Follows the ConfigMap: each usable state of it is reported, and an unusable one leaves the last
+// usable one in force.
 
 import { configMaps } from '#api/groups/core/v1/index.ts';
 import type { ConfigMap } from '#api/groups/core/v1/index.ts';

@@ -43,7 +43,9 @@ interface CacheEntry extends Omit<Forwarded, 'cached'> {
 const MAX_TTL = 30;
 /** How long the failure of a server is remembered, seconds. */
 const FAILURE_TTL = 5;
-/** How long it is remembered that no server answers: short, since it may be the network that fails. */
+/**
+ * How long it is remembered that no server answers: short, since it may be the network that fails.
+ */
 const SILENCE_TTL = 1;
 const CACHE_ENTRIES = 5000;
 /** Larger answers are not kept, so that the cache has at most 10 MB. */
@@ -67,7 +69,10 @@ export class Forwarder {
   readonly #upstreams: readonly Upstream[];
   readonly #positive = new LruCache<string, CacheEntry>({ capacity: CACHE_ENTRIES });
   readonly #negative = new LruCache<string, CacheEntry>({ capacity: CACHE_ENTRIES });
-  /** The same question from several clients is asked once: nor could a forger then have many chances at one name. */
+  /**
+   * The same question from several clients is asked once: nor could a forger then have many chances
+   * at one name.
+   */
   readonly #asking = new Map<string, Promise<Forwarded>>();
   /** The names that this forwarder asks for to find out whether its questions come back. */
   readonly #loopProbes = new Map<string, Upstream>();
@@ -139,7 +144,10 @@ export class Forwarder {
     return this.#remember(key, entry, SILENCE_TTL);
   }
 
-  /** The healthy servers, from one at random on. If none is healthy, all of them: it may be the checks that fail. */
+  /**
+   * The healthy servers, from one at random on. If none is healthy, all of them: it may be the
+   * checks that fail.
+   */
   #order(): readonly Upstream[] {
     const usable = this.#upstreams.filter(({ loops }) => !loops);
     const healthy = usable.filter((upstream) => upstream.healthy);
@@ -192,7 +200,10 @@ export class Forwarder {
     return { rcode, flags, bytes: capped(bytes, ttlOffsets), counts, cached: false };
   }
 
-  /** Asks each server for a name that only this process knows. If the question comes back here, the server leads back to us. */
+  /**
+   * Asks each server for a name that only this process knows. If the question comes back here, the
+   * server leads back to us.
+   */
   async detectLoops(): Promise<void> {
     const { random } = this.#config;
     await Promise.all(
@@ -208,7 +219,10 @@ export class Forwarder {
     );
   }
 
-  /** Reports whether the question is a probe of this forwarder that came back; its server is not asked any more. */
+  /**
+   * Reports whether the question is a probe of this forwarder that came back; its server is not
+   * asked any more.
+   */
   noticeLoop(labels: readonly string[], type: number): boolean {
     if (type !== TYPE.HINFO || labels.length !== 1 || this.#loopProbes.size === 0) return false;
     const upstream = this.#loopProbes.get(labels[0] as string);
@@ -230,8 +244,8 @@ function keepSeconds({ rcode, ttl }: Skimmed): number {
 }
 
 /**
- * The key of a question: letters of its name in lower case. Type and class stay as they are, since their bytes may look like letters.
- * Lengths of labels cannot.
+ * The key of a question: letters of its name in lower case. Type and class stay as they are, since
+ * their bytes may look like letters. Lengths of labels cannot.
  */
 function keyOf({ question, dnssecOk, checkingDisabled }: Ask): string {
   const nameEnd = question.length - 4;

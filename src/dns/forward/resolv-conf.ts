@@ -4,7 +4,9 @@ import { isIP } from 'node:net';
 import type { SocketAddress } from '../system/sockets.ts';
 
 const DNS_PORT = 53;
-/** resolv.conf(5) has three; more are of use here. The bound keeps a strange file from doing harm. */
+/**
+ * resolv.conf(5) has three; more are of use here. The bound keeps a strange file from doing harm.
+ */
 const MAX_SERVERS = 15;
 
 /** Lines that are no name server are left out, as are addresses that are none. */
@@ -18,7 +20,10 @@ export function serversIn(resolvConf: string): readonly SocketAddress[] {
   return [...servers.values()].slice(0, MAX_SERVERS);
 }
 
-/** Returns undefined if the text is no address, alone or with a port: '10.0.0.1', '10.0.0.1:5353', '[fd00::1]:53'. */
+/**
+ * Returns undefined if the text is no address, alone or with a port: '10.0.0.1', '10.0.0.1:5353',
+ * '[fd00::1]:53'.
+ */
 export function parseServer(text: string): SocketAddress | undefined {
   if (isIP(text) !== 0) return { address: text, port: DNS_PORT };
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/.exec(text);

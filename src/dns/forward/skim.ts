@@ -1,4 +1,5 @@
-// Reads as much of an upstream server's answer as is needed to check it, to keep it and to pass it on: its parts, without decoding them.
+// Reads as much of an upstream server's answer as is needed to check it, to keep it and to pass it
+// on: its parts, without decoding them.
 
 import { skipName } from '../wire/names.ts';
 import { FLAG, HEADER_LENGTH, TYPE } from '../wire/types.ts';
@@ -7,12 +8,18 @@ export interface Skimmed {
   readonly flags: number;
   readonly rcode: number;
   readonly questionEnd: number;
-  /** Where the records end that are passed on: OPT and what follows belong to the connection with the upstream server. */
+  /**
+   * Where the records end that are passed on: OPT and what follows belong to the connection with
+   * the upstream server.
+   */
   readonly recordsEnd: number;
   readonly counts: readonly [answers: number, authorities: number, additionals: number];
   /** Where the TTLs are. */
   readonly ttlOffsets: readonly number[];
-  /** Seconds for which the answer may be kept, by its TTLs and, for a negative one, its SOA record. 0: not at all. */
+  /**
+   * Seconds for which the answer may be kept, by its TTLs and, for a negative one, its SOA record.
+   * 0: not at all.
+   */
   readonly ttl: number;
 }
 

@@ -26,7 +26,10 @@ export interface Ask {
   readonly question: Buffer;
   readonly dnssecOk: boolean;
   readonly checkingDisabled: boolean;
-  /** An answer that UDP has no room for is asked for again by TCP. False: it stays truncated, and the client decides. */
+  /**
+   * An answer that UDP has no room for is asked for again by TCP. False: it stays truncated, and
+   * the client decides.
+   */
   readonly complete: boolean;
 }
 
@@ -76,7 +79,10 @@ export class Upstream {
     this.#abort.abort(new Error('the upstream server is no longer configured'));
   }
 
-  /** Resolves with an answer to exactly this question from exactly this server. Rejects after the time limit or with the system's error. */
+  /**
+   * Resolves with an answer to exactly this question from exactly this server. Rejects after the
+   * time limit or with the system's error.
+   */
   async ask(ask: Ask): Promise<UpstreamAnswer> {
     const { clock, metrics } = this.#config;
     const start = clock.monotonic();

@@ -1,5 +1,5 @@
-// The objects by which clients find the cluster's DNS, and those that allow it to read what it needs. As kubeadm has them, but that no
-// pods are selected: the server is no pod.
+// The objects by which clients find the cluster's DNS, and those that allow it to read what it
+// needs. As kubeadm has them, but that no pods are selected: the server is no pod.
 
 import type {
   ClusterRole,
@@ -15,7 +15,10 @@ import { SERVICE_NAME_LABEL } from '../records/packed.ts';
 import { DNS_SERVICE } from '../serving/dns-server.ts';
 import type { SocketAddress } from '../system/sockets.ts';
 
-/** The user of the server in kubeadm's clusters, and the name in certificates of servers that run apart. */
+/**
+ * The user of the server in kubeadm's clusters, and the name in certificates of servers that run
+ * apart.
+ */
 export const DNS_USERS = ['system:serviceaccount:kube-system:coredns', 'system:coredns'] as const;
 
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';

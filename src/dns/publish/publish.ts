@@ -1,4 +1,5 @@
-// Creates the Service and the EndpointSlice of the cluster's DNS. Safe to be run at every start, and by several servers.
+// Creates the Service and the EndpointSlice of the cluster's DNS. Safe to be run at every start,
+// and by several servers.
 
 import { services } from '#api/groups/core/v1/index.ts';
 import { endpointSlices } from '#api/groups/discovery/v1/index.ts';
@@ -34,7 +35,8 @@ export async function grantDnsPermissions(client: Client): Promise<void> {
 /**
  * Creates the Service if there is none, with the address if it is given.
  *
- * @returns false if there is one that selects pods: the cluster's owner runs another DNS server under its name
+ * @returns false if there is one that selects pods: the cluster's owner runs another DNS server
+ * under its name
  */
 export async function publishDnsService(
   client: Client,
@@ -48,7 +50,8 @@ export async function publishDnsService(
     await inNamespace.create(dnsService(address ?? '', metrics));
     return true;
   } catch (error) {
-    // Another server, which starts at the same time, has made it, or is about to and has its address.
+    // Another server, which starts at the same time, has made it, or is about to and has its
+    // address.
     if ((await unlessMissing(inNamespace.get(DNS_SERVICE.name))) === undefined) throw error;
     return true;
   }

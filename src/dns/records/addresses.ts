@@ -2,7 +2,10 @@
 
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** An IPv4 address as a signed number of 32 bits, which V8 keeps inside the map; an IPv6 address as text of 16 characters. */
+/**
+ * An IPv4 address as a signed number of 32 bits, which V8 keeps inside the map; an IPv6 address as
+ * text of 16 characters.
+ */
 export type AddressKey = number | string;
 
 /** Returns 4 or 16 bytes; undefined if the text is no address, or one with a zone. */
@@ -52,8 +55,9 @@ export function formatAddress(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the label under which an endpoint without a hostname has records: its address with dashes. As CoreDNS: an IPv6 address that
- * ends with a colon gets a zero, since a label does not end with a dash.
+ * Returns the label under which an endpoint without a hostname has records: its address with
+ * dashes. As CoreDNS: an IPv6 address that ends with a colon gets a zero, since a label does not
+ * end with a dash.
  */
 export function addressLabel(bytes: Uint8Array): string {
   const label = formatAddress(bytes).replace(/[.:]/g, '-');

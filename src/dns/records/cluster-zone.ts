@@ -1,5 +1,5 @@
-// The records of the cluster: a pure function of the index, by the Kubernetes DNS specification 1.1, with CoreDNS' answers where the
-// specification leaves a choice.
+// The records of the cluster: a pure function of the index, by the Kubernetes DNS specification
+// 1.1, with CoreDNS' answers where the specification leaves a choice.
 
 import type { Labels } from '../wire/names.ts';
 import { isBelow } from '../wire/names.ts';
@@ -66,7 +66,10 @@ export class ClusterZone {
     this.#ttl = config.ttl ?? DEFAULT_TTL;
   }
 
-  /** `name` is the domain's or below it. `most`: records that the answer has room for; where there are more, it is truncated. */
+  /**
+   * `name` is the domain's or below it. `most`: records that the answer has room for; where there
+   * are more, it is truncated.
+   */
   answer(name: Labels, type: number, most = MAX_TARGETS): ZoneAnswer {
     const { domain } = this.#config;
     const base = name.slice(0, name.length - domain.length);
@@ -242,7 +245,10 @@ export class ClusterZone {
     return this.#ofService(service, base.slice(0, depth - 3), most);
   }
 
-  /** Any address has a name in any namespace, as with CoreDNS' `pods insecure`. Labels before it are ignored, as there. */
+  /**
+   * Any address has a name in any namespace, as with CoreDNS' `pods insecure`. Labels before it are
+   * ignored, as there.
+   */
   #pod(label: string, namespace: string): Lookup {
     const address = parseAddressLabel(label);
     if (address === undefined) return undefined;
@@ -278,7 +284,10 @@ export class ClusterZone {
     }
   }
 
-  /** The endpoints of a service that have a hostname, or are at the address that the label stands for and have none. */
+  /**
+   * The endpoints of a service that have a hostname, or are at the address that the label stands
+   * for and have none.
+   */
   *#named(service: string, label: string): Generator<EndpointRef> {
     const { index } = this.#config;
     for (const slice of index.slicesOf(service)) {

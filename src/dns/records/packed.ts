@@ -1,5 +1,5 @@
-// Services and EndpointSlices in the form in which this layer keeps them: only what records are made of, and addresses as bytes. An
-// informer turns each object into this form before it keeps it.
+// Services and EndpointSlices in the form in which this layer keeps them: only what records are
+// made of, and addresses as bytes. An informer turns each object into this form before it keeps it.
 
 import type { Service } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';

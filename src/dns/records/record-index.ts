@@ -1,5 +1,5 @@
-// The objects of which records are made, by the names and addresses that are asked for. Every change costs in proportion to the object
-// that changed.
+// The objects of which records are made, by the names and addresses that are asked for. Every
+// change costs in proportion to the object that changed.
 
 import { objectKey } from '#client/informers/index.ts';
 import { addressKey, type AddressKey } from './addresses.ts';
@@ -19,7 +19,10 @@ export class RecordIndex {
   readonly #slices = new Map<string, PackedSlice>();
   /** By 'namespace/name' of the service. */
   readonly #slicesOf = new Map<string, Set<PackedSlice>>();
-  /** The slices that have an endpoint at the address. One of them is not wrapped in a list: most addresses have one. */
+  /**
+   * The slices that have an endpoint at the address. One of them is not wrapped in a list: most
+   * addresses have one.
+   */
   readonly #slicesAt = new Map<AddressKey, PackedSlice | readonly PackedSlice[]>();
   readonly #onChange: () => void;
 

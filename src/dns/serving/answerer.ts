@@ -1,5 +1,5 @@
-// From the bytes of a query to the bytes of its answer, whatever they came by. Answers from the cluster's own records are kept encoded,
-// by question, until a record changes.
+// From the bytes of a query to the bytes of its answer, whatever they came by. Answers from the
+// cluster's own records are kept encoded, by question, until a record changes.
 
 import type { Clock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -68,11 +68,17 @@ interface Compiled {
   readonly by: AnsweredBy;
 }
 
-/** Questions whose answers are kept encoded. Beyond, all are forgotten: a client that asks for ever new names gains nothing. */
+/**
+ * Questions whose answers are kept encoded. Beyond, all are forgotten: a client that asks for ever
+ * new names gains nothing.
+ */
 const MAX_COMPILED = 8192;
 /** Longer answers are not kept, so that all have at most 16 MB. */
 const MAX_COMPILED_BYTES = 2048;
-/** Aliases outside of the cluster are followed by the upstream server; records beyond this are left out. */
+/**
+ * Aliases outside of the cluster are followed by the upstream server; records beyond this are left
+ * out.
+ */
 const MAX_OUTSIDE_RECORDS = 200;
 
 export type Answered = Buffer | Promise<Buffer | undefined> | undefined;
@@ -97,7 +103,10 @@ export class Answerer {
     if (this.#compiled.size > 0) this.#compiled = new Map();
   }
 
-  /** Returns the answer, at once if it is known here; undefined if the message gets none. Never throws or rejects. */
+  /**
+   * Returns the answer, at once if it is known here; undefined if the message gets none. Never
+   * throws or rejects.
+   */
   handle(message: Buffer, proto: Protocol, v6: boolean): Answered {
     const start = this.#config.clock.monotonic();
     try {
@@ -211,7 +220,9 @@ export class Answerer {
       : local(names.map((name) => nameRecord(TYPE.PTR, undefined, name, HOSTS_TTL)));
   }
 
-  /** Transfers are not for clients of this server, nor is anything about one label that probes use. */
+  /**
+   * Transfers are not for clients of this server, nor is anything about one label that probes use.
+   */
   #refusedHere(labels: Labels, type: number): ZoneAnswer | undefined {
     const { forwarder, stubs } = this.#routes;
     if (type === TYPE.AXFR || type === TYPE.IXFR) return { ...local([]), rcode: RCODE.REFUSED };
@@ -280,7 +291,10 @@ export class Answerer {
     return kept === undefined ? route.resolve(ask) : Promise.resolve(kept);
   }
 
-  /** Returns the records of a name outside of the cluster that an ExternalName service leads to. None if it cannot be resolved. */
+  /**
+   * Returns the records of a name outside of the cluster that an ExternalName service leads to.
+   * None if it cannot be resolved.
+   */
   async #outside(name: Labels, query: Query): Promise<readonly ResourceRecord[]> {
     const known = this.#fromHosts(name, query.type);
     if (known !== undefined)
@@ -350,7 +364,10 @@ function compile(answer: ZoneAnswer, query: Query, limit: number, by: AnsweredBy
   return { response, rotating: rotatingIn(answer, body), by };
 }
 
-/** Only addresses under the name of the question rotate: aliases have to stay before what they lead to. */
+/**
+ * Only addresses under the name of the question rotate: aliases have to stay before what they lead
+ * to.
+ */
 function rotatingIn({ answers }: ZoneAnswer, body: EncodedBody): Compiled['rotating'] {
   const count = body.counts[0];
   const first = answers[0];

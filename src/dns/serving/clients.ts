@@ -1,4 +1,5 @@
-// Which clients are answered. A server that answers everyone can be made to send its answers to a victim.
+// Which clients are answered. A server that answers everyone can be made to send its answers to a
+// victim.
 
 import { contains, formatIp, parseCidr, parseIp, type IpRange } from '#machinery/net/ip.ts';
 

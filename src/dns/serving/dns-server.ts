@@ -35,13 +35,19 @@ export interface DnsServerConfig {
   readonly logger: Logger;
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;
-  /** Where to listen, by UDP and TCP. Port 0: one that is free, the same for both. Empty: nowhere, for `ask` alone. */
+  /**
+   * Where to listen, by UDP and TCP. Port 0: one that is free, the same for both. Empty: nowhere,
+   * for `ask` alone.
+   */
   readonly listen: readonly SocketAddress[];
   /** Ranges of addresses whose queries are answered. Others are dropped. */
   readonly allowedClients: readonly string[];
   /** Where metrics are served by HTTP. Default: nowhere. */
   readonly metricsListen?: readonly SocketAddress[];
-  /** Default: metrics of this server alone. A server that replaces another counts on with its metrics. */
+  /**
+   * Default: metrics of this server alone. A server that replaces another counts on with its
+   * metrics.
+   */
   readonly metrics?: DnsMetrics;
 }
 
@@ -132,7 +138,10 @@ export class DnsServer {
     return this.#follower.waitForSync(signal);
   }
 
-  /** Once. Listens first: clients get SERVFAIL until the records are known, and ask again. Rejects if an address cannot be had. */
+  /**
+   * Once. Listens first: clients get SERVFAIL until the records are known, and ask again. Rejects
+   * if an address cannot be had.
+   */
   async start(): Promise<void> {
     try {
       const nodeServers = await this.#nodeServers();

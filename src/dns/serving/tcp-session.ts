@@ -1,4 +1,5 @@
-// One client's connection: messages with a length before each (RFC 7766). Answers may overtake each other, as the RFC allows.
+// One client's connection: messages with a length before each (RFC 7766). Answers may overtake each
+// other, as the RFC allows.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import type { TcpConnection } from '../system/sockets.ts';
@@ -15,9 +16,14 @@ export interface TcpSessionConfig {
 const IDLE_MS = 10_000;
 /** A client gets this long to take an answer. */
 const WRITE_MS = 5000;
-/** Queries of one connection that wait for an upstream server. More are read when some are answered. */
+/**
+ * Queries of one connection that wait for an upstream server. More are read when some are answered.
+ */
 const MAX_IN_FLIGHT = 32;
-/** How long a connection's queries may be answered in one turn of the event loop: a long pipeline must not keep others waiting. */
+/**
+ * How long a connection's queries may be answered in one turn of the event loop: a long pipeline
+ * must not keep others waiting.
+ */
 const TURN_MS = 2;
 const PREFIX = 2;
 

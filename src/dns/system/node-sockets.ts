@@ -15,7 +15,10 @@ import type {
 } from './sockets.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
-/** Where resolv.conf names only systemd's own server, its upstream servers are here (as kubeadm and the kubelet have it). */
+/**
+ * Where resolv.conf names only systemd's own server, its upstream servers are here (as kubeadm and
+ * the kubelet have it).
+ */
 const SYSTEMD_RESOLV_CONF = '/run/systemd/resolve/resolv.conf';
 const SYSTEMD_STUB = /^\s*nameserver\s+127\.0\.0\.53\s*$/m;
 /** Room for packets that arrive while the event loop is busy. The kernel caps it. */
@@ -35,7 +38,8 @@ export const nodeSockets: DnsSockets = {
     const socket = createSocket({
       type,
       ipv6Only: family === 6,
-      // Addresses are never names here: without this, each packet would wait for a turn of the event loop.
+      // Addresses are never names here: without this, each packet would wait for a turn of the
+      // event loop.
       lookup: (address, _options, callback) => callback(null, address, family),
     });
     await new Promise<void>((resolve, reject) => {
@@ -123,7 +127,8 @@ export const nodeSockets: DnsSockets = {
       socket.on('message', (answer) => {
         if (!settled && accept(answer)) finish(() => resolve(answer));
       });
-      // Connected: the kernel gives the socket packets of this server alone, and the error if its port is closed.
+      // Connected: the kernel gives the socket packets of this server alone, and the error if its
+      // port is closed.
       socket.connect(server.port, server.address, (err?: Error | null) => {
         if (err !== undefined && err !== null) finish(() => reject(err));
         else if (!settled) socket.send(message);
@@ -208,7 +213,10 @@ function connectionOf(socket: Socket): TcpConnection {
   };
 }
 
-/** Opens a TCP server at the address and resolves with its port. Rejects if the address cannot be had; later errors are ignored. */
+/**
+ * Opens a TCP server at the address and resolves with its port. Rejects if the address cannot be
+ * had; later errors are ignored.
+ */
 async function listen(server: Server, at: SocketAddress): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,4 +1,5 @@
-// All that this layer does with the system: listening, asking upstream servers, and reading resolv.conf. Tests have one in memory.
+// All that this layer does with the system: listening, asking upstream servers, and reading
+// resolv.conf. Tests have one in memory.
 
 export interface SocketAddress {
   readonly address: string;
@@ -47,7 +48,8 @@ export interface DnsSockets {
     onConnection: (connection: TcpConnection) => void,
   ): Promise<TcpListener>;
   /**
-   * Serves the text as Prometheus reads it, by HTTP at /metrics. Connections of clients that `allows` returns false for are closed.
+   * Serves the text as Prometheus reads it, by HTTP at /metrics. Connections of clients that
+   * `allows` returns false for are closed.
    */
   serveMetrics(
     at: SocketAddress,
@@ -55,8 +57,9 @@ export interface DnsSockets {
     allows: (address: string) => boolean,
   ): Promise<TcpListener>;
   /**
-   * Asks a server from a port that the system chooses anew, at random, for this one question. Packets of other senders, and those that
-   * `accept` returns false for, are ignored. Rejects with the system's error, or with the signal's reason.
+   * Asks a server from a port that the system chooses anew, at random, for this one question.
+   * Packets of other senders, and those that `accept` returns false for, are ignored. Rejects with
+   * the system's error, or with the signal's reason.
    */
   askUdp(
     server: SocketAddress,

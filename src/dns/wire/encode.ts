@@ -1,12 +1,16 @@
-// Writes answers: by hand, because dns-packet takes several times as long (see bench/dns) and answers are most of what this layer does.
-// Tests decode what this writes with dns-packet, which is the oracle.
+// Writes answers: by hand, because dns-packet takes several times as long (see bench/dns) and
+// answers are most of what this layer does. Tests decode what this writes with dns-packet, which is
+// the oracle.
 
 import type { Labels } from './names.ts';
 import type { Query } from './query.ts';
 import type { ResourceRecord, Sections } from './records.ts';
 import { FLAG, HEADER_LENGTH, MAX_MESSAGE_LENGTH } from './types.ts';
 
-/** The largest answer by UDP that is sent, whatever the client takes: it fits one packet on every common link (DNS flag day 2020). */
+/**
+ * The largest answer by UDP that is sent, whatever the client takes: it fits one packet on every
+ * common link (DNS flag day 2020).
+ */
 export const MAX_UDP_SIZE = 1232;
 
 /** An OPT record without options: root, type, size, version and flags, no data. */
@@ -44,11 +48,16 @@ export interface Response {
   readonly rcode: number;
   readonly flags: number;
   readonly body: EncodedBody;
-  /** Records of one size at the start of the body that are sent in turn: `count` of them, beginning with the one at `first`. */
+  /**
+   * Records of one size at the start of the body that are sent in turn: `count` of them, beginning
+   * with the one at `first`.
+   */
   readonly rotation?: { readonly size: number; readonly count: number; readonly first: number };
 }
 
-/** Returns the whole message. The question is the query's own bytes, so that its case is preserved. */
+/**
+ * Returns the whole message. The question is the query's own bytes, so that its case is preserved.
+ */
 export function encodeResponse(query: Query, { rcode, flags, body, rotation }: Response): Buffer {
   const { message, questionEnd, edns } = query;
   const { bytes, counts } = body;
@@ -88,7 +97,9 @@ export function encodeResponse(query: Query, { rcode, flags, body, rotation }: R
   return out;
 }
 
-/** Writes the server's own OPT record: the size that it takes, version 0, and the client's DO bit. */
+/**
+ * Writes the server's own OPT record: the size that it takes, version 0, and the client's DO bit.
+ */
 export function writeOpt(out: Buffer, at: number, rcode: number, dnssecOk: boolean): void {
   out[at] = 0;
   out[at + 1] = 0;
@@ -103,12 +114,12 @@ export function writeOpt(out: Buffer, at: number, rcode: number, dnssecOk: boole
 }
 
 /**
- * Encodes the records of a message for a question. Records that do not fit are left out whole, the additional ones first, and
- * `truncated` is then true.
+ * Encodes the records of a message for a question. Records that do not fit are left out whole, the
+ * additional ones first, and `truncated` is then true.
  *
- * @param question the labels of the question in their own case: names compress only where their case is the same
- * @param questionEnd where the question ends in the message
- * @param limit the most bytes of the body
+ * @param question the labels of the question in their own case: names compress only where their
+ * case is the same @param questionEnd where the question ends in the message @param limit the most
+ * bytes of the body
  */
 export function encodeBody(
   message: Sections,
@@ -199,7 +210,9 @@ class BodyWriter {
     } else this.#bytes(data.bytes);
   }
 
-  /** Writes the labels up to the longest end that is in the message already, and a pointer to that. */
+  /**
+   * Writes the labels up to the longest end that is in the message already, and a pointer to that.
+   */
   #name(labels: Labels): void {
     for (const [i, label] of labels.entries()) {
       const key = keyOf(labels, i);
@@ -249,6 +262,9 @@ class BodyWriter {
 
 const ROOT = Uint8Array.of(0);
 
-/** A separator that sorts labels apart even where one contains a dot: no label has a character above 0xff. */
+/**
+ * A separator that sorts labels apart even where one contains a dot: no label has a character above
+ * 0xff.
+ */
 const keyOf = (labels: Labels, from: number): string =>
   (from === 0 ? labels : labels.slice(from)).join('\u0100');

@@ -1,5 +1,5 @@
-// Reads a query: strict, in one pass, without following a pointer. Upstream's server library decides in the same order what is
-// answered with an error and what is dropped.
+// Reads a query: strict, in one pass, without following a pointer. Upstream's server library
+// decides in the same order what is answered with an error and what is dropped.
 
 import { skipName } from './names.ts';
 import { CLASS_IN, FLAG, HEADER_LENGTH, RCODE, TYPE } from './types.ts';
@@ -100,7 +100,9 @@ export function parseQuery(message: Buffer): Query | Rejection {
   return query;
 }
 
-/** The byte before the end is 0 for a pointer to offset 0 (mod 256), too: walks the labels to tell. */
+/**
+ * The byte before the end is 0 for a pointer to offset 0 (mod 256), too: walks the labels to tell.
+ */
 function isPointer(message: Buffer, nameEnd: number): boolean {
   let at = HEADER_LENGTH;
   while (at < nameEnd - 1) {

@@ -1,4 +1,5 @@
-// Follows the kinds of the Gateway API while their definitions are installed, which may be at any time.
+// Follows the kinds of the Gateway API while their definitions are installed, which may be at any
+// time.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';

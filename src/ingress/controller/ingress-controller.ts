@@ -1,4 +1,5 @@
-// The component: follows the cluster's objects, decides, gives the proxy its configuration, and writes statuses.
+// The component: follows the cluster's objects, decides, gives the proxy its configuration, and
+// writes statuses.
 
 import { namespaces, services } from '#api/groups/core/v1/index.ts';
 import type { Service } from '#api/groups/core/v1/index.ts';
@@ -38,7 +39,9 @@ export interface IngressControllerConfig {
 
 /** Changes that come together are one decision. */
 const BATCH_MS = 10;
-/** The pause between decisions, in durations of the last one: many changes leave time for requests. */
+/**
+ * The pause between decisions, in durations of the last one: many changes leave time for requests.
+ */
 const PAUSE = 4;
 /** After a port could not be had or a status not be written. */
 const RETRY_MS = 5000;
@@ -122,8 +125,8 @@ export class IngressController {
   }
 
   /**
-   * Runs until the signal aborts, then drains the proxy. Nothing is served before the cluster's objects are known: a
-   * proxy that restarts must not answer 404 for what it does not know yet.
+   * Runs until the signal aborts, then drains the proxy. Nothing is served before the cluster's
+   * objects are known: a proxy that restarts must not answer 404 for what it does not know yet.
    *
    * @param onReady called when the first configuration is served
    */
@@ -202,8 +205,9 @@ export class IngressController {
   }
 
   /**
-   * Decides when the Secrets that the objects refer to are known: after a restart, or with a new reference, listeners
-   * would go for the moment that it takes to read them, and statuses would say so.
+   * Decides when the Secrets that the objects refer to are known: after a restart, or with a new
+   * reference, listeners would go for the moment that it takes to read them, and statuses would say
+   * so.
    */
   async #decide(): Promise<Decision> {
     const { clock, facts } = this.#config;

@@ -53,8 +53,8 @@ export class ReferencedSecrets {
   }
 
   /**
-   * Resolves when every Secret that is followed is known. One that is not known after the time, such as one that must
-   * not be read, is not waited for again. Reports whether it has waited.
+   * Resolves when every Secret that is followed is known. One that is not known after the time,
+   * such as one that must not be read, is not waited for again. Reports whether it has waited.
    */
   async settle(timeoutMs: number): Promise<boolean> {
     const { clock } = this.#config;

@@ -1,4 +1,5 @@
-// Writes the statuses of the latest decision. An object that has changed since is left to the next decision.
+// Writes the statuses of the latest decision. An object that has changed since is left to the next
+// decision.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
@@ -27,7 +28,10 @@ export class StatusWriter {
   readonly #config: StatusWriterConfig;
   #latest: readonly DecidedStatus[] | undefined;
   #running: Promise<void> | undefined;
-  /** The version from which an object's status was written, by UID: the cache may not show the result yet. */
+  /**
+   * The version from which an object's status was written, by UID: the cache may not show the
+   * result yet.
+   */
   readonly #written = new Map<string, string>();
 
   constructor(config: StatusWriterConfig) {

@@ -18,8 +18,9 @@ export interface GatewayAddresses {
 }
 
 /**
- * Gives each Gateway its addresses, in the order given. One that asks for addresses gets those or none. Without a
- * pool all others share the machine's; with a pool each has one of it, and keeps the one in its status.
+ * Gives each Gateway its addresses, in the order given. One that asks for addresses gets those or
+ * none. Without a pool all others share the machine's; with a pool each has one of it, and keeps
+ * the one in its status.
  */
 export function assignAddresses(
   gateways: readonly Gateway[],

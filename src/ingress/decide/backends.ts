@@ -16,7 +16,10 @@ export function tcpPort(
   return spec.ports?.find((port) => (port.protocol ?? 'TCP') === 'TCP' && wanted(port));
 }
 
-/** Returns the back end of a service's port: the usable endpoints of the service's first family that has some. */
+/**
+ * Returns the back end of a service's port: the usable endpoints of the service's first family that
+ * has some.
+ */
 export function backendOf(
   service: Immutable<Service>,
   port: Port,
@@ -36,7 +39,10 @@ export function backendOf(
   return { key: `${namespace}/${name}:${port.port}`, protocol, endpoints };
 }
 
-/** Returns how the back end is spoken to; undefined: this proxy does not speak the application protocol. */
+/**
+ * Returns how the back end is spoken to; undefined: this proxy does not speak the application
+ * protocol.
+ */
 export function protocolOf(
   appProtocol: string | undefined,
   grpc: boolean,

@@ -10,7 +10,10 @@ import type { Certificate } from '../model.ts';
 /** Objects are immutable: a Secret is parsed once. */
 const parsed = new WeakMap<Immutable<Secret>, Certificate | string>();
 
-/** Returns the certificate of a Secret, or why it has none. The text never contains data of the Secret. */
+/**
+ * Returns the certificate of a Secret, or why it has none. The text never contains data of the
+ * Secret.
+ */
 export function certificateOf(secret: Immutable<Secret>): Certificate | string {
   let result = parsed.get(secret);
   if (result === undefined) {

@@ -2,7 +2,9 @@
 
 import type { Condition } from '#api/machinery/meta/v1/index.ts';
 
-/** A condition as it is decided. When it last changed is known only beside the one that is there. */
+/**
+ * A condition as it is decided. When it last changed is known only beside the one that is there.
+ */
 export type DecidedCondition = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 
 export function condition(
@@ -15,8 +17,8 @@ export function condition(
 }
 
 /**
- * Returns the conditions of a status: the decided ones, with the time at which each last changed, and those of other
- * types that are there.
+ * Returns the conditions of a status: the decided ones, with the time at which each last changed,
+ * and those of other types that are there.
  *
  * @param now in the format of the API
  */

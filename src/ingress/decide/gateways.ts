@@ -1,4 +1,5 @@
-// Gateways of this controller: their listeners, the routes that attach to them, and what their statuses say.
+// Gateways of this controller: their listeners, the routes that attach to them, and what their
+// statuses say.
 
 import { intersectHostnames } from '../hostnames.ts';
 import {

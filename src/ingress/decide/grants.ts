@@ -25,7 +25,9 @@ export class Grants {
     }
   }
 
-  /** Reports whether the reference stays in its namespace or is allowed by a grant in the other one. */
+  /**
+   * Reports whether the reference stays in its namespace or is allowed by a grant in the other one.
+   */
   allow({ from, to }: Reference): boolean {
     if (from.namespace === to.namespace) return true;
     return (this.#byNamespace.get(to.namespace) ?? []).some(

@@ -17,9 +17,15 @@ import { certificateOf } from './certificates.ts';
 import { type Problem, problemOf } from './problem.ts';
 import { compareAge, INGRESS_CONTROLLER, type IngressObjects } from './objects.ts';
 
-/** The annotation that named the class before spec.ingressClassName; it comes first where both are set. */
+/**
+ * The annotation that named the class before spec.ingressClassName; it comes first where both are
+ * set.
+ */
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
-/** The listeners of all Ingresses are one group: a connection for one of their hosts may ask for another one. */
+/**
+ * The listeners of all Ingresses are one group: a connection for one of their hosts may ask for
+ * another one.
+ */
 const GROUP = 'ingress';
 /** An Ingress whose back end is missing answers with it. */
 const NO_BACKEND = 503;
@@ -77,7 +83,10 @@ export function decideIngresses(objects: IngressObjects): DecidedIngresses {
   };
 }
 
-/** Returns the hostnames of rules that requests for a hostname may get: its own, the wildcard above it, and ''. */
+/**
+ * Returns the hostnames of rules that requests for a hostname may get: its own, the wildcard above
+ * it, and ''.
+ */
 function hostnamesFor(hostname: string): string[] {
   const dot = hostname.indexOf('.');
   const wildcard = dot < 0 || hostname.startsWith('*.') ? [] : [`*${hostname.slice(dot)}`];
@@ -151,7 +160,10 @@ function backendOfIngress(
   return backendOf(service, port, objects.endpointSlices(namespace, ref.name), protocol);
 }
 
-/** Returns certificates by hostname: the hosts of `tls`, or, where it has none, the hosts of the rules. */
+/**
+ * Returns certificates by hostname: the hosts of `tls`, or, where it has none, the hosts of the
+ * rules.
+ */
 function collectCertificates(
   ingresses: readonly Immutable<Ingress>[],
   objects: IngressObjects,
@@ -184,7 +196,10 @@ function collectCertificates(
   return result;
 }
 
-/** A host without a certificate of its own has that of the wildcard above it, or of Ingresses without hosts. */
+/**
+ * A host without a certificate of its own has that of the wildcard above it, or of Ingresses
+ * without hosts.
+ */
 function certificatesFor(
   hostname: string,
   certificates: ReadonlyMap<string, readonly Certificate[]>,

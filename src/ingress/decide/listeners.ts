@@ -1,4 +1,5 @@
-// One listener of a Gateway: whether it can be served, with which certificates, and which kinds of routes it takes.
+// One listener of a Gateway: whether it can be served, with which certificates, and which kinds of
+// routes it takes.
 
 import type { Namespace } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -175,7 +176,10 @@ export function allowsNamespace(
   }
 }
 
-/** Returns the conditions of a listener. `conflict`: its hostname or protocol is another listener's, too. */
+/**
+ * Returns the conditions of a listener. `conflict`: its hostname or protocol is another listener's,
+ * too.
+ */
 export function listenerConditions(
   { notAccepted, unresolved, certificates, listener, pending }: ListenerState,
   conflict: Failure | undefined,

@@ -34,7 +34,10 @@ export interface GatewayObjects {
 }
 
 export interface Facts {
-  /** Addresses of this machine at which Ingresses are served, and Gateways without an address of their own. */
+  /**
+   * Addresses of this machine at which Ingresses are served, and Gateways without an address of
+   * their own.
+   */
   readonly addresses: readonly string[];
   /** Addresses in statuses: those by which clients reach `addresses`. */
   readonly published: readonly string[];

@@ -1,5 +1,5 @@
-// The servers of a configuration while they are collected. Several listeners share an address and port if they have
-// the same protocol and different hostnames.
+// The servers of a configuration while they are collected. Several listeners share an address and
+// port if they have the same protocol and different hostnames.
 
 import type { Gateway, Listener } from '../gateway-api/types.ts';
 import { type ServerSpec, serverKey, type VirtualListener } from '../model.ts';
@@ -33,9 +33,9 @@ export class ServerPlan {
   }
 
   /**
-   * Reserves the hostname of a Gateway's listener at its addresses. Returns the conflict if it cannot have it:
-   * listeners of one Gateway that contradict each other are all refused, of several Gateways the older one keeps
-   * what it has.
+   * Reserves the hostname of a Gateway's listener at its addresses. Returns the conflict if it
+   * cannot have it: listeners of one Gateway that contradict each other are all refused, of several
+   * Gateways the older one keeps what it has.
    */
   claim(
     gateway: Gateway,

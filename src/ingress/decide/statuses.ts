@@ -1,5 +1,5 @@
-// Statuses as they should be. Only what this controller owns is changed: parents with its name, conditions of its
-// types.
+// Statuses as they should be. Only what this controller owns is changed: parents with its name,
+// conditions of its types.
 
 import { ingresses } from '#api/groups/networking/v1/index.ts';
 import type { Ingress } from '#api/groups/networking/v1/index.ts';

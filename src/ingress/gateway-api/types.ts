@@ -1,5 +1,5 @@
-// The kinds of the Gateway API, as far as this controller reads and writes them. They are custom resources: the API
-// server validates and defaults them by their definitions.
+// The kinds of the Gateway API, as far as this controller reads and writes them. They are custom
+// resources: the API server validates and defaults them by their definitions.
 
 import type { LabelSelector } from '#machinery/selectors/labels.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';

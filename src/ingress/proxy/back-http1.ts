@@ -14,7 +14,10 @@ import {
 } from './back.ts';
 import { joinCookies } from './headers.ts';
 
-/** Connections that are kept idle for each endpoint, and for how long unless the server asks for less. */
+/**
+ * Connections that are kept idle for each endpoint, and for how long unless the server asks for
+ * less.
+ */
 const MAX_IDLE = 256;
 const IDLE_MS = 15_000;
 /** Methods whose requests have a Content-Length even without a body. */

@@ -9,8 +9,8 @@ import type { RoutedTarget } from './route-request.ts';
 import { changePath } from './target.ts';
 
 /**
- * Returns the request for the back end. `trusted`: the client is a proxy whose forwarded headers are
- * kept.
+ * Returns the request for the back end. `trusted`: the client is a proxy whose forwarded headers
+ * are kept.
  */
 export function backRequestOf(
   front: FrontRequest,

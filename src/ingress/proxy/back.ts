@@ -34,7 +34,10 @@ export interface BackExchange {
   readonly response: Promise<BackResponse>;
   /** Where the request's body goes. */
   readonly body: Writable;
-  /** Calls back once a connection is there. What is written before is lost for other attempts if there never is one. */
+  /**
+   * Calls back once a connection is there. What is written before is lost for other attempts if
+   * there never is one.
+   */
   onReady(callback: () => void): void;
   /** Ends the exchange with the back end, also in the midst of the response's body. */
   abort(reason: string): void;
@@ -43,8 +46,8 @@ export interface BackExchange {
 /** Why a back end has not answered. */
 export class BackError extends Error {
   /**
-   * 'unsent': the back end has not seen the request. 'maybe': a kept connection was closed before the answer, so the
-   * back end has most likely not handled it. 'sent': it may have.
+   * 'unsent': the back end has not seen the request. 'maybe': a kept connection was closed before
+   * the answer, so the back end has most likely not handled it. 'sent': it may have.
    */
   readonly sent: 'unsent' | 'maybe' | 'sent';
   readonly reason: 'connect' | 'reset' | 'aborted' | 'protocol';

@@ -2,7 +2,9 @@
 
 import type { Backend, Endpoint, RouteAction, WeightedBackend } from '../model.ts';
 
-/** Services with more than so many keys of endpoints are forgotten, oldest first: turns begin again. */
+/**
+ * Services with more than so many keys of endpoints are forgotten, oldest first: turns begin again.
+ */
 const MAX_KEYS = 10_000;
 
 export class Balancer {
@@ -36,8 +38,8 @@ export class Balancer {
   }
 
   /**
-   * Returns the endpoints in the order in which they are tried; each call begins with the next one. At most `limit`
-   * of them.
+   * Returns the endpoints in the order in which they are tried; each call begins with the next one.
+   * At most `limit` of them.
    */
   endpoints({ key, endpoints }: Backend, limit: number): Endpoint[] {
     if (endpoints.length === 0) return [];

@@ -1,5 +1,5 @@
-// One request, from its head to the end of its answer. Bodies are never held in memory: each side is read as fast as
-// the other one takes.
+// One request, from its head to the end of its answer. Bodies are never held in memory: each side
+// is read as fast as the other one takes.
 
 import type { Readable, Writable } from 'node:stream';
 import type { Clock, Timer } from '#machinery/clock.ts';
@@ -49,7 +49,10 @@ export interface LogEntry {
 
 /** Attempts at endpoints of one back end, the first one included. */
 const MAX_ATTEMPTS = 3;
-/** Methods that may be repeated if it is not known whether the back end has handled them (RFC 9110, section 9.2.2). */
+/**
+ * Methods that may be repeated if it is not known whether the back end has handled them (RFC 9110,
+ * section 9.2.2).
+ */
 const IDEMPOTENT: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',
@@ -288,7 +291,10 @@ export class Exchange {
 
 const NO_CHANGES = { set: [], add: [], remove: [] };
 
-/** Returns undefined for a request that the protocol cannot express, such as a header with other characters. */
+/**
+ * Returns undefined for a request that the protocol cannot express, such as a header with other
+ * characters.
+ */
 function trySend(
   client: BackClient,
   endpoint: Endpoint,
@@ -309,7 +315,8 @@ function mayRetry(
 ): boolean {
   if (hasBody && written) return false;
   if (sent === 'unsent') return true;
-  // A back end that ends in the midst of a rolling update resets connections. Nothing of an answer has arrived.
+  // A back end that ends in the midst of a rolling update resets connections. Nothing of an answer
+  // has arrived.
   return reason === 'reset' && IDEMPOTENT.has(method) && !hasBody;
 }
 

@@ -19,8 +19,8 @@ export interface FrontRequest {
   readonly body: Readable;
   readonly headersSent: boolean;
   /**
-   * Sends the head of the answer and returns where its body goes. `length`: the body's, if it is known and not among
-   * the headers.
+   * Sends the head of the answer and returns where its body goes. `length`: the body's, if it is
+   * known and not among the headers.
    */
   respond(status: number, headers: HeaderList, options: RespondOptions): Writable;
   /** The answer cannot be completed: the client notices that it is cut off. */

@@ -4,7 +4,10 @@ import type { HeaderChanges } from '../model.ts';
 
 export type HeaderList = readonly string[];
 
-/** Headers that concern one connection (RFC 9110, section 7.6.1), beside those that Connection names. */
+/**
+ * Headers that concern one connection (RFC 9110, section 7.6.1), beside those that Connection
+ * names.
+ */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -51,8 +54,8 @@ const equalsName = (name: string, lowerCase: string): boolean =>
   name.length === lowerCase.length && (name === lowerCase || name.toLowerCase() === lowerCase);
 
 /**
- * Returns the headers that go further, names in lower case: without pseudo headers and without those of the
- * connection.
+ * Returns the headers that go further, names in lower case: without pseudo headers and without
+ * those of the connection.
  */
 export function endToEnd(list: HeaderList): string[] {
   const named = new Set<string>();
@@ -84,8 +87,8 @@ export interface ForwardedFacts {
 }
 
 /**
- * Replaces the headers that describe the client, in a list of endToEnd. Those of a trusted proxy are kept and
- * extended.
+ * Replaces the headers that describe the client, in a list of endToEnd. Those of a trusted proxy
+ * are kept and extended.
  */
 export function withForwarded(
   list: string[],
@@ -117,8 +120,8 @@ export function withForwarded(
 }
 
 /**
- * Returns the list with the changes of a filter: removals, then replacements, then additions, which extend a value
- * that is there.
+ * Returns the list with the changes of a filter: removals, then replacements, then additions, which
+ * extend a value that is there.
  */
 export function changeHeaders(
   list: readonly string[],
@@ -160,7 +163,10 @@ export function asHeaderObject(list: HeaderList): Record<string, string | string
   return result;
 }
 
-/** Joins the parts into which HTTP/2 clients split cookies: HTTP/1.1 has one such header (RFC 9113, section 8.2.3). */
+/**
+ * Joins the parts into which HTTP/2 clients split cookies: HTTP/1.1 has one such header (RFC 9113,
+ * section 8.2.3).
+ */
 export function joinCookies(list: string[]): string[] {
   if (countHeader(list, 'cookie') < 2) return list;
   const parts: string[] = [];

@@ -15,7 +15,9 @@ const GRPC_STATUSES: Readonly<Record<number, number>> = {
   504: 4,
 };
 
-/** Answers with a status and a short text. A request of gRPC gets the corresponding status of gRPC. */
+/**
+ * Answers with a status and a short text. A request of gRPC gets the corresponding status of gRPC.
+ */
 export function answer(
   front: FrontRequest,
   status: number,

@@ -1,4 +1,5 @@
-// One address and port: HTTP/1.1 and HTTP/2 on the same socket, with TLS by ALPN, without by the client's first bytes.
+// One address and port: HTTP/1.1 and HTTP/2 on the same socket, with TLS by ALPN, without by the
+// client's first bytes.
 
 import {
   createServer as createHttpServer,
@@ -126,7 +127,9 @@ export class PortServer {
     );
   }
 
-  /** Takes no more connections, lets requests in flight end, and closes what is left after the time. */
+  /**
+   * Takes no more connections, lets requests in flight end, and closes what is left after the time.
+   */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
@@ -256,7 +259,9 @@ export class PortServer {
     });
   }
 
-  /** Reads the first bytes and puts them back. A client that sends none is dropped after a while. */
+  /**
+   * Reads the first bytes and puts them back. A client that sends none is dropped after a while.
+   */
   #peek(socket: Socket, decided: (isHttp2: boolean) => void): void {
     const timer = this.#services.clock.setTimer(HEADERS_TIMEOUT_MS, () => socket.destroy());
     const chunks: Buffer[] = [];

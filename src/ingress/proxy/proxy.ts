@@ -13,11 +13,13 @@ import type { ExchangeServices } from './exchange.ts';
 import type { IngressMetrics } from './metrics.ts';
 import { PortServer } from './port-server.ts';
 
-/** The interface of a proxy to the controller: the only way in which the ingress touches the system. */
+/**
+ * The interface of a proxy to the controller: the only way in which the ingress touches the system.
+ */
 export interface Proxy {
   /**
-   * Serves the configuration from now on. Connections stay, also to servers that are no longer in it until their
-   * requests have ended.
+   * Serves the configuration from now on. Connections stay, also to servers that are no longer in
+   * it until their requests have ended.
    *
    * @returns why servers cannot listen, by serverKey
    */

@@ -1,4 +1,5 @@
-// The first half of an exchange, without a connection to a back end: what a request asks for, and which rule it gets.
+// The first half of an exchange, without a connection to a back end: what a request asks for, and
+// which rule it gets.
 
 import { hostOf } from '../hostnames.ts';
 import type { RouteRule } from '../model.ts';

@@ -14,8 +14,8 @@ const UNSAFE = /[^\u0021-\u00ff]|\u007f/;
 const DOT_SEGMENT = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /**
- * Returns the target in origin form with dot segments resolved, so that a back end never sees another path than the
- * one that was routed by. undefined: the target is malformed.
+ * Returns the target in origin form with dot segments resolved, so that a back end never sees
+ * another path than the one that was routed by. undefined: the target is malformed.
  */
 export function parseTarget(text: string): Target | undefined {
   if (!text.startsWith('/') || text.includes('#') || UNSAFE.test(text)) return undefined;
@@ -25,7 +25,9 @@ export function parseTarget(text: string): Target | undefined {
   return { path: DOT_SEGMENT.test(path) ? withoutDotSegments(path) : path, search };
 }
 
-/** Splits a target in absolute form, as proxies get it: its authority counts, not the Host header. */
+/**
+ * Splits a target in absolute form, as proxies get it: its authority counts, not the Host header.
+ */
 export function splitAbsolute(
   text: string,
 ): { readonly authority: string; readonly rest: string } | undefined {
@@ -49,7 +51,10 @@ function withoutDotSegments(path: string): string {
   return `/${result.join('/')}`;
 }
 
-/** Returns the path after a change. `match`: the match that led to the rule, whose prefix is replaced. */
+/**
+ * Returns the path after a change. `match`: the match that led to the rule, whose prefix is
+ * replaced.
+ */
 export function changePath(path: string, change: PathChange, match: PathMatch): string {
   if (change.type === 'ReplaceFullPath') return change.value === '' ? '/' : change.value;
   const prefix = match.type === 'PathPrefix' ? match.value.replace(/\/$/, '') : '';

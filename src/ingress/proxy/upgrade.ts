@@ -1,5 +1,5 @@
-// Connections that switch to another protocol, such as WebSocket: after the answer of the back end, bytes pass in
-// both directions.
+// Connections that switch to another protocol, such as WebSocket: after the answer of the back end,
+// bytes pass in both directions.
 
 import { Agent, type IncomingMessage, request as httpRequest, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -26,7 +26,9 @@ export interface UpgradeRequest {
   readonly encrypted: boolean;
 }
 
-/** Serves a request with an Upgrade header. `keep` is called with a connection that has switched. */
+/**
+ * Serves a request with an Upgrade header. `keep` is called with a connection that has switched.
+ */
 export async function upgrade(
   { request, socket, head, encrypted }: UpgradeRequest,
   router: Router,
@@ -34,7 +36,8 @@ export async function upgrade(
   keep: (connection: Duplex) => void,
 ): Promise<void> {
   const front = new Http1Front(request, responseOn(request, socket), encrypted);
-  // HTTP/2 is offered by many clients as an upgrade that servers may ignore (RFC 9113, section 3.1).
+  // HTTP/2 is offered by many clients as an upgrade that servers may ignore (RFC 9113, section
+  // 3.1).
   if (/^h2c?$/i.test(request.headers.upgrade ?? '')) {
     if (!front.hasBody) return new Exchange(front, services).run(router);
     answer(front, 400, 'an upgrade to HTTP/2 cannot have a body');
@@ -184,7 +187,10 @@ function connect(
   });
 }
 
-/** Passes bytes in both directions, each as fast as the other side takes them, until one side is gone. */
+/**
+ * Passes bytes in both directions, each as fast as the other side takes them, until one side is
+ * gone.
+ */
 function join(a: Duplex, b: Duplex): void {
   for (const [from, to] of [
     [a, b],

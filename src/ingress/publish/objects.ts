@@ -1,4 +1,5 @@
-// The classes by which Ingresses and Gateways choose this controller, and the permissions that it needs.
+// The classes by which Ingresses and Gateways choose this controller, and the permissions that it
+// needs.
 
 import type { IngressClass } from '#api/groups/networking/v1/index.ts';
 import type { ClusterRole, ClusterRoleBinding } from '#api/groups/rbac/v1/index.ts';
@@ -37,9 +38,9 @@ export interface IngressPermissions {
 }
 
 /**
- * Which Secrets are referred to is not known beforehand, so the role allows all of them to be watched; the
- * controller watches only those that are. In a cluster where that is too much, an administrator can replace the rule
- * by Roles in the namespaces with certificates.
+ * Which Secrets are referred to is not known beforehand, so the role allows all of them to be
+ * watched; the controller watches only those that are. In a cluster where that is too much, an
+ * administrator can replace the rule by Roles in the namespaces with certificates.
  */
 export const INGRESS_PERMISSIONS: IngressPermissions = {
   clusterRole: {

@@ -1,5 +1,5 @@
-// Creates the classes and the permissions. Safe to be run at every start, and by several controllers. What is there
-// stays as it is.
+// Creates the classes and the permissions. Safe to be run at every start, and by several
+// controllers. What is there stays as it is.
 
 import { ingressClasses } from '#api/groups/networking/v1/index.ts';
 import { clusterRoleBindings, clusterRoles } from '#api/groups/rbac/v1/index.ts';

@@ -1,4 +1,5 @@
-// Finds the listener and the rule for a request on one server. Compiled once for each configuration.
+// Finds the listener and the rule for a request on one server. Compiled once for each
+// configuration.
 
 import type {
   Certificate,
@@ -77,7 +78,8 @@ export class Router {
   /**
    * Returns the rule for the request; undefined: there is none.
    *
-   * @param serverName the name in the TLS handshake, '' if the client sent none; undefined: without TLS
+   * @param serverName the name in the TLS handshake, '' if the client sent none; undefined: without
+   * TLS
    */
   route(request: RoutedRequest, serverName: string | undefined): Routed {
     const compiled = this.#listeners.first(request.host);

@@ -27,8 +27,8 @@ export const FACTS: Facts = {
 };
 
 /**
- * The classes of this controller, the namespaces `default` and `other`, and a Service `web` with an endpoint in
- * each.
+ * The classes of this controller, the namespaces `default` and `other`, and a Service `web` with an
+ * endpoint in each.
  */
 const BASE = `
 apiVersion: networking.k8s.io/v1
@@ -181,7 +181,10 @@ export interface Probe {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns where a request goes: 'kind namespace/name → endpoint, …', or what it gets instead. `at`: '10.0.0.1:80'. */
+/**
+ * Returns where a request goes: 'kind namespace/name → endpoint, …', or what it gets instead. `at`:
+ * '10.0.0.1:80'.
+ */
 export function probe(
   { configuration }: Decision,
   { at = '10.0.0.1:80', host = '', path = '/', method = 'GET', headers = {} }: Probe,

@@ -1,4 +1,5 @@
-// The environment of a container: services, envFrom, then env in its order, each of which may refer to what came before.
+// The environment of a container: services, envFrom, then env in its order, each of which may refer
+// to what came before.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { ObjectSource } from '../objects.ts';
@@ -20,7 +21,10 @@ export interface EnvironmentInput {
 
 export type Environment = ReadonlyMap<string, string>;
 
-/** Rejects with the reason why the container cannot be made: a missing config map, an unknown field … */
+/**
+ * Rejects with the reason why the container cannot be made: a missing config map, an unknown field
+ * …
+ */
 export async function makeEnvironment(input: EnvironmentInput): Promise<Environment> {
   const { pod, container } = input;
   const namespace = pod.metadata.namespace ?? '';

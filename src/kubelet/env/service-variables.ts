@@ -1,8 +1,12 @@
-// The variables by which containers find services without DNS: REDIS_SERVICE_HOST, REDIS_PORT_6379_TCP_ADDR …
+// The variables by which containers find services without DNS: REDIS_SERVICE_HOST,
+// REDIS_PORT_6379_TCP_ADDR …
 
 import type { Service } from '../types.ts';
 
-/** The services that a pod's containers get to know: those of its namespace, if it wants them, and the API server always. */
+/**
+ * The services that a pod's containers get to know: those of its namespace, if it wants them, and
+ * the API server always.
+ */
 function visibleServices(
   services: readonly Service[],
   namespace: string,
@@ -28,7 +32,10 @@ function visibleServices(
   return [...byName.values()];
 }
 
-/** The variables of the services that there are now; made once for each namespace, until a service changes. */
+/**
+ * The variables of the services that there are now; made once for each namespace, until a service
+ * changes.
+ */
 export class ServiceVariables {
   readonly #services: () => readonly Service[];
   readonly #made = new Map<string, ReadonlyMap<string, string>>();

@@ -1,4 +1,5 @@
-// Lifecycle hooks: what a container asks to have done right after it started and before it is stopped.
+// Lifecycle hooks: what a container asks to have done right after it started and before it is
+// stopped.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -12,7 +13,10 @@ export interface HookRunnerConfig {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it are taken to succeed. */
+  /**
+   * False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it
+   * are taken to succeed.
+   */
   readonly podNetwork: boolean;
 }
 
@@ -27,8 +31,9 @@ export class HookRunner {
   }
 
   /**
-   * Runs a hook to its end. Rejects with HookError, or with the signal's reason: a postStart hook has no deadline of its own, as
-   * upstream, but ends when its pod is to go; a preStop hook has the pod's grace period.
+   * Runs a hook to its end. Rejects with HookError, or with the signal's reason: a postStart hook
+   * has no deadline of its own, as upstream, but ends when its pod is to go; a preStop hook has the
+   * pod's grace period.
    */
   async run(
     pod: Pod,

@@ -1,6 +1,7 @@
-// HTTP and TCP calls to a pod, for probes and lifecycle hooks. The peer is the pod, or a host that its spec names: it may
-// answer anything, or nothing. Each call settles when its signal aborts, whatever the peer does. Errors carry the words that
-// Kubernetes' users know, which are those of Go's net/http.
+// HTTP and TCP calls to a pod, for probes and lifecycle hooks. The peer is the pod, or a host that
+// its spec names: it may answer anything, or nothing. Each call settles when its signal aborts,
+// whatever the peer does. Errors carry the words that Kubernetes' users know, which are those of
+// Go's net/http.
 
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -41,7 +42,9 @@ const MAX_INFORMATIONAL = 5;
 /** Statuses that Go's client follows. Other 3xx are answers. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** A port's number: given, or that of the container's port of this name. Throws if there is none. */
+/**
+ * A port's number: given, or that of the container's port of this name. Throws if there is none.
+ */
 export function resolvePort(port: number | string, container: Container): number {
   const number = typeof port === 'number' ? port : namedPort(port, container);
   if (!Number.isInteger(number) || number <= 0 || number >= 65_536)
@@ -78,8 +81,9 @@ function makeTarget(scheme: string, host: string, port: number, path: string): T
 }
 
 /**
- * GETs it, following redirects on the same host. A redirect to another host is the answer. Rejects with NetworkError, with
- * BodyError if the body does not come to its end, or with the signal's reason.
+ * GETs it, following redirects on the same host. A redirect to another host is the answer. Rejects
+ * with NetworkError, with BodyError if the body does not come to its end, or with the signal's
+ * reason.
  */
 export async function httpGet(
   target: Target,
@@ -195,7 +199,8 @@ function getOnce(
       maxHeaderSize: MAX_HEADER_BYTES,
     };
     try {
-      // A probe asks whether something answers, not who: certificates are not checked, as on every Kubernetes node.
+      // A probe asks whether something answers, not who: certificates are not checked, as on every
+      // Kubernetes node.
       const request =
         scheme === 'https'
           ? httpsRequest({ ...options, rejectUnauthorized: false }, onResponse)
@@ -209,7 +214,8 @@ function getOnce(
         );
         request.destroy();
       });
-      // 101, and whatever else Node takes for a change of protocol: an answer like others, without a body.
+      // 101, and whatever else Node takes for a change of protocol: an answer like others, without
+      // a body.
       request.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
         socket.destroy();
         resolve({
@@ -224,13 +230,16 @@ function getOnce(
       });
       request.end();
     } catch (error) {
-      // Node checks what it is to send: a header's value may have characters that it does not allow.
+      // Node checks what it is to send: a header's value may have characters that it does not
+      // allow.
       fail((error as Error).message, error);
     }
   });
 }
 
-/** Resolves when a connection could be made. Rejects with NetworkError, or with the signal's reason. */
+/**
+ * Resolves when a connection could be made. Rejects with NetworkError, or with the signal's reason.
+ */
 export function tcpConnect(host: string, port: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, lookup: boundedLookup });
@@ -252,7 +261,10 @@ export function tcpConnect(host: string, port: number, signal: AbortSignal): Pro
   });
 }
 
-/** getaddrinfo(3) keeps a thread of libuv's pool while the name server is silent, and the pod's spec chooses the name. */
+/**
+ * getaddrinfo(3) keeps a thread of libuv's pool while the name server is silent, and the pod's spec
+ * chooses the name.
+ */
 const boundedLookup: LookupFunction = (hostname, options, callback) => {
   void (async () => {
     let found: readonly LookupAddress[];

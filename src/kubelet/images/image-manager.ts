@@ -1,5 +1,5 @@
-// Sees to it that a container's image is on the node before the container is made, as its pull policy says, and backs off
-// from images that cannot be pulled.
+// Sees to it that a container's image is on the node before the container is made, as its pull
+// policy says, and backs off from images that cannot be pulled.
 
 import {
   isCriError,
@@ -21,7 +21,10 @@ import { credentialsFor } from './pull-credentials.ts';
 /** Why there is no image; `reason` and the message are what the container's `waiting` shows. */
 export class ImageError extends Error {
   readonly reason: string;
-  /** When it may be tried again, wall-clock milliseconds; undefined: the back-off has yet to be asked. */
+  /**
+   * When it may be tried again, wall-clock milliseconds; undefined: the back-off has yet to be
+   * asked.
+   */
   readonly retryAt: number | undefined;
 
   constructor(
@@ -160,7 +163,8 @@ export class ImageManager {
       this.#backoff.next(key, clock.now());
       const failure = describePullFailure(name, error, text);
       this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
-      // The failure is shown for a moment; then that it is backed off from, with the time at which to try again.
+      // The failure is shown for a moment; then that it is backed off from, with the time at which
+      // to try again.
       throw new ImageError(failure.reason, failure.message, {
         cause: error,
         retryAt: clock.now() + SHOWN_MS,
