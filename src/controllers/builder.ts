@@ -42,9 +42,12 @@ export type { Keys, Predicate } from './predicate.ts';
 export interface QueueConfig {
   /** The name of the queue in metrics. */
   readonly queue: string;
-  /** Keys that are reconciled at once. */
+  /** The number of keys that are reconciled at once. */
   readonly workers: number;
-  /** Keys that failed this often are dropped until they are added again. Default: never. */
+  /**
+   * The number of failures after which a key is dropped until it is added again. Default: keys are
+   * never dropped.
+   */
   readonly maxRetries?: number;
   /** Default: `defaultControllerRateLimiter`. */
   readonly rateLimiter?: RateLimiter<string>;
@@ -141,7 +144,9 @@ export class ControllerBuilder implements InformerSource {
     return informer;
   }
 
-  /** Declares what the controller reconciles: the keys on its queue are those of these objects. */
+  /**
+   * Declares what the controller reconciles: the keys on its queue are the keys of these objects.
+   */
   for<T extends KubeObject>(
     type: ResourceType<T>,
     options: ForOptions<Immutable<T>> = {},

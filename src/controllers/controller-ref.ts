@@ -7,7 +7,7 @@ import type {
   OwnerReference,
 } from '#api/machinery/meta/v1/index.ts';
 
-/** A kind as references name it: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }. */
+/** A kind in the form of an owner reference: { apiVersion: 'apps/v1', kind: 'ReplicaSet' }. */
 export interface TypeName {
   readonly apiVersion: string;
   readonly kind: string;

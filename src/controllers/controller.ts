@@ -15,7 +15,7 @@ export interface ControllerConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Returns the metrics of the queue of this name. Default: nothing is counted. */
+  /** Returns the metrics of the queue of this name. Default: no metrics are counted. */
   readonly queueMetrics?: <K>(name: string) => QueueMetrics<K>;
   /** The controller's own metrics, under upstream's names. Default: they are not published. */
   readonly instruments?: Instruments;

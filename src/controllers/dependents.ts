@@ -17,7 +17,7 @@ export interface DependentsConfig<Owner extends KubeObject, T extends KubeObject
   readonly ownerType: ResourceType<Owner>;
   readonly owners: Lister<NoInfer<Immutable<Owner>>>;
   readonly type: ResourceType<T>;
-  /** Has the index `BY_CONTROLLER`. */
+  /** The dependents; the lister must have the index `BY_CONTROLLER`. */
   readonly dependents: Lister<Immutable<T>>;
   /**
    * The labels of an owner's dependents. Default: no event of an orphan wakes an owner, and `claim`
@@ -61,8 +61,8 @@ export class Dependents<Owner extends KubeObject, T extends KubeObject> {
   }
 
   /**
-   * Returns the dependents that the owner controls, and those in its namespace that it may look at
-   * for adoption.
+   * Returns the dependents that the owner controls, and the orphans in its namespace that it may
+   * consider for adoption.
    */
   candidates(owner: Immutable<Owner>): Immutable<T>[] {
     const orphans = this.lister.byIndex(BY_CONTROLLER, orphansOf(owner.metadata.namespace ?? ''));

@@ -1,6 +1,6 @@
-// The versions of objects that a controller has written, until its cache has them: a decision on an
-// older version would do the same thing twice. For controllers that change objects; controllers
-// that only create and delete use client/expectations.ts.
+// The versions of objects that a controller has written, until its cache shows them: a decision on
+// an older version would repeat the write. For controllers that change objects; controllers that
+// only create and delete use client/expectations.ts.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -13,13 +13,13 @@ export interface OwnWritesConfig {
    * missed. Default: 30 seconds.
    */
   readonly timeoutMs?: number;
-  /** Counts each time that a key has to wait, see `staleSyncSkips`. Default: nothing is counted. */
+  /** Counts each delayed reconcile, see `staleSyncSkips`. Default: none are counted. */
   readonly skips?: Family<Counter>;
 }
 
 interface Written {
   readonly revision: number;
-  /** On the clock's monotonic scale. */
+  /** The time of the write, on the clock's monotonic scale. */
   readonly at: number;
   /** The type of the object. */
   readonly type: readonly [group: string, resource: string];
@@ -29,7 +29,7 @@ export class OwnWrites {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #skips: Family<Counter> | undefined;
-  /** Owner's key → UID of what was written → its version. No empty maps at the inner level. */
+  /** Owner's key → the UID of a written object → its version. It has no empty inner maps. */
   readonly #written = new Map<string, Map<string, Written>>();
 
   constructor(config: OwnWritesConfig) {
@@ -70,7 +70,7 @@ export class OwnWrites {
   }
 
   /**
-   * Returns after how many milliseconds the key may be reconciled if the cache shows nothing until
+   * Returns in how many milliseconds the key may be reconciled if the cache shows nothing until
    * then; 0: now.
    */
   remainingMs(key: string): number {
@@ -92,7 +92,7 @@ export class OwnWrites {
     return longest;
   }
 
-  /** Drops what is noted for an owner that is gone. */
+  /** Drops the writes of a deleted owner. */
   forget(key: string): void {
     this.#written.delete(key);
   }
@@ -103,14 +103,14 @@ export class OwnWrites {
   }
 }
 
-/** Versions of one resource grow with every change. */
+/** Returns the version as a number. Versions of one resource grow with every change. */
 function versionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion);
 }
 
 /**
- * Returns the group and the resource as upstream guesses it from the kind: right for the kinds that
- * controllers write.
+ * Returns the group, and the resource that upstream derives from the kind by rule: right for the
+ * kinds that controllers write.
  */
 function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
   return [

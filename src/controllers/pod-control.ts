@@ -43,7 +43,7 @@ export class PodControl {
       const pod = podFromTemplate(template, baseName, controllerRef);
       created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
     } catch (error) {
-      // In a terminating namespace the failure is expected.
+      // In a terminating namespace the failure is expected, so there is no event.
       if (!isNamespaceTerminating(error) && !signal.aborted) {
         this.#recorder.event(
           owner,

@@ -1,10 +1,10 @@
 // Creates many objects that may all fail for the same reason (a quota, an admission rule): few at
-// first, so that the reason costs few attempts, and twice as many after each batch without a
+// first, so that a common failure costs few attempts, and twice as many after each batch without a
 // failure.
 
 export interface SlowStartResult {
   readonly successes: number;
-  /** Calls made; the others were not tried. */
+  /** The number of calls that were made. */
   readonly attempts: number;
   /** The first failure; undefined if there was none. */
   readonly failure: unknown;

@@ -4,8 +4,8 @@
 const isWildcard = (hostname: string): boolean => hostname.startsWith('*.');
 
 /**
- * Reports whether a host, in lower case and without a port, is one of the hostname's. `oneLabel`: a
- * wildcard stands for one label only.
+ * Reports whether the hostname matches a host, which is in lower case and has no port. `oneLabel`:
+ * a wildcard matches one label only.
  */
 export function matchesHostname(hostname: string, host: string, oneLabel = false): boolean {
   if (hostname === '' || hostname === host) return true;
@@ -15,9 +15,7 @@ export function matchesHostname(hostname: string, host: string, oneLabel = false
   return !oneLabel || !host.slice(0, -suffix.length).includes('.');
 }
 
-/**
- * Returns the hosts that both hostnames stand for, as one hostname; undefined if there are none.
- */
+/** Returns the hosts that both hostnames match, as one hostname; undefined if there are none. */
 export function intersectHostnames(a: string, b: string): string | undefined {
   if (a === '' || a === b) return b;
   if (b === '') return a;

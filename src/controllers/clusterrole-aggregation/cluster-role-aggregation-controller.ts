@@ -1,4 +1,4 @@
-// Cluster roles that are made of others: their rules are those of all roles that their selectors
+// Computes the rules of aggregated cluster roles: the rules of all roles that their selectors
 // select.
 
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -47,8 +47,8 @@ export class ClusterRoleAggregationController implements Controller {
     const rules = aggregatedRules(role, this.#roles.lister.list());
     if (semanticEqual(rules, role.rules ?? [])) return reconciled;
     const { name, uid } = role.metadata;
-    // An apply leaves the fields of others alone. The UID makes sure that it is this role, not a
-    // new one of the same name.
+    // Server-side apply leaves fields of other managers alone. The UID makes sure that the role is
+    // this one, not a new one with the same name.
     const configuration = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',

@@ -1,4 +1,4 @@
-// Sets of completion indexes, as a job's status writes them: '0-2,5'.
+// Sets of completion indexes, in the form of a job's status: '0-2,5'.
 
 export class IndexSet {
   readonly #members: Set<number>;
@@ -45,7 +45,7 @@ export class IndexSet {
     let last = -1;
     const end = (): void => {
       if (first === undefined) return;
-      // Two in a row are as short without a dash.
+      // Two consecutive indexes are written without a dash, as upstream does.
       parts.push(
         first === last
           ? String(first)

@@ -10,8 +10,8 @@ type Condition = Immutable<NodeCondition>;
 export interface Heartbeat {
   readonly uid: string;
   /**
-   * When the heartbeat was seen, on the controller's monotonic clock. Clocks of different machines
-   * are never compared.
+   * When the heartbeat was observed, on the controller's monotonic clock. Clocks of different
+   * machines are never compared.
    */
   readonly seenAtMs: number;
   /**

@@ -1,10 +1,10 @@
 // Monitors the health of nodes. A node without a heartbeat gets the condition Ready=Unknown, its
 // pods become not ready, and nodes are tainted according to their conditions. The taint-eviction
 // controller acts on the NoExecute taints.
-//
-//   monitor pass   every 5 s: reads heartbeats, writes conditions, computes the state of each zone from what it has just read and
-//                  written, and decides which nodes may start to evict their pods
-//   workers        one node at a time, after each change of it and after each decision: write the taints
+// - Monitor pass, every 5 s: reads heartbeats, writes conditions, computes the state of each zone
+//   from these nodes, and decides which nodes may start to evict their pods.
+// - Workers, one node at a time, after each change of the node and after each decision: write the
+//   taints.
 //
 // Only the monitor pass lets a node start its eviction. A worker that decided by itself would use
 // the state of the zone before the event that woke it, and would evict from the last node of a
@@ -38,7 +38,7 @@ import type { EvictionRates } from './zone-state.ts';
 type ReadNode = Immutable<Node>;
 
 export interface NodeLifecycleConfig extends ControllerConfig {
-  /** How often all nodes are looked at. Default: 5 s. */
+  /** The time between two monitor passes. Default: 5 s. */
   readonly monitorPeriodMs?: number;
   /** A node without a heartbeat for this long is in state Unknown. Default: 50 s. */
   readonly monitorGracePeriodMs?: number;
@@ -79,7 +79,7 @@ export class NodeLifecycleController implements Controller {
   readonly #roundDuration: Histogram;
   /** By zone: the nodes of the last pass that count for its state. */
   #zones: ReadonlyMap<string, readonly ReadNode[]> = new Map();
-  /** By node name. */
+  /** By node name: the last heartbeat. */
   readonly #heartbeats = new Map<string, Heartbeat>();
   readonly #limiters: EvictionLimiters;
   /**
@@ -87,7 +87,7 @@ export class NodeLifecycleController implements Controller {
    * yet.
    */
   readonly #permits = new Map<string, EvictionPermit>();
-  /** As of the last pass: every zone is in state FullDisruption. */
+  /** In the last pass, every zone was in state FullDisruption. */
   #allDisrupted = false;
 
   constructor(config: NodeLifecycleConfig) {
@@ -348,7 +348,7 @@ export class NodeLifecycleController implements Controller {
             signal,
           });
       } catch (error) {
-        // Gone, or another by that name.
+        // The pod is gone, or another pod has its name.
         if (apierrors.isNotFound(error) || apierrors.isConflict(error)) continue;
         throw error;
       }

@@ -83,7 +83,7 @@ export function isEvicting(node: ReadNode): boolean {
 export type Eviction =
   /** Add the taint. */
   | 'start'
-  /** Keep a taint that is there, add none. */
+  /** Keep an existing taint, add none. */
   | 'hold'
   /**
    * Remove the taint: all nodes of the cluster are not ready, and the fault is then more likely in
@@ -108,8 +108,7 @@ export function wantedTaints(
   }
   if (node.spec.unschedulable) wanted.push({ key: TAINT_UNSCHEDULABLE, effect: 'NoSchedule' });
   const noExecute = wantedNoExecute(node);
-  // A node that turns from unreachable to not ready changes its taint whatever the rate of
-  // evictions is.
+  // The change from unreachable to not ready replaces the taint at any eviction rate.
   if (
     noExecute !== undefined &&
     (eviction === 'start' || (eviction === 'hold' && isEvicting(node)))

@@ -1,4 +1,4 @@
-// The state of each zone, and how fast pods may be evicted from its nodes.
+// The state of each zone, and the rate at which pods may be evicted from its nodes.
 //
 // When many nodes of a zone fail at once, the fault is more likely in the network between them and
 // the control plane than in each of them, and evicting their pods would make it worse. The rules
@@ -85,7 +85,7 @@ export function evictionRates(
 
 interface Limiter {
   readonly perSecond: number;
-  /** Undefined for a rate of 0. */
+  /** The limiter; undefined for a rate of 0. */
   readonly bucket: TokenBucket | undefined;
 }
 

@@ -8,7 +8,7 @@ import { isIPv4, isIPv6 } from 'node:net';
  */
 export type AddressKey = number | string;
 
-/** Returns 4 or 16 bytes; undefined if the text is no address, or one with a zone. */
+/** Returns 4 or 16 bytes; undefined if the text is not an address, or has a zone. */
 export function addressBytes(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number);
   if (!isIPv6(text) || text.includes('%')) return undefined;
@@ -64,7 +64,7 @@ export function addressLabel(bytes: Uint8Array): string {
   return label.endsWith('-') ? `${label}0` : label;
 }
 
-/** Returns the address that a label with dashes stands for; undefined if it is none. */
+/** Returns the address of a label with dashes; undefined if it is not an address. */
 export function parseAddressLabel(label: string): Uint8Array | undefined {
   const isV4 = label.split('-').length === 4 && !label.includes('--');
   return addressBytes(label.replaceAll('-', isV4 ? '.' : ':'));

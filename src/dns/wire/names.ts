@@ -10,8 +10,8 @@ import { MAX_LABEL_LENGTH, MAX_NAME_LENGTH } from './types.ts';
 export type Labels = readonly string[];
 
 /**
- * Returns the labels of a name in text form, with or without a dot at its end; undefined if it is
- * no name that fits a message.
+ * Parses a name in text form, with or without a trailing dot. Returns undefined for a name that
+ * does not fit a message.
  */
 export function parseName(text: string): Labels | undefined {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
@@ -27,7 +27,7 @@ export function encodedLength(labels: Labels): number {
   return labels.reduce((sum, label) => sum + label.length + 1, 1);
 }
 
-/** Reports whether a name is the zone's own or below it. */
+/** Reports whether a name is the zone itself or below it. */
 export function isBelow(labels: Labels, zone: Labels): boolean {
   const offset = labels.length - zone.length;
   if (offset < 0) return false;
@@ -36,8 +36,8 @@ export function isBelow(labels: Labels, zone: Labels): boolean {
 }
 
 /**
- * Returns a name as text for logs and metrics: a byte that is not printable, a dot or a backslash
- * is escaped as in zone files.
+ * Returns a name as text for logs and metrics: non-printable bytes, dots and backslashes are
+ * escaped as in zone files.
  */
 export function formatName(labels: Labels): string {
   if (labels.length === 0) return '.';
@@ -81,7 +81,7 @@ export function readLabelsAsWritten(message: Buffer, offset: number): Labels {
   return labels;
 }
 
-/** The same in lower case. As DNS compares: only ASCII letters have two cases. */
+/** Reads a name in lower case. Only ASCII letters are folded, as in DNS comparisons. */
 export function readLabels(message: Buffer, offset: number): Labels {
   return readLabelsAsWritten(message, offset).map((label) =>
     label.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),

@@ -1,4 +1,4 @@
-// From a Service's port to the endpoints that requests go to.
+// Resolves a Service's port to its endpoints.
 
 import type { Service, ServicePort } from '#api/groups/core/v1/index.ts';
 import type { EndpointSlice } from '#api/groups/discovery/v1/index.ts';
@@ -40,7 +40,7 @@ export function backendOf(
 }
 
 /**
- * Returns how the back end is spoken to; undefined: this proxy does not speak the application
+ * Returns the protocol for the back end; undefined: this proxy does not support the application
  * protocol.
  */
 export function protocolOf(
@@ -62,7 +62,7 @@ export function protocolOf(
     case 'tls':
       return undefined;
     default:
-      // A hint that this proxy does not know, such as a vendor's own.
+      // An unknown hint, such as a vendor's own, is ignored.
       return grpc ? 'h2c' : 'http';
   }
 }

@@ -30,10 +30,10 @@ const PROTECTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns what the filters ask for. Throws RouteProblem for filters that the proxy does not have,
- * or that exclude each other.
+ * Converts filters to actions. Throws RouteProblem for filters that the proxy does not support, or
+ * that exclude each other.
  *
- * @param mirrorTo resolves the back end of a mirror; undefined: the reference does not lead to one
+ * @param mirrorTo resolves the back end of a mirror; undefined: the reference does not resolve
  */
 export function readFilters(
   filters: readonly RouteFilter[],
