@@ -5,11 +5,11 @@ import { disturb } from '../testing/robustness.ts';
 import { NodeIpamController } from './index.ts';
 
 test(
-  'every node has a range, and none twice, whatever goes wrong',
+  'every node has a unique range, after every fault',
   { timeout: 120_000 },
   async () => {
     const { writes, outcome, disturbed } = await disturb({
-      // Of four ranges three are needed at the same time, and four in all.
+      // Of four ranges, three are needed at the same time, and all four over the test.
       subject: (config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'] }),
       steps: [
         async ({ client }) => {
