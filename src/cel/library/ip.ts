@@ -98,7 +98,7 @@ function parseCIDR(text: string): CIDRValue {
     ? `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`
     : 'network address parse error during conversion from string: ' +
       `netip.ParsePrefix(${JSON.stringify(text)}): ` +
-      `${text.includes('/') ? 'unable to parse prefix' : "no '/'"}`;
+      (text.includes('/') ? 'unable to parse prefix' : "no '/'");
   throw evaluationError(`network address parse error during conversion from string: ${why}`);
 }
 
