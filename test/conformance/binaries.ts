@@ -1,5 +1,6 @@
-// Upstream's programs, built from its published Go module: the suite, the ginkgo that runs it in parallel, and the kubectl that it calls.
-// They and Go's cache stay outside of the repository; one build serves until go.mod names another version.
+// Upstream's programs, built from its published Go module: the suite, the ginkgo that runs it in
+// parallel, and the kubectl that it calls. They and Go's cache stay outside of the repository; one
+// build serves until go.mod names another version.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -67,7 +68,10 @@ export function ensureBinaries(progress: (text: string) => void): Binaries {
   return binaries;
 }
 
-/** Returns the path of one of upstream's commands, such as `kubectl`. It is built when it is used for the first time. */
+/**
+ * Returns the path of one of upstream's commands, such as `kubectl`. It is built when it is used
+ * for the first time.
+ */
 export function ensureCommand(name: string, progress: (text: string) => void): string {
   const path = join(cacheDir(requiredVersion()), name);
   build(path, ['build', `k8s.io/kubernetes/cmd/${name}`], progress);
@@ -82,7 +86,9 @@ export function etcdVersion(goMod = readFileSync(join(etcdModuleDir, 'go.mod'), 
   return version;
 }
 
-/** Returns the path of etcd, which needs no library. It is built when it is used for the first time. */
+/**
+ * Returns the path of etcd, which needs no library. It is built when it is used for the first time.
+ */
 export function ensureEtcd(progress: (text: string) => void): string {
   const path = join(cacheDir(requiredVersion()), `etcd-${etcdVersion()}`);
   if (existsSync(path)) return path;
@@ -95,7 +101,10 @@ export function ensureEtcd(progress: (text: string) => void): string {
   return path;
 }
 
-/** Builds a program unless it is there. `go` is the verb with its arguments; the last one is the package. */
+/**
+ * Builds a program unless it is there. `go` is the verb with its arguments; the last one is the
+ * package.
+ */
 function build(output: string, go: readonly string[], progress: (text: string) => void): void {
   if (existsSync(output)) return;
   requireGo();
@@ -139,7 +148,10 @@ export function goBuild(packagePath: string, output: string): void {
   goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath);
 }
 
-/** Runs `go` in a module, one package at a time. Programs are static. Throws a UserError if that fails. */
+/**
+ * Runs `go` in a module, one package at a time. Programs are static. Throws a UserError if that
+ * fails.
+ */
 function goRun([verb = '', ...args]: readonly string[], what: string, module = moduleDir): void {
   const env = { ...process.env, CGO_ENABLED: '0' };
   const { status } = spawnSync('go', [verb, '-p', '1', ...args], {

@@ -1,4 +1,5 @@
-// What the runner makes of names, reports and results; the suite itself is not needed for any of it.
+// What the runner makes of names, reports and results; the suite itself is not needed for any of
+// it.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

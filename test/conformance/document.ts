@@ -1,5 +1,6 @@
-// docs/conformance.md, made from results: totals, and of every test that does not pass the cause and what will mend it.
-// It has no durations, so that a difference between two versions of it is a difference in what works.
+// docs/conformance.md, made from results: totals, and of every test that does not pass the cause
+// and what will mend it. It has no durations, so that a difference between two versions of it is a
+// difference in what works.
 
 import {
   conformanceSets,
@@ -12,7 +13,10 @@ import {
 } from './needs.ts';
 import type { Outcome, TestResult } from './results.ts';
 
-/** Why a group of tests fails and what will mend it: a line of causes.tsv. The first whose pattern matches name or reason is taken. */
+/**
+ * Why a group of tests fails and what will mend it: a line of causes.tsv. The first whose pattern
+ * matches name or reason is taken.
+ */
 export interface Cause {
   readonly pattern: RegExp;
   readonly cause: string;

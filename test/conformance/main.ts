@@ -1,4 +1,5 @@
-// `npm run conformance`: builds what it needs, starts clusters, runs the tests, says what became of each. README.md beside this has the flags.
+// `npm run conformance`: builds what it needs, starts clusters, runs the tests, says what became of
+// each. README.md beside this has the flags.
 
 import { readFileSync, writeFileSync, mkdirSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,9 +1,13 @@
-// Which tests are conformance tests, and what each needs of a cluster: reads needs.tsv. The set decides on which runtime a test is run.
+// Which tests are conformance tests, and what each needs of a cluster: reads needs.tsv. The set
+// decides on which runtime a test is run.
 
 import { readFileSync } from 'node:fs';
 
 export const conformanceSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
-/** Sets of tests that are no conformance tests: run only where --set names them. By the label that such a test has. */
+/**
+ * Sets of tests that are no conformance tests: run only where --set names them. By the label that
+ * such a test has.
+ */
 export const featureSets = { policy: '[Feature:NetworkPolicy]' } as const;
 export const testSets = [...conformanceSets, 'policy'] as const;
 export type TestSet = (typeof testSets)[number];

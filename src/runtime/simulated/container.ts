@@ -1,5 +1,6 @@
-// One simulated container: a record, and between start and exit at most one timer or program. A container that runs forever holds
-// neither, so that a hundred thousand of them are only their records.
+// One simulated container: a record, and between start and exit at most one timer or program. A
+// container that runs forever holds neither, so that a hundred thousand of them are only their
+// records.
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -32,7 +33,9 @@ export interface SimulatedContainerConfig {
   readonly clock: Clock;
   /** For commands that are run in it. */
   readonly random: Random;
-  /** Directories that the container shares with others of its pod. Called when it first needs files. */
+  /**
+   * Directories that the container shares with others of its pod. Called when it first needs files.
+   */
   readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly record: ContainerRecord;
   /** The rest of the state to begin with, for a container of a fork. */
@@ -87,7 +90,10 @@ export class SimulatedContainer {
   /** Input of attached clients; made when the first process wants to read. */
   #stdin: AttachedInput | undefined;
   #starting = false;
-  /** Set for a container that is taken over: its program catches up with the time that it has run already. */
+  /**
+   * Set for a container that is taken over: its program catches up with the time that it has run
+   * already.
+   */
   #replay: Replay | undefined;
   /** The files that a program sees while it catches up. */
   #replayed: FileSystem | undefined;
@@ -163,7 +169,10 @@ export class SimulatedContainer {
     this.#run();
   }
 
-  /** Goes on with a container that ran when its record was read: its program is where it would be had it never been left. */
+  /**
+   * Goes on with a container that ran when its record was read: its program is where it would be
+   * had it never been left.
+   */
   resume(): void {
     if (!this.running) return;
     // A program writes what it has written already: that is in the log and in the files.
@@ -246,9 +255,11 @@ export class SimulatedContainer {
     };
     runProgram(command, context, streams, program.signal).then(
       (outcome) => {
-        // A program that runs forever may go on in the background; its container is only its record.
+        // A program that runs forever may go on in the background; its container is only its
+        // record.
         if (outcome === 'forever') return;
-        // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
+        // Not in the same turn as the start: a process that ends at once has run for a moment all
+        // the same.
         this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
       },
       (error: unknown) => {
@@ -289,7 +300,10 @@ export class SimulatedContainer {
     });
   }
 
-  /** Gives what a client types to the first process. Ends its input after the first client if the container says so. */
+  /**
+   * Gives what a client types to the first process. Ends its input after the first client if the
+   * container says so.
+   */
   feed(stdin: ExecStreams['stdin'], signal: AbortSignal): void {
     if (stdin === undefined) return;
     if (this.#stdin === undefined) stdin.resume();
@@ -321,7 +335,10 @@ export class SimulatedContainer {
     };
   }
 
-  /** Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it has already. */
+  /**
+   * Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it
+   * has already.
+   */
   stop(graceMs: number): Promise<void> {
     if (!this.running) {
       // As a created container that is stopped: it will never start.

@@ -20,7 +20,7 @@ interface Leaf<T> {
   readonly owner: Owner;
   /** In ascending order of key. */
   items: T[];
-  /** How many of the items count. */
+  /** How many of the items are counted. */
   counted: number;
 }
 
@@ -28,19 +28,28 @@ interface Branch<T> {
   readonly leaf: false;
   readonly owner: Owner;
   children: Node<T>[];
-  /** Keys under children[i] are >= bounds[i] and, where there is a next one, < bounds[i + 1]. bounds[0] is never looked at. */
+  /**
+   * Keys under children[i] are >= bounds[i] and, unless it is the last child, < bounds[i + 1].
+   * bounds[0] is not used.
+   */
   bounds: string[];
   counted: number;
 }
 
 type Node<T> = Leaf<T> | Branch<T>;
 
-/** A full node is split in two halves; a node below a quarter is merged with its neighbour if they fit with room to spare. */
+/**
+ * A full node is split in two halves. A node below a quarter is merged with its neighbour if both
+ * fit with room to spare.
+ */
 const MAX_SIZE = 64;
 const MIN_SIZE = MAX_SIZE / 4;
 const MAX_MERGED_SIZE = (MAX_SIZE * 3) / 4;
 
-/** `get` is O(1), all else O(log n) in the number of items, plus what is visited. Must not be changed while a scan visits it. */
+/**
+ * `get` is O(1). The other operations are O(log n) in the number of items, plus the visited items.
+ * The tree must not be changed during a scan.
+ */
 export class CountedTree<T extends Keyed> {
   readonly #counts: (item: T) => boolean;
   #owner: Owner = {};
@@ -48,12 +57,15 @@ export class CountedTree<T extends Keyed> {
   /** All items: finding one by its key is what is done most. */
   #byKey = new ForkableMap<T>();
 
-  /** `counts`: whether an item counts now. Whoever changes the answer for an item in the tree calls `recount`. */
+  /**
+   * Creates an empty tree. `counts` reports whether an item is counted now. After its result
+   * changes for an item in the tree, the owner calls `recount`.
+   */
   constructor(counts: (item: T) => boolean) {
     this.#counts = counts;
   }
 
-  /** Items in the tree, whether they count or not. */
+  /** The number of items in the tree, counted or not. */
   get size(): number {
     return this.#byKey.size;
   }
@@ -96,7 +108,7 @@ export class CountedTree<T extends Keyed> {
     this.#byKey.set(item.key, item);
   }
 
-  /** False if there is no such key. */
+  /** Deletes the key. Returns false if there is no such key. */
   delete(key: string): boolean {
     const item = this.get(key);
     if (item === undefined) return false;
@@ -108,7 +120,10 @@ export class CountedTree<T extends Keyed> {
     return true;
   }
 
-  /** The item with this key, which is in the tree, began to count (1) or ceased to (-1). */
+  /**
+   * Records that the item with this key, which is in the tree, is now counted (1) or no longer
+   * counted (-1).
+   */
   recount(key: string, change: 1 | -1): void {
     const less = lessFor(key);
     let node = (this.#root = this.#owned(this.#root));
@@ -119,29 +134,29 @@ export class CountedTree<T extends Keyed> {
     }
   }
 
-  /** How many items that count have a key less than this one. */
+  /** Returns the number of counted items with a key less than this one. */
   countBefore(key: string): number {
     const less = lessFor(key);
     let node = this.#root;
     let count = 0;
     while (!node.leaf) {
       const index = childIndex(node, key, less);
-      for (let i = 0; i < index; i++) count += (node.children[i] as Node<T>).counted;
-      node = node.children[index] as Node<T>;
+      for (let i = 0; i < index; i++) count += node.children[i]!.counted;
+      node = node.children[index]!;
     }
     const end = lowerBound(node.items, key, less);
-    for (let i = 0; i < end; i++) if (this.#counts(node.items[i] as T)) count++;
+    for (let i = 0; i < end; i++) if (this.#counts(node.items[i]!)) count++;
     return count;
   }
 
-  /** Visits the items with a key >= `from` and < `to`, in order, until `visit` answers false. */
+  /** Visits the items with a key >= `from` and < `to`, in order, until `visit` returns false. */
   scan(from: string, to: string, visit: (item: T) => boolean): void {
     const less = lessFor(from);
     if (less(from, to))
       scanNode(this.#root, { key: from, less }, { key: to, less: lessFor(to) }, visit);
   }
 
-  /** Visits the items with a key >= `from`, in order, until `visit` answers false. */
+  /** Visits the items with a key >= `from`, in order, until `visit` returns false. */
   scanFrom(from: string, visit: (item: T) => boolean): void {
     scanNode(this.#root, { key: from, less: lessFor(from) }, undefined, visit);
   }
@@ -199,7 +214,8 @@ export class CountedTree<T extends Keyed> {
     this.#delete(child, key, less, counted);
     if (sizeOf(child) >= MIN_SIZE) return;
     if (node.children.length === 1) {
-      // Without neighbours an empty child cannot be merged: this node is empty, too, and its parent sees to it.
+      // An empty child without a neighbour cannot be merged. This node is empty then, too, and its
+      // parent removes it.
       if (sizeOf(child) === 0) {
         node.children = [];
         node.bounds = [];
@@ -244,25 +260,25 @@ function sizeOf<T>(node: Node<T>): number {
   return node.leaf ? node.items.length : node.children.length;
 }
 
-/** The index of the first item whose key is not less than `key`. */
+/** Returns the index of the first item whose key is not less than `key`. */
 function lowerBound(items: readonly Keyed[], key: string, less: KeyLess): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (less((items[middle] as Keyed).key, key)) low = middle + 1;
+    if (less(items[middle]!.key, key)) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** The index of the child that has `key`, if any has. */
+/** Returns the index of the child that contains `key` if any does. */
 function childIndex<T>(branch: Branch<T>, key: string, less: KeyLess): number {
   let low = 1;
   let high = branch.bounds.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (less(key, branch.bounds[middle] as string)) high = middle;
+    if (less(key, branch.bounds[middle]!)) high = middle;
     else low = middle + 1;
   }
   return low - 1;
@@ -282,7 +298,10 @@ interface Bound {
   readonly less: KeyLess;
 }
 
-/** False if `visit` ended the scan. A bound is absent where the whole node is on the right side of it. */
+/**
+ * Visits the items of a node between two bounds. Returns false if `visit` ended the scan. A bound
+ * is absent if the whole node is inside it.
+ */
 function scanNode<T extends Keyed>(
   node: Node<T>,
   from: Bound | undefined,
@@ -293,13 +312,13 @@ function scanNode<T extends Keyed>(
     const { items } = node;
     const end = to === undefined ? items.length : lowerBound(items, to.key, to.less);
     for (let i = from === undefined ? 0 : lowerBound(items, from.key, from.less); i < end; i++)
-      if (!visit(items[i] as T)) return false;
+      if (!visit(items[i]!)) return false;
     return true;
   }
   const first = from === undefined ? 0 : childIndex(node, from.key, from.less);
   const last = to === undefined ? node.children.length - 1 : childIndex(node, to.key, to.less);
   for (let i = first; i <= last; i++) {
-    const child = node.children[i] as Node<T>;
+    const child = node.children[i]!;
     if (!scanNode(child, i === first ? from : undefined, i === last ? to : undefined, visit))
       return false;
   }

@@ -1,5 +1,6 @@
-// Which directories have keys, for those who ask about one that has none: whether a namespace has a quota is asked at each create, and
-// hardly any has. To look for the first key in the tree is to compare it with a score of others all over the memory.
+// The directories that have keys, for fast lists of an empty directory: each create asks whether
+// its namespace has quotas, and most namespaces have none. Without this set, such a list would
+// compare keys in many places of the tree.
 
 import { ForkableMap } from '#machinery/collections/forkable-map.ts';
 
@@ -12,7 +13,7 @@ interface Directory {
   members: number;
 }
 
-/** Returns the directories above a key. For '/a/b/c': '/', '/a/' and '/a/b/'. */
+/** The set of directories that contain a key. The key '/a/b/c' is in '/', '/a/' and '/a/b/'. */
 export class Directories {
   /** None without members. */
   #byPath = new ForkableMap<Directory>();
@@ -34,7 +35,7 @@ export class Directories {
     return this.#byPath.has(prefix);
   }
 
-  /** Adds a key that does not exist yet. */
+  /** Adds a key, which must not exist yet. */
   add(key: string): void {
     const last = this.#last;
     const length = key.lastIndexOf('/') + 1;
@@ -43,7 +44,7 @@ export class Directories {
     else this.#last = length === 0 ? undefined : this.#enter(key.slice(0, length));
   }
 
-  /** Removes a key that exists. */
+  /** Removes a key, which must exist. */
   delete(key: string): void {
     for (let path = key.slice(0, key.lastIndexOf('/') + 1); path !== ''; path = parentOf(path)) {
       const directory = this.#owned(path);
@@ -82,7 +83,7 @@ export class Directories {
   }
 }
 
-/** The directory that a directory is in; '': it is in none. */
+/** Returns the parent of a directory; '' if it has none. */
 function parentOf(path: string): string {
   return path.length < 2 ? '' : path.slice(0, path.lastIndexOf('/', path.length - 2) + 1);
 }

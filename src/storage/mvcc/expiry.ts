@@ -1,4 +1,4 @@
-// Keys that go by themselves: which one is next, and a timer for it.
+// Keys that expire: a heap of their deadlines, and a timer for the next one.
 
 import type { Clock, Timer } from '#machinery/clock.ts';
 import { KeyedHeap } from '#machinery/collections/heap.ts';
@@ -6,9 +6,11 @@ import type { Revision } from '../interface.ts';
 
 export interface Expiration {
   readonly key: string;
-  /** The version that expires; a later one has its own expiration, or none. */
+  /** The version that expires. A later version has its own expiration, or none. */
   readonly modRevision: Revision;
-  /** Wall-clock milliseconds since the epoch, so that it means the same after a restart. */
+  /**
+   * The deadline in wall-clock milliseconds since the epoch, so that it is valid after a restart.
+   */
   readonly deadline: number;
 }
 
@@ -25,7 +27,10 @@ export interface ExpiryConfig {
   readonly onExpired: (due: readonly Expiration[]) => void;
 }
 
-/** No timer is longer, so that a jump of the wall clock is noticed within this time. */
+/**
+ * The maximum length of a timer in ms, so that a jump of the wall clock is noticed within this
+ * time.
+ */
 const MAX_TIMER_MS = 60 * 60 * 1000;
 
 /** Returns the expirations of a store without any. */
@@ -69,13 +74,13 @@ export class Expiry {
     return this.#heap;
   }
 
-  /** Begins to call back; what is set before only waits. */
+  /** Starts calling `onExpired`. Expirations that are set before only wait. */
   start(): void {
     this.#started = true;
     this.#arm();
   }
 
-  /** Never calls back again. */
+  /** Stops calling `onExpired`, for good. */
   stop(): void {
     this.#started = false;
     this.#timer?.cancel();
@@ -83,18 +88,18 @@ export class Expiry {
     if (!this.#shared) this.#heap.clear();
   }
 
-  /** The key's one expiration from now on. */
+  /** Sets the key's expiration, and replaces an earlier one. */
   set(expiration: Expiration): void {
     this.#own().put(expiration);
     this.#arm();
   }
 
-  /** When the key expires; undefined: never. */
+  /** Returns the key's expiration; undefined if it never expires. */
   get(key: string): Expiration | undefined {
     return this.#heap.get(key);
   }
 
-  /** The key does not expire any more. */
+  /** Removes the key's expiration. */
   clear(key: string): void {
     if (this.#heap.size > 0 && this.#heap.has(key)) this.#own().delete(key);
   }
