@@ -193,8 +193,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Sets the wall-clock time, forward or back, to milliseconds since the epoch. No timer fires: timers keep their delays, up to a fraction of
-   * a millisecond.
+   * Sets the wall-clock time, forward or back, to milliseconds since the epoch. No timer fires:
+   * timers keep their delays, up to a fraction of a millisecond.
    */
   jumpTo(now: number): void {
     this.#elapsed = Math.ceil(this.#elapsed);

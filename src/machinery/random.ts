@@ -132,14 +132,20 @@ export class SeededRandom implements Random {
     return derived;
   }
 
-  /** Returns where the sequence is, together with those of the sources that were derived, the last one of each name. */
+  /**
+   * Returns where the sequence is, together with those of the sources that were derived, the last
+   * one of each name.
+   */
   state(): RandomState {
     const derived: [string, RandomState][] = [...this.#continued];
     for (const [name, random] of this.#derived) derived.push([name, random.state()]);
     return { seed: this.seed, words: [this.#a, this.#b, this.#c, this.#d], derived };
   }
 
-  /** Returns a source that continues where another was. The first source that is derived of each name continues as well. */
+  /**
+   * Returns a source that continues where another was. The first source that is derived of each
+   * name continues as well.
+   */
   static fromState({ seed, words, derived }: RandomState): SeededRandom {
     const random = new SeededRandom(seed);
     [random.#a, random.#b, random.#c, random.#d] = words;

@@ -1,4 +1,5 @@
-// Where the bytes of a container's log are: in a file, or in the memory of a runtime of this process.
+// Where the bytes of a container's log are: in a file, or in the memory of a runtime of this
+// process.
 
 import { constants } from 'node:fs';
 import { lstat, type FileHandle } from 'node:fs/promises';
@@ -9,7 +10,10 @@ export interface LogFile {
   size(): Promise<number>;
   /** Returns at most so many bytes from the position on; none at the end. */
   read(position: number, length: number): Promise<Buffer>;
-  /** Returns the file that has taken the place of this one since it was opened; undefined if none has. */
+  /**
+   * Returns the file that has taken the place of this one since it was opened; undefined if none
+   * has.
+   */
   successor(): Promise<LogFile | undefined>;
   close(): Promise<void>;
 }

@@ -90,7 +90,10 @@ export class NodeReporter {
     this.#nudge?.();
   }
 
-  /** Goes on where another kubelet of this node has left off, which the Node and the Lease tell. False: there is no such Node. */
+  /**
+   * Goes on where another kubelet of this node has left off, which the Node and the Lease tell.
+   * False: there is no such Node.
+   */
   async #takeOver(signal: AbortSignal): Promise<boolean> {
     const { client, clock, nodeName, checkMs } = this.#config;
     try {

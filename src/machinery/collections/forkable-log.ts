@@ -1,5 +1,6 @@
-// A list that grows at its end and is cut at its beginning, and that can be forked: the fork and the original begin with the same items,
-// and share them. A fork copies one array that is 256 times shorter than the list.
+// A list that grows at its end and is cut at its beginning, and that can be forked: the fork and
+// the original begin with the same items, and share them. A fork copies one array that is 256 times
+// shorter than the list.
 
 const BITS = 8;
 const CHUNK = 1 << BITS;

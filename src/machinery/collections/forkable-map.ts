@@ -1,8 +1,9 @@
-// A map from strings to values that can be forked in constant time: the fork and the original begin with the same entries, and a change
-// of one is not seen by the other.
+// A map from strings to values that can be forked in constant time: the fork and the original begin
+// with the same entries, and a change of one is not seen by the other.
 //
-// A map that was never forked is a plain Map. From the first fork on that Map is shared and never changes again; each side has its
-// changes in a persistent map beside it. When a side has many changes, it gets a Map of its own.
+// A map that was never forked is a plain Map. From the first fork on that Map is shared and never
+// changes again; each side has its changes in a persistent map beside it. When a side has many
+// changes, it gets a Map of its own.
 
 import { PersistentMap } from './persistent-map.ts';
 
@@ -75,7 +76,10 @@ export class ForkableMap<V extends object> {
     return fork;
   }
 
-  /** Gives this side a Map of its own once its changes are a good part of the whole, so that the copy is paid by the changes. */
+  /**
+   * Gives this side a Map of its own once its changes are a good part of the whole, so that the
+   * copy is paid by the changes.
+   */
   #mayCopy(): void {
     const changes = this.#changes;
     if (changes === undefined || changes.size <= MIN_CHANGES + this.#entries.size / 2) return;

@@ -1,4 +1,5 @@
-// The forkable collections against plain ones: random operations on many forks, each compared with a copy.
+// The forkable collections against plain ones: random operations on many forks, each compared with
+// a copy.
 
 import { describe, expect, test } from 'vitest';
 import { SeededRandom } from '../random.ts';

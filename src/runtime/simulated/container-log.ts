@@ -1,4 +1,5 @@
-// The log of a simulated container in memory: entries as they would be in its file. The oldest go when there are too many.
+// The log of a simulated container in memory: entries as they would be in its file. The oldest go
+// when there are too many.
 
 import type { MemoryLog } from '#cri/index.ts';
 import { ForkableLog } from '#machinery/collections/forkable-log.ts';

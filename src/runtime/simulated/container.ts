@@ -277,7 +277,10 @@ export class SimulatedContainer {
     return this.#files;
   }
 
-  /** The files of the first process: while it catches up, files of its own, which it fills as it has filled the real ones before. */
+  /**
+   * The files of the first process: while it catches up, files of its own, which it fills as it has
+   * filled the real ones before.
+   */
   #programFiles(): FileSystem {
     if (this.#replay?.active !== true) return this.#replayed ?? this.files;
     this.#replayed ??= new FileSystem({
@@ -357,7 +360,8 @@ export class SimulatedContainer {
     const now = this.#clock.now();
     this.#stopAt ??= now + stopDurationMs;
     this.#killAt = Math.min(this.#killAt ?? Number.POSITIVE_INFINITY, now + graceMs);
-    // The process got its signal with the first stop; a later stop with less patience may still kill it earlier.
+    // The process got its signal with the first stop; a later stop with less patience may still
+    // kill it earlier.
     this.#stop ??= new Promise((resolve) => {
       const timer = this.#clock.setTimer(stopDurationMs, () => this.#exit(EXIT_SIGTERM));
       this.onExit(() => {

@@ -21,8 +21,8 @@ export interface NodeContent {
 }
 
 /**
- * Costs nothing while the runtime that it was taken from stays as it is. That runtime has the state copied (`keep`) before its next change.
- * Any number of runtimes can be made from one state.
+ * Costs nothing while the runtime that it was taken from stays as it is. That runtime has the state
+ * copied (`keep`) before its next change. Any number of runtimes can be made from one state.
  */
 export class NodeState {
   #read: (() => NodeContent) | undefined;

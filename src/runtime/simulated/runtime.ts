@@ -74,7 +74,10 @@ export interface SimulatedRuntimeConfig {
    * nothing, and nothing is recorded.
    */
   readonly journal?: NodeJournal;
-  /** The state of a runtime to go on from, at the time at which it was taken. Not with a journal. Default: nothing runs. */
+  /**
+   * The state of a runtime to go on from, at the time at which it was taken. Not with a journal.
+   * Default: nothing runs.
+   */
   readonly state?: NodeState;
   /** Keeps the logs of containers in memory. Default: they are written to files. */
   readonly memoryLogs?: boolean;
@@ -82,7 +85,10 @@ export interface SimulatedRuntimeConfig {
 
 /** A runtime whose state can be taken. */
 export interface SimulatedNodeRuntime extends Runtime {
-  /** Returns the state of this moment. It costs nothing until this runtime changes or another one is made from it. */
+  /**
+   * Returns the state of this moment. It costs nothing until this runtime changes or another one is
+   * made from it.
+   */
   freeze(): NodeState;
 }
 
@@ -538,7 +544,10 @@ class SimulatedRuntime extends PodRuntime<SimulatedContainer> implements Runtime
   }
 }
 
-/** Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and the log files of containers that write something. */
+/**
+ * Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and
+ * the log files of containers that write something.
+ */
 export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): SimulatedNodeRuntime {
   const content = config.state?.content();
   const images: NamedImages = new NamedImages({

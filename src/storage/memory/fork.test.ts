@@ -1,4 +1,5 @@
-// Forks of a store in memory: each side is compared with a store of its own that got the same writes.
+// Forks of a store in memory: each side is compared with a store of its own that got the same
+// writes.
 
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '#machinery/clock.ts';

@@ -1,4 +1,5 @@
-// The engine for tests and simulation: everything in memory, gone when the process ends. Its state can be frozen, and forked.
+// The engine for tests and simulation: everything in memory, gone when the process ends. Its state
+// can be frozen, and forked.
 
 import type { Revision, Storage } from '../interface.ts';
 import type { EngineOptions, EngineState } from '../mvcc/engine.ts';
@@ -10,12 +11,18 @@ import { MvccStore } from '../mvcc/store.ts';
 export type MemoryState = EngineState;
 
 export interface MemoryStorageConfig extends EngineOptions {
-  /** The state to begin with: objects, revisions, history and expirations. The clock should be at the time of the state. Default: empty. */
+  /**
+   * The state to begin with: objects, revisions, history and expirations. The clock should be at
+   * the time of the state. Default: empty.
+   */
   readonly state?: MemoryState;
 }
 
 export interface MemoryStorage extends Storage {
-  /** Returns the state of this moment. What either side writes later is not seen by the other. Throws Closed. */
+  /**
+   * Returns the state of this moment. What either side writes later is not seen by the other.
+   * Throws Closed.
+   */
   freeze(): MemoryState;
 }
 
@@ -24,8 +31,9 @@ export function createMemoryStorage(config: MemoryStorageConfig): MemoryStorage 
 }
 
 /**
- * Returns the state as it was at a revision, and at the time at which that was written: objects and history, without the expirations,
- * which are not kept. Throws StorageError: Expired, FutureRevision.
+ * Returns the state as it was at a revision, and at the time at which that was written: objects and
+ * history, without the expirations, which are not kept. Throws StorageError: Expired,
+ * FutureRevision.
  */
 export function rewind(state: MemoryState, revision: Revision): MemoryState {
   const store = state.store.fork();

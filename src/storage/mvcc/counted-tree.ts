@@ -1,7 +1,8 @@
-// An ordered map from string keys to items: a B+ tree whose nodes know how many of the items under them count, so that the
-// number of keys in a range is known without visiting them.
+// An ordered map from string keys to items: a B+ tree whose nodes know how many of the items under
+// them count, so that the number of keys in a range is known without visiting them.
 //
-// A fork shares all nodes with the original. Each tree changes only nodes that it owns, and copies others first.
+// A fork shares all nodes with the original. Each tree changes only nodes that it owns, and copies
+// others first.
 
 import { ForkableMap } from '#machinery/collections/forkable-map.ts';
 import { lessFor } from './key-order.ts';
@@ -74,7 +75,10 @@ export class CountedTree<T extends Keyed> {
     return this.#byKey.get(key);
   }
 
-  /** Returns a tree with the same items. O(1). Items must not be changed any more while both trees have them: see `replace`. */
+  /**
+   * Returns a tree with the same items. O(1). Items must not be changed any more while both trees
+   * have them: see `replace`.
+   */
   fork(): CountedTree<T> {
     const fork = new CountedTree<T>(this.#counts);
     fork.#root = this.#root;
@@ -225,7 +229,10 @@ export class CountedTree<T extends Keyed> {
     this.#mergeAt(node, index > 0 ? index - 1 : index);
   }
 
-  /** Merges the children at `index` and `index + 1` if they are small enough together, or one is empty. */
+  /**
+   * Merges the children at `index` and `index + 1` if they are small enough together, or one is
+   * empty.
+   */
   #mergeAt(parent: Branch<T>, index: number): void {
     const right = parent.children[index + 1] as Node<T>;
     const [leftSize, rightSize] = [sizeOf(parent.children[index] as Node<T>), sizeOf(right)];

@@ -52,7 +52,10 @@ export interface EngineOptions extends Partial<HistoryLimits> {
    * before it is cut off. Default: 10,000.
    */
   readonly watchBufferEvents?: number;
-  /** Called once if the engine fails and accepts no more writes. The server that uses it should stop. */
+  /**
+   * Called once if the engine fails and accepts no more writes. The server that uses it should
+   * stop.
+   */
   readonly onFailure?: (error: StorageError) => void;
 }
 
@@ -68,8 +71,8 @@ export interface EngineConfig extends EngineOptions {
 }
 
 /**
- * The state of an engine in memory at one moment: an engine can be made from it any number of times. It shares memory with the engine that
- * it is from, and with those that are made from it.
+ * The state of an engine in memory at one moment: an engine can be made from it any number of
+ * times. It shares memory with the engine that it is from, and with those that are made from it.
  */
 export interface EngineState {
   readonly revision: Revision;
@@ -360,8 +363,9 @@ export class MvccEngine implements Storage {
   }
 
   /**
-   * Returns the state of this moment, in constant time but for a few bytes for each revision of the history. Only an engine without a log
-   * has it: with one, what a reader sees is not all that was written.
+   * Returns the state of this moment, in constant time but for a few bytes for each revision of the
+   * history. Only an engine without a log has it: with one, what a reader sees is not all that was
+   * written.
    */
   freeze(): EngineState {
     this.#checkOpen();
@@ -377,7 +381,10 @@ export class MvccEngine implements Storage {
     };
   }
 
-  /** The committed state of this moment: its revision, and the newest write of each key, in order of revision. */
+  /**
+   * The committed state of this moment: its revision, and the newest write of each key, in order of
+   * revision.
+   */
   snapshot(): { readonly revision: Revision; readonly writes: readonly PendingWrite[] } {
     this.#checkOpen();
     const items = this.#store.all().sort((a, b) => a.modRevision - b.modRevision);

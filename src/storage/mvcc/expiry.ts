@@ -14,7 +14,9 @@ export interface Expiration {
   readonly deadline: number;
 }
 
-/** The expirations of a store at one moment. Nothing but an Expiry that is made from it can read it. */
+/**
+ * The expirations of a store at one moment. Nothing but an Expiry that is made from it can read it.
+ */
 export interface SharedExpirations {
   readonly heap: KeyedHeap<string, Expiration>;
 }
@@ -48,7 +50,10 @@ export class Expiry {
   #heap: KeyedHeap<string, Expiration>;
   /** Another Expiry has the heap, too: it is copied before it is changed. */
   #shared: boolean;
-  /** Set exactly when the heap has an item and the expiry is started; due at #wakeAt, which no deadline is before. */
+  /**
+   * Set exactly when the heap has an item and the expiry is started; due at #wakeAt, which no
+   * deadline is before.
+   */
   #timer: Timer | undefined;
   #wakeAt = 0;
   #started = false;
@@ -59,7 +64,10 @@ export class Expiry {
     this.#heap = (config.expirations ?? noExpirations()).heap;
   }
 
-  /** Returns what expires, for an Expiry of another store. O(1): a copy is made when one of them is changed. */
+  /**
+   * Returns what expires, for an Expiry of another store. O(1): a copy is made when one of them is
+   * changed.
+   */
   share(): SharedExpirations {
     this.#shared = true;
     return { heap: this.#heap };

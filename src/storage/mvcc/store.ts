@@ -3,14 +3,15 @@
 // Everything in it is committed.
 
 import { ForkableLog } from '#machinery/collections/forkable-log.ts';
-import type {
-  IndexDefinition,
-  IndexListResult,
-  KeyValue,
-  ListOptions,
-  ListResult,
-  Revision,
-  StorageEvent,
+import {
+  type IndexDefinition,
+  type IndexListResult,
+  type KeyValue,
+  type ListOptions,
+  type ListResult,
+  type Revision,
+  StorageError,
+  type StorageEvent,
 } from '../interface.ts';
 import { CountedTree } from './counted-tree.ts';
 import { Directories } from './directories.ts';
@@ -106,8 +107,9 @@ export class MvccStore {
   }
 
   /**
-   * Returns a store with the same state and history, independent of this one; the two share what neither changes. Takes constant time, but
-   * for a few bytes for each revision of the history. Indexes are not copied.
+   * Returns a store with the same state and history, independent of this one; the two share what
+   * neither changes. Takes constant time, but for a few bytes for each revision of the history.
+   * Indexes are not copied.
    */
   fork(): MvccStore {
     const fork = new MvccStore();
@@ -122,7 +124,10 @@ export class MvccStore {
     return fork;
   }
 
-  /** Takes back every write after the revision. Only before the store has indexes. Throws Expired, FutureRevision. */
+  /**
+   * Takes back every write after the revision. Only before the store has indexes. Throws Expired,
+   * FutureRevision.
+   */
   rewind(revision: Revision): void {
     this.#checkReadable(revision);
     if (this.#indexes.length > 0) throw new Error('mvcc: a store with indexes cannot be rewound');

@@ -1,4 +1,5 @@
-// When the parts of a copied cluster begin: the API server with the first request, everything else when something can happen.
+// When the parts of a copied cluster begin: the API server with the first request, everything else
+// when something can happen.
 
 import * as apierrors from '#machinery/apierrors.ts';
 import type { WakingClock } from './waking-clock.ts';
@@ -10,7 +11,10 @@ export interface Sleeper {
 }
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Times that nothing has happened on the clock before it is moved by a millisecond: a start waits for no time, as a rule. */
+/**
+ * Times that nothing has happened on the clock before it is moved by a millisecond: a start waits
+ * for no time, as a rule.
+ */
 const PATIENCE = 100;
 
 export class Awakening {
@@ -28,7 +32,10 @@ export class Awakening {
     this.#sleeper = sleeper;
   }
 
-  /** Resolves when the request can be served. Rejects with StatusError (MethodNotAllowed) for a write to what can only be read. */
+  /**
+   * Resolves when the request can be served. Rejects with StatusError (MethodNotAllowed) for a
+   * write to what can only be read.
+   */
   beforeRequest(method: string): Promise<void> | undefined {
     if (this.#isAwake) return undefined;
     if (READ_METHODS.has(method)) return this.#beginServer();

@@ -1,4 +1,5 @@
-// The handle of a cluster that can be copied, and can go back in time. A copy is a state until it is first used.
+// The handle of a cluster that can be copied, and can go back in time. A copy is a state until it
+// is first used.
 
 import { createClient } from '#client/create-client.ts';
 import type { Client } from '#client/client.ts';
@@ -157,7 +158,9 @@ export function forkable(config: ForkableConfig): EmbeddedCluster<VirtualClock> 
   });
 }
 
-/** The functions of a cluster that cannot be copied: each rejects, and says how to get one that can. */
+/**
+ * The functions of a cluster that cannot be copied: each rejects, and says how to get one that can.
+ */
 export function notForkable(because: 'real' | 'port'): Forking {
   const reject = (): Promise<never> =>
     Promise.reject(

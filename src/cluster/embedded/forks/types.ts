@@ -8,8 +8,8 @@ import type { EmbeddedCluster } from '../start-cluster.ts';
 import type { WakingClock } from './waking-clock.ts';
 
 /**
- * The state of a cluster at one moment: everything that its components read. Clusters that are made from it share memory with it, and never
- * change it.
+ * The state of a cluster at one moment: everything that its components read. Clusters that are made
+ * from it share memory with it, and never change it.
  */
 export interface ClusterState {
   /** Wall-clock milliseconds since the epoch. */
@@ -46,23 +46,29 @@ export interface Checkpoint {
   readonly now: number;
 }
 
-/** Copies of a cluster. They need `clock: 'virtual'`, and reject with TypeError for clusters with a port. */
+/**
+ * Copies of a cluster. They need `clock: 'virtual'`, and reject with TypeError for clusters with a
+ * port.
+ */
 export interface Forking {
   /**
-   * Returns an independent cluster in the same state: objects, revisions, history, time, containers with their logs and files, the sequence
-   * of random names. Waits until everything has settled. The fork is the caller's to stop. Controllers of `runController` are not copied.
+   * Returns an independent cluster in the same state: objects, revisions, history, time, containers
+   * with their logs and files, the sequence of random names. Waits until everything has settled.
+   * The fork is the caller's to stop. Controllers of `runController` are not copied.
    */
   fork(): Promise<EmbeddedCluster<VirtualClock>>;
   /**
-   * Returns the API as it was at a revision: objects, and history for watches, with the clock at that time. It can only be read; nodes,
-   * controllers and scheduler do not run. Rejects with StatusError (Expired) for a revision that history no longer has.
+   * Returns the API as it was at a revision: objects, and history for watches, with the clock at
+   * that time. It can only be read; nodes, controllers and scheduler do not run. Rejects with
+   * StatusError (Expired) for a revision that history no longer has.
    */
   at(revision: number): Promise<EmbeddedCluster<VirtualClock>>;
   /** Returns the present state, once everything has settled. */
   checkpoint(): Promise<Checkpoint>;
   /**
-   * Goes back to a checkpoint of this cluster, or of one that is a fork of it or that it is a fork of: `client` and `clock` stay the same
-   * objects. Requests, watches and streams that are open end, and controllers of `runController` stop.
+   * Goes back to a checkpoint of this cluster, or of one that is a fork of it or that it is a fork
+   * of: `client` and `clock` stay the same objects. Requests, watches and streams that are open
+   * end, and controllers of `runController` stop.
    */
   restore(checkpoint: Checkpoint): Promise<void>;
 }

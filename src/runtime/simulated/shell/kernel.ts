@@ -33,8 +33,9 @@ export interface KernelConfig {
 const MAX_REPLAYED_WAITS = 20_000;
 
 /**
- * A program that started in the past, as if it had run since: its waits take no time until it has caught up. It has caught up when it waits
- * for something that is still to come; what it does before that, also at this very moment, it has done already.
+ * A program that started in the past, as if it had run since: its waits take no time until it has
+ * caught up. It has caught up when it waits for something that is still to come; what it does
+ * before that, also at this very moment, it has done already.
  */
 export class Replay {
   readonly #onEnd: (() => void) | undefined;
