@@ -212,7 +212,9 @@ export class NodeLifecycleController implements Controller {
   /** Returns for how long the node has been silent when this controller takes over and sees it for the first time. */
   #silentMs(node: ReadNode, renewal: string | null | undefined): number {
     const { takesOver = false, clock } = this.#config;
-    if (!takesOver || this.#heartbeats.has(node.metadata.name)) return 0;
+    // The lease may become known after the node.
+    const before = this.#heartbeats.get(node.metadata.name);
+    if (!takesOver || before?.leaseRenewal !== undefined) return 0;
     const beats = [renewal, readyCondition(node)?.lastHeartbeatTime].map(
       (time) => parseTime(time) ?? 0,
     );

@@ -1,10 +1,9 @@
 // A cluster as a value, and what can be done with one.
 
-import type { VirtualClock } from '#machinery/clock.ts';
+import type { Client } from '#client/client.ts';
 import type { RandomState } from '#machinery/random.ts';
 import type { NodeState } from '#runtime/simulated/node-state.ts';
 import type { MemoryState } from '#storage/memory/index.ts';
-import type { EmbeddedCluster } from '../start-cluster.ts';
 import type { WakingClock } from './waking-clock.ts';
 
 /**
@@ -24,9 +23,15 @@ export interface ClusterState {
   readonly readOnlyAt?: number | undefined;
 }
 
+/** The part of the handle of a cluster that is needed here. The rest is passed on. */
+export interface Handle {
+  readonly client: Client;
+  stop(): Promise<void>;
+}
+
 /** A cluster between two calls of `restore`. */
 export interface Incarnation {
-  readonly handle: Omit<EmbeddedCluster, keyof Forking>;
+  readonly handle: Handle;
   /** Returns the state. Everything has settled. */
   freeze(): ClusterState;
   /** Resolves when all components run. */
@@ -50,19 +55,19 @@ export interface Checkpoint {
  * Copies of a cluster. They need `clock: 'virtual'`, and reject with TypeError for clusters with a
  * port.
  */
-export interface Forking {
+export interface Forking<Copy> {
   /**
    * Returns an independent cluster in the same state: objects, revisions, history, time, containers
    * with their logs and files, the sequence of random names. Waits until everything has settled.
    * The fork is the caller's to stop. Controllers of `runController` are not copied.
    */
-  fork(): Promise<EmbeddedCluster<VirtualClock>>;
+  fork(): Promise<Copy>;
   /**
    * Returns the API as it was at a revision: objects, and history for watches, with the clock at
    * that time. It can only be read; nodes, controllers and scheduler do not run. Rejects with
    * StatusError (Expired) for a revision that history no longer has.
    */
-  at(revision: number): Promise<EmbeddedCluster<VirtualClock>>;
+  at(revision: number): Promise<Copy>;
   /** Returns the present state, once everything has settled. */
   checkpoint(): Promise<Checkpoint>;
   /**
