@@ -192,7 +192,7 @@ export abstract class OpaqueValue extends CelObject {
 /** A list that is no array: one whose items are adapted as they are read. */
 export abstract class ListValue extends CelObject {
   /** A set in fact: its order does not matter, and items that agree in these fields are one; none: items that are equal. */
-  readonly setBy?: readonly string[] | undefined;
+  readonly setBy?: readonly string[];
   abstract readonly size: number;
   abstract at(index: number): Value;
 

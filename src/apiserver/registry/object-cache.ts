@@ -31,9 +31,9 @@ export interface ObjectCacheConfig {
   /** Of the states that are written. Default: `format`. */
   readonly storedFormat?: ObjectFormat;
   /** Converts states in other versions than the served one, and objects to the stored version. Default: there is one version only. */
-  readonly converter?: ObjectConverter | undefined;
+  readonly converter?: ObjectConverter;
   /** See ResourceStoreConfig. */
-  readonly normalize?: Normalize | undefined;
+  readonly normalize?: Normalize;
   /** Stored bytes of the objects kept, at most; if they are not used, less. Default: 32 MiB. */
   readonly limitBytes?: number;
   /** Freeze what is handed out, so that whoever changes it is found out. For tests. */

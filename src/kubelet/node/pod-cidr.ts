@@ -17,8 +17,8 @@ export interface PodCidrUpdaterConfig {
 
 /** The spec of a Node, as far as it matters here. */
 export interface NodeRanges {
-  readonly podCIDR?: string | undefined;
-  readonly podCIDRs?: readonly string[] | undefined;
+  readonly podCIDR?: string;
+  readonly podCIDRs?: readonly string[];
 }
 
 const RETRY = { durationMs: 500, factor: 2, capMs: 30_000 } as const;

@@ -85,7 +85,7 @@ export interface RuntimeManagerConfig {
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
   /** A sandbox was made. */
   readonly onSandbox: (sandbox: SandboxRecord) => void;
-  readonly networkReadiness?: NetworkReadiness | undefined;
+  readonly networkReadiness?: NetworkReadiness;
   /** First and longest delay between restarts of a container, milliseconds. */
   readonly restartBackoffMs: number;
   readonly maxRestartBackoffMs: number;

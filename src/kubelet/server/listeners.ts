@@ -29,7 +29,7 @@ export interface ServerTlsConfig {
 export interface TlsListenersConfig {
   readonly tls: ServerTlsConfig;
   /** The address to listen on. Default: all addresses. */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /**
    * Only connections from this machine are served; others are closed before the TLS handshake. Used
    * where the node's address has to work on the machine itself, but the cluster is not meant for

@@ -252,7 +252,7 @@ export class SimulationJournal {
 /** `resources`: of a container, which may be resized. */
 type Change = Partial<Omit<ContainerRecord, 'state'>> & {
   readonly state: string;
-  readonly resources?: LinuxContainerResources | undefined;
+  readonly resources?: LinuxContainerResources;
 };
 
 function changeOf(record: SandboxRecord | ContainerRecord): Change {

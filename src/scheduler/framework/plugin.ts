@@ -98,7 +98,7 @@ export interface PostFilterResult {
    * From a plugin that makes others go, for metrics: how many; undefined: that was tried, and is no
    * use. Absent: it does not.
    */
-  readonly victims?: number | undefined;
+  readonly victims?: number;
   /**
    * The node that the pod is to get once it has room. Absent: leave the pod's nomination as it is;
    * '': take it back.

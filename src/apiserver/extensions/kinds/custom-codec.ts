@@ -21,7 +21,7 @@ export interface CustomCodecConfig {
   /** Returns the length of the schema's text, about. */
   readonly bytesOf: () => number;
   readonly pool: SchemaPool;
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
 }
 
 export class CustomCodec implements ObjectCodec {

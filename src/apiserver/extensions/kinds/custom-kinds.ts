@@ -24,7 +24,7 @@ import type { SchemaPool } from './schema-pool.ts';
 export interface CustomKindServices extends StoreServices {
   readonly pool: SchemaPool;
   /** Measures rules. Default: they are not measured. */
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
   /** The codec of the subresource scale. */
   readonly scaleCodec: ObjectCodec;
   /** Returns the schema of a version; undefined if it has none. Called whenever the schema has to be compiled. */

@@ -40,7 +40,7 @@ export interface CustomKind extends PublishedKind {
   /** Absent: objects may have any field. It must be structural. */
   readonly schema?: JSONSchemaProps;
   /** Measures the rules of the schema. Default: they are not measured. */
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
 }
 
 /** What an object without a schema is: everything is kept. */

@@ -19,7 +19,7 @@ export interface KeywordOptions extends Ratchets {
   /** The schema was accepted before as it is: single rules may cost more than a new one may. Default: false. */
   readonly isUnchanged?: boolean;
   /** Rules that were compiled before: see compileRulesOf. */
-  readonly compiledRules?: CompiledRules | undefined;
+  readonly compiledRules?: CompiledRules;
 }
 
 /** Rules that a definition need not meet if it did not meet them before. Default: it must meet all. */

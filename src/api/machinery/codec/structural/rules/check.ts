@@ -16,7 +16,7 @@ export interface CheckedObject {
   /** Absent: the object is new. */
   readonly old?: unknown;
   /** Absent: nothing is dropped because it did not change. */
-  readonly correlation?: Correlation | undefined;
+  readonly correlation?: Correlation;
   /** The path of the value. Absent: it is a whole object. */
   readonly base?: FieldPath;
   /** What the rules may cost. Absent: what those of one object may cost. */
