@@ -183,7 +183,7 @@ describe('EventRecorder', () => {
   });
 
   test(
-    'lets 25 events about an object through, then one every five minutes; ' +
+    'sends 25 events about an object, then one every five minutes; ' +
       'other objects are not affected',
     async () => {
       const { clock, requests, recorder } = setUp();
@@ -225,8 +225,7 @@ describe('EventRecorder', () => {
   });
 
   test(
-    'reports what the server refuses and goes on; refusals of a terminating namespace are ' +
-      'not worth a word',
+    'logs rejected events and continues; rejections of a terminating namespace are ' + 'not logged',
     async () => {
       const terminating = apierrors.fromStatus({
         ...apierrors.forbidden({ group: '', resource: 'events' }, 'a', 'x').status,

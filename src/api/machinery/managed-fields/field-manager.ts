@@ -414,7 +414,7 @@ export class FieldManager {
       if (!(error instanceof TypedValueError)) throw error;
       const which =
         `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ` +
-        `${describeKind(this.#apiVersion, kind.kind)}`;
+        describeKind(this.#apiVersion, kind.kind);
       throw apierrors.badRequest(
         `failed to create typed patch object (${which}): ${error.message}`,
       );

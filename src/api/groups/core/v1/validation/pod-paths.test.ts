@@ -46,7 +46,7 @@ describe('accepted', () => {
     ],
     [
       'two requests of one claim',
-      `${container('resources: {claims: [{name: d, request: a}, {name: d, request: b}]}')}` +
+      container('resources: {claims: [{name: d, request: a}, {name: d, request: b}]}') +
         '\nresourceClaims: [{name: d, resourceClaimTemplateName: x}]',
     ],
     [

@@ -615,7 +615,9 @@ describe('volumes', () => {
     [
       'tokens',
       'serviceAccountName: a\n' +
-        `${volume('projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 599}}, {serviceAccountToken: {expirationSeconds: 4294967297}}]}')}`,
+        volume(
+          'projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 599}}, {serviceAccountToken: {expirationSeconds: 4294967297}}]}',
+        ),
       [
         `${at}.projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: ` +
           '599: may not specify a duration less than 10 minutes',

@@ -147,7 +147,7 @@ function validateCompiled(
     if (uncorrelatable !== undefined) {
       const detail =
         'oldSelf cannot be used on the uncorrelatable portion of the schema within ' +
-        `${uncorrelatable.toString()}`;
+        uncorrelatable.toString();
       errors.push(field.invalid(ofRule, rule.rule, detail));
     }
   } else if ((rule.optionalOldSelf ?? undefined) !== undefined) {
