@@ -1,4 +1,4 @@
-// The field manager of real kinds, from write to write.
+// The field manager of real kinds, over several writes.
 
 import { describe, expect, test } from 'vitest';
 import { parseYaml } from '../codec/yaml.ts';
@@ -21,7 +21,7 @@ interface TestObject extends ManagedObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** One object and the manager of its endpoint; what is written is decoded, as the endpoints do. */
+/** One object and the manager of its endpoint. Written objects are decoded, as in the endpoints. */
 class Endpoint {
   readonly manager: FieldManager;
   readonly #message;
@@ -192,7 +192,7 @@ describe('update', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1"}'));
     endpoint.update('b', configMap('{x: "2"}', `, managedFields: ${managedFields}`));
     expect(endpoint.entries).toEqual([]);
-    // From then on nobody is tracked, until somebody applies.
+    // From then on owners are not tracked until the first apply.
     endpoint.update('c', configMap('{x: "3"}'));
     expect(endpoint.entries).toEqual([]);
     endpoint.apply('d', configMap('{w: "1"}'));

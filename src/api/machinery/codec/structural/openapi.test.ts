@@ -1,4 +1,4 @@
-// What the recorded documents do not show: see upstream.test.ts.
+// Cases that the recorded documents do not contain: see upstream.test.ts.
 
 import { expect, test } from 'vitest';
 import { OpenApiDefinitions } from '../../openapi/index.ts';
