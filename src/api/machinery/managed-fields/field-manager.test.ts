@@ -148,7 +148,7 @@ describe('update', () => {
     expect(endpoint.entries).toBe(before);
   });
 
-  test('only removing gives nobody anything, and changes no time', () => {
+  test('a removal alone assigns no owner and changes no time', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').update('a', configMap('{x: "1", w: "1"}'));
     endpoint.seconds = 60;
     endpoint.update('b', configMap('{x: "1"}'));
@@ -159,7 +159,7 @@ describe('update', () => {
     });
   });
 
-  test('fields that the endpoint does not write are nobody’s', () => {
+  test('fields that the endpoint does not write have no owner', () => {
     const endpoint = new Endpoint('core/v1.Pod', { reset: FieldSet.of(['f:status']) });
     endpoint.update(
       'a',
@@ -313,7 +313,7 @@ describe('apply', () => {
     });
   });
 
-  test('what is no longer applied goes, if nobody else owns it', () => {
+  test('fields that are no longer applied are removed, unless they have another owner', () => {
     const endpoint = new Endpoint('core/v1.ConfigMap').apply(
       'a',
       configMap('{x: "1", w: "1", z: "1"}'),

@@ -117,7 +117,7 @@ describe('from the Scale back to the object', () => {
         [entry('scale', 'Update', 'apps/v1', ['replicas'], 'scale')],
       ],
       [
-        'nobody owns the replicas any more',
+        'the replicas lose their owner',
         [entry('test', 'Apply', 'apps/v1', ['replicas'])],
         [],
         undefined,

@@ -418,7 +418,7 @@ describe('updates', () => {
       { 'Apply applier': set(['numeric']), 'Update controller': set(['string']) },
     ],
     [
-      'a field that is removed is nobody’s',
+      'a removed field has no owner',
       [
         ['update', 'one', '{string: a, numeric: 1}'],
         ['update', 'two', 'string: a'],
@@ -447,7 +447,7 @@ describe('updates', () => {
   ])('%s', (_, steps, owners) => check(leaves, steps, undefined, owners));
 });
 
-describe('items that cannot be told apart', () => {
+describe('items with duplicate keys', () => {
   const type = struct({
     list: keyed(['name'], struct({ name: string, value1: number, value2: number })),
     unrelated: number,
@@ -513,7 +513,7 @@ describe('items that cannot be told apart', () => {
       { 'Update u': set(['list'], ['list', a], ...ofB) },
     ],
     [
-      'whoever changes one of them owns them all',
+      'an updater that changes one of them owns them all',
       [
         ['update', 'u', twice],
         ['update', 'v', twice.replace('value1: 2', 'value1: 2, value2: 3')],
@@ -555,7 +555,7 @@ describe('items that cannot be told apart', () => {
       },
     ],
     [
-      'doubled by somebody else, they stay when the applier lets go',
+      'duplicated by another manager, they stay when the applier drops them',
       [
         ['apply', 'a', 'list: [{name: a, value1: 1}, {name: b, value1: 3}]'],
         ['update', 'u', twice],

@@ -157,8 +157,17 @@ function isIsbn13(text: string): boolean {
   return digit(number, 12) === (10 - (sum % 10)) % 10;
 }
 
-const CARD =
-  /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
+/** The numbers of cards, an alternative for each group of issuers. */
+const CARD = new RegExp(
+  `^(?:${[
+    '4[0-9]{12}(?:[0-9]{3})?',
+    '5[1-5][0-9]{14}',
+    '6(?:011|5[0-9][0-9])[0-9]{12}',
+    '3[47][0-9]{13}',
+    '3(?:0[0-5]|[68][0-9])[0-9]{11}',
+    '(?:2131|1800|35\\d{3})\\d{11}',
+  ].join('|')})$`,
+);
 
 /**
  * Reports whether the text is a card number by the issuer's pattern and Luhn's checksum. Other

@@ -12,7 +12,7 @@ const names = {
   plural: 'things',
 };
 
-test('fields for selectors are told of the kind and of its list', () => {
+test('the kind and its list have the selectable fields', () => {
   const codec = new StructuralCodec({
     ...names,
     selectableFields: ['spec.color'],
