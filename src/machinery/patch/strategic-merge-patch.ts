@@ -1,9 +1,9 @@
 // Strategic merge patch: a merge patch that uses the type's schema, so that lists can be merged by
 // a key. kubectl apply, edit and patch send it for built-in kinds.
 //
-// Directives: `$patch: replace|delete|merge` in objects and list items; `$retainKeys: [k]` (the object keeps only those keys);
-// `$deleteFromPrimitiveList/f: [v]` (values to remove from list f); `$setElementOrder/f: […]` (the
-// order of list f).
+// Directives: `$patch: replace|delete|merge` in objects and list items; `$retainKeys: [k]` (the
+// object keeps only those keys); `$deleteFromPrimitiveList/f: [v]` (values to remove from list f);
+// `$setElementOrder/f: […]` (the order of list f).
 
 import { getOwn, isPlainObject, setOwn } from '../deep.ts';
 import { formatValue, quote } from '../text/go-format.ts';
@@ -315,7 +315,10 @@ function mergeItems(
   return merged;
 }
 
-/** Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws if an item has no merge key. */
+/**
+ * Returns the identity of an item in a list: the item itself, or the value of its merge key. Throws
+ * if an item has no merge key.
+ */
 type Identity = (item: unknown) => unknown;
 
 function identity(
