@@ -12,7 +12,7 @@ type LimitRange = Immutable<core.LimitRange>;
 const limitRangeStrategy: ResourceStrategy<LimitRange> = {
   checksNameOnUpdate: true,
   allowCreateOnUpdate: true,
-  /** One that nobody has named is called as itself. */
+  /** An unnamed limit range gets a generated name prefix, as upstream. */
   prepareForCreate: (range) =>
     (range.metadata.name ?? '') === ''
       ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } }
