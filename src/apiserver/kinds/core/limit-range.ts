@@ -12,7 +12,7 @@ type LimitRange = Immutable<core.LimitRange>;
 const limitRangeStrategy: ResourceStrategy<LimitRange> = {
   checksNameOnUpdate: true,
   allowCreateOnUpdate: true,
-  /** An unnamed limit range gets a generated name prefix, as upstream. */
+  /** A limit range without a name gets its UID as the name. */
   prepareForCreate: (range) =>
     (range.metadata.name ?? '') === ''
       ? { ...range, metadata: { ...range.metadata, name: range.metadata.uid } }
