@@ -126,7 +126,9 @@ describe('bodies', () => {
   });
 
   test('integers that would lose precision are rejected', async () => {
-    const body = `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],"activeDeadlineSeconds":9007199254740993}}`;
+    const body =
+      '{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],' +
+      '"activeDeadlineSeconds":9007199254740993}}';
     expect((await post(body, 'application/json', PODS)).code).toBe(400);
   });
 });

@@ -353,9 +353,9 @@ describe('over a WebSocket', () => {
   test('a watch sends a text message for each event, and ends when the client disconnects', async () => {
     const webSocket = open(`${PATH}?watch=true&fieldSelector=metadata.name%3Dws`);
     await once(webSocket, 'open');
-    const told = once(webSocket, 'message') as Promise<[Buffer, boolean]>;
+    const message = once(webSocket, 'message') as Promise<[Buffer, boolean]>;
     await h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'ws' } }) });
-    const [data, isBinary] = await told;
+    const [data, isBinary] = await message;
     expect(isBinary).toBe(false);
     expect(JSON.parse(data.toString())).toMatchObject({
       type: 'ADDED',

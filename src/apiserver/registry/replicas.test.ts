@@ -164,7 +164,10 @@ describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource
       [
         'fewer than none',
         { spec: { replicas: -1 } },
-        /^422 Invalid: Scale\.autoscaling "a" is invalid: spec\.replicas: Invalid value: -1: must be greater than or equal to 0$/,
+        new RegExp(
+          '^422 Invalid: Scale.autoscaling "a" is invalid: spec.replicas: Invalid value: -1: ' +
+            'must be greater than or equal to 0$',
+        ),
       ],
       [
         'an older version',

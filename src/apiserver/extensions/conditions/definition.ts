@@ -7,7 +7,7 @@ export type Definition = Immutable<apiextensions.CustomResourceDefinition>;
 export type Status = Definition['status'];
 export type Names = Immutable<apiextensions.CustomResourceDefinitionNames>;
 
-export const NO_NAMES: Names = { plural: '', kind: '' };
+const NO_NAMES: Names = { plural: '', kind: '' };
 
 /** Returns the accepted names; empty ones for a new definition. */
 export function acceptedNamesOf({ status }: Definition): Names {

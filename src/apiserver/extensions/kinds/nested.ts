@@ -21,7 +21,7 @@ export function namesOfPath(path: string): readonly string[] {
  * Returns the value at the path; undefined if it is missing. Throws NestedFieldError if a value on
  * the path is not an object.
  */
-export function nestedField(object: JsonObject, names: readonly string[]): unknown {
+function nestedField(object: JsonObject, names: readonly string[]): unknown {
   let value: unknown = object;
   for (const [index, name] of names.entries()) {
     if (!isPlainObject(value)) {

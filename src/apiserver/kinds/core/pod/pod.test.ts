@@ -284,7 +284,10 @@ describe('bindings', () => {
       () => create('a'),
       binding('a', {}, { uid: 'u' }),
       expect.stringMatching(
-        /^409 Conflict: Operation cannot be fulfilled on pods\/binding "a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$/,
+        new RegExp(
+          '^409 Conflict: Operation cannot be fulfilled on pods/binding "a": Precondition failed: ' +
+            'UID in precondition: u, UID in object meta: [-0-9a-f]{36}$',
+        ),
       ) as string,
     ],
     [
