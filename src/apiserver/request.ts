@@ -30,7 +30,10 @@ export interface RequestInfo {
    * Namespace, its own name.
    */
   readonly namespace: string;
-  /** Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself, which is cluster-scoped. */
+  /**
+   * Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself,
+   * which is cluster-scoped.
+   */
   readonly inNamespace: boolean;
   readonly resource: string;
   readonly subresource: string;
