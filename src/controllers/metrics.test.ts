@@ -207,7 +207,10 @@ test('attaching: volumes in use, wanted and attached, and forced detaches', asyn
       { subresource: 'status' },
     );
   await settle();
-  expect(samples('attachdetach')).toEqual([of('desired_state_of_world'), of('actual_state_of_world')]);
+  expect(samples('attachdetach')).toEqual([
+    of('desired_state_of_world'),
+    of('actual_state_of_world'),
+  ]);
   const operation = (name: string): string =>
     `storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/csi:d.example.com",operation_name="${name}",status="success",migrated="false"} 1`;
   expect(samples('storage_operation')).toEqual([operation('volume_attach')]);

@@ -181,7 +181,10 @@ describe('log entries', () => {
     });
   });
 
-  test.each(['%j is not an entry', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])('%j is none', (line) => {
-    expect(parseLogEntry(Buffer.from(line))).toBeUndefined();
-  });
+  test.each(['%j is not an entry', 'hello', 'a b c d', 'a stdout X d', ' stdout F x'])(
+    '%j is none',
+    (line) => {
+      expect(parseLogEntry(Buffer.from(line))).toBeUndefined();
+    },
+  );
 });

@@ -173,7 +173,11 @@ export class LocalProvisioner implements Controller {
     if (why !== undefined) return this.#recordFailure(claim, storageClass, why);
     const node = this.#nodes.lister.get('', selected) ?? (await this.#liveNode(selected, signal));
     if (node === undefined) {
-      this.#recordFailure(claim, storageClass, `failed to get target node: nodes "${selected}" not found`);
+      this.#recordFailure(
+        claim,
+        storageClass,
+        `failed to get target node: nodes "${selected}" not found`,
+      );
       return await this.#unselect(claim, signal);
     }
     const directory = directoryOf(node);

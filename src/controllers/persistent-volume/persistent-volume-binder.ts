@@ -178,7 +178,9 @@ export class PersistentVolumeBinder implements Controller {
 
   #claimsWaitingForClass(changed: ReadClass): readonly string[] {
     const waiting = this.#waiting.ofClass(changed.metadata.name);
-    const classless = isDefaultClass(changed) ? this.#waiting.ofClass('').filter(hasUnsetClass) : [];
+    const classless = isDefaultClass(changed)
+      ? this.#waiting.ofClass('').filter(hasUnsetClass)
+      : [];
     return [...waiting, ...classless].map(objectKey);
   }
 

@@ -159,7 +159,11 @@ export class ServiceCidrController implements Controller {
   }
 
   /** Writes the condition if it has changed. */
-  async #writeCondition(range: ReadServiceCIDR, verdict: Verdict, signal: AbortSignal): Promise<void> {
+  async #writeCondition(
+    range: ReadServiceCIDR,
+    verdict: Verdict,
+    signal: AbortSignal,
+  ): Promise<void> {
     const before = range.status.conditions?.find(({ type }) => type === 'Ready');
     const { status, reason, message } = verdict;
     if (before?.status === status && before.reason === reason && before.message === message) return;

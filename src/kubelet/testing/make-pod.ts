@@ -85,7 +85,7 @@ export function makeSandbox(overrides: Partial<SandboxRecord> = {}): SandboxReco
   };
 }
 
-/** Containers and sandboxes newest first. */
+/** Returns a status. Containers and sandboxes: newest first. */
 export function makeStatus(
   containers: readonly ContainerRecord[],
   sandboxes: readonly SandboxRecord[] = [makeSandbox()],
