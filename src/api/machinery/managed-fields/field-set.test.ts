@@ -1,10 +1,8 @@
 // Sets of fields: FieldsV1 in Kubernetes' form, and the laws of sets, on random ones.
 
 import { describe, expect, test } from 'vitest';
-import { SeededRandom } from '#machinery/random.ts';
-import type { Random } from '#machinery/random.ts';
-import { FieldSet } from './field-set.ts';
-import type { Path } from './field-set.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
+import { FieldSet, type Path } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import {
   describeElement,

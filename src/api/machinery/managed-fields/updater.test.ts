@@ -6,12 +6,10 @@ import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
-import { managerId } from './managers.ts';
-import type { Manager, Operation } from './managers.ts';
-import type { MergeType } from './merge-type.ts';
+import { type Manager, managerId, type Operation } from './managers.ts';
+import { deduced, type MergeType } from './merge-type.ts';
 import { describePath } from './path-element.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Merging, Versions } from './updater.ts';
+import { applyManagers, type Merging, updateManagers, type Versions } from './updater.ts';
 import {
   any,
   atomicList,
@@ -25,7 +23,6 @@ import {
   string,
   struct,
 } from './testing.ts';
-import { deduced } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
 const mapOfMapsRecursive: MergeType = {

@@ -4,14 +4,17 @@
 import {
   AUTHORIZER,
   Environment,
+  type FieldType,
   JSON_PATCH,
   kubernetesLibraries,
   OBJECT,
+  type ObjectType,
   patchLibrary,
+  type Program,
   RESOURCE_CHECK,
+  type Type,
   types,
 } from '#cel/index.ts';
-import type { FieldType, ObjectType, Program, Type } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;
 
