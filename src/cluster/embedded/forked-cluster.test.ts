@@ -37,7 +37,7 @@ const prepare = async (cluster: EmbeddedCluster): Promise<void> => {
 
 const names = async (cluster: EmbeddedCluster): Promise<string[]> =>
   (await cluster.list(configMaps, { namespace: 'default' })).flatMap(({ metadata }) =>
-    metadata.name?.startsWith('of-') === true ? metadata.name : [],
+    metadata.name?.startsWith('of-') ? metadata.name : [],
   );
 
 const test = plainTest.extend<ClusterFixtures>(clusterFixtures({}, prepare));
