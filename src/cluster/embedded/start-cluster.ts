@@ -33,13 +33,13 @@ import {
   Awakening,
   type ClusterState,
   forkable,
-  type Forking,
   type Incarnation,
   LazyNode,
   notForkable,
   type Revive,
   WakingClock,
 } from './forks/index.ts';
+import type { Forking } from './forks/forking.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 
 export interface StartClusterOptions {

@@ -8,7 +8,8 @@ import * as apierrors from '#machinery/apierrors.ts';
 import { errorMessage } from '#machinery/error-message.ts';
 import { StorageError } from '#storage/interface.ts';
 import { rewind } from '#storage/memory/index.ts';
-import type { Checkpoint, ClusterState, Forking, Handle, Incarnation, Revive } from './types.ts';
+import type { Checkpoint, Forking } from './forking.ts';
+import type { ClusterState, Handle, Incarnation, Revive } from './state.ts';
 import { WakingClock } from './waking-clock.ts';
 
 interface ForkableConfig {

@@ -9,7 +9,7 @@ import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { deepFreeze } from '#machinery/deep.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import { startCluster, type ForkableCluster } from '../start-cluster.ts';
-import type { Checkpoint } from './types.ts';
+import type { Checkpoint } from './forking.ts';
 
 const live: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
