@@ -8,12 +8,15 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { duplexPair, Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { podProxySubresource, serviceProxySubresource } from '#apiserver/endpoint-proxy/proxy.ts';
+import {
+  nodeProxySubresource,
+  podProxySubresource,
+  serviceProxySubresource,
+} from '#apiserver/endpoint-proxy/proxy.ts';
 import {
   attachSubresource,
   execSubresource,
   logSubresource,
-  nodeProxySubresource,
   portForwardSubresource,
 } from '#apiserver/node-proxy/subresources.ts';
 import type { Find } from '#apiserver/catalog/internal-client.ts';
