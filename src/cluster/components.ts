@@ -85,11 +85,11 @@ export interface ComponentsConfig {
   /** Absent: kubelets open no ports. */
   readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
-  readonly podDns?: PodDns | undefined;
+  readonly podDns?: PodDns;
   /** The components go on from a state: kubelets take over their nodes. Default: false. */
   readonly resumes?: boolean;
   /** Nodes whose kubelets start() does not start. Default: none. */
-  readonly stoppedNodes?: ReadonlySet<string> | undefined;
+  readonly stoppedNodes?: ReadonlySet<string>;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }

@@ -16,8 +16,12 @@ import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { EventRecorder } from '#client/events/index.ts';
 import type { SharedInformer } from '#client/informers/index.ts';
 import { formatTime, parseTime } from '#machinery/text/time.ts';
-import { reconciled, requeue } from '#client/workqueue/index.ts';
-import type { RateLimitingQueue, ReconcileResult } from '#client/workqueue/index.ts';
+import {
+  type RateLimitingQueue,
+  reconciled,
+  type ReconcileResult,
+  requeue,
+} from '#client/workqueue/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import * as wait from '#machinery/wait.ts';
 import {
@@ -63,8 +67,8 @@ export interface NodeLifecycleConfig extends ControllerConfig {
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
   /**
-   * The controller takes over from one that ran until this moment: it does not report the nodes that are there as new, and counts silence
-   * from what they have last reported. Default: false.
+   * The controller takes over from one that ran until this moment: it does not report the nodes
+   * that exist as new, and counts silence from their last report. Default: false.
    */
   readonly takesOver?: boolean;
   /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */

@@ -20,7 +20,7 @@ export interface ClusterState {
   /** Nodes whose kubelets are stopped. */
   readonly stoppedNodes: ReadonlySet<string>;
   /** Set for a past revision, which can only be read. */
-  readonly readOnlyAt?: number | undefined;
+  readonly readOnlyAt?: number;
 }
 
 /** The part of the handle of a cluster that is needed here. The rest is passed on. */
