@@ -8,8 +8,9 @@ import {
   JsonPatchError,
   MAX_JSON_PATCH_OPERATIONS,
   parseJsonPatch,
+  type JsonPatchErrorKind,
+  type JsonPatchOperation,
 } from './json-patch.ts';
-import type { JsonPatchErrorKind, JsonPatchOperation } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {
   return applyJsonPatch(deepFreeze(document), parseJsonPatch(deepFreeze(patch)));

@@ -4,8 +4,9 @@ import {
   applyStrategicMergePatch,
   mapSchema,
   StrategicMergePatchError,
+  type PatchField,
+  type PatchSchema,
 } from './strategic-merge-patch.ts';
-import type { PatchField, PatchSchema } from './strategic-merge-patch.ts';
 
 function schema(name: string, fields: Record<string, PatchField>): PatchSchema {
   return { name, field: (key) => (Object.hasOwn(fields, key) ? fields[key] : undefined) };

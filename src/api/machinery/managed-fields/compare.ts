@@ -1,13 +1,19 @@
 // Compares two states of an object. The differences are sets of fields.
 
 import { deepEqual } from '#machinery/deep.ts';
-import { FieldSet } from './field-set.ts';
-import type { FieldNode } from './field-set.ts';
+import { FieldSet, type FieldNode } from './field-set.ts';
 import { groupItems } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType, Shape } from './merge-type.ts';
-import { fieldElement } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  shapeOf,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+  type Shape,
+} from './merge-type.ts';
+import { fieldElement, type PathElement } from './path-element.ts';
 
 export interface Comparison {
   readonly added: FieldSet;

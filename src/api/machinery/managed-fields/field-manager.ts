@@ -10,8 +10,7 @@ import { deepEqual, isPlainObject } from '#machinery/deep.ts';
 import { formatTime } from '#machinery/text/time.ts';
 import { LruCache } from '#machinery/collections/lru.ts';
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { runWaitingSteps } from '#machinery/turn.ts';
-import type { WaitingSteps } from '#machinery/turn.ts';
+import { runWaitingSteps, type WaitingSteps } from '#machinery/turn.ts';
 import type { GroupVersionKind } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
 import { ConflictsError } from './conflicts.ts';
@@ -24,12 +23,20 @@ import {
   ManagedFieldsError,
   managerId,
   noManagers,
+  type ManagedFieldsEntry,
+  type Manager,
+  type Managers,
+  type Operation,
 } from './managers.ts';
-import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
 import type { MergeType } from './merge-type.ts';
 import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Applied, Merging, Versions } from './updater.ts';
+import {
+  applyManagers,
+  updateManagers,
+  type Applied,
+  type Merging,
+  type Versions,
+} from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
 
 /** The part of a kind that field management uses. Its codec implements it. */

@@ -4,8 +4,7 @@
 // A set is immutable once its builder passes it on; only a builder calls `insert`. Results share
 // subtrees with their operands.
 
-import { describePath, sortElements } from './path-element.ts';
-import type { PathElement } from './path-element.ts';
+import { describePath, sortElements, type PathElement } from './path-element.ts';
 
 export type Path = readonly PathElement[];
 

@@ -3,8 +3,15 @@
 
 import { FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';
-import { asList, asMap, isEmptyMap, shapeOf } from './merge-type.ts';
-import type { ListShape, MapShape, MergeType } from './merge-type.ts';
+import {
+  asList,
+  asMap,
+  isEmptyMap,
+  shapeOf,
+  type ListShape,
+  type MapShape,
+  type MergeType,
+} from './merge-type.ts';
 import { fieldElement } from './path-element.ts';
 
 export function toFieldSet(type: MergeType, value: unknown): FieldSet {

@@ -10,10 +10,8 @@
 //            shares the field.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
-import { waitFor } from '#machinery/turn.ts';
-import type { Steps, WaitingSteps } from '#machinery/turn.ts';
-import { compare } from './compare.ts';
-import type { Comparison } from './compare.ts';
+import { waitFor, type Steps, type WaitingSteps } from '#machinery/turn.ts';
+import { compare, type Comparison } from './compare.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
 import type { Manager, Managers } from './managers.ts';

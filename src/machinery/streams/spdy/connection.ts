@@ -13,11 +13,11 @@ import {
   goAwayStatus,
   rstStatus,
   SpdyProtocolError,
+  type ControlFrame,
+  type Frame,
 } from './frames.ts';
-import type { ControlFrame, Frame } from './frames.ts';
 import type { Headers } from './header-compression.ts';
-import { SpdyStream, SpdyStreamResetError } from './stream.ts';
-import type { StreamTransport } from './stream.ts';
+import { SpdyStream, SpdyStreamResetError, type StreamTransport } from './stream.ts';
 
 /** The time that the other side has to close after this side did. */
 const LINGER_MS = 5_000;

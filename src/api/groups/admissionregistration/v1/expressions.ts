@@ -10,8 +10,11 @@ import {
   patchLibrary,
   RESOURCE_CHECK,
   types,
+  type FieldType,
+  type ObjectType,
+  type Program,
+  type Type,
 } from '#cel/index.ts';
-import type { FieldType, ObjectType, Program, Type } from '#cel/index.ts';
 
 const { BOOL, DYN, INT, list, map, NULL, object, STRING, TIMESTAMP } = types;
 

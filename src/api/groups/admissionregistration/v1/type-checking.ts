@@ -6,8 +6,7 @@ import type { ObjectType } from '#cel/index.ts';
 import type { GroupVersionKind, ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { parseApiVersion } from '#api/machinery/scheme.ts';
-import { ExpressionCompiler } from './expressions.ts';
-import type { ExpressionUse } from './expressions.ts';
+import { ExpressionCompiler, type ExpressionUse } from './expressions.ts';
 import type * as admission from './types.ts';
 
 type Policy = Immutable<admission.ValidatingAdmissionPolicy>;

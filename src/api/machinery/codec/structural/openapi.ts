@@ -3,8 +3,7 @@
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
 import type { MessageDescriptor } from '../../descriptor.ts';
-import { describeField } from '../../openapi/index.ts';
-import type { OpenApiSchema } from '../../openapi/index.ts';
+import { describeField, type OpenApiSchema } from '../../openapi/index.ts';
 import { metaSchemas } from '../../schema/meta-schemas.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';
 

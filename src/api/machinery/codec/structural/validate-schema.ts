@@ -1,8 +1,7 @@
 // Validates the schema of a definition: everything that a codec requires.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { patternProblem, sizeOfPattern } from './pattern.ts';

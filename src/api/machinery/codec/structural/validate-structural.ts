@@ -2,8 +2,7 @@
 // pkg/apiserver/schema.
 
 import type { JSONSchemaProps } from './json-schema-props.ts';
-import { runSteps } from '#machinery/turn.ts';
-import type { Steps } from '#machinery/turn.ts';
+import { runSteps, type Steps } from '#machinery/turn.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import { isSaid, isSchema, type StructuralSchema } from './structural-schema.ts';

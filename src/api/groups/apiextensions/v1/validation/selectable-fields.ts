@@ -5,8 +5,8 @@ import type { JSONSchemaProps } from '#api/machinery/codec/structural/json-schem
 import {
   structuralSchema,
   UnsupportedSchemaError,
+  type StructuralSchema,
 } from '#api/machinery/codec/structural/structural-schema.ts';
-import type { StructuralSchema } from '#api/machinery/codec/structural/structural-schema.ts';
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
 import type { SelectableField } from './definition.ts';

@@ -2,8 +2,7 @@
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
-import { parseQuantity } from '#machinery/text/quantity.ts';
-import type { Quantity } from '#machinery/text/quantity.ts';
+import { parseQuantity, type Quantity } from '#machinery/text/quantity.ts';
 import * as validation from '#machinery/validation/validation.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type * as resource from '../types.ts';

@@ -27,8 +27,8 @@ import {
   requestNames,
   requestReference,
   requestReferences,
+  type RequestNames,
 } from './requests.ts';
-import type { RequestNames } from './requests.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
 type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
