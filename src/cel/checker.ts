@@ -194,7 +194,7 @@ class Checker {
   #select(node: Select): Type {
     const qualified = qualifiedName(node);
     // A local variable hides qualified names that begin with it.
-    if (qualified !== undefined && !this.#isLocal(qualified.split('.')[0] as string)) {
+    if (qualified !== undefined && !this.#isLocal(qualified.split('.')[0]!)) {
       const type = this.#resolve(node, qualified);
       if (type !== undefined) return type;
     }
@@ -235,7 +235,7 @@ class Checker {
       return this.#overload(node, found, argumentTypes, false, true);
     }
     const qualifier = qualifiedName(node.target);
-    if (qualifier !== undefined && !this.#isLocal(qualifier.split('.')[0] as string)) {
+    if (qualifier !== undefined && !this.#isLocal(qualifier.split('.')[0]!)) {
       const found = this.#declarations.lookupFunction(`${qualifier}.${node.function}`);
       if (found !== undefined) return this.#overload(node, found, argumentTypes, false, true);
     }
@@ -272,7 +272,7 @@ class Checker {
     if (result === undefined) {
       const types = argumentTypes.map((type) => formatType(this.substitution.apply(type, true)));
       const applied = member
-        ? `${types[0] as string}.(${types.slice(1).join(', ')})`
+        ? `${types[0]!}.(${types.slice(1).join(', ')})`
         : `(${types.join(', ')})`;
       this.#report(node.offset, `found no matching overload for '${name}' applied to '${applied}'`);
       return ERROR;
@@ -291,7 +291,7 @@ class Checker {
     let result = BOOL;
     operandTypes.forEach((type, index) => {
       if (this.substitution.assignable(type, BOOL)) return;
-      const { offset } = node.arguments[index] as Expression;
+      const { offset } = node.arguments[index]!;
       this.#report(
         offset,
         `expected type 'bool' but found '${formatType(this.substitution.apply(type))}'`,

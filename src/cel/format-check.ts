@@ -50,7 +50,7 @@ export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): I
       if (argument === undefined)
         return { offset: node.offset, message: `index ${used} out of range` };
       used++;
-      const wrong = wrongPart(argument, CLAUSES[verb.toLowerCase()] as Clause, types);
+      const wrong = wrongPart(argument, CLAUSES[verb.toLowerCase()]!, types);
       if (wrong !== undefined) return wrong;
     }
   } catch (error) {

@@ -170,7 +170,7 @@ const codeOf = (escape: string): number =>
   /^\\[0-3]/.test(escape) ? parseInt(escape.slice(1), 8) : parseInt(escape.slice(2), 16);
 
 function unescape(escape: string): string {
-  const letter = escape[1] as string;
+  const letter = escape[1]!;
   if (!/[xXuU0-3]/.test(letter)) return SHORT_ESCAPES[letter] ?? letter;
   const code = codeOf(escape);
   if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))

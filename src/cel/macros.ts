@@ -108,7 +108,7 @@ function quantifier(kind: 'all' | 'exists' | 'existsOne', name: string, variable
     arity: variables + 1,
     expand(call) {
       const make = new Maker(call.offset);
-      const predicate = call.arguments[variables] as Expression;
+      const predicate = call.arguments[variables]!;
       const shape: ComprehensionShape = { kind, predicate };
       const range = call.target as Expression;
       const accumulator = make.name(ACCUMULATOR);
@@ -163,10 +163,8 @@ function collector(name: string, variables: 1 | 2, filtered: boolean, mapped: bo
     expand(call) {
       const make = new Maker(call.offset);
       const names = variablesOf(call, variables, 'argument is not an identifier');
-      const predicate = filtered ? (call.arguments[variables] as Expression) : undefined;
-      const item = mapped
-        ? (call.arguments.at(-1) as Expression)
-        : (call.arguments[0] as Expression);
+      const predicate = filtered ? call.arguments[variables]! : undefined;
+      const item = mapped ? (call.arguments.at(-1) as Expression) : call.arguments[0]!;
       const accumulator = make.name(ACCUMULATOR);
       const append = make.call(operators.add, accumulator, make.list(item));
       return make.loop({
@@ -199,7 +197,7 @@ function mapTransformer(name: string, filtered: boolean, entries: boolean): Macr
     expand(call) {
       const make = new Maker(call.offset);
       const names = variablesOf(call, 2, 'argument must be a simple name');
-      const predicate = filtered ? (call.arguments[2] as Expression) : undefined;
+      const predicate = filtered ? call.arguments[2]! : undefined;
       const item = call.arguments.at(-1) as Expression;
       const accumulator = make.name(ACCUMULATOR);
       const insert = entries
@@ -225,7 +223,7 @@ const has: Macro = {
   member: false,
   arity: 1,
   expand(call) {
-    const argument = call.arguments[0] as Expression;
+    const argument = call.arguments[0]!;
     if (argument.kind === 'select' && !argument.testOnly)
       return { ...argument, testOnly: true, offset: call.offset };
     throw new MacroError(argument.offset, 'invalid argument to has() macro');

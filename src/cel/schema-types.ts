@@ -75,7 +75,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 export function escapeName(name: string): string | undefined {
   if (name === '' || /^[0-9]/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;
-  const escaped = name.replaceAll(/__|[./-]/g, (found) => `__${ESCAPES[found] as string}__`);
+  const escaped = name.replaceAll(/__|[./-]/g, (found) => `__${ESCAPES[found]!}__`);
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
 }
 

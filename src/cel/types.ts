@@ -195,7 +195,7 @@ export function sameType(a: Type, b: Type): boolean {
         b.kind === 'opaque' &&
         a.name === b.name &&
         a.parameters.length === b.parameters.length &&
-        a.parameters.every((parameter, index) => sameType(parameter, b.parameters[index] as Type))
+        a.parameters.every((parameter, index) => sameType(parameter, b.parameters[index]!))
       );
     case 'type':
       return (

@@ -71,9 +71,7 @@ export class Substitution {
   }
 
   #all(from: readonly Type[], to: readonly Type[]): boolean {
-    return (
-      from.length === to.length && from.every((type, index) => this.#unify(type, to[index] as Type))
-    );
+    return from.length === to.length && from.every((type, index) => this.#unify(type, to[index]!));
   }
 
   #unify(from: Type, to: Type): boolean {
@@ -169,7 +167,7 @@ function isEqualOrLessSpecific(a: Type, b: Type): boolean {
         b.kind === 'opaque' &&
         a.name === b.name &&
         a.parameters.every((parameter, index) =>
-          isEqualOrLessSpecific(parameter, b.parameters[index] as Type),
+          isEqualOrLessSpecific(parameter, b.parameters[index]!),
         )
       );
     case 'type':

@@ -138,6 +138,6 @@ export function parseApiVersion(
   const parts = apiVersion.split('/');
   if (parts.length === 1 && parts[0] !== '') return { group: '', version: apiVersion };
   if (parts.length === 2 && parts[0] !== '' && parts[1] !== '')
-    return { group: parts[0] as string, version: parts[1] as string };
+    return { group: parts[0]!, version: parts[1]! };
   return undefined;
 }

@@ -46,7 +46,7 @@ function extreme(name: 'greatest' | 'least', internal: string): Macro {
       if (args.length === 0)
         throw new MacroError(offset, `math.${name}() requires at least one argument`);
       if (args.length === 1) {
-        const only = args[0] as Expression;
+        const only = args[0]!;
         if (only.kind !== 'list') {
           checkArgument(name, only);
           return call(only);

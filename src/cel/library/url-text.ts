@@ -23,7 +23,7 @@ const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
  */
 export function parseUrl(text: string, fragment: boolean): ParsedUrl {
   if ([...text].some(isControl)) throw new UrlError('net/url: invalid control character in URL');
-  const whole = fragment ? (text.split('#')[0] as string) : text;
+  const whole = fragment ? text.split('#')[0]! : text;
   if (whole === '') throw new UrlError('empty url');
   const { scheme, rest } = splitScheme(whole);
   const mark = rest.indexOf('?');

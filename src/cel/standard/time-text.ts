@@ -35,7 +35,7 @@ export function parseTimestamp(text: string): Timestamp {
   )
     throw wrong();
   const fraction = BigInt((parts[7] ?? '').padEnd(9, '0'));
-  const zone = parts[8] as string;
+  const zone = parts[8]!;
   let offset = 0;
   if (zone !== 'Z') {
     const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];

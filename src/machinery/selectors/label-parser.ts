@@ -101,7 +101,7 @@ function word(selector: string, position: number): Scanned {
  */
 function symbol(symbols: string): Scanned {
   const two = symbols.slice(0, 2);
-  const text = two.length === 2 && SYMBOLS.has(two) ? two : (symbols[0] as string);
+  const text = two.length === 2 && SYMBOLS.has(two) ? two : symbols[0]!;
   return { token: { kind: SYMBOLS.get(text) ?? 'error', text }, length: text.length };
 }
 
@@ -167,7 +167,7 @@ class Parser {
   }
 
   #operator(): Operator {
-    const token = this.#tokens[this.#position++] as Token;
+    const token = this.#tokens[this.#position++]!;
     const operator = OPERATOR_OF.get(token.kind);
     if (operator === undefined) {
       throw new SelectorParseError(
@@ -224,7 +224,7 @@ class Parser {
    * operators.
    */
   #peek(): Token {
-    const token = this.#tokens[Math.min(this.#position, this.#tokens.length - 1)] as Token;
+    const token = this.#tokens[Math.min(this.#position, this.#tokens.length - 1)]!;
     return token.kind === 'in' || token.kind === 'notin'
       ? { kind: 'identifier', text: token.text }
       : token;

@@ -183,7 +183,7 @@ export function labelSelectorAsMap(selector: LabelSelector | null | undefined): 
           `operator ${quote(operator)} without a single value cannot be converted into the old label selector format`,
         );
       }
-      map.push([key, values[0] as string]);
+      map.push([key, values[0]!]);
     } else if (OPERATORS.has(operator)) {
       throw new Error(
         `operator ${quote(operator)} cannot be converted into the old label selector format`,
@@ -212,7 +212,7 @@ export function parseToLabelSelector(text: string): LabelSelector {
   const matchExpressions: LabelSelectorRequirement[] = [];
   for (const { key, operator, values } of requirements.toSorted(byKey)) {
     const named = [...OPERATORS].find(([, known]) => known === operator)?.[0];
-    if (operator === '=' || operator === '==') matchLabels.push([key, values[0] as string]);
+    if (operator === '=' || operator === '==') matchLabels.push([key, values[0]!]);
     else if (operator === 'gt' || operator === 'lt')
       throw new Error(`${quote(operator)} isn't supported in label selectors`);
     else if (named === undefined)

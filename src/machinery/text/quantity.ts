@@ -329,7 +329,7 @@ function read(text: string): Quantity {
   const negative = parts[1] === '-';
   const whole = parts[2] || '0';
   const fraction = parts[3] ?? '';
-  const { format, power } = readSuffix(parts[4] as string);
+  const { format, power } = readSuffix(parts[4]!);
   const digits = whole + fraction;
   let mantissa = BigInt(digits);
   let exponent = -fraction.length;

@@ -18,7 +18,7 @@ export class FieldPath {
    * whose children have no dot.
    */
   constructor(...names: readonly string[]) {
-    this.#text = names.length === 1 ? (names[0] as string) : names.join('.');
+    this.#text = names.length === 1 ? names[0]! : names.join('.');
   }
 
   /** Returns the path of a field of this one. Several names go several levels down. */

@@ -161,7 +161,7 @@ export function isQualifiedName(value: string): Problems {
   const problems: string[] = [];
   const name = parts.at(-1) as string;
   if (parts.length === 2) {
-    const prefix = parts[0] as string;
+    const prefix = parts[0]!;
     if (prefix === '') problems.push('prefix part must be non-empty');
     else {
       if (byteLength(prefix) > DNS1123_SUBDOMAIN_MAX_LENGTH)
@@ -262,7 +262,7 @@ export function isValidIP(value: string): Problems {
 /** Checks an address with a prefix length, such as 10.9.8.0/24. */
 export function isValidCIDR(value: string): Problems {
   const parts = value.split('/');
-  const family = isIP(parts[0] as string);
+  const family = isIP(parts[0]!);
   const length = parts[1] ?? '';
   const good =
     parts.length === 2 &&

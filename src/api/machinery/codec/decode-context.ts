@@ -30,8 +30,8 @@ export class FieldStack {
   insert(from: number, place: number, value: unknown): void {
     const { places, values } = this;
     let at = this.length++;
-    while (at > from && (places[at - 1] as number) > place) {
-      places[at] = places[at - 1] as number;
+    while (at > from && places[at - 1]! > place) {
+      places[at] = places[at - 1]!;
       values[at] = values[at - 1];
       at--;
     }

@@ -107,7 +107,7 @@ export class FieldSet {
   has(path: Path): boolean {
     let nodes: FieldSet | undefined = this;
     for (let i = 0; i < path.length; i++) {
-      const node: FieldNode | undefined = nodes.#nodes.get(path[i] as PathElement);
+      const node: FieldNode | undefined = nodes.#nodes.get(path[i]!);
       if (node === undefined) return false;
       if (i === path.length - 1) return node.member;
       if (node.children === undefined) return false;

@@ -91,7 +91,7 @@ function rememberedTwin(set: FieldSet): FieldSet {
     return set;
   }
   const found = sets.findIndex((other) => other.equals(set));
-  const twin = found < 0 ? set : (sets[found] as FieldSet);
+  const twin = found < 0 ? set : sets[found]!;
   if (found === 0) return twin;
   // The latest comes first; the oldest is removed.
   if (found > 0) sets.splice(found, 1);

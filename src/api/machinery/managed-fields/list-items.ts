@@ -17,7 +17,7 @@ export function itemElement(
     return { problem: 'associative list with keys may not have non-map elements' };
   const { keys } = list;
   if (keys.length === 1) {
-    const key = keys[0] as string;
+    const key = keys[0]!;
     const value = keyValue(list, map, key);
     return value === undefined ? omits(keys) : keyElement([[key, value]]);
   }

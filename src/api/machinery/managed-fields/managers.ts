@@ -183,8 +183,5 @@ export function seconds({ time }: Manager): number {
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (entries === undefined || entries === null) return false;
   if (entries.length === 0) return true;
-  return (
-    entries.length === 1 &&
-    Object.values(entries[0] as object).every((value) => value === undefined)
-  );
+  return entries.length === 1 && Object.values(entries[0]!).every((value) => value === undefined);
 }

@@ -187,8 +187,8 @@ function compareKeys(
   const names = Object.keys(a);
   const others = Object.keys(b);
   for (let i = 0; i < names.length && i < others.length; i++) {
-    const name = names[i] as string;
-    const other = others[i] as string;
+    const name = names[i]!;
+    const other = others[i]!;
     const order = compareText(name, other) || compareValues(a[name], b[other]);
     if (order !== 0) return order;
   }

@@ -29,7 +29,7 @@ export function childrenOf({ value }: Der): readonly Der[] {
 function readAll(bytes: Buffer): readonly Der[] {
   const found: Der[] = [];
   for (let at = 0; at < bytes.length;) {
-    const tag = bytes[at] as number;
+    const tag = bytes[at]!;
     if ((tag & 0x1f) === 0x1f)
       throw new DerError('asn1: structure error: base 128 integer too large');
     const { length, start } = readLength(bytes, at + 1);

@@ -237,7 +237,7 @@ export class Reader {
       let text = '';
       let at = start;
       for (const end = start + size; at < end; at++) {
-        const byte = this.#buffer[at] as number;
+        const byte = this.#buffer[at]!;
         if (byte >= 0x80) break;
         text += String.fromCharCode(byte);
       }
@@ -304,6 +304,6 @@ export class Reader {
 
   #byte(): number {
     if (this.#at >= this.#end) throw new ProtobufError('unexpected EOF');
-    return this.#buffer[this.#at++] as number;
+    return this.#buffer[this.#at++]!;
   }
 }

@@ -428,7 +428,7 @@ function checkOneOf(
   if (validators.length === 0) return 0;
   const tried = validators.map((validator) => attempt(validator, value, run));
   const valid = tried.filter((one) => one.errors.isValid);
-  if (valid.length === 1) return (valid[0] as Attempt).passed;
+  if (valid.length === 1) return valid[0]!.passed;
   const found =
     valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`;
   errors.add(

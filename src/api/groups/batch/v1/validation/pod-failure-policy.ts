@@ -89,9 +89,7 @@ function exitCodes(
     if (seen.has(value)) errors.push(field.duplicate(path, value));
     seen.add(value);
   });
-  const ordered = values.every(
-    (value, index) => index === 0 || (values[index - 1] as number) <= value,
-  );
+  const ordered = values.every((value, index) => index === 0 || values[index - 1]! <= value);
   if (!ordered) errors.push(field.invalid(valuesPath, values, 'must be ordered'));
   return errors;
 }

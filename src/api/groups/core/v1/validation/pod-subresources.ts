@@ -137,7 +137,7 @@ function containersResize(spec: PodSpec, old: PodSpec): FieldErrorList {
     });
   }
   spec.containers.forEach((container, index) => {
-    const before = old.containers[index] as Container;
+    const before = old.containers[index]!;
     if (!semanticEqual(withOldResources(container, before), before))
       errors.push(field.forbidden(SPEC, ONLY_CPU_AND_MEMORY));
   });
@@ -184,7 +184,7 @@ function removals(
  */
 function withOldAmounts(spec: PodSpec, old: PodSpec): PodSpec {
   const list = (now: readonly Container[], before: readonly Container[] = []): Container[] =>
-    now.map((container, index) => withOldResources(container, before[index] as Container));
+    now.map((container, index) => withOldResources(container, before[index]!));
   return {
     ...spec,
     containers: list(spec.containers, old.containers),

@@ -198,7 +198,7 @@ function nodeAffinityNarrowing(
     return [field.invalid(path, after, message)];
   }
   return before.flatMap((term, index) => {
-    const changed = after[index] as NodeSelectorTerm;
+    const changed = after[index]!;
     if (onlyAdds(changed, term)) return [];
     return [
       field.invalid(

@@ -97,7 +97,7 @@ export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): 
         (name) => (source.podCertificate?.[name] ?? '') !== '',
       );
       for (const name of given) {
-        const file = source.podCertificate[name] as string;
+        const file = source.podCertificate[name]!;
         errors.push(...localNonReservedPath(file, where.child(name)));
         take(file, file);
       }

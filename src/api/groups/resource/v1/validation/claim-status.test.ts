@@ -481,13 +481,13 @@ describe('device status of drivers', () => {
     );
   });
 
-  test('devices that are not allocated have none', () => {
+  test('a device that is not allocated is rejected', () => {
     expect(check({ devices: [device()] })).toEqual([
       'status.devices[0]: Invalid value: "d/p/x": must be an allocated device in the claim',
     ]);
   });
 
-  test('each share has its own', () => {
+  test('each share has its own status', () => {
     const shares = ['a', 'b'].map((end) => UID.replace('a', end));
     const results = shares.map((shareID) => ({ ...result, shareID }));
     const devices = shares.map((shareID) => device({ shareID }));
