@@ -98,12 +98,12 @@ export function lex(source: string, maxTokens = 200_000): Lexed {
       push(ESCAPED_IDENTIFIER, escapedName[0]);
       continue;
     }
-    const wrong = unrecognized(source, at);
+    const invalidText = unrecognized(source, at);
     issues.push({
       offset: at,
-      message: `Syntax error: token recognition error at: '${printable(wrong)}'`,
+      message: `Syntax error: token recognition error at: '${printable(invalidText)}'`,
     });
-    at += wrong.length;
+    at += invalidText.length;
   }
   tokens.push({ kind: END, text: END, offset: source.length });
   return { tokens, issues };

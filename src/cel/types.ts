@@ -125,7 +125,7 @@ export function object(
   name: string,
   fields: Readonly<Record<string, Type | FieldType>>,
 ): ObjectType {
-  const known = new Map(
+  const byName = new Map(
     Object.entries(fields).map(([key, field]): [string, FieldType] => [
       key,
       'kind' in field ? { type: field } : field,
@@ -134,8 +134,8 @@ export function object(
   return {
     kind: 'object',
     name,
-    field: (key) => known.get(key),
-    fieldNames: () => [...known.keys()],
+    field: (key) => byName.get(key),
+    fieldNames: () => [...byName.keys()],
   };
 }
 
@@ -216,8 +216,8 @@ const sizes = new WeakMap<Type, number>();
  * time.
  */
 export function typeSize(type: Type): number {
-  const known = sizes.get(type);
-  if (known !== undefined) return known;
+  const cached = sizes.get(type);
+  if (cached !== undefined) return cached;
   let size = 1;
   if (type.kind === 'list') size += typeSize(type.element);
   else if (type.kind === 'map') size += typeSize(type.key) + typeSize(type.value);

@@ -260,9 +260,9 @@ export class MapValue extends AbstractMap {
 
   /** Returns a map. Throws EvaluationError for invalid or duplicate keys. */
   static of(entries: Iterable<readonly [Value, Value]>): MapValue {
-    const made = new MapValue();
-    for (const [key, value] of entries) made.insert(key, value);
-    return made;
+    const map = new MapValue();
+    for (const [key, value] of entries) map.insert(key, value);
+    return map;
   }
 
   /** Adds an entry. For builders only. */

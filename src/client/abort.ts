@@ -59,10 +59,10 @@ const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   let callbacks = callbacksOf.get(signal);
   if (callbacks === undefined) {
-    const made = new Callbacks();
-    callbacks = made;
-    callbacksOf.set(signal, made);
-    signal.addEventListener('abort', () => made.runAll(), { once: true });
+    const created = new Callbacks();
+    callbacks = created;
+    callbacksOf.set(signal, created);
+    signal.addEventListener('abort', () => created.runAll(), { once: true });
   }
   return callbacks.add(callback);
 }

@@ -75,8 +75,8 @@ export async function loadKubeconfig(
     );
   const find = (list: string, key: string, wanted: string): Named<Section> => {
     for (const { path, content } of configs) {
-      const found = named(content, list, key, path).find((entry) => entry.name === wanted);
-      if (found !== undefined) return found;
+      const entry = named(content, list, key, path).find((each) => each.name === wanted);
+      if (entry !== undefined) return entry;
     }
     throw new KubeconfigError(
       `${files.join(', ')}: there is no ${key} named ${JSON.stringify(wanted)}`,

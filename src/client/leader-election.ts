@@ -111,12 +111,12 @@ export class LeaderElector {
     const lost = new AbortController();
     const leading = AbortSignal.any([signal, lost.signal]);
     const done = new AbortController();
-    const work = this.#config.onStartedLeading(leading).finally(() => done.abort());
+    const leadership = this.#config.onStartedLeading(leading).finally(() => done.abort());
     await this.#renew(AbortSignal.any([signal, done.signal]));
     lost.abort(new Error(`the lease ${this.#config.name} was lost`));
     this.#record('stopped leading');
     try {
-      await work;
+      await leadership;
     } finally {
       // Another candidate may start only after the work has ended.
       await this.#release();

@@ -76,8 +76,8 @@ function wrongAddress(text: string): string | undefined {
 }
 
 function parseIP(text: string): IPValue {
-  const wrong = wrongAddress(text);
-  if (wrong !== undefined) throw evaluationError(wrong);
+  const problem = wrongAddress(text);
+  if (problem !== undefined) throw evaluationError(problem);
   return new IPValue(parseAddress(text) as Address);
 }
 

@@ -20,10 +20,10 @@ const isNumeric = (value: Value): boolean =>
 
 /** Reports an argument that can be no number as a compile error. */
 function checkArgument(name: string, argument: Expression): void {
-  const wrong =
+  const isInvalid =
     (argument.kind === 'literal' && !isNumeric(argument.value)) ||
     ['list', 'map', 'struct'].includes(argument.kind);
-  if (wrong)
+  if (isInvalid)
     throw new MacroError(
       argument.offset,
       `math.${name}() simple literal arguments must be numeric`,

@@ -312,9 +312,9 @@ class HttpTransport implements Transport {
     }
     const connect = async (closed: AbortSignal): Promise<TLSSocket> => {
       // The connection that determined the version is used first.
-      const made = socket ?? (await this.#dial(options, closed));
+      const tlsSocket = socket ?? (await this.#dial(options, closed));
       socket = undefined;
-      return made;
+      return tlsSocket;
     };
     return new Http2Exchange({ origin: this.#origin, connect, clock: this.#config.clock });
   }

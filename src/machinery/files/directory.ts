@@ -82,13 +82,13 @@ export async function openOrMakeDirectory(
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return await openBelow(parent, name);
   }
-  const made = await openBelow(parent, name);
+  const directory = await openBelow(parent, name);
   try {
     // mkdir applies the umask to the mode.
-    await chmod(pathOf(made), mode);
-    return made;
+    await chmod(pathOf(directory), mode);
+    return directory;
   } catch (error) {
-    await made.handle.close();
+    await directory.handle.close();
     throw error;
   }
 }

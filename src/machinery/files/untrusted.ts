@@ -215,13 +215,13 @@ export async function bounded<T>(
   discard?: (late: T) => void,
 ): Promise<T> {
   const expired = new AbortController();
-  const work = poolGate.run(operation, expired.signal);
+  const running = poolGate.run(operation, expired.signal);
   return await new Promise<T>((resolve, reject) => {
     const timer = systemClock.setTimer(DEADLINE_MS, () => {
       expired.abort(new Error(`${what}: not done within ${DEADLINE_MS / 1000}s`));
       reject(expired.signal.reason as Error);
     });
-    work.then(
+    running.then(
       (result) => {
         timer.cancel();
         if (expired.signal.aborted) discard?.(result);

@@ -242,9 +242,9 @@ export function countSamples(keys: Iterable<readonly string[]>): readonly Sample
   const counts = new Map<string, [values: readonly string[], count: number]>();
   for (const values of keys) {
     const id = JSON.stringify(values);
-    const known = counts.get(id);
-    if (known === undefined) counts.set(id, [values, 1]);
-    else known[1]++;
+    const sample = counts.get(id);
+    if (sample === undefined) counts.set(id, [values, 1]);
+    else sample[1]++;
   }
   return [...counts.values()];
 }

@@ -161,8 +161,8 @@ class Parser {
     const { kind, text } = this.#take();
     if (kind !== 'identifier')
       throw new SelectorParseError(`found '${text}', expected: identifier`);
-    const wrong = invalidLabelKey(text, this.#at);
-    if (wrong !== undefined) throw new SelectorParseError(wrong.message);
+    const problem = invalidLabelKey(text, this.#at);
+    if (problem !== undefined) throw new SelectorParseError(problem.message);
     return text;
   }
 

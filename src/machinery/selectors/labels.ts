@@ -54,8 +54,9 @@ class RequirementsSelector implements Selector {
   }
 
   matches(labels: Labels | undefined): boolean {
-    const given = labels ?? NO_LABELS;
-    for (const requirement of this.#requirements) if (!requirement.matches(given)) return false;
+    const labelsOrNone = labels ?? NO_LABELS;
+    for (const requirement of this.#requirements)
+      if (!requirement.matches(labelsOrNone)) return false;
     return true;
   }
 
@@ -151,10 +152,10 @@ export function labelSelectorAsSelector(selector: LabelSelector | null | undefin
   const matchLabels = Object.entries(selector.matchLabels ?? {});
   const requirements = matchLabels.map(([key, value]) => newRequirement(key, '=', [value]));
   for (const { key, operator, values } of selector.matchExpressions ?? []) {
-    const known = OPERATORS.get(operator);
-    if (known === undefined)
+    const selectionOperator = OPERATORS.get(operator);
+    if (selectionOperator === undefined)
       throw new Error(`${quote(operator)} is not a valid pod selector operator`);
-    requirements.push(newRequirement(key, known, values?.length ? values : undefined));
+    requirements.push(newRequirement(key, selectionOperator, values?.length ? values : undefined));
   }
   return requirements.length === 0 ? EVERYTHING : new RequirementsSelector(requirements);
 }

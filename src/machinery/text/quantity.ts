@@ -252,8 +252,8 @@ const MAX_CACHED_LENGTH = 32;
  */
 export function parseQuantity(text: string): Quantity {
   if (text.length > MAX_CACHED_LENGTH) return read(text);
-  const known = parsed.get(text);
-  if (known !== undefined) return known;
+  const cached = parsed.get(text);
+  if (cached !== undefined) return cached;
   const quantity = read(text);
   parsed.set(text, quantity);
   return quantity;

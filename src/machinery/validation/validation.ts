@@ -192,7 +192,10 @@ export function isCIdentifier(value: string): Problems {
 
 /** Checks the older, stricter form of an environment variable's name. */
 export function isEnvVarName(value: string): Problems {
-  return [...checkFormat(value, ENV_VAR_NAME, Number.POSITIVE_INFINITY), ...leadsOut(value)];
+  return [
+    ...checkFormat(value, ENV_VAR_NAME, Number.POSITIVE_INFINITY),
+    ...parentPathProblems(value),
+  ];
 }
 
 /** Checks the relaxed form of an environment variable's name: printable ASCII without '='. */
@@ -207,7 +210,7 @@ export function isRelaxedEnvVarName(value: string): Problems {
 /** Checks the key of a ConfigMap or Secret, which may become a file name. */
 export function isConfigMapKey(value: string): Problems {
   const problems = checkFormat(value, CONFIG_MAP_KEY, DNS1123_SUBDOMAIN_MAX_LENGTH);
-  const leading = leadsOut(value);
+  const leading = parentPathProblems(value);
   return leading.length === 0 ? problems : [...problems, ...leading];
 }
 
@@ -352,7 +355,7 @@ function byteLength(value: string): number {
 }
 
 /** Checks that a key does not lead to another directory when it becomes a file name. */
-function leadsOut(value: string): Problems {
+function parentPathProblems(value: string): Problems {
   if (value === '.') return ["must not be '.'"];
   if (value === '..') return ["must not be '..'"];
   return value.startsWith('..') ? ["must not start with '..'"] : NONE;

@@ -29,8 +29,8 @@ function decodeSlowly(text: string): string | number {
   const digits = text.replace(/[\r\n]/g, '');
   const match = /^[A-Za-z0-9+/]*/.exec(digits)?.[0] ?? '';
   const padding = digits.slice(match.length);
-  const wanted = (4 - (match.length % 4)) % 4;
-  if (wanted !== 3 && padding === '='.repeat(wanted))
+  const paddingLength = (4 - (match.length % 4)) % 4;
+  if (paddingLength !== 3 && padding === '='.repeat(paddingLength))
     return Buffer.from(digits, 'base64').toString('base64');
   // The text ends too early: the position of its last, incomplete group.
   if (padding === '') return text.length - (match.length % 4);

@@ -33,12 +33,12 @@ export class DescriptorQueryCodec implements QueryCodec {
   }
 
   decode(valuesOf: (parameter: string) => readonly string[]): Record<string, unknown> {
-    const given: Record<string, unknown> = {};
+    const decoded: Record<string, unknown> = {};
     for (const { name, type } of this.#message.fields) {
       const values = valuesOf(name);
-      if (values.length > 0) given[name] = valueOf(type, values);
+      if (values.length > 0) decoded[name] = valueOf(type, values);
     }
-    return decodeObject(this.#message, given).object;
+    return decodeObject(this.#message, decoded).object;
   }
 }
 

@@ -65,9 +65,9 @@ class Place {
     node: Pick<FieldNode, 'member' | 'children'>,
   ): void {
     const set = this.#setOf(difference);
-    const known = set.node(element);
-    if (known === undefined) set.put(element, node.member, node.children);
-    else set.put(element, known.member || node.member, union(known.children, node.children));
+    const existing = set.node(element);
+    if (existing === undefined) set.put(element, node.member, node.children);
+    else set.put(element, existing.member || node.member, union(existing.children, node.children));
   }
 
   #setOf(difference: keyof Comparison): FieldSet {

@@ -68,8 +68,8 @@ const MAX_READ_LATELY = 4096;
  */
 export function parsePathElement(text: string): PathElement | undefined {
   if (text.startsWith('f:')) return text;
-  const known = readLately.get(text);
-  if (known !== undefined) return known;
+  const cached = readLately.get(text);
+  if (cached !== undefined) return cached;
   const element = readElement(text);
   if (element === undefined) return undefined;
   if (readLately.size >= MAX_READ_LATELY) readLately.clear();

@@ -151,16 +151,16 @@ function* comparisonIn(
   live: unknown,
   updated: unknown,
 ): WaitingSteps<Comparison | undefined> {
-  const found = known.get(apiVersion);
-  if (found !== undefined) return found;
+  const cached = known.get(apiVersion);
+  if (cached !== undefined) return cached;
   const type = versions.typeOf(apiVersion);
   if (type === undefined) return undefined;
   const [liveThere, updatedThere] = yield* waitFor(
     versions.convert([live, updated], own, apiVersion),
   );
-  const made = compare(type, liveThere, updatedThere, reset);
-  known.set(apiVersion, made);
-  return made;
+  const comparison = compare(type, liveThere, updatedThere, reset);
+  known.set(apiVersion, comparison);
+  return comparison;
 }
 
 /**

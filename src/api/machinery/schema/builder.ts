@@ -165,7 +165,7 @@ export function oneOf(...values: string[]): AliasSpec {
 }
 
 /** Returns a string type with these values, and perhaps others. */
-export function known(...values: string[]): AliasSpec {
+export function openEnum(...values: string[]): AliasSpec {
   return { alias: 'string', values, closed: false };
 }
 

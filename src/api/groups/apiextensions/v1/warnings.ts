@@ -8,9 +8,9 @@ import { schemaOf, schemasIn } from './validation/schema-walk.ts';
 
 /** Returns the warnings about a definition. `old`: formats that it had before are not repeated. */
 export function definitionWarnings({ spec }: Definition, old?: Definition): readonly string[] {
-  const known = new Set(old === undefined ? [] : unrecognizedFormats(old.spec));
+  const oldFormats = new Set(old === undefined ? [] : unrecognizedFormats(old.spec));
   return unrecognizedFormats(spec)
-    .filter((format) => !known.has(format))
+    .filter((format) => !oldFormats.has(format))
     .map((format) => `unrecognized format ${quote(format)}`);
 }
 

@@ -38,8 +38,8 @@ const MAX_NAME = 100;
  * are cached.
  */
 export function memberName(name: string): string {
-  const known = names.get(name);
-  if (known !== undefined) return known;
+  const cached = names.get(name);
+  if (cached !== undefined) return cached;
   const text = `${quoted(name)}:`;
   if (name.length <= MAX_NAME && names.size < MAX_NAMES) names.set(name, text);
   return text;

@@ -99,7 +99,7 @@ const WITH_ANY_VALUE: ReadonlySet<string> = new Set(['default', 'example', 'addi
  * Reports whether the keyword has an effect: null, false, '' and an empty list are mostly equal to
  * a missing one.
  */
-export function isSaid(keyword: string, value: unknown): boolean {
+export function isEffective(keyword: string, value: unknown): boolean {
   if (value === undefined || value === null) return false;
   if (WITH_ANY_VALUE.has(keyword)) return true;
   return value !== false && value !== '' && !(Array.isArray(value) && value.length === 0);

@@ -22,7 +22,7 @@ export function driverOfPlugin(name: string): string | undefined {
 }
 
 /** Volumes never change: each is looked at once. Errors are found again. */
-const known = new WeakMap<ReadVolume, Migrated | undefined>();
+const migratedVolumes = new WeakMap<ReadVolume, Migrated | undefined>();
 
 export interface Migrated {
   /** Of the plugin whose volume it is. */
@@ -34,16 +34,16 @@ export interface Migrated {
 /** undefined: it is not a volume of a plugin that has been replaced. Throws CsiMigrationError if it cannot be told to the driver. */
 export function migrated(volume: ReadVolume): Migrated | undefined {
   if (volume.spec.csi !== undefined) return undefined;
-  if (known.has(volume)) return known.get(volume);
-  let found: Migrated | undefined;
+  if (migratedVolumes.has(volume)) return migratedVolumes.get(volume);
+  let migrated: Migrated | undefined;
   for (const plugin of IN_TREE_PLUGINS) {
     const translation = plugin.persistent(volume);
     if (translation === undefined) continue;
-    found = { plugin: plugin.name, volume: translated(volume, plugin, translation) };
+    migrated = { plugin: plugin.name, volume: translated(volume, plugin, translation) };
     break;
   }
-  known.set(volume, found);
-  return found;
+  migratedVolumes.set(volume, migrated);
+  return migrated;
 }
 
 function translated(
