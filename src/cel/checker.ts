@@ -281,7 +281,7 @@ class Checker {
     return result;
   }
 
-  /** Checks && and ||. Each operand that is no boolean is reported separately. */
+  /** Checks && and ||. Each operand that is not a boolean is reported separately. */
   #logical(
     node: Call,
     name: string,

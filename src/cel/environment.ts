@@ -1,10 +1,11 @@
 // An environment: the variables and libraries that expressions may use. It compiles expressions to
 // programs.
 //
-//     const env = new Environment({ variables: { device: deviceType }, libraries:
-//     kubernetesLibraries });
-//     const { program, error } = env.compile('device.driver == "gpu.example.com"', { resultType:
-//     BOOL });
+//     const env = new Environment({
+//       variables: { device: deviceType },
+//       libraries: kubernetesLibraries,
+//     });
+//     const { program, error } = env.compile('device.driver == "a.example"', { resultType: BOOL });
 //     const { value, error } = program.evaluate({ device });
 
 import { adapterOf } from './adapt.ts';

@@ -10,7 +10,7 @@ import {
   type Identifier,
 } from './ast.ts';
 
-/** The variable for the result of a loop. It is no valid identifier, so it cannot collide. */
+/** The variable for the result of a loop. It is not a valid identifier, so it cannot collide. */
 const ACCUMULATOR = '@result';
 /** The older name of that variable, which expressions may not use for their own variables. */
 const OLD_ACCUMULATOR = '__result__';
@@ -39,7 +39,7 @@ export interface Macro {
   readonly member: boolean;
   /** The number of arguments. Absent: any number. */
   readonly arity?: number;
-  /** Returns the expansion; undefined if the call is no macro call after all. Throws MacroError. */
+  /** Returns the expansion; undefined if the call is not a macro call. Throws MacroError. */
   readonly expand: (call: MacroCall) => Expression | undefined;
 }
 
@@ -294,7 +294,9 @@ export const bindMacros: readonly Macro[] = [
   },
 ];
 
-/** optMap and optFlatMap: `target.hasValue() ? … target.value() as variable … : optional.none()`. */
+/**
+ * optMap and optFlatMap: `target.hasValue() ? … target.value() as variable … : optional.none()`.
+ */
 function optionalMapper(name: string, flat: boolean): Macro {
   return {
     name,

@@ -301,7 +301,7 @@ class Planner {
 
   /**
    * Plans or and orValue: the second operand is evaluated only if the first has no value. A value
-   * that is no optional counts as present.
+   * that is not an optional counts as present.
    */
   #alternative(node: Call): Step | undefined {
     const [alternative] = node.arguments;

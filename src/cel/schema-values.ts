@@ -155,8 +155,8 @@ const MAX_COUNT = 2n ** 63n - 1n;
 
 /**
  * Returns the nanoseconds of a Go duration, or the sum of all numbers with units in the text ('3
- * days and 2 hours'); undefined if the text is no duration. As in upstream, a sum of more than 64
- * bits wraps.
+ * days and 2 hours'); undefined if the text is not a duration. As in upstream, a sum of more than
+ * 64 bits wraps.
  */
 export function formatDurationNanoseconds(text: string): bigint | undefined {
   try {

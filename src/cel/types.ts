@@ -49,7 +49,7 @@ export interface ListType {
    * items are the same.
    */
   readonly setBy?: readonly string[];
-  /** A value that is no list is an error. Default: it is left unchanged. */
+  /** A value that is not a list is an error. Default: it is left unchanged. */
   readonly strict?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface MapType {
   readonly key: Type;
   readonly value: Type;
   readonly maxProperties?: number;
-  /** A value that is no map is an error. Default: it is left unchanged. */
+  /** A value that is not a map is an error. Default: it is left unchanged. */
   readonly strict?: boolean;
 }
 

@@ -193,7 +193,7 @@ export abstract class OpaqueValue extends CelObject {
   size?(): number;
 }
 
-/** A list that is no array: its items are converted on access. */
+/** A list that is not an array: its items are converted on access. */
 export abstract class ListValue extends CelObject {
   /**
    * Present for a set: the order does not matter, and items with equal values of these fields are
@@ -208,7 +208,7 @@ export abstract class ListValue extends CelObject {
   }
 }
 
-/** A map that is no plain object, or whose values are converted on access. */
+/** A map that is not a plain object, or whose values are converted on access. */
 export abstract class AbstractMap extends CelObject {
   abstract readonly size: number;
   /** Returns the value; undefined if there is no such key. Equal numbers are the same key. */

@@ -5,7 +5,7 @@ import { Link, LinkedList } from '#machinery/collections/linked-list.ts';
 
 /**
  * Returns the signal without its limit of listeners. Each call in flight listens to this signal, so
- * many listeners are no leak and the platform must not warn of one.
+ * many listeners are not a leak, and the platform must not warn about one.
  */
 export function sharedByMany(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal);

@@ -389,11 +389,11 @@ export interface GenericServerResponse {
   /** The response's text. */
   readonly serverMessage: string;
   readonly retryAfterSeconds?: number;
-  /** The body was no Status. The sender may not be an API server. */
+  /** The body was not a Status. The sender may not be an API server. */
   readonly isUnexpectedResponse: boolean;
 }
 
-/** Returns the error for a failed response whose body is no Status. */
+/** Returns the error for a failed response whose body is not a Status. */
 export function genericServerResponse(response: GenericServerResponse): StatusError {
   const { code, serverMessage, name = '' } = response;
   const resource = response.resource ?? { group: '', resource: '' };

@@ -9,7 +9,7 @@ export interface ParsedUrl {
   readonly query: string;
 }
 
-/** The reason why a text is no URL, with Go's message. */
+/** The reason why a text is not a URL, with Go's message. */
 export class UrlError extends Error {}
 
 const isControl = (character: string): boolean => character < ' ' || character === '\x7f';

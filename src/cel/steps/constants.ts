@@ -72,7 +72,7 @@ export function foldFree(call: Step): Step {
 
 /**
  * Returns a function that reports whether a value is in a list of literals, without traversing it;
- * undefined if the node is no such list.
+ * undefined for other nodes.
  */
 export function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
   if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0)

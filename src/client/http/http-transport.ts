@@ -381,7 +381,7 @@ class HttpTransport implements Transport {
         return apierrors.fromStatus(object as apierrors.Status);
       }
     } catch {
-      // The body is no JSON, so it is not from the API server.
+      // The body is not JSON, so it is not from the API server.
     }
     const retryAfter = Number(response.headers['retry-after']);
     return apierrors.genericServerResponse({

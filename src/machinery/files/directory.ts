@@ -39,7 +39,7 @@ export interface Place {
   readonly path: string;
 }
 
-/** Returns a path to the open file itself, wherever its names lead now. */
+/** Returns a path to the open file itself, even if the file was moved or replaced. */
 export function pathOf({ handle, path }: Place): string {
   return isLinux ? `/proc/self/fd/${handle.fd}` : path;
 }

@@ -6,8 +6,8 @@
 // event loop. Therefore, for every function of this module:
 //
 // - The file is inspected before it is opened, through a descriptor for the inode alone (O_PATH).
-// Only a regular file is opened (or a FIFO, where the caller asks for one), and the opened inode is
-// the inspected one.
+//   Only a regular file is opened (or a FIFO, where the caller asks for one), and the opened inode is
+//   the inspected one.
 // - A link in the last place is not followed, unless `followLinks` is set.
 // - Reads are bounded by the caller.
 // - The asynchronous functions occupy at most half of the pool's threads together, and reject after

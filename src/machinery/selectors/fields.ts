@@ -10,7 +10,7 @@ export interface Requirement {
   readonly value: string;
 }
 
-/** The text is no field selector. The message is upstream's. */
+/** The text is not a field selector. The message is upstream's. */
 export class FieldSelectorError extends Error {
   constructor(message: string) {
     super(message);

@@ -9,7 +9,7 @@ import {
 } from './label-requirement.ts';
 import type { FieldPath } from '../validation/field.ts';
 
-/** The text is no label selector. The message is upstream's. */
+/** The text is not a label selector. The message is upstream's. */
 export class SelectorParseError extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
     super(message, options);

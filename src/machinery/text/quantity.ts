@@ -9,7 +9,7 @@ import { LruCache } from '../collections/lru.ts';
  */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
-/** The text is no quantity. The message is upstream's. */
+/** The text is not a quantity. The message is upstream's. */
 export class QuantityError extends Error {
   constructor(message: string) {
     super(message);

@@ -22,7 +22,7 @@ export function decodeBase64(text: string): string | number {
 }
 
 /**
- * Decodes text that is not canonical: it has line breaks, unused bits, or is no base64 (Node's
+ * Decodes text that is not canonical: it has line breaks, unused bits, or is not base64 (Node's
  * decoder accepts anything).
  */
 function decodeSlowly(text: string): string | number {
@@ -37,7 +37,7 @@ function decodeSlowly(text: string): string | number {
   return positionInOriginal(text, match.length);
 }
 
-/** Returns the index of the n-th character that is no line break. */
+/** Returns the index of the n-th character that is not a line break. */
 function positionInOriginal(text: string, n: number): number {
   let seen = 0;
   for (let i = 0; i < text.length; i++) {

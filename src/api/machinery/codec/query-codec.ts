@@ -6,7 +6,9 @@ import { describeField } from '../openapi/index.ts';
 import { decodeObject } from './decode.ts';
 import type { QueryCodec, QueryParameter } from './object-codec.ts';
 
-/** The types of query parameters for fields of options. Fields of other types are no parameters. */
+/**
+ * The types of query parameters for fields of options. Fields of other types are not parameters.
+ */
 const PARAMETER_TYPES: Partial<Record<Scalar, QueryParameter['type']>> = {
   string: 'string',
   bool: 'boolean',

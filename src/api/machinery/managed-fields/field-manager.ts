@@ -115,7 +115,7 @@ export class FieldManager {
   readonly #apiVersion: string;
   readonly #type: MergeType;
   readonly #merging: Merging;
-  /** Settings for updates, in which a change of ownership alone is no change of the object. */
+  /** Settings for updates, in which a change of ownership alone is not a change of the object. */
   readonly #updating: Merging;
   #empty: ManagedObject | undefined;
   /** The fields of recent creators, by manager and shape. */
@@ -472,7 +472,7 @@ export class FieldManager {
 
 /**
  * Returns `object` with the times of `live`'s entries, if nothing else would change: a write of
- * existing values is no write.
+ * existing values is not a write.
  */
 export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
   const entries = entriesOf(object);
@@ -526,14 +526,14 @@ function withEntries<T extends ManagedObject>(
   };
 }
 
-/**
- * Returns a group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'.
- */
 /** Reports whether an object could not be converted to the version of an owner. */
 function isUnconvertible(error: unknown): boolean {
   return error instanceof TypedValueError || error instanceof apierrors.StatusError;
 }
 
+/**
+ * Returns a group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'.
+ */
 function describeKind(apiVersion: unknown, kind: unknown): string {
   const version = stringOr(apiVersion);
   return `${version.includes('/') ? version : `/${version}`}, Kind=${stringOr(kind)}`;

@@ -37,7 +37,7 @@ export class FieldSet {
     this.#nodes = nodes;
   }
 
-  /** Returns a set with these members. Their parents are no members. */
+  /** Returns a set with these members. Their parents are not members. */
   static of(...paths: readonly Path[]): FieldSet {
     const set = FieldSet.building();
     for (const path of paths) set.insertPath(path);

@@ -27,7 +27,7 @@ const MAX_RECENT_SIZE = 1024;
 
 /**
  * Returns the set of a JSON value; an absent value is the empty set. `canonical`: the JSON was
- * written by `fieldsOfSet` and may be reused. Throws PathElementError if the JSON is no set.
+ * written by `fieldsOfSet` and may be reused. Throws PathElementError if the JSON is not a set.
  */
 export function setOfFields(fields: unknown, canonical = false): FieldSet {
   if (fields === undefined || fields === null) return FieldSet.empty;

@@ -47,7 +47,7 @@ export function isKeyElement(element: PathElement): boolean {
   return element.startsWith('k:');
 }
 
-/** The text is no path element. */
+/** The text is not a path element. */
 export class PathElementError extends Error {
   constructor(message: string) {
     super(message);

@@ -1,5 +1,5 @@
 // Returns the fields that a value mentions: every scalar, atomic value, item and map entry. Structs
-// are no members; only their fields are.
+// are not members; only their fields are.
 
 import { FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';

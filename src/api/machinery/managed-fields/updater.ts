@@ -3,11 +3,9 @@
 //
 //   update   The manager that changes a field becomes its only owner. Removed fields have no owner.
 //   apply    The applied configuration is merged in, and the applier owns exactly the fields in it.
-//   Fields of its last
-//            configuration that are missing now are removed, unless another manager owns them.
-//            Changing fields of other
-//            owners is a conflict; with force, the applier takes them. Applying the same value
-//            shares the field.
+//            Fields of its last configuration that are missing now are removed, unless another
+//            manager owns them. Changing fields of other owners is a conflict; with force, the
+//            applier takes them. Applying the same value shares the field.
 
 import type { Awaitable } from '#machinery/awaitable.ts';
 import { waitFor, type Steps, type WaitingSteps } from '#machinery/turn.ts';

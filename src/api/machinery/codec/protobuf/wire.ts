@@ -8,7 +8,7 @@ export const FIXED64 = 1;
 export const BYTES = 2;
 const FIXED32 = 5;
 
-/** The bytes are no protobuf message, or not of the type. */
+/** The bytes are not a protobuf message of the type. */
 export class ProtobufError extends Error {
   constructor(message: string) {
     super(message);

@@ -136,7 +136,7 @@ function prunedDefault(schema: StructuralSchema, place: Place): unknown {
   }
 }
 
-/** Removes type fields that are no text from an embedded resource. */
+/** Removes apiVersion and kind if they are not strings from an embedded resource. */
 function withoutWrongFields(schema: StructuralSchema, value: unknown): unknown {
   if (
     !schema.embeddedResource ||

@@ -87,7 +87,7 @@ class NodeReader {
   readonly #policy: Policy;
   readonly #fields = new Map<string, CompiledField>();
   #items: Read | undefined;
-  /** Undefined until first use; null: fields that are no properties have no schema. */
+  /** Undefined until first use; null: fields that are not properties have no schema. */
   #values: CompiledField | null | undefined;
 
   constructor(schema: StructuralSchema, policy: Policy) {

@@ -77,7 +77,7 @@ export function schemaOfField(
   return schema === undefined ? undefined : (schema.properties.get(name) ?? valuesOf(schema));
 }
 
-/** Returns the schema of the fields that are no properties. Undefined: they have none. */
+/** Returns the schema of the fields that are not properties. Undefined: they have none. */
 export function valuesOf({ additionalProperties }: StructuralSchema): StructuralSchema | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }

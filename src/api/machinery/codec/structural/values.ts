@@ -478,7 +478,7 @@ function checkNot(
 
 interface CompiledParts {
   readonly properties: ReadonlyMap<string, ValueValidator>;
-  /** The validator of fields that are no properties. */
+  /** The validator of fields that are not properties. */
   readonly values: ValueValidator | undefined;
   readonly items: ValueValidator | undefined;
   readonly hasJunctors: boolean;

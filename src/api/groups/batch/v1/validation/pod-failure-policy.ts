@@ -83,7 +83,7 @@ function exitCodes(
   const seen = new Set<number>();
   values.forEach((value, index) => {
     const path = valuesPath.index(index);
-    // Exit code 0 is no failure.
+    // Exit code 0 is not a failure.
     if (operator === 'In' && value === 0)
       errors.push(field.invalid(path, value, 'must not be 0 for the In operator'));
     if (seen.has(value)) errors.push(field.duplicate(path, value));
