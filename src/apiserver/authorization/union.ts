@@ -23,15 +23,15 @@ export class UnionAuthorizer implements Authorizer {
     from: number,
     reasons: readonly string[],
   ): Decision | Promise<Decision> {
-    let said = reasons;
+    let allReasons = reasons;
     for (let n = from; n < this.#authorizers.length; n++) {
       const answer = this.#authorizers[n]!.authorize(attributes);
       if (answer instanceof Promise)
-        return answer.then((decision) => this.#next(decision, attributes, n, said));
+        return answer.then((decision) => this.#next(decision, attributes, n, allReasons));
       if (answer.decision !== 'noOpinion') return answer;
-      if (answer.reason !== '') said = [...said, answer.reason];
+      if (answer.reason !== '') allReasons = [...allReasons, answer.reason];
     }
-    return { decision: 'noOpinion', reason: said.join('\n') };
+    return { decision: 'noOpinion', reason: allReasons.join('\n') };
   }
 
   #next(

@@ -112,7 +112,7 @@ class Documents {
   index(snapshot: CatalogSnapshot, others: AggregatedGroups): Document {
     return this.#kept(snapshot, others, '/', () => {
       const remote = others.remote.filter(({ group }) => group !== '');
-      const ofOthers = remote.flatMap(({ group, version }) => [
+      const remotePaths = remote.flatMap(({ group, version }) => [
         `/apis/${group}`,
         `/apis/${group}/${version}`,
       ]);
@@ -126,7 +126,7 @@ class Documents {
         '/apis',
         '/apis/',
         ...groups,
-        ...ofOthers,
+        ...remotePaths,
         ...this.#otherPaths,
       ]);
       return { paths: [...paths].toSorted() };
@@ -217,8 +217,8 @@ function apiVersions(snapshot: CatalogSnapshot, serverAddress: string): object {
   };
 }
 
-function documentOf(made: object): Document {
-  const object = new FreshObject(made);
+function documentOf(content: object): Document {
+  const object = new FreshObject(content);
   return {
     object,
     etag: `"${createHash('sha256').update(object.jsonLine()).digest('hex').toUpperCase()}"`,

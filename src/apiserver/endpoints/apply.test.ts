@@ -172,8 +172,8 @@ describe('apply', () => {
       'fieldManager=other',
     );
     expect([main.code, main.json.status]).toEqual([200, expect.objectContaining({ replicas: 3 })]);
-    const theirs = main.json.metadata.managedFields?.find(({ manager }) => manager === 'other');
-    expect(Object.keys(theirs?.fieldsV1 as object)).toEqual(['f:spec']);
+    const otherEntry = main.json.metadata.managedFields?.find(({ manager }) => manager === 'other');
+    expect(Object.keys(otherEntry?.fieldsV1 as object)).toEqual(['f:spec']);
     expect(
       (await applyTo(`${SETS}/none/status`, { ...status, metadata: { name: 'none' } })).code,
     ).toBe(404);

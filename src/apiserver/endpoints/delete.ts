@@ -49,8 +49,8 @@ export async function handleDeleteCollection(
  * Returns the options from the body if there is one, otherwise from the query. Throws StatusError.
  */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
-  const given = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
-  const options = checkDeleteOptions(given);
+  const rawOptions = (await fromBody(scope, request)) ?? deleteOptionsOfQuery(request.query);
+  const options = checkDeleteOptions(rawOptions);
   const { admission } = scope.services;
   const deleteOptions: DeleteOptions = {
     ...options,

@@ -498,11 +498,11 @@ function certificateOf(
   socket: TLSSocket,
   authorities: AuthorityFingerprints | undefined,
 ): PeerCertificate | undefined {
-  const known: { [CERTIFICATE]?: PeerCertificate | null } = connection;
-  let certificate = known[CERTIFICATE];
+  const cache: { [CERTIFICATE]?: PeerCertificate | null } = connection;
+  let certificate = cache[CERTIFICATE];
   if (certificate === undefined) {
     certificate = peerCertificateOf(socket, authorities) ?? null;
-    known[CERTIFICATE] = certificate;
+    cache[CERTIFICATE] = certificate;
   }
   return certificate ?? undefined;
 }

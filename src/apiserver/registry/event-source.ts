@@ -394,15 +394,15 @@ export class EventSource {
       for await (const event of watch) {
         // More events of a started revision may follow. Such a revision is delivered completely
         // from here or from the history.
-        const known = event.type === 'progress' ? event.revision : event.revision - 1;
+        const delivered = event.type === 'progress' ? event.revision : event.revision - 1;
         if (
-          known >= this.#historyStart &&
-          known >= replayed &&
+          delivered >= this.#historyStart &&
+          delivered >= replayed &&
           this.#watch !== undefined &&
           !subscriber.queue.ended
         ) {
-          subscriber.afterRevision = Math.max(subscriber.afterRevision, known);
-          subscriber.sentRevision = Math.max(subscriber.sentRevision, known);
+          subscriber.afterRevision = Math.max(subscriber.afterRevision, delivered);
+          subscriber.sentRevision = Math.max(subscriber.sentRevision, delivered);
           this.#join(subscriber);
           return;
         }

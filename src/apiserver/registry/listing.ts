@@ -192,14 +192,14 @@ async function readNamed(
     const namespace = first.key.slice(prefix.length, first.key.indexOf('/', prefix.length));
     const key = `${prefix}${namespace}/${name}`;
     const isPast = startAfter !== undefined && key <= startAfter;
-    const found = isPast
+    const item = isPast
       ? undefined
       : first.key === key
         ? first
         : await storage.get(key, { revision: at });
-    if (found !== undefined) {
+    if (item !== undefined) {
       if (limit > 0 && items.length === limit) return { items, revision: at, remaining: 1 };
-      items.push(found);
+      items.push(item);
     }
     // '0' follows '/', so this is after every key of the namespace.
     from = `${prefix}${namespace}0`;

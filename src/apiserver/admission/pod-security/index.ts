@@ -101,8 +101,8 @@ export class PodSecurity implements AdmissionPlugin {
       this.#metrics.exempted(attributes);
       return undefined;
     }
-    const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
-    return andThen(found, (it) =>
+    const lookup = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    return andThen(lookup, (it) =>
       isPods(attributes.resource)
         ? this.#validatePod(attributes, it)
         : this.#validateTemplate(attributes, it),
@@ -110,12 +110,12 @@ export class PodSecurity implements AdmissionPlugin {
   }
 
   #policyOf({ metadata: { labels = NO_LABELS } }: Immutable<Namespace>): LabelledPolicy {
-    let known = this.#policies.get(labels);
-    if (known === undefined) {
-      known = policyOf(labels, this.#defaults);
-      this.#policies.set(labels, known);
+    let policy = this.#policies.get(labels);
+    if (policy === undefined) {
+      policy = policyOf(labels, this.#defaults);
+      this.#policies.set(labels, policy);
     }
-    return known;
+    return policy;
   }
 
   #validatePod(attributes: AdmissionAttributes, namespace: Immutable<Namespace> | undefined): void {
@@ -166,11 +166,11 @@ export class PodSecurity implements AdmissionPlugin {
     }
     if (asked.errors.length > 0) this.#metrics.failed(false, attributes);
     const { enforce, audit, warn } = asked.policy;
-    const known = new Map<string, readonly Violation[]>();
+    const results = new Map<string, readonly Violation[]>();
     const evaluate = (policy: LevelVersion): readonly Violation[] => {
       const key = levelVersionText(policy);
-      const violations = known.get(key) ?? violationsOf(pod, policy);
-      known.set(key, violations);
+      const violations = results.get(key) ?? violationsOf(pod, policy);
+      results.set(key, violations);
       return violations;
     };
     const refusing = isPod ? evaluate(enforce) : [];

@@ -105,10 +105,10 @@ function labelled(
   let { level, version } = byDefault;
   const levelText = labels[levelLabel(mode)];
   if (levelText !== undefined) {
-    const given = LEVELS.find((each) => each === levelText);
+    const validLevel = LEVELS.find((each) => each === levelText);
     // An invalid level rejects pods if it is to be enforced, but causes no warnings.
-    level = given ?? (mode === 'enforce' ? 'restricted' : 'privileged');
-    if (given === undefined)
+    level = validLevel ?? (mode === 'enforce' ? 'restricted' : 'privileged');
+    if (validLevel === undefined)
       errors.push(invalid(levelLabel(mode), levelText, `must be one of ${LEVELS.join(', ')}`));
   }
   const versionText = labels[versionLabel(mode)];

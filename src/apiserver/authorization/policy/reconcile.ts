@@ -152,7 +152,7 @@ function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | u
     wanted.aggregationRule === undefined ? uncovered(current.rules ?? [], wanted.rules ?? []) : [];
   const has = current.aggregationRule?.clusterRoleSelectors ?? [];
   const missingSelectors = (wanted.aggregationRule?.clusterRoleSelectors ?? []).filter(
-    (selector) => !has.some((known) => semanticEqual(known, selector)),
+    (selector) => !has.some((present) => semanticEqual(present, selector)),
   );
   if (metadata === undefined && missing.length === 0 && missingSelectors.length === 0)
     return undefined;
@@ -177,7 +177,7 @@ function mendBinding(
   const metadata = mendMetadata(current, wanted);
   const subjects = current.subjects ?? [];
   const missing = (wanted.subjects ?? []).filter(
-    (subject) => !subjects.some((known) => semanticEqual(known, subject)),
+    (subject) => !subjects.some((present) => semanticEqual(present, subject)),
   );
   if (metadata === undefined && missing.length === 0) return undefined;
   return {

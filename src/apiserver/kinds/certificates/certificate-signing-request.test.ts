@@ -53,13 +53,13 @@ beforeAll(async () => {
   rsaRequest = base64(await pemOf('CN=rsa', RSA));
   masters = base64(await pemOf('O=system:masters, CN=me'));
   const keys = await crypto.subtle.generateKey(EC, true, ['sign', 'verify']);
-  const made = await X509CertificateGenerator.createSelfSigned({
+  const selfSigned = await X509CertificateGenerator.createSelfSigned({
     name: 'CN=x',
     keys,
     signingAlgorithm: EC,
     serialNumber: '01',
   });
-  certificate = base64(`${made.toString('pem')}\n`);
+  certificate = base64(`${selfSigned.toString('pem')}\n`);
 });
 
 let t: TestServer;

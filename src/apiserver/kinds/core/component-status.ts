@@ -45,14 +45,16 @@ function componentStatusRest({ storage, componentHealth }: ComponentStatusServic
   ]);
 
   async function statusOf(name: string): Promise<ComponentStatus> {
-    const made = {
+    const componentStatus = {
       apiVersion: 'v1',
       kind: 'ComponentStatus',
       metadata: { name },
       conditions: [await conditionOf(checks.get(name))],
     };
-    return decodeObject<ComponentStatus>(allSchemas.message('core/v1.ComponentStatus'), made)
-      .object;
+    return decodeObject<ComponentStatus>(
+      allSchemas.message('core/v1.ComponentStatus'),
+      componentStatus,
+    ).object;
   }
 
   return {

@@ -140,16 +140,16 @@ export class CaseRunner {
   #configurations({
     hooks,
   }: Case): { readonly path: string; readonly name: string; readonly body: object }[] {
-    const found = new Map<string, { path: string; name: string; webhooks: object[] }>();
+    const byName = new Map<string, { path: string; name: string; webhooks: object[] }>();
     hooks.forEach((hook, index) => {
       const { type, configuration = 'a', fields = {}, clientConfig } = hook;
       const key = `${type} ${configuration}`;
-      const entry = found.get(key) ?? {
+      const entry = byName.get(key) ?? {
         path: `${ADMISSION}/${RESOURCES[type]}`,
         name: configuration,
         webhooks: [],
       };
-      found.set(key, entry);
+      byName.set(key, entry);
       entry.webhooks.push({
         name: `h${index}.hooks.example.com`,
         clientConfig:
@@ -162,7 +162,7 @@ export class CaseRunner {
         ...fields,
       });
     });
-    return [...found.values()].map(({ path, name, webhooks }) => ({
+    return [...byName.values()].map(({ path, name, webhooks }) => ({
       path,
       name,
       body: { metadata: { name }, webhooks },

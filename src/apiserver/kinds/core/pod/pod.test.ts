@@ -80,13 +80,13 @@ describe('a new pod', () => {
       'topologySpreadConstraints:',
       '- {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [app], labelSelector: {}}',
     ];
-    const made = await create('a', spec.join('\n'), ', labels: {app: web, tenant: me}');
-    expect(outcome(made)).toBe('201');
+    const created = await create('a', spec.join('\n'), ', labels: {app: web, tenant: me}');
+    expect(outcome(created)).toBe('201');
     const own = [
       { key: 'app', operator: 'In', values: ['web'] },
       { key: 'tenant', operator: 'NotIn', values: ['me'] },
     ];
-    expect(made.json.spec).toMatchObject({
+    expect(created.json.spec).toMatchObject({
       affinity: {
         podAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: [

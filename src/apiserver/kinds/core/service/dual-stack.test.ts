@@ -132,8 +132,8 @@ describe('a service that changes', () => {
   });
 
   test('to another type and back', async () => {
-    const made = await create('it', 'ipFamilyPolicy: RequireDualStack');
-    const [, second = ''] = addressesOf(made);
+    const created = await create('it', 'ipFamilyPolicy: RequireDualStack');
+    const [, second = ''] = addressesOf(created);
     expect(shape(await merge('it', { type: 'ExternalName', externalName: 'a.b' }))).toBe('  ');
     expect(shape(await create('heir', `clusterIP: "${second}"`))).toBe('SingleStack IPv6 6');
     expect(

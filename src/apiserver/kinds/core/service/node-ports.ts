@@ -56,7 +56,7 @@ export class NodePorts {
     const answer = new Promise<T>((resolve, reject) => {
       this.#waiting.push({ plan, resolve: resolve as (answer: unknown) => void, reject });
     });
-    if (!this.#working) void this.#work();
+    if (!this.#working) void this.#serveWaiting();
     return answer;
   }
 
@@ -112,7 +112,7 @@ export class NodePorts {
     }
   }
 
-  async #work(): Promise<void> {
+  async #serveWaiting(): Promise<void> {
     this.#working = true;
     // Plans of the same turn join this write.
     await Promise.resolve();
