@@ -211,7 +211,7 @@ describe('service accounts of pods', () => {
       400,
       'cannot bind token for serviceaccount "default"',
     ],
-  ])('tokens are refused for %j', async (spec, expected, message) => {
+  ])('tokens are rejected for %j', async (spec, expected, message) => {
     await post(ACCOUNTS, { metadata: { name: 'default' } });
     const { code, json } = await post(`${ACCOUNTS}/default/token`, { spec });
     expect(code).toBe(expected);

@@ -103,7 +103,7 @@ describe('tokens of ServiceAccounts', () => {
       },
     },
     { aud: 5 },
-  ])('are refused with claims of wrong types: %j', async (claims) => {
+  ])('are rejected with claims of wrong types: %j', async (claims) => {
     const { tokens, privateKey } = newTokens(everything);
     const [, payload = ''] = tokens.sign(wish()).token.split('.');
     const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;

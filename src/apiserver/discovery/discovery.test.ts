@@ -317,7 +317,7 @@ describe('aggregated discovery', () => {
       AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
       AGGREGATED.replace('json', 'vnd.kubernetes.protobuf'),
     ],
-  ])('for those who ask for it: %s', async (accept, contentType) => {
+  ])('for requests that accept it: %s', async (accept, contentType) => {
     expect((await get('/apis', accept)).headers['content-type']).toBe(contentType);
   });
 

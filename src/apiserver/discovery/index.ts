@@ -161,7 +161,7 @@ class Documents {
     if (root === 'apis' && second === undefined) return this.#group(snapshot, others, first!);
     const group = snapshot.group(root === 'api' ? '' : first!);
     if (group === undefined || group.published.length === 0) return undefined;
-    const version = group.publishedVersion((root === 'api' ? first : second) as string);
+    const version = group.publishedVersion(root === 'api' ? first! : second!);
     return version && keptIn(this.#ofVersion, version, () => documentOf(apiResourceList(version)));
   }
 

@@ -251,7 +251,7 @@ describe('apply', () => {
       'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object ' +
         'specified uid x, and no existing object was found',
     ],
-  ])('refuses %s', async (_, body, query, code, message) => {
+  ])('rejects %s', async (_, body, query, code, message) => {
     const refused = await applyTo(`${MAPS}/a`, body, query);
     expect([refused.code, refused.json.message]).toEqual([code, message]);
   });

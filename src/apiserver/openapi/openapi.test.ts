@@ -196,7 +196,7 @@ describe('version 2', () => {
     [PROTOBUF_ANSWERED, PROTOBUF_ANSWERED],
     [`${PROTOBUF}, application/json;q=0.5`, PROTOBUF_ANSWERED],
     ['text/html', 406],
-  ])('for who accepts %j', async (accept, expected) => {
+  ])('for requests that accept %j', async (accept, expected) => {
     const answer = await get('/openapi/v2', accept === '' ? {} : { accept });
     expect(answer.code === 200 ? answer.headers['content-type'] : answer.code).toBe(expected);
   });

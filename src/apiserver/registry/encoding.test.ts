@@ -292,7 +292,7 @@ describe('an ObjectCache of a kind with versions', () => {
         objects.map((object) => ({ ...object, apiVersion: 'apps/v2', kind: 'Other' })),
       'conversion of Thing to apps/v2 returned an object of kind Other at index 0',
     ],
-  ])('answers 500 for a converter that %s', async (_, convert, message) => {
+  ])('returns 500 for a converter that %s', async (_, convert, message) => {
     const cache = new ObjectCache({ format: v2, converter: { convert } });
     const failure = await Promise.resolve()
       .then(() => cache.read(inV1('a', 1)))

@@ -47,7 +47,7 @@ export class NodePortRepair {
       await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
       if (signal.aborted) return;
       await this.check().catch((error: unknown) =>
-        logger.warn('node ports could not be checked', { err: error }),
+        logger.warn('service repair: checking node ports failed, retrying', { err: error }),
       );
     }
   }
@@ -90,7 +90,7 @@ export class NodePortRepair {
       }
       return;
     }
-    logger.warn('node ports could not be checked: they change all the time');
+    logger.warn('checking node ports failed: they changed during every attempt');
   }
 }
 

@@ -369,7 +369,10 @@ class WatchCache implements Storage {
     // Events may be missing here, so watchers have to resume from the last revision that they
     // received.
     this.#hub.failAll(
-      new StorageError('Unavailable', 'the watch on the store ended, and is begun again'),
+      new StorageError(
+        'Unavailable',
+        'the watch on the store ended, resume from the last revision',
+      ),
     );
     await this.#refill();
   }

@@ -114,7 +114,7 @@ export class RemoteDiscovery {
       this.#dirtyAt.set(name, this.#config.clock.monotonic() + REFRESH_MS);
       return requeueAfter(REFRESH_MS);
     }
-    this.#config.logger.debug('aggregator: reading discovery failed, will retry', {
+    this.#config.logger.debug('aggregator: reading discovery failed, retrying', {
       apiService: name,
       err: failure,
     });

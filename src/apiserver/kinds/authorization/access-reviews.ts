@@ -129,7 +129,7 @@ function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): s
   const { rawSelector, requirements = [] } = selector;
   if (rawSelector !== undefined) return rawSelector;
   const terms = requirements.flatMap(({ key, operator, values = [] }) => {
-    const sign = { In: '=', NotIn: '!=' }[operator as string];
+    const sign = operator === 'In' ? '=' : operator === 'NotIn' ? '!=' : undefined;
     const [value] = values;
     return sign === undefined || value === undefined || values.length > 1
       ? []

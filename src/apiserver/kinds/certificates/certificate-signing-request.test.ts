@@ -181,7 +181,7 @@ test.each<[object, string]>([
     'the legacy signerName is not allowed via this API version',
   ],
   [{ expirationSeconds: 599 }, 'may not specify a duration less than 600 seconds (10 minutes)'],
-])('%j is refused', async (spec, why) => {
+])('%j is rejected', async (spec, why) => {
   const text = outcome(await api.post(PATH, csr(spec)));
   expect(text).toContain('422 Invalid');
   expect(text).toContain(why);

@@ -88,9 +88,9 @@ async function conditionOf(check: ComponentCheck | undefined): Promise<Condition
 const componentStatusTable: TableConvertor<Immutable<core.ComponentStatus>> = {
   columns: [
     NAME,
-    column('Status', 'Whether the component is well.'),
-    column('Message', 'What it says of itself.'),
-    column('Error', 'Why it could not be asked.'),
+    column('Status', 'Whether the component is healthy.'),
+    column('Message', 'The result of the health check.'),
+    column('Error', 'The error of the health check.'),
   ],
   cells: ({ metadata, conditions }) => {
     const healthy = conditions?.find(({ type }) => type === 'Healthy');

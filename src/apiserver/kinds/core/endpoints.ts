@@ -42,7 +42,7 @@ const endpointsStrategy: ResourceStrategy<Endpoints> = {
 };
 
 const endpointsTable: TableConvertor<Endpoints> = {
-  columns: [NAME, column('Endpoints', 'Addresses and ports that serve.'), AGE],
+  columns: [NAME, column('Endpoints', 'The ready addresses and ports.'), AGE],
   cells: (endpoints, now) => [
     endpoints.metadata.name,
     addressesOf(endpoints),

@@ -35,9 +35,9 @@ const CODEC = new DescriptorCodec({
 export const flowControlKinds: KindDefinition = {
   types: [...flowSchemaKind.types, ...priorityLevelConfigurationKind.types],
   build: (services) => {
-    const [schemas] = flowSchemaKind.build(services) as [Kind];
-    const [levels] = priorityLevelConfigurationKind.build(services) as [Kind];
-    return keepDangling(schemas, levels, services);
+    const [schemas] = flowSchemaKind.build(services);
+    const [levels] = priorityLevelConfigurationKind.build(services);
+    return keepDangling(schemas!, levels!, services);
   },
 };
 

@@ -81,7 +81,7 @@ function unshared({
 }
 
 const resourceClaimTable: TableConvertor<ResourceClaim> = {
-  columns: [NAME, column('State', 'How far it is: pending, allocated, reserved, deleted.'), AGE],
+  columns: [NAME, column('State', 'The state: pending, allocated, reserved, deleted.'), AGE],
   cells: (claim, now) => [
     claim.metadata.name,
     state(claim),

@@ -71,8 +71,8 @@ const resourceSliceTable: TableConvertor<ResourceSlice> = {
   columns: [
     NAME,
     column('Node', 'The node that has the devices.'),
-    column('Driver', 'Who knows the devices.'),
-    column('Pool', 'The pool that they belong to.'),
+    column('Driver', 'The driver of the devices.'),
+    column('Pool', 'The pool of the devices.'),
     AGE,
   ],
   cells: ({ metadata, spec }, now) => [

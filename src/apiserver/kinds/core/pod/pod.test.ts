@@ -441,7 +441,7 @@ describe('evictions', () => {
         /^409 Conflict: .* the ResourceVersion in the precondition \(1\) does not match .* might have been modified$/,
       ) as string,
     ],
-  ])('%s are refused', async (_, name, options, expected) => {
+  ])('%s are rejected', async (_, name, options, expected) => {
     await create('a');
     expect(outcome(await api.post(`${PATH}/a/eviction`, eviction(name, options)))).toEqual(
       expected,

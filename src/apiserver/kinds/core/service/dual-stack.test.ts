@@ -89,7 +89,7 @@ describe('a new service', () => {
       /failed to allocate IP fd01::9: the provided network does not match/,
     ],
     ['ipFamilies: [IPv4]\nclusterIP: "fd00::9"', /spec\.clusterIPs\[0\]: Invalid value/],
-  ])('refused: %j', async (spec, problem) => {
+  ])('rejected: %j', async (spec, problem) => {
     expect(outcome(await create('it', spec))).toMatch(problem);
   });
 

@@ -141,7 +141,7 @@ describe('the families of a new service', () => {
       'clusterIP: 1.2.3\nports: [{port: 80}]',
       'spec.clusterIPs[0]: Invalid value: "1.2.3": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ],
-  ])('are refused: %s', async (_, spec, problem) => {
+  ])('are rejected: %s', async (_, spec, problem) => {
     expect(outcome(await create('a', spec))).toBe(INVALID('a', problem));
   });
 });
@@ -353,7 +353,7 @@ describe('node ports', () => {
       'ports: [{port: 80, nodePort: 30001}]',
       "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
     ],
-  ])('are refused: %s', async (_, spec, problem) => {
+  ])('are rejected: %s', async (_, spec, problem) => {
     expect(outcome(await create('a', spec))).toBe(INVALID('a', problem));
   });
 
