@@ -73,9 +73,9 @@ export function createDiscovery(config: DiscoveryConfig): Discovery {
         return answerAggregated(request, documents.aggregated(snapshot, others, path), mediaType);
     }
     if (path === '/api')
-      return answer(request, documentOf(apiVersions(snapshot, externalAddress())));
+      return documentResponse(request, documentOf(apiVersions(snapshot, externalAddress())));
     const document = documents.at(snapshot, others, path);
-    if (document !== undefined) return answer(request, document);
+    if (document !== undefined) return documentResponse(request, document);
     // Below served paths the response is a Status, elsewhere plain text.
     if (path.startsWith('/api/') || snapshot.group(path.split('/')[2]!)?.servedWithType === true) {
       throw apierrors.genericStatus(404);
@@ -225,7 +225,7 @@ function documentOf(content: object): Document {
   };
 }
 
-function answer(request: ApiRequest, { object }: Document): ApiResponse {
+function documentResponse(request: ApiRequest, { object }: Document): ApiResponse {
   const { format } = negotiate(request, { transforms: false });
   return { code: 200, body: { kind: 'object', object }, format };
 }

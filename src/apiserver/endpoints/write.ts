@@ -144,13 +144,13 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
     // An object with a uid refers to that object, not to another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
   };
-  const answer = await rest.update(
+  const updated = await rest.update(
     new ScopedContext(scope, request),
     name,
     update,
     updateOptions(scope, request, query),
   );
-  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+  return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
 
 export async function handlePatch(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
@@ -205,13 +205,13 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
-  const answer = await rest.update(
+  const updated = await rest.update(
     new ScopedContext(scope, request),
     request.info.name,
     update,
     options,
   );
-  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+  return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
 
 /** Handles server-side apply, the only patch that creates missing objects. */
@@ -275,8 +275,8 @@ async function handleApply(
     forceAllowCreate: scope.subresource === '',
   };
   const rest = scope.rest as Required<Pick<Rest, 'update'>>;
-  const answer = await rest.update(new ScopedContext(scope, request), name, update, options);
-  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+  const updated = await rest.update(new ScopedContext(scope, request), name, update, options);
+  return objectResponse(scope, request, negotiated, updated.object, updated.created ? 201 : 200);
 }
 
 /** Does the work now, or in the next turn of the event loop if it takes long. */

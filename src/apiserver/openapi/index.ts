@@ -101,7 +101,7 @@ export function createOpenApi({
     return index && { document: await documents.v3(index), contentType: JSON_TYPE };
   };
 
-  const answer = async (request: ApiRequest): Promise<ApiResponse> => {
+  const respond = async (request: ApiRequest): Promise<ApiResponse> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported(
         { group: '', resource: 'openapi' },
@@ -125,7 +125,7 @@ export function createOpenApi({
 
   return {
     handles: (path) => /^\/openapi\/v[23](\/|$)/.test(path),
-    handle: answer,
+    handle: respond,
   };
 }
 

@@ -189,7 +189,7 @@ export function discoveryOperations(
     tag: string,
     kind: string,
   ): Operation => {
-    const answer = commonType(scheme, kind);
+    const responseType = commonType(scheme, kind);
     return {
       path,
       method: 'get',
@@ -197,7 +197,7 @@ export function discoveryOperations(
       description,
       tag,
       parameters: [],
-      ...(answer !== undefined && { answer }),
+      ...(responseType !== undefined && { answer: responseType }),
       codes: [200],
       consumes: OBJECTS,
       produces: OBJECTS,
@@ -271,7 +271,7 @@ class ResourceContext {
     const item = `${collection}/{name}`;
     const operations: Operation[] = [];
     if (rest.list !== undefined) {
-      const answers = { answer: list, produces: this.#lists() };
+      const responses = { answer: list, produces: this.#lists() };
       operations.push(
         this.#make(
           collection,
@@ -280,7 +280,7 @@ class ResourceContext {
           `list${this.#idGroup}${this.#scope()}${kind}`,
           `List objects of kind ${kind}.`,
           [...LIST, ...WATCH],
-          answers,
+          responses,
         ),
       );
       if (type.namespaced) {
@@ -292,7 +292,7 @@ class ResourceContext {
             `list${this.#idGroup}${kind}ForAllNamespaces`,
             `List objects of kind ${kind} in all namespaces.`,
             [...LIST, ...WATCH],
-            answers,
+            responses,
           ),
         );
       }
@@ -388,7 +388,7 @@ class ResourceContext {
   #oldWatches(): Operation[] {
     const type = this.#type;
     const { kind } = type;
-    const answers = { answer: commonType(this.#scheme, 'WatchEvent'), produces: this.#lists() };
+    const responses = { answer: commonType(this.#scheme, 'WatchEvent'), produces: this.#lists() };
     const make = (path: string, action: string, id: string, what: string): Operation =>
       this.#make(
         `${this.#root}/watch/${path}`,
@@ -397,7 +397,7 @@ class ResourceContext {
         `watch${this.#idGroup}${id}`,
         `Watch ${what}. Deprecated: use the parameter watch of the list instead.`,
         [...LIST, ...WATCH],
-        answers,
+        responses,
       );
     const collection = type.namespaced ? `namespaces/{namespace}/${type.resource}` : type.resource;
     return [
@@ -432,9 +432,9 @@ class ResourceContext {
         this.#scheme.codecOf({ ...kind, kind: `${type.kind}${suffix}Options` })?.query,
       );
       const id = `read${this.#idGroup}${this.#scope()}${type.kind}${suffix}`;
-      const answers = { produces: ['text/plain', ...OBJECTS] };
+      const responses = { produces: ['text/plain', ...OBJECTS] };
       return [
-        this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], answers, kind),
+        this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], responses, kind),
       ];
     }
     const options = optionsOf(codec.query);

@@ -62,12 +62,12 @@ export async function listObjects(
   const revision = token === undefined ? (exact ? requested : 0) : Math.max(token.revision, 0);
   try {
     const scope = scopeOf(listed, namespace, selection);
-    const answer = await listScope(listed, scope, options, token, revision);
+    const newestList = await listScope(listed, scope, options, token, revision);
     // For 'not older than' the newest state is read, and must be new enough.
-    if (requested > Number(answer.resourceVersion)) {
-      throw apierrors.tooLargeResourceVersion(requested, answer.resourceVersion, 1);
+    if (requested > Number(newestList.resourceVersion)) {
+      throw apierrors.tooLargeResourceVersion(requested, newestList.resourceVersion, 1);
     }
-    return answer;
+    return newestList;
   } catch (error) {
     if (token !== undefined && error instanceof StorageError && error.reason === 'Expired')
       throw expiredContinue(token);

@@ -520,10 +520,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
     try {
       if (options.dryRun) {
-        const answer = await this.#dryRunUpdate(key, decide, attempt);
+        const dryRunResult = await this.#dryRunUpdate(key, decide, attempt);
         await attempt.reservation?.rollback();
         context.warnings.push(...attempt.warnings);
-        return answer;
+        return dryRunResult;
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
       if (attempt.reservation !== undefined) await attempt.reservation.commit();
@@ -671,7 +671,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (options.dryRun) {
         const decision = await decide(await this.#storage.get(key));
         if (decision.action === 'delete')
-          return { object: this.#deletionAnswer(shown!), deleted: true };
+          return { object: this.#deletionResult(shown!), deleted: true };
         return { object: new FreshObject(marked ?? old), deleted: false };
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
@@ -684,7 +684,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       }
       const last = old!;
       await this.#deleted(key, last);
-      return { object: this.#deletionAnswer(shown ?? last, result.revision), deleted: true };
+      return { object: this.#deletionResult(shown ?? last, result.revision), deleted: true };
     } catch (error) {
       throw storageToStatus(error, { resource: this.type, name });
     }
@@ -839,7 +839,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     await this.strategy.afterDelete?.(object);
   }
 
-  #deletionAnswer(object: T, revision?: number): EncodedObject {
+  #deletionResult(object: T, revision?: number): EncodedObject {
     if (this.strategy.returnDeletedObject === true) {
       return revision === undefined ? new FreshObject(object) : this.#lastState(object, revision);
     }

@@ -125,8 +125,8 @@ export class PodSecurity implements AdmissionPlugin {
         `failed to lookup namespace ${JSON.stringify(attributes.namespace)}`,
       );
     }
-    const asked = this.#policyOf(namespace);
-    if (asked.errors.length === 0 && isFullyPrivileged(asked.policy)) {
+    const labelledPolicy = this.#policyOf(namespace);
+    if (labelledPolicy.errors.length === 0 && isFullyPrivileged(labelledPolicy.policy)) {
       this.#metrics.privileged(attributes);
       return;
     }
@@ -134,7 +134,7 @@ export class PodSecurity implements AdmissionPlugin {
     const old = attributes.oldObject as Immutable<Pod> | undefined;
     if (attributes.operation === 'UPDATE' && old !== undefined && !isSignificantUpdate(pod, old))
       return;
-    this.#evaluate(attributes, podToCheck(pod), asked, true);
+    this.#evaluate(attributes, podToCheck(pod), labelledPolicy, true);
   }
 
   /** Checks an object with a pod template. It is never rejected, since its pods are. */
@@ -146,12 +146,16 @@ export class PodSecurity implements AdmissionPlugin {
       this.#metrics.failed(true, attributes);
       return;
     }
-    const asked = this.#policyOf(namespace);
-    const { audit, warn } = asked.policy;
-    if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged')
+    const policyOfNamespace = this.#policyOf(namespace);
+    const { audit, warn } = policyOfNamespace.policy;
+    if (
+      policyOfNamespace.errors.length === 0 &&
+      audit.level === 'privileged' &&
+      warn.level === 'privileged'
+    )
       return;
     const template = templateOf(attributes.resource, attributes.object!);
-    if (template !== undefined) this.#evaluate(attributes, template, asked, false);
+    if (template !== undefined) this.#evaluate(attributes, template, policyOfNamespace, false);
   }
 
   #evaluate(

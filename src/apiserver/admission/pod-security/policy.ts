@@ -133,9 +133,9 @@ function invalid(label: string, value: string, detail: string): field.FieldError
  * warns at that level, so that users learn about pod templates whose pods would be rejected.
  */
 function atLeastWarned(labels: Labels, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
-  const asked =
+  const enforcesWithoutWarnLabel =
     labels[levelLabel('enforce')] === enforce.level && labels[levelLabel('warn')] === undefined;
-  if (!asked || compareLevels(enforce.level, warn.level) <= 0) return warn;
+  if (!enforcesWithoutWarnLabel || compareLevels(enforce.level, warn.level) <= 0) return warn;
   return {
     level: enforce.level,
     version: labels[versionLabel('warn')] === undefined ? enforce.version : warn.version,

@@ -48,8 +48,8 @@ const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceCl
     const { results: before = [] } = old.status.allocation?.devices ?? {};
     const { results = [] } = claim.status.allocation?.devices ?? {};
     const wasGranted = before.some(({ adminAccess }) => adminAccess === true);
-    const asking = wasGranted ? [] : results;
-    return authorizeAdminAccess(find, KIND, claim, asking, RESULTS, () =>
+    const requestingResults = wasGranted ? [] : results;
+    return authorizeAdminAccess(find, KIND, claim, requestingResults, RESULTS, () =>
       validateResourceClaimStatus(claim, old),
     );
   },

@@ -116,9 +116,12 @@ export class CaseRunner {
       const outcomes: Outcome[] = [];
       for (const request of each.requests) {
         this.#received.length = 0;
-        const answer = await this.#send(request);
+        const response = await this.#send(request);
         await this.#hanging;
-        outcomes.push({ answer: this.#normalized(answer), received: this.#receivedInOrder(each) });
+        outcomes.push({
+          answer: this.#normalized(response),
+          received: this.#receivedInOrder(each),
+        });
       }
       return outcomes;
     } finally {
