@@ -12,7 +12,7 @@ interface Listed {
   readonly priority: Priority;
 }
 
-/** The groups if there are no other servers. */
+/** The aggregated groups of an apiserver without APIServices for other servers. */
 export const NO_AGGREGATION: AggregatedGroups = {
   remote: [],
   registeredPriority: () => ({ group: 0, version: 0 }),
