@@ -1,5 +1,5 @@
-// Charts as SVG, for READMEs: bars, and points joined by lines on logarithmic scales. Readable on a
-// light and on a dark page.
+// Draws charts as SVG for READMEs: bars, and points joined by lines on logarithmic scales. They are
+// readable on a light and on a dark page.
 
 const WIDTH = 760;
 const LEFT = 300;
@@ -12,14 +12,14 @@ const STYLE =
 export interface Bar {
   readonly label: string;
   readonly value: number;
-  /** What stands beside the bar. */
+  /** The text beside the bar. */
   readonly text: string;
 }
 
 export interface BarChart {
   readonly title: string;
   readonly bars: readonly Bar[];
-  /** A line at this value; bars that do not reach it are of another colour. */
+  /** Draws a line at this value; bars that do not reach it get another colour. */
   readonly goal?: { readonly value: number; readonly text: string };
 }
 
@@ -54,8 +54,8 @@ export interface LineChart {
 }
 
 /**
- * Both scales are logarithmic and as long in decades: what grows in proportion is the diagonal,
- * drawn beside it.
+ * Both scales are logarithmic, and a decade has the same length on both. The diagonal is drawn too:
+ * it is the line of proportional growth.
  */
 export function logLineChart({ title, points, xLabel }: LineChart): string {
   const height = 300;

@@ -1,5 +1,5 @@
-// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for
-// what they measure.
+// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some of them. The README beside
+// this file describes each.
 
 import { Command } from 'commander';
 import { note } from './report.ts';
@@ -51,7 +51,7 @@ const program = new Command('npm run bench --')
     [],
   );
 
-/** Which benchmarks an option is for. */
+/** The benchmarks that each option applies to. */
 const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   store: ['load', 'replicaset', 'deployments'],
   h2: ['load'],

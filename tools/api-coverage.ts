@@ -1,7 +1,7 @@
-// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves:
-// each group and version, kind, verb and encoding, which golden files of upstream it reads and
-// writes, and what its OpenAPI document says otherwise than the published one. Rows are asked of
-// the server itself; the last two columns need ../shared, and say so where it is not at hand.
+// `npm run coverage:api`: writes docs/api-coverage.md, the table of the served API: each group and
+// version, kind, verb and encoding, the golden files of upstream that it reads and writes, and the
+// differences between its OpenAPI document and the published one. Rows come from the server itself;
+// the last two columns need ../shared, and are marked if it is missing.
 
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +32,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 export const PAGE = at('../docs/api-coverage.md');
 const GOLDEN = at('../../shared/golden');
 const PUBLISHED = at('../../shared/reference/openapi-v2.json');
-/** What the last two columns say where nobody can know. */
+/** The text of the last two columns without ../shared. */
 const UNKNOWN = '?';
 const FILLS = 5;
 
@@ -53,7 +53,7 @@ Written by \`npm run coverage:api\`, which asks the server; a test says whether 
 
 export interface Coverage {
   readonly page: string;
-  /** Without the columns that need ../shared. */
+  /** The page without the columns that need ../shared. */
   readonly withoutReference: string;
 }
 
@@ -77,7 +77,7 @@ export async function apiCoverage(): Promise<Coverage> {
   }
 }
 
-/** The page without what can only be known with ../shared at hand. */
+/** Returns the page without the columns that need ../shared. */
 export function withoutReference(page: string): string {
   return page
     .split('\n')
@@ -139,7 +139,7 @@ function columnsOf({ table }: Kind): string {
   return wide === 0 ? String(columns.length) : `${columns.length - wide} + ${wide}`;
 }
 
-/** Those in which filled objects come back as they were. */
+/** Returns the encodings in which filled objects are unchanged after a round trip. */
 function encodingsOf(message: MessageDescriptor): readonly string[] {
   const random = new SeededRandom(message.key);
   const objects = Array.from(

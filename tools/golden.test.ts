@@ -29,7 +29,7 @@ function put(name: string, object: object): void {
   );
 }
 
-test('what is alike is counted, and what differs is told', () => {
+test('equal objects are counted, and differences are printed', () => {
   put('rbac.authorization.k8s.io.v1.Role', role);
   put('rbac.authorization.k8s.io.v1.RoleBinding', { ...role, kind: 'RoleBinding' });
   put('rbac.authorization.k8s.io.v1.Role.after_roundtrip', {});
@@ -44,7 +44,7 @@ test('what is alike is counted, and what differs is told', () => {
   expect(lines.join()).toContain('after_roundtrip: not compared');
 });
 
-test('all alike is success', () => {
+test('success if all are equal', () => {
   put('rbac.authorization.k8s.io.v1.Role', role);
   const lines: string[] = [];
   expect(runGolden(folder, (line) => lines.push(line))).toBe(0);

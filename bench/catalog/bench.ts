@@ -24,13 +24,13 @@ const SIZES = [100, 10_000] as const;
 const KINDS_PER_GROUP = 20;
 const ROUNDS = 9;
 const WARM_UP_ROUNDS = 3;
-/** Requests go to so many kinds, the same ones in both servers. */
+/** The number of kinds that get requests; they are the same in both servers. */
 const REQUESTED_KINDS = 100;
 
 interface Installed {
   readonly size: number;
   readonly t: TestServer;
-  /** From the request's path to the resource, with nothing before and behind. */
+  /** Routes a request's path to its resource, without the other steps of a request. */
   readonly router: Handler;
   readonly install: { readonly ms: number; readonly heapBytes: number };
 }
@@ -45,7 +45,7 @@ function kindAt(t: Pick<TestServer, 'storage' | 'clock'>, index: number): Kind {
     kind: kind.type.kind,
     metadata: { name: 'a' },
   });
-  // Reading costs nothing: what is measured is the way there.
+  // Reads cost nothing here: the benchmark measures the routing.
   return {
     ...kind,
     subresources: [{ name: 'fixed', kind: kind.type, rest: { get: async () => object } }],
@@ -85,7 +85,7 @@ interface Measurement {
   readonly what: string;
   readonly unit: 'µs' | 'ms';
   readonly times: number;
-  /** `index`: of the call within its round. */
+  /** `index`: the number of the call within its round. */
   run(installed: Installed, index: number): unknown;
 }
 
@@ -139,7 +139,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   },
 ];
 
-/** Processor time of one call, in µs. */
+/** Returns the processor time of one call, in µs. */
 async function timeOf({ times, run }: Measurement, installed: Installed): Promise<number> {
   const began = process.cpuUsage();
   for (let i = 0; i < times; i++) {

@@ -34,7 +34,9 @@ function report(engine: string, what: string, figure: number, unit: string): voi
   );
 }
 
-/** A value of its own, as a server would hand in: not a piece of a larger buffer. */
+/**
+ * Returns a value with its own buffer, as a server would hand in: not a piece of a larger buffer.
+ */
 function newValue(): Uint8Array {
   return new Uint8Array(VALUE_BYTES).fill(97);
 }

@@ -11,7 +11,7 @@ export interface Comparison {
   /** Medians over the rounds. */
   readonly ours: number;
   readonly theirs: number;
-  /** How many times better ours is. */
+  /** The ratio of the two: above 1, ours is better. */
   readonly ratio: number;
 }
 

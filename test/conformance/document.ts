@@ -1,6 +1,6 @@
-// docs/conformance.md, made from results: totals, and of every test that does not pass the cause
-// and what will mend it. It has no durations, so that a difference between two versions of it is a
-// difference in what works.
+// Makes docs/conformance.md from results: totals, and the cause of every failing test with the
+// change that will fix it. The page has no durations, so that a difference between two versions of
+// it is a difference in behaviour.
 
 import {
   conformanceSets,
@@ -14,8 +14,8 @@ import {
 import type { Outcome, TestResult } from './results.ts';
 
 /**
- * Why a group of tests fails and what will mend it: a line of causes.tsv. The first whose pattern
- * matches name or reason is taken.
+ * A line of causes.tsv: why a group of tests fails, and what will fix it. The first line whose
+ * pattern matches the name or the reason is used.
  */
 export interface Cause {
   readonly pattern: RegExp;
@@ -24,7 +24,7 @@ export interface Cause {
 }
 
 export interface DocumentInput {
-  /** Of Kubernetes. */
+  /** The version of Kubernetes. */
   readonly version: string;
   readonly needs: ReadonlyMap<string, TestSet>;
   readonly results: readonly TestResult[];
@@ -140,7 +140,7 @@ function failing(failed: readonly Row[], causes: readonly Cause[]): string[] {
   ];
 }
 
-/** Text that stays in its cell and is no markup. */
+/** Returns text that stays in its table cell and is no markup. */
 const cell = (text: string): string =>
   text.replaceAll(/[|<>*_[\]`\\]/g, (character) => `\\${character}`);
 const code = (text: string): string => `\`${text}\``;

@@ -1,5 +1,5 @@
-// `npm run conformance`: builds what it needs, starts clusters, runs the tests, says what became of
-// each. README.md beside this has the flags.
+// `npm run conformance`: builds the programs, starts clusters, runs the tests, and reports the
+// results. The README beside this file describes the flags.
 
 import { readFileSync, writeFileSync, mkdirSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -136,10 +136,10 @@ interface Group {
   readonly binaries: Binaries;
   readonly parallel: number;
   readonly kubeconfig: string | undefined;
-  /** The published images are pulled; else they are made here. */
+  /** Whether the published images are pulled; otherwise they are made on this machine. */
   readonly pull: boolean;
   readonly output: string;
-  /** No test may take longer. */
+  /** The limit of each test's duration. */
   readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -181,7 +181,7 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   }
 }
 
-/** Results of tests that were not run this time stay. */
+/** Writes results. Results of tests that did not run this time stay. */
 function record({ version }: Binaries, results: readonly TestResult[]): void {
   const earlier = existsSync(recordedResults)
     ? parseResults(readFileSync(recordedResults, 'utf8'))

@@ -1,7 +1,7 @@
-// Twenty quick tests of several SIGs, on simulated nodes, that every run of the project's own tests
-// makes where the suite has been built.
+// Twenty quick tests of several SIGs on simulated nodes. Every run of the project's own tests
+// includes them if the suite has been built.
 
-/** By key. */
+/** The tests' keys (see testKey). */
 export const smokeTests: ReadonlySet<string> = new Set([
   '[sig-api-machinery] API priority and fairness should support FlowSchema API operations',
   '[sig-api-machinery] FieldValidation should detect unknown and duplicate fields of a typed object',

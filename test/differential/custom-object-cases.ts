@@ -11,7 +11,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface CustomObjectCase {
   readonly name: string;
-  /** Is created first, and established before the requests are sent. */
+  /** The definition is created first, and established before the requests are sent. */
   readonly definition: Json;
   readonly requests: readonly Shot[];
 }

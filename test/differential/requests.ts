@@ -1,5 +1,5 @@
-// Requests that are not about what an object says: how it is read, listed, patched, deleted, and
-// what its subresources answer. Each runs on both servers, in this order, from the same state.
+// Requests about everything but the validation of objects: reads, lists, patches, deletes, and
+// subresources. Each runs on both servers, in this order, from the same state.
 
 import type { Shot } from './shots.ts';
 
@@ -60,7 +60,7 @@ const pod = (name: string): object => ({
 
 const LIST = `${CORE}/configmaps?labelSelector=set%3Dlist`;
 
-/** From nothing to nothing: what is made is deleted again. */
+/** The requests delete every object that they create. */
 export const requests: readonly Shot[] = [
   send('DELETE', `${CORE}/configmaps`, ''),
   // Lists

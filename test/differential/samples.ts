@@ -1,4 +1,4 @@
-// Objects that say more than those of the end-to-end test, so that changes to them reach more
+// Objects with more fields than those of the end-to-end test, so that changes to them reach more
 // rules.
 
 import type { KindManifest } from '../e2e/kinds.ts';

@@ -1,5 +1,5 @@
-// What the server says to input that is wrong: the right code and reason, and it goes on as if
-// nothing had been.
+// The server's responses to wrong input: each has the right code and reason, and the server keeps
+// working.
 
 import { request as httpsRequest } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -321,7 +321,7 @@ describe('bad input', () => {
     expect(answer.status.message).toMatch(message);
   });
 
-  test('a body that is too large, and one that is nested too deeply', async () => {
+  test('a body that is too large, and a body that is nested too deeply', async () => {
     const large = await send(
       'POST',
       configMaps,
@@ -348,7 +348,7 @@ describe('bad input', () => {
     );
   });
 
-  test('a resourceVersion that has been overtaken', async () => {
+  test('an outdated resourceVersion', async () => {
     const made = await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }));
     const object = made.status as unknown as { metadata: { resourceVersion: string } };
     expect(
@@ -373,7 +373,7 @@ describe('bad input', () => {
     });
   });
 
-  test('nobody in particular sees nothing but health and version', async () => {
+  test('an anonymous user sees only health and version', async () => {
     for (const path of ['/api/v1/namespaces/default/secrets', '/apis', '/metrics', '/openapi/v2']) {
       const answer = await send('GET', path, undefined, {}, false);
       expect([path, answer.code]).toEqual([path, answer.code === 401 ? 401 : 403]);
@@ -423,7 +423,7 @@ describe('bad input', () => {
         expect(result.stderr).toContain('* spec.restartPolicy: Unsupported value: "Sometimes"');
       });
 
-      test('a resource that is not there', async () => {
+      test('a missing resource', async () => {
         expect((await kubectl.try('get --raw /api/v1/bananas')).stderr).toBe(
           'Error from server (NotFound): the server could not find the requested resource\n',
         );
@@ -432,7 +432,7 @@ describe('bad input', () => {
         );
       });
 
-      test('a namespace on its way out', async () => {
+      test('a terminating namespace', async () => {
         await kubectl.run('create ns leaving');
         await kubectl.run(`create -f -`, {
           input:

@@ -1,5 +1,5 @@
-// One object of every kind that can be created, as small as the API takes it: for going through all
-// of them with kubectl.
+// One object of every kind that can be created, with only the required fields, for tests of all
+// kinds with kubectl.
 
 type Body = Readonly<Record<string, unknown>>;
 type Entry = readonly [apiVersion: string, kind: string, resource: string, body?: Body];
@@ -29,7 +29,7 @@ const claimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: { sto
 const devices = { requests: [{ name: 'r', exactly: { deviceClassName: 'c' } }] };
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** In PEM and base64: for O=it, CN=it, made with a key that is nowhere. */
+/** A request in PEM and base64, for O=it, CN=it. Its key is not stored anywhere. */
 const SIGNING_REQUEST = [
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIVU1Id0NBUUF3R2pFTE1Ba0dBMVVFQ2d3Q2FYUXhDekFKQmdOVkJBTU1BbW',
   'wwTUZrd0V3WUhLb1pJemowQwpBUVlJS29aSXpqMERBUWNEUWdBRVB5YVNmUFdpTmRKRVhHZUdDaGdILy9lWUV5N2x5elNZK0Q0dVRuOTRsUU1D',
@@ -311,7 +311,7 @@ const KINDS: readonly Entry[] = [
   ],
 ];
 
-/** Their names are not free. */
+/** Kinds whose objects must have certain names. */
 const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
   {
     entry: [

@@ -1,5 +1,5 @@
-// What people do with kubectl, on simulated nodes, with the oldest and the newest kubectl at hand.
-// The output is compared as it is printed, but for ages and generated names.
+// The usual work with kubectl, on simulated nodes, with the oldest and the newest kubectl
+// installed. The printed output is compared, without ages and generated names.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import {
 } from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
-/** Ages, generated suffixes, addresses and columns' widths differ from run to run. */
+/** Replaces ages, generated suffixes, addresses and column widths, which differ between runs. */
 const shape = (text: string): string =>
   text
     .replace(/\b(\d+[smhd])+\b/g, 'AGE')
@@ -161,7 +161,7 @@ describe
       );
     });
 
-    test('lists what is served', async () => {
+    test('lists the served resources', async () => {
       const resources = await kubectl.run('api-resources');
       expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m);
       expect(resources).toMatch(/^replicasets +rs +apps\/v1 +true +ReplicaSet$/m);
@@ -242,7 +242,7 @@ describe
       ).toBe('replicaset.apps/replicatest condition met\n');
     });
 
-    test('knows who asks', async () => {
+    test('reports the requesting user', async () => {
       // kubectl before 1.28 asks for preview versions of the review, which Kubernetes 1.36 does not
       // serve either.
       const who = await kubectl.try('auth whoami');

@@ -1,4 +1,4 @@
-// The scheduler's configuration by file.
+// The scheduler's configuration from a file.
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -73,7 +73,7 @@ profiles:
     );
   });
 
-  test('a plugin that there is not', async () => {
+  test('a plugin that does not exist', async () => {
     const config = writeManifest(
       dir.path,
       'scheduler.yaml',

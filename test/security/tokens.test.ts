@@ -1,4 +1,4 @@
-// Tokens of ServiceAccounts that were changed, forged, or outlived what they belong to.
+// Tokens of ServiceAccounts that were changed, forged, or outlived their objects.
 
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const status = async (bearer: string): Promise<number> =>
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-/** A token with these changes, signed by another key of the same kind. */
+/** Returns a token with these changes, signed by another key of the same kind. */
 function forged(header: Claims, payload: Claims): string {
   const text = `${encode({ ...parts().header, ...header })}.${encode({ ...parts().payload, ...payload })}`;
   const { alg } = { ...parts().header, ...header };
@@ -135,7 +135,7 @@ describe('a token that the server issued is refused', () => {
     await until(bound, 401);
   });
 
-  test('after its account is made again under the same name', async () => {
+  test('after its account is recreated under the same name', async () => {
     const old = await cluster.account('team', 'short-lived', ['view']);
     expect(await status(old)).toBe(200);
     const path = '/api/v1/namespaces/team/serviceaccounts';

@@ -1,10 +1,11 @@
-// kill -9 under load: clients write and watch, the server is killed at random moments and at every
-// point of the path that a write takes to the disk, is started again, and the clients go on where
-// they were.
+// kill -9 under load. Clients write and watch; the server is killed at random moments and at every
+// point of a write's path to the disk; it is started again, and the clients continue.
 //
-// What must hold: a write that was acknowledged is there, at its revision; whatever else is there
-// was asked for, once; and each watcher, resumed from the last revision that it saw, has been told
-// every revision exactly once, in order.
+//
+//
+// The requirements: an acknowledged write is there, at its revision. Every other write that is
+// there was requested, and is there once. Each watcher, resumed from the last revision that it saw,
+// receives every revision exactly once, in order.
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,16 +22,18 @@ import { makeValue, nameOf } from './values.ts';
 const CLIENTS = 8;
 const KEYS = 10;
 const WATCHERS = 3;
-/** So many writes are acknowledged before a kill at a random moment, at most. */
+/** The limit of acknowledged writes before a kill at a random moment. */
 const WRITES = 300;
 /**
- * Enough for the write-ahead log to be copied into the database. A server that does more without
- * coming by a failpoint never will.
+ * Enough writes for the write-ahead log to be copied into the database. A server that does more
+ * without reaching a failpoint never will reach it.
  */
 const PLENTY = 2500;
-/** One in so many operations of a client is a compaction. */
+/** One in this many operations of a client is a compaction. */
 const COMPACT_RATE = 100;
-/** History that is kept before what the last watcher has seen. */
+/**
+ * The number of revisions that stay uncompacted before the last one that every watcher has seen.
+ */
 const KEPT_REVISIONS = 50;
 
 export interface KillOptions {
@@ -42,24 +45,27 @@ export interface KillOptions {
 
 export interface KillResult {
   readonly kills: number;
-  /** Places at which every other kill was, in turn. */
+  /** The number of failpoints, which every other kill uses in turn. */
   readonly failpoints: number;
   readonly acknowledged: number;
   readonly problems: readonly string[];
 }
 
-/** A write, by the name of its value, from which all its bytes follow; undefined: a deletion. */
+/** A write, by the name of its value, which determines all its bytes. Undefined: a deletion. */
 interface Named {
   readonly revision: number;
   readonly key: string;
   readonly name: string | undefined;
 }
 
-/** A value that is not what its name says gets a name that nobody has asked for. */
+/**
+ * Returns the event with its value's name. A value whose bytes do not match its name gets a name
+ * that no client has written.
+ */
 function named({ revision, key, value }: ServedEvent): Named {
   if (value === undefined) return { revision, key, name: undefined };
   try {
-    // A string of its own: a piece of the value would keep all of it.
+    // The name is copied: a slice would keep the whole value in memory.
     return { revision, key, name: Buffer.from(nameOf(value)).toString() };
   } catch (error) {
     return { revision, key, name: String(error) };
@@ -77,7 +83,7 @@ export async function killRepeatedly(options: KillOptions): Promise<KillResult> 
 
 interface Killed {
   readonly problems: readonly string[];
-  /** The server ended where it was to end. */
+  /** Whether the server ended at the intended point. */
   readonly reached: boolean;
 }
 
@@ -94,7 +100,7 @@ class Run {
   readonly #dir: string;
   readonly #random: Random;
   readonly #acknowledged: Named[] = [];
-  /** Every value that was ever handed to the store, by its name. */
+  /** The name of every value that was ever handed to the store. */
   readonly #asked = new Set<string>();
   readonly #told: Named[][] = Array.from({ length: WATCHERS }, () => []);
   #serial = 0;
@@ -116,7 +122,7 @@ class Run {
             layer,
             load: (server) => this.#trialLoad(server),
           });
-    /** Those that were tried, and no server has come by. */
+    /** Failpoints that were tried, and that no server has reached. */
     const missed = new Map<Failpoint, boolean>();
     const result = (kills: number, problems: readonly string[]): KillResult => ({
       kills,
@@ -150,7 +156,7 @@ class Run {
     ]);
   }
 
-  /** Starts the server on what the one before has left, and loads it until it is killed. */
+  /** Starts the server on the store of the previous one, and loads it until it is killed. */
   async #untilKilled(failpoint: Failpoint | undefined): Promise<Killed> {
     const fail = failpoint && endAt(failpoint, someTime(failpoint, this.#random));
     const server = Server.start(this.#program, this.#dir, this.#layered(this.#dir, fail));
@@ -182,7 +188,7 @@ class Run {
     return { problems, reached };
   }
 
-  /** Ends a server while it makes a store: whoever comes next finds none, or an empty one. */
+  /** Ends a server while it creates a store: the next server finds no store, or an empty one. */
   async #endedWhenNew(failpoint: Failpoint): Promise<Killed> {
     const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-new-')));
     try {
@@ -236,7 +242,7 @@ class Run {
     }
   }
 
-  /** As the load of the clients, on a store of its own. */
+  /** Puts the load of the clients on a store of its own. */
   async #trialLoad(server: Server): Promise<void> {
     let left = PLENTY;
     const client = async (): Promise<void> => {
