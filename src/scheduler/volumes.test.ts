@@ -167,7 +167,7 @@ describe('volumes', () => {
             apierrors.conflict(
               { group: '', resource: 'persistentvolumes' },
               'v',
-              'somebody was faster',
+              'another client was faster',
             ),
           )
         : send(),
@@ -175,7 +175,7 @@ describe('volumes', () => {
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('3s');
     expect((await cluster.condition('p'))?.message).toMatch(
-      /^running PreBind plugin "VolumeBinding": .*somebody was faster/,
+      /^running PreBind plugin "VolumeBinding": .*another client was faster/,
     );
     setFault(undefined);
     await cluster.clock.advance('20s');

@@ -24,7 +24,7 @@ export interface RunningCluster {
  * Returns the flags of `npm run up`. There are several nodes, as tests move pods between them. Real
  * nodes are this machine, where another cluster may use the default addresses, so they get others.
  */
-export const upFlags = (simulated: boolean): readonly string[] =>
+const upFlags = (simulated: boolean): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
     : ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS];

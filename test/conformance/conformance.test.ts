@@ -168,10 +168,10 @@ describe('results', () => {
   });
 
   test('are reported one by one from the output of ginkgo', () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const read = progressReader(
       ['[sig-a] A one [Conformance]', '[sig-a] A two'],
-      (test_, outcome) => told.push(`${outcome} ${test_}`),
+      (test_, outcome) => calls.push(`${outcome} ${test_}`),
     );
     const printed = [
       '------------------------------',
@@ -185,7 +185,7 @@ describe('results', () => {
       '[sig-b] of another suite',
     ];
     for (const line of printed) read(line);
-    expect(told).toEqual(['passed [sig-a] A one [Conformance]', 'failed [sig-a] A two']);
+    expect(calls).toEqual(['passed [sig-a] A one [Conformance]', 'failed [sig-a] A two']);
   });
 
   test('a long reason is cut', () => {
@@ -253,18 +253,18 @@ describe('tests one by one', () => {
   });
 
   test('as many at a time as the flag says, serial tests alone after them, each with its own files', async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     let going = 0;
     await runEach(
       running(['[Serial] a', 'b', 'c', '[Serial] d', 'e']),
       async ({ tests, outputDir, parallel }) => {
-        told.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
+        calls.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
         await new Promise((resolve) => setImmediate(resolve));
         going--;
         return { results: [], suiteFailures: [] };
       },
     );
-    expect(told).toEqual([
+    expect(calls).toEqual([
       'b /out/2 1 beside 0',
       'c /out/3 1 beside 1',
       'e /out/5 1 beside 1',

@@ -22,7 +22,7 @@ const TEXTS = [
   'example.com/foo',
   'example.com/Foo_1',
   'kubernetes.io/foo',
-  'nobody.example.com',
+  'other.example.com',
   '10.0.0.1',
   '010.0.0.1',
   '::1',
@@ -183,7 +183,7 @@ export class Mutator {
   #message(message: MessageDescriptor, depth: number): JsonObject {
     const object: JsonObject = {};
     const { fields } = message;
-    // Of a union, one member is valid, two are not.
+    // One member of a union is valid, two are not.
     const chosen =
       message.union !== undefined || fields.length > 20
         ? Array.from({ length: 1 + (this.#random.int(4) === 0 ? 1 : 0) }, () => this.#pick(fields))

@@ -42,7 +42,7 @@ spec:
     resourceRules:
     - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
   validations:
-  - {expression: "'owner' in object.metadata.labels", message: nobody owns it}
+  - {expression: "'owner' in object.metadata.labels", message: it has no owner}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
@@ -114,7 +114,7 @@ describe
       const { stdout, stderr } = await kubectl.try('create deployment web --image=x --replicas=2');
       expect(stdout).toBe('deployment.apps/web created\n');
       expect(stderr).toBe(
-        "Warning: Validation failed for ValidatingAdmissionPolicy 'owned' with binding 'owned': nobody owns it\n",
+        "Warning: Validation failed for ValidatingAdmissionPolicy 'owned' with binding 'owned': it has no owner\n",
       );
       expect(await kubectl.run('get deployment web -o jsonpath={.metadata.labels.tier}')).toBe(
         'web',

@@ -12,13 +12,13 @@ const template = { metadata: { labels }, spec: { containers: [container] } };
 const jobSpec = { template: { spec: { restartPolicy: 'Never', containers: [container] } } };
 const rule = {
   operations: ['CREATE'],
-  apiGroups: ['nobody.example.com'],
+  apiGroups: ['other.example.com'],
   apiVersions: ['v1'],
   resources: ['things'],
 };
 const webhook = {
-  name: 'hook.nobody.example.com',
-  clientConfig: { url: 'https://nobody.example.com' },
+  name: 'hook.other.example.com',
+  clientConfig: { url: 'https://other.example.com' },
   rules: [rule],
   failurePolicy: 'Ignore',
   sideEffects: 'None',
@@ -187,7 +187,7 @@ const KINDS: readonly Entry[] = [
     {
       spec: {
         request: SIGNING_REQUEST,
-        signerName: 'nobody.example.com/it',
+        signerName: 'other.example.com/it',
         usages: ['client auth'],
       },
     },
@@ -221,7 +221,7 @@ const KINDS: readonly Entry[] = [
     'networking.k8s.io/v1',
     'IngressClass',
     'ingressclasses',
-    { spec: { controller: 'nobody.example.com/it' } },
+    { spec: { controller: 'other.example.com/it' } },
   ],
   ['networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies', { spec: { podSelector: {} } }],
   ['networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', { spec: { cidrs: ['10.77.0.0/24'] } }],
@@ -270,7 +270,7 @@ const KINDS: readonly Entry[] = [
     'resourceslices',
     {
       spec: {
-        driver: 'nobody.example.com',
+        driver: 'other.example.com',
         pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
         allNodes: true,
       },
@@ -282,7 +282,7 @@ const KINDS: readonly Entry[] = [
     'storage.k8s.io/v1',
     'CSINode',
     'csinodes',
-    { spec: { drivers: [{ name: 'nobody.example.com', nodeID: 'n' }] } },
+    { spec: { drivers: [{ name: 'other.example.com', nodeID: 'n' }] } },
   ],
   [
     'storage.k8s.io/v1',
@@ -290,14 +290,14 @@ const KINDS: readonly Entry[] = [
     'csistoragecapacities',
     { storageClassName: 'nobody' },
   ],
-  ['storage.k8s.io/v1', 'StorageClass', 'storageclasses', { provisioner: 'nobody.example.com' }],
+  ['storage.k8s.io/v1', 'StorageClass', 'storageclasses', { provisioner: 'other.example.com' }],
   [
     'storage.k8s.io/v1',
     'VolumeAttachment',
     'volumeattachments',
     {
       spec: {
-        attacher: 'nobody.example.com',
+        attacher: 'other.example.com',
         nodeName: 'nobody',
         source: { persistentVolumeName: 'nobody' },
       },
@@ -307,7 +307,7 @@ const KINDS: readonly Entry[] = [
     'storage.k8s.io/v1',
     'VolumeAttributesClass',
     'volumeattributesclasses',
-    { driverName: 'nobody.example.com', parameters: { a: 'b' } },
+    { driverName: 'other.example.com', parameters: { a: 'b' } },
   ],
 ];
 
@@ -320,7 +320,7 @@ const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
       'apiservices',
       {
         spec: {
-          group: 'nobody.example.com',
+          group: 'other.example.com',
           version: 'v1',
           groupPriorityMinimum: 1,
           versionPriority: 1,
@@ -329,7 +329,7 @@ const NAMED: readonly { readonly entry: Entry; readonly name: string }[] = [
         },
       },
     ],
-    name: 'v1.nobody.example.com',
+    name: 'v1.other.example.com',
   },
   {
     entry: [

@@ -253,7 +253,7 @@ describe
         expect(who.stdout).toMatch(/Groups +\[system:masters system:authenticated\]/);
       }
       expect(await kubectl.run('auth can-i create pods')).toBe('yes\n');
-      const other = await kubectl.try('auth can-i create pods --as=somebody');
+      const other = await kubectl.try('auth can-i create pods --as=other');
       expect(other.stdout).toBe('no\n');
     });
 

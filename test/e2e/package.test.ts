@@ -34,7 +34,7 @@ beforeAll(() => {
   // `npm test` builds without declarations.
   const types = join(root, 'dist', 'types');
   if (!existsSync(types)) emitDeclarations(types);
-  const told = execFileSync(
+  const output = execFileSync(
     'npm',
     ['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
     {
@@ -43,7 +43,7 @@ beforeAll(() => {
       stdio: ['ignore', 'pipe', 'ignore'],
     },
   );
-  const [{ filename }] = JSON.parse(told) as [{ filename: string }];
+  const [{ filename }] = JSON.parse(output) as [{ filename: string }];
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
   // Copies the one dependency, Node's types for compilers, and the commands, as npm would install
@@ -225,12 +225,12 @@ export const run = async (): Promise<number | undefined> => {
 
   test('compiles ahead of time for the flags of bin/cox.js, and for no flags', async () => {
     rmSync(join(installed, 'dist', compiled()[0] as string));
-    const told = await node(
+    const output = await node(
       '--max-semi-space-size=64',
       join(installed, 'bin', 'cox.js'),
       'compile',
     );
-    expect(told.match(/^compiled: .*\/dist\/program-[0-9a-f]{8}\.compiled$/gm)).toHaveLength(2);
+    expect(output.match(/^compiled: .*\/dist\/program-[0-9a-f]{8}\.compiled$/gm)).toHaveLength(2);
     expect(compiled()).toHaveLength(2);
   });
 });

@@ -377,13 +377,13 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       await refused(
         'certs',
         'kubeconfig',
-        'nobody',
+        'missing',
         '--cert-dir',
         certDir,
         '--server',
         'https://a',
       ),
-    ).toMatch(/no role "nobody"/);
+    ).toMatch(/no role "missing"/);
     expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(
       /certs init/,
     );

@@ -193,7 +193,7 @@ spec:
     - name: part
       image: busybox
       imagePullPolicy: Never
-      command: [sh, -c, 'grep nobody /config/passwd; sleep 3600']
+      command: [sh, -c, 'grep 65534 /config/passwd; sleep 3600']
       volumeMounts: [{name: v, mountPath: /config, subPath: etc}]
   volumes: [{name: v, image: {reference: busybox, pullPolicy: Never}}]
 `,

@@ -120,7 +120,7 @@ describe('a token that the server issued is refused', () => {
     ).code;
 
   test('for another audience', async () => {
-    expect(await whoami(await tokenOf('robot', { audiences: ['somebody-else'] }))).toBe(401);
+    expect(await whoami(await tokenOf('robot', { audiences: ['other-audience'] }))).toBe(401);
   });
 
   test('after its pod is gone', async () => {
@@ -160,7 +160,7 @@ describe('a token that the server issued is refused', () => {
   test('as a TokenReview of another audience', async () => {
     const path = '/apis/authentication.k8s.io/v1/tokenreviews';
     const { status: review } = await create(path, {
-      spec: { token, audiences: ['somebody-else'] },
+      spec: { token, audiences: ['other-audience'] },
     });
     expect(review.authenticated ?? false).toBe(false);
   });

@@ -162,7 +162,7 @@ export async function flipBits(options: {
             refused++;
             if (found.refused.reason !== 'Corrupt')
               unclear.push(
-                `bit ${bit} of byte ${at} of ${name} is not told as damage: ${found.refused.message}`,
+                `bit ${bit} of byte ${at} of ${name} is not reported as damage: ${found.refused.message}`,
               );
             continue;
           }

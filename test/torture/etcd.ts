@@ -111,9 +111,9 @@ class Run {
     const observer = await this.#open(0);
     const begin = await observer.currentRevision();
     const stream = observer.watch('/t/', { afterRevision: begin });
-    const told: StorageEvent[] = [];
+    const received: StorageEvent[] = [];
     const watching = (async () => {
-      for await (const event of stream) told.push(event);
+      for await (const event of stream) received.push(event);
     })();
     const clients = Array.from({ length: CLIENTS }, (_, client) => this.#client(client));
     const disturbed: Record<string, number> = {};
@@ -129,10 +129,10 @@ class Run {
     const { modRevision: last } = await this.#patiently(() =>
       observer.create('/t/last', encode('last')),
     );
-    while ((told.at(-1)?.revision ?? 0) < last) await systemClock.sleep(20);
+    while ((received.at(-1)?.revision ?? 0) < last) await systemClock.sleep(20);
     stream.stop();
     await watching;
-    this.#judge(told);
+    this.#judge(received);
     await Promise.all([...this.#servers, observer].map((storage) => storage.close()));
     for (const proxy of this.#proxies) proxy.close();
     const unknown = this.#history.filter(
@@ -277,9 +277,9 @@ class Run {
     }
   }
 
-  #judge(told: readonly StorageEvent[]): void {
+  #judge(received: readonly StorageEvent[]): void {
     const values = new Set(
-      told.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')),
+      received.map((event) => (event.type === 'put' ? decode(event.kv.value) : '')),
     );
     // The watch, which is checked below, shows whether the value of an unanswered write was
     // written.
@@ -295,12 +295,12 @@ class Run {
     const events = new Map<number, string>();
     const latest = new Map<string, string>();
     let before = 0;
-    for (const event of told) {
+    for (const event of received) {
       if (event.type === 'progress') continue;
       const key = event.type === 'put' ? event.kv.key : event.key;
       const value = event.type === 'put' ? decode(event.kv.value) : '';
       if (event.revision <= before)
-        this.#problems.push(`the watch told ${event.revision} after ${before}`);
+        this.#problems.push(`the watch sent ${event.revision} after ${before}`);
       if (decode(event.previous?.value) !== (latest.get(key) ?? ''))
         this.#problems.push(`the watch has a gap before ${event.revision}`);
       before = event.revision;

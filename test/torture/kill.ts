@@ -102,7 +102,7 @@ class Run {
   readonly #acknowledged: Named[] = [];
   /** The name of every value that was ever handed to the store. */
   readonly #asked = new Set<string>();
-  readonly #told: Named[][] = Array.from({ length: WATCHERS }, () => []);
+  readonly #received: Named[][] = Array.from({ length: WATCHERS }, () => []);
   #serial = 0;
 
   constructor(options: KillOptions, program: string, dir: string) {
@@ -170,7 +170,7 @@ class Run {
       );
       if (revision < known)
         problems.push(`revision ${known} was acknowledged, the store is at ${revision}`);
-      for (const events of this.#told)
+      for (const events of this.#received)
         server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(named(event)));
       const enough =
         this.#acknowledged.length +
@@ -218,7 +218,7 @@ class Run {
       const key = `/t/${random.int(KEYS)}`;
       try {
         if (random.int(COMPACT_RATE) === 0) {
-          const seen = Math.min(...this.#told.map((events) => events.at(-1)?.revision ?? 1));
+          const seen = Math.min(...this.#received.map((events) => events.at(-1)?.revision ?? 1));
           if (seen > KEPT_REVISIONS)
             await server.request({ op: 'compact', revision: seen - KEPT_REVISIONS });
           continue;
@@ -261,17 +261,17 @@ class Run {
     const revision = await server.ready;
     if (revision === undefined)
       return [`the store does not open: ${server.failure?.message ?? server.errors}`];
-    await Promise.all(this.#told.map((events) => watchUntil(server, events, revision)));
+    await Promise.all(this.#received.map((events) => watchUntil(server, events, revision)));
     const { items = [] } = await server.request({ op: 'list' });
     await server.kill();
-    return judge(this.#acknowledged, this.#asked, this.#told, items.map(named), revision);
+    return judge(this.#acknowledged, this.#asked, this.#received, items.map(named), revision);
   }
 }
 
 function watchUntil(server: Server, events: Named[], revision: number): Promise<void> {
   return new Promise((resolve, reject) => {
     if ((events.at(-1)?.revision ?? 1) >= revision) return resolve();
-    void server.ended.then(() => reject(new Error('the server ended before it told everything')));
+    void server.ended.then(() => reject(new Error('the server ended before it sent everything')));
     server.watch(events.at(-1)?.revision ?? 1, (event) => {
       events.push(named(event));
       if (event.revision >= revision) resolve();
@@ -282,12 +282,12 @@ function watchUntil(server: Server, events: Named[], revision: number): Promise<
 function judge(
   acknowledged: readonly Named[],
   asked: ReadonlySet<string>,
-  told: readonly (readonly Named[])[],
+  received: readonly (readonly Named[])[],
   items: readonly Named[],
   revision: number,
 ): string[] {
   const problems: string[] = [];
-  for (const [watcher, events] of told.entries()) {
+  for (const [watcher, events] of received.entries()) {
     const wrong = events.findIndex((event, i) => event.revision !== i + 2);
     if (wrong >= 0)
       problems.push(
@@ -296,8 +296,8 @@ function judge(
     if (events.length !== revision - 1)
       problems.push(`watcher ${watcher}: ${events.length} events up to revision ${revision}`);
   }
-  const [log = []] = told;
-  for (const [watcher, events] of told.entries()) {
+  const [log = []] = received;
+  for (const [watcher, events] of received.entries()) {
     const other = events.findIndex(
       (event, i) => event.key !== log[i]?.key || event.name !== log[i]?.name,
     );
@@ -317,7 +317,7 @@ function judge(
       continue;
     }
     if (!asked.has(event.name))
-      problems.push(`revision ${event.revision} has a value that nobody wrote`);
+      problems.push(`revision ${event.revision} has a value that was not written`);
     else if (seen.has(event.name)) problems.push(`${event.name} was written twice`);
     seen.add(event.name);
     state.set(event.key, event);

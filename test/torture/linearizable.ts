@@ -64,9 +64,9 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   const watches = Array.from({ length: WATCHERS }, () =>
     storage.watch('/t/', { afterRevision: 1 }),
   );
-  const told: StorageEvent[][] = watches.map(() => []);
+  const received: StorageEvent[][] = watches.map(() => []);
   const reading = watches.map(async (stream, i) => {
-    for await (const event of stream) told[i]?.push(event);
+    for await (const event of stream) received[i]?.push(event);
   });
   await Promise.all(
     Array.from({ length: CLIENTS }, (_, client) =>
@@ -77,10 +77,10 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   const last = await storage.currentRevision();
   for (
     let quiet = 0, before = -1;
-    quiet < QUIET_TURNS && told.some((events) => (events.at(-1)?.revision ?? 1) < last);
+    quiet < QUIET_TURNS && received.some((events) => (events.at(-1)?.revision ?? 1) < last);
     quiet++
   ) {
-    const now = told.reduce((sum, events) => sum + events.length, 0);
+    const now = received.reduce((sum, events) => sum + events.length, 0);
     if (now !== before) quiet = 0;
     before = now;
     await turns(1);
@@ -90,10 +90,10 @@ export async function exercise(options: LinearizableOptions): Promise<Linearizab
   await Promise.all(reading);
   const problems = [
     ...run.judgeKeys(),
-    ...told.flatMap((events, i) =>
+    ...received.flatMap((events, i) =>
       judgeEvents(events, last).map((problem) => `watcher ${i}: ${problem}`),
     ),
-    ...judgeLog(told[0] ?? [], run.written, [...run.lists, final]),
+    ...judgeLog(received[0] ?? [], run.written, [...run.lists, final]),
   ];
   const unknown = run.history.filter(({ operation }) => operation.output.type === 'unknown').length;
   return { operations: run.history.length, unknown, problems: problems.slice(0, 10) };

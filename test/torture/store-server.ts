@@ -129,8 +129,8 @@ async function perform(
 async function watch(storage: Storage, id: number, afterRevision: number): Promise<void> {
   try {
     for await (const event of storage.watch('/t/', { afterRevision })) {
-      const told = toServed(event);
-      if (told !== undefined) tell({ type: 'event', id, event: told });
+      const served = toServed(event);
+      if (served !== undefined) tell({ type: 'event', id, event: served });
     }
   } catch (error) {
     tell({

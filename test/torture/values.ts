@@ -11,6 +11,6 @@ export function makeValue(name: string, bytes: number): string {
 export function nameOf(value: string): string {
   const [name = '', bytes = ''] = value.split('|', 2);
   if (makeValue(name, Number(bytes)) !== value)
-    throw new Error(`a value that nobody wrote: ${value.slice(0, 100)}`);
+    throw new Error(`a value that was not written: ${value.slice(0, 100)}`);
   return name;
 }

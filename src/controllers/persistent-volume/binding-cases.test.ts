@@ -76,7 +76,7 @@ test.each<
     claim: ClaimCase | undefined,
     after: string[],
     claimAfter: string,
-    told: string[],
+    eventTexts: string[],
   ]
 >([
   // Claims without a volume name.
@@ -365,7 +365,7 @@ test.each<
     'Bound a 1Gi ctl done',
     [],
   ],
-])('%s', async (_, volumes, claim, after, claimAfter, told) => {
+])('%s', async (_, volumes, claim, after, claimAfter, eventTexts) => {
   const uid = claim === undefined ? '' : await createClaim(claim);
   for (const each of volumes) await createVolume(each, uid);
   stopBinder = await cluster.run((config) => new PersistentVolumeBinder(config));
@@ -392,7 +392,7 @@ test.each<
   );
   expect(text).toBe(claimAfter);
   expect((await eventsOf(cluster.client)).map(({ type, reason }) => `${type} ${reason}`)).toEqual(
-    told,
+    eventTexts,
   );
 });
 

@@ -121,7 +121,13 @@ describe('may be deleted', () => {
   test.each([
     ['nothing in use', range('10.0.0.0/24'), [], ['10.0.1.1'], true],
     ['an address in use', range('10.0.0.0/24'), [], ['10.0.0.1'], false],
-    ['borders, which are nobody’s', range('10.0.0.0/24'), [], ['10.0.0.0', '10.0.0.255'], true],
+    [
+      'the first and the last address, which no service gets',
+      range('10.0.0.0/24'),
+      [],
+      ['10.0.0.0', '10.0.0.255'],
+      true,
+    ],
     ['the same range', range('10.0.0.0/24'), [range('10.0.0.0/24')], ['10.0.0.1'], true],
     ['a larger one', range('10.0.0.0/24'), [range('10.0.0.0/8')], ['10.0.0.1'], true],
     [

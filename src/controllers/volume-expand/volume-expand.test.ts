@@ -51,8 +51,8 @@ describe('a claim that requests more', () => {
 
   test.each([
     ['of a CSI driver', { hostPath: null, csi: { driver: 'd', volumeHandle: 'h' } }, 'Normal'],
-    ['of a kind that nobody grows', {}, 'Warning'],
-  ])('%s is told who is waited for, once', async (_, spec, type) => {
+    ['of a kind without a resizer', {}, 'Warning'],
+  ])('%s gets one event that names the awaited resizer', async (_, spec, type) => {
     await createBound(cluster.client, spec);
     await cluster.clock.advance('1s');
     await ask(cluster.client, '2Gi');

@@ -231,7 +231,7 @@ describe('variables', () => {
 });
 
 test.each(['constructor', 'toString', '__proto__'])(
-  'the key %s exists only where somebody has set it',
+  'the key %s exists only if a user has set it',
   async (key) => {
     const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
       environment({ env: [{ name: 'X', valueFrom }] });

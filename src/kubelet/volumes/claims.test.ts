@@ -240,16 +240,13 @@ describe('removing a directory of volumes', () => {
     expect(await readdir(join(root, 'own'))).toEqual([]);
   });
 
-  test.each(['rejects the name %j', '', '.', 'a/b', '../own', '/etc'])(
-    'refuses the name %j',
-    async (name) => {
-      await mkdir(join(root, 'own/a/b'), { recursive: true });
-      await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
-        'is not the name of a volume',
-      );
-      expect(await readdir(join(root, 'own'))).toEqual(['a']);
-    },
-  );
+  test.each(['..', '', '.', 'a/b', '../own', '/etc'])('rejects the name %j', async (name) => {
+    await mkdir(join(root, 'own/a/b'), { recursive: true });
+    await expect(removeLocalVolume(name, join(root, 'own'), noMounter)).rejects.toThrow(
+      'is not the name of a volume',
+    );
+    expect(await readdir(join(root, 'own'))).toEqual(['a']);
+  });
 
   test('keeps content that is mounted below it', async () => {
     const mounter = {

@@ -153,8 +153,8 @@ const CASES: readonly (readonly [script: string, out: string, outcome: Outcome])
     0,
   ],
   [
-    'tail -n 1 /etc/passwd | cut -d: -f1; head -1 /etc/passwd | cut -d: -f7',
-    'nobody\n/bin/sh\n',
+    'tail -n 1 /etc/passwd | cut -d: -f3; head -1 /etc/passwd | cut -d: -f7',
+    '65534\n/bin/sh\n',
     0,
   ],
   ['timeout 2 sleep 100', '', 124],
