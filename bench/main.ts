@@ -46,7 +46,8 @@ const program = new Command('npm run bench --')
   .option('--token <token>', 'of an administrator of --reference (webhooks, extensions)', '')
   .option(
     '--node-flag <flag>',
-    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart, extensions)",
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, " +
+      'scheduler, restart, extensions)',
     collect,
     [],
   );

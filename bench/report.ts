@@ -55,7 +55,10 @@ export function show(figure: Figure): void {
       ? ''
       : `${(middle / comparedWith.value).toFixed(2)} × ${comparedWith.name} (${number(comparedWith.value)})`;
   console.log(
-    `  ${what.padEnd(44)}${number(middle).padStart(9)} ${unit.padEnd(8)} ${range.padEnd(17)} ${`${goalText} ${met}`.padEnd(30)} ${other}`.trimEnd(),
+    (
+      `  ${what.padEnd(44)}${number(middle).padStart(9)} ${unit.padEnd(8)} ${range.padEnd(17)} ` +
+      `${`${goalText} ${met}`.padEnd(30)} ${other}`
+    ).trimEnd(),
   );
 }
 

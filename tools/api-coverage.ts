@@ -38,15 +38,19 @@ const FILLS = 5;
 
 const INTRODUCTION = `# What the API serves
 
-Written by \`npm run coverage:api\`, which asks the server; a test says whether it is current. Beta versions are served where
+Written by \`npm run coverage:api\`, which asks the server; a test says whether it is current. Beta \
+versions are served where
 \`--runtime-config\` asks for them.
 
-- **Verbs**, and those of each subresource. *all* is create, get, list, watch, update, patch, delete and deletecollection. Every kind that
+- **Verbs**, and those of each subresource. *all* is create, get, list, watch, update, patch, \
+delete and deletecollection. Every kind that
   has \`patch\` takes JSON patches, merge patches, strategic merge patches and server-side apply.
-- **Encodings**: in which of JSON, YAML and protobuf filled objects of the kind come back as they were. Lists, watch frames, \`Table\` and
+- **Encodings**: in which of JSON, YAML and protobuf filled objects of the kind come back as they \
+were. Lists, watch frames, \`Table\` and
   \`PartialObjectMetadata\` are written once for all kinds, in JSON and protobuf.
 - **Columns** of \`kubectl get\`, and those that \`-o wide\` adds.
-- **Golden**: whether upstream's own encoded object of the kind is read from JSON and protobuf as the same object and written back byte for
+- **Golden**: whether upstream's own encoded object of the kind is read from JSON and protobuf as \
+the same object and written back byte for
   byte (–: none is given).
 - **OpenAPI**: in how many places the document says something else of the version than the published one does.
 `;
@@ -186,7 +190,8 @@ function render(rows: readonly Row[], difference: OpenApiDifference | undefined)
     line(header.map(() => '---')),
     ...rows.map(({ cells }) => line(cells)),
     '',
-    `Kinds: ${rows.length}. Golden files alike: ${alike} of ${given}. Differences of the OpenAPI document: ${difference?.lines.length ?? UNKNOWN}.`,
+    `Kinds: ${rows.length}. Golden files alike: ${alike} of ${given}. Differences of the ` +
+      `OpenAPI document: ${difference?.lines.length ?? UNKNOWN}.`,
     '',
     `Not served: ${(difference?.missingVersions ?? [UNKNOWN]).map((version) => `\`${version}\``).join(', ')}.`,
     '',

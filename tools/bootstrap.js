@@ -225,7 +225,9 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | differential | fuzz | conformance | gateway | kubectl-commands | operators | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | versus | golden DIR | ' +
+        'differential | fuzz | conformance | gateway | kubectl-commands | operators | torture ' +
+        '| clean\n',
     );
   },
 };

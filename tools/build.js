@@ -111,7 +111,9 @@ const buildEntries = () =>
     },
     // CommonJS dependencies inside an ES module bundle need a `require`.
     banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+      js:
+        "import { createRequire as __createRequire } from 'node:module'; const require = " +
+        '__createRequire(import.meta.url);',
     },
   });
 
@@ -142,7 +144,9 @@ async function writeEntries() {
     if (!source.startsWith('src/exports/')) continue;
     const name = file.slice('dist/'.length, -'.js'.length);
     const names = Object.keys(entry(name)).sort();
-    const text = `import { entry } from './entries.js';\n\nexport const {\n${names.map((each) => `  ${each},\n`).join('')}} = entry('${name}');\n`;
+    const text =
+      "import { entry } from './entries.js';\n\nexport const {\n" +
+      `${names.map((each) => `  ${each},\n`).join('')}} = entry('${name}');\n`;
     writeFileSync(join(out, `${name}.js`), text);
   }
 }

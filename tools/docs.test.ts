@@ -98,7 +98,8 @@ describe('documentation', () => {
 
   test('reports a path that does not exist', () => {
     const text =
-      'See [here](no-guide.md), `src/no-layer/`, `no-file.ts`, [the layers](ARCHITECTURE.md#layers) and `src/*/README.md`.';
+      'See [here](no-guide.md), `src/no-layer/`, `no-file.ts`, [the ' +
+      'layers](ARCHITECTURE.md#layers) and `src/*/README.md`.';
     expect(missingPaths('docs/some.md', text)).toEqual([
       'no-guide.md',
       'src/no-layer/',

@@ -184,7 +184,8 @@ describe('layers', () => {
         )
           continue;
         wrong.push(
-          `${relative(source, file)} imports ${specifier}: ${from} may import only ${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
+          `${relative(source, file)} imports ${specifier}: ${from} may import only ` +
+            `${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
             `Move what is shared down (machinery, api), or hand it in through the Config from cluster/.`,
         );
       }
@@ -219,8 +220,10 @@ describe('layers', () => {
           imports.length < least.length ? imports : least,
         );
         wrong.push(
-          `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle are: ${smallest.join('; ')}. ` +
-            `Move what is shared down, or to the root of the layer, or declare an interface in the folder that uses it.`,
+          `${layer}: ${[...cycle, cycle[0]].join(' -> ')}. The fewest imports of the cycle ` +
+            `are: ${smallest.join('; ')}. ` +
+            'Move what is shared down, or to the root of the layer, or declare an interface ' +
+            'in the folder that uses it.',
         );
       }
     }

@@ -10,14 +10,16 @@ import { expect, test } from 'vitest';
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 
 const MAPS =
-  'labels|annotations|data|binaryData|stringData|requests|limits|capacity|allocatable|usage|env|selector|nodeSelector|matchLabels|hard|used|parameters|overhead';
+  'labels|annotations|data|binaryData|stringData|requests|limits|capacity|allocatable|usage|e' +
+  'nv|selector|nodeSelector|matchLabels|hard|used|parameters|overhead';
 
 /**
  * Matches an index that is neither a literal nor a constant in capitals, and whose result is
  * neither assigned nor compared: an inherited value never equals a string.
  */
 const LOOKUP = new RegExp(
-  `\\b(?:${MAPS})\\)?(?:\\?\\.|!)?\\[(?!['"\`\\d]|[A-Z_]+(?:\\]| \\+))[^\\]\\n]+\\](?!\\s*(?:\\?\\?|\\|\\|)?=[^=])(?!\\s*(?:===|!==)\\s*(?!undefined)\\S)`,
+  `\\b(?:${MAPS})\\)?(?:\\?\\.|!)?\\[(?!['"\`\\d]|[A-Z_]+(?:\\]| ` +
+    '\\+))[^\\]\\n]+\\](?!\\s*(?:\\?\\?|\\|\\|)?=[^=])(?!\\s*(?:===|!==)\\s*(?!undefined)\\S)',
 );
 const IN = new RegExp(`\\b[a-z]\\w* in \\(?[\\w.?]*\\b(?:${MAPS})\\b(?!['.])`);
 /** Removes the texts of messages, which have words and brackets, too. */

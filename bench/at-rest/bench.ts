@@ -21,7 +21,8 @@ const STARTED_TIMEOUT_MS = 120_000;
 
 export async function atRest(): Promise<void> {
   heading(
-    `at rest: ${DEPLOYMENTS} Deployments of ${REPLICAS} pods with their ReplicaSets, ${SERVICES} Services, ${CONFIG_MAPS} ConfigMaps; 10 simulated nodes, embedded store`,
+    `at rest: ${DEPLOYMENTS} Deployments of ${REPLICAS} pods with their ReplicaSets, ` +
+      `${SERVICES} Services, ${CONFIG_MAPS} ConfigMaps; 10 simulated nodes, embedded store`,
   );
   const cluster = await BuiltCluster.start({
     flags: ['--store', 'embedded', '--runtime', 'simulated', '--nodes', '10'],

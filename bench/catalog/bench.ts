@@ -157,9 +157,12 @@ export async function catalog(): Promise<void> {
   const servers: Installed[] = [];
   for (const size of SIZES) servers.push(await serverWith(size));
   for (const { size, install } of servers) {
-    const perKind = `${((install.ms * 1000) / size).toFixed(0)} µs and ${(install.heapBytes / size / 1024).toFixed(1)} KiB each`;
+    const perKind =
+      `${((install.ms * 1000) / size).toFixed(0)} µs and ` +
+      `${(install.heapBytes / size / 1024).toFixed(1)} KiB each`;
     note(
-      `${size.toLocaleString('en')} kinds installed at once: ${install.ms.toFixed(0)} ms, ${perKind}, with their stores`,
+      `${size.toLocaleString('en')} kinds installed at once: ${install.ms.toFixed(0)} ms, ` +
+        `${perKind}, with their stores`,
     );
   }
   for (const measurement of MEASUREMENTS) {

@@ -92,7 +92,8 @@ export function averageDefinition(index: number): {
 /** Returns a part of a schema, of about 2 KB. */
 function sectionOf(index: number, at: number): object {
   const describe = (field: string): string =>
-    `${field} of section ${at} of kind ${index}: what it means, which values it may have, and what happens where it is not given.`;
+    `${field} of section ${at} of kind ${index}: what it means, which values it may have, ` +
+    'and what happens where it is not given.';
   const fields = Object.fromEntries(
     Array.from({ length: 9 }, (_, field) => [
       `field${field}`,

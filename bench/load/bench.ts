@@ -39,7 +39,8 @@ interface Round extends RunReport {
 
 export async function load({ store, protocol, nodeFlags }: LoadOptions): Promise<void> {
   heading(
-    `load: ${store} store, ${CONNECTIONS} connections over TLS (${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB`,
+    `load: ${store} store, ${CONNECTIONS} connections over TLS ` +
+      `(${protocol === 'h1' ? 'HTTP/1.1' : 'HTTP/2'}), ConfigMaps of 1 KB`,
   );
   const bare = await measureBare(protocol);
   const cluster = await BuiltCluster.start({

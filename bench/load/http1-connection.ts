@@ -113,7 +113,10 @@ export class Http1Connection implements Connection {
   }
 
   #head(method: string, path: string, more = ''): string {
-    return `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n${this.#authorization}${more}\r\n`;
+    return (
+      `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n` +
+      `${this.#authorization}${more}\r\n`
+    );
   }
 
   close(): void {

@@ -68,7 +68,9 @@ export async function throughput(options: ThroughputOptions): Promise<void> {
       : known;
   let results: Results = {
     ...before,
-    machine: `${process.platform}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}`,
+    machine:
+      `${process.platform}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ` +
+      `Node ${process.versions.node}`,
   };
   const keep = (more: Partial<Results>): void => {
     results = { ...results, ...more };
@@ -118,7 +120,8 @@ function resultOf(
 function introduce(endToEnd: boolean): void {
   heading(
     endToEnd
-      ? `scheduler: pods a second, end to end over TLS with the embedded store (target: ${END_TO_END_TARGET.rate} for ${END_TO_END_TARGET.workload})`
+      ? 'scheduler: pods a second, end to end over TLS with the embedded store (target: ' +
+          `${END_TO_END_TARGET.rate} for ${END_TO_END_TARGET.workload})`
       : `scheduler: pods a second, in process with the memory store (target: ${TARGET} times upstream's floor)`,
   );
   const columns = ['nodes', 'pods', 'pods/s', 'floor', 'times', 'in all'];
@@ -136,8 +139,10 @@ function show(found: Throughput, endToEnd: boolean, seconds: number): void {
   const cells = [nodes, pods, rate, floor].map((cell) => cell.toFixed(0));
   cells.push((rate / floor).toFixed(1), overall.toFixed(0));
   console.log(
-    `  ${workload.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
-      `  ${cpuMicrosPerPod.toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a cycle ${p99Ms.toFixed(1)} ms; all of it ${seconds.toFixed(0)} s`,
+    `  ${workload.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ` +
+      `${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
+      `  ${cpuMicrosPerPod.toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a ` +
+      `cycle ${p99Ms.toFixed(1)} ms; all of it ${seconds.toFixed(0)} s`,
   );
 }
 
@@ -151,7 +156,8 @@ function decisionTimes(scale: number): readonly Decisions[] {
     const found = decide({ nodes: Math.ceil(nodes * scale), pods: Math.ceil(pods * scale) });
     const verdict = found.p99 <= P99_TARGET_MS ? 'met' : 'MISSED';
     note(
-      `${String(found.nodes).padStart(6)} nodes: ${found.perSecond.toFixed(0).padStart(6)}/s, p50 ${(found.p50 * 1000).toFixed(0)} µs, p99 ${found.p99.toFixed(2)} ms ${verdict}`,
+      `${String(found.nodes).padStart(6)} nodes: ${found.perSecond.toFixed(0).padStart(6)}/s,` +
+        ` p50 ${(found.p50 * 1000).toFixed(0)} µs, p99 ${found.p99.toFixed(2)} ms ${verdict}`,
     );
     return found;
   });

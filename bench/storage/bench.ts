@@ -30,7 +30,8 @@ const engines = positionals.length > 0 ? positionals : ['memory', 'embedded'];
 function report(engine: string, what: string, figure: number, unit: string): void {
   const digits = figure < 100 ? 1 : 0;
   console.log(
-    `${engine.padEnd(10)}${what.padEnd(44)}${figure.toLocaleString('en', { maximumFractionDigits: digits }).padStart(12)} ${unit}`,
+    `${engine.padEnd(10)}${what.padEnd(44)}` +
+      `${figure.toLocaleString('en', { maximumFractionDigits: digits }).padStart(12)} ${unit}`,
   );
 }
 

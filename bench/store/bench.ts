@@ -30,7 +30,8 @@ const DELAY_GOAL = { atMost: 20 };
 
 export async function store(): Promise<void> {
   heading(
-    'store: durable creates of ConfigMaps of 1 KB through the API (embedded store, TLS, HTTP/1.1), and what the disk gives',
+    'store: durable creates of ConfigMaps of 1 KB through the API (embedded store, TLS, ' +
+      'HTTP/1.1), and what the disk gives',
   );
   const ceilings = new Map<number, { readonly file: Ceiling; readonly sqlite: Ceiling }>();
   for (const clients of CLIENTS)
@@ -129,7 +130,8 @@ interface Ceiling {
 function showCeiling(what: string, { perSecond, p50Ms, p99Ms }: Ceiling, rate: number): void {
   show({ what: `  ${what}`, unit: '/s', values: [perSecond] });
   note(
-    `    a sync: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms; the API reaches ${((100 * rate) / perSecond).toFixed(0)} % of it`,
+    `    a sync: p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms; the API reaches ` +
+      `${((100 * rate) / perSecond).toFixed(0)} % of it`,
   );
 }
 

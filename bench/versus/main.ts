@@ -92,7 +92,8 @@ async function versus({
 
 await new Command('npm run versus --')
   .description(
-    "Compares a cluster of this project with upstream's programs, which are built from their Go modules (Go 1.26, once some minutes).",
+    "Compares a cluster of this project with upstream's programs, which are built from their " +
+      'Go modules (Go 1.26, once some minutes).',
   )
   .option('--rounds <number>', 'how often each side is measured', positive, 3)
   .option('--record', 'write docs/versus.md and its chart', false)

@@ -76,7 +76,8 @@ export async function etcd(): Promise<void> {
     const share = (rounds: readonly Round[]): string =>
       `${((100 * median(of(creates, 'perSecond'))) / median(of(rounds, 'perSecond'))).toFixed(0)} %`;
     note(
-      `creates reach ${share(bare)} of the bare puts${program === undefined ? '' : `, ${share(ceiling)} of the benchmark's puts`}`,
+      `creates reach ${share(bare)} of the bare ` +
+        `puts${program === undefined ? '' : `, ${share(ceiling)} of the benchmark's puts`}`,
     );
   } finally {
     await storage.close();

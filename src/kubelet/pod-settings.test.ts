@@ -88,7 +88,8 @@ describe('DNS', () => {
     });
     expect(config.servers).toEqual(['1', '2', '3']);
     expect(eventTexts).toEqual([
-      'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1 2 3',
+      'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted,' +
+        ' the applied nameserver line is: 1 2 3',
     ]);
   });
 

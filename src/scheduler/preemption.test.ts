@@ -157,7 +157,8 @@ describe('preemption', () => {
     expect(await cluster.condition('same')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption ' +
+        'victims found for incoming pod.',
     });
     expect(await cluster.condition('huge')).toMatchObject({
       message:

@@ -189,7 +189,9 @@ describe('volumes', () => {
     await cluster.addPod('p', undefined, mounting('c'));
     await cluster.clock.advance('2s');
     expect((await cluster.condition('p'))?.message).toBe(
-      '0/2 nodes are available: persistentvolumeclaim "c" not found. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.',
+      '0/2 nodes are available: persistentvolumeclaim "c" not found. no new claims to ' +
+        'deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for ' +
+        'scheduling.',
     );
     await addClass('example.com/disk');
     await addClaim('c');

@@ -109,7 +109,8 @@ function build(output: string, go: readonly string[], progress: (text: string) =
   if (existsSync(output)) return;
   requireGo();
   progress(
-    `building ${output} from k8s.io/kubernetes ${requiredVersion()}; a command takes some minutes, the suite 10 to 20, once`,
+    `building ${output} from k8s.io/kubernetes ${requiredVersion()}; a command takes some ` +
+      'minutes, the suite 10 to 20, once',
   );
   mkdirSync(dirname(output), { recursive: true });
   // The file has another name until it is complete: an interrupted build leaves no file that looks
@@ -125,7 +126,8 @@ function build(output: string, go: readonly string[], progress: (text: string) =
 function requireGo(): void {
   if (findProgram('go') !== undefined) return;
   throw new UserError(
-    "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), then try again",
+    "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or " +
+      'later (https://go.dev/dl), then try again',
   );
 }
 

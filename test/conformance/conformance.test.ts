@@ -91,7 +91,8 @@ describe('choosing tests', () => {
 
   test('the list of the binary', () => {
     const list =
-      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b [Conformance]\n    test/a.go:9: [sig-a] a\n';
+      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b ' +
+      '[Conformance]\n    test/a.go:9: [sig-a] a\n';
     expect(parseTestList(list)).toEqual(['[sig-b] b [Conformance]']);
   });
 
@@ -163,7 +164,8 @@ describe('results', () => {
       ]),
     );
     expect(results.map(({ outcome, reason }) => `${outcome}: ${reason}`)).toEqual([
-      'failed: it returned before it had tested anything: Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource',
+      'failed: it returned before it had tested anything: Unexpected error while creating ' +
+        'CustomResourceDefinition: the server could not find the requested resource',
     ]);
   });
 

@@ -28,7 +28,8 @@ const page = join(root, 'docs', 'conformance.md');
 const usage = `usage: npm run conformance -- [flags]
   --focus REGEX      only tests whose name matches
   --skip REGEX       not tests whose name matches
-  --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
+  --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P \
+pod status, K containers, N network
                      policy: upstream's tests of network policies, which are no conformance tests
   --smoke            twenty quick tests of several SIGs
   --parallel N       so many tests at a time (default 4); serial ones follow alone
@@ -124,7 +125,8 @@ async function main(): Promise<void> {
     results.filter((result) => result.outcome === outcome).length;
   const notRun = chosen.length - results.length;
   process.stdout.write(
-    `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
+    `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} ` +
+      `skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
   );
   if (flags.record) record(binaries, sorted);
   if (count('failed') > 0 || notRun > 0 || suiteFailures.length > 0) process.exitCode = 1;
@@ -163,7 +165,9 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   try {
     for (const socket of cluster?.containerdSockets ?? []) importImages(socket, archives);
     say(
-      `${tests.length} tests on ${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ${group.parallel} at a time`,
+      `${tests.length} tests on ` +
+        `${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ` +
+        `${group.parallel} at a time`,
     );
     let done = 0;
     return await (group.timeoutSeconds === undefined ? runSuite : runEach)({

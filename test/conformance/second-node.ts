@@ -44,7 +44,8 @@ export function layCable(): void {
   const { status, stdout } = spawnSync('ip', ['netns', 'pids', NAMESPACE], { encoding: 'utf8' });
   if (status === 0 && stdout !== '') {
     throw new UserError(
-      `another run has its second node in the network namespace ${NAMESPACE}; if it was killed, end the processes ${stdout.trim().replaceAll('\n', ' ')}`,
+      `another run has its second node in the network namespace ${NAMESPACE}; if it was ` +
+        `killed, end the processes ${stdout.trim().replaceAll('\n', ' ')}`,
     );
   }
   removeCable();

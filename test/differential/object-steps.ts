@@ -317,11 +317,13 @@ const creation: readonly Step[] = [
   dry('not json'),
   dry('[]'),
   dry(
-    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}',
+    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},' +
+      '"spec":{"flag":"aa","flag":"bb"}}',
     STRICT,
   ),
   dry(
-    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},"spec":{"flag":"aa","flag":"bb"}}',
+    '{"apiVersion":"differential.example.com/v1","kind":"Vessel","metadata":{"name":"d"},' +
+      '"spec":{"flag":"aa","flag":"bb"}}',
   ),
   ...[
     { flag: undefined },
@@ -587,7 +589,8 @@ const watching: readonly Step[] = [
   get(`${V1}?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.flag%3Dblue`, TABLE),
   get(`${V1}?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.flag%3Dblue`, PARTIAL),
   get(
-    `${V1}?watch=1&timeoutSeconds=4&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo`,
+    `${V1}?watch=1&timeoutSeconds=4&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&` +
+      'allowWatchBookmarks=true&fieldSelector=metadata.name%3Dtwo',
   ),
   get(`${V1}?watch=1&timeoutSeconds=1&sendInitialEvents=true`),
   get(

@@ -105,7 +105,8 @@ export const requests: readonly Shot[] = [
   get(`${CORE}/configmaps?fieldSelector=metadata.name`),
   get(`/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddefault&labelSelector=set`),
   get(
-    `/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending,spec.restartPolicy%3DAlways,spec.hostNetwork%3Dfalse`,
+    '/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending,' +
+      'spec.restartPolicy%3DAlways,spec.hostNetwork%3Dfalse',
   ),
   get(`/api/v1/pods?fieldSelector=spec.nothing%3D`),
   get(LIST, TABLE),

@@ -255,7 +255,8 @@ const events: readonly Shot[] = [
   get(`${CORE}?fieldSelector=involvedObject.name%3Dp,reason%3DStarted&watch=1&timeoutSeconds=1`),
   get(`${NEWER}?fieldSelector=regarding.name%3Dp&watch=1&timeoutSeconds=1`),
   get(
-    `${NEWER}?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    `${NEWER}?watch=1&timeoutSeconds=1&sendInitialEvents=true&` +
+      'resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
   ),
   send('PATCH', `${NEWER}/e2`, { series }, MERGE),
   send('PATCH', `${NEWER}/e2`, { note: 'other' }, MERGE),

@@ -104,7 +104,8 @@ describe
 
     test('a rejection has the message of the policy', async () => {
       const why =
-        "ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied request: no more than 2 replicas, not 3";
+        "ValidatingAdmissionPolicy 'replica-limit' with binding 'replica-limit' denied " +
+        'request: no more than 2 replicas, not 3';
       expect(await refused('create deployment web --image=x --replicas=3')).toContain(
         `error: failed to create deployment: deployments.apps "web" is forbidden: ${why}\n`,
       );

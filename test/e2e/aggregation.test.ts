@@ -241,7 +241,9 @@ describe.skipIf(built.missing !== undefined)(
     });
 
     test('admission of the other server decides about its kinds', async () => {
-      const fischer = `{"apiVersion":"${GROUP}/v1alpha1","kind":"Fischer","metadata":{"name":"one"},"disallowedFlunders":["bad"]}`;
+      const fischer =
+        `{"apiVersion":"${GROUP}/v1alpha1","kind":"Fischer","metadata":{"name":"one"},` +
+        '"disallowedFlunders":["bad"]}';
       await kubectl.run('create -f -', { input: fischer });
       const refused = await eventually('the flunder is refused', async () => {
         const result = await kubectl.try('create -f -', { input: flunder('bad') });

@@ -151,7 +151,8 @@ describe
       expect((await kubectl.try(`get configmap ${name}`)).status).toBe(1);
       const unknown = await apply(`${configMap('{}')}dato: 1\n`, '--validate=false');
       expect(unknown.stderr).toBe(
-        `Error from server (BadRequest): failed to create typed patch object (default/${name}; /v1, Kind=ConfigMap): .dato: field not declared in schema\n`,
+        'Error from server (BadRequest): failed to create typed patch object ' +
+          `(default/${name}; /v1, Kind=ConfigMap): .dato: field not declared in schema\n`,
       );
       const number = await apply(configMap('{a: 1}'), '--validate=false');
       expect(number.stderr).toContain(

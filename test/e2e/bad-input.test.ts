@@ -362,7 +362,8 @@ describe('bad input', () => {
     );
     expect([stale.code, stale.status.reason]).toEqual([409, 'Conflict']);
     expect(stale.status.message).toBe(
-      'Operation cannot be fulfilled on configmaps "versions": the object has been modified; please apply your changes to the latest version and try again',
+      'Operation cannot be fulfilled on configmaps "versions": the object has been modified; ' +
+        'please apply your changes to the latest version and try again',
     );
     expect(
       (await send('POST', configMaps, configMap({ metadata: { name: 'versions' } }))).status,
@@ -416,7 +417,8 @@ describe('bad input', () => {
       test('several problems at once', async () => {
         const result = await kubectl.try('apply -f -', {
           input:
-            'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {restartPolicy: Sometimes, containers: [{name: A, image: ""}]}',
+            'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {restartPolicy: ' +
+            'Sometimes, containers: [{name: A, image: ""}]}',
         });
         expect(result.stderr).toMatch(/^The Pod "bad" is invalid: \n/);
         expect(result.stderr).toContain('* spec.containers[0].image: Required value');
@@ -436,12 +438,14 @@ describe('bad input', () => {
         await kubectl.run('create ns leaving');
         await kubectl.run(`create -f -`, {
           input:
-            'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}',
+            'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, ' +
+            'finalizers: [example.com/hold]}',
         });
         await kubectl.run('delete ns leaving --wait=false');
         const refused = await kubectl.try('create configmap late -n leaving');
         expect(refused.stderr).toContain(
-          'configmaps "late" is forbidden: unable to create new content in namespace leaving because it is being terminated',
+          'configmaps "late" is forbidden: unable to create new content in namespace leaving ' +
+            'because it is being terminated',
         );
         await kubectl.run(
           `patch configmap held -n leaving --type=merge -p '{"metadata":{"finalizers":null}}'`,
@@ -454,7 +458,8 @@ describe('bad input', () => {
         const result = await kubectl.try('apply --server-side --validate=false -f -', { input });
         expect(result.status).toBe(1);
         expect(result.stderr).toBe(
-          'Error from server (BadRequest): failed to create typed patch object (default/bad; apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
+          'Error from server (BadRequest): failed to create typed patch object (default/bad; ' +
+            'apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
         );
       });
     },

@@ -184,12 +184,15 @@ metadata: { name: volumes, labels: { app: volumes } }
 spec:
   restartPolicy: Never
   initContainers:
-    - { name: first, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'echo prepared > /scratch/note'], volumeMounts: [{ name: scratch, mountPath: /scratch }] }
+    - { name: first, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'echo \
+prepared > /scratch/note'], volumeMounts: [{ name: scratch, mountPath: /scratch }] }
   containers:
     - name: main
       image: busybox
       imagePullPolicy: IfNotPresent
-      command: [sh, -c, 'cat /scratch/note /host/hello /config/colour; echo; cat /secret/password; echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; grep volumes /etc/hosts | wc -l; until [ -f /scratch/go ]; do sleep 0.1; done; echo bye > /dev/termination-log']
+      command: [sh, -c, 'cat /scratch/note /host/hello /config/colour; echo; cat /secret/password; \
+echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; grep volumes \
+/etc/hosts | wc -l; until [ -f /scratch/go ]; do sleep 0.1; done; echo bye > /dev/termination-log']
       resources: { limits: { memory: 64Mi, cpu: 500m } }
       env:
         - { name: COLOUR, valueFrom: { configMapKeyRef: { name: settings, key: colour } } }
@@ -241,7 +244,8 @@ spec:
     );
     expect(
       await kubectl.run(
-        `auth whoami --kubeconfig /dev/null --server ${serverUrl()} --insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
+        `auth whoami --kubeconfig /dev/null --server ${serverUrl()} ` +
+          `--insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
       ),
     ).toBe('system:serviceaccount:default:default');
     expect(

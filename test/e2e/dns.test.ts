@@ -132,7 +132,8 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
 
   test('the slice of kube-dns has the address and the port of the server', async () => {
     const slices = await kubectl.run(
-      'get endpointslices -n kube-system -l kubernetes.io/service-name=kube-dns -o jsonpath={.items[*].endpoints[*].addresses[0]}:{.items[*].ports[0].port}',
+      'get endpointslices -n kube-system -l kubernetes.io/service-name=kube-dns -o ' +
+        'jsonpath={.items[*].endpoints[*].addresses[0]}:{.items[*].ports[0].port}',
     );
     const [, address = '', port = ''] = /^(.+):(\d+)$/.exec(slices) ?? [];
     expect(await kubectl.run('get nodes -o jsonpath={.items[*].status.addresses[0].address}')).toBe(

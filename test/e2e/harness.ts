@@ -35,7 +35,8 @@ export const missingContainerd =
   process.platform !== 'linux' || !isRoot()
     ? 'containerd needs Linux and root'
     : missingTools().length > 0
-      ? `missing: ${missingTools().join(', ')} (apt-get install containerd runc containernetworking-plugins busybox-static)`
+      ? `missing: ${missingTools().join(', ')} (apt-get install containerd runc ` +
+        'containernetworking-plugins busybox-static)'
       : undefined;
 
 /** Returns the name of a test or suite, with the reason if it is skipped. */

@@ -65,7 +65,8 @@ describe
         'NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME',
       );
       expect(shape(await kubectl.run('get ns'))).toBe(
-        'NAME STATUS AGE\ndefault Active AGE\nkube-node-lease Active AGE\nkube-public Active AGE\nkube-system Active AGE\n',
+        'NAME STATUS AGE\ndefault Active AGE\nkube-node-lease Active AGE\nkube-public Active ' +
+          'AGE\nkube-system Active AGE\n',
       );
       const services = shape(await kubectl.run('get svc'));
       expect(services).toBe(

@@ -125,7 +125,8 @@ describe('the package as it is published', () => {
     const names = Object.keys(packageExports()).map((subpath) => `coxswain${subpath.slice(1)}`);
     const program = `
       for (const name of ${JSON.stringify(names)}) await import(name);
-      for (const name of ['dist/program.js', 'dist/types/cluster/cluster.js', 'api/core/v1/types', 'src/cluster/index.ts'])
+      for (const name of ['dist/program.js', 'dist/types/cluster/cluster.js', 'api/core/v1/types', \
+'src/cluster/index.ts'])
         await import('coxswain/' + name).then(() => console.log(name), (error) => console.log(error.code));`;
     expect(await node('--input-type=module', '--eval', program)).toBe(
       'ERR_PACKAGE_PATH_NOT_EXPORTED\n'.repeat(4),

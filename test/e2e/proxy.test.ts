@@ -56,7 +56,8 @@ spec:
         - name: web
           image: busybox
           imagePullPolicy: Never
-          command: [sh, -c, 'mkdir -p /tmp/www; echo "${version} $(hostname)" > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www']
+          command: [sh, -c, 'mkdir -p /tmp/www; echo "${version} $(hostname)" > \
+/tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www']
           readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 }
           lifecycle: { preStop: { sleep: { seconds: 3 } } }
 `;

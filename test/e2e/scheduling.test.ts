@@ -50,7 +50,9 @@ profiles:
     const kubectl = cluster.kubectl();
     for (const scheduler of ['default-scheduler', 'by-chance']) {
       await kubectl.run('create -f -', {
-        input: `apiVersion: v1\nkind: Pod\nmetadata: {name: ${scheduler}}\nspec: {schedulerName: ${scheduler}, containers: [{name: c, image: busybox, command: [sleep, "3600"]}]}`,
+        input:
+          `apiVersion: v1\nkind: Pod\nmetadata: {name: ${scheduler}}\nspec: {schedulerName: ` +
+          `${scheduler}, containers: [{name: c, image: busybox, command: [sleep, "3600"]}]}`,
       });
       await kubectl.run(`wait --for=condition=Ready pod/${scheduler} --timeout=20s`);
     }
@@ -64,7 +66,8 @@ profiles:
     );
     await kubectl.run('create -f -', {
       input:
-        'apiVersion: v1\nkind: Pod\nmetadata: {name: huge}\nspec: {containers: [{name: c, image: busybox, resources: {requests: {cpu: "1000"}}}]}',
+        'apiVersion: v1\nkind: Pod\nmetadata: {name: huge}\nspec: {containers: [{name: c, ' +
+        'image: busybox, resources: {requests: {cpu: "1000"}}}]}',
     });
     await eventually('FailedScheduling', async () =>
       /FailedScheduling .* default-scheduler +0\/3 nodes are available: 3 Insufficient cpu\./.test(
@@ -77,7 +80,8 @@ profiles:
     const config = writeManifest(
       dir.path,
       'scheduler.yaml',
-      'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{plugins: {score: {enabled: [{name: Fortune}]}}}]\n',
+      'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n' +
+        'profiles: [{plugins: {score: {enabled: [{name: Fortune}]}}}]\n',
     );
     const result = await run(process.execPath, [
       ...coxArgs,

@@ -118,7 +118,9 @@ describe.skipIf(missingKubectl !== undefined)(named('simulated nodes', missingKu
     );
     const token = (await kubectl.run('create token scraper')).trim();
     const format =
-      '{range .items[*]}{.metadata.name} {.status.addresses[0].type} {.status.addresses[0].address} {.status.daemonEndpoints.kubeletEndpoint.Port}{"\\n"}{end}';
+      '{range .items[*]}{.metadata.name} {.status.addresses[0].type} ' +
+      '{.status.addresses[0].address} ' +
+      '{.status.daemonEndpoints.kubeletEndpoint.Port}{"\\n"}{end}';
     const lines = (await kubectl.run(`get nodes -o jsonpath='${format}'`)).trim().split('\n');
     const ca = readFileSync(join(cluster.dataDir, 'pki', 'ca.crt'));
     const ports = new Set<string>();

@@ -119,7 +119,8 @@ describe.skipIf(missingKubectl !== undefined)(
       other.remove();
       expect(status).toBe(1);
       expect(stderr).toContain(
-        'cox: --runtime-config: apps/v2=true: group version apps/v2 that has not been registered: this server does not have it',
+        'cox: --runtime-config: apps/v2=true: group version apps/v2 that has not been ' +
+          'registered: this server does not have it',
       );
     });
   },

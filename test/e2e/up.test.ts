@@ -117,7 +117,8 @@ describe('cox up', () => {
     const own = join(dir.path, 'own-config');
     writeFileSync(
       own,
-      'apiVersion: v1\nkind: Config\nclusters: [{name: work, cluster: {server: https://work}}]\ncurrent-context: work\n',
+      'apiVersion: v1\nkind: Config\nclusters: [{name: work, cluster: {server: ' +
+        'https://work}}]\ncurrent-context: work\n',
     );
     const before = readFileSync(own, 'utf8');
     await (await start(simulated, { env: { KUBECONFIG: own } })).stop();

@@ -121,7 +121,9 @@ async function aim(
 ): Promise<Shot> {
   const { group, version, resource, kind, namespaced } = type;
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  const collection = `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`;
+  const collection =
+    `${group === '' ? '/api' : `/apis/${group}`}/${version}` +
+    `${namespaced ? '/namespaces/default' : ''}/${resource}`;
   const message = messageOf(apiVersion, kind);
   if (message === undefined) throw new Error(`the schema has no ${apiVersion} ${kind}`);
   const name = `x${serial}`;
@@ -268,7 +270,10 @@ function patch(
 }
 
 function described({ method, path, type, body }: Shot, problem: string): string {
-  return `${method} ${path} (${type}) ${problem}\n  body, base64: ${Buffer.from(body).toString('base64').slice(0, 4000)}`;
+  return (
+    `${method} ${path} (${type}) ${problem}\n` +
+    `  body, base64: ${Buffer.from(body).toString('base64').slice(0, 4000)}`
+  );
 }
 
 /** Returns the members of the prototypes of all objects. */

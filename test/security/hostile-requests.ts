@@ -136,7 +136,8 @@ export const cases: readonly HostileRequest[] = [
   ...yaml(
     'a ConfigMap',
     () =>
-      `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: applied\ndata:\n${join(30_000, (i) => `  key${i}: value of this key ${i}\n`)}`,
+      'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: applied\ndata:\n' +
+      `${join(30_000, (i) => `  key${i}: value of this key ${i}\n`)}`,
   ),
 
   jsonPatch(
@@ -493,7 +494,8 @@ export const cases: readonly HostileRequest[] = [
     '49,000 fields twice',
     CONFIG_MAPS,
     () =>
-      `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},${join(48_000, (i) => `"a${i % 24_000}":1`, ',')}}`,
+      '{"kind":"ConfigMap","apiVersion":"v1",' +
+      `"metadata":{"name":"x"},${join(48_000, (i) => `"a${i % 24_000}":1`, ',')}}`,
   ),
   json('numbers', CONFIG_MAPS, () => `{"a":[${join(49_000, () => '1', ',')}]}`),
   json('brackets', CONFIG_MAPS, () => '['.repeat(3_000_000)),

@@ -220,7 +220,8 @@ describe('an admission policy', () => {
           validations: [
             {
               expression:
-                "request.operation == 'CREATE' || oldObject == null || !has(oldObject.metadata.labels) || !('locked' in oldObject.metadata.labels)",
+                "request.operation == 'CREATE' || oldObject == null || " +
+                "!has(oldObject.metadata.labels) || !('locked' in oldObject.metadata.labels)",
               message: 'it is locked',
             },
             { expression: "request.operation != 'CONNECT'", message: 'no connections' },

@@ -65,7 +65,9 @@ afterEach(() => uninstall());
 /** Returns an error whose stack begins in this file of src/. */
 function errorFrom(file: string, message = 'injected'): Error {
   const error = new Error(message);
-  error.stack = `Error: ${message}\n    at shared (/app/src/machinery/wait.ts:1:1)\n    at work (/app/src/${file}:1:1)\n    at run (node:internal/x:1:1)`;
+  error.stack =
+    `Error: ${message}\n    at shared (/app/src/machinery/wait.ts:1:1)\n    at work ` +
+    `(/app/src/${file}:1:1)\n    at run (node:internal/x:1:1)`;
   return error;
 }
 

@@ -91,7 +91,9 @@ describe('the environment of a container', () => {
       mkdirSync(evil);
       writeFileSync(proof, '', { mode: 0o666 });
       chmodSync(proof, 0o666);
-      const code = `#!/bin/sh\nPATH=/usr/bin:/bin; id -u >> ${proof}; echo "$0" >> ${proof}.names\nexec "$(basename "$0")" "$@"\n`;
+      const code =
+        `#!/bin/sh\nPATH=/usr/bin:/bin; id -u >> ${proof}; echo "$0" >> ${proof}.names\nexec ` +
+        '"$(basename "$0")" "$@"\n';
       const names = [
         'setpriv',
         'mv',
@@ -220,7 +222,9 @@ function buildLibrary(where: string, proof: string): string | undefined {
   const library = join(where, 'preload.so');
   writeFileSync(
     source,
-    `#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void note(void) {\n  FILE *file = fopen("${proof}", "a");\n  if (file) { fprintf(file, "%d\\n", (int)getuid()); fclose(file); }\n}\n`,
+    '#include <stdio.h>\n#include <unistd.h>\n__attribute__((constructor)) static void ' +
+      `note(void) {\n  FILE *file = fopen("${proof}", "a");\n  if (file) { fprintf(file, ` +
+      '"%d\\n", (int)getuid()); fclose(file); }\n}\n',
   );
   try {
     execFileSync('cc', ['-shared', '-fPIC', '-o', library, source], { stdio: 'ignore' });
@@ -314,7 +318,8 @@ describe('the output of a container', () => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
       try {
         const script =
-          'i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; while :; do echo 0123456789; sleep 0.05; done';
+          'i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i+1)); done; while :; do ' +
+          'echo 0123456789; sleep 0.05; done';
         const id = await start(sh(script), disk);
         await waitFor(() => logged().includes('container log not written, output is dropped'));
         expect((await status(id)).state).toBe('CONTAINER_RUNNING');

@@ -63,7 +63,9 @@ describe('is refused', () => {
     [
       'another payload with the same signature',
       () =>
-        `${encode(parts().header)}.${encode({ ...parts().payload, sub: 'system:serviceaccount:kube-system:default' })}.${parts().signature}`,
+        `${encode(parts().header)}.` +
+        `${encode({ ...parts().payload, sub: 'system:serviceaccount:kube-system:default' })}` +
+        `.${parts().signature}`,
     ],
     [
       'another header with the same signature',

@@ -49,6 +49,7 @@ for (const part of chosen) {
   else failed++;
 }
 console.log(
-  `\ntorture: ${held} held, ${failed} failed, ${skipped} skipped (seed ${options.seed}${options.short ? ', short form' : ''})`,
+  `\ntorture: ${held} held, ${failed} failed, ${skipped} skipped (seed ` +
+    `${options.seed}${options.short ? ', short form' : ''})`,
 );
 process.exit(failed === 0 ? 0 : 1);

@@ -76,7 +76,10 @@ class TypesRenderer {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, name]) => `import type * as ${name} from '#api/${folderOf(key)}/types.ts';\n`)
       .join('');
-    return `// Generated from schema.ts by \`npm run generate\`. Do not edit.\n\n${imports}${imports === '' ? '' : '\n'}${body}`;
+    return (
+      `// Generated from schema.ts by \`npm run generate\`. Do not edit.\n\n` +
+      `${imports}${imports === '' ? '' : '\n'}${body}`
+    );
   }
 
   #type(name: string, spec: TypeSpec): string {
@@ -218,7 +221,9 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   );
   let text = '// Generated from schema.ts by `npm run generate`. Do not edit.\n\n';
   if (kinds.length > 0) {
-    text += `import type { ResourceType } from '#api/machinery/descriptor.ts';\nimport type * as types from './types.ts';\n\n`;
+    text +=
+      "import type { ResourceType } from '#api/machinery/descriptor.ts';\nimport type * as " +
+      "types from './types.ts';\n\n";
   }
   text += `export type * from './types.ts';\n`;
   if (hasHelpers) text += `export type * from './helpers.ts';\n`;

@@ -18,7 +18,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const write = (term: number): void =>
   writeFileSync(
     join(folder, 'program.js'),
-    `(function(exports,require,module,__filename,__dirname){exports.sum=()=>require('node:path').basename(__filename).length+${term}})`,
+    '(function(exports,require,module,__filename,' +
+      `__dirname){exports.sum=()=>require('node:path').basename(__filename).length+${term}})`,
   );
 const load = (): { answer: number; compiledBefore: boolean } => {
   const { program, compiledBefore } = loadProgram<Sum>({ folder });

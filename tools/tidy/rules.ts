@@ -267,7 +267,9 @@ const readmes: Rule = {
       ? [
           {
             line: 1,
-            message: `${lines} lines, ${count} words: at most ${MAX_README_LINES} and ${MAX_README_WORDS}; move the rest to docs/`,
+            message:
+              `${lines} lines, ${count} words: at most ${MAX_README_LINES} and ` +
+              `${MAX_README_WORDS}; move the rest to docs/`,
           },
         ]
       : [];

@@ -168,7 +168,8 @@ describe('a volume of a CSI driver', () => {
     ]);
     expect(await said()).toEqual([
       `p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${csi.driver}-pd" `,
-      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume is already used by pod(s) p`,
+      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume ` +
+        'is already used by pod(s) p',
     ]);
     await removePod(client, 'p');
     await settle();

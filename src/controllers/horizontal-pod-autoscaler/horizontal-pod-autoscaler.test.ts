@@ -347,7 +347,8 @@ describe('HorizontalPodAutoscalerController', () => {
     await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
     await start();
     const why =
-      'failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: ' +
+      'failed to get cpu utilization: unable to get metrics for resource cpu: unable to ' +
+      'fetch metrics from resource metrics API: ' +
       'the server could not find the requested resource (get pods.metrics.k8s.io)';
     expect(await conditions()).toEqual({
       AbleToScale: 'True SucceededGetScale',
@@ -358,7 +359,8 @@ describe('HorizontalPodAutoscalerController', () => {
     );
     expect((await eventTexts()).toSorted().toReversed()).toEqual([
       `FailedGetResourceMetric: ${why}`,
-      `FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1), first error is: failed to get cpu resource metric value: ${why}`,
+      'FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 1), first error is: ' +
+        `failed to get cpu resource metric value: ${why}`,
     ]);
     expect(await replicas()).toBe(3);
   });

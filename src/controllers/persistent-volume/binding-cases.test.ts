@@ -388,7 +388,8 @@ test.each<
   const { items } = await cluster.client.resource(persistentVolumeClaims).list();
   const [text = ''] = items.map(
     ({ metadata, spec, status }) =>
-      `${status.phase ?? ''} ${spec.volumeName ?? '-'} ${status.capacity?.['storage'] ?? '-'}${marks(metadata.annotations)}`,
+      `${status.phase ?? ''} ${spec.volumeName ?? '-'} ` +
+      `${status.capacity?.['storage'] ?? '-'}${marks(metadata.annotations)}`,
   );
   expect(text).toBe(claimAfter);
   expect((await eventsOf(cluster.client)).map(({ type, reason }) => `${type} ${reason}`)).toEqual(

@@ -196,7 +196,10 @@ describe('a claim of a class', () => {
       'volume.kubernetes.io/storage-provisioner': 'example.com/disk',
     });
     expect(await said()).toEqual([
-      "Normal ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'example.com/disk' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
+      'Normal ExternalProvisioning: Waiting for a volume to be created either by the ' +
+        "external provisioner 'example.com/disk' or manually by the system administrator. If " +
+        'volume creation is delayed, please verify that the provisioner is running and ' +
+        'correctly registered.',
     ]);
     // Acts as the external provisioner.
     const { uid } = (await claims().get('c')).metadata;
@@ -403,7 +406,8 @@ describe('a volume', () => {
       'Delete',
       'Failed',
       [
-        'Warning VolumeFailedDelete: error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+        'Warning VolumeFailedDelete: error getting deleter volume plugin for volume "v": no ' +
+          'deletable volume plugin matched',
       ],
     ],
   ] as const)(

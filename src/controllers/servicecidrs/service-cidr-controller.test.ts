@@ -43,7 +43,8 @@ describe('a range', () => {
     return `${condition?.status} ${condition?.reason} ${condition?.message}`;
   };
   const IN_USE =
-    'False Terminating There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR';
+    'False Terminating There are still IPAddresses referencing the ServiceCIDR, please ' +
+    'remove them or create a new ServiceCIDR';
 
   test('gets the finalizer and becomes ready; the default range, too', async () => {
     await add(cluster, 'more', '10.0.0.0/24');

@@ -72,7 +72,8 @@ describe('a claim that requests more', () => {
     await ask(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
     expect(await said()).toEqual([
-      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting for external resizer to expand the pvc',
+      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting ' +
+        'for external resizer to expand the pvc',
     ]);
     const claim = await cluster.client
       .resource(persistentVolumeClaims)

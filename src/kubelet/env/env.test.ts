@@ -170,7 +170,8 @@ describe('variables', () => {
     expect(variables).not.toHaveProperty('ABSENT');
     expect(variables).not.toHaveProperty('C_bad=name');
     expect(invalid).toEqual([
-      'Keys [C_bad=name] from the EnvFrom configMap default/conf were skipped since they are considered invalid environment variable names.',
+      'Keys [C_bad=name] from the EnvFrom configMap default/conf were skipped since they are ' +
+        'considered invalid environment variable names.',
     ]);
   });
 

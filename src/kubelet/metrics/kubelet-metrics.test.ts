@@ -326,7 +326,8 @@ describe('values', () => {
     [
       '/checkpoint/default/web/main',
       500,
-      'checkpointing of default/web/main failed (rpc error: code = Unimplemented desc = containers cannot be checkpointed)\n',
+      'checkpointing of default/web/main failed (rpc error: code = Unimplemented desc = ' +
+        'containers cannot be checkpointed)\n',
     ],
   ])('POST %s is %i', async (path, code, body) => {
     expect(await get(path, {}, 'POST')).toEqual({ code, body });

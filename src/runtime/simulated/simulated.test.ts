@@ -258,7 +258,8 @@ describe('simulation annotations', () => {
     ],
     [
       'registry.invalid:5000/app:1',
-      'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/1": dial tcp: lookup registry.invalid: no such host',
+      'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/1": dial ' +
+        'tcp: lookup registry.invalid: no such host',
       'ImagePull',
     ],
   ])('an image whose name says that there is none: %s', async (image, message, reason) => {

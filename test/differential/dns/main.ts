@@ -201,7 +201,8 @@ const EXPECTED: readonly {
 }[] = [
   {
     reason:
-      'CoreDNS denies that a name exists (TXT), which clients may take for all names below it; here the name has no such record',
+      'CoreDNS denies that a name exists (TXT), which clients may take for all names below ' +
+      'it; here the name has no such record',
     covers: ({ type }, ours, theirs) =>
       type === 'TXT' &&
       ours.startsWith('NOERROR aa') &&
