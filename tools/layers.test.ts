@@ -59,8 +59,16 @@ const ALLOWED_IN_TESTS = [
   'scheduler',
 ];
 
-const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([.#][^'"]+)['"]|import\(\s*['"]([.#][^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([.#][^'"]+)['"]/g;
+const IMPORT = new RegExp(
+  [
+    /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"]([.#][^'"]+)['"]/,
+    /import\(\s*['"]([.#][^'"]+)['"]\s*\)/,
+    /(?:^|\n)import\s+['"]([.#][^'"]+)['"]/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 
 function* importsOf(file: string): Generator<string> {
   for (const match of readFileSync(file, 'utf8').matchAll(IMPORT))

@@ -42,8 +42,15 @@ const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
   'storage/embedded/snapshot-socket.ts': 'a Unix socket to the same program',
 };
 
-const OPENS =
-  /(?<![\w.#])(?:net|tls|http|https|http2|)\.?(?:connect|createConnection|tcpConnect|tlsConnect|connectTcp|connectTls|httpRequest|httpsRequest)\(|(?<![\w.#])(?:http|https)\.request\b|(?<![\w.#])new Socket\(/;
+const FUNCTIONS =
+  'connect|createConnection|tcpConnect|tlsConnect|connectTcp|connectTls|httpRequest|httpsRequest';
+const OPENS = new RegExp(
+  [
+    String.raw`(?<![\w.#])(?:net|tls|http|https|http2|)\.?(?:${FUNCTIONS})\(`,
+    String.raw`(?<![\w.#])(?:http|https)\.request\b`,
+    String.raw`(?<![\w.#])new Socket\(`,
+  ].join('|'),
+);
 const IMPORTS = /from 'node:(?:net|tls|http|https|http2)'/;
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(

@@ -9,8 +9,14 @@ import { expect, test } from 'vitest';
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 
 /** Functions that open the target of a path. */
-const OPENING =
-  /\b(?:open|read|write|append)(?:File)?(?:Sync)?\b|\b(?:cp|copyFile|createReadStream|createWriteStream|truncate)(?:Sync)?\b/;
+const OPENING = new RegExp(
+  [
+    /\b(?:open|read|write|append)(?:File)?(?:Sync)?\b/,
+    /\b(?:cp|copyFile|createReadStream|createWriteStream|truncate)(?:Sync)?\b/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
 const IMPORT = /import (?:type )?\{([^}]*)\} from 'node:fs(?:\/promises)?';/g;
 
 /** Files that open a file by themselves, each with the reason why that is safe. */

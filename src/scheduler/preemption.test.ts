@@ -124,7 +124,7 @@ describe('preemption', () => {
     expect((await inDefault().get('n1')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('does not give the room on the nominated node to pods of lower priority, and does not preempt twice', async () => {
+  test('keeps the room on the nominated node from pods of lower priority, and preempts only once', async () => {
     await cluster.addNode('n', small);
     const { requests } = cluster.startScheduler();
     await cluster.addPod('a', { cpu: '1' });

@@ -299,7 +299,7 @@ echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; gre
     await kubectl.run('delete pod noimage');
   });
 
-  test('deleting a ReplicaSet: its pods become Terminating at once, and are gone when their grace period ends', async () => {
+  test('deleted pods become Terminating at once, and are gone when their grace period ends', async () => {
     // A shell that ignores SIGTERM uses its whole grace period.
     await apply(
       replicaSet('stubborn', 2, {
@@ -323,7 +323,7 @@ echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; gre
     expect(took).toBeLessThan(15_000);
   });
 
-  test('kill -9 of the whole process: objects and running containers are unchanged, and no container starts twice', async () => {
+  test('kill -9 of the whole process changes no object or container, and no container starts twice', async () => {
     const before = JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items;
     const ids = (
       items: {

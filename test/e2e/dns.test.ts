@@ -95,7 +95,10 @@ describe.skipIf(missing !== undefined)(named('DNS', missing), () => {
       'Address: 10.96.77.7',
     );
     expect((await inPod('client', 'cat /etc/resolv.conf')).stdout).toMatch(
-      /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\nnameserver 10\.96\.0\.10\noptions ndots:5\n$/,
+      new RegExp(
+        String.raw`^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local.*\n` +
+          String.raw`nameserver 10\.96\.0\.10\noptions ndots:5\n$`,
+      ),
     );
     // The libc of the image takes the search domains into account.
     const ping = await inPod('client', 'ping -c 1 -W 1 web');

@@ -110,7 +110,8 @@ describe('the package as it is published', () => {
   test('can be loaded by require, and is the same module as for import', async () => {
     const program = `
       const client = require('coxswain/client');
-      import('coxswain/client').then((module) => console.log(client.errors === module.errors, typeof require('coxswain').startCluster));`;
+      import('coxswain/client').then((module) =>
+        console.log(client.errors === module.errors, typeof require('coxswain').startCluster));`;
     expect(await node('--eval', program)).toBe('true function\n');
   });
 

@@ -292,11 +292,14 @@ test('a cluster inside a program leaves the uncaught errors of the program alone
 });
 
 test('a log without a reader ends the process, once', () => {
+  const urlOf = (path: string): string =>
+    JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
   const program = `
-    const { UncaughtErrors } = await import(${JSON.stringify(new URL('../../src/cluster/faults/index.ts', import.meta.url).href)});
-    const { systemClock } = await import(${JSON.stringify(new URL('../../src/machinery/clock.ts', import.meta.url).href)});
-    const { createLogger } = await import(${JSON.stringify(new URL('../../src/machinery/log.ts', import.meta.url).href)});
-    new UncaughtErrors({ clock: systemClock, logger: createLogger({ destination: process.stdout }), onFatal: () => undefined }).install();
+    const { UncaughtErrors } = await import(${urlOf('cluster/faults/index.ts')});
+    const { systemClock } = await import(${urlOf('machinery/clock.ts')});
+    const { createLogger } = await import(${urlOf('machinery/log.ts')});
+    const logger = createLogger({ destination: process.stdout });
+    new UncaughtErrors({ clock: systemClock, logger, onFatal: () => undefined }).install();
     setInterval(() => process.stdout.write('a line\\n'), 1);
   `;
   const tsx = new URL('../../node_modules/tsx/dist/loader.mjs', import.meta.url).href;

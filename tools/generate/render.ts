@@ -134,7 +134,8 @@ class TypesRenderer {
       (options.required === true ||
         (!omitEmpty && options.optional !== true) ||
         options.always === true);
-    return `  ${name}${present ? '' : '?'}: ${type}${present && !required && this.#zeroIsNull(spec.type) ? ' | null' : ''};\n`;
+    const orNull = present && !required && this.#zeroIsNull(spec.type) ? ' | null' : '';
+    return `  ${name}${present ? '' : '?'}: ${type}${orNull};\n`;
   }
 
   /** Returns whether the type's zero value is written even under omitempty. */

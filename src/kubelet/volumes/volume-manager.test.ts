@@ -427,7 +427,7 @@ describe('subPath', () => {
     await expect(prepare(subPath)).rejects.toThrow('SubPath');
   });
 
-  test('a link that stays inside is followed, one that leads outside is rejected, and nothing is created outside', async () => {
+  test('follows a link inside, and rejects a link to the outside without creating a file there', async () => {
     await symlink('inside', join(root, 'volume/good'));
     await symlink('../secret', join(root, 'volume/bad'));
     expect(await prepare('good')).toBe(join(root, 'volume/inside'));

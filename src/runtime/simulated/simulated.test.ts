@@ -113,7 +113,7 @@ describe('simulation annotations', () => {
     expect(await status(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
   });
 
-  test('a runtime with a stop duration applies it unless the pod overrides it, and not without a grace period', async () => {
+  test('the stop duration applies unless the pod overrides it, and not without a grace period', async () => {
     const slow = createSimulatedRuntime({
       clock,
       random: new SeededRandom(2),

@@ -144,5 +144,8 @@ kind: EndpointSlice
 metadata: { name: big-1, namespace: shop, labels: { kubernetes.io/service-name: big } }
 addressType: IPv4
 ports: [{ name: http, port: 80, protocol: TCP }]
-endpoints: [${Array.from({ length: 200 }, (_, i) => `{ addresses: [10.244.9.${i + 1}], conditions: { ready: true } }`).join(', ')}]
+endpoints: [${Array.from(
+  { length: 200 },
+  (_, i) => `{ addresses: [10.244.9.${i + 1}], conditions: { ready: true } }`,
+).join(', ')}]
 `;

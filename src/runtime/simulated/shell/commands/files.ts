@@ -264,8 +264,9 @@ const stat: CommandFunction = (process) => {
       };
       await print(
         process,
-        `${format.replace(/%([a-zA-Z])/g, (whole, letter: string) => (Object.hasOwn(fields, letter) ? (fields[letter] as string) : whole))}` +
-          '\n',
+        format.replace(/%([a-zA-Z])/g, (whole, letter: string) =>
+          Object.hasOwn(fields, letter) ? fields[letter]! : whole,
+        ) + '\n',
       );
     },
   );
