@@ -57,7 +57,7 @@ const WORDS_ALLOWED: readonly (readonly [path: string, text: string])[] = [
 const words: Rule = {
   name: 'words',
   applies: (path) =>
-    (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy/'),
+    (isCode(path) || path.endsWith('.md')) && !isGenerated(path) && !path.startsWith('tools/tidy'),
   check: (path, text) =>
     eachLine(text, (line) => {
       const word = WORD.exec(line)?.[1];
