@@ -1,11 +1,10 @@
-// docs/api-coverage.md is what the server says of itself.
+// docs/api-coverage.md matches the server's own discovery and OpenAPI documents.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, test } from 'vitest';
 
-import { apiCoverage, PAGE, withoutReference } from './api-coverage.ts';
-import type { Coverage } from './api-coverage.ts';
+import { apiCoverage, type Coverage, PAGE, withoutReference } from './api-coverage.ts';
 
 const reference = fileURLToPath(new URL('../../shared/reference/openapi-v2.json', import.meta.url));
 let coverage: Coverage;
@@ -19,13 +18,13 @@ test('the page is current: kinds, verbs, encodings, columns (else: npm run cover
 });
 
 test.skipIf(!existsSync(reference))(
-  '… golden files and OpenAPI (skipped where ../shared is not at hand)',
+  '… golden files and OpenAPI (skipped without ../shared)',
   () => {
     expect(page()).toBe(coverage.page);
   },
 );
 
-test('every kind is spoken in all encodings', () => {
+test('every kind supports all encodings', () => {
   const rows = coverage.page
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| Group'));

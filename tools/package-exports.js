@@ -1,4 +1,4 @@
-// The entries of the package: what package.json must say in `exports`, and the file of src/ that each is made from.
+// The entries of the package: the `exports` of package.json, and the file of src/ for each entry.
 
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Returns the entries by their subpath: './client' → the source, the built file, and the declarations. */
+/**
+ * Returns the entries by their subpath: './client' → the source, the built file, and the
+ * declarations.
+ */
 export function packageExports() {
   const entries = {};
   const add = (subpath, source, file) => {

@@ -1,4 +1,5 @@
-// The memory of a server in another process after its garbage has been collected: asked of the probe inside it.
+// Measures the memory of a server in another process after a garbage collection, by a probe inside
+// that process.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '#machinery/clock.ts';
 
-/** With these the server's process has the probe. */
+/** Node's flags that load the probe into the server's process. */
 export const MEMORY_FLAGS: readonly string[] = [
   '--expose-gc',
   '--require',
@@ -16,9 +17,14 @@ export const MEMORY_FLAGS: readonly string[] = [
 const TIMEOUT_MS = 60_000;
 
 export interface Memory {
-  /** Bytes of the main thread: its JavaScript heap, and the external memory that the heap refers to. */
+  /**
+   * Bytes of the main thread: its JavaScript heap, and the external memory that the heap refers to.
+   */
   readonly heapMB: number;
-  /** Resident bytes of the process: all threads, with memory that was freed but not returned to the system. */
+  /**
+   * Resident bytes of the process: all threads, with memory that was freed but not returned to the
+   * system.
+   */
   readonly residentMB: number;
 }
 

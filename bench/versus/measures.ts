@@ -19,7 +19,7 @@ import { drive } from '../scheduler/drive.ts';
 import type { RunningSide } from './side.ts';
 import type { WatchOrder, WatchReport } from './watchers.ts';
 
-/** By the key of a row (rows.ts). */
+/** The numbers by the key of a row (rows.ts). */
 export type Results = Readonly<Record<string, number>>;
 
 const SETTLE_MS = 10_000;
@@ -27,7 +27,7 @@ const CONNECTIONS = 64;
 const LIST_CONNECTIONS = 4;
 const WARM_UP_MS = 1500;
 const ROUND_MS = 4000;
-/** Lists have as many objects on both sides. */
+/** The number of objects in lists, the same on both sides. */
 const LISTED = 20_000;
 const WATCHERS = 1000;
 const WATCHED_EVENTS = 150;
@@ -36,14 +36,20 @@ const WRITERS = 4;
 const SCHEDULED_PODS = 2000;
 const DEPLOYED_PODS = 1000;
 
-/** Resident memory some seconds after the start, of all processes and of those that serve and keep the API, in MB. */
+/**
+ * Returns the resident memory some seconds after the start, of all processes, and of API server and
+ * store alone, in MB.
+ */
 export async function idle({ pids }: RunningSide): Promise<Results> {
   await systemClock.sleep(SETTLE_MS);
   const all = Object.entries(pids).map(([name, pid]) => ({ name, mb: residentMB(pid) }));
   return { memory: all.reduce((sum, { mb }) => sum + mb, 0) };
 }
 
-/** Creates and gets per second over 64 connections, and MB of lists per second over 4. ConfigMaps of 1 KB, HTTP/1.1 and TLS. */
+/**
+ * Returns creates and gets per second over 64 connections, and MB of lists per second over 4.
+ * ConfigMaps of 1 KB, HTTP/1.1 and TLS.
+ */
 export async function load({ target }: RunningSide): Promise<Results> {
   await createNamespace(target);
   const generator = await GeneratorProcess.open({
@@ -75,7 +81,10 @@ export async function load({ target }: RunningSide): Promise<Results> {
   }
 }
 
-/** Events of 4 KB delivered per second to 1,000 watchers over HTTP/2 and TLS, while four writers create objects. */
+/**
+ * Returns the events of 4 KB delivered per second to 1,000 watchers over HTTP/2 and TLS, while four
+ * writers create objects.
+ */
 export async function watch({ target }: RunningSide): Promise<Results> {
   const namespace = 'fan-out';
   const { client, close } = connectTo(target);
@@ -109,7 +118,10 @@ export async function watch({ target }: RunningSide): Promise<Results> {
   }
 }
 
-/** Both sides put a ConfigMap into each new namespace: it must not count as an event. */
+/**
+ * Waits for the ConfigMap that both sides create in each new namespace: it must not count as an
+ * event.
+ */
 async function untilHasRootCertificate(client: Client, namespace: string): Promise<void> {
   while ((await client.resource(configMaps).namespace(namespace).list()).items.length === 0)
     await systemClock.sleep(20);
@@ -130,7 +142,10 @@ function watchReports(child: ReturnType<typeof fork>): {
   };
 }
 
-/** Pods bound per second, from the first pod created to the last one bound. The nodes are objects only: no kubelet runs there. */
+/**
+ * Returns the pods bound per second, from the first created pod to the last one bound. The nodes
+ * are objects only: they have no kubelet.
+ */
 export async function schedule({ target }: RunningSide, nodes: number): Promise<number> {
   const { client, close } = connectTo(target);
   try {
@@ -156,7 +171,10 @@ export async function schedule({ target }: RunningSide, nodes: number): Promise<
   }
 }
 
-/** Seconds from the creation of a Deployment of 1,000 pods until all of them are bound to nodes. Call it after `schedule`. */
+/**
+ * Returns the seconds from the creation of a Deployment of 1,000 pods until all of them are bound
+ * to nodes. Call it after `schedule`.
+ */
 export async function deploy({ target }: RunningSide): Promise<Results> {
   const { client, close } = connectTo(target);
   const abort = new AbortController();

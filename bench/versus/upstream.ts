@@ -1,5 +1,6 @@
-// Upstream's side: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes of their own, with their defaults. The
-// limits of their clients (50 requests per second by default) are lifted, since they are not what is compared.
+// Upstream's side: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes of
+// their own, with their defaults. The limits of their clients (50 requests per second by default)
+// are lifted, since they are not what is compared.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +24,10 @@ export function upstreamSide(programs: Programs): Side {
   return { name: 'upstream', start: () => start(programs) };
 }
 
-/** The files that the programs are given. They exist before the time is taken: ours makes its own while it starts. */
+/**
+ * The files that the programs read. They are made before the measured time: our side makes its own
+ * while it starts.
+ */
 interface Files {
   readonly dir: string;
   readonly admin: KeyPair;
@@ -148,7 +152,10 @@ async function makeFiles(apiPort: number): Promise<Files> {
   return { dir, admin, ca: pki.caCertificate, path };
 }
 
-/** Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or time is up. */
+/**
+ * Resolves when /readyz answers 200. Rejects, with the end of the log, when a program ends or the
+ * time is up.
+ */
 async function untilReady(
   files: Files,
   port: number,
@@ -166,7 +173,7 @@ async function untilReady(
       const ended = [...children].find(
         ([, { exitCode, signalCode }]) => exitCode !== null || signalCode !== null,
       )?.[0];
-      // The others wait for the API server, and end when it takes too long.
+      // The other programs wait for the API server, and end if it takes too long.
       if (ended !== undefined || systemClock.monotonic() > deadline) {
         const name = ended ?? 'kube-apiserver';
         throw new Error(
@@ -180,7 +187,7 @@ async function untilReady(
   }
 }
 
-/** Returns the status of /readyz; 0 where nothing answers. */
+/** Returns the status of /readyz; 0 if no server answers. */
 function status(agent: Agent, port: number): Promise<number> {
   return new Promise((resolve) => {
     const request = get({ host: '127.0.0.1', port, path: '/readyz', agent }, (response) => {

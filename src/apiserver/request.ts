@@ -131,7 +131,7 @@ export interface ApiRequest {
    * Identifies the request in audit logs and in the response's Audit-Id header: the request's own
    * Audit-ID unchanged, otherwise a UUID. Undefined for requests that came over no connection.
    */
-  readonly auditId?: string | undefined;
+  readonly auditId?: string;
   /** Counts the request. Set by the router. Absent: no endpoint serves the request. */
   endpoint?: EndpointMeter;
   /** The histogram for the size of the response. Set once the request is counted. */
@@ -209,7 +209,7 @@ export type ResponseBody =
       readonly kind: 'stream';
       readonly contentType: string;
       readonly stream: AsyncIterable<Uint8Array>;
-      readonly length?: number | undefined;
+      readonly length?: number;
       readonly gzip?: { readonly gzipLength: number; gzip(): Iterable<Uint8Array> };
     }
   /**

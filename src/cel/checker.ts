@@ -1,4 +1,5 @@
-// Gives each part of an expression its type, and each name and call what it refers to; or tells what does not fit.
+// The type checker: determines the type of each part of an expression, and the declaration of each
+// name and call. Reports errors for parts that do not fit.
 
 import {
   operators,
@@ -37,14 +38,14 @@ import { Double, isInt, Uint, type Value } from './values.ts';
 export interface NamedValue {
   readonly name: string;
   readonly type: Type;
-  /** Present: it is a constant. */
+  /** Present for a constant. */
   readonly constant?: { readonly value: Value };
 }
 
 /** The part of an environment that the checker uses. */
 export interface Declarations {
   readonly container: string;
-  /** By its name as a container's names are tried: the innermost first. */
+  /** Looks a name up in the container and its parents, the innermost first. */
   lookupName(name: string): NamedValue | undefined;
   lookupFunction(
     name: string,
@@ -77,7 +78,7 @@ export function check(expression: Expression, declarations: Declarations): Check
   return { types, references: checker.references, issues: checker.issues };
 }
 
-/** No expression that means something comes near. */
+/** The largest size of a type. Useful expressions are far below it. */
 const MAX_TYPE_SIZE = 2000;
 
 /** The types of literals. */
@@ -97,7 +98,7 @@ class Checker {
   readonly types = new Map<Expression, Type>();
   readonly references = new Map<Expression, Reference>();
   readonly issues: Issue[] = [];
-  /** Variables of loops around what is checked now, innermost last. */
+  /** The variables of the enclosing loops, innermost last. */
   readonly #locals: { readonly name: string; readonly type: Type }[] = [];
 
   constructor(declarations: Declarations) {
@@ -108,12 +109,12 @@ class Checker {
     this.issues.push({ offset, message });
   }
 
-  /** Nodes that a macro uses twice are checked once: it uses them in one scope. */
+  /** Nodes that a macro uses twice are checked once: both uses are in the same scope. */
   check(node: Expression): Type {
-    const known = this.types.get(node);
-    if (known !== undefined) return known;
+    const checked = this.types.get(node);
+    if (checked !== undefined) return checked;
     let type = this.#typeOf(node);
-    // A map of a map of itself, and so on, has a type that is small in memory and endless to look through.
+    // A deeply nested map of itself has a type that is small in memory and endless to traverse.
     if (typeSize(type) > MAX_TYPE_SIZE) {
       this.#report(node.offset, 'type of the expression is too complex');
       type = ERROR;
@@ -171,7 +172,7 @@ class Checker {
     return ERROR;
   }
 
-  /** The type of what a name stands for, if it stands for anything. */
+  /** Returns the type of a name; undefined if it is not declared. */
   #resolve(node: Expression, name: string): Type | undefined {
     for (let index = this.#locals.length - 1; index >= 0; index--) {
       const local = this.#locals[index] as { name: string; type: Type };
@@ -179,21 +180,21 @@ class Checker {
       this.references.set(node, { kind: 'variable', name });
       return local.type;
     }
-    const found = this.#declarations.lookupName(name);
-    if (found === undefined) return undefined;
+    const declaration = this.#declarations.lookupName(name);
+    if (declaration === undefined) return undefined;
     this.references.set(
       node,
-      found.constant === undefined
-        ? { kind: 'variable', name: found.name }
-        : { kind: 'constant', value: found.constant.value },
+      declaration.constant === undefined
+        ? { kind: 'variable', name: declaration.name }
+        : { kind: 'constant', value: declaration.constant.value },
     );
-    return found.type;
+    return declaration.type;
   }
 
   #select(node: Select): Type {
     const qualified = qualifiedName(node);
     // A local variable hides qualified names that begin with it.
-    if (qualified !== undefined && !this.#isLocal(qualified.split('.')[0] as string)) {
+    if (qualified !== undefined && !this.#isLocal(qualified.split('.')[0]!)) {
       const type = this.#resolve(node, qualified);
       if (type !== undefined) return type;
     }
@@ -214,9 +215,9 @@ class Checker {
     if (target.kind === 'map') {
       type = target.value;
     } else if (target.kind === 'object') {
-      const found = target.field(field);
-      if (found === undefined) this.#report(offset, `undefined field '${field}'`);
-      type = found?.type ?? ERROR;
+      const fieldType = target.field(field);
+      if (fieldType === undefined) this.#report(offset, `undefined field '${field}'`);
+      type = fieldType?.type ?? ERROR;
     } else if (target.kind === 'parameter') {
       this.substitution.assignable(DYN, target);
     } else if (!isDynOrError(target)) {
@@ -229,19 +230,19 @@ class Checker {
     if (node.function === operators.optionalSelect) return this.#optionalSelect(node);
     const argumentTypes = node.arguments.map((argument) => this.check(argument));
     if (node.target === undefined) {
-      const found = this.#declarations.lookupFunction(node.function);
-      if (found === undefined) return this.#undeclared(node.offset, node.function);
-      return this.#overload(node, found, argumentTypes, false, true);
+      const declared = this.#declarations.lookupFunction(node.function);
+      if (declared === undefined) return this.#undeclared(node.offset, node.function);
+      return this.#overload(node, declared, argumentTypes, false, true);
     }
     const qualifier = qualifiedName(node.target);
-    if (qualifier !== undefined && !this.#isLocal(qualifier.split('.')[0] as string)) {
-      const found = this.#declarations.lookupFunction(`${qualifier}.${node.function}`);
-      if (found !== undefined) return this.#overload(node, found, argumentTypes, false, true);
+    if (qualifier !== undefined && !this.#isLocal(qualifier.split('.')[0]!)) {
+      const declared = this.#declarations.lookupFunction(`${qualifier}.${node.function}`);
+      if (declared !== undefined) return this.#overload(node, declared, argumentTypes, false, true);
     }
     const receiver = this.check(node.target);
-    const found = this.#declarations.lookupFunction(node.function);
-    if (found === undefined) return this.#undeclared(node.offset, node.function);
-    return this.#overload(node, found, [receiver, ...argumentTypes], true, false);
+    const declared = this.#declarations.lookupFunction(node.function);
+    if (declared === undefined) return this.#undeclared(node.offset, node.function);
+    return this.#overload(node, declared, [receiver, ...argumentTypes], true, false);
   }
 
   #overload(
@@ -271,7 +272,7 @@ class Checker {
     if (result === undefined) {
       const types = argumentTypes.map((type) => formatType(this.substitution.apply(type, true)));
       const applied = member
-        ? `${types[0] as string}.(${types.slice(1).join(', ')})`
+        ? `${types[0]!}.(${types.slice(1).join(', ')})`
         : `(${types.join(', ')})`;
       this.#report(node.offset, `found no matching overload for '${name}' applied to '${applied}'`);
       return ERROR;
@@ -280,7 +281,7 @@ class Checker {
     return result;
   }
 
-  /** && and ||: what is wrong is each operand that is no boolean. */
+  /** Checks && and ||. Each operand that is not a boolean is reported separately. */
   #logical(
     node: Call,
     name: string,
@@ -290,7 +291,7 @@ class Checker {
     let result = BOOL;
     operandTypes.forEach((type, index) => {
       if (this.substitution.assignable(type, BOOL)) return;
-      const { offset } = node.arguments[index] as Expression;
+      const { offset } = node.arguments[index]!;
       this.#report(
         offset,
         `expected type 'bool' but found '${formatType(this.substitution.apply(type))}'`,
@@ -313,7 +314,7 @@ class Checker {
     return this.substitution.apply(type);
   }
 
-  /** The type that two items of a literal have in common. */
+  /** Returns the common type of two items of a literal. */
   #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     if (this.substitution.assignable(previous, current)) return mostGeneral(previous, current);
@@ -335,17 +336,17 @@ class Checker {
   }
 
   #struct(node: StructLiteral): Type {
-    const found = this.#declarations.lookupName(node.type);
+    const declaration = this.#declarations.lookupName(node.type);
     let type: Type = ERROR;
-    if (found === undefined) {
+    if (declaration === undefined) {
       this.#undeclared(node.offset, node.type);
-    } else if (found.type.kind !== 'type') {
-      this.#report(node.offset, `'${formatType(found.type)}' is not a type`);
-    } else if (found.type.of?.kind !== 'object') {
-      this.#report(node.offset, `'${found.name}' is not a message type`);
+    } else if (declaration.type.kind !== 'type') {
+      this.#report(node.offset, `'${formatType(declaration.type)}' is not a type`);
+    } else if (declaration.type.of?.kind !== 'object') {
+      this.#report(node.offset, `'${declaration.name}' is not a message type`);
     } else {
-      type = found.type.of;
-      this.references.set(node, { kind: 'struct', type: found.type.of });
+      type = declaration.type.of;
+      this.references.set(node, { kind: 'struct', type: declaration.type.of });
     }
     for (const entry of node.fields) {
       let value = this.check(entry.value);

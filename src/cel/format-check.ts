@@ -1,4 +1,5 @@
-// Calls of `format` whose template and arguments are written out: what cannot be formatted is an error when the expression is compiled.
+// Checks calls of `format` with a literal template and arguments: an unsuitable argument is a
+// compile error.
 
 import type { Call, Expression } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
@@ -14,7 +15,8 @@ const DOUBLES = ['double', 'string'];
 const TEXT: Clause = {
   kinds: 'list map int uint double bool string timestamp bytes duration type null'.split(' '),
   expected:
-    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+    'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, ' +
+    'types, durations, and timestamps',
 };
 const CLAUSES: Readonly<Record<string, Clause>> = {
   s: TEXT,
@@ -32,7 +34,7 @@ const CLAUSES: Readonly<Record<string, Clause>> = {
   },
 };
 
-/** Returns what is wrong with a call of any function. */
+/** Returns the issue of a call; undefined if the call is valid or of another function. */
 export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): Issue | undefined {
   const { target } = node;
   const [list] = node.arguments;
@@ -48,8 +50,8 @@ export function checkFormat(node: Call, types: ReadonlyMap<Expression, Type>): I
       if (argument === undefined)
         return { offset: node.offset, message: `index ${used} out of range` };
       used++;
-      const wrong = wrongPart(argument, CLAUSES[verb.toLowerCase()] as Clause, types);
-      if (wrong !== undefined) return wrong;
+      const problem = wrongPart(argument, CLAUSES[verb.toLowerCase()]!, types);
+      if (problem !== undefined) return problem;
     }
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error;
@@ -67,10 +69,10 @@ function wrongPart(
 ): Issue | undefined {
   const type = types.get(node) ?? DYN;
   if (type.kind !== 'dyn' && !clause.kinds.includes(type.kind)) {
-    const given = type.kind === 'error' ? '!error!' : typeName(type);
+    const givenType = type.kind === 'error' ? '!error!' : typeName(type);
     return {
       offset: node.offset,
-      message: `error during formatting: ${clause.expected}, was given ${given}`,
+      message: `error during formatting: ${clause.expected}, was given ${givenType}`,
     };
   }
   if (clause !== TEXT) return undefined;
@@ -81,8 +83,8 @@ function wrongPart(
         ? node.entries.flatMap(({ key, value }) => [key, value])
         : [];
   for (const part of parts) {
-    const wrong = wrongPart(part, clause, types);
-    if (wrong !== undefined) return wrong;
+    const problem = wrongPart(part, clause, types);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

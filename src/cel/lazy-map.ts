@@ -1,17 +1,20 @@
-// A map whose values are made when they are asked for: the variables of a policy, each an expression over those before it.
+// A map with lazy values: the variables of a policy, each an expression over those before it.
 
 import { evaluationError, EvaluationError } from './errors.ts';
 import { AbstractMap, type Value } from './values.ts';
 
-/** Each value is made at most once; one that cannot be made fails whenever it is asked for. */
+/** A map that creates each value at most once. A value that failed fails again at each access. */
 export class LazyMap extends AbstractMap {
   readonly #makers: ReadonlyMap<string, () => Value>;
-  readonly #made = new Map<
+  readonly #values = new Map<
     string,
     { readonly value: Value } | { readonly error: EvaluationError }
   >();
 
-  /** A maker may throw EvaluationError; other errors, Suspension among them, are not kept. */
+  /**
+   * A maker may throw EvaluationError, which is remembered. Other errors, such as Suspension, are
+   * not.
+   */
   constructor(makers: ReadonlyMap<string, () => Value>) {
     super();
     this.#makers = makers;
@@ -25,13 +28,13 @@ export class LazyMap extends AbstractMap {
     const maker = typeof key === 'string' ? this.#makers.get(key) : undefined;
     if (maker === undefined) return undefined;
     const name = key as string;
-    let made = this.#made.get(name);
-    if (made === undefined) {
-      made = attempt(maker);
-      this.#made.set(name, made);
+    let cached = this.#values.get(name);
+    if (cached === undefined) {
+      cached = attempt(maker);
+      this.#values.set(name, cached);
     }
-    if ('error' in made) throw evaluationError(made.error.message, made.error.reason);
-    return made.value;
+    if ('error' in cached) throw evaluationError(cached.error.message, cached.error.reason);
+    return cached.value;
   }
 
   override has(key: Value): boolean {

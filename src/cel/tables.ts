@@ -1,4 +1,5 @@
-// What libraries come to together: made once for each set of libraries, since environments differ mostly in their variables.
+// The combined declarations of several libraries. They are cached per set of libraries, since
+// environments differ mostly in their variables.
 
 import type { NamedValue } from './checker.ts';
 import type { Library, Overload } from './declarations.ts';
@@ -15,14 +16,14 @@ export interface Tables {
   readonly optionalSyntax: boolean;
 }
 
-const known = {
+const tablesByOption = {
   true: new WeakMap<readonly Library[], Tables>(),
   false: new WeakMap<readonly Library[], Tables>(),
 };
 
-/** Of the language's own library and these. */
+/** Returns the declarations of the standard library and the given ones. */
 export function tablesOf(libraries: readonly Library[], crossTypeComparisons: boolean): Tables {
-  const cache = known[`${crossTypeComparisons}`];
+  const cache = tablesByOption[`${crossTypeComparisons}`];
   let tables = cache.get(libraries);
   if (tables === undefined) {
     tables = makeTables([standardLibrary(crossTypeComparisons), ...libraries]);

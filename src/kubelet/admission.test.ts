@@ -40,7 +40,7 @@ function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | un
       requested.set(resource, (requested.get(resource) ?? 0) + amount);
   const activeAtMost = { pods: active.length, requested };
   const rejection = admitPod({ pod, active: () => active, activeAtMost, allocatable, node });
-  // Bounds that say nothing change nothing.
+  // Bounds without information change nothing.
   const unbound = {
     pods: Infinity,
     requested: new Map(Object.keys(allocatable).map((resource) => [resource, Infinity])),
@@ -83,13 +83,15 @@ describe('resources', () => {
       'memory',
       asking({ memory: '5Gi' }),
       [],
-      `OutOfmemory: Node didn't have enough resource: memory, requested: ${5 * 2 ** 30}, used: 0, capacity: ${4 * 2 ** 30}`,
+      `OutOfmemory: Node didn't have enough resource: memory, requested: ${5 * 2 ** 30}, ` +
+        `used: 0, capacity: ${4 * 2 ** 30}`,
     ],
     [
       'what the node does not have',
       asking({ 'hugepages-2Mi': '2Mi' }),
       [],
-      `OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: ${2 * 2 ** 20}, used: 0, capacity: 0`,
+      "OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: " +
+        `${2 * 2 ** 20}, used: 0, capacity: 0`,
     ],
     [
       'what others have put on the Node, of which the kubelet knows nothing',
@@ -149,7 +151,7 @@ describe('the node', () => {
   });
 });
 
-test('two pods cannot have one port of the host', () => {
+test('two pods cannot use the same host port', () => {
   const on = (hostIP: string, hostPort: number) => ({
     containers: [
       makeContainer('main', {

@@ -1,23 +1,23 @@
-// Which tests the flags choose.
+// Chooses tests by the flags.
 
 import { UserError } from '#cluster/user-error.ts';
-import { isFeatureSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+import { isOtherSet, isTestSet, testKey, testSets, type TestSet } from './needs.ts';
 import { smokeTests } from './smoke.ts';
 
 export interface Selection {
   readonly focus: RegExp | undefined;
   readonly skip: RegExp | undefined;
-  /** Undefined: all conformance tests, those that are in no set included. */
+  /** Undefined: all conformance tests, with those in no set. */
   readonly sets: ReadonlySet<TestSet> | undefined;
-  /** Only those of the smoke set. */
+  /** Only tests of the smoke set. */
   readonly smoke: boolean;
 }
 
 interface SelectionFlags {
-  readonly focus?: string | undefined;
-  readonly skip?: string | undefined;
-  readonly set?: string | undefined;
-  readonly smoke?: boolean | undefined;
+  readonly focus?: string;
+  readonly skip?: string;
+  readonly set?: string;
+  readonly smoke?: boolean;
 }
 
 /** Throws a UserError that names the flag which cannot be read. */
@@ -50,7 +50,7 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
   return sets;
 }
 
-/** In the order of `tests`. */
+/** Returns the chosen tests, in the order of `tests`. */
 export function chooseTests(
   tests: readonly string[],
   needs: ReadonlyMap<string, TestSet>,
@@ -60,7 +60,7 @@ export function chooseTests(
   return tests.filter((name) => {
     const set = needs.get(testKey(name));
     if (smoke && !smokeTests.has(testKey(name))) return false;
-    if (sets === undefined && isFeatureSet(set)) return false;
+    if (sets === undefined && isOtherSet(set)) return false;
     if (sets !== undefined && (set === undefined || !sets.has(set))) return false;
     return (focus?.test(name) ?? true) && !skip?.test(name);
   });

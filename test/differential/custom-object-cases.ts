@@ -1,7 +1,9 @@
-// Custom resources as clients see them: definitions, and requests about their objects that are sent to both servers in this order.
+// Custom resources as clients see them: definitions, and requests about their objects that are sent
+// to both servers in this order.
 //
-// Not here, because the answers cannot be the same: errors that repeat an object with its keys in their order, or a resourceVersion; YAML
-// (ours has kind first); objects in protobuf (upstream's handler panics); an apply to a Scale (upstream fails with 500).
+// Not here, because the answers cannot be the same: errors that repeat an object with its keys in
+// their order, or a resourceVersion; YAML (ours has kind first); objects in protobuf (upstream's
+// handler panics); an apply to a Scale (upstream fails with 500).
 
 import type { Shot } from './shots.ts';
 
@@ -9,7 +11,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface CustomObjectCase {
   readonly name: string;
-  /** Is created first, and established before the requests are sent. */
+  /** The definition is created first, and established before the requests are sent. */
   readonly definition: Json;
   readonly requests: readonly Shot[];
 }
@@ -192,10 +194,12 @@ const plain: CustomObjectCase = {
       '?fieldValidation=Warn&dryRun=All',
     ),
     crontabs.post(
-      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d","foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
+      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d",' +
+        '"foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
     ),
     crontabs.post(
-      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d2","foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
+      '{"apiVersion":"custom-kinds.example.com/v1","kind":"CronTab","metadata":{"name":"d2",' +
+        '"foo":1},"spec":{"schedule":"* *","schedule":"a b"}}',
       '?fieldValidation=Strict',
     ),
     crontabs.create('UPPER', { spec: { schedule: '* *' } }),

@@ -1,4 +1,5 @@
-// What upstream's API server makes of custom resources: the cases of the structural codec, sent to it one by one.
+// Sends the cases of the structural codec to upstream's API server, one by one, and compares the
+// answers.
 
 import {
   type Body,
@@ -32,16 +33,19 @@ import type { Reference } from './reference.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** What is recorded of the reference server. */
+/** The recorded answers of the reference server. */
 export interface Recorded {
   readonly answers: Answers;
-  /** By the name of the case. */
+  /** Published definitions by the name of the case. */
   readonly published: Readonly<Record<string, PublishedAnswer>>;
 }
 
 const RULE_GROUP = 'rules.example.com';
 
-/** Asks the reference server for its answers to the cases of rules. `report` is called for each difference. */
+/**
+ * Asks the reference server for its answers to the cases of rules. `report` is called for each
+ * difference.
+ */
 export function askUpstreamForRules(
   reference: Reference,
   report: (text: string) => void,
@@ -49,7 +53,7 @@ export function askUpstreamForRules(
   return answersOf(reference, ruleCases, report, RULE_GROUP);
 }
 
-/** A kind of the reference server that is made for one case. */
+/** A kind at the reference server, created for one case. */
 class CustomKind {
   readonly #group: string;
   readonly #reference: Reference;
@@ -65,13 +69,16 @@ class CustomKind {
     this.#plural = `thing${number}s`;
   }
 
-  /** Defines the kind, for its definitions in documents. */
+  /** Creates the kind's definition, for its schemas in OpenAPI documents. */
   async publish(): Promise<void> {
     await this.delete();
     await this.#define('POST', DEFINITIONS, wholeSchema(this.#given));
   }
 
-  /** Returns the definitions of the kind and its list in a document. Undefined: it does not have them yet. */
+  /**
+   * Returns the schemas of the kind and its list in a document. Undefined: the document does not
+   * have them yet.
+   */
   publishedIn(schemas: Readonly<Record<string, unknown>>): unknown[] | undefined {
     const [kind, list] = ['', 'List'].map(
       (suffix) => schemas[`com.example.structural.v1.${this.#kind}${suffix}`],
@@ -132,7 +139,7 @@ class CustomKind {
       definition.metadata,
     );
     if (changed.code !== 200) return { schema: causesOf(changed) };
-    // The new schema is in force once a field that no case has is dropped.
+    // The server uses the new schema once it drops a field that no case has.
     await this.#until(async () => {
       const { warnings } = await this.#create({ unknownToAllCases: 1 }, 'probe', '?dryRun=All');
       return warnings.some((warning) => warning.includes('unknownToAllCases'));
@@ -259,7 +266,10 @@ function causesOf({ body }: Answer): string[] {
     : messagesOf(causes.map((cause) => ({ field: cause.field, body: cause.message })));
 }
 
-/** Asks the reference server for its answer to every case, and for its documents. `report` is called for each difference. */
+/**
+ * Asks the reference server for its answer to every case, and for its documents. `report` is called
+ * for each difference.
+ */
 export async function askUpstream(
   reference: Reference,
   report: (text: string) => void,
@@ -273,7 +283,10 @@ export async function askUpstream(
   return { answers, published: documents };
 }
 
-/** Asks the reference server for its answers to the cases. A case whose schema is wrong for an update is left out. */
+/**
+ * Asks the reference server for its answers to the cases. A case whose schema is wrong for an
+ * update is left out.
+ */
 export async function answersOf(
   reference: Reference,
   given: readonly SchemaCase[],

@@ -1,12 +1,11 @@
-// Our API server, in the process.
+// Our API server, in the process of the comparison.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { encodeForStorage } from '#api/machinery/codec/storage-codec.ts';
 import type { Kind } from '#apiserver/catalog/kind.ts';
 import { send } from '#apiserver/testing/requests.ts';
 import { ADMIN, startTestServer } from '#apiserver/testing/server.ts';
-import { systemClock } from '#machinery/clock.ts';
-import type { Clock } from '#machinery/clock.ts';
+import { type Clock, systemClock } from '#machinery/clock.ts';
 import { systemRandom } from '#machinery/random.ts';
 import { parsed, type Answer } from './compare.ts';
 import type { Shot } from './shots.ts';
@@ -37,7 +36,7 @@ export class Ours {
     return new Ours(server);
   }
 
-  /** What it serves. */
+  /** Returns the published kinds. */
   get kinds(): readonly Kind[] {
     return this.#server.server.catalog.snapshot().publishedKinds();
   }
@@ -63,7 +62,7 @@ export class Ours {
     });
   }
 
-  /** Puts an object into the storage, past the API, or deletes it (`json` is undefined). */
+  /** Writes an object to the storage, without the API. Deletes it if `json` is undefined. */
   async store(key: string, json: string | undefined): Promise<void> {
     const { storage } = this.#server;
     await storage.guaranteedUpdate(key, () =>
@@ -85,7 +84,7 @@ interface StoredObject {
   readonly apiVersion: string;
 }
 
-/** Stored objects begin with their kind. */
+/** Returns the stored bytes: stored objects begin with their kind. */
 function storedForm({ kind, apiVersion, ...rest }: StoredObject): Uint8Array {
   return encodeForStorage({ kind, apiVersion, ...rest });
 }

@@ -1,8 +1,7 @@
-// `cox up --ingress` with kubectl: Ingresses with and without TLS, certificates that change, and a rolling update
-// under load.
+// Tests `cox up --ingress` with kubectl: Ingresses with and without TLS, changed certificates, and
+// a rolling update under load.
 
-import { createServer, type Server } from 'node:http';
-import { Agent, get as httpGet } from 'node:http';
+import { Agent, createServer, get as httpGet, type Server } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,8 +29,8 @@ const FLAGS = splitWords(
 );
 
 /**
- * A server that finishes its requests at SIGTERM. Pods are processes of one machine, so each version has a port of
- * its own.
+ * Returns a server that finishes its requests at SIGTERM. Pods are processes of one machine, so
+ * each version has a port of its own.
  */
 const program = (text: string, port: number): string => `
 const answer = (request, response) => setTimeout(() => response.end('${text} ' + request.url), 5);
@@ -141,7 +140,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     dir?.remove();
   });
 
-  test('the class is there, and is the default', async () => {
+  test('the class exists, and is the default', async () => {
     const text = await kubectl.run(
       'get ingressclass coxswain -o jsonpath={.spec.controller}{.metadata.annotations}',
     );
@@ -221,7 +220,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
     expect(requests).toBeGreaterThan(100);
   });
 
-  test('a class of another controller, and an Ingress that is deleted, are not served', async () => {
+  test('an Ingress of another class, and a deleted Ingress, are not served', async () => {
     await kubectl.run('delete ingress web');
     await eventually('no route', async () => (await fetch('web.example', '/')) === '404 no route');
     await apply(
@@ -242,7 +241,7 @@ data: { tls.crt: ${base64(cert)}, tls.key: ${base64(key)} }
   });
 });
 
-test('a port that is in use is an error that names the way out', async () => {
+test('a port that is in use is an error that names a solution', async () => {
   const server: Server = createServer();
   const dir = temporaryDir();
   try {

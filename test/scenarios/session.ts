@@ -1,23 +1,20 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything goes through the API, as
-// the administrator's kubectl would, but for the commands that act on the cluster's machines.
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. All
+// commands use the API, as the administrator's kubectl would, except those that act on the
+// cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
 import type { ResourceClient } from '#client/client.ts';
 import { resourcePath } from '#client/request.ts';
 import type { TransportRequest } from '#client/transport.ts';
-import { startCluster } from '#cluster/index.ts';
-import type { EmbeddedCluster } from '#cluster/index.ts';
+import { type EmbeddedCluster, startCluster } from '#cluster/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
-import { parseArguments } from './arguments.ts';
-import type { Arguments } from './arguments.ts';
-import { displayName, objectNamed, resourceNamed } from './kinds.ts';
-import type { AnyResource } from './kinds.ts';
+import { type Arguments, parseArguments } from './arguments.ts';
+import { type AnyResource, displayName, objectNamed, resourceNamed } from './kinds.ts';
 import { formatValue, valuesAt } from './paths.ts';
 import { MetricsSource } from './metrics-source.ts';
-import { formatRows, selectColumns } from './table.ts';
-import type { Table } from './table.ts';
+import { formatRows, selectColumns, type Table } from './table.ts';
 import { WriteCounter } from './write-counter.ts';
 import { TableWatch } from './table-watch.ts';
 
@@ -25,7 +22,10 @@ const AS_TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const DEFAULT_NAMESPACE = 'default';
 const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
 
-/** Commands that change nothing take no time. Of all others the answer includes what follows from them at once. */
+/**
+ * Commands that change nothing take no time. The answers of all others include their immediate
+ * effects.
+ */
 const READS: ReadonlySet<string> = new Set([
   'cluster',
   'advance',
@@ -44,7 +44,10 @@ export class Session {
   #metrics: MetricsSource | undefined;
   readonly #watches: TableWatch[] = [];
 
-  /** The answer of one command; what the API refuses is an answer too. Throws if the transcript itself is wrong. */
+  /**
+   * Returns the answer of one command; an error of the API is an answer, too. Throws if the
+   * transcript itself is wrong.
+   */
   async run(line: string, input: string): Promise<string> {
     const args = parseArguments(line);
     const command = this.#commands[args.name];
@@ -69,7 +72,10 @@ export class Session {
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true metrics=true */
+    /**
+     * cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true
+     * metrics=true
+     */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -102,11 +108,14 @@ export class Session {
       return counter === undefined ? '' : await counter.stop();
     },
 
-    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the changes. */
+    /**
+     * watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every later answer ends with the
+     * changes.
+     */
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
-      // Otherwise the server ends it after half an hour or more.
+      // Without a timeout, the server ends the watch after half an hour or more.
       const query = {
         ...request.query,
         resourceVersion: list.metadata.resourceVersion,
@@ -127,7 +136,10 @@ export class Session {
       return '';
     },
 
-    /** get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status] [paths=.spec.x,.status.y] */
+    /**
+     * get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status]
+     * [paths=.spec.x,.status.y]
+     */
     get: async (args) => {
       const request = this.#listRequest(args);
       const paths = args.option('paths')?.split(',');
@@ -161,7 +173,7 @@ export class Session {
       return formatRows([[...(all ? ['NAMESPACE'] : []), ...names], ...rows]);
     },
 
-    /** show rs/web .status: the value as JSON, the elements of a list a line each. */
+    /** show rs/web .status: the value as JSON, with the elements of a list on a line each. */
     show: async (args) => {
       const { type, name } = objectNamed(args.word(0));
       const object = await this.#resource(type, args).get(name);
@@ -226,7 +238,7 @@ export class Session {
       return outcomes.join('\n');
     },
 
-    /** create, with YAML: fails if it is there; takes generateName. */
+    /** create, with YAML: fails if the object exists; accepts generateName. */
     create: async (_args, input) => {
       const names: string[] = [];
       for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
@@ -304,7 +316,7 @@ export class Session {
       return `${displayName(type, name)} deleted`;
     },
 
-    /** load web 900m: what the pods with the label app=web use of CPUs from now on, all together. */
+    /** load web 900m: sets the CPU usage of all pods with the label app=web together. */
     load: (args) => {
       if (this.#metrics === undefined)
         throw new Error('load: the cluster was not started with metrics=true');
@@ -312,7 +324,10 @@ export class Session {
       return Promise.resolve('');
     },
 
-    /** drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets. */
+    /**
+     * drain node-1: cordons it, and tries once to evict each of its pods, without those of
+     * DaemonSets.
+     */
     drain: async (args) => {
       const node = args.word(0);
       const lines = [await this.#setUnschedulable(node, true)];
@@ -345,7 +360,7 @@ export class Session {
     cordon: (args) => this.#setUnschedulable(args.word(0), true),
     uncordon: (args) => this.#setUnschedulable(args.word(0), false),
 
-    /** The node's kubelet is silent from now on. */
+    /** Silences the node's kubelet. */
     'node-down': async (args) => {
       await this.#up.stopNode(args.word(0));
       return '';

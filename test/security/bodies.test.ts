@@ -1,4 +1,5 @@
-// Bodies that are too long, too deep, malformed, or full of names that mean something in JavaScript.
+// Bodies that are too long, too deep, malformed, or full of names that mean something in
+// JavaScript.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type SecuredCluster, startSecuredCluster } from './cluster.ts';
@@ -96,7 +97,9 @@ const NAMES = [
   'then',
   'length',
 ];
-/** An object text with a member of that name, which JSON.stringify could not write for `__proto__`. */
+/**
+ * An object text with a member of that name, which JSON.stringify could not write for `__proto__`.
+ */
 const member = (name: string, value: string): string => `{${JSON.stringify(name)}:${value}}`;
 
 describe.each(NAMES)('the name %s', (name) => {
@@ -109,7 +112,9 @@ describe.each(NAMES)('the name %s', (name) => {
   test('is plain data in data, labels and annotations', async () => {
     const valid = /^[A-Za-z]/.test(name);
     const labels = valid ? member(name, '"v"') : '{}';
-    const body = `{"metadata":{"name":"n-${object}","labels":${labels},"annotations":${labels}},"data":${member(name, '"polluted"')}}`;
+    const body =
+      `{"metadata":{"name":"n-${object}","labels":${labels},"annotations":${labels}},` +
+      `"data":${member(name, '"polluted"')}}`;
     const answer = await create(body);
     expect(answer.code).toBe(201);
     expect(answer.text).toContain(`${JSON.stringify(name)}:"polluted"`);
@@ -123,7 +128,9 @@ describe.each(NAMES)('the name %s', (name) => {
   });
 
   test('is an unknown field elsewhere', async () => {
-    const body = `{"metadata":{"name":"u-${object}",${member(name, '{"polluted":"yes"}').slice(1, -1)}},${member(name, '{"polluted":"yes"}').slice(1)}`;
+    const body =
+      `{"metadata":{"name":"u-${object}",${member(name, '{"polluted":"yes"}').slice(1, -1)}` +
+      `},${member(name, '{"polluted":"yes"}').slice(1)}`;
     const strict = await cluster.request({
       method: 'POST',
       path: `${CONFIG_MAPS}?fieldValidation=Strict`,

@@ -1,18 +1,20 @@
-// Connections that prove nothing, ask nothing, or stop halfway: for each state, when the API server closes it. Times are virtual.
+// Connections without credentials, without requests, or with incomplete requests: for each state,
+// the time when the API server closes the connection. Times are virtual.
 
 import { once } from 'node:events';
 import { connect as http2Connect } from 'node:http2';
-import { connect as tcpConnect } from 'node:net';
-import type { Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { connect as tcpConnect, type Socket } from 'node:net';
+import { connect as tlsConnect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { Listener } from '#apiserver/http/listener.ts';
 import { MAX_BODY_BYTES } from '#apiserver/http/body-reader.ts';
 import type { ApiRequest, ApiResponse } from '#apiserver/request.ts';
-import { makeTestAuthority } from '#apiserver/testing/certificates.ts';
-import type { Credentials, TestAuthority } from '#apiserver/testing/certificates.ts';
+import {
+  type Credentials,
+  makeTestAuthority,
+  type TestAuthority,
+} from '#apiserver/testing/certificates.ts';
 import { badRequest, StatusError } from '#machinery/apierrors.ts';
 import { VirtualClock } from '#machinery/clock.ts';
 import type { Logger } from '#machinery/log.ts';
@@ -134,7 +136,10 @@ async function ask(socket: Socket, head = 'GET / HTTP/1.1'): Promise<string> {
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-/** HEADERS of stream 1 with :method GET, :path / and :scheme https; neither END_HEADERS nor a CONTINUATION follows. */
+/**
+ * HEADERS of stream 1 with :method GET, :path / and :scheme https; neither END_HEADERS nor a
+ * CONTINUATION follows.
+ */
 const HALF_HEADERS = Buffer.from([0, 0, 3, 1, 1, 0, 0, 0, 1, 0x82, 0x84, 0x87]);
 /** The beginning of a ClientHello. */
 const HALF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);
@@ -142,7 +147,7 @@ const HALF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 
 interface HalfOpen {
   /** Brings a connection into the state. */
   readonly open: () => Promise<Socket>;
-  /** As the listener sees it. */
+  /** The state from the listener's view. */
   readonly state: ConnectionState;
   /** Seconds until it is closed. */
   readonly seconds: number;
@@ -288,7 +293,7 @@ describe('is closed by the server', () => {
       await clock.advance((seconds - 2) * 1000);
       await inState(state);
     }
-    // Closed at first, and destroyed if the client does not close its side.
+    // The server closes it at first, and destroys it if the client does not close its side.
     await clock.advance(4000);
     await clock.advance(4000);
     const connections = (): number =>
@@ -350,13 +355,13 @@ test('at the limit, connections that wait make room for new ones, and the log ha
   const stillOpen = (): number =>
     waiting.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length;
   await expect.poll(stillOpen, { timeout: 20_000, interval: 2 }).toBeLessThan(20);
-  // A client with a certificate is served nevertheless, and what was in flight goes on.
+  // A client with a certificate is served nevertheless, and requests in flight continue.
   expect(await ask(await tls('http/1.1'))).toContain('200');
   expect(listener.connections.active).toBe(1);
   expect(warnings).toEqual(['too many connections, closing those that wait longest']);
 });
 
-test('a certificate that expires while its connection lasts is no certificate any more', async () => {
+test('a certificate that expires while its connection lasts is not valid any more', async () => {
   for (const protocol of ['http/1.1', 'h2'] as const) {
     const socket = await tls(protocol);
     const session =
@@ -369,7 +374,7 @@ test('a certificate that expires while its connection lasts is no certificate an
       return String(headers[':status']);
     };
     expect(await code()).toContain('200');
-    // The connection lasts through days of virtual time, as one that is in use does.
+    // The connection lasts through days of virtual time, like a connection in use.
     const later = NOW + 25 * 3600 * 1000;
     clock.now = () => later;
     expect(await code()).toContain('401');

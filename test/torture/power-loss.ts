@@ -1,37 +1,36 @@
-// Power loss: a server runs on the file layer, which writes down all that it does to its files and when it acknowledged what.
-// Then the power fails at any point of that trace, and the store must open with all that was acknowledged before the point.
+// Power loss: a server runs on the file layer, which records all operations on its files, and the
+// time of each acknowledgement. Then the power fails at any point of that trace, and the store must
+// open with all writes that were acknowledged before the point.
 
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '#machinery/random.ts';
-import { SeededRandom } from '#machinery/random.ts';
+import { type Random, SeededRandom } from '#machinery/random.ts';
 import { Disk } from './disk.ts';
-import type { FileLayer, FileOperation } from './file-layer.ts';
-import { readTrace } from './file-layer.ts';
+import { type FileLayer, type FileOperation, readTrace } from './file-layer.ts';
 import { compare, parseAcks, readStore } from './read-store.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import { makeValue } from './values.ts';
 
 const CLIENTS = 8;
 const KEYS = 40;
-/** Enough for the write-ahead log to be copied into the database several times. */
+/** Enough writes for the write-ahead log to be copied into the database several times. */
 const WRITES = 4000;
 const COMPACT_EVERY = 300;
 
 export interface PowerLossOptions {
-  /** How often the power fails. */
+  /** The number of power failures. */
   readonly losses: number;
   readonly seed: string;
   readonly layer: FileLayer;
-  /** False: syncs do nothing, so that what was acknowledged must be found lost. */
+  /** False: syncs do nothing, so the test must find lost acknowledged writes. */
   readonly sync: boolean;
 }
 
 export interface PowerLossResult {
   readonly losses: number;
   readonly acknowledged: number;
-  /** Power losses after which something was wrong. */
+  /** The number of power losses after which something was wrong. */
   readonly failed: number;
   readonly problems: readonly string[];
 }
@@ -59,7 +58,8 @@ export async function losePower(options: PowerLossOptions): Promise<PowerLossRes
         if (operation.path !== acksPath) disk.apply(operation);
         else if (operation.kind === 'write') acks += operation.data.toString('utf8');
       }
-      // Some versions of SQLite keep a lock on the file until the process ends: never the same one twice.
+      // Some versions of SQLite keep a lock on the file until the process ends, so each loss has
+      // its own directory.
       const left = join(dir, `left-${loss}`);
       disk.lose(random, join(dir, 'store'), left);
       const wrong = compare(await readStore(left), parseAcks(acks));
@@ -101,7 +101,7 @@ async function record(
               await server.request({ op: 'compact', revision: revision - random.int(50) });
           }
         } catch (error) {
-          // A revision may be compacted already, or not be the last one any more.
+          // A revision may be compacted already, or may not be the last one any more.
           if (!(error instanceof Refused) || error.reason === 'Lost') throw error;
         }
       }

@@ -1,4 +1,4 @@
-// Checks the files of the repository against the rules, less those that are still exempt.
+// Checks the files of the repository against the rules, without the exempt ones.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,10 @@ export interface FileViolations {
   readonly violations: readonly Violation[];
 }
 
-/** Returns the files of the repository with their text: those that git knows, or would add. */
+/**
+ * Returns the files of the repository with their text: tracked files, and new files that git does
+ * not ignore.
+ */
 export function repositoryFiles(): ReadonlyMap<string, string> {
   const args = [
     'ls-files',
@@ -80,7 +83,10 @@ export function readExempt(): ReadonlySet<string> {
   return new Set(lines.filter((line) => line !== '' && !line.startsWith('#')));
 }
 
-/** Returns a line for each violation in a file that is not exempt, and one for each exempt file that passes by now. */
+/**
+ * Returns a line for each violation in a file that is not exempt, and one for each exempt file that
+ * passes by now.
+ */
 export function problems(
   found: readonly FileViolations[],
   exempt: ReadonlySet<string>,
@@ -101,7 +107,10 @@ export function problems(
   ];
 }
 
-/** Writes the list of exempt files: those that are on it and still fail, or with `all` whatever fails. */
+/**
+ * Writes the list of exempt files: those that are on it and still fail, or with `all` every file
+ * that fails.
+ */
 export function writeExempt(found: readonly FileViolations[], all: boolean): number {
   const exempt = readExempt();
   const keys = found.map(keyOf).filter((key) => all || exempt.has(key));

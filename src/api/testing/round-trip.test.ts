@@ -72,7 +72,7 @@ describe('every kind, filled at random, comes back the same', () => {
           const object = settlesFirst(from)
             ? scheme.convert(there, to.gvk!, from.gvk!)
             : fuzzed(from, seed);
-          // What comes out is normalized, and says the same on the way back.
+          // The result is normalized, and converts back to an equal object.
           expect(decodeObject(to, there)).toEqual({ object: there, unknownFields: [] });
           const again = scheme.convert(object, from.gvk!, to.gvk!);
           expect(scheme.convert(again, to.gvk!, from.gvk!)).toEqual(object);
@@ -85,13 +85,13 @@ describe('every kind, filled at random, comes back the same', () => {
 });
 
 describe('fuzzObject', () => {
-  test('is replayed by its seed', () => {
+  test('repeats with the same seed', () => {
     const pod = allSchemas.message('core/v1.Pod');
     expect(fuzzed(pod, 7)).toEqual(fuzzed(pod, 7));
     expect(fuzzed(pod, 7)).not.toEqual(fuzzed(pod, 8));
   });
 
-  test('reaches every field', () => {
+  test('sets every field', () => {
     const container = allSchemas.message('core/v1.Container');
     const seen = new Set<string>();
     for (let seed = 1; seed < 20; seed++)

@@ -533,8 +533,8 @@ class ResourceContext {
     description: string,
     parameters: readonly Parameter[],
     rest: {
-      readonly body?: Operation['body'] | undefined;
-      readonly answer?: OpenApiType | undefined;
+      readonly body?: Operation['body'];
+      readonly answer?: OpenApiType;
       readonly codes?: readonly number[];
       readonly consumes?: readonly string[];
       readonly produces?: readonly string[];

@@ -37,9 +37,9 @@ export interface ObjectCacheConfig {
    * Converts states in other versions to the served one, and objects to the stored version.
    * Default: there is only one version.
    */
-  readonly converter?: ObjectConverter | undefined;
+  readonly converter?: ObjectConverter;
   /** See ResourceStoreConfig. */
-  readonly normalize?: Normalize | undefined;
+  readonly normalize?: Normalize;
   /**
    * The maximum number of stored bytes of cached objects; less if they are not used. Default: 32
    * MiB.

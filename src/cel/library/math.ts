@@ -18,19 +18,19 @@ const isNumeric = (value: Value): boolean =>
   value instanceof Double ||
   value instanceof Uint;
 
-/** What can be no number is told at once. */
+/** Reports an argument that can be no number as a compile error. */
 function checkArgument(name: string, argument: Expression): void {
-  const wrong =
+  const isInvalid =
     (argument.kind === 'literal' && !isNumeric(argument.value)) ||
     ['list', 'map', 'struct'].includes(argument.kind);
-  if (wrong)
+  if (isInvalid)
     throw new MacroError(
       argument.offset,
       `math.${name}() simple literal arguments must be numeric`,
     );
 }
 
-/** math.greatest(a, b, …) of any number of arguments, or of a list. */
+/** Returns the macro math.greatest(a, b, …) or math.least: any number of arguments, or a list. */
 function extreme(name: 'greatest' | 'least', internal: string): Macro {
   return {
     name,
@@ -46,7 +46,7 @@ function extreme(name: 'greatest' | 'least', internal: string): Macro {
       if (args.length === 0)
         throw new MacroError(offset, `math.${name}() requires at least one argument`);
       if (args.length === 1) {
-        const only = args[0] as Expression;
+        const only = args[0]!;
         if (only.kind !== 'list') {
           checkArgument(name, only);
           return call(only);
@@ -94,7 +94,7 @@ const onDouble =
   (it: Double): Double =>
     new Double(compute(it.value));
 
-/** Half away from zero. */
+/** Rounds half away from zero. */
 const round = (value: number): number => {
   const rounded = Math.sign(value) * Math.floor(Math.abs(value));
   return Math.abs(value - rounded) >= 0.5 ? rounded + Math.sign(value) : rounded;
@@ -119,7 +119,7 @@ function bits(name: string, compute: (a: bigint, b: bigint) => bigint): Overload
   ];
 }
 
-/** Shifts of ints to the right fill up with zeros. */
+/** Returns the overloads of a shift. Shifts of ints to the right fill up with zeros. */
 function shifts(name: string, compute: (value: bigint, by: bigint) => bigint): Overload[] {
   const by = (count: Int): bigint => {
     if (count < 0) throw evaluationError(`math.${name}() negative offset: ${count}`);

@@ -11,8 +11,7 @@ import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { AttachDetachController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -52,7 +51,7 @@ const removePod = (client: Client, name: string) =>
   client.resource(pods).namespace('default').delete(name, { gracePeriodSeconds: 0 });
 const attachmentsOf = async (client: Client) =>
   (await client.resource(volumeAttachments).list()).items;
-/** What a CSI driver's attacher says. */
+/** Sets the status that a CSI driver's attacher would report. */
 async function answer(client: Client, status: object = { attached: true }): Promise<void> {
   for (const each of await attachmentsOf(client)) {
     await client
@@ -79,7 +78,7 @@ describe('a volume of a CSI driver', () => {
   afterEach(() => cluster.stop());
   const settle = () => cluster.clock.advance('1s');
   const where = async () => (await attachmentsOf(client)).map(({ spec }) => spec.nodeName);
-  const told = async (name: string) =>
+  const volumesAttached = async (name: string) =>
     (await client.resource(nodes).get(name)).status.volumesAttached;
   const said = async () =>
     (await eventsOf(client)).map(
@@ -87,7 +86,7 @@ describe('a volume of a CSI driver', () => {
         `${involvedObject.name} ${type} ${reason}: ${message}`,
     );
 
-  test('is attached where a pod is that uses it, and its node is told', async () => {
+  test("is attached to the node of a pod that uses it, and listed in the node's status", async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -98,16 +97,16 @@ describe('a volume of a CSI driver', () => {
         status: { attached: false },
       },
     ]);
-    expect(await told('n1')).toBeUndefined();
+    expect(await volumesAttached('n1')).toBeUndefined();
     await answer(client);
     await settle();
-    expect(await told('n1')).toEqual([{ name: UNIQUE, devicePath: '' }]);
+    expect(await volumesAttached('n1')).toEqual([{ name: UNIQUE, devicePath: '' }]);
     expect(await said()).toEqual([
       'p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" ',
     ]);
   });
 
-  test('of a plugin that has been replaced is attached by the driver in its place', async () => {
+  test('of a replaced in-tree plugin is attached by the driver that replaces it', async () => {
     const awsElasticBlockStore = { volumeID: 'aws://z/vol-1' };
     await client
       .resource(persistentVolumes)
@@ -120,15 +119,15 @@ describe('a volume of a CSI driver', () => {
     ]);
     await answer(client);
     await settle();
-    expect(await told('n1')).toEqual([
+    expect(await volumesAttached('n1')).toEqual([
       { name: 'kubernetes.io/csi/ebs.csi.aws.com^vol-1', devicePath: '' },
     ]);
     await removePod(client, 'p');
     await settle();
-    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+    expect([await where(), await volumesAttached('n1')]).toEqual([[], undefined]);
   });
 
-  test('that pods name themselves is attached without an object', async () => {
+  test('that a pod names in its spec is attached without a PersistentVolume', async () => {
     const add = (name: string, nodeName: string) =>
       client.resource(pods).create({
         metadata: { name, namespace: 'default' },
@@ -163,22 +162,23 @@ describe('a volume of a CSI driver', () => {
     await answer(client);
     await add('q', 'n2');
     await settle();
-    expect(await told('n1')).toEqual([
+    expect(await volumesAttached('n1')).toEqual([
       { name: `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`, devicePath: '' },
     ]);
     expect(await said()).toEqual([
       `p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${csi.driver}-pd" `,
-      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume is already used by pod(s) p`,
+      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume ` +
+        'is already used by pod(s) p',
     ]);
     await removePod(client, 'p');
     await settle();
     expect(await where()).toEqual(['n2']);
     await removePod(client, 'q');
     await settle();
-    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+    expect([await where(), await volumesAttached('n1')]).toEqual([[], undefined]);
   });
 
-  test('that cannot be attached is told to the pod', async () => {
+  test('that cannot be attached is reported in an event of the pod', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -192,7 +192,7 @@ describe('a volume of a CSI driver', () => {
     ]);
   });
 
-  test('is not attached where its driver has no need of it, or the kubelet does so itself', async () => {
+  test('is not attached where its driver needs no attachment, or the kubelet attaches it', async () => {
     await client
       .resource(csiDrivers)
       .create({ metadata: { name: 'd.example.com' }, spec: { attachRequired: false } });
@@ -209,7 +209,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual(['n1']);
   });
 
-  test('is detached when nobody uses it and the node has unmounted it', async () => {
+  test('is detached when no pod uses it and the node has unmounted it', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -220,10 +220,10 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual(['n1']);
     await mount(client, 'n1', []);
     await settle();
-    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+    expect([await where(), await volumesAttached('n1')]).toEqual([[], undefined]);
   });
 
-  test('of a pod that has ended is detached, and another pod can have it elsewhere', async () => {
+  test('of a pod that has ended is detached, and a pod on another node gets it', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -251,7 +251,7 @@ describe('a volume of a CSI driver', () => {
     expect((await where()).toSorted()).toEqual(['n1', 'n2']);
   });
 
-  test('for one node goes to one of two that want it at once', async () => {
+  test('for one node is attached to only one of two nodes that want it at once', async () => {
     await addVolume(client);
     await Promise.all([addPod(client, 'p', 'n1'), addPod(client, 'q', 'n2')]);
     await settle();
@@ -287,7 +287,7 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual([]);
   });
 
-  test('that is gone by force is detached; what others have attached is theirs', async () => {
+  test('that was removed by force is detached; attachments of other attachers stay', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
     await settle();
@@ -317,7 +317,7 @@ describe('a volume of a CSI driver', () => {
   });
 });
 
-test('attachments end the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+test('attachments reach the same outcome after every fault', { timeout: 120_000 }, async () => {
   const { outcome, disturbed, writes } = await disturb({
     subject: (config) => new AttachDetachController(config),
     others: [(config) => new PersistentVolumeBinder(config)],

@@ -1,10 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { configMaps, namespaces, pods, secrets } from '#api/groups/core/v1/index.ts';
-import type { Namespace } from '#api/groups/core/v1/index.ts';
+import {
+  configMaps,
+  type Namespace,
+  namespaces,
+  pods,
+  secrets,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { NamespaceController } from './index.ts';
 
 let cluster: TestCluster;
@@ -40,7 +44,7 @@ const conditions = async () =>
   );
 
 describe('NamespaceController', () => {
-  test('empties a namespace and lets it go at once, and leaves others alone', async () => {
+  test('empties a namespace and finalizes it at once, and leaves other namespaces alone', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     await cluster.client
@@ -62,7 +66,7 @@ describe('NamespaceController', () => {
     ).toBe(true);
   });
 
-  test('waits for pods before it touches what they may need, and goes on when the last is gone', async () => {
+  test('waits for pods before it deletes other objects, and continues when the last pod is gone', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     await runPod('n1');
@@ -90,7 +94,7 @@ describe('NamespaceController', () => {
     expect(cluster.clock.now()).toBe(before);
   });
 
-  test('says which finalizers hold it up, and looks again by itself', async () => {
+  test('reports remaining finalizers, and checks again without an event', async () => {
     await start();
     await maps().create({
       metadata: { name: 'a', finalizers: ['example.com/one', 'example.com/two'] },
@@ -102,7 +106,8 @@ describe('NamespaceController', () => {
       NamespaceContentRemaining:
         'True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances',
       NamespaceFinalizersRemaining:
-        'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/one in 2 resource instances, example.com/two in 1 resource instances',
+        'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: ' +
+        'example.com/one in 2 resource instances, example.com/two in 1 resource instances',
     });
     for (const name of ['a', 'b'])
       await maps().patch(name, 'application/merge-patch+json', { metadata: { finalizers: null } });
@@ -110,7 +115,7 @@ describe('NamespaceController', () => {
     expect(await read()).toBeUndefined();
   });
 
-  test('reports what it cannot delete and tries again', async () => {
+  test('reports failed deletions and retries', async () => {
     await start();
     await maps().create({ metadata: { name: 'a' } });
     cluster.faults.fail('DELETE', /configmaps$/, () => apierrors.internalError('disk on fire'), {
@@ -119,7 +124,8 @@ describe('NamespaceController', () => {
     await remove();
     await cluster.clock.settle();
     expect((await conditions())['NamespaceDeletionContentFailure']).toBe(
-      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: Internal error occurred: disk on fire',
+      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: ' +
+        'Internal error occurred: disk on fire',
     );
     await cluster.clock.advance('5s');
     expect(await read()).toBeUndefined();
@@ -133,13 +139,14 @@ describe('NamespaceController', () => {
     await remove();
     await cluster.clock.settle();
     expect((await conditions())['NamespaceDeletionDiscoveryFailure']).toBe(
-      'True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: apps/v1: away',
+      'True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve ' +
+        'the complete list of server APIs: apps/v1: away',
     );
     await cluster.clock.advance('5s');
     expect(await read()).toBeUndefined();
   });
 
-  test('keeps a finalizer in the spec that is somebody else’s', async () => {
+  test('keeps finalizers of other owners in the spec', async () => {
     await start();
     const namespace = (await read()) as Immutable<Namespace>;
     const spec = { finalizers: ['kubernetes', 'example.com/mine'] };
@@ -151,7 +158,7 @@ describe('NamespaceController', () => {
     expect((await read())?.spec.finalizers).toEqual(['example.com/mine']);
   });
 
-  test('finishes after a restart what was begun', async () => {
+  test('continues after a restart', async () => {
     await maps().create({ metadata: { name: 'a' } });
     await remove();
     await start();

@@ -6,8 +6,7 @@ import { PersistentVolumeBinder } from '../persistent-volume/index.ts';
 import { newClaim, newVolume } from '../persistent-volume/testing/objects.ts';
 import { disturb } from '../testing/robustness.ts';
 import { eventsOf } from '../testing/said.ts';
-import { startTestCluster } from '../testing/test-cluster.ts';
-import type { TestCluster } from '../testing/test-cluster.ts';
+import { startTestCluster, type TestCluster } from '../testing/test-cluster.ts';
 import { VolumeExpandController } from './index.ts';
 
 const MERGE = 'application/merge-patch+json';
@@ -36,7 +35,7 @@ const grow = async (client: Client, storage: string): Promise<void> => {
     .patch('c', MERGE, { status: { capacity: { storage } } }, { subresource: 'status' });
 };
 
-describe('a claim that asks for more', () => {
+describe('a claim that requests more', () => {
   let cluster: TestCluster;
   beforeEach(async () => {
     cluster = await startTestCluster();
@@ -51,8 +50,8 @@ describe('a claim that asks for more', () => {
 
   test.each([
     ['of a CSI driver', { hostPath: null, csi: { driver: 'd', volumeHandle: 'h' } }, 'Normal'],
-    ['of a kind that nobody grows', {}, 'Warning'],
-  ])('%s is told who is waited for, once', async (_, spec, type) => {
+    ['of a kind without a resizer', {}, 'Warning'],
+  ])('%s gets one event that names the awaited resizer', async (_, spec, type) => {
     await createBound(cluster.client, spec);
     await cluster.clock.advance('1s');
     await ask(cluster.client, '2Gi');
@@ -63,7 +62,7 @@ describe('a claim that asks for more', () => {
     expect(await said()).toHaveLength(1);
   });
 
-  test('of a plugin that is gone is for the driver that has replaced it', async () => {
+  test('of a removed in-tree plugin is left to the CSI driver that replaces it', async () => {
     await createBound(cluster.client, {
       hostPath: null,
       awsElasticBlockStore: { volumeID: 'vol-1' },
@@ -72,7 +71,8 @@ describe('a claim that asks for more', () => {
     await ask(cluster.client, '2Gi');
     await cluster.clock.advance('1s');
     expect(await said()).toEqual([
-      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting for external resizer to expand the pvc',
+      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting ' +
+        'for external resizer to expand the pvc',
     ]);
     const claim = await cluster.client
       .resource(persistentVolumeClaims)
@@ -83,7 +83,7 @@ describe('a claim that asks for more', () => {
     });
   });
 
-  test('has its volume rid of the note when it is as large', async () => {
+  test('loses the annotation of its volume when the expansion is done', async () => {
     await createBound(cluster.client, {});
     await cluster.clock.advance('1s');
     await cluster.client
@@ -100,7 +100,7 @@ describe('a claim that asks for more', () => {
   });
 });
 
-test('claims that grow end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+test('reach the same outcome after every fault', { timeout: 60_000 }, async () => {
   const { writes, outcome, disturbed } = await disturb({
     subject: (config) => new VolumeExpandController(config),
     others: [(config) => new PersistentVolumeBinder(config)],

@@ -84,7 +84,7 @@ test.each([
 });
 
 describe('variables', () => {
-  test('refer to those before them and to services', async () => {
+  test('refer to earlier variables and to services', async () => {
     const { variables } = await environment({
       env: [
         { name: 'FIRST', value: 'a' },
@@ -170,11 +170,12 @@ describe('variables', () => {
     expect(variables).not.toHaveProperty('ABSENT');
     expect(variables).not.toHaveProperty('C_bad=name');
     expect(invalid).toEqual([
-      'Keys [C_bad=name] from the EnvFrom configMap default/conf were skipped since they are considered invalid environment variable names.',
+      'Keys [C_bad=name] from the EnvFrom configMap default/conf were skipped since they are ' +
+        'considered invalid environment variable names.',
     ]);
   });
 
-  test('tell what is missing', async () => {
+  test('report missing references', async () => {
     const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
       environment({ env: [{ name: 'X', valueFrom }] });
     await expect(from({ configMapKeyRef: { name: 'none', key: 'k' } })).rejects.toThrow(
@@ -231,7 +232,7 @@ describe('variables', () => {
 });
 
 test.each(['constructor', 'toString', '__proto__'])(
-  'the key %s exists only where somebody has set it',
+  'the key %s exists only if a user has set it',
   async (key) => {
     const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
       environment({ env: [{ name: 'X', valueFrom }] });

@@ -1,25 +1,26 @@
-// One end of a connection between two threads, with back-pressure as on a socket: the other end is made of the channel's other port.
+// One end of a connection between two threads, with back-pressure as on a socket. The other end
+// uses the channel's other port.
 
 import { Duplex } from 'node:stream';
 import type { MessagePort } from 'node:worker_threads';
 
-/** 'taken': there is room for more; null: nothing comes any more. */
+/** 'taken': there is room for more. null: the end. */
 type PortMessage = Uint8Array | 'taken' | null;
 
 class PortEnd extends Duplex {
   readonly #port: MessagePort;
   #taken: (() => void) | undefined;
-  /** The acknowledgement of the last chunk is sent when it is read. */
-  #owed = false;
-  #gone = false;
+  /** The last chunk is acknowledged when it is read. */
+  #ackPending = false;
+  #peerClosed = false;
 
   constructor(port: MessagePort) {
     super();
     this.#port = port;
     port.on('message', (message: PortMessage) => this.#receive(message));
     port.on('close', () => {
-      this.#gone = true;
-      // A peer that is gone without a word has read nothing of what was not taken.
+      this.#peerClosed = true;
+      // A peer that closed without an end message has not read the unacknowledged data.
       if (this.#taken !== undefined)
         this.destroy(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
       else if (!this.readableEnded) this.push(null);
@@ -36,13 +37,13 @@ class PortEnd extends Duplex {
     } else if (this.push(Buffer.from(message.buffer, message.byteOffset, message.byteLength))) {
       this.#port.postMessage('taken', []);
     } else {
-      this.#owed = true;
+      this.#ackPending = true;
     }
   }
 
   override _read(): void {
-    if (!this.#owed) return;
-    this.#owed = false;
+    if (!this.#ackPending) return;
+    this.#ackPending = false;
     this.#port.postMessage('taken', []);
   }
 
@@ -51,12 +52,12 @@ class PortEnd extends Duplex {
     _encoding: BufferEncoding,
     done: (err?: Error | null) => void,
   ): void {
-    if (this.#gone) {
+    if (this.#peerClosed) {
       done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
       return;
     }
     this.#taken = done;
-    // A copy of its own: a chunk may be a part of a buffer that is used for others, too.
+    // A copy: a chunk may be a part of a shared buffer.
     const bytes = new Uint8Array(chunk);
     this.#port.postMessage(bytes, [bytes.buffer]);
   }
@@ -72,7 +73,7 @@ class PortEnd extends Duplex {
   }
 }
 
-/** Destroying it closes the port. */
+/** Returns the end of a connection. Destroying it closes the port. */
 export function portDuplex(port: MessagePort): Duplex {
   return new PortEnd(port);
 }

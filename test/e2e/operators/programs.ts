@@ -1,5 +1,5 @@
-// Programs and manifests of others that the tests of operators run, from Go's module proxy. `npm run operators` builds them once; the tests
-// are skipped where that has not been done.
+// Programs and manifests of other projects for the operator tests, from Go's module proxy. `npm run
+// operators` builds them once; without them the tests are skipped.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -10,11 +10,14 @@ import { findProgram } from '#cluster/install.ts';
 import { UserError } from '#cluster/user-error.ts';
 
 const moduleDir = fileURLToPath(new URL('.', import.meta.url));
-/** COXSWAIN_OPERATORS_CACHE moves it. */
+/** COXSWAIN_OPERATORS_CACHE moves the folder. */
 const cacheDir =
   process.env['COXSWAIN_OPERATORS_CACHE'] ?? join(homedir(), '.cache', 'coxswain', 'operators');
 
-/** The programs by name: packages of the module beside this file, or of a module with a version of its own. */
+/**
+ * The programs by name: packages of the module beside this file, or of a module with a version of
+ * its own.
+ */
 const PROGRAMS = {
   webapp: './webapp',
   certmanager: './certmanager',
@@ -23,7 +26,7 @@ const PROGRAMS = {
   'metrics-server': 'sigs.k8s.io/metrics-server/cmd/metrics-server@v0.8.0',
 } as const;
 
-/** Folders of modules, by the name under which they are kept. */
+/** Folders of modules, by the name of their copy. */
 const FOLDERS = {
   'cert-manager-chart': [
     'github.com/cert-manager/cert-manager@v1.21.2',
@@ -38,10 +41,10 @@ const FOLDERS = {
 export type Program = keyof typeof PROGRAMS;
 export type Folder = keyof typeof FOLDERS;
 
-/** Returns the path of a program or folder, which need not be there. */
+/** Returns the path of a program or folder, which need not exist. */
 export const operatorPath = (name: Program | Folder): string => join(cacheDir, name);
 
-/** Returns why a test cannot run; undefined: everything that it needs is there. */
+/** Returns why a test cannot run. Undefined: all its programs exist. */
 export function missingOperators(names: readonly (Program | Folder)[]): string | undefined {
   const missing = names.filter((name) => !existsSync(operatorPath(name)));
   return missing.length === 0
@@ -49,7 +52,10 @@ export function missingOperators(names: readonly (Program | Folder)[]): string |
     : `not built: ${missing.join(', ')} (npm run operators, with Go 1.26)`;
 }
 
-/** Builds and copies what is missing. Throws a UserError where Go is missing or something cannot be built. */
+/**
+ * Builds and copies the missing programs and folders. Throws a UserError if Go is missing or a
+ * build fails.
+ */
 export function buildOperators(progress: (text: string) => void): void {
   if (findProgram('go') === undefined)
     throw new UserError('there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl)');
@@ -78,7 +84,7 @@ function build(path: string, target: string): void {
     renameSync(`${target}.partial`, target);
     return;
   }
-  // With the versions of that module's own go.mod.
+  // `go install` uses the dependency versions of that module's own go.mod.
   const folder = `${target}.install`;
   go(['install', ...flags, path], { GOBIN: folder });
   renameSync(join(folder, basename(packagePath)), target);

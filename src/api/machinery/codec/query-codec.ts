@@ -1,11 +1,14 @@
-// Options in queries: objects of kinds such as PodExecOptions, spelled `?command=ls&stdin=true`.
+// Options in queries: objects of kinds such as PodExecOptions, in the form
+// `?command=ls&stdin=true`.
 
 import type { MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
 import { describeField } from '../openapi/index.ts';
 import { decodeObject } from './decode.ts';
 import type { QueryCodec, QueryParameter } from './object-codec.ts';
 
-/** How the fields of options are written in a query. Fields of other types are no parameters. */
+/**
+ * The types of query parameters for fields of options. Fields of other types are not parameters.
+ */
 const PARAMETER_TYPES: Partial<Record<Scalar, QueryParameter['type']>> = {
   string: 'string',
   bool: 'boolean',
@@ -32,12 +35,12 @@ export class DescriptorQueryCodec implements QueryCodec {
   }
 
   decode(valuesOf: (parameter: string) => readonly string[]): Record<string, unknown> {
-    const given: Record<string, unknown> = {};
+    const decoded: Record<string, unknown> = {};
     for (const { name, type } of this.#message.fields) {
       const values = valuesOf(name);
-      if (values.length > 0) given[name] = valueOf(type, values);
+      if (values.length > 0) decoded[name] = valueOf(type, values);
     }
-    return decodeObject(this.#message, given).object;
+    return decodeObject(this.#message, decoded).object;
   }
 }
 

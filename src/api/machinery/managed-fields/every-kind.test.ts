@@ -64,7 +64,7 @@ describe.each(keys)('%s', (key) => {
     }
   });
 
-  test('a difference seen from the other side is its reverse', () => {
+  test('the reverse comparison gives the reverse difference', () => {
     for (const [index, object] of objects.entries()) {
       const other = objects[(index + 1) % FILLS] as object;
       const there = compare(type, object, other);
@@ -85,7 +85,7 @@ describe.each(keys)('%s', (key) => {
       const { added, modified } = compare(type, empty, object);
       let alike = 0;
       for (let i = 0; i < 10; i++) {
-        // At first every leaf is another, then some are, and some are zero.
+        // At first every leaf is different, then some are, and some are zero.
         const other = withOtherLeaves(object, (leaf) =>
           i === 0 || random.int(12) === 0 ? otherLeaf(leaf, i > 4) : leaf,
         ) as object;
@@ -103,19 +103,19 @@ describe.each(keys)('%s', (key) => {
     }
   });
 
-  test('sets survive FieldsV1', () => {
+  test('sets survive a round trip through FieldsV1', () => {
     for (const object of objects) {
       const fields = toFieldSet(type, object);
       expect(setOfFields(JSON.parse(JSON.stringify(fieldsOfSet(fields)))).equals(fields)).toBe(
         true,
       );
       const { added } = compare(type, {}, object);
-      // What is new as a whole has every field that it mentions, and the structs around them.
+      // A new value contains every field that it mentions, and the enclosing structs.
       expect(fields.difference(added).isEmpty).toBe(true);
     }
   });
 
-  test('everything removed leaves nothing that was mentioned; everything extracted loses nothing', () => {
+  test('removing all fields leaves none of them; extracting all fields loses none', () => {
     for (const object of objects) {
       const fields = withNamedFields(type, toFieldSet(type, object));
       expect(toFieldSet(type, removeItems(type, object, fields) ?? {}).isEmpty).toBe(true);

@@ -1,16 +1,14 @@
-// Who owns what after histories of applies and updates. The cases are those of Kubernetes' structured merge.
+// The owners after histories of applies and updates. The cases are those of the tests of
+// Kubernetes' structured merge.
 
 import { describe, expect, test } from 'vitest';
 import { runWaitingSteps } from '#machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
-import { managerId } from './managers.ts';
-import type { Manager, Operation } from './managers.ts';
-import type { MergeType } from './merge-type.ts';
+import { managerId, type Manager, type Operation } from './managers.ts';
 import { describePath } from './path-element.ts';
-import { applyManagers, updateManagers } from './updater.ts';
-import type { Merging, Versions } from './updater.ts';
+import { applyManagers, updateManagers, type Merging, type Versions } from './updater.ts';
 import {
   any,
   atomicList,
@@ -24,7 +22,7 @@ import {
   string,
   struct,
 } from './testing.ts';
-import { deduced } from './merge-type.ts';
+import { deduced, type MergeType } from './merge-type.ts';
 
 const names = keyed(['name'], struct({ name: string, value: number }));
 const mapOfMapsRecursive: MergeType = {
@@ -64,7 +62,7 @@ function play(type: MergeType | Versions, steps: readonly Step[]): History {
   return history;
 }
 
-/** A null and nothing at all come to the same once the object is decoded. */
+/** Removes nulls: the decoder treats them as absent. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
@@ -213,7 +211,7 @@ describe('one applier, nested types', () => {
       { 'Apply default': set(['struct']) },
     ],
   ])('%s', (_, first, second, object, owners) => {
-    // The order of a set that is merged is its own affair.
+    // The order of a merged set is not checked.
     const history = play(nested, [
       ['apply', 'default', first],
       ['apply', 'default', second],
@@ -250,7 +248,7 @@ describe('appliers and updaters of a struct', () => {
 });
 
 describe('many appliers', () => {
-  test('each its own items', () => {
+  test('each owns its items', () => {
     check(
       nested,
       [
@@ -279,7 +277,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('another value is one', () => {
+  test('another value is a conflict', () => {
     const first: Step = ['apply', 'one', 'list: [{name: a, value: 0}]'];
     expect(conflicts(nested, [first], ['apply', 'two', 'list: [{name: a, value: 1}]'])).toEqual([
       'one .list[name="a"].value',
@@ -295,7 +293,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('what one lets go of the other keeps', () => {
+  test('another owner keeps dropped fields', () => {
     check(
       nested,
       [
@@ -311,7 +309,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('an item of two owners with something of each in it', () => {
+  test('an item with fields of two owners', () => {
     check(
       nested,
       [
@@ -331,7 +329,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('what a controller added to a shared item stays with it', () => {
+  test('fields that a controller added to a shared item stay', () => {
     check(
       nested,
       [
@@ -353,7 +351,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('what a controller added to an item of one owner alone goes with it', () => {
+  test('fields that a controller added are removed with the item of a single owner', () => {
     check(
       nested,
       [
@@ -374,7 +372,7 @@ describe('many appliers', () => {
     );
   });
 
-  test('an updater’s claim keeps what an applier lets go of', () => {
+  test('an updater that owns a field keeps it when the applier drops it', () => {
     check(
       nested,
       [
@@ -417,7 +415,7 @@ describe('updates', () => {
       { 'Apply applier': set(['numeric']), 'Update controller': set(['string']) },
     ],
     [
-      'a field that is removed is nobody’s',
+      'a removed field has no owner',
       [
         ['update', 'one', '{string: a, numeric: 1}'],
         ['update', 'two', 'string: a'],
@@ -446,7 +444,7 @@ describe('updates', () => {
   ])('%s', (_, steps, owners) => check(leaves, steps, undefined, owners));
 });
 
-describe('items that cannot be told apart', () => {
+describe('items with duplicate keys', () => {
   const type = struct({
     list: keyed(['name'], struct({ name: string, value1: number, value2: number })),
     unrelated: number,
@@ -512,7 +510,7 @@ describe('items that cannot be told apart', () => {
       { 'Update u': set(['list'], ['list', a], ...ofB) },
     ],
     [
-      'whoever changes one of them owns them all',
+      'an updater that changes one of them owns them all',
       [
         ['update', 'u', twice],
         ['update', 'v', twice.replace('value1: 2', 'value1: 2, value2: 3')],
@@ -554,7 +552,7 @@ describe('items that cannot be told apart', () => {
       },
     ],
     [
-      'doubled by somebody else, they stay when the applier lets go',
+      'duplicated by another manager, they stay when the applier drops them',
       [
         ['apply', 'a', 'list: [{name: a, value1: 1}, {name: b, value1: 3}]'],
         ['update', 'u', twice],
@@ -583,7 +581,7 @@ describe('keys with defaults', () => {
   });
   const tcp = { port: 80, protocol: 'TCP' };
   const udp = { port: 80, protocol: 'UDP' };
-  test('a key left out is its default', () => {
+  test('a missing key has its default', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}]']], 'ports: [{port: 80}]', {
       'Apply a': set(['ports', tcp], ['ports', tcp, 'port']),
     });
@@ -595,7 +593,7 @@ describe('keys with defaults', () => {
       ),
     ).toEqual(['a .ports[port=80,protocol="TCP"].name']);
   });
-  test('without a key that has no default it is another item, too', () => {
+  test('a missing key without a default makes another item', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}, {name: x}]']], undefined, {
       'Apply a': set(
         ['ports', tcp],
@@ -605,7 +603,7 @@ describe('keys with defaults', () => {
       ),
     });
   });
-  test('another value of it is another item', () => {
+  test('another value of the key makes another item', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}, {port: 80, protocol: UDP}]']], undefined, {
       'Apply a': set(
         ['ports', tcp],
@@ -656,7 +654,7 @@ describe('without a schema', () => {
 });
 
 describe('versions', () => {
-  // The same field has another name in each version, as after a rename.
+  // The field has another name in each version, as after a rename.
   const renamed = (version: string): MergeType =>
     struct({ struct: struct({ name: string, [`field_${version}`]: string }) });
   const known = ['v1', 'v2', 'v3'];
@@ -673,10 +671,10 @@ describe('versions', () => {
 
   for (const v1 of known) {
     for (const v2 of known) {
-      test(`a field is let go of in ${v2} that was applied in ${v1}`, () => {
+      test(`a field applied in ${v1} is dropped in ${v2}`, () => {
         const steps: Step[] = [
           ['apply', 'one', `struct: {name: a, field_${v1}: a}`, v1],
-          // The history converts nothing by itself: what is there is in the version that was written last.
+          // The history does not convert by itself: its object is in the last written version.
           ['apply', 'one', 'struct: {name: a}', v2],
         ];
         const history = new History(versions);
@@ -761,7 +759,7 @@ describe('versions', () => {
     expect(calls[0]).toBe(2);
   });
 
-  test('a conversion that fails fails the write', async () => {
+  test('a failing conversion fails the write', async () => {
     const failing: Versions = {
       typeOf: (version) => versions.typeOf(version),
       convert: () => Promise.reject(new Error('no route')),
@@ -781,7 +779,7 @@ describe('versions', () => {
     await expect(runWaitingSteps(steps)).rejects.toThrow('no route');
   });
 
-  test('who owns in a version that is gone owns nothing, and prunes nothing', () => {
+  test('owners in a removed version own nothing, and prune nothing', () => {
     const history = new History(versions).apply({
       manager: 'one',
       object: 'struct: {name: a, field_v1: a}',

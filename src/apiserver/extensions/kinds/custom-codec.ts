@@ -24,7 +24,7 @@ export interface CustomCodecConfig {
   /** Returns the approximate length of the schema's text. */
   readonly bytesOf: () => number;
   readonly pool: SchemaPool;
-  readonly ruleTimes?: RuleTimes | undefined;
+  readonly ruleTimes?: RuleTimes;
 }
 
 export class CustomCodec implements ObjectCodec {

@@ -1,4 +1,5 @@
-// Every type of admissionregistration.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of admissionregistration.k8s.io/v1: the only list of their fields. `npm run generate`
+// makes types.ts and index.ts from it.
 
 import {
   atomic,
@@ -7,7 +8,7 @@ import {
   groupVersion,
   inline,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -31,7 +32,7 @@ export const schema = groupVersion(
     ]),
     ScopeType: oneOf('Cluster', 'Namespaced', '*'),
     FailurePolicyType: oneOf('Ignore', 'Fail'),
-    ParameterNotFoundActionType: known('Allow', 'Deny'),
+    ParameterNotFoundActionType: openEnum('Allow', 'Deny'),
     MatchPolicyType: oneOf('Exact', 'Equivalent'),
     SideEffectClass: oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun'),
     ValidatingAdmissionPolicy: resource(

@@ -1,10 +1,11 @@
-// Every type of apidiscovery.k8s.io/v2: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of apidiscovery.k8s.io/v2: the only list of their fields. `npm run generate` makes
+// types.ts and index.ts from it.
 
 import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   message,
   set,
@@ -34,8 +35,8 @@ export const schema = groupVersion('apidiscovery.k8s.io', 'v2', 'io.k8s.api.apid
     f('categories?', 7, '[]string', set),
     f('subresources?', 8, '[]APISubresourceDiscovery', mapList('subresource')),
   ]),
-  ResourceScope: known('Cluster', 'Namespaced'),
-  DiscoveryFreshness: known('Current', 'Stale'),
+  ResourceScope: openEnum('Cluster', 'Namespaced'),
+  DiscoveryFreshness: openEnum('Current', 'Stale'),
   APISubresourceDiscovery: message(() => [
     f('subresource', 1, 'string'),
     f('responseKind?', 2, '*meta/v1.GroupVersionKind'),

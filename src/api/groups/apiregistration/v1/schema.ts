@@ -1,11 +1,12 @@
-// Every type of apiregistration.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of apiregistration.k8s.io/v1: the only list of their fields. `npm run generate` makes
+// types.ts and index.ts from it.
 
 import {
   atomic,
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -35,8 +36,8 @@ export const schema = groupVersion(
       f('groupPriorityMinimum', 7, 'int32'),
       f('versionPriority', 8, 'int32'),
     ]),
-    ConditionStatus: known('True', 'False', 'Unknown'),
-    APIServiceConditionType: known('Available'),
+    ConditionStatus: openEnum('True', 'False', 'Unknown'),
+    APIServiceConditionType: openEnum('Available'),
     APIServiceCondition: message(() => [
       f('type', 1, 'APIServiceConditionType'),
       f('status', 2, 'ConditionStatus'),

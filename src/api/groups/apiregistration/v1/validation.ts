@@ -1,4 +1,5 @@
-// Rules of API services. Messages and paths are Kubernetes' own (kube-aggregator pkg/apis/apiregistration/validation).
+// Validation of API services. Messages and paths are upstream's (kube-aggregator
+// pkg/apis/apiregistration/validation).
 
 import { quote } from '#machinery/text/go-format.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -26,14 +27,14 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
     insecureSkipTLSVerify,
   } = spec;
   const errors: FieldErrorList = [];
-  const wanted = `${version}.${group}`;
+  const expectedName = `${version}.${group}`;
   const name = metadata.name ?? '';
-  if (name !== '' && name !== wanted) {
+  if (name !== '' && name !== expectedName) {
     errors.push(
       field.invalid(
         field.path('metadata', 'name'),
         name,
-        `must be \`spec.version+"."+spec.group\`: ${quote(wanted)}`,
+        `must be \`spec.version+"."+spec.group\`: ${quote(expectedName)}`,
       ),
     );
   }

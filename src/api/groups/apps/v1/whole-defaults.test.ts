@@ -1,4 +1,4 @@
-// The specs of workloads, whole: nothing but these defaults is made up.
+// The complete default specs of workloads: there are no other defaults.
 
 import { expect, test } from 'vitest';
 
@@ -113,14 +113,14 @@ test.each<[kind: string, given: string, expected: object]>([
     `apps/v1.${kind}`,
     `metadata: {}\nspec: {template: {metadata: {labels: {foo: bar}}, spec: {containers: []}}, ${given}}`,
   );
-  // What is always written says nothing here.
+  // Always-written fields are not compared.
   const { template, selector: _, serviceName: _2, ...others } = spec;
   expect(others).toEqual(expected);
   expect(template.spec).toEqual(POD);
   expect(metadata).not.toHaveProperty('labels');
 });
 
-test('in a template, limits ask for nothing', () => {
+test('in a template, limits are no default of requests', () => {
   const { spec } = manifest<{ spec: { template: { spec: { containers: object[] } } } }>(
     'apps/v1.ReplicaSet',
     'spec: {template: {spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 100m}}}]}}}',

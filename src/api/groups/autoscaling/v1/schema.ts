@@ -1,4 +1,5 @@
-// Every type of autoscaling/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of autoscaling/v1: the only list of their fields. `npm run generate` makes types.ts
+// and index.ts from it.
 
 import {
   atomicMessage,
@@ -6,7 +7,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   message,
   oneOf,
   required,
@@ -103,7 +104,7 @@ export const schema = groupVersion('autoscaling', 'v1', 'io.k8s.api.autoscaling.
     f('containerResource?', 7, '*ContainerResourceMetricStatus'),
     f('external?', 5, '*ExternalMetricStatus'),
   ]),
-  HorizontalPodAutoscalerConditionType: known(
+  HorizontalPodAutoscalerConditionType: openEnum(
     'ScalingActive',
     'AbleToScale',
     'ScalingLimited',

@@ -1,7 +1,7 @@
-// The part of DER (X.690) that certificate requests need: values with a tag and a length, nested in each other.
+// The part of DER (X.690) that certificate requests need: nested values with a tag and a length.
 //
-// The reader is strict: each value has exactly one encoding. Bytes that are accepted here are copied into certificates, and other
-// readers must not find something else in them.
+// The parser is strict: each value has exactly one encoding. Accepted bytes are copied into
+// certificates, and other parsers must not find something else in them.
 
 export interface Der {
   readonly tag: number;
@@ -27,18 +27,18 @@ export function childrenOf({ value }: Der): readonly Der[] {
 }
 
 function readAll(bytes: Buffer): readonly Der[] {
-  const found: Der[] = [];
+  const values: Der[] = [];
   for (let at = 0; at < bytes.length;) {
-    const tag = bytes[at] as number;
+    const tag = bytes[at]!;
     if ((tag & 0x1f) === 0x1f)
       throw new DerError('asn1: structure error: base 128 integer too large');
     const { length, start } = readLength(bytes, at + 1);
     const end = start + length;
     if (end > bytes.length) throw new DerError('asn1: syntax error: data truncated');
-    found.push({ tag, value: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
+    values.push({ tag, value: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
     at = end;
   }
-  return found;
+  return values;
 }
 
 function readLength(

@@ -1,11 +1,12 @@
-// Every type of certificates.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of certificates.k8s.io/v1: the only list of their fields. `npm run generate` makes
+// types.ts and index.ts from it.
 
 import {
   atomic,
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   message,
   oneOf,
@@ -41,7 +42,7 @@ export const schema = groupVersion('certificates.k8s.io', 'v1', 'io.k8s.api.cert
     f('conditions?', 1, '[]CertificateSigningRequestCondition', mapList('type')),
     f('certificate?', 2, 'bytes'),
   ]),
-  RequestConditionType: known('Approved', 'Denied', 'Failed'),
+  RequestConditionType: openEnum('Approved', 'Denied', 'Failed'),
   CertificateSigningRequestCondition: message(() => [
     f('type', 1, 'RequestConditionType'),
     f('status', 6, 'core/v1.ConditionStatus'),

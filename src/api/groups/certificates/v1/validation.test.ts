@@ -6,10 +6,11 @@ import type { FieldErrorList } from '#machinery/validation/field.ts';
 import { NAME_MESSAGES, rows, variation } from '#api/testing/variation.ts';
 import type * as certificates from './types.ts';
 import {
+  type AllowedUpdates,
   validateCertificateSigningRequest,
   validateCertificateSigningRequestUpdate,
+  type AllowedUpdates,
 } from './validation.ts';
-import type { AllowedUpdates } from './validation.ts';
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
@@ -44,7 +45,11 @@ const domain = [63, 63, 63, 61].map((length) => 'a'.repeat(length)).join('.');
 const longest = `${domain}/${'a'.repeat(63)}.${'a'.repeat(253)}`;
 const long = 'a'.repeat(66);
 const USAGES =
-  'supported values: "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"';
+  'supported values: "any", "cert sign", "client auth", "code signing", ' +
+  '"content commitment", "crl sign", "data encipherment", "decipher only", ' +
+  '"digital signature", "email protection", "encipher only", "ipsec end system", ' +
+  '"ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", ' +
+  '"netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping"';
 const PATH_FORM = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
 const NO_BLOCK =
   'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block';
@@ -124,11 +129,13 @@ describe('a request', () => {
     [signer(`${domain}.more/a`), 'spec.signerName: Too long: may not be more than 253 bytes'],
     [
       signer(`${long}.example.io/a`),
-      `spec.signerName: Invalid value: "${long}.example.io": validating label "${long}": must be no more than 63 characters`,
+      `spec.signerName: Invalid value: "${long}.example.io": validating label "${long}": ` +
+        'must be no more than 63 characters',
     ],
     [
       signer('kubernetes.io/legacy-unknown'),
-      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
+      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy ' +
+        'signerName is not allowed via this API version',
     ],
     ...[-1, 0, 1, 60, 599].map((seconds): [object, string] => [
       { spec: { expirationSeconds: seconds } },
@@ -159,7 +166,8 @@ describe('a request', () => {
     [issued('nothing'), NO_BLOCK],
     [
       issued(block('CERTIFICATE1', `${body}\n`)),
-      'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "CERTIFICATE1"',
+      'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM ' +
+        'blocks are allowed, found "CERTIFICATE1"',
     ],
     [
       issued(block('CERTIFICATE', `Made-By: me\n\n${body}\n`)),
@@ -199,7 +207,7 @@ describe.each([
   const update = (change: object, before: object): string[] =>
     text(validateCertificateSigningRequestUpdate(of(change), of(before), allowed));
 
-  test('may change the metadata of what is wrong already', () => {
+  test('may change the metadata of an invalid request', () => {
     const twice = { spec: { usages: ['fly', 'fly'] } };
     for (const spec of [{}, none, twice, signer('kubernetes.io/legacy-unknown')])
       expect(update(spec, spec)).toEqual([]);
@@ -217,7 +225,7 @@ describe.each([
     ]);
   });
 
-  test('may say that it failed, and takes back nothing', () => {
+  test('may report a failure, and cannot remove conditions', () => {
     expect(update(conditions(failed), {})).toEqual([]);
     for (const condition of [approved, denied, failed]) {
       const expected = [
@@ -227,7 +235,7 @@ describe.each([
     }
   });
 
-  test('decides if he is an approver', () => {
+  test('may be decided by an approver', () => {
     for (const condition of [approved, denied]) {
       const refused = (verb: string): string[] => [
         `status.conditions: Forbidden: updates may not ${verb} a condition of type "${condition.type}"`,
@@ -239,7 +247,7 @@ describe.each([
     }
   });
 
-  test('issues the certificate if he is a signer, once', () => {
+  test('gets its certificate from a signer, once', () => {
     const set = 'status.certificate: Forbidden: updates may not set certificate content';
     const change =
       'status.certificate: Forbidden: updates may not modify existing certificate content';

@@ -33,7 +33,8 @@ describe('fields of features that are off', () => {
     ],
     [
       'stop signals of other containers',
-      `containers: [{name: c}]\ninitContainers: [{name: i, lifecycle: ${signal}}]\nephemeralContainers: [{name: e, lifecycle: ${signal}}]`,
+      `containers: [{name: c}]\ninitContainers: [{name: i, lifecycle: ${signal}}]\n` +
+        `ephemeralContainers: [{name: e, lifecycle: ${signal}}]`,
       'containers: [{name: c}]\ninitContainers: [{name: i}]\nephemeralContainers: [{name: e}]',
     ],
     [
@@ -53,9 +54,10 @@ describe('fields of features that are off', () => {
     expect(withoutDisabledPodFields(before, spec(written))).toBe(before);
   });
 
-  test('all others stay as they are', () => {
+  test('all others are unchanged', () => {
     const other = spec(
-      `containers: [{name: c, lifecycle: {${hook}}}]\nvolumes: [{name: v, projected: {sources: [{configMap: {name: m}}]}}]`,
+      `containers: [{name: c, lifecycle: {${hook}}}]\nvolumes: [{name: v, ` +
+        'projected: {sources: [{configMap: {name: m}}]}}]',
     );
     expect(withoutDisabledPodFields(other)).toBe(other);
   });

@@ -1,4 +1,5 @@
-// The canonical form of endpoints: every address once, with all the ports that it has, and what has the same ports together.
+// The canonical form of endpoints: every address once with all of its ports, grouped by equal
+// ports.
 
 import { stableStringify } from '#machinery/deep.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
@@ -14,7 +15,10 @@ interface Known {
   readonly ports: Map<string, Port>;
 }
 
-/** An address is the same if it is for the same pod. One that is ready anywhere with the same ports is ready. */
+/**
+ * Returns the canonical form. Addresses are equal if their pods are, too. An address that is ready
+ * anywhere with the same ports is ready.
+ */
 export function repackSubsets(subsets: readonly Subset[]): readonly Subset[] {
   const byAddress = new Map<string, Known>();
   for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
@@ -25,9 +29,9 @@ export function repackSubsets(subsets: readonly Subset[]): readonly Subset[] {
     for (const [address, ready] of all) {
       // The same address may be ready on some ports and not on others.
       const key = stableStringify([address.ip, address.targetRef?.uid ?? '', ready]);
-      const known = byAddress.get(key) ?? { address, ready, ports: new Map<string, Port>() };
-      byAddress.set(key, known);
-      for (const port of ports) known.ports.set(stableStringify(port), port);
+      const entry = byAddress.get(key) ?? { address, ready, ports: new Map<string, Port>() };
+      byAddress.set(key, entry);
+      for (const port of ports) entry.ports.set(stableStringify(port), port);
     }
   }
   const groups = new Map<

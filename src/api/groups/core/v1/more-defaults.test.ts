@@ -1,10 +1,10 @@
-// More of what fields mean when they are left out: in every sort of container, and of the smaller kinds.
+// Further defaults: of every type of container, and of the smaller kinds.
 
 import { describe, expect, test } from 'vitest';
 
 import { manifest } from '#api/testing/manifest.ts';
 
-/** What an object has at a path such as spec.containers[0].image. */
+/** Returns an object's value at a path such as spec.containers[0].image. */
 function at(kind: string, yaml: string, path: string): unknown {
   return path
     .split(/[.[\]]+/)
@@ -69,7 +69,7 @@ describe.each(LISTS)('%s', (list) => {
   });
 });
 
-describe('what is asked for', () => {
+describe('requests', () => {
   const LIMITS = 'limits: {cpu: 100m, memory: 1Gi}';
   test.each<[list: string, given: string, requests: unknown]>(
     LISTS.slice(0, 2).flatMap((list): [string, string, unknown][] => [
@@ -84,13 +84,13 @@ describe('what is asked for', () => {
     ).toEqual(requests);
   });
 
-  test('nothing, of those who only watch', () => {
+  test('ephemeral containers have no default', () => {
     const given = podOf('ephemeralContainers', `resources: {${LIMITS}}`);
     expect(at('Pod', given, 'spec.ephemeralContainers[0].resources.requests')).toBeUndefined();
   });
 
   test.each(['cpu: 100m, memory: 200Mi', 'ephemeral-storage: 500Mi'])(
-    'nothing is said of how %s may change',
+    'there is no default resizePolicy for %s',
     (limits) => {
       const given = podOf('containers', `resources: {limits: {${limits}}}`);
       expect(at('Pod', given, 'spec.containers[0].resizePolicy')).toBeUndefined();

@@ -1,11 +1,12 @@
-// Every type of storage.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of storage.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts
+// and index.ts from it.
 
 import {
   atomic,
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   nullable,
   mapList,
   merge,
@@ -85,8 +86,8 @@ export const schema = groupVersion('storage.k8s.io', 'v1', 'io.k8s.api.storage.v
     f('serviceAccountTokenInSecrets?', 10, '*bool'),
     f('preventPodSchedulingIfMissing?', 11, '*bool'),
   ]),
-  FSGroupPolicy: known('ReadWriteOnceWithFSType', 'File', 'None'),
-  VolumeLifecycleMode: known('Persistent', 'Ephemeral'),
+  FSGroupPolicy: openEnum('ReadWriteOnceWithFSType', 'File', 'None'),
+  VolumeLifecycleMode: openEnum('Persistent', 'Ephemeral'),
   TokenRequest: message(() => [f('audience', 1, 'string'), f('expirationSeconds?', 2, '*int64')]),
   CSINode: resource({ resource: 'csinodes', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),

@@ -1,10 +1,11 @@
-// Every type of storagemigration.k8s.io/v1beta1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of storagemigration.k8s.io/v1beta1: the only list of their fields. `npm run generate`
+// makes types.ts and index.ts from it.
 
 import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -25,7 +26,7 @@ export const schema = groupVersion(
       ],
     ),
     StorageVersionMigrationSpec: message(() => [f('resource', 1, 'meta/v1.GroupResource')]),
-    MigrationConditionType: known('Running', 'Succeeded', 'Failed'),
+    MigrationConditionType: openEnum('Running', 'Succeeded', 'Failed'),
     StorageVersionMigrationStatus: message(() => [
       f('conditions?', 1, '[]meta/v1.Condition', merge('type'), mapList('type')),
       f('resourceVersion?', 2, 'string'),

@@ -1,4 +1,5 @@
-// Rules of storage version migrations. Messages and paths are Kubernetes' own (pkg/apis/storagemigration/validation).
+// Validation of storage version migrations. Messages and paths are upstream's
+// (pkg/apis/storagemigration/validation).
 
 import * as field from '#machinery/validation/field.ts';
 import type { FieldErrorList, FieldPath } from '#machinery/validation/field.ts';
@@ -30,7 +31,7 @@ export function validateStorageVersionMigration({ spec }: StorageVersionMigratio
   return errors;
 }
 
-/** All of them in one. */
+/** Returns one error with all messages. */
 function problem(path: FieldPath, value: string, messages: readonly string[]): FieldErrorList {
   return messages.length === 0 ? [] : [field.invalid(path, value, messages.join(','))];
 }
@@ -65,20 +66,20 @@ export function validateStorageVersionMigrationStatusUpdate(
   if ((old.resourceVersion ?? '') !== '' && old.resourceVersion !== resourceVersion) {
     errors.push(field.invalid(VERSION, resourceVersion, 'field is immutable'));
   }
-  const wrong = (message: string): void =>
+  const report = (message: string): void =>
     void errors.push(field.invalid(CONDITIONS, conditions, message));
   if (isTrue(status, 'Succeeded') && isTrue(status, 'Failed')) {
-    wrong('Both success and failed conditions cannot be true at the same time');
+    report('Both success and failed conditions cannot be true at the same time');
   }
   if (isTrue(old, 'Succeeded') && !isTrue(status, 'Succeeded')) {
-    wrong('Success condition cannot be set to false once it is true');
+    report('Success condition cannot be set to false once it is true');
   }
   if (isTrue(old, 'Failed') && !isTrue(status, 'Failed'))
-    wrong('Failed condition cannot be set to false once it is true');
+    report('Failed condition cannot be set to false once it is true');
   return errors;
 }
 
-/** Also for whoever works on migrations. */
+/** Reports whether the condition is true. The migrator uses it, too. */
 export function isTrue(
   { conditions = [] }: StorageVersionMigration['status'],
   type: storagemigration.MigrationConditionType,

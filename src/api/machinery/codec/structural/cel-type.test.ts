@@ -30,11 +30,11 @@ test('policies see the schema, the type and all metadata', () => {
   expect(spec.field('replicas')?.type.kind).toBe('int');
   expect(spec.field('port')?.type.kind).toBe('dyn');
   expect(spec.field('a__dash__b')).toMatchObject({ property: 'a-b', type: { kind: 'list' } });
-  // There is no type for a value of any type.
+  // A value of any type has no CEL type.
   expect(spec.field('any')).toBeUndefined();
 });
 
-test('rules of the schema see names alone', () => {
+test('rules of the schema see only names', () => {
   const type = typeOfSchema(celSchema(schema), 'self', true);
   const metadata = type?.kind === 'object' ? type.field('metadata')?.type : undefined;
   expect(metadata?.kind === 'object' && metadata.fieldNames?.()).toEqual(['name', 'generateName']);

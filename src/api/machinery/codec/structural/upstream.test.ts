@@ -1,4 +1,5 @@
-// The codec against upstream's answers to the same schemas and objects, which are recorded in testing/upstream.json.
+// Compares the codec with upstream's results for the same schemas and objects, recorded in
+// testing/upstream.json.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -19,13 +20,13 @@ describe("upstream's documents", () => {
   });
 });
 
-describe("upstream's answers", () => {
+describe("upstream's results", () => {
   test.each(cases)('$name', async (given) => {
     const expected = recorded.answers[given.name];
     expect(expected).toBeDefined();
     const ours = await answer(given);
     expect(ours).toEqual(expected);
-    // The order of keys, too.
+    // The order of keys counts, too.
     expect(JSON.stringify(ours.objects)).toBe(JSON.stringify(expected?.objects));
   });
 });

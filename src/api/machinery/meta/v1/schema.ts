@@ -1,4 +1,5 @@
-// Every type of meta.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
+// Every type of meta.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts
+// and index.ts from it.
 
 import { STATUS_REASONS } from '#machinery/apierrors.ts';
 import {
@@ -8,7 +9,7 @@ import {
   f,
   groupVersion,
   kind,
-  known,
+  openEnum,
   mapList,
   merge,
   message,
@@ -77,9 +78,9 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('sendInitialEvents?', 11, '*bool'),
     f('shardSelector?', 15, 'string'),
   ]),
-  ResourceVersionMatch: known('NotOlderThan', 'Exact'),
+  ResourceVersionMatch: openEnum('NotOlderThan', 'Exact'),
   GetOptions: kind(() => [f('resourceVersion?', 1, 'string')]),
-  DeletionPropagation: known('Orphan', 'Background', 'Foreground'),
+  DeletionPropagation: openEnum('Orphan', 'Background', 'Foreground'),
   DeleteOptions: kind(() => [
     f('gracePeriodSeconds?', 1, '*int64'),
     f('preconditions?', 2, '*Preconditions'),
@@ -126,13 +127,13 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('causes?', 4, '[]StatusCause', atomic),
     f('retryAfterSeconds?', 5, 'int32'),
   ]),
-  StatusReason: known('', ...STATUS_REASONS),
+  StatusReason: openEnum('', ...STATUS_REASONS),
   StatusCause: message(() => [
     f('reason?', 1, 'CauseType'),
     f('message?', 2, 'string'),
     f('field?', 3, 'string'),
   ]),
-  CauseType: known(
+  CauseType: openEnum(
     'FieldValueNotFound',
     'FieldValueRequired',
     'FieldValueDuplicate',
@@ -194,13 +195,13 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('operator', 2, 'LabelSelectorOperator'),
     f('values?', 3, '[]string', atomic),
   ]),
-  LabelSelectorOperator: known('In', 'NotIn', 'Exists', 'DoesNotExist'),
+  LabelSelectorOperator: openEnum('In', 'NotIn', 'Exists', 'DoesNotExist'),
   FieldSelectorRequirement: message(() => [
     f('key', 1, 'string'),
     f('operator', 2, 'FieldSelectorOperator'),
     f('values?', 3, '[]string', atomic),
   ]),
-  FieldSelectorOperator: known('In', 'NotIn', 'Exists', 'DoesNotExist'),
+  FieldSelectorOperator: openEnum('In', 'NotIn', 'Exists', 'DoesNotExist'),
   ManagedFieldsEntry: message(() => [
     f('manager?', 1, 'string'),
     f('operation?', 2, 'ManagedFieldsOperationType'),
@@ -210,7 +211,7 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('fieldsV1?', 7, '*fieldsV1'),
     f('subresource?', 8, 'string'),
   ]),
-  ManagedFieldsOperationType: known('Apply', 'Update'),
+  ManagedFieldsOperationType: openEnum('Apply', 'Update'),
   Table: kind(() => [
     f('metadata?', 0, 'ListMeta'),
     f('columnDefinitions', 0, '[]TableColumnDefinition', atomic),
@@ -234,9 +235,9 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('reason?', 0, 'string'),
     f('message?', 0, 'string'),
   ]),
-  RowConditionType: known('Completed'),
-  ConditionStatus: known('True', 'False', 'Unknown'),
-  IncludeObjectPolicy: known('None', 'Metadata', 'Object'),
+  RowConditionType: openEnum('Completed'),
+  ConditionStatus: openEnum('True', 'False', 'Unknown'),
+  IncludeObjectPolicy: openEnum('None', 'Metadata', 'Object'),
   TableOptions: kind(() => [f('includeObject?', 1, 'IncludeObjectPolicy')]),
   PartialObjectMetadata: kind(() => [f('metadata?', 1, 'ObjectMeta')]),
   PartialObjectMetadataList: kind(() => [

@@ -1,4 +1,5 @@
-// Descriptions of events, quotas, options, discovery, tables and whatever else has no page of its own.
+// Descriptions of events, quotas, options, discovery, tables and other types without a page of
+// their own.
 
 import type { Descriptions } from './form.ts';
 
@@ -64,7 +65,7 @@ export const others: Descriptions = {
   'core/v1.EnvFromSource': {
     type: 'Environment variables from a ConfigMap or secret.',
     fields: {
-      prefix: 'Put before each name.',
+      prefix: 'A prefix of each name.',
       configMapRef: 'The ConfigMap.',
       secretRef: 'The secret.',
     },
@@ -166,7 +167,7 @@ export const others: Descriptions = {
     fields: { imageRef: 'The digest of the image.' },
   },
   'core/v1.ContainerRestartRule': {
-    type: 'When a container is restarted.',
+    type: 'A rule for restarts of a container.',
     fields: {
       action: 'Restart or RestartAllContainers.',
       exitCodes: 'The exit codes that the rule is for.',
@@ -305,11 +306,11 @@ export const others: Descriptions = {
       container: 'The container. Default: the only one of the pod.',
       follow: 'Whether the log is sent as it is written.',
       previous: 'Whether the log is that of the container before its last restart.',
-      sinceSeconds: 'Only lines of the last seconds.',
-      sinceTime: 'Only lines since a time.',
+      sinceSeconds: 'Restricts the log to the last seconds.',
+      sinceTime: 'Restricts the log to lines after a time.',
       timestamps: 'Whether lines begin with their time.',
-      tailLines: 'Only so many lines from the end.',
-      limitBytes: 'At most so many bytes.',
+      tailLines: 'The maximum number of lines from the end.',
+      limitBytes: 'The maximum number of bytes.',
       insecureSkipTLSVerifyBackend: 'Whether the certificate of the kubelet is not verified.',
       stream: 'All, Stdout or Stderr. Default: All.',
     },
@@ -398,25 +399,25 @@ export const others: Descriptions = {
   },
   'core/v1.RangeAllocation': {
     type: 'Allocations in a range. Not served.',
-    fields: { range: 'The range.', data: 'A bit map of what is allocated.' },
+    fields: { range: 'The range.', data: 'A bit map of the allocations.' },
   },
   'events/v1.Event': {
     type: 'A report of something that happened to an object.',
     fields: {
-      eventTime: 'When it first happened.',
+      eventTime: 'When the event first occurred.',
       series: 'Repetitions of the event.',
       reportingController: 'The controller that reports, such as kubernetes.io/kubelet.',
       reportingInstance: 'The instance of the controller.',
       action: 'Action that was taken or failed.',
-      reason: 'Why, as one word for programs.',
+      reason: 'The reason, as one word for programs.',
       regarding: 'The object that the event is about.',
       related: 'A second object that is involved.',
       note: 'A description for people, at most 1 KB.',
       type: 'Normal or Warning.',
       deprecatedSource: 'The component that reports, for core/v1.',
-      deprecatedFirstTimestamp: 'When it first happened, for core/v1.',
-      deprecatedLastTimestamp: 'When it last happened, for core/v1.',
-      deprecatedCount: 'How often it happened, for core/v1.',
+      deprecatedFirstTimestamp: 'When the event first occurred, for core/v1.',
+      deprecatedLastTimestamp: 'When the event last occurred, for core/v1.',
+      deprecatedCount: 'The number of occurrences, for core/v1.',
     },
   },
   'events/v1.EventSeries': { type: 'Repetitions of an event.', like: 'core/v1.EventSeries' },
@@ -477,9 +478,9 @@ export const others: Descriptions = {
       watch: 'Whether changes are sent instead of a list.',
       allowWatchBookmarks: 'Whether the watch may send bookmarks.',
       resourceVersion: VERSION,
-      resourceVersionMatch: 'How the resourceVersion of a list is meant: Exact or NotOlderThan.',
+      resourceVersionMatch: 'The meaning of resourceVersion in a list: Exact or NotOlderThan.',
       timeoutSeconds: 'How long the list or watch may take.',
-      limit: 'At most so many objects in one response.',
+      limit: 'The maximum number of objects in one response.',
       continue: 'Where the next part of a list begins, from the metadata of the last part.',
       sendInitialEvents:
         'Whether a watch begins with the objects that exist, and a bookmark after them.',
@@ -591,7 +592,7 @@ export const others: Descriptions = {
     fields: {
       version: 'The version.',
       resources: 'The resources.',
-      freshness: 'Current, or Stale if the server of the version could not be asked.',
+      freshness: 'Current, or Stale if the server of the version is not reachable.',
     },
   },
   'apidiscovery/v2.APIResourceDiscovery': {

@@ -1,4 +1,4 @@
-// Descriptions of pods, but for their containers.
+// Descriptions of pods, without their containers.
 
 import type { Descriptions } from './form.ts';
 
@@ -15,7 +15,8 @@ export const pod: Descriptions = {
     fields: {
       volumes: 'Volumes that the containers can mount.',
       initContainers:
-        'Containers that run to completion one after the other before the others start. Those with restartPolicy Always keep running as sidecars.',
+        'Containers that run to completion one after the other before the others start. ' +
+        'Those with restartPolicy Always keep running as sidecars.',
       containers: 'The containers; there is at least one, and each has its own name.',
       ephemeralContainers: 'Containers that were added to the running pod for debugging.',
       restartPolicy: 'When containers are restarted: Always, OnFailure or Never. Default: Always.',
@@ -71,8 +72,8 @@ export const pod: Descriptions = {
       phase: 'Pending, Running, Succeeded, Failed or Unknown.',
       conditions:
         'Conditions of the pod: PodScheduled, Initialized, ContainersReady, Ready and others.',
-      message: 'Why the pod is in this state, for people.',
-      reason: 'Why the pod is in this state, as one word for programs.',
+      message: 'The reason of the state, for people.',
+      reason: 'The reason of the state, as one word for programs.',
       nominatedNodeName: 'The node on which preemption makes room for the pod.',
       hostIP: 'The address of its node.',
       hostIPs: 'The addresses of its node.',
@@ -82,7 +83,7 @@ export const pod: Descriptions = {
       initContainerStatuses: 'The state of each init container.',
       containerStatuses: 'The state of each container.',
       ephemeralContainerStatuses: 'The state of each ephemeral container.',
-      qosClass: 'Guaranteed, Burstable or BestEffort, from what its containers request.',
+      qosClass: 'Guaranteed, Burstable or BestEffort, derived from the requests of the containers.',
       resize: 'Whether a change of its resources is in progress. Deprecated: see the conditions.',
       resourceClaimStatuses: 'The claims that were created for the pod.',
       extendedResourceClaimStatus: 'The claim that was created for extended resources of the pod.',
@@ -97,8 +98,8 @@ export const pod: Descriptions = {
       type: 'The type of the condition.',
       status: 'True, False or Unknown.',
       lastProbeTime: 'When the condition was last checked.',
-      reason: 'Why, as one word for programs.',
-      message: 'Why, for people.',
+      reason: 'The reason, as one word for programs.',
+      message: 'The reason, for people.',
     },
   },
   'core/v1.PodSecurityContext': {
@@ -145,29 +146,29 @@ export const pod: Descriptions = {
     fields: {
       name: 'The name of the volume in the pod.',
       hostPath: 'A file or directory of the node.',
-      emptyDir: 'An empty directory that lives as long as the pod.',
+      emptyDir: 'An empty directory with the lifetime of the pod.',
       secret: 'The data of a Secret.',
       configMap: 'The data of a ConfigMap.',
       downwardAPI: 'Fields of the pod itself.',
       projected: 'Several sources in one directory.',
-      persistentVolumeClaim: 'Storage that a PersistentVolumeClaim stands for.',
-      ephemeral: 'Storage that is claimed for the pod, and given back with it.',
-      csi: 'Storage of a CSI driver, for the time of the pod.',
+      persistentVolumeClaim: 'The storage of a PersistentVolumeClaim.',
+      ephemeral: 'Storage that is claimed for the pod, and released with it.',
+      csi: 'Storage of a CSI driver for the lifetime of the pod.',
       nfs: 'A directory of an NFS server.',
       image: 'The files of a container image.',
     },
   },
   'core/v1.EmptyDirVolumeSource': {
-    type: 'An empty directory that lives as long as the pod.',
+    type: 'An empty directory with the lifetime of the pod.',
     fields: {
-      medium: 'Memory keeps it in memory; otherwise it is on disk.',
-      sizeLimit: 'How large it may grow.',
+      medium: 'Memory to keep it in memory. Default: on disk.',
+      sizeLimit: 'The maximum size.',
     },
   },
   'core/v1.HostPathVolumeSource': {
     type: 'A file or directory of the node.',
     fields: {
-      path: 'Its path on the node.',
+      path: 'The path on the node.',
       type: 'Type that the path must have, or that is created: DirectoryOrCreate, File, Socket and so on.',
     },
   },
@@ -175,8 +176,8 @@ export const pod: Descriptions = {
     type: 'The data of a Secret, as files.',
     fields: {
       secretName: 'The name of the Secret.',
-      items: 'Which names become which files; all, under their own names, if it is left out.',
-      defaultMode: 'The permissions of the files; 0644 if it is left out.',
+      items: 'The keys that become files, and their paths. Default: all keys.',
+      defaultMode: 'The permissions of the files. Default: 0644.',
       optional: 'Whether the Secret may be missing.',
     },
   },
@@ -184,15 +185,15 @@ export const pod: Descriptions = {
     type: 'The data of a ConfigMap, as files.',
     fields: {
       name: 'The name of the ConfigMap.',
-      items: 'Which names become which files; all, under their own names, if it is left out.',
-      defaultMode: 'The permissions of the files; 0644 if it is left out.',
+      items: 'The keys that become files, and their paths. Default: all keys.',
+      defaultMode: 'The permissions of the files. Default: 0644.',
       optional: 'Whether the ConfigMap may be missing.',
     },
   },
   'core/v1.KeyToPath': {
-    type: 'One name of the data, and the file that it becomes.',
+    type: 'A key of the data, and the file for it.',
     fields: {
-      key: 'The name in the data.',
+      key: 'The key in the data.',
       path: 'The path of the file in the volume.',
       mode: 'The permissions of the file.',
     },

@@ -1,4 +1,5 @@
-// Rules of admission policies and their bindings. Messages and paths are Kubernetes' own (pkg/apis/admissionregistration/validation).
+// Validation of admission policies and their bindings. Messages and paths are upstream's
+// (pkg/apis/admissionregistration/validation).
 
 import { deepEqual } from '#machinery/deep.ts';
 import * as field from '#machinery/validation/field.ts';
@@ -35,15 +36,17 @@ const MAX_AUDIT_ANNOTATIONS = 20;
 const MAX_AUDIT_EXPRESSION = 5 * 1024;
 const NOTHING = 'validations or auditAnnotations must contain at least one item';
 const BOTH =
-  'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)';
+  'must not contain both Deny and Warn (repeating the same validation failure information ' +
+  'in the API response and headers serves no purpose)';
 const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
 const RESERVED: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
+  (
+    'true false null in as break const continue else for function if import let loop package ' +
+    'namespace return var void while'
+  ).split(' '),
 );
 
-/** `old`: absent when it is created. */
+/** Validates a policy. `old`: absent on create. */
 export function validateValidatingAdmissionPolicy(
   policy: ValidatingPolicy,
   old?: ValidatingPolicy,
@@ -114,7 +117,7 @@ function commonRules(
   old: Policy | undefined,
   compiler: ExpressionCompiler,
 ): FieldErrorList {
-  // What was allowed once under the same circumstances stays so.
+  // Conditions that were accepted before stay valid in the same context.
   const sameConditions =
     old !== undefined &&
     deepEqual(spec.paramKind, old.spec.paramKind) &&
@@ -242,13 +245,13 @@ function mutation(
   const patchType: string = each.patchType;
   if (patchType === '') return [field.required(at.child('patchType'))];
   const ways = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const;
-  const [wanted, other] =
+  const [required, other] =
     patchType === 'ApplyConfiguration'
       ? [ways.ApplyConfiguration, ways.JSONPatch]
       : patchType === 'JSONPatch'
         ? [ways.JSONPatch, ways.ApplyConfiguration]
         : [];
-  if (wanted === undefined || other === undefined)
+  if (required === undefined || other === undefined)
     return [field.notSupported(at.child('patchType'), patchType, PATCH_TYPES)];
   const errors: FieldErrorList = [];
   if (each[other] !== undefined) {
@@ -260,17 +263,17 @@ function mutation(
       ),
     );
   }
-  const way = each[wanted];
+  const way = each[required];
   if (way === undefined) {
     return [
       ...errors,
-      field.required(at.child(wanted), `must be specified when patchType is ${patchType}`),
+      field.required(at.child(required), `must be specified when patchType is ${patchType}`),
     ];
   }
   const expression = (way.expression ?? '').trim();
-  const path = at.child(wanted, 'expression');
+  const path = at.child(required, 'expression');
   if (expression === '') return [...errors, field.required(path)];
-  return [...errors, ...compiled(() => compiler.compile(expression, wanted), expression, path)];
+  return [...errors, ...compiled(() => compiler.compile(expression, required), expression, path)];
 }
 
 export function validateValidatingAdmissionPolicyStatus({

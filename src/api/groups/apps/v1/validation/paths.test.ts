@@ -1,5 +1,5 @@
-// More of what is right and wrong with what runs many pods: where each is refused, and how. The words are in the tests of each
-// kind.
+// Further valid and invalid workloads, with the paths and types of the errors. The tests of each
+// kind contain the messages.
 
 import { describe, expect, test } from 'vitest';
 
@@ -182,7 +182,7 @@ describe.each(KINDS)('%s', (kind, create, update) => {
 });
 
 test.each(KINDS.filter(([kind]) => kind !== 'DaemonSet'))(
-  'how many: %s',
+  'replicas: %s',
   (_kind, create, update) => {
     expect(short(create({ spec: 'replicas: 0' }))).toEqual([]);
     expect(short(update({ spec: 'replicas: 3' }, { spec: 'replicas: 1' }))).toEqual([]);
@@ -257,7 +257,7 @@ describe('strategies of daemon sets', () => {
     );
   });
 
-  test('another', () => {
+  test('another type', () => {
     const given = daemonSet({ spec: 'updateStrategy: {type: Random}' });
     expect(short(validation.validateDaemonSet(given))).toEqual([
       'spec.updateStrategy NotSupported',
@@ -461,7 +461,8 @@ describe('counts', () => {
   );
 
   const OF_DAEMON =
-    'currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady observedGeneration updatedNumberScheduled numberAvailable numberUnavailable';
+    'currentNumberScheduled numberMisscheduled desiredNumberScheduled numberReady ' +
+    'observedGeneration updatedNumberScheduled numberAvailable numberUnavailable';
   const NAMES = OF_DAEMON.split(' ');
   const good = [1, 1, 3, 1, 3, 1, 1, 2];
   const negative = (...indexes: number[]): string =>
@@ -482,7 +483,7 @@ describe('counts', () => {
   const collisions = KINDS.flatMap(([kind, , , status]) =>
     status === undefined ? [] : [{ kind, status }],
   );
-  test.each(collisions)('how often they met: $kind', ({ status }) => {
+  test.each(collisions)('collisions: $kind', ({ status }) => {
     const of = (count?: number): string => (count === undefined ? '' : `collisionCount: ${count}`);
     expect(short(status(of(1), of()))).toEqual([]);
     expect(short(status(of(1), of(1)))).toEqual([]);

@@ -1,5 +1,5 @@
-// What a pod may be on its machine: users of Windows, processes of the host, privileges, devices. More of it is in pod.test.ts
-// and pod-spec.test.ts.
+// The security of pods: Windows users, host processes, privileges, devices. pod.test.ts and
+// pod-spec.test.ts contain more of it.
 
 import { describe, expect, test } from 'vitest';
 
@@ -13,7 +13,7 @@ const pod = (spec: string, metadata = ''): core.Pod =>
     `metadata: {name: p, namespace: default${metadata}}\nspec:\n${indent(spec)}`,
   );
 
-/** What is wrong with a pod; paths begin at its spec. */
+/** Returns the errors of a pod; paths begin at its spec. */
 const errorsOf = (given: core.Pod): string[] =>
   validatePod(given).map(
     ({ field, type }) => `${field.replace('spec.', '')} ${type.replace('FieldValue', '')}`,
@@ -21,7 +21,7 @@ const errorsOf = (given: core.Pod): string[] =>
 
 const GOOD = 'containers: [{name: c, image: x}]';
 
-describe('users of Windows', () => {
+describe('Windows users', () => {
   const problems = (options: Partial<core.WindowsSecurityContextOptions>): string[] => {
     const given = pod(`${GOOD}\nsecurityContext: {windowsOptions: ${JSON.stringify(options)}}`);
     return validatePod(given).map(
@@ -56,7 +56,7 @@ describe('users of Windows', () => {
       'runAsUserName cannot contain more than one backslash',
     ],
     ['an empty domain', '\\User', DOMAIN],
-    ['nobody of a domain', 'Container\\', "runAsUserName's User cannot be empty"],
+    ['a domain without a user', 'Container\\', "runAsUserName's User cannot be empty"],
     ['a domain too long for NetBIOS', `NetBios ${'a'.repeat(8)}\\user`, DOMAIN],
     [
       'a domain too long',
@@ -104,7 +104,7 @@ describe('users of Windows', () => {
   });
 });
 
-describe('processes of the host', () => {
+describe('host processes', () => {
   const options = (is?: boolean): string =>
     is === undefined ? '' : `, securityContext: {windowsOptions: {hostProcess: ${is}}}`;
   const spec = (of: {
@@ -154,7 +154,7 @@ describe('processes of the host', () => {
     ],
     ['the pod, but no container', { pod: true, containers: [false] }, OWN('containers[0]')],
     ['nobody', { pod: false, containers: [false], network: false }],
-    ['nobody, unsaid', { network: false }],
+    ['no value', { network: false }],
   ])('%s', (_what, of, ...errors) => {
     expect(errorsOf(pod(spec(of)))).toEqual(errors);
   });
@@ -200,14 +200,15 @@ describe('privileges', () => {
     expect(errorsOf(context(fields))).toEqual(errors);
   });
 
-  test('the whole of /proc, with users of its own', () => {
+  test('an unmasked /proc in a user namespace', () => {
     expect(errorsOf(context('procMount: Unmasked', 'hostUsers: false'))).toEqual([]);
   });
 });
 
-describe('users of its own', () => {
+describe('user namespaces', () => {
   const VOLUMES =
-    'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, {name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
+    'volumes: [{name: a, configMap: {name: x}}, {name: b, secret: {secretName: x}}, ' +
+    '{name: c, downwardAPI: {}}, {name: d, projected: {}}, {name: e, emptyDir: {}}]';
   const DEVICE = 'volumeDevices: [{name: v, devicePath: /dev/v}]';
   const BLOCK = 'volumes: [{name: v, persistentVolumeClaim: {claimName: x}}]';
   test.each<[what: string, more: string, ...errors: string[]]>([
@@ -254,7 +255,7 @@ describe('claims of devices', () => {
       'of an init container',
       `${GOOD}\ninitContainers: [{name: i, image: x, resources: {claims: [${MY}]}}]\n${claims(ONE)}`,
     ],
-    ['that nobody uses', `${GOOD}\n${claims(ONE)}`],
+    ['an unused claim', `${GOOD}\n${claims(ONE)}`],
     [
       'a name that leads out',
       `${GOOD}\n${claims('{name: ../my-claim, resourceClaimName: some}')}`,
@@ -314,7 +315,7 @@ describe('claims of devices', () => {
   });
 
   test.each(['resourceClaimName', 'resourceClaimTemplateName'])(
-    'static pods have none: %s',
+    'static pods have no claims: %s',
     (source) => {
       const spec = `nodeName: n1\n${container(MY)}\n${claims(`{name: my-claim, ${source}: some}`)}`;
       expect(errorsOf(pod(spec, ', annotations: {kubernetes.io/config.mirror: x}'))).toContain(

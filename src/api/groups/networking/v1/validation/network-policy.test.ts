@@ -1,4 +1,4 @@
-// What is wrong with network policies: each line is a change to one that is good, and the errors that it has then.
+// Errors of network policies. Each row is a change to a valid object, and the resulting errors.
 
 import { describe, expect, test } from 'vitest';
 
@@ -34,7 +34,7 @@ const PORTS = [
   { protocol: 'SCTP', port: 7777 },
 ];
 
-describe('good', () => {
+describe('valid', () => {
   test.each(
     rows<[spec: object]>([
       [{ ingress: [{}] }],
@@ -74,7 +74,7 @@ describe('good', () => {
   });
 });
 
-describe('bad', () => {
+describe('invalid', () => {
   const NAME = `Invalid value: "No=Equals": ${NAME_MESSAGES.namePart}`;
   const bad = { matchLabels: { 'No=Equals': 'b' } };
   const NO_PROTOCOL = 'Unsupported value: "ICMP": supported values: "TCP", "UDP", "SCTP"';
@@ -114,7 +114,8 @@ describe('bad', () => {
       [
         into({ port: '!@#$' }),
         [
-          `${IN}.ports[0].port: Invalid value: "!@#$": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)`,
+          `${IN}.ports[0].port: Invalid value: "!@#$": must contain only alpha-numeric ` +
+            'characters (a-z, 0-9), and hyphens (-)',
           `${IN}.ports[0].port: Invalid value: "!@#$": must contain at least one letter (a-z)`,
         ],
       ],
@@ -136,10 +137,14 @@ describe('bad', () => {
       [
         block('192.168.0.1/16', '192.168.03.0/24', '192.168.3.1/24', '10.0.0.1/24'),
         [
-          `${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.0.1/16": must not have bits set beyond the prefix length`,
-          `${IN}.from[0].ipBlock.except[0]: Invalid value: "192.168.03.0/24": must not have leading 0s in IP or prefix length`,
-          `${IN}.from[0].ipBlock.except[1]: Invalid value: "192.168.3.1/24": must not have bits set beyond the prefix length`,
-          `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must not have bits set beyond the prefix length`,
+          `${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.0.1/16": must not have bits ` +
+            'set beyond the prefix length',
+          `${IN}.from[0].ipBlock.except[0]: Invalid value: "192.168.03.0/24": must not ` +
+            'have leading 0s in IP or prefix length',
+          `${IN}.from[0].ipBlock.except[1]: Invalid value: "192.168.3.1/24": must not have ` +
+            'bits set beyond the prefix length',
+          `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must not have ` +
+            'bits set beyond the prefix length',
           `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must be a strict subset of \`cidr\``,
         ],
       ],
@@ -248,14 +253,15 @@ describe('updates', () => {
     expect(validateNetworkPolicy(policy(now), policy(old))).toHaveLength(count);
   });
 
-  test('ranges that were there before may stay, wherever', () => {
+  test('existing ranges may stay, at any place', () => {
     const old = policy(block('192.168.0.1/16', '192.168.03.0/24'));
     const egress = [{ to: [{ ipBlock: { cidr: '192.168.0.1/16', except: ['192.168.03.0/24'] } }] }];
     expect(messages(validateNetworkPolicy(policy({ egress }), old))).toEqual([]);
     expect(
       messages(validateNetworkPolicy(policy(block('192.168.03.0/24', '192.168.03.1/32')), old)),
     ).toEqual([
-      `spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "192.168.03.1/32": must not have leading 0s in IP or prefix length`,
+      'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "192.168.03.1/32": must ' +
+        'not have leading 0s in IP or prefix length',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-// What is wrong with how much of a device's capacity may be asked for.
+// Errors of request policies for device capacity.
 
 import { expect, test } from 'vitest';
 
@@ -104,7 +104,7 @@ test.each(
       '10Gi',
       ['.validValues[1]: Duplicate value: "1"'],
     ],
-    // Rounded up they are the same.
+    // Equal after rounding up.
     [
       { default: '10', validValues: ['9.9', '10', '100'] },
       '100',
@@ -199,7 +199,7 @@ test.each(
       '100',
       ['.validRange.default: Invalid value: "1050m": default is less than min: 1100m'],
     ],
-    // Fractions count as the next whole.
+    // Fractions count as the next integer.
     [{ default: '200m', validRange: { min: '200m', max: '1', step: '100m' } }, '1', []],
     [{ default: '250m', validRange: { min: '200m', max: '1', step: '100m' } }, '1', []],
     [{ default: '-1', validRange: { min: '-1' } }, '10Gi', []],
@@ -227,7 +227,7 @@ test.each(
   );
 });
 
-test('only devices that several can share have a policy', () => {
+test('only shared devices have a policy', () => {
   expect(messages(validateResourceSlice(of('1', undefined, false)))).toEqual([]);
   expect(messages(validateResourceSlice(of('1', undefined)))).toEqual([]);
   expect(messages(validateResourceSlice(of('1', { default: '1' }, false)))).toEqual([
@@ -235,7 +235,7 @@ test('only devices that several can share have a policy', () => {
   ]);
 });
 
-test('what is stored is looked at again at each update', () => {
+test('stored policies are checked at each update', () => {
   const twice = { default: '10', validValues: ['9.9', '10'] };
   const negative = { default: '0', validRange: { min: '-1', step: '1' } };
   for (const policy of [twice, negative]) {
