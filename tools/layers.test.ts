@@ -23,6 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ingress: ['machinery', 'api', 'client'],
   kubelet: ['machinery', 'api', 'client', 'cri'],
   runtime: ['machinery', 'cri'],
+  simulation: ['machinery', 'api', 'storage', 'client', 'apiserver', 'controllers'],
   cluster: [
     'machinery',
     'cel',
@@ -39,9 +40,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'ingress',
     'kubelet',
     'runtime',
+    'simulation',
   ],
   cli: ['machinery', 'api', 'client', 'cluster'],
-  exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'cluster'],
+  exports: ['machinery', 'api', 'client', 'controllers', 'scheduler', 'simulation', 'cluster'],
 };
 
 /** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */
@@ -53,6 +55,7 @@ const ALLOWED_IN_TESTS = [
   'cluster',
   'controllers',
   'scheduler',
+  'simulation',
 ];
 
 const IMPORT =

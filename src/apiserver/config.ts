@@ -18,7 +18,7 @@ import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { ComponentHealth } from './kinds/core/component-status.ts';
 import type { NodeConnector } from './node-connector.ts';
-import type { UserInfo } from './request.ts';
+import type { Filter, UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
 
 export interface TlsConfig {
@@ -70,6 +70,12 @@ export interface ApiServerConfig {
    * address; the machine's first if the server listens at all, or only at the loopback address.
    */
   readonly advertiseAddress?: string;
+  /** A stage of the chain behind authorization: simulation injects faults there. Default: none. */
+  readonly intercept?: Filter | undefined;
+  /** Awaited before each call of a webhook, within its time limit. Default: nothing is. */
+  readonly interceptWebhook?:
+    | ((name: string, signal: AbortSignal) => Promise<void> | undefined)
+    | undefined;
   /** Other API servers run on the same storage, and are published along with this one. Default: false. */
   readonly sharesStorage?: boolean;
   /** 0: any that is free. Default: 6443. */

@@ -24,6 +24,7 @@ export interface RequestFields {
   readonly body: RequestBody;
   readonly remoteAddress: string;
   readonly user?: UserInfo;
+  readonly component?: string | undefined;
   readonly upgrade?: Upgrade;
   readonly peerCertificate?: PeerCertificate;
   /** Aborts the request with its own reason, beside abort(). Asked for when the request's own signal is. */
@@ -63,6 +64,7 @@ export class RequestState extends Link implements ApiRequest {
   readonly warnings: string[];
   readonly upgrade: Upgrade | undefined;
   readonly peerCertificate: PeerCertificate | undefined;
+  readonly component: string | undefined;
   deadlineMs?: number;
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
@@ -90,6 +92,7 @@ export class RequestState extends Link implements ApiRequest {
     this.upgrade = fields.upgrade;
     this.peerCertificate = fields.peerCertificate;
     this.user = fields.user;
+    this.component = fields.component;
     this.#query = fields.query;
     this.#parentSignal = fields.parentSignal;
     this.#auditIds = fields.auditIds;

@@ -105,6 +105,8 @@ export interface ApiRequest {
    * Undefined for requests that came by no connection.
    */
   readonly auditId?: string | undefined;
+  /** The component of this process that sent the request, where its user does not identify it. */
+  readonly component?: string | undefined;
   /** Set by the router: where the request is counted. Absent: no endpoint serves it. */
   endpoint?: EndpointMeter;
   /** Set once the request is counted: where the size of its response is recorded. */

@@ -42,7 +42,7 @@ import type { ServiceAllocators } from './kinds/core/service/allocators.ts';
 import { buildRegistry } from './kinds/index.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { StartWrites } from './start-writes.ts';
-import type { ApiResponse, Handler, UserInfo } from './request.ts';
+import type { ApiResponse, Filter, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
 import { AGGREGATION_HOOKS, ServerHealth } from './server-health.ts';
@@ -57,6 +57,7 @@ const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 const DEFAULT_NODE_PORTS = '30000-32767';
 const LEAVE_TIMEOUT_MS = 2000;
+const unchanged: Filter = (next) => next;
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
@@ -119,6 +120,7 @@ export class ApiServer {
       clock,
       random,
       certificateMetrics: metrics.webhookCertificates,
+      intercept: config.interceptWebhook,
     });
     this.#loopback = createClient(
       createInProcessTransport({
@@ -219,7 +221,7 @@ export class ApiServer {
         authorizer,
         maxInFlight: config.maxInFlight,
       },
-      this.#aggregator.wrap(router.handle),
+      (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
   }
 
@@ -421,8 +423,11 @@ export class ApiServer {
     this.#listener?.setCertificate(pair);
   }
 
-  /** The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. */
-  inProcess(user: UserInfo): InProcessHandler {
+  /**
+   * The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. `component`:
+   * names the client for `intercept`, where the user does not.
+   */
+  inProcess(user: UserInfo, component?: string): InProcessHandler {
     return async (incoming) => {
       const { method, path, query, headers, body, remoteAddress, warnings } = incoming;
       if (this.#stopped) throw STOPPING;
@@ -435,6 +440,7 @@ export class ApiServer {
         remoteAddress,
         warnings,
         user,
+        component,
         parentSignal: () => incoming.signal,
       });
       this.#inProcess.add(request);

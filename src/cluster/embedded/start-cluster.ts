@@ -18,6 +18,13 @@ import { silentLogger, type Logger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom } from '#machinery/random.ts';
 import { createSimulatedRuntime } from '#runtime/simulated/runtime.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import {
+  HistoryHash,
+  SERVER_COMPONENT,
+  Simulation,
+  TEST_COMPONENT,
+  type Faults,
+} from '#simulation/index.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
@@ -66,6 +73,15 @@ export interface StartClusterOptions {
   readonly clusterDomain?: string;
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
+  /**
+   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
+   * 'controller-manager#2' … Default: 1, without election.
+   */
+  readonly controlPlanes?: number;
+  /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
+  readonly hashHistory?: boolean;
+  /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
+  readonly onHistory?: (line: string) => void;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
@@ -74,6 +90,13 @@ export interface StartClusterOptions {
 export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C> {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
+  /** Faults, each in one line: docs/faults.md. */
+  readonly faults: Faults;
+  /**
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
+   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
+   */
+  historyHash(): string;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
@@ -131,12 +154,27 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     };
   });
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const history =
+    options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  const simulation = new Simulation({
+    ...(history !== undefined && { observe: history.filter }),
+    clock,
+    random: random.derive('faults'),
+    storage: createMemoryStorage({ clock, logger }),
+    onError: (error) => logger.error('fault: a component was not started again', { err: error }),
+  });
+  const { controlPlanes = 1 } = options;
+  if (!Number.isSafeInteger(controlPlanes) || controlPlanes < 1 || controlPlanes > 9)
+    throw new RangeError(`controlPlanes must be from 1 to 9, not ${controlPlanes}`);
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make({
     clock,
     random,
     logger,
-    storage: createMemoryStorage({ clock, logger }),
+    storage: simulation.storage,
+    simulation,
+    controlPlanes,
+    leaderElect: controlPlanes > 1,
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
@@ -156,6 +194,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   /** Lets virtual time pass while something waits for it and nothing else moves the clock. */
   const moving = <T>(promise: Promise<T>): Promise<T> =>
     virtual ? advancing(clock as VirtualClock, promise) : promise;
+  simulation.register(TEST_COMPONENT);
+  simulation.register(SERVER_COMPONENT);
+  simulation.useClient(cluster.client);
   await moving(cluster.begin());
 
   const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
@@ -175,8 +216,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     random: random.derive('embedding'),
     logger,
     connect: () => cluster.connect(),
+    clientOfController: (name) => cluster.clientOfController(name),
+    registerController: (name, restart) => simulation.register(name, restart),
     moving,
     async stop() {
+      // Requests that a fault holds back would keep components from stopping.
+      simulation.faults.endAll();
       try {
         await moving(cluster.stop());
       } finally {
@@ -187,6 +232,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   });
   return {
     ...handle,
+    faults: simulation.faults,
+    historyHash: () => {
+      if (history === undefined)
+        throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
+      return history.digest();
+    },
     dnsPort: cluster.dns?.addresses[0]?.port,
     resolve: async (name, type) => {
       if (cluster.dns === undefined)

@@ -34,6 +34,10 @@ export interface WebhookClientsConfig {
   readonly random: Random;
   /** Default: nothing is counted. */
   readonly certificateMetrics?: CertificateMetrics;
+  /** Awaited before each call, within its time limit. Default: nothing is. */
+  readonly intercept?:
+    | ((name: string, signal: AbortSignal) => Promise<void> | undefined)
+    | undefined;
 }
 
 export interface CallOptions {
@@ -90,6 +94,7 @@ export class WebhookClients {
     if (options.signal?.aborted === true) onAbort();
     options.signal?.addEventListener('abort', onAbort, { once: true });
     try {
+      await this.#config.intercept?.(name, controller.signal);
       const bytes = Buffer.from(typeof body === 'string' ? body : stringifyJson(body));
       return await this.#callWithRetries(target, agent, bytes, options, controller.signal);
     } finally {
