@@ -39,14 +39,14 @@ export class ControllerClients {
     this.#server = server;
   }
 
-  /** For the informers. */
-  manager(): Transport {
-    return this.#as(() => MANAGER);
+  /** For the informers. `component`: names the client for faults. */
+  manager(component?: string): Transport {
+    return this.#as(() => MANAGER, component);
   }
 
   /** For a controller; `name` is asked at each request, since a controller is given its client before it can tell its name. */
-  controller(name: () => string): Transport {
-    return this.#as(() => userOf(name()));
+  controller(name: () => string, component?: string): Transport {
+    return this.#as(() => userOf(name()), component);
   }
 
   /** Throws if a controller tried what its role does not allow, or deleted by name alone. */
@@ -57,7 +57,7 @@ export class ControllerClients {
       throw new Error(`deletions without the UID that is meant:\n${[...this.#blind].join('\n')}`);
   }
 
-  #as(user: () => UserInfo): Transport {
+  #as(user: () => UserInfo, component?: string): Transport {
     const handlers = new Map<string, ReturnType<ApiServer['inProcess']>>();
     return createInProcessTransport({
       handler: async (request) => {
@@ -73,7 +73,8 @@ export class ControllerClients {
             this.#blind.add(`${who.name}: ${request.path}`);
         }
         let handler = handlers.get(who.name);
-        if (handler === undefined) handlers.set(who.name, (handler = this.#server.inProcess(who)));
+        if (handler === undefined)
+          handlers.set(who.name, (handler = this.#server.inProcess(who, component)));
         try {
           return await handler(request);
         } catch (error) {

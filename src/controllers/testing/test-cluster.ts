@@ -12,6 +12,7 @@ import { recordingLogger } from '#machinery/log.ts';
 import type { RecordingLogger } from '#machinery/log.ts';
 import { SeededRandom } from '#machinery/random.ts';
 import type { Random } from '#machinery/random.ts';
+import { FaultInterceptor } from '#simulation/faults/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { createMemoryStorage } from '#storage/memory/index.ts';
 import { ControllerClients } from './controller-clients.ts';
@@ -34,6 +35,8 @@ export interface TestCluster {
    * all that it does; its informers read as the controller manager.
    */
   readonly controllers: ControllerClients;
+  /** Where an exploration disturbs the requests of its subject. */
+  readonly interceptor: FaultInterceptor;
   /** Starts a controller with informers of its own; answers how to stop it. */
   run(make: (config: ControllerConfig) => Controller): Promise<() => Promise<void>>;
   /** A namespace in which pods can be created: with its default ServiceAccount. */
@@ -58,8 +61,10 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
   const memory = createMemoryStorage({ clock, logger });
   const storage = wrapStorage?.(memory) ?? memory;
   // A node in a test is ready as soon as it is there, unless the test says otherwise.
+  const interceptor = new FaultInterceptor();
   const server = new ApiServer({
     storage,
+    intercept: interceptor.filter,
     clock,
     random,
     logger,
@@ -90,6 +95,7 @@ export async function startTestCluster(config: TestClusterConfig = {}): Promise<
     transport,
     faults,
     controllers,
+    interceptor,
     async run(make) {
       const stop = new AbortController();
       const own = { name: '' };

@@ -9,7 +9,8 @@ import type { Fault } from './active-faults.ts';
 import type { Call } from './call.ts';
 import { durationMs, type FaultContext, type FaultDuration } from './context.ts';
 import type { WatchEnd } from './faulty-watch.ts';
-import type { FaultSelector } from './selector.ts';
+import type { FaultRule } from './interceptor.ts';
+import type { CallMatcher, FaultSelector } from './selector.ts';
 
 /** Watch events have no verb. */
 export type EventSelector = Omit<FaultSelector, 'verb' | 'subresource'>;
@@ -111,7 +112,22 @@ export function staleCache(context: FaultContext, options: EventSelector): Fault
   const { fault, matches, take } = addForEvents(context, 'staleCache', options);
   const { interceptor, storage } = context.config;
   const frozen = storage.currentRevision();
-  const remove = interceptor.add({
+  const remove = interceptor.add(
+    frozenAt(frozen, matches, async (stopped) => {
+      if (take()) await fault.ended(stopped);
+    }),
+  );
+  fault.onEnd(remove);
+  return fault;
+}
+
+/** Returns the rule for a stale cache. `hold`: awaited before each event that is newer than the revision. */
+export function frozenAt(
+  frozen: Promise<number>,
+  matches: CallMatcher,
+  hold: (stopped: AbortSignal) => Promise<void>,
+): FaultRule {
+  return {
     request: (call, next, request) => {
       if (call.verb !== 'list' || !matches(withoutName(call))) return undefined;
       return frozen.then((revision) => listAt(request.query, revision, next));
@@ -120,13 +136,11 @@ export function staleCache(context: FaultContext, options: EventSelector): Fault
       if (!matches(call)) return undefined;
       return frozen.then(async (revision) => {
         const { metadata } = event.object.object() as { metadata: { resourceVersion?: string } };
-        if (Number(metadata.resourceVersion) > revision && take()) await fault.ended(stopped);
+        if (Number(metadata.resourceVersion) > revision) await hold(stopped);
         return { kind: 'pass' } as const;
       });
     },
-  });
-  fault.onEnd(remove);
-  return fault;
+  };
 }
 
 /** Lists at a revision, unless the client itself asks for one, or the server does not remember it. */

@@ -1,0 +1,82 @@
+// The one thing that goes wrong in a run of an exploration.
+
+export type Disturbance =
+  | { readonly kind: 'none' }
+  /** The reconciler ends after its write number `write` took effect, before it sees the answer, and is started again. */
+  | { readonly kind: 'crash'; readonly write: number }
+  /** Write number `write` takes effect, and the reconciler gets 504. */
+  | { readonly kind: 'lost answer'; readonly write: number }
+  /** Watch event number `event` is lost with its watch; the reconciler has to list again. */
+  | { readonly kind: 'lost event'; readonly event: number }
+  /** From event number `event` of a step on, the cache stands still until all else has come to rest. */
+  | { readonly kind: 'stale cache'; readonly event: number }
+  /** Every update, patch and deletion fails with a conflict when it is first tried. */
+  | { readonly kind: 'conflicts' }
+  /** After the last step the reconciler is started again, and sees the state as it was after step `step` for a while. */
+  | { readonly kind: 'time travel'; readonly step: number }
+  /** Requests of several reconcilers are handled in the order that the choices say. */
+  | { readonly kind: 'order'; readonly choices: readonly number[] };
+
+export const DISTURBANCE_KINDS = [
+  'crash',
+  'lost answer',
+  'lost event',
+  'stale cache',
+  'conflicts',
+  'time travel',
+  'order',
+] as const;
+
+/** A kind of disturbance that an exploration tries. */
+export type DisturbanceKind = (typeof DISTURBANCE_KINDS)[number];
+
+/** The size of the undisturbed run, from which the disturbances follow. */
+export interface RunSize {
+  /** Writes of the reconciler. */
+  readonly writes: number;
+  /** Watch events that it received. */
+  readonly events: number;
+  readonly steps: number;
+  /** The most events in one step. */
+  readonly eventsOfStep: number;
+}
+
+/** Returns every disturbance of a run but the orders of requests, which follow from each other. */
+export function disturbancesOf(
+  { writes, events, steps, eventsOfStep }: RunSize,
+  kinds: ReadonlySet<DisturbanceKind>,
+): readonly Disturbance[] {
+  const upTo = (count: number): readonly number[] =>
+    Array.from({ length: count }, (_, index) => index + 1);
+  const all: readonly Disturbance[] = [
+    { kind: 'conflicts' },
+    ...upTo(writes).map((write) => ({ kind: 'crash', write }) as const),
+    ...upTo(writes).map((write) => ({ kind: 'lost answer', write }) as const),
+    ...upTo(Math.max(1, eventsOfStep)).map((event) => ({ kind: 'stale cache', event }) as const),
+    ...upTo(events).map((event) => ({ kind: 'lost event', event }) as const),
+    ...upTo(steps - 1).map((step) => ({ kind: 'time travel', step }) as const),
+  ];
+  return all.filter(({ kind }) => kind !== 'none' && kinds.has(kind));
+}
+
+/** Returns a disturbance in words, for messages. */
+export function describeDisturbance(disturbance: Disturbance): string {
+  switch (disturbance.kind) {
+    case 'none':
+      return 'no fault';
+    case 'crash':
+      return `a crash after write ${disturbance.write}`;
+    case 'lost answer':
+      return `no answer to write ${disturbance.write}`;
+    case 'lost event':
+      return `event ${disturbance.event} lost`;
+    case 'stale cache':
+      return `a stale cache from event ${disturbance.event} of each step on`;
+    case 'conflicts':
+      return 'conflicts';
+    case 'time travel':
+      return `a restart that sees the state after step ${disturbance.step}`;
+    case 'order':
+      return `requests in the order ${disturbance.choices.join('')}`;
+  }
+}
