@@ -62,6 +62,8 @@ export interface LogOptions extends PodOptions {
 
 /** A controller that runs beside the cluster's own. */
 export interface RunningController {
+  /** The component that it is for faults: its name, or 'NAME#2' for the second one of that name. */
+  readonly name: string;
   /** Resolves when no reconcile is in flight. Rejects with the error that ended the controller. Idempotent. */
   stop(): Promise<void>;
 }
@@ -232,6 +234,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
       // A failure is reported by stop().
       run.catch(() => undefined);
       const controller: RunningController = {
+        name,
         async stop() {
           controllers.delete(controller);
           own.abort(new Error('the controller is stopped'));

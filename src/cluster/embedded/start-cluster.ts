@@ -230,7 +230,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
       }
     },
   });
-  return {
+  const embedded: EmbeddedCluster = {
     ...handle,
     faults: simulation.faults,
     historyHash: () => {
@@ -247,6 +247,18 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     stopNode: (name) => moving(cluster.stopNode(name)),
     startNode: (name) => moving(cluster.startNode(name)),
   };
+  simulations.set(embedded, simulation);
+  return embedded;
+}
+
+/** The seams of each cluster, which are no part of its public surface. */
+const simulations = new WeakMap<EmbeddedCluster, Simulation>();
+
+/** Throws TypeError for a cluster that `startCluster` has not started. */
+export function simulationOf(cluster: EmbeddedCluster): Simulation {
+  const simulation = simulations.get(cluster);
+  if (simulation === undefined) throw new TypeError('this cluster is none of startCluster');
+  return simulation;
 }
 
 async function adminKubeconfig(pki: Pki, server: string): Promise<KubeconfigEntry> {

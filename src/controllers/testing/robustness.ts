@@ -81,6 +81,7 @@ async function runWith(scenario: Scenario, disturbance: Disturbance): Promise<Ru
     isSubject: (component) => component === SUBJECT,
     counts: (call) => call.verb === 'watch' || scenario.counts?.(call) !== false,
     onCrash: () => crash(),
+    currentRevision: () => cluster.storage.currentRevision(),
   });
   cluster.interceptor.add(probe.rule);
   try {

@@ -4,7 +4,7 @@ export type Disturbance =
   | { readonly kind: 'none' }
   /** The reconciler ends after its write number `write` took effect, before it sees the answer, and is started again. */
   | { readonly kind: 'crash'; readonly write: number }
-  /** Write number `write` takes effect, and the reconciler gets 504. */
+  /** Write number `write` takes effect, the reconciler gets 504, and its cache stands still until all else has come to rest. */
   | { readonly kind: 'lost answer'; readonly write: number }
   /** Watch event number `event` is lost with its watch; the reconciler has to list again. */
   | { readonly kind: 'lost event'; readonly event: number }
@@ -12,6 +12,10 @@ export type Disturbance =
   | { readonly kind: 'stale cache'; readonly event: number }
   /** Every update, patch and deletion fails with a conflict when it is first tried. */
   | { readonly kind: 'conflicts' }
+  /** As a crash, but the next run sees the state before the write for a while. */
+  | { readonly kind: 'stale restart'; readonly write: number }
+  /** Watch event number `event` is lost, and the watch goes on. No API server does that; tried only where it is asked for. */
+  | { readonly kind: 'silent loss'; readonly event: number }
   /** After the last step the reconciler is started again, and sees the state as it was after step `step` for a while. */
   | { readonly kind: 'time travel'; readonly step: number }
   /** Requests of several reconcilers are handled in the order that the choices say. */
@@ -20,6 +24,7 @@ export type Disturbance =
 export const DISTURBANCE_KINDS = [
   'crash',
   'lost answer',
+  'stale restart',
   'lost event',
   'stale cache',
   'conflicts',
@@ -28,7 +33,7 @@ export const DISTURBANCE_KINDS = [
 ] as const;
 
 /** A kind of disturbance that an exploration tries. */
-export type DisturbanceKind = (typeof DISTURBANCE_KINDS)[number];
+export type DisturbanceKind = (typeof DISTURBANCE_KINDS)[number] | 'silent loss';
 
 /** The size of the undisturbed run, from which the disturbances follow. */
 export interface RunSize {
@@ -52,8 +57,10 @@ export function disturbancesOf(
     { kind: 'conflicts' },
     ...upTo(writes).map((write) => ({ kind: 'crash', write }) as const),
     ...upTo(writes).map((write) => ({ kind: 'lost answer', write }) as const),
+    ...upTo(writes).map((write) => ({ kind: 'stale restart', write }) as const),
     ...upTo(Math.max(1, eventsOfStep)).map((event) => ({ kind: 'stale cache', event }) as const),
     ...upTo(events).map((event) => ({ kind: 'lost event', event }) as const),
+    ...upTo(events).map((event) => ({ kind: 'silent loss', event }) as const),
     ...upTo(steps - 1).map((step) => ({ kind: 'time travel', step }) as const),
   ];
   return all.filter(({ kind }) => kind !== 'none' && kinds.has(kind));
@@ -67,7 +74,11 @@ export function describeDisturbance(disturbance: Disturbance): string {
     case 'crash':
       return `a crash after write ${disturbance.write}`;
     case 'lost answer':
-      return `no answer to write ${disturbance.write}`;
+      return `no answer to write ${disturbance.write}, and a stale cache`;
+    case 'stale restart':
+      return `a restart after write ${disturbance.write} that sees the state before it`;
+    case 'silent loss':
+      return `event ${disturbance.event} lost without a trace`;
     case 'lost event':
       return `event ${disturbance.event} lost`;
     case 'stale cache':

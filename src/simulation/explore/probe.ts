@@ -1,6 +1,6 @@
 // Counts the writes and events of the reconcilers under exploration, and disturbs one run of them.
 
-import type { EncodedWatchEvent } from '#apiserver/request.ts';
+import type { ApiResponse, EncodedWatchEvent } from '#apiserver/request.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { type Call, isWrite } from '../faults/call.ts';
 import type { EventFate } from '../faults/faulty-watch.ts';
@@ -14,8 +14,10 @@ export interface ProbeConfig {
   readonly isSubject: (component: string) => boolean;
   /** Reports whether a write or event matters. The others are neither counted nor disturbed. Default: all do. */
   readonly counts?: (call: Call) => boolean;
-  /** Called when the component has to crash. */
-  readonly onCrash: (component: string) => void;
+  /** Called when the component has to crash. `seen`: the revision that its next run sees for a while; undefined: the present. */
+  readonly onCrash: (component: string, seen: number | undefined) => void;
+  /** Returns the present revision of the store. */
+  readonly currentRevision: () => Promise<number>;
   /** Called after each write of a subject that succeeded, and awaited before its answer. */
   readonly afterWrite?: () => Promise<void>;
 }
@@ -80,6 +82,10 @@ export class Probe {
       const number = ++this.writes;
       if (disturbance.kind === 'conflicts' && call.verb !== 'create' && this.#isFirst(call))
         return Promise.reject(conflict(call));
+      if (disturbance.kind === 'stale restart' && disturbance.write === number)
+        return this.#staleRestart(call.component, next);
+      // The event of the write itself must not pass.
+      if (disturbance.kind === 'lost answer' && disturbance.write === number) this.#passing = 0;
       const handled =
         afterWrite === undefined
           ? next()
@@ -88,7 +94,7 @@ export class Probe {
               return response;
             });
       if (disturbance.kind === 'crash' && disturbance.write === number)
-        return handled.finally(() => onCrash(call.component));
+        return handled.finally(() => onCrash(call.component, undefined));
       if (disturbance.kind === 'lost answer' && disturbance.write === number)
         return handled.then(() => {
           throw apierrors.timeoutError('request did not complete within the allotted timeout');
@@ -106,12 +112,19 @@ export class Probe {
     this.eventsOfStep = Math.max(this.eventsOfStep, ++this.#eventsOfThisStep);
     if (disturbance.kind === 'lost event' && disturbance.event === this.events)
       return { kind: 'end', end: endOf('expired') };
+    if (disturbance.kind === 'silent loss' && disturbance.event === this.events)
+      return { kind: 'lose' };
     if (this.#passing === undefined) return undefined;
     if (this.#passing > 0) {
       this.#passing--;
       return undefined;
     }
     return new Promise((resolve) => this.#held.push(() => resolve(PASS)));
+  }
+
+  async #staleRestart(component: string, next: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    const before = await this.#config.currentRevision();
+    return next().finally(() => this.#config.onCrash(component, before));
   }
 
   #isFirst(call: Call): boolean {
