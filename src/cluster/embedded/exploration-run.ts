@@ -16,7 +16,7 @@ import {
 } from '#simulation/explore/index.ts';
 import { frozenAt } from '#simulation/faults/watch-faults.ts';
 import type { Simulation } from '#simulation/index.ts';
-import type { ExploreContext, ExploreTest } from './explore.ts';
+import type { ExploreContext, ExploreTest } from './explore-context.ts';
 import type { RunningController } from './handle.ts';
 import { type EmbeddedCluster, simulationOf } from './start-cluster.ts';
 
@@ -91,7 +91,8 @@ export class ExplorationRun {
       this.#probe.beginStep();
       await test(this.#context);
       await this.#rest();
-      if (disturbance.kind === 'time travel') await this.#travel(disturbance.step);
+      if (disturbance.kind === 'time travel')
+        await this.#travel(disturbance.step, disturbance.resource);
       outcome = await this.#outcome();
     } catch (error) {
       this.#failure ??= { error };
@@ -103,9 +104,8 @@ export class ExplorationRun {
         await controller.stop().catch((error: unknown) => (this.#failure ??= { error }));
       await this.#cleanUp();
     }
-    const { writes, events, steps, eventsOfStep } = this.#probe;
     return {
-      size: { writes, events, steps, eventsOfStep },
+      size: this.#probe.size,
       outcome,
       ...(this.#failure !== undefined && { failure: this.#failure.error }),
       ...(this.#interleaver !== undefined && {
@@ -150,8 +150,8 @@ export class ExplorationRun {
       .finally(connect);
   }
 
-  /** Lets the reconcilers see the state at a revision. */
-  #freeze(revision: number): void {
+  /** Lets the reconcilers see the state at a revision, of all or of one resource. */
+  #freeze(revision: number, resource?: string): void {
     const released = new Promise<void>((resolve) => {
       this.#thaw = () => {
         remove();
@@ -161,17 +161,22 @@ export class ExplorationRun {
     const remove = this.#simulation.interceptor.add(
       frozenAt(
         Promise.resolve(revision),
-        (call) => this.#subjects.has(call.component),
+        (call) =>
+          this.#subjects.has(call.component) &&
+          (resource === undefined || call.resource === resource),
         () => released,
       ),
     );
   }
 
-  /** Starts the reconcilers again with the state that was at the end of a step, and after a while lets them see the present. */
-  async #travel(step: number): Promise<void> {
+  /**
+   * Starts the reconcilers again with the state that was at the end of a step, and after a while lets them see the
+   * present.
+   */
+  async #travel(step: number, resource: string | undefined): Promise<void> {
     const revision = this.#revisions[step - 1];
     if (revision === undefined) return;
-    this.#freeze(revision);
+    this.#freeze(revision, resource);
     for (const component of this.#subjects) this.#crash(component);
     await this.#rest();
   }

@@ -6,7 +6,8 @@ import { defineController, ownerReference } from '#controllers/operator/index.ts
 import type { ControllerDefinition } from '#controllers/operator/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { ExplorationError } from '#simulation/explore/index.ts';
-import { explore, type ExploreTest } from './explore.ts';
+import { explore } from './explore.ts';
+import type { ExploreTest } from './explore-context.ts';
 
 /** Makes a child of each ConfigMap that asks for one. `fixed`: the child's name is determined. */
 const childOf = (fixed: boolean): ControllerDefinition =>
@@ -44,9 +45,8 @@ const ask: ExploreTest = async ({ cluster, namespace, settle }) => {
 };
 
 test('a child with a generated name is made twice', async () => {
-  const error = await explore(ask, { reconciler: childOf(false) }).catch(
-    (failed: unknown) => failed,
-  );
+  const [settled] = await Promise.allSettled([explore(ask, { reconciler: childOf(false) })]);
+  const error: unknown = settled.status === 'rejected' ? settled.reason : undefined;
   expect(error).toBeInstanceOf(ExplorationError);
   expect((error as Error).message).toMatch(
     /no answer to write 1.*the outcome differs.*\n\+ .*a-child-/s,

@@ -1,4 +1,5 @@
-// `explore`: one test of a reconciler under every disturbance up to a bound, on one cluster, each run in a namespace of its own.
+// `explore`: one test of a reconciler under every disturbance up to a bound, on one cluster, each run in a namespace
+// of its own.
 
 import { namespaces } from '#api/groups/core/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -11,19 +12,8 @@ import {
   exploreRuns,
 } from '#simulation/explore/index.ts';
 import { ExplorationRun } from './exploration-run.ts';
+import type { ExploreContext, ExploreTest } from './explore-context.ts';
 import { type EmbeddedCluster, startCluster, type StartClusterOptions } from './start-cluster.ts';
-
-/** The world of a test in one run. */
-export interface ExploreContext {
-  readonly cluster: EmbeddedCluster<VirtualClock>;
-  /** Everything that the test makes belongs into this namespace. */
-  readonly namespace: string;
-  /** Ends a step: lets virtual time pass until everything that was set off has come to rest (`rest` of the options). */
-  settle(): Promise<void>;
-}
-
-/** The steps of a test, with `settle()` between them. What it throws fails the run. */
-export type ExploreTest = (run: ExploreContext) => Promise<void>;
 
 export interface ExploreOptions extends ExploreLimits {
   /** The controller that is explored. Several: also every order of their requests, up to `depth` choices. */
@@ -32,7 +22,10 @@ export interface ExploreOptions extends ExploreLimits {
   readonly others?: readonly ControllerDefinition[];
   /** The kinds whose objects are compared. Default: all that the test and the controllers have written. */
   readonly outcome?: readonly ResourceType[];
-  /** Called after each write of the reconciler; what it throws fails the run: for what must never be true, even for a moment. */
+  /**
+   * Called after each write of the reconciler; what it throws fails the run: for what must never be true, even for a
+   * moment.
+   */
   readonly invariant?: (run: ExploreContext) => Promise<void> | void;
   /** How long a step takes. Default: '30s'. Retries need more when they back off for longer. */
   readonly rest?: number | string;
@@ -43,9 +36,10 @@ export interface ExploreOptions extends ExploreLimits {
 }
 
 /**
- * Runs a test once without a fault, and then again and again with one: a crash after each write, no answer to each write, each watch event
- * lost, a cache that stands still after each event, conflicts, a restart that sees an older state, every order of the requests of several
- * reconcilers. Rejects with ExplorationError for a run that fails or ends differently.
+ * Runs a test once without a fault, and then again and again with one: a crash after each write, no answer to each
+ * write, each watch event lost, a cache that stands still after each event, conflicts, a restart that sees an older
+ * state, every order of the requests of several reconcilers. Rejects with ExplorationError for a run that fails or
+ * ends differently.
  */
 export async function explore(test: ExploreTest, options: ExploreOptions): Promise<Exploration> {
   const { reconciler, others = [], rest = '30s', ...limits } = options;

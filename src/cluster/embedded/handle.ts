@@ -146,6 +146,8 @@ export interface HandleConfig<C extends Clock> {
   connect(): Duplex;
   /** Returns the client of an own controller, by which faults tell its requests apart. Default: `client`. */
   readonly clientOfController?: (name: string) => Client;
+  /** Returns the clock of an own controller. Default: `clock`. */
+  readonly clockOfController?: (name: string) => Clock;
   /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
   readonly registerController?: (name: string, restart: Restart) => () => void;
   /** Lets time pass until a promise settles, where nothing else moves the clock. */
@@ -218,10 +220,11 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
       const own = new AbortController();
       const signal = AbortSignal.any([stopping.signal, own.signal]);
       const name = instanceName(definition.name, instances);
+      const ownClock = config.clockOfController?.(name) ?? clock;
       const ownClient = config.clientOfController?.(name) ?? client;
       const component = new Restartable((until) =>
         runController(definition, {
-          clock,
+          clock: ownClock,
           random,
           logger,
           ...options,

@@ -217,6 +217,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     logger,
     connect: () => cluster.connect(),
     clientOfController: (name) => cluster.clientOfController(name),
+    clockOfController: (name) => simulation.clockOf(name, clock),
     registerController: (name, restart) => simulation.register(name, restart),
     moving,
     async stop() {

@@ -6,7 +6,7 @@ import { type Call, isWrite } from '../faults/call.ts';
 import type { EventFate } from '../faults/faulty-watch.ts';
 import type { FaultRule } from '../faults/interceptor.ts';
 import { endOf } from '../faults/watch-faults.ts';
-import type { Disturbance } from './disturbance.ts';
+import type { Disturbance, RunSize } from './disturbance.ts';
 
 export interface ProbeConfig {
   readonly disturbance: Disturbance;
@@ -14,7 +14,10 @@ export interface ProbeConfig {
   readonly isSubject: (component: string) => boolean;
   /** Reports whether a write or event matters. The others are neither counted nor disturbed. Default: all do. */
   readonly counts?: (call: Call) => boolean;
-  /** Called when the component has to crash. `seen`: the revision that its next run sees for a while; undefined: the present. */
+  /**
+   * Called when the component has to crash. `seen`: the revision that its next run sees for a while; undefined: the
+   * present.
+   */
   readonly onCrash: (component: string, seen: number | undefined) => void;
   /** Returns the present revision of the store. */
   readonly currentRevision: () => Promise<number>;
@@ -36,7 +39,8 @@ export class Probe {
   readonly #config: ProbeConfig;
   /** Requests that have failed with a conflict. */
   readonly #tried = new Set<string>();
-  #held: (() => void)[] = [];
+  #held: ((fate: EventFate) => void)[] = [];
+  readonly #watched = new Set<string>();
   /** Events of the present step that pass before the cache stands still; undefined: it does not. */
   #passing: number | undefined;
   #eventsOfThisStep = 0;
@@ -55,18 +59,26 @@ export class Probe {
     return this.#config.disturbance;
   }
 
+  get size(): RunSize {
+    const { writes, events, steps, eventsOfStep } = this;
+    return { writes, events, steps, eventsOfStep, watched: [...this.#watched].sort() };
+  }
+
   /** Called when a step of the test begins. */
   beginStep(): void {
     this.steps++;
     this.#eventsOfThisStep = 0;
     const { disturbance } = this.#config;
-    if (disturbance.kind === 'stale cache') this.#passing = disturbance.event - 1;
+    if (disturbance.kind === 'stale cache' || disturbance.kind === 'gap')
+      this.#passing = disturbance.event - 1;
   }
 
   /** Called when all but the reconcilers with a stale cache have come to rest: the cache moves on. */
   release(): void {
     this.#passing = undefined;
-    for (const deliver of this.#held.splice(0)) deliver();
+    const fate: EventFate =
+      this.disturbance.kind === 'gap' ? { kind: 'end', end: endOf('expired') } : PASS;
+    for (const deliver of this.#held.splice(0)) deliver(fate);
   }
 
   readonly rule: FaultRule = {
@@ -108,6 +120,7 @@ export class Probe {
     const { isSubject, disturbance } = this.#config;
     if (!isSubject(call.component) || isBookkeeping(call)) return undefined;
     if (this.#config.counts?.(call) === false) return undefined;
+    this.#watched.add(call.resource);
     this.events++;
     this.eventsOfStep = Math.max(this.eventsOfStep, ++this.#eventsOfThisStep);
     if (disturbance.kind === 'lost event' && disturbance.event === this.events)
@@ -119,7 +132,7 @@ export class Probe {
       this.#passing--;
       return undefined;
     }
-    return new Promise((resolve) => this.#held.push(() => resolve(PASS)));
+    return new Promise((resolve) => this.#held.push(resolve));
   }
 
   async #staleRestart(component: string, next: () => Promise<ApiResponse>): Promise<ApiResponse> {
