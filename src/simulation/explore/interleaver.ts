@@ -1,11 +1,13 @@
-// Decides in which order the requests of several reconcilers are handled. A run is a sequence of choices; from the choices that a run
-// had, the next sequence follows, until all up to a bound have been tried.
+// Decides in which order the requests of several reconcilers are handled. A run is a sequence of choices; from the
+// choices that a run had, the next sequence follows, until all up to a bound have been tried.
 
 import type { ApiResponse } from '#apiserver/request.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { FaultRule } from '../faults/interceptor.ts';
 
-/** So many turns of the event loop without a further request mean that every reconciler waits for an answer, or rests. */
+/**
+ * So many turns of the event loop without a further request mean that every reconciler waits for an answer, or rests.
+ */
 const QUIET_TURNS = 4;
 
 interface Waiting {
@@ -75,8 +77,8 @@ export class Interleaver {
 }
 
 /**
- * Returns the choices of the run after one that had these, in the order of a depth-first search; undefined: all have been tried. Choices behind
- * number `depth` are not varied.
+ * Returns the choices of the run after one that had these, in the order of a depth-first search; undefined: all have
+ * been tried. Choices behind number `depth` are not varied.
  */
 export function nextChoices(
   choices: readonly number[],

@@ -4,7 +4,10 @@ import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Client } from '#client/client.ts';
 
-/** Returns the objects of some kinds, sorted and without what is passing. `namespace`: only those in it, which loses its name. */
+/**
+ * Returns the objects of some kinds, sorted and without what is passing. `namespace`: only those in it, which loses
+ * its name.
+ */
 export async function outcomeOf(
   client: Client,
   types: readonly ResourceType[],
