@@ -87,15 +87,15 @@ export interface ComponentsConfig {
    * A component that fails, or whose error nothing catches, is restarted, and `failed` stays pending. Absent: a component that ends
    * resolves `failed`, and uncaught errors are left to the process.
    */
-  readonly faults?: UncaughtErrors | undefined;
+  readonly faults?: UncaughtErrors;
   /** Where faults are injected, and where the components register that can be started again. */
-  readonly simulation?: Simulation | undefined;
+  readonly simulation?: Simulation;
   /** '#2', to tell instances of the controllers and the scheduler apart. Default: ''. */
   readonly instance?: string;
   /** Absent: kubelets open no ports. */
-  readonly kubeletPorts?: KubeletPorts | undefined;
+  readonly kubeletPorts?: KubeletPorts;
   /** What pods find in resolv.conf. */
-  readonly podDns?: PodDns | undefined;
+  readonly podDns?: PodDns;
   /** Called during start() whenever a kubelet has begun, with their number so far. */
   readonly onNodeStarted?: (started: number) => void;
 }

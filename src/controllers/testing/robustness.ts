@@ -1,10 +1,12 @@
-// Explores a controller of ours (src/simulation/explore): a scenario is run undisturbed, and then again and again with one thing going
-// wrong, and every time the cluster has to end up the same.
+// Explores a controller of ours (src/simulation/explore): a scenario runs without faults, and then
+// once for each possible fault. Every run must end in the same state.
 //
-//   - stopped after each of its writes in turn, before it sees the answer, and another one started in its place
-//   - with a cache that shows nothing until everything else has come to rest, and then all at once
-//   - with each of its watch events in turn lost with its connection
-//   - with every write answered by a conflict when it is first tried
+// The faults:
+// - The controller crashes after each of its writes in turn, before it sees the response, and a new
+//   one is started.
+// - Its cache shows nothing until the other components are idle, and then everything at once.
+// - Each of its watch events in turn is lost with its connection.
+// - Each write fails with a conflict at its first attempt.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import { createClient } from '#client/create-client.ts';
@@ -19,43 +21,45 @@ import {
 } from '#simulation/explore/index.ts';
 import type { Call } from '#simulation/faults/index.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-import { startTestCluster } from './test-cluster.ts';
-import type { TestCluster, TestClusterConfig } from './test-cluster.ts';
+import { startTestCluster, type TestCluster, type TestClusterConfig } from './test-cluster.ts';
 
 type Make = (config: ControllerConfig) => Controller;
 
 export interface Scenario {
-  /** The controller that is put to the test. */
+  /** The controller under test. */
   readonly subject: Make;
-  /** Others that it takes, to which nothing happens. */
+  /** Other controllers that the scenario needs, without faults. */
   readonly others?: readonly Make[];
   /** The steps of the scenario. The cluster settles between steps. */
   readonly steps: readonly ((cluster: TestCluster) => Promise<void>)[];
   /** Kinds whose objects are the outcome. */
   readonly outcome: readonly ResourceType[];
   /**
-   * Of the subject's writes those that matter. Default: all. The others are not counted, and nothing is done to them: deletions of
-   * all objects of kinds of which there are none.
+   * Selects the subject's writes that count. Default: all. Other writes get no faults, for example
+   * deletions of all objects of a kind that has none.
    */
   readonly counts?: (call: Call) => boolean;
-  /** The cluster in which it happens. */
+  /** The configuration of the cluster. */
   readonly cluster?: TestClusterConfig;
-  /** How long a step is given. Default: '10m', so that every retry has happened. */
+  /** The time after each step. Default: '10m', so that every retry has happened. */
   readonly rest?: string;
 }
 
 export interface Robustness {
-  /** Writes of the subject in the undisturbed run. */
+  /** The number of the subject's writes in the run without faults. */
   readonly writes: number;
-  /** Watch events that it received. */
+  /** The number of watch events that it received. */
   readonly events: number;
   /** The final state of the cluster without faults. */
   readonly outcome: readonly unknown[];
-  /** By what went wrong: the outcome. */
+  /** By fault: the final state. */
   readonly disturbed: ReadonlyMap<string, readonly unknown[]>;
 }
 
-/** Run it in a test of its own, and expect every disturbed outcome to equal the undisturbed one. */
+/**
+ * Runs the scenario. Use it in a test of its own, and expect every disturbed outcome to equal the
+ * undisturbed one.
+ */
 export async function disturb(scenario: Scenario): Promise<Robustness> {
   const disturbed = new Map<string, readonly unknown[]>();
   const { size, outcome } = await exploreRuns(

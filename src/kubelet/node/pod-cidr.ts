@@ -1,4 +1,5 @@
-// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need them.
+// Updates the runtime with the pod CIDRs of its Node: runtimes with a network of their own need
+// them.
 
 import type { RuntimeService } from '#cri/index.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -16,8 +17,8 @@ export interface PodCidrUpdaterConfig {
 
 /** The spec of a Node, as far as it matters here. */
 export interface NodeRanges {
-  readonly podCIDR?: string | undefined;
-  readonly podCIDRs?: readonly string[] | undefined;
+  readonly podCIDR?: string;
+  readonly podCIDRs?: readonly string[];
 }
 
 const RETRY = { durationMs: 500, factor: 2, capMs: 30_000 } as const;
@@ -31,7 +32,10 @@ export class PodCidrUpdater {
     this.#config = config;
   }
 
-  /** The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it has none. */
+  /**
+   * The Node has been seen. Does nothing if its ranges are those that the runtime knows, or if it
+   * has none.
+   */
   nodeSeen({ podCIDR, podCIDRs }: NodeRanges): void {
     const cidrs = podCIDRs ?? (podCIDR === undefined ? [] : [podCIDR]);
     const wanted = cidrs.join(',');

@@ -1,5 +1,5 @@
-// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview for bearer tokens, and
-// SubjectAccessReview for every user. Anonymous requests are never served.
+// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview
+// for bearer tokens, and SubjectAccessReview for every user. Anonymous requests are never served.
 
 import { createHash } from 'node:crypto';
 import { tokenReviews } from '#api/groups/authentication/v1/index.ts';
@@ -14,11 +14,14 @@ import type { RequestAttributes } from './request-attributes.ts';
 export interface ServerUser {
   readonly name: string;
   readonly groups: readonly string[];
-  readonly uid?: string | undefined;
-  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Decides who a caller is and what the caller may do. Both methods reject if no decision can be made. */
+/**
+ * Decides who a caller is and what the caller may do. Both methods reject if no decision can be
+ * made.
+ */
 export interface ServerAccess {
   /** Returns the user of a bearer token; undefined for a token that is not valid. */
   authenticate(token: string): Promise<ServerUser | undefined>;
@@ -32,7 +35,7 @@ export interface ApiAccessConfig {
   readonly clock: Clock;
   readonly nodeName: string;
   /** Default: DEFAULT_ACCESS. */
-  readonly settings?: Partial<AccessSettings> | undefined;
+  readonly settings?: Partial<AccessSettings>;
 }
 
 /** `authentication` and `authorization` of upstream's KubeletConfiguration. */

@@ -28,12 +28,15 @@ export interface ProgramContext {
   readonly files: () => FileSystem;
   readonly unknown: UnknownPolicy;
   /** For a program that was started in the past. */
-  readonly replay?: Replay | undefined;
+  readonly replay?: Replay;
 }
 
 const SHELLS = new Set(['sh', 'bash', 'ash', 'dash', 'busybox']);
 
-/** Reports whether the program of a command line is simulated. If not, the first process of a container is taken for a server. */
+/**
+ * Reports whether the program of a command line is simulated. If not, the first process of a
+ * container is taken for a server.
+ */
 export function isSimulated(command: readonly string[]): boolean {
   const name = command[0]?.slice(command[0].lastIndexOf('/') + 1) ?? '';
   return SHELLS.has(name) || Object.hasOwn(COMMANDS, name);

@@ -1,4 +1,4 @@
-// Differences of two states: the pairs that Kubernetes' structured merge is tested with.
+// Differences of two states: the cases of the tests of Kubernetes' structured merge.
 
 import { describe, expect, test } from 'vitest';
 import { compare } from './compare.ts';

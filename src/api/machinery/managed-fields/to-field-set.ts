@@ -1,5 +1,5 @@
-// Which fields a value mentions: every scalar, every atomic value, every item and map entry. Structs are not members by
-// being there, only their fields are.
+// Returns the fields that a value mentions: every scalar, atomic value, item and map entry. Structs
+// are no members; only their fields are.
 
 import { FieldSet } from './field-set.ts';
 import { groupItems } from './list-items.ts';

@@ -1,7 +1,7 @@
-// The devices that drivers offer, in pools: what of a pool a node can use, and whether all of the pool is known.
+// The devices that drivers offer, in pools: what of a pool a node can use, and whether all of the
+// pool is known.
 
-import type { CounterSet } from '#api/groups/resource/v1/index.ts';
-import { resourceSlices } from '#api/groups/resource/v1/index.ts';
+import { type CounterSet, resourceSlices } from '#api/groups/resource/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import type { Handle } from '#scheduler/framework/handle.ts';
 import type { Node } from '#scheduler/framework/objects.ts';
