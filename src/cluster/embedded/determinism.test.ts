@@ -5,7 +5,7 @@ import { hashOfScenario } from './determinism.scenario.ts';
 
 test(
   'the same seed gives the same history, 100 times in one process',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const first: string[] = [];
     const expected = await hashOfScenario('seed', (line) => first.push(line));

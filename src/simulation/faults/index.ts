@@ -3,7 +3,7 @@
 export type { Fault } from './active-faults.ts';
 export { isComponent } from './selector.ts';
 export type { FaultSelector, FaultVerb } from './selector.ts';
-export { componentOfUser, SERVER_COMPONENT, TEST_COMPONENT } from './call.ts';
+export { componentOfUser, isWrite, SERVER_COMPONENT, TEST_COMPONENT } from './call.ts';
 export type { Call } from './call.ts';
 export type { FaultyComponents } from './context.ts';
 export { FaultInterceptor } from './interceptor.ts';
