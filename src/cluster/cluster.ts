@@ -19,6 +19,7 @@ import type { Logger } from '#machinery/log.ts';
 import type { Random } from '#machinery/random.ts';
 import { duplexPair } from '#machinery/streams/duplex-pair.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import { componentOfUser, SERVER_COMPONENT, type Simulation } from '#simulation/index.ts';
 import type { Storage } from '#storage/interface.ts';
 import { grantPodNetworkPermissions } from '#network/index.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
@@ -90,6 +91,13 @@ export interface ClusterConfig {
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
+  /** Where faults are injected. The storage has to be the simulation's. Absent: nothing can be injected. */
+  readonly simulation?: Simulation;
+  /**
+   * So many instances of the controllers and the scheduler run, of which one leads. Default: 1. More than one needs `leaderElect`, and no
+   * `thread`.
+   */
+  readonly controlPlanes?: number;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
   /** The cluster goes on from the state of another one, which `storage` and the runtimes of the nodes have. Absent: it is new. */
@@ -131,6 +139,8 @@ export class Cluster {
   readonly #abort = new AbortController();
   /** The components of this thread. */
   readonly #components: Components;
+  /** Further instances of the controllers and the scheduler. */
+  readonly #standbys: Components[] = [];
   /** The components of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
@@ -198,11 +208,15 @@ export class Cluster {
     sharedByMany(this.#abort.signal);
     const thread = config.thread?.components;
     const domain = config.dns?.clusterDomain ?? config.clusterDomain;
+    const { simulation, controlPlanes = 1 } = config;
+    const instance = (number: number): string => (controlPlanes === 1 ? '' : `#${number}`);
     this.#components = new Components({
       clock,
       random,
       logger,
-      clientOf: (user, userAgent) => this.#clientOf(user, userAgent),
+      clientOf: (user, userAgent) => this.#clientOf(user, userAgent, instance(1)),
+      simulation,
+      instance: instance(1),
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
       faults: config.faults,
@@ -216,15 +230,36 @@ export class Cluster {
       stoppedNodes: config.resume?.stoppedNodes,
       ...(thread === undefined && { control: this.#control() }),
     });
-    this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
+    for (let number = 2; number <= controlPlanes; number++)
+      this.#standbys.push(
+        new Components({
+          clock,
+          random: random.derive(`control-plane-${number}`),
+          logger,
+          clientOf: (user, userAgent) => this.#clientOf(user, userAgent, instance(number)),
+          simulation,
+          instance: instance(number),
+          nodes: [],
+          nodesInAll: 0,
+          faults: config.faults,
+          control: this.#control(),
+        }),
+      );
+    this.#running = [
+      this.#components,
+      ...this.#standbys,
+      ...(thread === undefined ? [] : [thread]),
+    ];
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       storage,
-      clock,
+      clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
+      intercept: simulation?.intercept,
+      interceptWebhook: simulation?.interceptWebhook,
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
-      sharesStorage: config.leaderElect,
+      sharesStorage: config.leaderElect === true && controlPlanes === 1,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
       nodeConnector: this.#nodeConnector(),
       componentHealth: this.#componentHealth(),
@@ -333,6 +368,7 @@ export class Cluster {
       this.#dns?.started,
       this.#ingress?.started,
       this.#components.start(),
+      ...this.#standbys.map((components) => components.start()),
       thread?.components.start({
         handlerOf: (user) => this.#handlerOf(user),
         logger,
@@ -542,33 +578,45 @@ export class Cluster {
       throw new AggregateError(problems, 'the cluster has not stopped cleanly');
   }
 
-  #handlerOf({ name, groups }: User): InProcessHandler {
-    return this.#server.inProcess({
-      name,
-      groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED],
-    });
+  #handlerOf({ name, groups }: User, component?: string): InProcessHandler {
+    return this.#server.inProcess(
+      { name, groups: groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED] },
+      component,
+    );
   }
 
-  /** A client for the program that the cluster is in, not for a component. */
-  #clientOfProgram(user: User, userAgent = componentOf(user.name)): Client {
+  /** Returns a client for the program that the cluster is in, not for a component. */
+  #clientOfProgram(user: User, component?: string): Client {
+    const userAgent = componentOf(user.name);
+    const served = this.#handlerOf(user, component ?? componentOfUser(user.name, userAgent, ''));
     const { resume } = this.#config;
-    if (resume === undefined) return this.#clientOf(user, userAgent);
-    const served = this.#handlerOf(user);
-    const handler: InProcessHandler = async (request) => {
-      await resume.beforeRequest(request.method, request.path);
-      return served(request);
-    };
+    const handler: InProcessHandler =
+      resume === undefined
+        ? served
+        : async (request) => {
+            await resume.beforeRequest(request.method, request.path);
+            return served(request);
+          };
     return createClient(createInProcessTransport({ handler, userAgent }));
   }
 
-  #clientOf(user: User, userAgent = componentOf(user.name)): Client {
-    return createClient(createInProcessTransport({ handler: this.#handlerOf(user), userAgent }));
+  #clientOf(user: User, userAgent = componentOf(user.name), instance = ''): Client {
+    const component = componentOfUser(user.name, userAgent, instance);
+    return createClient(
+      createInProcessTransport({ handler: this.#handlerOf(user, component), userAgent }),
+    );
+  }
+
+  /** Returns a client of the administrator that faults know as a component of its own. */
+  clientOfController(component: string): Client {
+    return this.#clientOfProgram(ADMIN_USER, component);
   }
 
   /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
   #nodeConnector(): NodeConnector {
     return {
       connect: async (target, signal): Promise<Duplex> => {
+        this.#config.simulation?.checkNode(target.name);
         for (const components of this.#running) {
           const connection = components.connect(target.name);
           if (connection !== undefined) return connection;

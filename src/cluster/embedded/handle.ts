@@ -25,6 +25,8 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
+import type { Restart } from '#simulation/index.ts';
+import { Restartable } from '../restartable.ts';
 import { LocalAgent } from './local-agent.ts';
 import {
   applyManifest,
@@ -63,6 +65,8 @@ export interface LogOptions extends PodOptions {
 
 /** A controller that runs beside the cluster's own. */
 export interface RunningController {
+  /** The component that it is for faults: its name, or 'NAME#2' for the second one of that name. */
+  readonly name: string;
   /** Resolves when no reconcile is in flight. Rejects with the error that ended the controller. Idempotent. */
   stop(): Promise<void>;
 }
@@ -143,6 +147,12 @@ export interface HandleConfig<C extends Clock> {
   readonly random?: Random;
   readonly logger?: Logger;
   connect(): Duplex;
+  /** Returns the client of an own controller, by which faults tell its requests apart. Default: `client`. */
+  readonly clientOfController?: (name: string) => Client;
+  /** Returns the clock of an own controller. Default: `clock`. */
+  readonly clockOfController?: (name: string) => Clock;
+  /** Called with a controller that runs, and how it is started again. Returns what is called when it has stopped. */
+  readonly registerController?: (name: string, restart: Restart) => () => void;
   /** Lets time pass until a promise settles, where nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;
   stop(): Promise<void>;
@@ -157,6 +167,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
   const agent = new LocalAgent(connect);
   const stopping = new AbortController();
   const controllers = new Set<RunningController>();
+  const instances = new Map<string, number>();
   const logPath = (pod: string, namespace: string): string =>
     resourcePath(pods, namespace, pod, 'log');
   let stopped: Promise<void> | undefined;
@@ -211,14 +222,30 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     runController(definition, options = {}) {
       const own = new AbortController();
       const signal = AbortSignal.any([stopping.signal, own.signal]);
-      const run = runController(definition, { clock, random, logger, ...options, client, signal });
+      const name = instanceName(definition.name, instances);
+      const ownClock = config.clockOfController?.(name) ?? clock;
+      const ownClient = config.clientOfController?.(name) ?? client;
+      const component = new Restartable((until) =>
+        runController(definition, {
+          clock: ownClock,
+          random,
+          logger,
+          ...options,
+          client: ownClient,
+          signal: until,
+        }),
+      );
+      const run = component.run(signal);
+      const forget = config.registerController?.(name, (down) => component.restart(down));
       // A failure is reported by stop().
       run.catch(() => undefined);
       const controller: RunningController = {
+        name,
         async stop() {
           controllers.delete(controller);
           own.abort(new Error('the controller is stopped'));
           await moving(run);
+          forget?.();
         },
       };
       controllers.add(controller);
@@ -226,6 +253,13 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     },
     stop: () => (stopped ??= stop()),
   };
+}
+
+/** Returns 'NAME', or 'NAME#2' for the second controller of that name. */
+function instanceName(name: string, instances: Map<string, number>): string {
+  const number = (instances.get(name) ?? 0) + 1;
+  instances.set(name, number);
+  return number === 1 ? name : `${name}#${number}`;
 }
 
 function scoped<T extends KubeObject>(

@@ -17,6 +17,13 @@ import type { DnsRecordType, Resolved } from '#dns/resolved.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { SeededRandom, systemRandom, type Random } from '#machinery/random.ts';
 import type { PluginRegistration } from '#scheduler/framework/index.ts';
+import {
+  HistoryHash,
+  SERVER_COMPONENT,
+  Simulation,
+  TEST_COMPONENT,
+  type Faults,
+} from '#simulation/index.ts';
 import { createMemoryStorage, type MemoryStorage } from '#storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from '../cluster.ts';
 import type { DnsSettings } from '../cluster-dns.ts';
@@ -75,6 +82,15 @@ export interface StartClusterOptions {
   readonly clusterDomain?: string;
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
+  /**
+   * So many instances of the controller manager and the scheduler run, of which one leads by a Lease: 'controller-manager#1',
+   * 'controller-manager#2' … Default: 1, without election.
+   */
+  readonly controlPlanes?: number;
+  /** Keeps a hash of all requests and watch events: `historyHash`. Default: false. */
+  readonly hashHistory?: boolean;
+  /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
+  readonly onHistory?: (line: string) => void;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
@@ -84,6 +100,13 @@ export interface EmbeddedCluster<C extends Clock = Clock>
   extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>> {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
+  /** Faults, each in one line: docs/faults.md. */
+  readonly faults: Faults;
+  /**
+   * Returns the SHA-256 of all requests and watch events until now, in their order. With a virtual clock, the same seed and the same test it
+   * is the same each time, on every machine. Throws TypeError without `hashHistory`.
+   */
+  historyHash(): string;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
@@ -115,6 +138,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const setup = prepare(options, { clock, random, pki });
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make(setup.config);
+  joinSimulation(setup, cluster);
   await setup.moving(cluster.begin());
   const access = pki === undefined ? undefined : await adminKubeconfig(pki, cluster.url as string);
   const incarnation = embed(options, setup, cluster, access);
@@ -126,7 +150,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     running: incarnation,
     clock,
     revive,
-    firstRevision: setup.storage.freeze().revision,
+    firstRevision: setup.memory.freeze().revision,
   });
 }
 
@@ -149,8 +173,16 @@ function resume(
       stoppedNodes: state.stoppedNodes,
     },
   });
+  joinSimulation(setup, cluster);
   if (state.readOnlyAt === undefined) clock.beforeMove = () => awakening.all();
   return embed(options, setup, cluster, undefined, awakening);
+}
+
+/** Makes the parts that are no components known to faults. */
+function joinSimulation({ simulation }: Setup, cluster: Cluster): void {
+  simulation.register(TEST_COMPONENT);
+  simulation.register(SERVER_COMPONENT);
+  simulation.useClient(cluster.client);
 }
 
 interface Origin {
@@ -163,7 +195,9 @@ interface Origin {
 
 interface Setup extends Origin {
   readonly logger: Logger;
-  readonly storage: MemoryStorage;
+  readonly memory: MemoryStorage;
+  readonly simulation: Simulation;
+  readonly history: HistoryHash | undefined;
   readonly nodes: readonly LazyNode[];
   /** The directory of the cluster's files, which is made when there is one. */
   readonly filesDir: string;
@@ -210,16 +244,31 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
       state?.nodes[index],
     );
   });
-  const storage = createMemoryStorage({
+  const memory = createMemoryStorage({
     clock,
     logger,
     ...(state !== undefined && { state: state.storage }),
   });
+  const history =
+    options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
+  const simulation = new Simulation({
+    ...(history !== undefined && { observe: history.filter }),
+    clock,
+    random: random.derive('faults'),
+    storage: memory,
+    onError: (error) => logger.error('fault: a component was not started again', { err: error }),
+  });
+  const { controlPlanes = 1 } = options;
+  if (!Number.isSafeInteger(controlPlanes) || controlPlanes < 1 || controlPlanes > 9)
+    throw new RangeError(`controlPlanes must be from 1 to 9, not ${controlPlanes}`);
   const config: ClusterConfig = {
     clock,
     random,
     logger,
-    storage,
+    storage: simulation.storage,
+    simulation,
+    controlPlanes,
+    leaderElect: controlPlanes > 1,
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
@@ -238,17 +287,19 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const moving = <T>(promise: Promise<T>): Promise<T> =>
     clock instanceof VirtualClock ? advancing(clock, promise) : promise;
-  return { ...origin, logger, storage, nodes, filesDir, config, moving };
+  return { ...origin, logger, memory, simulation, history, nodes, filesDir, config, moving };
 }
 
 interface EmbeddedIncarnation extends Incarnation {
-  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>>;
+  readonly handle: Omit<EmbeddedCluster, keyof Forking<never>> & {
+    readonly [SIMULATION]: Simulation;
+  };
 }
 
 /** Makes the handle of a cluster. */
 function embed(
   options: StartClusterOptions,
-  { clock, random, logger, storage, nodes, filesDir, moving, state }: Setup,
+  { clock, random, logger, memory, simulation, history, nodes, filesDir, moving, state }: Setup,
   cluster: Cluster,
   access: KubeconfigEntry | undefined,
   awakening?: Awakening,
@@ -270,8 +321,13 @@ function embed(
     random: random.derive('embedding'),
     logger,
     connect: () => cluster.connect(),
+    clientOfController: (name) => cluster.clientOfController(name),
+    clockOfController: (name) => simulation.clockOf(name, clock),
+    registerController: (name, restart) => simulation.register(name, restart),
     moving,
     async stop() {
+      // Requests that a fault holds back would keep components from stopping.
+      simulation.faults.endAll();
       try {
         await moving(cluster.stop());
       } finally {
@@ -283,6 +339,13 @@ function embed(
   return {
     handle: {
       ...handle,
+      [SIMULATION]: simulation,
+      faults: simulation.faults,
+      historyHash: () => {
+        if (history === undefined)
+          throw new TypeError('this cluster keeps no history: start it with `hashHistory: true`');
+        return history.digest();
+      },
       dnsPort: cluster.dns?.addresses[0]?.port,
       resolve: async (name, type) => {
         await awakening?.all();
@@ -303,7 +366,7 @@ function embed(
     },
     freeze: () => ({
       now: clock.now(),
-      storage: storage.freeze(),
+      storage: memory.freeze(),
       nodes: nodes.map((node) => node.freeze()),
       random: (random as SeededRandom).state(),
       stoppedNodes: new Set(stoppedNodes),
@@ -311,6 +374,16 @@ function embed(
     }),
     awake: () => awakening?.all() ?? Promise.resolve(),
   };
+}
+
+/** The seams of a cluster, which are no part of its public surface. */
+const SIMULATION = Symbol('coxswain.simulation');
+
+/** Throws TypeError for a cluster that `startCluster` has not started. */
+export function simulationOf(cluster: EmbeddedCluster): Simulation {
+  const simulation = (cluster as { readonly [SIMULATION]?: Simulation })[SIMULATION];
+  if (simulation === undefined) throw new TypeError('this cluster is none of startCluster');
+  return simulation;
 }
 
 async function adminKubeconfig(pki: Pki, server: string): Promise<KubeconfigEntry> {
