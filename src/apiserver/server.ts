@@ -119,6 +119,7 @@ export class ApiServer {
       clock,
       random,
       certificateMetrics: metrics.webhookCertificates,
+      ...(config.localWebhooks !== undefined && { local: config.localWebhooks }),
     });
     this.#loopback = createClient(
       createInProcessTransport({
@@ -135,6 +136,7 @@ export class ApiServer {
       createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], {
         roles: this.#roles,
         nodeGraph: this.#nodeGraph.graph,
+        ...(config.localAuthorizer !== undefined && { local: config.localAuthorizer }),
       });
     const authentication = createAuthentication(config, {
       objects: this.#objects,
@@ -208,7 +210,7 @@ export class ApiServer {
     };
     const router = new Router({ services, routes, metrics: metrics.requests });
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
-    this.handler = buildHandlerChain(
+    const handler = buildHandlerChain(
       {
         clock,
         logger,
@@ -221,6 +223,7 @@ export class ApiServer {
       },
       this.#aggregator.wrap(router.handle),
     );
+    this.handler = config.wrapHandler?.(handler) ?? handler;
   }
 
   #installBuiltInKinds(

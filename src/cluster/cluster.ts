@@ -7,6 +7,7 @@ import { nodes as nodeType, type Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
 import type { ComponentHealth } from '#apiserver/kinds/core/component-status.ts';
+import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -93,6 +94,8 @@ export interface ClusterConfig {
   readonly faults?: UncaughtErrors;
   /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
+  /** Parts of the API server that are functions of the program. Default: none. */
+  readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
   readonly progress?: (step: StartProgress) => void;
 }
@@ -198,6 +201,7 @@ export class Cluster {
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
+      ...config.inProcess,
       storage,
       clock,
       random: random.derive('apiserver'),
@@ -267,6 +271,11 @@ export class Cluster {
   /** Returns a connection to the API server, as the administrator, that speaks HTTP/1.1 without encryption. It stays in the process. */
   connect(): Duplex {
     return this.#server.connect({ ...ADMIN_USER, groups: [...ADMIN_USER.groups, AUTHENTICATED] });
+  }
+
+  /** Returns a client whose requests are made by the user. Its user agent names it in managed fields. */
+  clientOf(user: User, userAgent?: string): Client {
+    return this.#clientOf(user, userAgent);
   }
 
   /** Where the API server listens; undefined if it does not. */

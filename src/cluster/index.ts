@@ -9,3 +9,15 @@ export type {
   EtcdOptions,
 } from './embedded/create-cluster.ts';
 export type * from './embedded/handle.ts';
+export type {
+  AccessReviewer,
+  AdmissionCall,
+  AdmissionOptions,
+  AuthorizationOptions,
+  ConversionHandler,
+  InstalledHandler,
+  MutatingHandler,
+  MutationOptions,
+  ValidatingHandler,
+  Webhooks,
+} from './embedded/extensions/index.ts';

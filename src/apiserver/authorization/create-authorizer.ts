@@ -1,4 +1,5 @@
-// The authorizer of a server that is not given one: the privileged group first, then the modes of the config.
+// The authorizer of a server that is not given one: the privileged group first, then functions of this
+// process, then the modes of the config.
 
 import type { Authorizer } from './authorizer.ts';
 import { alwaysAllow, alwaysDeny, type AuthorizationMode } from './modes.ts';
@@ -12,11 +13,13 @@ import { UnionAuthorizer } from './union.ts';
 export interface AuthorizerSources {
   readonly roles: RoleCache;
   readonly nodeGraph: NodeGraph;
+  /** Asked before the modes. Default: none. */
+  readonly local?: Authorizer;
 }
 
 export function createAuthorizer(
   modes: readonly AuthorizationMode[],
-  { roles, nodeGraph }: AuthorizerSources,
+  { roles, nodeGraph, local }: AuthorizerSources,
 ): Authorizer {
   const authorizerOf = (mode: AuthorizationMode): Authorizer => {
     switch (mode) {
@@ -30,5 +33,9 @@ export function createAuthorizer(
         return alwaysDeny;
     }
   };
-  return new UnionAuthorizer([privilegedAuthorizer, ...modes.map(authorizerOf)]);
+  return new UnionAuthorizer([
+    privilegedAuthorizer,
+    ...(local === undefined ? [] : [local]),
+    ...modes.map(authorizerOf),
+  ]);
 }

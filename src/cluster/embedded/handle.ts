@@ -4,6 +4,7 @@ import type { Agent } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
+import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import { pods } from '#api/groups/core/v1/index.ts';
 import type {
   Client,
@@ -22,6 +23,7 @@ import { errorMessage } from '#machinery/error-message.ts';
 import { silentLogger, type Logger } from '#machinery/log.ts';
 import { systemRandom, type Random } from '#machinery/random.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
+import { installDefinitions, type Definitions } from './extensions/install.ts';
 import { LocalAgent } from './local-agent.ts';
 import {
   applyManifest,
@@ -84,6 +86,11 @@ export interface ClusterHandle<C extends Clock = Clock> {
    * StatusError; with the reason Conflict if another manager owns a field that would change (see `force`).
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
+  /**
+   * Installs CustomResourceDefinitions, and waits until their resources are served: from a file or folder, YAML text, objects, or resources
+   * of `defineCustomResource`. Objects of other kinds are ignored. Returns the definitions.
+   */
+  install(definitions: Definitions): Promise<readonly KubeObject[]>;
   /** Rejects with StatusError, with the reason NotFound for an object that does not exist. */
   get<T extends KubeObject>(
     type: ResourceType<T>,
@@ -129,7 +136,15 @@ export interface ClusterHandle<C extends Clock = Clock> {
   stop(): Promise<void>;
 }
 
-export type { ApplyManifestOptions, ExecOptions, ExecResult, Manifest, PodOptions, Readable };
+export type {
+  ApplyManifestOptions,
+  Definitions,
+  ExecOptions,
+  ExecResult,
+  Manifest,
+  PodOptions,
+  Readable,
+};
 
 export interface HandleConfig<C extends Clock> {
   readonly client: Client;
@@ -139,6 +154,8 @@ export interface HandleConfig<C extends Clock> {
   readonly kubeconfigPath: string | undefined;
   readonly random?: Random;
   readonly logger?: Logger;
+  /** Returns a client of the administrator with this user agent. Default: `client`, whose user agent says nothing. */
+  clientNamed?(userAgent: string): Client;
   connect(): Duplex;
   /** Lets time pass until a promise settles, where nothing else moves the clock. */
   moving<T>(promise: Promise<T>): Promise<T>;
@@ -168,7 +185,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   };
 
-  return {
+  const handle: ClusterHandle<C> = {
     client,
     clock,
     url: config.url,
@@ -176,6 +193,14 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     kubeconfigPath: config.kubeconfigPath,
     agent,
     apply: (manifest, options) => applyManifest(client, kinds, manifest, options),
+    install: (definitions) =>
+      installDefinitions(
+        {
+          apply: (objects) => handle.apply(objects, { fieldManager: 'coxswain-install', force: true }),
+          established: (name) => handle.waitFor(customResourceDefinitions, name, 'Established'),
+        },
+        definitions,
+      ),
     get: (type, name, { namespace, ...options } = {}) =>
       scoped(client, type, namespace ?? 'default').get(name, options),
     async list(type, { namespace = '', ...options } = {}) {
@@ -206,15 +231,17 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     exec: (pod, command, options) => moving(execInPod({ clock, agent }, pod, command, options)),
     portForward: (pod, port, options) => connectToPod({ clock, agent }, pod, port, options),
     runController(definition, options = {}) {
-      const own = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, own.signal]);
-      const run = runController(definition, { clock, random, logger, ...options, client, signal });
+      const ending = new AbortController();
+      const signal = AbortSignal.any([stopping.signal, ending.signal]);
+      const own = config.clientNamed?.(definition.name) ?? client;
+      const services = { clock, random, logger, ...options, client: own, signal };
+      const run = runController(definition, services);
       // A failure is reported by stop().
       run.catch(() => undefined);
       const controller: RunningController = {
         async stop() {
           controllers.delete(controller);
-          own.abort(new Error('the controller is stopped'));
+          ending.abort(new Error('the controller is stopped'));
           await moving(run);
         },
       };
@@ -223,6 +250,7 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     },
     stop: () => (stopped ??= stop()),
   };
+  return handle;
 }
 
 function scoped<T extends KubeObject>(

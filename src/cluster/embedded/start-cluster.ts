@@ -4,7 +4,10 @@ import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
+import type { Client } from '#client/client.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import {
@@ -31,6 +34,7 @@ import {
 } from '../network-ranges.ts';
 import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
+import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
 
 export interface StartClusterOptions {
@@ -76,6 +80,10 @@ export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<
   readonly dnsPort: number | undefined;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
+  /** Handlers of admission, conversion and authorization as plain functions. */
+  readonly webhooks: Webhooks;
+  /** Returns a client whose requests are made by another user, who may do what RBAC permits: `clientOf({ name: 'alice' })`. */
+  clientOf(user: { readonly name: string; readonly groups?: readonly string[] }): Client;
   /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
   stopNode(name: string): Promise<void>;
   /** Starts the kubelet of a stopped node again. It finds the containers that run. Idempotent. */
@@ -131,12 +139,14 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     };
   });
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const inProcess = { localWebhooks: new LocalWebhooks(), localAuthorizer: new LocalAuthorizer() };
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make({
     clock,
     random,
     logger,
     storage: createMemoryStorage({ clock, logger }),
+    inProcess,
     ...(pki !== undefined && {
       pki,
       listen: { bindAddress: '127.0.0.1', port: options.port as number },
@@ -174,6 +184,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     kubeconfigPath,
     random: random.derive('embedding'),
     logger,
+    clientNamed: (userAgent) => cluster.clientOf(ADMIN_USER, userAgent),
     connect: () => cluster.connect(),
     moving,
     async stop() {
@@ -193,6 +204,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
         throw new TypeError('this cluster runs no DNS: start it with `dns: true`');
       return resolveWith(cluster.dns, name, type);
     },
+    webhooks: makeWebhooks({
+      client: cluster.client,
+      local: inProcess.localWebhooks,
+      authorizer: inProcess.localAuthorizer,
+    }),
+    clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
     stopNode: (name) => moving(cluster.stopNode(name)),
     startNode: (name) => moving(cluster.startNode(name)),
   };
