@@ -21,3 +21,21 @@ export type {
   ValidatingHandler,
   Webhooks,
 } from './embedded/extensions/index.ts';
+export type {
+  BreakpointCondition,
+  BreakpointOptions,
+  Cause,
+  ChangeRecord,
+  ClusterEvent,
+  Convergence,
+  ConvergeOptions,
+  DeliveryRecord,
+  EventLog,
+  HeldRequest,
+  HistoryEntry,
+  Insight,
+  PendingRequest,
+  PersistentWrite,
+  Relation,
+  RequestRecord,
+} from './embedded/insight/index.ts';

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { startCluster } from '#cluster/index.ts';
 import type { EmbeddedCluster } from '#cluster/index.ts';
-import { WriteCounter } from './write-counter.ts';
+import { WriteCounter } from '#cluster/embedded/transcript/index.ts';
 
 const NAMESPACES = ['one', 'two', 'three', 'four'];
 

@@ -196,7 +196,8 @@ export function makeHandle<C extends Clock>(config: HandleConfig<C>): ClusterHan
     install: (definitions) =>
       installDefinitions(
         {
-          apply: (objects) => handle.apply(objects, { fieldManager: 'coxswain-install', force: true }),
+          apply: (objects) =>
+            handle.apply(objects, { fieldManager: 'coxswain-install', force: true }),
           established: (name) => handle.waitFor(customResourceDefinitions, name, 'Established'),
         },
         definitions,

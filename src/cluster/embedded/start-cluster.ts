@@ -36,6 +36,7 @@ import type { ClusterNode } from '../nodes.ts';
 import { Pki } from '../pki.ts';
 import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
+import { makeInsight, type Insight } from './insight/index.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
@@ -70,12 +71,14 @@ export interface StartClusterOptions {
   readonly clusterDomain?: string;
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
+  /** Records everything from the start, for `events` and `history`. Default: nothing is recorded until `events` is called. */
+  readonly insight?: boolean;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
 
 /** A cluster of `startCluster`. */
-export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C> {
+export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C>, Insight {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
@@ -139,13 +142,23 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     };
   });
   const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
-  const inProcess = { localWebhooks: new LocalWebhooks(), localAuthorizer: new LocalAuthorizer() };
+  const storage = createMemoryStorage({ clock, logger });
+  const { insight, wrapHandler, close } = makeInsight({
+    clock,
+    storage,
+    record: options.insight ?? false,
+  });
+  const inProcess = {
+    localWebhooks: new LocalWebhooks(),
+    localAuthorizer: new LocalAuthorizer(),
+    wrapHandler,
+  };
   // Certificates take their time, but none of a virtual clock's.
   const cluster = await Cluster.make({
     clock,
     random,
     logger,
-    storage: createMemoryStorage({ clock, logger }),
+    storage,
     inProcess,
     ...(pki !== undefined && {
       pki,
@@ -189,6 +202,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     moving,
     async stop() {
       try {
+        close();
         await moving(cluster.stop());
       } finally {
         process.off('exit', removeFiles);
@@ -198,6 +212,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   });
   return {
     ...handle,
+    ...insight,
     dnsPort: cluster.dns?.addresses[0]?.port,
     resolve: async (name, type) => {
       if (cluster.dns === undefined)

@@ -29,7 +29,7 @@ function step(key: string | number): string {
 }
 
 function valueText(value: unknown): string {
-  const text = stringifyJson(value) ?? 'null';
+  const text = stringifyJson(unnamed(value)) ?? 'null';
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
 }
 
@@ -44,6 +44,15 @@ function named(value: unknown): unknown {
   }
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, named(item)]));
+}
+
+/** Undoes `named`. */
+function unnamed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unnamed);
+  if (!isPlainObject(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, unnamed(item)] as const);
+  const isList = entries.length > 0 && entries.every(([key]) => /^\[[^]*\]$/.test(key));
+  return isList ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
 function nameField(items: readonly unknown[]): string | undefined {
