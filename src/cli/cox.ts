@@ -10,6 +10,7 @@ import { describeError } from './describe-error.ts';
 import { typed } from './own-command.ts';
 import { podNetworkOption, vxlanIdOption, vxlanPortOption } from './pod-network-flags.ts';
 import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
+import { addRollingUpdateCommand } from './rolling-update-flags.ts';
 import { readArguments } from './upstream/arguments.ts';
 
 const nodeCount = (text: string): number => {
@@ -348,6 +349,8 @@ Examples:
 }
 
 function addEnvtest(program: Command): void {
+  addRollingUpdateCommand(program);
+
   const envtest = program
     .command('envtest')
     .description(
