@@ -1,5 +1,6 @@
-// Code blocks in the documentation that name a file are that file: ```ts examples/x.ts. The files are compiled and run as examples. To take
-// the files over into the documentation: UPDATE=1 npx vitest run --project unit tools/docs-examples.test.ts
+// Code blocks in the documentation that name a file are that file: ```ts examples/x.ts. The files
+// are compiled and run as examples. To take the files over into the documentation: UPDATE=1 npx
+// vitest run --project unit tools/docs-examples.test.ts
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -36,7 +36,8 @@ export function addRollingUpdateCommand(program: Command): void {
     .option('--rollback', 'go back from NEW to OLD, and delete NEW')
     .option(
       '--recreate',
-      "delete OLD's pods one by one, --update-period apart, and wait until all replicas are back; with --image, change the image first",
+      "delete OLD's pods one by one, --update-period apart, and wait until all replicas are back; " +
+        'with --image, change the image first',
     )
     .option('-n, --namespace <name>', "default: the context's")
     .option('--kubeconfig <file>', 'default: KUBECONFIG, or ~/.kube/config')

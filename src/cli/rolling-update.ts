@@ -1,4 +1,5 @@
-// `cox rolling-update`: replaces the pods of a ReplicationController one by one, and ends when that is done.
+// `cox rolling-update`: replaces the pods of a ReplicationController one by one, and ends when that
+// is done.
 
 import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
@@ -124,7 +125,7 @@ async function readController(filename: string): Promise<New<ReplicationControll
     throw new UserError(
       `${filename} contains a ${apiVersion ?? ''}, Kind=${kind ?? ''} not a ReplicationController`,
     );
-  return document as New<ReplicationController>;
+  return document;
 }
 
 function asUserError(error: unknown, signal: AbortSignal): unknown {

@@ -1,4 +1,5 @@
-// The commands of the Dockerfile, without a container: as an unprivileged user, with the flags that the image has.
+// The commands of the Dockerfile, without a container: as an unprivileged user, with the flags that
+// the image has.
 
 import { spawn } from 'node:child_process';
 import { chmodSync, chownSync, readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The examples in other languages, with the built command. Each is skipped by name where its tools or libraries are missing.
+// The examples in other languages, with the built command. Each is skipped by name where its tools
+// or libraries are missing.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync } from 'node:fs';

@@ -5,8 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { replicationControllers } from '#api/groups/core/v1/index.ts';
 import { connect, type Connection } from '#client/connect.ts';
 import { waitFor } from '#client/wait-for.ts';
-import { coxArgs, coxUp, run, temporaryDir, writeManifest } from './harness.ts';
-import type { RunningCluster, RunResult } from './harness.ts';
+import {
+  coxArgs,
+  coxUp,
+  run,
+  type RunningCluster,
+  type RunResult,
+  temporaryDir,
+  writeManifest,
+} from './harness.ts';
 
 const TIMES = ['--update-period=100ms', '--poll-interval=100ms', '--timeout=30s'];
 

@@ -1,4 +1,4 @@
-// The authorizer of a server that is not given one: the privileged group first, then functions of this
+// Creates the default authorizer of a server: first the privileged group, then functions of this
 // process, then the modes of the config.
 
 import type { Authorizer } from './authorizer.ts';

@@ -1,12 +1,18 @@
-// Authorization by functions of this process: what a webhook of the mode Webhook would decide from a SubjectAccessReview.
+// Authorization by functions of this process: what a webhook of the mode Webhook would decide from
+// a SubjectAccessReview.
 
 import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from '#api/groups/authorization/v1/index.ts';
 import { errorMessage } from '#machinery/error-message.ts';
-import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
-import { NO_OPINION } from './authorizer.ts';
+import {
+  type Attributes,
+  type Authorizer,
+  type Decision,
+  NO_OPINION,
+  type RulesAnswer,
+} from './authorizer.ts';
 
 type Status = Pick<SubjectAccessReviewStatus, 'allowed'> & Partial<SubjectAccessReviewStatus>;
 
@@ -23,7 +29,10 @@ export interface LocalAuthorization {
 export class LocalAuthorizer implements Authorizer {
   readonly #reviewers = new Set<LocalAuthorization>();
 
-  /** Asked after those that were added before. Returns a function that removes it, which is idempotent. */
+  /**
+   * Asked after those that were added before. Returns a function that removes it, which is
+   * idempotent.
+   */
   add(authorization: LocalAuthorization): () => void {
     this.#reviewers.add(authorization);
     return () => void this.#reviewers.delete(authorization);

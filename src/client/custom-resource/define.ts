@@ -1,5 +1,5 @@
-// A custom resource from a schema literal: one description is the TypeScript type, the value that clients take, and the
-// CustomResourceDefinition that the server needs.
+// A custom resource from a schema literal: one description is the TypeScript type, the value that
+// clients take, and the CustomResourceDefinition that the server needs.
 
 import type {
   CustomResourceColumnDefinition,
@@ -23,7 +23,10 @@ export interface CustomResourceDescription {
   readonly namespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** The fields of an object beside apiVersion, kind and metadata. With `status` the resource has that subresource. */
+  /**
+   * The fields of an object beside apiVersion, kind and metadata. With `status` the resource has
+   * that subresource.
+   */
   readonly schema: {
     readonly spec?: Schema;
     readonly status?: Schema;
@@ -53,8 +56,8 @@ export type ObjectOf<D extends CustomResourceDescription> = KubeObject &
 export type KindOf<R> = R extends ResourceType<infer T> ? T : never;
 
 /**
- * Returns a custom resource whose objects have the type that the schema describes. Throws TypeError for names that cannot be those of a
- * resource; the server checks the schema.
+ * Returns a custom resource whose objects have the type that the schema describes. Throws TypeError
+ * for names that cannot be those of a resource; the server checks the schema.
  */
 export function defineCustomResource<const D extends CustomResourceDescription>(
   description: D,

@@ -1,7 +1,11 @@
 // The replication controllers and pods of one namespace, as far as rolling updates need them.
 
-import { pods, replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { Pod, ReplicationController } from '#api/groups/core/v1/index.ts';
+import {
+  type Pod,
+  pods,
+  type ReplicationController,
+  replicationControllers,
+} from '#api/groups/core/v1/index.ts';
 import type { Immutable, New } from '#api/machinery/meta/v1/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { Clock } from '#machinery/clock.ts';
@@ -67,7 +71,10 @@ export class NamespaceAccess {
     }));
   }
 
-  /** Scales a controller, and waits until it has created or deleted its pods. Rejects with WaitTimeoutError. */
+  /**
+   * Scales a controller, and waits until it has created or deleted its pods. Rejects with
+   * WaitTimeoutError.
+   */
   async scale(name: string, replicas: number): Promise<Controller> {
     const patch = { spec: { replicas } };
     await this.controllers.patch(name, 'application/merge-patch+json', patch, {

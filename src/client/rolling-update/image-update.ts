@@ -1,5 +1,5 @@
-// Prepares an update that changes the image alone: a copy of the controller with another image, and a label that tells the pods of the two
-// controllers apart.
+// Prepares an update that changes the image alone: a copy of the controller with another image, and
+// a label that tells the pods of the two controllers apart.
 
 import { createHash } from 'node:crypto';
 import type { Container, ReplicationController } from '#api/groups/core/v1/index.ts';
@@ -21,12 +21,18 @@ export interface ImageChange {
 
 const HASH_LENGTH = 32;
 
-/** Returns a value for a label and for a name. It depends on the resource version, so that equal updates differ. */
+/**
+ * Returns a value for a label and for a name. It depends on the resource version, so that equal
+ * updates differ.
+ */
 export function hashOf(object: unknown): string {
   return createHash('sha256').update(stableStringify(object)).digest('hex').slice(0, HASH_LENGTH);
 }
 
-/** Returns the new controller. `name`: default is one made of the old name. Throws RollingUpdateError. */
+/**
+ * Returns the new controller. `name`: default is one made of the old name. Throws
+ * RollingUpdateError.
+ */
 export function withImage(
   old: Controller,
   { image, container, imagePullPolicy, deploymentLabelKey }: ImageChange,
@@ -38,7 +44,8 @@ export function withImage(
   const [first] = containers;
   if (first?.image === image && imagePullPolicy === undefined)
     throw new RollingUpdateError(
-      '--image-pull-policy (Always|Never|IfNotPresent) must be provided when --image is the same as existing container image',
+      '--image-pull-policy (Always|Never|IfNotPresent) must be provided ' +
+        'when --image is the same as existing container image',
     );
   const changed = containers.map((each, at) =>
     at === index
@@ -86,7 +93,10 @@ function containerIndex(
   return 0;
 }
 
-/** Gives the old controller and its pods the label that tells them apart, and records the name of the new one. Idempotent. */
+/**
+ * Gives the old controller and its pods the label that tells them apart, and records the name of
+ * the new one. Idempotent.
+ */
 export async function prepareOld(
   access: NamespaceAccess,
   old: Controller,

@@ -29,10 +29,14 @@ export function scaleUpTo(scale: Scale, { desired, maxSurge }: Limits): number {
   return increment <= 0 ? scale.new : Math.min(scale.new + increment, desired);
 }
 
-/** Returns the replicas of the old controller after the next step. `newAvailable`: the available pods of the new controller. */
+/**
+ * Returns the replicas of the old controller after the next step. `newAvailable`: the available
+ * pods of the new controller.
+ */
 export function scaleDownTo(scale: Scale, newAvailable: number, limits: Limits): number {
   if (scale.old === 0) return 0;
-  // Unavailable pods of the old controller count as available, so that a broken old controller can be replaced.
+  // Unavailable pods of the old controller count as available, so that a broken old controller can
+  // be replaced.
   const decrement = scale.old + scale.new - minAvailable(limits) - (scale.new - newAvailable);
   if (decrement <= 0) return scale.old;
   if (scale.new === limits.desired && newAvailable === limits.desired) return 0;

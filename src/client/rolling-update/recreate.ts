@@ -1,9 +1,9 @@
-// The oldest form of a rolling update: the pods of a controller are deleted one by one, and the controller creates them again.
+// The oldest form of a rolling update: the pods of a controller are deleted one by one, and the
+// controller creates them again.
 
 import { formatDuration } from '#machinery/text/duration.ts';
 import { pollImmediately, WaitTimeoutError } from '#machinery/wait.ts';
-import { isReady, NamespaceAccess } from './access.ts';
-import type { Controller } from './access.ts';
+import { type Controller, isReady, NamespaceAccess } from './access.ts';
 import { RollingUpdateError } from './errors.ts';
 import type { RollingUpdateOptions } from './rolling-update.ts';
 
@@ -20,13 +20,16 @@ export interface RecreateOptions extends Pick<
 > {
   /** The ReplicationController. */
   readonly name: string;
-  /** Sets the image of the template first. The template has one container. Default: the template stays as it is. */
+  /**
+   * Sets the image of the template first. The template has one container. Default: the template
+   * stays as it is.
+   */
   readonly image?: string;
 }
 
 /**
- * Deletes the pods of a controller one by one, `updatePeriodMs` apart, and waits until all replicas are back and ready. Rejects with
- * WaitTimeoutError if they are not within `timeoutMs`.
+ * Deletes the pods of a controller one by one, `updatePeriodMs` apart, and waits until all replicas
+ * are back and ready. Rejects with WaitTimeoutError if they are not within `timeoutMs`.
  */
 export async function recreatePods(options: RecreateOptions): Promise<Controller> {
   const { client, namespace, clock, signal, name, image, onProgress } = options;

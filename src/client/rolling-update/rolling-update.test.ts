@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { pods, replicationControllers } from '#api/groups/core/v1/index.ts';
-import type { ReplicationController } from '#api/groups/core/v1/index.ts';
+import {
+  pods,
+  type ReplicationController,
+  replicationControllers,
+} from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { withCluster } from '#cluster/embedded/testing.ts';
 import type { EmbeddedCluster } from '#cluster/index.ts';
@@ -8,8 +11,12 @@ import type { VirtualClock } from '#machinery/clock.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { WaitTimeoutError } from '#machinery/wait.ts';
 import { scaleDownTo, scaleUpTo } from './plan.ts';
-import { recreatePods, rollingUpdate, RollingUpdateError } from './index.ts';
-import type { RollingUpdateOptions } from './index.ts';
+import {
+  recreatePods,
+  rollingUpdate,
+  RollingUpdateError,
+  type RollingUpdateOptions,
+} from './index.ts';
 
 const controller = (
   name: string,
@@ -33,10 +40,10 @@ type Cluster = EmbeddedCluster<VirtualClock>;
 
 /** Lets time pass until the promise settles. */
 async function during<T>({ clock }: Cluster, promise: Promise<T>): Promise<T> {
-  let settled = false;
-  const settle = (): void => void (settled = true);
+  const state = { settled: false };
+  const settle = (): void => void (state.settled = true);
   promise.then(settle, settle);
-  while (!settled) await clock.advance(1000);
+  while (!state.settled) await clock.advance(1000);
   return promise;
 }
 
@@ -48,7 +55,7 @@ async function withOld(
   ) => Promise<void>,
 ): Promise<void> {
   await withCluster({ clock: 'virtual' }, async (cluster) => {
-    await cluster.apply(controller('v1', 2) as object);
+    await cluster.apply(controller('v1', 2));
     await cluster.waitFor(replicationControllers, 'v1', ({ status }) => status.readyReplicas === 2);
     const lines: string[] = [];
     const { client, clock } = cluster;
@@ -204,7 +211,7 @@ describe('a rolling update', () => {
       };
       const began = cluster.clock.now();
       await expect(
-        update({ controller: failing as typeof broken, timeoutMs: 90_000, updatePeriodMs: 0 }),
+        update({ controller: failing, timeoutMs: 90_000, updatePeriodMs: 0 }),
       ).rejects.toThrow(
         new WaitTimeoutError('timed out waiting for any update progress to be made'),
       );
@@ -242,7 +249,7 @@ describe('a rolling update', () => {
         await expect(update(options)).rejects.toThrow(new RollingUpdateError(message));
       await cluster.delete(replicationControllers, 'v2');
       await cluster.waitFor(replicationControllers, 'v2', 'deleted');
-      await cluster.apply(controller('v2', 1) as object);
+      await cluster.apply(controller('v2', 1));
       await expect(update({ controller: same })).rejects.toThrow(
         'Missing/unexpected annotations for controller v2',
       );
@@ -284,7 +291,7 @@ describe('recreated pods', () => {
       { clock: 'virtual', controllers: ['*', '-replicationcontroller-controller'], nodes: 1 },
       async (cluster) => {
         const { client, clock } = cluster;
-        await cluster.apply(controller('v1', 2) as object);
+        await cluster.apply(controller('v1', 2));
         const options = { client, clock, namespace: 'default', name: 'v1', timeoutMs: 30_000 };
         await expect(during(cluster, recreatePods(options))).rejects.toThrow(
           new WaitTimeoutError('timed out waiting for the pods of v1: 0 of 2 are back after 30s'),

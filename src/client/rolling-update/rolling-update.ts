@@ -1,17 +1,16 @@
-// The rolling update of a ReplicationController, as kubectl made it up to version 1.17: scales a new controller up and the old one down,
-// step by step, from the client. An update that was interrupted goes on where it stopped.
+// The rolling update of a ReplicationController, as kubectl made it up to version 1.17: scales a
+// new controller up and the old one down, step by step, from the client. An update that was
+// interrupted goes on where it stopped.
 
 import type { ReplicationController } from '#api/groups/core/v1/index.ts';
 import type { New } from '#api/machinery/meta/v1/index.ts';
 import { WaitTimeoutError, poll, pollImmediately } from '#machinery/wait.ts';
 import type { Client } from '../client.ts';
-import { NamespaceAccess } from './access.ts';
-import type { Controller, Timing } from './access.ts';
+import { type Controller, NamespaceAccess, type Timing } from './access.ts';
 import { DESIRED_REPLICAS, NEXT_CONTROLLER, ORIGINAL_REPLICAS, SOURCE_ID } from './annotations.ts';
 import { RollingUpdateError } from './errors.ts';
 import { prepareOld, withImage } from './image-update.ts';
-import { minAvailable, scaleDownTo, scaleUpTo } from './plan.ts';
-import type { Limits } from './plan.ts';
+import { type Limits, minAvailable, scaleDownTo, scaleUpTo } from './plan.ts';
 
 export interface RollingUpdateOptions
   extends Partial<Pick<Timing, 'pollIntervalMs' | 'timeoutMs' | 'signal'>>, Pick<Timing, 'clock'> {
@@ -19,9 +18,15 @@ export interface RollingUpdateOptions
   readonly namespace: string;
   /** The controller that is replaced. */
   readonly oldName: string;
-  /** The name of the new controller. Default: that of `controller`; with `image`, the new controller gets the old name in the end. */
+  /**
+   * The name of the new controller. Default: that of `controller`; with `image`, the new controller
+   * gets the old name in the end.
+   */
   readonly newName?: string;
-  /** The new controller. Its selector has another value for a key of the old one's. Without replicas it gets as many as the old one. */
+  /**
+   * The new controller. Its selector has another value for a key of the old one's. Without replicas
+   * it gets as many as the old one.
+   */
   readonly controller?: New<ReplicationController>;
   /** In place of `controller`: the image of a copy of the old one. */
   readonly image?: string;
@@ -51,8 +56,9 @@ const DEFAULTS = { pollIntervalMs: 3000, timeoutMs: 300_000, updatePeriodMs: 60_
 const RENAME = { intervalMs: 5000, timeoutMs: 60_000 } as const;
 
 /**
- * Replaces the pods of a controller one after the other. Resolves when the old controller is gone. Rejects with RollingUpdateError, with
- * WaitTimeoutError if there is no progress for `timeoutMs`, with StatusError, and with the signal's reason; the same call goes on then.
+ * Replaces the pods of a controller one after the other. Resolves when the old controller is gone.
+ * Rejects with RollingUpdateError, with WaitTimeoutError if there is no progress for `timeoutMs`,
+ * with StatusError, and with the signal's reason; the same call goes on then.
  */
 export async function rollingUpdate(options: RollingUpdateOptions): Promise<RollingUpdateResult> {
   checkOptions(options);
@@ -119,7 +125,7 @@ class Update {
       return this.#replace(oldRc, newRc, 'Delete');
     }
     if (next.spec?.replicas === undefined)
-      next = { ...next, spec: { ...next.spec, replicas: old.spec.replicas } } as typeof next;
+      next = { ...next, spec: { ...next.spec, replicas: old.spec.replicas } };
     return this.#replace(old, next, this.#keepsName ? 'Rename' : 'Delete');
   }
 
@@ -152,7 +158,8 @@ class Update {
     const inProgress = containers[index]?.image ?? '';
     if (inProgress !== wanted)
       throw new RollingUpdateError(
-        `Found existing in-progress update to image (${inProgress}).\nEither continue in-progress update with --image=${inProgress} or rollback with --rollback`,
+        `Found existing in-progress update to image (${inProgress}).\n` +
+          `Either continue in-progress update with --image=${inProgress} or rollback with --rollback`,
       );
     this.#say(`Found existing update in progress (${existing.metadata.name}), resuming.`);
     return existing;
@@ -189,27 +196,30 @@ class Update {
         [ORIGINAL_REPLICAS]: String(replicasOf(oldRc)),
       });
     const limits = limitsOf(this.#options, desired, replicasOf(oldRc));
+    const up = `Scaling up ${newRc.metadata.name} from ${replicasOf(newRc)} to ${desired}`;
+    const down = `scaling down ${oldRc.metadata.name} from ${replicasOf(oldRc)} to 0`;
+    const most = desired + limits.maxSurge;
     this.#say(
-      `Scaling up ${newRc.metadata.name} from ${replicasOf(newRc)} to ${desired}, scaling down ${oldRc.metadata.name} from ${replicasOf(oldRc)} to 0 (keep ${minAvailable(limits)} pods available, don't exceed ${desired + limits.maxSurge} pods)`,
+      `${up}, ${down} (keep ${minAvailable(limits)} pods available, don't exceed ${most} pods)`,
     );
     let deadline = this.#deadline();
     while (replicasOf(newRc) !== desired || replicasOf(oldRc) !== 0) {
       const before = `${replicasOf(oldRc)} ${replicasOf(newRc)}`;
-      const up = scaleUpTo({ old: replicasOf(oldRc), new: replicasOf(newRc) }, limits);
-      if (up !== replicasOf(newRc)) {
-        this.#say(`Scaling ${newRc.metadata.name} up to ${up}`);
-        newRc = await this.#access.scale(newRc.metadata.name, up);
+      const more = scaleUpTo({ old: replicasOf(oldRc), new: replicasOf(newRc) }, limits);
+      if (more !== replicasOf(newRc)) {
+        this.#say(`Scaling ${newRc.metadata.name} up to ${more}`);
+        newRc = await this.#access.scale(newRc.metadata.name, more);
       }
       await this.#access.sleep(this.#periodMs);
       const available = await this.#access.available(newRc);
-      const down = scaleDownTo(
+      const fewer = scaleDownTo(
         { old: replicasOf(oldRc), new: replicasOf(newRc) },
         available,
         limits,
       );
-      if (down !== replicasOf(oldRc)) {
-        this.#say(`Scaling ${oldRc.metadata.name} down to ${down}`);
-        oldRc = await this.#access.scale(oldRc.metadata.name, down);
+      if (fewer !== replicasOf(oldRc)) {
+        this.#say(`Scaling ${oldRc.metadata.name} down to ${fewer}`);
+        oldRc = await this.#access.scale(oldRc.metadata.name, fewer);
       }
       if (`${replicasOf(oldRc)} ${replicasOf(newRc)}` !== before) deadline = this.#deadline();
       else if (this.#options.clock.monotonic() > deadline)
@@ -254,7 +264,7 @@ class Update {
         },
       },
       spec: { ...target.spec, replicas: 0 },
-    } as New<ReplicationController>);
+    });
     this.#say(`Created ${created.metadata.name}`);
     return created;
   }
@@ -351,11 +361,13 @@ function limitsOf(
 /** Every new pod must differ from every old one in a label. */
 function checkSelectors(old: Controller, next: New<ReplicationController>): void {
   const selector = next.spec?.selector ?? {};
+  const nextName = next.metadata?.name ?? '';
   const differs = Object.entries(old.spec.selector ?? {}).some(
     ([key, value]) => selector[key] !== undefined && selector[key] !== value,
   );
   if (!differs)
     throw new RollingUpdateError(
-      `${next.metadata?.name ?? ''} must specify a matching key with non-equal value in Selector for ${old.metadata.name}`,
+      `${nextName} must specify a matching key with non-equal value in Selector ` +
+        `for ${old.metadata.name}`,
     );
 }

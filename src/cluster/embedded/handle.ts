@@ -15,8 +15,11 @@ import type {
 } from '#client/client.ts';
 import { resourcePath } from '#client/request.ts';
 import { describe, meets, waitFor, type WaitCondition } from '#client/wait-for.ts';
-import { runController } from '#controllers/operator/index.ts';
-import type { ControllerDefinition, RunControllerOptions } from '#controllers/operator/index.ts';
+import {
+  type ControllerDefinition,
+  runController,
+  type RunControllerOptions,
+} from '#controllers/operator/index.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import { VirtualClock, type Clock } from '#machinery/clock.ts';
 import { errorMessage } from '#machinery/error-message.ts';
@@ -62,7 +65,10 @@ export interface LogOptions extends PodOptions {
 
 /** A controller that runs beside the cluster's own. */
 export interface RunningController {
-  /** Resolves when no reconcile is in flight. Rejects with the error that ended the controller. Idempotent. */
+  /**
+   * Resolves when no reconcile is in flight. Rejects with the error that ended the controller.
+   * Idempotent.
+   */
   stop(): Promise<void>;
 }
 
@@ -74,20 +80,27 @@ export interface ClusterHandle<C extends Clock = Clock> {
   readonly url: string | undefined;
   /** Kubeconfig as YAML; undefined without a port. */
   readonly kubeconfig: string | undefined;
-  /** A file with the kubeconfig, readable by this user only; undefined without a port. `startCluster` deletes it when it stops. */
+  /**
+   * A file with the kubeconfig, readable by this user only; undefined without a port.
+   * `startCluster` deletes it when it stops.
+   */
   readonly kubeconfigPath: string | undefined;
   /**
-   * An agent for node:http whose connections go to the API server without a port, unencrypted and as the administrator. Use it with
+   * An agent for node:http whose connections go to the API server without a port, unencrypted and
+   * as the administrator. Use it with
    * any URL that begins with http://.
    */
   readonly agent: Agent;
   /**
-   * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the objects after it. Rejects with
-   * StatusError; with the reason Conflict if another manager owns a field that would change (see `force`).
+   * Server-side apply of a manifest (YAML text, objects, custom resources included). Returns the
+   * objects after it. Rejects with
+   * StatusError; with the reason Conflict if another manager owns a field that would change (see
+   * `force`).
    */
   apply(manifest: Manifest, options?: ApplyManifestOptions): Promise<readonly KubeObject[]>;
   /**
-   * Installs CustomResourceDefinitions, and waits until their resources are served: from a file or folder, YAML text, objects, or resources
+   * Installs CustomResourceDefinitions, and waits until their resources are served: from a file or
+   * folder, YAML text, objects, or resources
    * of `defineCustomResource`. Objects of other kinds are ignored. Returns the definitions.
    */
   install(definitions: Definitions): Promise<readonly KubeObject[]>;
@@ -109,8 +122,10 @@ export interface ClusterHandle<C extends Clock = Clock> {
     options?: InNamespace & DeleteOptions,
   ): Promise<void>;
   /**
-   * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'), 'deleted', or a function. The object need
-   * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined once it is deleted. Rejects with
+   * Waits for a condition: the type of a status condition ('Available', 'Ready', 'Complete'),
+   * 'deleted', or a function. The object need
+   * not exist yet. A virtual clock is moved forward until it is met. Returns the object, undefined
+   * once it is deleted. Rejects with
    * WaitTimeoutError.
    */
   waitFor<T extends KubeObject>(
@@ -125,9 +140,15 @@ export interface ClusterHandle<C extends Clock = Clock> {
   followLogs(pod: string, options?: LogOptions): Promise<AsyncIterable<Uint8Array>>;
   /** Runs a command in a container. An exit code other than 0 is not an error. */
   exec(pod: string, command: readonly string[], options?: ExecOptions): Promise<ExecResult>;
-  /** Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do not listen. */
+  /**
+   * Returns a connection to a port of a pod. No port of this machine is opened. Simulated pods do
+   * not listen.
+   */
   portForward(pod: string, port: number, options?: PodOptions): Promise<Duplex>;
-  /** Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is stopped. */
+  /**
+   * Runs a controller of `coxswain/controller` on the cluster's clock, until it or the cluster is
+   * stopped.
+   */
   runController(
     controller: ControllerDefinition,
     options?: Omit<RunControllerOptions, 'client' | 'signal'>,
@@ -154,7 +175,10 @@ export interface HandleConfig<C extends Clock> {
   readonly kubeconfigPath: string | undefined;
   readonly random?: Random;
   readonly logger?: Logger;
-  /** Returns a client of the administrator with this user agent. Default: `client`, whose user agent says nothing. */
+  /**
+   * Returns a client of the administrator with this user agent. Default: `client`, whose user agent
+   * says nothing.
+   */
   clientNamed?(userAgent: string): Client;
   connect(): Duplex;
   /** Lets time pass until a promise settles, where nothing else moves the clock. */

@@ -2,11 +2,14 @@
 
 import type { ConvergeOptions, Insight } from './insight/index.ts';
 
-/** For the declarations of a test runner: `interface Matchers<T> extends ClusterMatchers<Promise<void>> {}`. */
+/**
+ * For the declarations of a test runner: `interface Matchers<T> extends
+ * ClusterMatchers<Promise<void>> {}`.
+ */
 export interface ClusterMatchers<R> {
   /**
-   * Lets time pass until the cluster is at rest: `await expect(cluster).toConverge()`. Fails with the clients that keep writing, and what
-   * they write.
+   * Lets time pass until the cluster is at rest: `await expect(cluster).toConverge()`. Fails with
+   * the clients that keep writing, and what they write.
    */
   toConverge(options?: ConvergeOptions): R;
 }

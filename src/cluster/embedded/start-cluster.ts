@@ -1,4 +1,5 @@
-// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes, without a port unless asked.
+// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes,
+// without a port unless asked.
 
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -43,11 +44,20 @@ export interface StartClusterOptions {
   readonly nodes?: number;
   /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
   readonly clock?: 'real' | 'virtual';
-  /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /**
+   * The time at which a virtual clock starts, in milliseconds since the epoch. Default: the
+   * beginning of 2026.
+   */
   readonly startMs?: number;
-  /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
+  /**
+   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
+   * otherwise random.
+   */
   readonly seed?: string | number;
-  /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
+  /**
+   * Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free
+   * one. Default: no port.
+   */
   readonly port?: number;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
@@ -55,15 +65,25 @@ export interface StartClusterOptions {
   readonly serviceCidr?: string;
   /** A KubeSchedulerConfiguration (v1) as an object. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that the configuration can name, beside the built-in ones (docs/writing-a-scheduler-plugin.md). */
+  /**
+   * Plugins that the configuration can name, beside the built-in ones
+   * (docs/writing-a-scheduler-plugin.md).
+   */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable ones. */
+  /**
+   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
+   * 'true' }`. Default: stable ones.
+   */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all. */
+  /**
+   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   */
   readonly controllers?: readonly string[];
   /**
-   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap `cluster-dns` names. Default: none.
+   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
+   * listens on 127.0.0.1 (0: any port that is
+   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
+   * `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -71,7 +91,10 @@ export interface StartClusterOptions {
   readonly clusterDomain?: string;
   /** The capacity of each node. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
-  /** Records everything from the start, for `events` and `history`. Default: nothing is recorded until `events` is called. */
+  /**
+   * Records everything from the start, for `events` and `history`. Default: nothing is recorded
+   * until `events` is called.
+   */
   readonly insight?: boolean;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
@@ -81,13 +104,22 @@ export interface StartClusterOptions {
 export interface EmbeddedCluster<C extends Clock = Clock> extends ClusterHandle<C>, Insight {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
-  /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
+  /**
+   * Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError
+   * without `dns`.
+   */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
   /** Handlers of admission, conversion and authorization as plain functions. */
   readonly webhooks: Webhooks;
-  /** Returns a client whose requests are made by another user, who may do what RBAC permits: `clientOf({ name: 'alice' })`. */
+  /**
+   * Returns a client whose requests are made by another user, who may do what RBAC permits:
+   * `clientOf({ name: 'alice' })`.
+   */
   clientOf(user: { readonly name: string; readonly groups?: readonly string[] }): Client;
-  /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
+  /**
+   * Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep
+   * running. Idempotent.
+   */
   stopNode(name: string): Promise<void>;
   /** Starts the kubelet of a stopped node again. It finds the containers that run. Idempotent. */
   startNode(name: string): Promise<void>;
@@ -111,7 +143,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   const logger = options.logger ?? silentLogger;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
-  // Made when a container writes its first line. The name does not depend on the seed: two clusters may have the same one.
+  // Made when a container writes its first line. The name does not depend on the seed: two clusters
+  // may have the same one.
   const filesDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const nodeCount = options.nodes ?? 1;
   const podRange =
@@ -265,7 +298,10 @@ function dnsSettings(
   };
 }
 
-/** Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on the clock too. */
+/**
+ * Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on
+ * the clock too.
+ */
 async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const settle = (): void => {

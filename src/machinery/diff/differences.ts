@@ -12,8 +12,9 @@ export interface Difference {
 }
 
 /**
- * Returns what has to change to make `before` into `after`, in the order of paths. Items of lists are compared by index; those at the end
- * of the longer list come last, from its end. A value of another type is one difference.
+ * Returns what has to change to make `before` into `after`, in the order of paths. Items of lists
+ * are compared by index; those at the end of the longer list come last, from its end. A value of
+ * another type is one difference.
  */
 export function differences(before: unknown, after: unknown): readonly Difference[] {
   const found: Difference[] = [];

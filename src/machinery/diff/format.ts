@@ -10,7 +10,8 @@ const MAX_VALUE = 120;
 const NAMES = ['name', 'type', 'uid', 'key', 'ip'] as const;
 
 /**
- * Returns a line for each difference. Items of lists that have names are compared by name: `.status.conditions[Ready].status`. A field that
+ * Returns a line for each difference. Items of lists that have names are compared by name:
+ * `.status.conditions[Ready].status`. A field that
  * was not there has no left side, one that is gone no right side.
  */
 export function formatDifferences(before: unknown, after: unknown): readonly string[] {

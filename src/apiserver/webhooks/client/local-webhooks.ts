@@ -1,16 +1,17 @@
-// Webhooks that are functions of this process. Each has a URL that no DNS server knows; the webhook client hands requests to such a URL to
-// the function instead of the network. All that comes before (rules, reviews, time limits) and after (the meaning of the response) is shared
-// with other webhooks.
+// Webhooks that are functions of this process. Each has a URL that no DNS server knows; the webhook
+// client hands requests to such a URL to the function instead of the network. All that comes before
+// (rules, reviews, time limits) and after (the meaning of the response) is shared with other
+// webhooks.
 
 import { errorMessage } from '#machinery/error-message.ts';
 import { parseJson } from '#machinery/text/json.ts';
 import { stringifyJson } from '#machinery/text/json-integers.ts';
-import { ResponseTooLargeError } from './send.ts';
-import type { WebhookResponse } from './send.ts';
+import { ResponseTooLargeError, type WebhookResponse } from './send.ts';
 
 /**
- * Returns the response to a review. Both are JSON; the review is the handler's own copy. The signal aborts at the webhook's time limit. What
- * the handler throws is a response with the status code 500 and the error's message as text.
+ * Returns the response to a review. Both are JSON; the review is the handler's own copy. The signal
+ * aborts at the webhook's time limit. What the handler throws is a response with the status code
+ * 500 and the error's message as text.
  */
 export type LocalWebhookHandler = (review: unknown, signal: AbortSignal) => unknown;
 
@@ -33,7 +34,10 @@ export class LocalWebhooks {
   /** By host. */
   readonly #handlers = new Map<string, LocalWebhookHandler>();
 
-  /** `name` is a DNS label or several, unique among the handlers. Throws Error for a name that is taken. */
+  /**
+   * `name` is a DNS label or several, unique among the handlers. Throws Error for a name that is
+   * taken.
+   */
   add(name: string, handler: LocalWebhookHandler): LocalWebhook {
     const host = `${name}${DOMAIN}`;
     if (this.#handlers.has(host)) throw new Error(`there is a webhook ${name} already`);

@@ -1,4 +1,5 @@
-// Admission handlers as functions: what they are called with, and the review that their outcome becomes.
+// Admission handlers as functions: what they are called with, and the review that their outcome
+// becomes.
 
 import type {
   AdmissionRequest,
@@ -14,7 +15,10 @@ import type { JsonPatchOperation } from '#machinery/patch/json-patch.ts';
 /** A request that a handler decides on. */
 export interface AdmissionCall<T extends KubeObject = KubeObject> {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
-  /** The object of the request. Of a DELETE: the object that is deleted. A mutating handler changes it in place. */
+  /**
+   * The object of the request. Of a DELETE: the object that is deleted. A mutating handler changes
+   * it in place.
+   */
   readonly object: T;
   /** The stored object, of an UPDATE or DELETE. */
   readonly oldObject: T | undefined;
@@ -37,7 +41,8 @@ export interface AdmissionCall<T extends KubeObject = KubeObject> {
 }
 
 /**
- * Decides on a request. A StatusError rejects the request; any other error is a failed call, and the failure policy decides.
+ * Decides on a request. A StatusError rejects the request; any other error is a failed call, and
+ * the failure policy decides.
  */
 export type ValidatingHandler<T extends KubeObject> = (
   call: AdmissionCall<T>,
@@ -50,7 +55,10 @@ export type MutatingHandler<T extends KubeObject> = (
 
 const API_VERSION = 'admission.k8s.io/v1';
 
-/** Returns the response to a review. Rejects with what the handler throws, if it is not a StatusError. */
+/**
+ * Returns the response to a review. Rejects with what the handler throws, if it is not a
+ * StatusError.
+ */
 export async function reviewAdmission<T extends KubeObject>(
   review: unknown,
   handler: MutatingHandler<T>,

@@ -126,7 +126,8 @@ describe('handlers in the process', () => {
     const bug = await denied(client.create({ metadata: { name: 'b' }, data: { broken: '' } }));
     expect([bug.code, bug.message]).toEqual([
       500,
-      'Internal error occurred: failed calling webhook "rules.example.com": failed to call webhook: an error on the server ("a bug") has prevented the request from succeeding',
+      'Internal error occurred: failed calling webhook "rules.example.com": failed to call webhook: ' +
+        'an error on the server ("a bug") has prevented the request from succeeding',
     ]);
     await hook.remove();
     await client.delete('kept');

@@ -1,4 +1,5 @@
-// Extensions of the API server inside the process: handlers of admission, conversion and authorization, and custom resources.
+// Extensions of the API server inside the process: handlers of admission, conversion and
+// authorization, and custom resources.
 
 export type { AdmissionCall, MutatingHandler, ValidatingHandler } from './admission.ts';
 export type { ConversionHandler } from './conversion.ts';

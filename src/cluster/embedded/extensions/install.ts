@@ -7,8 +7,8 @@ import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 
 /**
- * CustomResourceDefinitions: the path or file: URL of a file or folder (YAML or JSON), YAML text (with a line break), an object, a resource
- * of `defineCustomResource`, or several of them.
+ * CustomResourceDefinitions: the path or file: URL of a file or folder (YAML or JSON), YAML text
+ * (with a line break), an object, a resource of `defineCustomResource`, or several of them.
  */
 export type Definitions = string | URL | object | readonly (string | URL | object)[];
 
@@ -21,8 +21,9 @@ export interface DefinitionTarget {
 const FILES = /\.(ya?ml|json)$/;
 
 /**
- * Applies definitions, and waits until their resources are served. Objects of other kinds are ignored, as envtest does. Resolves with the
- * definitions. Rejects with TypeError if there are none, with the error of the file system, and that of the target.
+ * Applies definitions, and waits until their resources are served. Objects of other kinds are
+ * ignored, as envtest does. Resolves with the definitions. Rejects with TypeError if there are
+ * none, with the error of the file system, and that of the target.
  */
 export async function installDefinitions(
   target: DefinitionTarget,

@@ -1,14 +1,13 @@
-// `cluster.webhooks`: admission, conversion and authorization by functions of this process. Admission and conversion are configured by the
-// objects that configure every webhook, whose URL leads to the function.
+// `cluster.webhooks`: admission, conversion and authorization by functions of this process.
+// Admission and conversion are configured by the objects that configure every webhook, whose URL
+// leads to the function.
 
 import {
+  type MutatingWebhook,
   mutatingWebhookConfigurations,
+  type OperationType,
+  type RuleWithOperations,
   validatingWebhookConfigurations,
-} from '#api/groups/admissionregistration/v1/index.ts';
-import type {
-  MutatingWebhook,
-  OperationType,
-  RuleWithOperations,
 } from '#api/groups/admissionregistration/v1/index.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';
 import type { ResourceType } from '#api/machinery/descriptor.ts';
@@ -17,10 +16,8 @@ import type { AccessReviewer, LocalAuthorizer } from '#apiserver/authorization/l
 import type { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
 import type { Client } from '#client/client.ts';
 import * as apierrors from '#machinery/apierrors.ts';
-import { reviewAdmission } from './admission.ts';
-import type { MutatingHandler, ValidatingHandler } from './admission.ts';
-import { reviewConversion } from './conversion.ts';
-import type { ConversionHandler } from './conversion.ts';
+import { type MutatingHandler, reviewAdmission, type ValidatingHandler } from './admission.ts';
+import { type ConversionHandler, reviewConversion } from './conversion.ts';
 
 /** A handler that takes part in the work of the API server. */
 export interface InstalledHandler {
@@ -42,13 +39,20 @@ type WebhookFields = Pick<
 
 /** How admission calls a handler: as the fields of the same names in a webhook configuration. */
 export interface AdmissionOptions extends Partial<WebhookFields> {
-  /** The name of the webhook and of its configuration, a domain of at least three parts. Handlers are called in the order of names. Default: a name that keeps the order in which they were added. */
+  /**
+   * The name of the webhook and of its configuration, a domain of at least three parts. Handlers
+   * are called in the order of names. Default: a name that keeps the order in which they were
+   * added.
+   */
   readonly name?: string;
   /** Default: CREATE and UPDATE. */
   readonly operations?: readonly OperationType[];
   /** Subresources, such as 'status' or '*', beside the resource itself. Default: none. */
   readonly subresources?: readonly string[];
-  /** Default: 'None'. A handler with effects is not called for dry runs: 'NoneOnDryRun' if it looks at `dryRun`. */
+  /**
+   * Default: 'None'. A handler with effects is not called for dry runs: 'NoneOnDryRun' if it looks
+   * at `dryRun`.
+   */
   readonly sideEffects?: MutatingWebhook['sideEffects'];
 }
 
@@ -76,11 +80,15 @@ export interface Webhooks {
     handler: ValidatingHandler<T>,
     options?: AdmissionOptions,
   ): Promise<InstalledHandler>;
-  /** Converts a custom resource between its versions. Its definition must exist; `remove` sets the strategy None. */
+  /**
+   * Converts a custom resource between its versions. Its definition must exist; `remove` sets the
+   * strategy None.
+   */
   convert(resource: ResourceType, handler: ConversionHandler): Promise<InstalledHandler>;
   /**
-   * Decides what users may do, before RBAC: with the status of a SubjectAccessReview. Neither allowed nor denied: RBAC decides. It is asked about the cluster's components, too, but not about members
-   * of system:masters. Decisions are not cached.
+   * Decides what users may do, before RBAC: with the status of a SubjectAccessReview. Neither
+   * allowed nor denied: RBAC decides. It is asked about the cluster's components, too, but not
+   * about members of system:masters. Decisions are not cached.
    */
   authorize(handler: AccessReviewer, options?: AuthorizationOptions): InstalledHandler;
 }

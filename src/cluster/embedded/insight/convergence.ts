@@ -5,11 +5,13 @@ import { VirtualClock, type Clock } from '#machinery/clock.ts';
 import { formatDuration, toMilliseconds } from '#machinery/text/duration.ts';
 import { diffOf, requestsOf } from './history.ts';
 import type { RecordedChange, RecordedRequest, Recorder } from './recorder.ts';
-import { describeObject } from './records.ts';
-import type { ChangeRecord } from './records.ts';
+import { type ChangeRecord, describeObject } from './records.ts';
 
 export interface ConvergeOptions {
-  /** So long nothing may change, such as '5m' or milliseconds. Default: two minutes of virtual time, 2 seconds of real time. */
+  /**
+   * So long nothing may change, such as '5m' or milliseconds. Default: two minutes of virtual time,
+   * 2 seconds of real time.
+   */
   readonly quietFor?: number | string;
   /** Default: half an hour of virtual time, 30 seconds of real time. */
   readonly timeout?: number | string;
@@ -24,7 +26,10 @@ export interface PersistentWrite {
   readonly object: string;
   /** How often within the last `quietFor`. */
   readonly count: number;
-  /** The changes, each once, the latest at the end: a list of lines for each. Empty: the writes change nothing, or fail. */
+  /**
+   * The changes, each once, the latest at the end: a list of lines for each. Empty: the writes
+   * change nothing, or fail.
+   */
   readonly diffs: readonly (readonly string[])[];
   /** The message of the last failure, if the writes fail. */
   readonly failure: string | undefined;
@@ -39,7 +44,10 @@ export interface Convergence {
   readonly message: string;
 }
 
-/** So many writes that change nothing, of one client to one object within `quietFor`, mean that it does not rest. */
+/**
+ * So many writes that change nothing, of one client to one object within `quietFor`, mean that it
+ * does not rest.
+ */
 const MANY_VAIN_WRITES = 3;
 const MAX_DIFFS = 4;
 /** An object that changes so often within one millisecond of a clock is written in a loop. */
@@ -194,6 +202,7 @@ function describe(writes: readonly PersistentWrite[], quietMs: number, afterMs: 
       ? []
       : [failure === undefined ? '    nothing changes' : `    fails: ${failure}`]),
   ]);
-  const head = `the cluster has not come to rest within ${formatDuration(afterMs)}; in the last ${formatDuration(quietMs)}:`;
+  const [waited, window] = [formatDuration(afterMs), formatDuration(quietMs)];
+  const head = `the cluster has not come to rest within ${waited}; in the last ${window}:`;
   return [head, ...lines].join('\n');
 }

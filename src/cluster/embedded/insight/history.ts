@@ -1,17 +1,24 @@
-// The history of one object: each change with the request that made it, and the watch event that made the client send that request.
+// The history of one object: each change with the request that made it, and the watch event that
+// made the client send that request.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { formatDifferences } from '#machinery/diff/index.ts';
 import { stringifyJson } from '#machinery/text/json-integers.ts';
 import type { RecordLog } from './log.ts';
 import type { Recorded, RecordedChange, RecordedRequest } from './recorder.ts';
-import { describeObject } from './records.ts';
-import type { ChangeRecord, DeliveryRecord, RequestRecord } from './records.ts';
+import {
+  type ChangeRecord,
+  type DeliveryRecord,
+  describeObject,
+  type RequestRecord,
+} from './records.ts';
 
 /** How the object of an event is related to the object that was written. */
 export type Relation = 'same object' | 'owner' | 'refers to it' | 'is referred to';
 
-/** The latest event about a related object that the client had received before it sent the request. */
+/**
+ * The latest event about a related object that the client had received before it sent the request.
+ */
 export interface Cause {
   readonly event: DeliveryRecord;
   readonly relation: Relation;
@@ -24,22 +31,30 @@ export interface HistoryEntry {
   readonly change: ChangeRecord['change'];
   readonly revision: number;
   readonly timeMs: number;
-  /** The client that made the change. Undefined: the store itself (expiry), or a request from before the recording. */
+  /**
+   * The client that made the change. Undefined: the store itself (expiry), or a request from before
+   * the recording.
+   */
   readonly client: string | undefined;
   readonly request: RequestRecord | undefined;
   readonly cause: Cause | undefined;
-  /** A line for each field that changed: `.spec.replicas: 1 → 2`. Managed fields and the resource version are left out. */
+  /**
+   * A line for each field that changed: `.spec.replicas: 1 → 2`. Managed fields and the resource
+   * version are left out.
+   */
   readonly diff: readonly string[];
   readonly object: Immutable<KubeObject>;
   readonly previous: Immutable<KubeObject> | undefined;
 }
 
-/** The object whose history is asked for. With a uid, earlier objects of the same name are left out. */
+/**
+ * The object whose history is asked for. With a uid, earlier objects of the same name are left out.
+ */
 export interface HistorySubject {
-  readonly kind?: string | undefined;
-  readonly namespace?: string | undefined;
+  readonly kind?: string;
+  readonly namespace?: string;
   readonly name: string;
-  readonly uid?: string | undefined;
+  readonly uid?: string;
 }
 
 /** Looking further back for a cause takes too long. */
@@ -90,7 +105,10 @@ function isAbout({ kind, metadata }: Immutable<KubeObject>, subject: HistorySubj
   return subject.uid === undefined || metadata.uid === subject.uid;
 }
 
-/** Finds the requests that made the changes: by the revision in the response, or by the time in which they were in flight. */
+/**
+ * Finds the requests that made the changes: by the revision in the response, or by the time in
+ * which they were in flight.
+ */
 export function requestsOf(
   log: RecordLog<Recorded>,
   changes: readonly RecordedChange[],
@@ -119,12 +137,17 @@ export function requestsOf(
   return found;
 }
 
-/** The record of a change may come after the response: before anything else of the client happens. */
+/**
+ * The record of a change may come after the response: before anything else of the client happens.
+ */
 function wasInFlight({ sequence, ended }: RecordedRequest, change: RecordedChange): boolean {
   return sequence < change.sequence && change.sequence <= ended + 1;
 }
 
-/** Another revision in the response means another change, but for a write that made the object go away. */
+/**
+ * Another revision in the response means another change, but for a write that made the object go
+ * away.
+ */
 function canHaveMade({ revision, code }: RecordedRequest, change: RecordedChange): boolean {
   if (code !== undefined && code >= 400) return false;
   return revision === undefined || change.change === 'DELETED';

@@ -1,16 +1,19 @@
-// What happened in a cluster, and why: records of requests, changes and watch events, histories of objects, convergence, breakpoints.
+// Explains what happens in a cluster: records of requests, changes and watch events, histories of
+// objects, convergence, breakpoints.
 
 import type { ResourceType } from '#api/machinery/descriptor.ts';
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import type { Handler } from '#apiserver/request.ts';
 import type { Clock } from '#machinery/clock.ts';
 import type { Storage } from '#storage/interface.ts';
-import { Breakpoints } from './breakpoints.ts';
-import type { BreakpointCondition, BreakpointOptions, HeldRequest } from './breakpoints.ts';
-import { converge } from './convergence.ts';
-import type { Convergence, ConvergeOptions } from './convergence.ts';
-import { historyOf } from './history.ts';
-import type { HistoryEntry } from './history.ts';
+import {
+  type BreakpointCondition,
+  type BreakpointOptions,
+  Breakpoints,
+  type HeldRequest,
+} from './breakpoints.ts';
+import { converge, type Convergence, type ConvergeOptions } from './convergence.ts';
+import { type HistoryEntry, historyOf } from './history.ts';
 import type { EventLog } from './log.ts';
 import { Recorder } from './recorder.ts';
 
@@ -26,14 +29,15 @@ export type { ChangeRecord, ClusterEvent, DeliveryRecord, RequestRecord } from '
 /** Explains what happens in a cluster. */
 export interface Insight {
   /**
-   * Returns what has happened, in order: requests, changes, and watch events as clients received them. Recording starts with the first
-   * call, or with the cluster if it was started with `insight: true`. The last 50,000 records are kept.
+   * Returns what has happened, in order: requests, changes, and watch events as clients received
+   * them. Recording starts with the first call, or with the cluster if it was started with
+   * `insight: true`. The last 50,000 records are kept.
    */
   events(): EventLog;
   /**
-   * Returns each change of an object since the recording started: which client made it, by which request, because of which event, and what
-   * changed. With an object instead of a resource and a name, earlier objects of that name are left out. Throws TypeError if nothing is
-   * recorded.
+   * Returns each change of an object since the recording started: which client made it, by which
+   * request, because of which event, and what changed. With an object instead of a resource and a
+   * name, earlier objects of that name are left out. Throws TypeError if nothing is recorded.
    */
   history(object: Immutable<KubeObject>): readonly HistoryEntry[];
   history(
@@ -41,11 +45,14 @@ export interface Insight {
     name: string,
     options?: { readonly namespace?: string },
   ): readonly HistoryEntry[];
-  /** Lets time pass until nothing changes any more, or until it is clear which clients keep writing. See `toConverge`. */
+  /**
+   * Lets time pass until nothing changes any more, or until it is clear which clients keep writing.
+   * See `toConverge`.
+   */
   converge(options?: ConvergeOptions): Promise<Convergence>;
   /**
-   * Lets time pass until a request meets the condition. The request waits, and a virtual clock stands, until `resume()`. Rejects with
-   * WaitTimeoutError.
+   * Lets time pass until a request meets the condition. The request waits, and a virtual clock
+   * stands, until `resume()`. Rejects with WaitTimeoutError.
    */
   breakpoint(condition: BreakpointCondition, options?: BreakpointOptions): Promise<HeldRequest>;
 }

@@ -3,7 +3,7 @@
 import type { ClusterEvent } from './records.ts';
 
 const LIMIT = 50_000;
-/** Of the objects in the records: so many bytes of their JSON, about. */
+/** The objects in the records have so many bytes of JSON at most, about. */
 const LIMIT_BYTES = 64 * 1024 * 1024;
 
 interface Kept<E> {
@@ -11,7 +11,10 @@ interface Kept<E> {
   readonly bytes: number;
 }
 
-/** What happened, in order: iterate for all until now, or with `for await` also for all that is still to come. */
+/**
+ * What happened, in order: iterate for all until now, or with `for await` also for all that is
+ * still to come.
+ */
 export interface EventLog extends Iterable<ClusterEvent>, AsyncIterable<ClusterEvent> {
   /** The records of one type that the filter takes. */
   filter<T extends ClusterEvent['type']>(

@@ -1,4 +1,5 @@
-// Records requests, watch events and changes, from when it is started. Until then a request costs one comparison.
+// Records requests, watch events and changes, from when it is started. Until then a request costs
+// one comparison.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { decodeFromStorage } from '#api/machinery/codec/index.ts';
@@ -13,12 +14,15 @@ import type {
   RequestInfo,
 } from '#apiserver/request.ts';
 import type { Clock } from '#machinery/clock.ts';
-import { forEachEvent, mapWatch } from '#machinery/watch.ts';
-import type { WatchStream } from '#machinery/watch.ts';
+import { forEachEvent, mapWatch, type WatchStream } from '#machinery/watch.ts';
 import type { KeyValue, Storage, StorageEvent } from '#storage/interface.ts';
 import { RecordLog } from './log.ts';
-import { clientName } from './records.ts';
-import type { ChangeRecord, DeliveryRecord, RequestRecord } from './records.ts';
+import {
+  type ChangeRecord,
+  clientName,
+  type DeliveryRecord,
+  type RequestRecord,
+} from './records.ts';
 
 /** Called before a request is served; it waits for the promise. */
 export type Gate = (request: PendingRequest) => Promise<void> | undefined;
@@ -28,18 +32,26 @@ export type PendingRequest = Omit<
   RequestRecord,
   'type' | 'sequence' | 'timeMs' | 'code' | 'message'
 > & {
-  /** The object or patch that was sent. Undefined if there is none, or if it came as bytes over a connection. */
+  /**
+   * The object or patch that was sent. Undefined if there is none, or if it came as bytes over a
+   * connection.
+   */
   readonly body: unknown;
   readonly signal: AbortSignal;
 };
 
 /** A request as it is recorded, with what causes are found by. */
 export interface RecordedRequest extends RequestRecord {
-  /** The key of the object in the store; '' for requests for collections, and those that are not for objects. */
+  /**
+   * The key of the object in the store; '' for requests for collections, and those that are not for
+   * objects.
+   */
   readonly key: string;
   /** The revision of the object in the response. */
   readonly revision: number | undefined;
-  /** The position of the record that was the last when the request was served. Infinity: in flight. */
+  /**
+   * The position of the record that was the last when the request was served. Infinity: in flight.
+   */
   readonly ended: number;
 }
 

@@ -1,4 +1,5 @@
-// The records of what happens in a cluster: requests, changes of the store, and watch events that clients receive.
+// The records of what happens in a cluster: requests, changes of the store, and watch events that
+// clients receive.
 
 import type { Immutable, KubeObject } from '#api/machinery/meta/v1/index.ts';
 
@@ -16,13 +17,16 @@ export interface RequestRecord extends ClusterRecord {
   readonly client: string;
   readonly user: string;
   readonly userAgent: string;
-  /** 'get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', or an HTTP method. */
+  /**
+   * 'get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', or an HTTP
+   * method.
+   */
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
-  /** Of a create: the name that the object was given. */
+  /** The name of the object. A create has the name that the object was given. */
   readonly name: string;
   readonly path: string;
   readonly dryRun: boolean;

@@ -1,5 +1,5 @@
-// The resource that a word of a transcript names: 'rs', 'replicasets' and 'ReplicaSet' are the same. Custom resources are found by the
-// definitions that the cluster has.
+// The resource that a word of a transcript names: 'rs', 'replicasets' and 'ReplicaSet' are the
+// same. Custom resources are found by the definitions that the cluster has.
 
 import { allSchemas } from '#api/all-schemas.ts';
 import { customResourceDefinitions } from '#api/groups/apiextensions/v1/index.ts';

@@ -6,13 +6,17 @@ import { Session } from './session.ts';
 import { formatStep, parseTranscript } from './transcript.ts';
 
 export interface ReplayOptions {
-  /** The cluster that is asked; its custom resources can be named. Default: a new one, which the command `cluster` starts. */
+  /**
+   * The cluster that is asked; its custom resources can be named. Default: a new one, which the
+   * command `cluster` starts.
+   */
   readonly cluster?: EmbeddedCluster<VirtualClock>;
 }
 
 /**
- * Runs the commands of a transcript and returns its text with the answers of now: compare it as a snapshot. Rejects with Error for a
- * transcript with mistakes; a request that the API rejects is an answer.
+ * Runs the commands of a transcript and returns its text with the answers of now: compare it as a
+ * snapshot. Rejects with Error for a transcript with mistakes; a request that the API rejects is an
+ * answer.
  */
 export async function replayTranscript(
   text: string,

@@ -1,5 +1,6 @@
-// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything goes through the API, as with the
-// administrator's kubectl, except the commands that act on the cluster's machines.
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything
+// goes through the API, as with the administrator's kubectl, except the commands that act on the
+// cluster's machines.
 
 import type { KubeObject } from '#api/machinery/meta/v1/index.ts';
 import { parseYamlDocuments } from '#api/machinery/codec/index.ts';
@@ -8,16 +9,12 @@ import { resourcePath } from '#client/request.ts';
 import type { TransportRequest } from '#client/transport.ts';
 import * as apierrors from '#machinery/apierrors.ts';
 import type { VirtualClock } from '#machinery/clock.ts';
-import { startCluster } from '../start-cluster.ts';
-import type { EmbeddedCluster } from '../start-cluster.ts';
-import { parseArguments } from './arguments.ts';
-import type { Arguments } from './arguments.ts';
-import { displayName, Kinds } from './kinds.ts';
-import type { AnyResource } from './kinds.ts';
+import { type EmbeddedCluster, startCluster } from '../start-cluster.ts';
+import { type Arguments, parseArguments } from './arguments.ts';
+import { type AnyResource, displayName, Kinds } from './kinds.ts';
 import { formatValue, valuesAt } from './paths.ts';
 import { MetricsSource } from './metrics-source.ts';
-import { formatRows, selectColumns } from './table.ts';
-import type { Table } from './table.ts';
+import { formatRows, selectColumns, type Table } from './table.ts';
 import { WriteCounter } from './write-counter.ts';
 import { TableWatch } from './table-watch.ts';
 
@@ -25,7 +22,10 @@ const AS_TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const DEFAULT_NAMESPACE = 'default';
 const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
 
-/** Commands that change nothing take no time. Of all others the answer includes what follows from them at once. */
+/**
+ * Commands that change nothing take no time. Of all others the answer includes what follows from
+ * them at once.
+ */
 const READS: ReadonlySet<string> = new Set([
   'cluster',
   'advance',
@@ -52,7 +52,10 @@ export class Session {
     this.#cluster = cluster;
   }
 
-  /** Returns the answer to a command. A request that the API rejects is an answer, too. Throws Error for a mistake of the transcript. */
+  /**
+   * Returns the answer to a command. A request that the API rejects is an answer, too. Throws Error
+   * for a mistake of the transcript.
+   */
   async run(line: string, input: string): Promise<string> {
     const args = parseArguments(line);
     const command = this.#commands[args.name];
@@ -78,7 +81,10 @@ export class Session {
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true metrics=true */
+    /**
+     * cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true
+     * metrics=true
+     */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -113,7 +119,10 @@ export class Session {
       return counter === undefined ? '' : await counter.stop();
     },
 
-    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the changes. */
+    /**
+     * watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the
+     * changes.
+     */
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
@@ -138,7 +147,10 @@ export class Session {
       return '';
     },
 
-    /** get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status] [paths=.spec.x,.status.y] */
+    /**
+     * get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status]
+     * [paths=.spec.x,.status.y]
+     */
     get: async (args) => {
       const request = this.#listRequest(args);
       const paths = args.option('paths')?.split(',');
@@ -318,7 +330,9 @@ export class Session {
       return `${displayName(type, name)} deleted`;
     },
 
-    /** load web 900m: what the pods with the label app=web use of CPUs from now on, all together. */
+    /**
+     * load web 900m: what the pods with the label app=web use of CPUs from now on, all together.
+     */
     load: (args) => {
       if (this.#metrics === undefined)
         throw new Error('load: the cluster was not started with metrics=true');
@@ -326,7 +340,9 @@ export class Session {
       return Promise.resolve('');
     },
 
-    /** drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets. */
+    /**
+     * drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets.
+     */
     drain: async (args) => {
       const node = args.word(0);
       const lines = [await this.#setUnschedulable(node, true)];
