@@ -124,6 +124,7 @@ export class ApiServer {
       random,
       certificateMetrics: metrics.webhookCertificates,
       intercept: config.interceptWebhook,
+      ...(config.localWebhooks !== undefined && { local: config.localWebhooks }),
     });
     this.#loopback = createClient(
       createInProcessTransport({
@@ -140,6 +141,7 @@ export class ApiServer {
       createAuthorizer(config.authorizationModes ?? ['Node', 'RBAC'], {
         roles: this.#roles,
         nodeGraph: this.#nodeGraph.graph,
+        ...(config.localAuthorizer !== undefined && { local: config.localAuthorizer }),
       });
     const authentication = createAuthentication(config, {
       objects: this.#objects,
@@ -213,7 +215,7 @@ export class ApiServer {
     };
     const router = new Router({ services, routes, metrics: metrics.requests });
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
-    this.handler = buildHandlerChain(
+    const handler = buildHandlerChain(
       {
         clock,
         logger,
@@ -226,6 +228,7 @@ export class ApiServer {
       },
       (config.intercept ?? unchanged)(this.#aggregator.wrap(router.handle)),
     );
+    this.handler = config.wrapHandler?.(handler) ?? handler;
   }
 
   #installBuiltInKinds(

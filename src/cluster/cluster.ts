@@ -7,6 +7,7 @@ import { nodes as nodeType, type Node } from '#api/groups/core/v1/index.ts';
 import type { Immutable } from '#api/machinery/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '#apiserver/node-connector.ts';
 import type { ComponentHealth } from '#apiserver/kinds/core/component-status.ts';
+import type { ApiServerConfig } from '#apiserver/config.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
 import { ApiServer } from '#apiserver/server.ts';
 import { sharedByMany } from '#client/abort.ts';
@@ -104,6 +105,8 @@ export interface ClusterConfig {
   readonly resume?: ResumeConfig;
   /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
+  /** Parts of the API server that are functions of the program. Default: none. */
+  readonly inProcess?: Pick<ApiServerConfig, 'localWebhooks' | 'localAuthorizer' | 'wrapHandler'>;
   /** Called with what start() is doing. */
   readonly progress?: (step: StartProgress) => void;
 }
@@ -252,6 +255,7 @@ export class Cluster {
     ];
     this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
+      ...config.inProcess,
       storage,
       clock: simulation?.clockOf(SERVER_COMPONENT, clock) ?? clock,
       intercept: simulation?.intercept,
@@ -327,6 +331,11 @@ export class Cluster {
     // A connection may be used for anything.
     const ready = this.#config.resume?.beforeRequest('CONNECT', '/');
     return ready === undefined ? connect() : connectLater(ready, connect);
+  }
+
+  /** Returns a client whose requests are made by the user. Its user agent names it in managed fields. */
+  clientOf(user: User, userAgent?: string): Client {
+    return this.#clientOfProgram(user, undefined, userAgent);
   }
 
   /** Where the API server listens; undefined if it does not. */
@@ -586,8 +595,7 @@ export class Cluster {
   }
 
   /** Returns a client for the program that the cluster is in, not for a component. */
-  #clientOfProgram(user: User, component?: string): Client {
-    const userAgent = componentOf(user.name);
+  #clientOfProgram(user: User, component?: string, userAgent = componentOf(user.name)): Client {
     const served = this.#handlerOf(user, component ?? componentOfUser(user.name, userAgent, ''));
     const { resume } = this.#config;
     const handler: InProcessHandler =
@@ -608,8 +616,8 @@ export class Cluster {
   }
 
   /** Returns a client of the administrator that faults know as a component of its own. */
-  clientOfController(component: string): Client {
-    return this.#clientOfProgram(ADMIN_USER, component);
+  clientOfController(component: string, userAgent: string): Client {
+    return this.#clientOfProgram(ADMIN_USER, component, userAgent);
   }
 
   /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */

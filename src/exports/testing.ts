@@ -22,6 +22,11 @@ export type {
 export type { Fault, Faults, FaultSelector, FaultVerb } from '#simulation/faults/index.ts';
 export { sharedCluster, withCluster } from '#cluster/embedded/testing.ts';
 export type { SharedCluster, TestHooks } from '#cluster/embedded/testing.ts';
+export { clusterMatchers } from '#cluster/embedded/matchers.ts';
+export type { ClusterMatchers } from '#cluster/embedded/matchers.ts';
+export { formatEvent, formatHistory } from '#cluster/embedded/insight/index.ts';
+export { replayTranscript } from '#cluster/embedded/transcript/index.ts';
+export type { ReplayOptions } from '#cluster/embedded/transcript/index.ts';
 export { VirtualClock } from '#machinery/clock.ts';
 export { SeededRandom } from '#machinery/random.ts';
 export { recordingLogger } from '#machinery/log.ts';

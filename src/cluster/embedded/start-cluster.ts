@@ -1,10 +1,14 @@
-// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes, without a port unless asked.
+// `startCluster`: a whole cluster for a test or an example. In memory, with simulated nodes,
+// without a port unless asked.
 
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LocalAuthorizer } from '#apiserver/authorization/local-authorizer.ts';
 import type { RuntimeConfig } from '#apiserver/runtime-config.ts';
+import { LocalWebhooks } from '#apiserver/webhooks/client/index.ts';
+import type { Client } from '#client/client.ts';
 import { selectControllers } from '#controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '#machinery/clock.ts';
 import {
@@ -47,18 +51,29 @@ import {
   WakingClock,
 } from './forks/index.ts';
 import type { Forking } from './forks/forking.ts';
+import { makeWebhooks, type Webhooks } from './extensions/index.ts';
 import { makeHandle, type ClusterHandle } from './handle.ts';
+import { makeInsight, type Insight } from './insight/index.ts';
 
 export interface StartClusterOptions {
   /** The number of nodes. Their pods are simulated. Default: 1. */
   readonly nodes?: number;
   /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
   readonly clock?: 'real' | 'virtual';
-  /** The time at which a virtual clock starts, in milliseconds since the epoch. Default: the beginning of 2026. */
+  /**
+   * The time at which a virtual clock starts, in milliseconds since the epoch. Default: the
+   * beginning of 2026.
+   */
   readonly startMs?: number;
-  /** The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock, otherwise random. */
+  /**
+   * The same seed gives the same names, UIDs and choices. Default: 'coxswain' with a virtual clock,
+   * otherwise random.
+   */
   readonly seed?: string | number;
-  /** Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free one. Default: no port. */
+  /**
+   * Opens the port of the API server on 127.0.0.1, for kubectl and other clients. 0 picks a free
+   * one. Default: no port.
+   */
   readonly port?: number;
   /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
@@ -66,15 +81,25 @@ export interface StartClusterOptions {
   readonly serviceCidr?: string;
   /** A KubeSchedulerConfiguration (v1) as an object. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
-  /** Plugins that the configuration can name, beside the built-in ones (docs/writing-a-scheduler-plugin.md). */
+  /**
+   * Plugins that the configuration can name, beside the built-in ones
+   * (docs/writing-a-scheduler-plugin.md).
+   */
   readonly schedulerPlugins?: readonly PluginRegistration[];
-  /** Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable ones. */
+  /**
+   * Which API versions are served, beyond the default or not: `{ 'storagemigration.k8s.io/v1beta1':
+   * 'true' }`. Default: stable ones.
+   */
   readonly runtimeConfig?: RuntimeConfig;
-  /** Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all. */
+  /**
+   * Which controllers run: '*' all default ones, 'foo' this one, '-foo' not this one. Default: all.
+   */
   readonly controllers?: readonly string[];
   /**
-   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also listens on 127.0.0.1 (0: any port that is
-   * free). Names outside of the cluster are resolved only by servers that the ConfigMap `cluster-dns` names. Default: none.
+   * Runs the cluster's DNS, with the Service `kube-dns`: `resolve` asks it. With `dnsPort` it also
+   * listens on 127.0.0.1 (0: any port that is
+   * free). Names outside of the cluster are resolved only by servers that the ConfigMap
+   * `cluster-dns` names. Default: none.
    */
   readonly dns?: boolean;
   readonly dnsPort?: number;
@@ -91,13 +116,18 @@ export interface StartClusterOptions {
   readonly hashHistory?: boolean;
   /** With `hashHistory`: called with each line that is hashed. It shows where two histories part. Default: nothing is called. */
   readonly onHistory?: (line: string) => void;
+  /**
+   * Records everything from the start, for `events` and `history`. Default: nothing is recorded
+   * until `events` is called.
+   */
+  readonly insight?: boolean;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
 
 /** A cluster of `startCluster`. */
 export interface EmbeddedCluster<C extends Clock = Clock>
-  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>> {
+  extends ClusterHandle<C>, Forking<EmbeddedCluster<VirtualClock>>, Insight {
   /** The port of the cluster's DNS on 127.0.0.1; undefined without `dnsPort`. */
   readonly dnsPort: number | undefined;
   /** Faults, each in one line: docs/faults.md. */
@@ -109,7 +139,17 @@ export interface EmbeddedCluster<C extends Clock = Clock>
   historyHash(): string;
   /** Asks the cluster's DNS: `resolve('web.default.svc.cluster.local', 'A')`. Rejects with TypeError without `dns`. */
   resolve(name: string, type: DnsRecordType): Promise<Resolved>;
-  /** Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep running. Idempotent. */
+  /** Handlers of admission, conversion and authorization as plain functions. */
+  readonly webhooks: Webhooks;
+  /**
+   * Returns a client whose requests are made by another user, who may do what RBAC permits:
+   * `clientOf({ name: 'alice' })`.
+   */
+  clientOf(user: { readonly name: string; readonly groups?: readonly string[] }): Client;
+  /**
+   * Stops the kubelet of a node ('node-1', 'node-2', …), as a crash would: its containers keep
+   * running. Idempotent.
+   */
   stopNode(name: string): Promise<void>;
   /** Starts the kubelet of a stopped node again. It finds the containers that run. Idempotent. */
   startNode(name: string): Promise<void>;
@@ -196,6 +236,13 @@ interface Origin {
 interface Setup extends Origin {
   readonly logger: Logger;
   readonly memory: MemoryStorage;
+  readonly insight: Insight;
+  closeInsight(): void;
+  /** The parts of the API server that are functions of the program. */
+  readonly inProcess: {
+    readonly localWebhooks: LocalWebhooks;
+    readonly localAuthorizer: LocalAuthorizer;
+  };
   readonly simulation: Simulation;
   readonly history: HistoryHash | undefined;
   readonly nodes: readonly LazyNode[];
@@ -249,6 +296,20 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     logger,
     ...(state !== undefined && { state: state.storage }),
   });
+  const {
+    insight,
+    wrapHandler,
+    close: closeInsight,
+  } = makeInsight({
+    clock,
+    storage: memory,
+    record: options.insight ?? false,
+  });
+  const inProcess = {
+    localWebhooks: state?.localWebhooks.copy() ?? new LocalWebhooks(),
+    localAuthorizer: state?.localAuthorizer.copy() ?? new LocalAuthorizer(),
+    wrapHandler,
+  };
   const history =
     options.hashHistory === true ? new HistoryHash(clock, options.onHistory) : undefined;
   const simulation = new Simulation({
@@ -267,6 +328,7 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
     logger,
     storage: simulation.storage,
     simulation,
+    inProcess,
     controlPlanes,
     leaderElect: controlPlanes > 1,
     ...(pki !== undefined && {
@@ -287,7 +349,20 @@ function prepare(options: StartClusterOptions, origin: Origin): Setup {
   };
   const moving = <T>(promise: Promise<T>): Promise<T> =>
     clock instanceof VirtualClock ? advancing(clock, promise) : promise;
-  return { ...origin, logger, memory, simulation, history, nodes, filesDir, config, moving };
+  return {
+    ...origin,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    nodes,
+    filesDir,
+    config,
+    moving,
+  };
 }
 
 interface EmbeddedIncarnation extends Incarnation {
@@ -299,7 +374,21 @@ interface EmbeddedIncarnation extends Incarnation {
 /** Makes the handle of a cluster. */
 function embed(
   options: StartClusterOptions,
-  { clock, random, logger, memory, simulation, history, nodes, filesDir, moving, state }: Setup,
+  {
+    clock,
+    random,
+    logger,
+    memory,
+    insight,
+    closeInsight,
+    inProcess,
+    simulation,
+    history,
+    nodes,
+    filesDir,
+    moving,
+    state,
+  }: Setup,
   cluster: Cluster,
   access: KubeconfigEntry | undefined,
   awakening?: Awakening,
@@ -321,7 +410,7 @@ function embed(
     random: random.derive('embedding'),
     logger,
     connect: () => cluster.connect(),
-    clientOfController: (name) => cluster.clientOfController(name),
+    clientOfController: (component, userAgent) => cluster.clientOfController(component, userAgent),
     clockOfController: (name) => simulation.clockOf(name, clock),
     registerController: (name, restart) => simulation.register(name, restart),
     moving,
@@ -329,6 +418,7 @@ function embed(
       // Requests that a fault holds back would keep components from stopping.
       simulation.faults.endAll();
       try {
+        closeInsight();
         await moving(cluster.stop());
       } finally {
         process.off('exit', removeFiles);
@@ -339,6 +429,13 @@ function embed(
   return {
     handle: {
       ...handle,
+      ...insight,
+      webhooks: makeWebhooks({
+        client: cluster.client,
+        local: inProcess.localWebhooks,
+        authorizer: inProcess.localAuthorizer,
+      }),
+      clientOf: ({ name, groups = [] }) => cluster.clientOf({ name, groups }, 'coxswain'),
       [SIMULATION]: simulation,
       faults: simulation.faults,
       historyHash: () => {
@@ -367,6 +464,8 @@ function embed(
     freeze: () => ({
       now: clock.now(),
       storage: memory.freeze(),
+      localWebhooks: inProcess.localWebhooks.copy(),
+      localAuthorizer: inProcess.localAuthorizer.copy(),
       nodes: nodes.map((node) => node.freeze()),
       random: (random as SeededRandom).state(),
       stoppedNodes: new Set(stoppedNodes),
@@ -421,7 +520,10 @@ function dnsSettings(
   };
 }
 
-/** Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on the clock too. */
+/**
+ * Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on
+ * the clock too.
+ */
 async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   const state = { settled: false };
   const settle = (): void => {
